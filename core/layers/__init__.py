@@ -1,0 +1,1 @@
+"""The parts that every model family is wired from: one file a part."""

@@ -1,0 +1,80 @@
+"""Keys and values that need not be computed again while a text is written token by token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+KeysValues = tuple[Tensor, Tensor]
+Project = Callable[[Tensor], KeysValues]
+
+
+class Store:
+    """The store that is off: projects what it is given (a source side) each time."""
+
+    def __call__(self, project: Project, source: Tensor) -> KeysValues:
+        return project(source)
+
+    def tensors(self) -> KeysValues | None:
+        return None
+
+
+NO_STORE = Store()
+
+
+class Growing(Store):
+    """Self-attention's store: each call appends the new positions along the key axis."""
+
+    def __init__(self) -> None:
+        self._held: KeysValues | None = None
+
+    def __call__(self, project: Project, source: Tensor) -> KeysValues:
+        k, v = project(source)
+        if self._held is not None:
+            k = torch.cat((self._held[0], k), dim=-2)
+            v = torch.cat((self._held[1], v), dim=-2)
+        self._held = (k, v)
+        return k, v
+
+    def tensors(self) -> KeysValues | None:
+        return self._held
+
+
+class Fixed(Store):
+    """Cross-attention's store: the encoder's output is projected once."""
+
+    def __init__(self) -> None:
+        self._held: KeysValues | None = None
+
+    def __call__(self, project: Project, source: Tensor) -> KeysValues:
+        if self._held is None:
+            self._held = project(source)
+        return self._held
+
+    def tensors(self) -> KeysValues | None:
+        return self._held
+
+
+class Cache:
+    """The stores of one decoding, one a layer; it belongs to the caller, never to a model.
+
+    >>> Cache(n_layers=2).n_read
+    0
+    """
+
+    def __init__(self, n_layers: int) -> None:
+        self.self_attn = tuple(Growing() for _ in range(n_layers))
+        self.cross_attn = tuple(Fixed() for _ in range(n_layers))
+
+    @property
+    def n_read(self) -> int:
+        """How many positions the self-attention already holds."""
+        held = self.self_attn[0].tensors()
+        return 0 if held is None else held[0].shape[-2]
+
+    @property
+    def nbytes(self) -> int:
+        held = [store.tensors() for store in (*self.self_attn, *self.cross_attn)]
+        return sum(t.numel() * t.element_size() for pair in held if pair for t in pair)

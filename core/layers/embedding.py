@@ -1,0 +1,33 @@
+"""Tokens to vectors, and back to scores over the vocabulary."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class TokenEmbedding(nn.Module):
+    """A row of a table for each token, optionally times sqrt(d_model) (Vaswani et al. 2017, section 3.4).
+
+    ids (batch pos) -> (batch pos d_model). `scores` reads the same table the other way: the tied output layer,
+    (batch pos d_model) -> (batch pos vocab), without the scaling.
+
+    >>> embed = TokenEmbedding(7, 4)
+    >>> embed(torch.tensor([[1, 2]])).shape, embed.scores(torch.zeros(1, 2, 4)).shape
+    (torch.Size([1, 2, 4]), torch.Size([1, 2, 7]))
+    """
+
+    def __init__(self, n_vocab: int, d_model: int, *, scaled: bool = False) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(n_vocab, d_model) * (d_model**-0.5 if scaled else 0.02))
+        self.scale = math.sqrt(d_model) if scaled else 1.0
+
+    def forward(self, ids: Tensor) -> Tensor:
+        vectors = F.embedding(ids, self.weight)
+        return vectors if self.scale == 1.0 else vectors * self.scale
+
+    def scores(self, hidden: Tensor) -> Tensor:
+        return F.linear(hidden, self.weight)

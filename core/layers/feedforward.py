@@ -1,0 +1,54 @@
+"""The position-wise feed-forward network and its activations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from core.trace import OFF, Tap
+
+
+def gelu(x: Tensor) -> Tensor:
+    """x Phi(x), Phi the normal distribution function (Hendrycks and Gimpel 2016); BERT's.
+
+    >>> round(gelu(torch.tensor(-1.0)).item(), 6)
+    -0.158655
+    """
+    return F.gelu(x)
+
+
+def gelu_tanh(x: Tensor) -> Tensor:
+    """0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))): the approximation GPT-2 uses.
+
+    >>> round(gelu_tanh(torch.tensor(-1.0)).item(), 6)
+    -0.158808
+    """
+    return F.gelu(x, approximate="tanh")
+
+
+ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = MappingProxyType({"relu": torch.relu, "gelu": gelu, "gelu_tanh": gelu_tanh})
+
+
+class FeedForward(nn.Module):
+    """Two linear maps with an activation between, the same at each position (Vaswani et al. 2017, Eq. 2).
+
+    R = W_2 act(W_1 x + b_1) + b_2; x (batch pos d_model) -> (batch pos d_ff) -> (batch pos d_model).
+
+    >>> FeedForward(2, 3)(torch.zeros(1, 5, 2)).shape
+    torch.Size([1, 5, 2])
+    """
+
+    def __init__(self, d_model: int, d_ff: int, *, activation: str = "relu") -> None:
+        super().__init__()
+        self.activation = ACTIVATIONS[activation]
+        self.to_hidden = nn.Linear(d_model, d_ff)
+        self.to_out = nn.Linear(d_ff, d_model)
+
+    def forward(self, x: Tensor, tap: Tap = OFF) -> Tensor:
+        pre = tap("pre", self.to_hidden(x), "batch pos d_ff")
+        act = tap("act", self.activation(pre), "batch pos d_ff")
+        return tap("out", self.to_out(act), "batch pos d_model")

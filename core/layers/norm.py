@@ -1,0 +1,30 @@
+"""Layer normalisation, written out."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class LayerNorm(nn.Module):
+    """Mean 0 and variance 1 over the features of each position, then gain and bias.
+
+    y = g (x - mu) / sqrt(var + eps) + b, with var = (1/H) sum (x - mu)^2 (Ba et al. 2016).
+    Ghojogh and Ghodsi 2020, Eq. (26) prints sigma without the 1/H; the text beside it means this form.
+    x and y are (..., d_model).
+
+    >>> y = LayerNorm(4)(torch.tensor([1.0, 2.0, 3.0, 4.0]))
+    >>> round(y.mean().item(), 4), round(y.square().mean().item(), 3)
+    (0.0, 1.0)
+    """
+
+    def __init__(self, d_model: int, *, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        var, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
+        standard = (x - mean) * (var + self.eps).rsqrt()
+        return torch.addcmul(self.bias, standard, self.weight)

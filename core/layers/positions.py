@@ -1,0 +1,228 @@
+"""Ways to tell a Transformer where a word stands: sinusoids, a learned table, rotary, ALiBi.
+
+Sinusoids and the learned table are *added* to the word embeddings before the first block.
+Rotary turns queries and keys, ALiBi shifts the scores; both act inside every attention layer.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+Variant = Literal["paired", "over_p", "unpaired"]
+"""The exponent of the base: ``paired`` 2*floor(i/2)/d, ``over_p`` 2*floor(i/2)/p, ``unpaired`` i/d."""
+
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
+
+
+def _check(d_model: int, base: float, variant: str, p: float | None) -> None:
+    if d_model < 1:
+        raise ValueError(f"d_model={d_model} must be at least 1")
+    if not (base > 0 and math.isfinite(base)):
+        raise ValueError(f"base={base} must be a positive finite number")
+    if variant not in VARIANTS:
+        raise ValueError(f"variant={variant!r} is none of {', '.join(VARIANTS)}")
+    if (variant == "over_p") != (p is not None):
+        raise ValueError(f"p={p} goes with variant='over_p' and only with it, not with variant={variant!r}")
+    if p is not None and not p > 0:
+        raise ValueError(f"p={p} must be positive")
+
+
+def frequencies(
+    d_model: int,
+    base: float = 10000.0,
+    variant: Variant = "paired",
+    *,
+    p: float | None = None,
+    cut: bool = True,
+) -> Tensor:
+    """The angular frequency w_i of each dimension: angle = position * w_i, in radians.
+
+    Equation: w_i = base ** -e_i with the exponent e_i of the variant (see `sinusoidal`).
+    Shapes: returns (d_model,) in float64; with ``cut=False`` 2 * (floor(d_model / 2) + 1) entries.
+    Errors: ValueError names the parameter and its value.
+
+    >>> frequencies(4)
+    tensor([1.0000, 1.0000, 0.0100, 0.0100], dtype=torch.float64)
+    """
+    _check(d_model, base, variant, p)
+    entries = d_model if cut else 2 * (d_model // 2 + 1)
+    i = torch.arange(entries, dtype=torch.float64)
+    pair = 2 * torch.div(i, 2, rounding_mode="floor")
+    exponent = {"paired": pair / d_model, "over_p": pair / (p or 1), "unpaired": i / d_model}[variant]
+    return torch.as_tensor(base, dtype=torch.float64) ** -exponent
+
+
+def sinusoidal_at(
+    positions: Tensor,
+    d_model: int,
+    base: float = 10000.0,
+    variant: Variant = "paired",
+    *,
+    p: float | None = None,
+    cut: bool = True,
+) -> Tensor:
+    """The sinusoidal encoding at any positions, fractional ones included (for smooth curves).
+
+    Equation: sin(position * w_i) for even i, cos(position * w_i) for odd i, w from `frequencies`.
+    Shapes: positions (pos,) -> (pos, d_model) in float64.
+    Errors: ValueError as in `frequencies`.
+
+    >>> sinusoidal_at(torch.tensor([0.5]), 2)
+    tensor([[0.4794, 0.8776]], dtype=torch.float64)
+    """
+    w = frequencies(d_model, base, variant, p=p, cut=cut)
+    angle = positions.to(torch.float64)[:, None] * w.to(positions.device)
+    even = torch.arange(w.numel(), device=positions.device) % 2 == 0
+    return torch.where(even, angle.sin(), angle.cos())
+
+
+def sinusoidal(
+    n_positions: int,
+    d_model: int,
+    base: float = 10000.0,
+    variant: Variant = "paired",
+    *,
+    p: float | None = None,
+    cut: bool = True,
+    dtype: torch.dtype = torch.float32,
+) -> Tensor:
+    """The table of sinusoidal position vectors for positions 0 .. n_positions - 1.
+
+    Equation (Vaswani et al. 2017, section 3.5), the default ``paired``:
+        PE(pos, 2j)     = sin(pos / base ** (2j / d))
+        PE(pos, 2j + 1) = cos(pos / base ** (2j / d)),   j = 0 .. ceil(d / 2) - 1
+    so a sine and a cosine share each frequency; an odd d ends on a sine. As printed elsewhere:
+        ``over_p``    exponent 2j/p, Ghojogh and Ghodsi 2020, eq. (17); p is the size of a key (100 in their Fig. 10)
+        ``unpaired``  exponent i/d for odd i as well, Beigy 2021 and 2024; sine and cosine no longer share a
+                      frequency, so the distance between two positions depends on where they are
+        ``cut=False`` j runs up to floor(d/2) inclusive, as both print: two entries more than d when d is even
+                      (62 for d = 60), one more when d is odd. The default cuts them off.
+    Shapes: returns (pos, d_model). Computed in float64, returned in `dtype`.
+    Errors: ValueError names the parameter and its value.
+
+    >>> sinusoidal(2, 4)
+    tensor([[0.0000, 1.0000, 0.0000, 1.0000],
+            [0.8415, 0.5403, 0.0100, 0.9999]])
+    """
+    if n_positions < 0:
+        raise ValueError(f"n_positions={n_positions} must not be negative")
+    positions = torch.arange(n_positions)
+    return sinusoidal_at(positions, d_model, base, variant, p=p, cut=cut).to(dtype)
+
+
+class Sinusoidal(nn.Module):
+    """The sinusoidal table as a part of a model: nothing to learn, nothing saved.
+
+    Equation: see `sinusoidal` (Vaswani et al. 2017, section 3.5).
+    Shapes: positions (pos,) or (batch, pos), integers -> (..., pos, d_model).
+    Errors: IndexError from torch for a position outside 0 .. n_positions - 1: the table does not grow.
+
+    >>> Sinusoidal(8, 4)(torch.tensor([1]))
+    tensor([[0.8415, 0.5403, 0.0100, 0.9999]])
+    """
+
+    table: Tensor
+
+    def __init__(self, n_positions: int, d_model: int, base: float = 10000.0) -> None:
+        super().__init__()
+        self.register_buffer("table", sinusoidal(n_positions, d_model, base), persistent=False)
+
+    def forward(self, positions: Tensor) -> Tensor:
+        return functional.embedding(positions, self.table)
+
+
+class LearnedPositions(nn.Module):
+    """One trained vector a position (GPT, BERT): ``weight`` is the table, it ends at its last row.
+
+    Equation: p_i = weight[i].
+    Shapes: positions (pos,) or (batch, pos), integers -> (..., pos, d_model); weight (n_positions, d_model).
+    Errors: IndexError from torch for a position outside 0 .. n_positions - 1.
+
+    >>> LearnedPositions(8, 4)(torch.tensor([0, 3])).shape
+    torch.Size([2, 4])
+    """
+
+    def __init__(self, n_positions: int, d_model: int, std: float = 0.02) -> None:
+        super().__init__()
+        if n_positions < 1 or d_model < 1:
+            raise ValueError(f"n_positions={n_positions} and d_model={d_model} must both be at least 1")
+        self.weight = nn.Parameter(torch.randn(n_positions, d_model) * std)
+
+    def forward(self, positions: Tensor) -> Tensor:
+        return functional.embedding(positions, self.weight)
+
+
+def rotary(x: Tensor, positions: Tensor, base: float = 10000.0, *, interleaved: bool = False) -> Tensor:
+    """Turn each pair of features of a query or key by an angle proportional to its position.
+
+    Equation (Su et al. 2021, RoFormer, eq. 34): a pair (a, b) at position m becomes
+    (a cos m w_j - b sin m w_j, b cos m w_j + a sin m w_j) with w_j = base ** (-2j / d_head).
+    The dot product of a turned query and a turned key depends only on the difference of their positions.
+    Which features form a pair: by default feature j and j + d_head/2 (the half-split of GPT-NeoX and
+    Llama); with ``interleaved`` features 2j and 2j + 1, as RoFormer writes it.
+    Shapes: x (batch head pos d_head), positions (pos,) -> the shape and dtype of x.
+    Errors: ValueError for an odd d_head or when positions and x disagree in length.
+
+    >>> rotary(torch.tensor([[[[1.0, 0.0]]]]), torch.tensor([1]))
+    tensor([[[[0.5403, 0.8415]]]])
+    """
+    d_head = x.shape[-1]
+    if d_head % 2:
+        raise ValueError(f"d_head={d_head} must be even: rotary turns pairs of features")
+    if positions.shape != x.shape[-2:-1]:
+        raise ValueError(f"positions has shape {tuple(positions.shape)}, x has {x.shape[-2]} positions")
+    w = frequencies(d_head, base)[::2].to(x.device)
+    angle = positions.to(torch.float64)[:, None] * w
+    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    if interleaved:
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack((a * cos - b * sin, b * cos + a * sin), dim=-1).flatten(-2)
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
+
+
+def alibi_slopes(n_heads: int) -> Tensor:
+    """How steeply each head of ALiBi punishes distance.
+
+    Equation (Press et al. 2022, section 3): for n heads, n a power of two, 2**(-8/n), 2**(-16/n), .., 2**-8.
+    Other n, as in the paper's code: the slopes of the power of two below, then every second slope of the one above.
+    Shapes: returns (head,) in float32.
+    Errors: ValueError for fewer than one head.
+
+    >>> alibi_slopes(2)
+    tensor([0.0625, 0.0039])
+    """
+    if n_heads < 1:
+        raise ValueError(f"n_heads={n_heads} must be at least 1")
+    below = 2 ** int(math.log2(n_heads))
+
+    def geometric(n: int) -> Tensor:
+        return 2.0 ** (-8.0 / n * torch.arange(1, n + 1, dtype=torch.float64))
+
+    extra = geometric(2 * below)[0::2][: n_heads - below]
+    return torch.cat((geometric(below), extra)).to(torch.float32)
+
+
+def alibi_bias(n_heads: int, n_query: int, n_key: int) -> Tensor:
+    """What ALiBi adds to the scores before the softmax: minus slope times distance.
+
+    Equation (Press et al. 2022, section 3): score(i, j) + m_h * (j - i) for j <= i. Later keys, which
+    the paper's causal mask hides, get minus slope times distance as well.
+    The queries are the last n_query of the n_key positions, as in cached decoding.
+    Shapes: returns (head, query, key) in float32.
+    Errors: ValueError when there are more queries than keys.
+
+    >>> alibi_bias(2, 2, 3)[0]
+    tensor([[-0.0625,  0.0000, -0.0625],
+            [-0.1250, -0.0625,  0.0000]])
+    """
+    if not 0 <= n_query <= n_key:
+        raise ValueError(f"n_query={n_query} must lie between 0 and n_key={n_key}")
+    query = torch.arange(n_key - n_query, n_key)[:, None]
+    distance = (query - torch.arange(n_key)).abs()
+    return alibi_slopes(n_heads)[:, None, None] * -distance

@@ -1,0 +1,65 @@
+"""Masks as pure functions: boolean, True = may attend, rows are queries, columns are keys.
+
+Every mask broadcasts to `batch head query key`; masks combine with `&` and `|`.
+
+>>> (causal(3) & window(3, radius=1)).int().tolist()
+[[1, 0, 0], [1, 1, 0], [0, 1, 1]]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+
+def full(n_queries: int, n_keys: int | None = None) -> Tensor:
+    """Everything allowed (query key): the encoder's mask, and that of cross-attention."""
+    return torch.ones(n_queries, n_queries if n_keys is None else n_keys, dtype=torch.bool)
+
+
+def causal(n: int, *, past: int = 0) -> Tensor:
+    """Key j <= query i (query key). With `past` positions already read, query i is at past + i.
+
+    Ghojogh and Ghodsi 2020, Eq. (29): M(i, j) = 0 where j <= i, -inf elsewhere.
+    """
+    return torch.ones(n, past + n, dtype=torch.bool).tril(past)
+
+
+def strict(n: int) -> Tensor:
+    """Key j < query i: the word itself left out. Row 0 has nothing allowed; its weights are zeros."""
+    return torch.ones(n, n, dtype=torch.bool).tril(-1)
+
+
+def window(n: int, radius: int) -> Tensor:
+    """|i - j| <= radius: sliding-window (local) attention."""
+    pos = torch.arange(n)
+    return (pos[:, None] - pos[None, :]).abs() <= radius
+
+
+def global_tokens(n: int, positions: Sequence[int]) -> Tensor:
+    """The listed positions attend everywhere and are attended from everywhere (BigBird, Longformer)."""
+    chosen = torch.zeros(n, dtype=torch.bool)
+    chosen[list(positions)] = True
+    return chosen[:, None] | chosen[None, :]
+
+
+def random_blocks(n: int, *, block: int, count: int, seed: int) -> Tensor:
+    """For every block of queries, `count` blocks of keys drawn without replacement (BigBird)."""
+    n_blocks = -(-n // block)
+    generator = torch.Generator().manual_seed(seed)
+    chosen = torch.zeros(n_blocks, n_blocks, dtype=torch.bool)
+    for row in range(n_blocks):
+        chosen[row, torch.randperm(n_blocks, generator=generator)[:count]] = True
+    return chosen.repeat_interleave(block, 0).repeat_interleave(block, 1)[:n, :n]
+
+
+def prefix(n: int, length: int) -> Tensor:
+    """Causal, but the first `length` positions are open to everybody (prefix language model)."""
+    return causal(n) | (torch.arange(n) < length)[None, :]
+
+
+def not_padding(real: Tensor) -> Tensor:
+    """Forbid padded keys. `real` (batch key) is True at real tokens; gives (batch 1 1 key)."""
+    return real[:, None, None, :]

@@ -1,0 +1,71 @@
+"""The families: one file each, found by name. A family file declares `FAMILY`."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """What goes into a network. `real` is True at tokens that are not padding; both are (batch pos)."""
+
+    ids: Tensor
+    real: Tensor
+    source: Tensor | None = None
+    source_real: Tensor | None = None
+    segments: Tensor | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """One kind of attention of a family: where its patterns are recorded and what its two axes are."""
+
+    name: str
+    stack: str
+    leaf: str = "self_attn"
+    queries: str = "target"
+    keys: str = "target"
+
+    def path(self, layer: int, value: str) -> str:
+        return f"{self.stack}.{layer}.{self.leaf}.{value}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """How the rest of the house uses a family file.
+
+    `config` has a classmethod `tiny()`: the smallest useful shape, all axes different primes where they can be.
+    `stacks` maps a side's name to the path its layers are recorded under; `has_source` says whether the
+    family reads a source sequence beside the one it writes.
+    """
+
+    name: str
+    config: type[Any]
+    network: type[Any]
+    kinds: tuple[Kind, ...]
+    stacks: Mapping[str, str]
+    has_source: bool = False
+
+    def kind(self, name: str) -> Kind:
+        for kind in self.kinds:
+            if kind.name == name:
+                return kind
+        raise KeyError(f"The family {self.name} has no attention '{name}'; it has {', '.join(k.name for k in self.kinds)}.")
+
+
+@cache
+def families() -> Mapping[str, Family]:
+    """Every family by name, found by looking into this folder.
+
+    >>> "gpt" in families()
+    True
+    """
+    found = (import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
+    return {module.FAMILY.name: module.FAMILY for module in found}

@@ -1,0 +1,142 @@
+"""GPT: a stack of decoder blocks without cross-attention, each position writing the next token.
+
+Radford et al. 2018 (GPT-1, norm after the sum) and 2019 (GPT-2, norm before the sub-layer, one more at the end).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from core import masks
+from core.layers.attention import MultiHeadAttention
+from core.layers.cache import NO_STORE, Cache, Store
+from core.layers.embedding import TokenEmbedding
+from core.layers.feedforward import FeedForward
+from core.layers.norm import LayerNorm
+from core.layers.positions import LearnedPositions
+from core.models import Batch, Family, Kind
+from core.layers.shape import check_shape
+from core.trace import OFF, Tap
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPTConfig:
+    """The shape of a GPT; the defaults are GPT-2 small.
+
+    >>> GPTConfig(d_model=10, n_heads=3)
+    Traceback (most recent call last):
+    ValueError: d_model=10 is not divisible by n_heads=3
+    """
+
+    n_layers: int = 12
+    n_heads: int = 12
+    d_model: int = 768
+    d_ff: int = 3072
+    n_vocab: int = 50257
+    n_ctx: int = 1024
+    activation: str = "gelu_tanh"
+    order: str = "pre"
+    eps: float = 1e-5
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_shape(self)
+
+    @property
+    def d_head(self) -> int:
+        return self.d_model // self.n_heads
+
+    @classmethod
+    def tiny(cls) -> GPTConfig:
+        return cls(n_layers=2, n_heads=3, d_model=33, d_ff=13, n_vocab=29, n_ctx=17)
+
+
+class PreNormBlock(nn.Module):
+    """x + sublayer(norm(x)), twice: GPT-2."""
+
+    def __init__(self, cfg: GPTConfig) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
+        self.self_attn = MultiHeadAttention(cfg.d_model, cfg.n_heads)
+        self.ffn = FeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation)
+        self.drop = nn.Dropout(cfg.dropout)
+
+    def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE) -> Tensor:
+        x = tap("resid_in", x, "batch pos d_model")
+        y = tap("norm1.out", self.norm1(x), "batch pos d_model")
+        x = tap("resid_mid", x + self.drop(self.self_attn(y, y, allowed, tap / "self_attn", store)), "batch pos d_model")
+        y = tap("norm2.out", self.norm2(x), "batch pos d_model")
+        return tap("resid_out", x + self.drop(self.ffn(y, tap / "ffn")), "batch pos d_model")
+
+
+class PostNormBlock(nn.Module):
+    """norm(x + sublayer(x)), twice: GPT-1 and the Transformer of 2017."""
+
+    def __init__(self, cfg: GPTConfig) -> None:
+        super().__init__()
+        self.self_attn = MultiHeadAttention(cfg.d_model, cfg.n_heads)
+        self.ffn = FeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation)
+        self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
+        self.drop = nn.Dropout(cfg.dropout)
+
+    def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE) -> Tensor:
+        x = tap("resid_in", x, "batch pos d_model")
+        x = tap("resid_mid", x + self.drop(self.self_attn(x, x, allowed, tap / "self_attn", store)), "batch pos d_model")
+        x = tap("norm1.out", self.norm1(x), "batch pos d_model")
+        x = x + self.drop(self.ffn(x, tap / "ffn"))
+        return tap("resid_out", tap("norm2.out", self.norm2(x), "batch pos d_model"), "batch pos d_model")
+
+
+BLOCKS = {"pre": PreNormBlock, "post": PostNormBlock}
+
+
+class GPT(nn.Module):
+    """Token + learned position embeddings, causal blocks, output scores from the token table (tied).
+
+    `forward` gives the hidden states that the output layer reads, (batch pos d_model), after the final norm where
+    there is one; `logits` gives (batch pos vocab): row i scores the token after position i.
+    With a cache the batch holds only the new positions.
+
+    >>> net = GPT(GPTConfig.tiny())
+    >>> ids = torch.tensor([[1, 2, 3]])
+    >>> net.logits(net(Batch(ids=ids, real=ids >= 0))).shape
+    torch.Size([1, 3, 29])
+    """
+
+    def __init__(self, cfg: GPTConfig) -> None:
+        super().__init__()
+        self.cfg = cfg
+        self.embed = nn.ModuleDict(
+            {"token": TokenEmbedding(cfg.n_vocab, cfg.d_model), "position": LearnedPositions(cfg.n_ctx, cfg.d_model)}
+        )
+        self.drop = nn.Dropout(cfg.dropout)
+        self.layers = nn.ModuleList(BLOCKS[cfg.order](cfg) for _ in range(cfg.n_layers))
+        self.final_norm = LayerNorm(cfg.d_model, eps=cfg.eps) if cfg.order == "pre" else None
+
+    def forward(self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None) -> Tensor:
+        past = cache.n_read if cache else 0
+        n = batch.ids.shape[1]
+        allowed = masks.causal(n, past=past).to(batch.ids.device)
+        if not cache:
+            allowed = allowed & masks.not_padding(batch.real)
+        token = tap("embed.token", self.embed["token"](batch.ids), "batch pos d_model")
+        position = tap("embed.position", self.embed["position"](torch.arange(past, past + n, device=batch.ids.device)), "pos d_model")
+        x = tap("embed.out", self.drop(token + position), "batch pos d_model")
+        for i, block in enumerate(self.layers):
+            x = block(x, allowed, tap / f"layer.{i}", cache.self_attn[i] if cache else NO_STORE)
+        return x if self.final_norm is None else tap("final_norm.out", self.final_norm(x), "batch pos d_model")
+
+    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+        return tap("logits", self.embed["token"].scores(hidden), "batch pos vocab")
+
+
+FAMILY = Family(
+    name="gpt",
+    config=GPTConfig,
+    network=GPT,
+    kinds=(Kind(name="causal", stack="layer"),),
+    stacks={"decoder": "layer"},
+)

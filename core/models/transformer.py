@@ -1,0 +1,223 @@
+"""The Transformer of Vaswani et al. 2017: an encoder reads, a decoder writes and looks across.
+
+Post-norm is the paper's block, norm(x + sublayer(x)); pre-norm, x + sublayer(norm(x)) with a norm at the end of
+each stack, trains more easily. Both are written out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from core import masks
+from core.layers.attention import MultiHeadAttention
+from core.layers.cache import NO_STORE, Cache, Store
+from core.layers.embedding import TokenEmbedding
+from core.layers.feedforward import FeedForward
+from core.layers.norm import LayerNorm
+from core.layers.positions import Sinusoidal
+from core.layers.shape import check_shape
+from core.models import Batch, Family, Kind
+from core.trace import OFF, Tap
+
+RESID = "batch pos d_model"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerConfig:
+    """The shape; the defaults are the paper's base model. `n_layers` counts each stack."""
+
+    n_layers: int = 6
+    n_heads: int = 8
+    d_model: int = 512
+    d_ff: int = 2048
+    n_vocab: int = 37000
+    n_ctx: int = 512
+    activation: str = "relu"
+    order: str = "post"
+    eps: float = 1e-5
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_shape(self)
+
+    @property
+    def d_head(self) -> int:
+        return self.d_model // self.n_heads
+
+    @classmethod
+    def tiny(cls) -> TransformerConfig:
+        return cls(n_layers=2, n_heads=3, d_model=33, d_ff=13, n_vocab=29, n_ctx=17)
+
+
+def _parts(cfg: TransformerConfig) -> tuple[MultiHeadAttention, FeedForward]:
+    return (
+        MultiHeadAttention(cfg.d_model, cfg.n_heads),
+        FeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation),
+    )
+
+
+class PostNormEncoderBlock(nn.Module):
+    """Two sub-layers, each norm(x + sublayer(x)): the paper's."""
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attn, self.ffn = _parts(cfg)
+        self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
+        self.drop = nn.Dropout(cfg.dropout)
+
+    def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF) -> Tensor:
+        x = tap("resid_in", x, RESID)
+        x = tap("resid_mid", x + self.drop(self.self_attn(x, x, allowed, tap / "self_attn")), RESID)
+        x = tap("norm1.out", self.norm1(x), RESID)
+        x = x + self.drop(self.ffn(x, tap / "ffn"))
+        return tap("resid_out", tap("norm2.out", self.norm2(x), RESID), RESID)
+
+
+class PreNormEncoderBlock(nn.Module):
+    """Two sub-layers, each x + sublayer(norm(x))."""
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attn, self.ffn = _parts(cfg)
+        self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
+        self.drop = nn.Dropout(cfg.dropout)
+
+    def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF) -> Tensor:
+        x = tap("resid_in", x, RESID)
+        y = tap("norm1.out", self.norm1(x), RESID)
+        x = tap("resid_mid", x + self.drop(self.self_attn(y, y, allowed, tap / "self_attn")), RESID)
+        y = tap("norm2.out", self.norm2(x), RESID)
+        return tap("resid_out", x + self.drop(self.ffn(y, tap / "ffn")), RESID)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a decoder block looks at besides its own input: the encoder's output and the two masks."""
+
+    memory: Tensor
+    causal: Tensor
+    source_real: Tensor
+
+
+class PostNormDecoderBlock(nn.Module):
+    """Three sub-layers, each norm(x + sublayer(x)): masked self-attention, cross-attention, feed-forward."""
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attn, self.ffn = _parts(cfg)
+        self.cross_attn = MultiHeadAttention(cfg.d_model, cfg.n_heads)
+        self.norm1, self.norm2, self.norm3 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(3))
+        self.drop = nn.Dropout(cfg.dropout)
+
+    def forward(self, x: Tensor, to: Reading, tap: Tap = OFF, own: Store = NO_STORE, cross: Store = NO_STORE) -> Tensor:
+        x = tap("resid_in", x, RESID)
+        x = tap("resid_mid", x + self.drop(self.self_attn(x, x, to.causal, tap / "self_attn", own)), RESID)
+        x = tap("norm1.out", self.norm1(x), RESID)
+        x = tap("resid_cross", x + self.drop(self.cross_attn(x, to.memory, to.source_real, tap / "cross_attn", cross)), RESID)
+        x = tap("norm2.out", self.norm2(x), RESID)
+        x = x + self.drop(self.ffn(x, tap / "ffn"))
+        return tap("resid_out", tap("norm3.out", self.norm3(x), RESID), RESID)
+
+
+class PreNormDecoderBlock(nn.Module):
+    """Three sub-layers, each x + sublayer(norm(x))."""
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attn, self.ffn = _parts(cfg)
+        self.cross_attn = MultiHeadAttention(cfg.d_model, cfg.n_heads)
+        self.norm1, self.norm2, self.norm3 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(3))
+        self.drop = nn.Dropout(cfg.dropout)
+
+    def forward(self, x: Tensor, to: Reading, tap: Tap = OFF, own: Store = NO_STORE, cross: Store = NO_STORE) -> Tensor:
+        x = tap("resid_in", x, RESID)
+        y = tap("norm1.out", self.norm1(x), RESID)
+        x = tap("resid_mid", x + self.drop(self.self_attn(y, y, to.causal, tap / "self_attn", own)), RESID)
+        y = tap("norm2.out", self.norm2(x), RESID)
+        x = tap("resid_cross", x + self.drop(self.cross_attn(y, to.memory, to.source_real, tap / "cross_attn", cross)), RESID)
+        y = tap("norm3.out", self.norm3(x), RESID)
+        return tap("resid_out", x + self.drop(self.ffn(y, tap / "ffn")), RESID)
+
+
+ENCODER_BLOCKS = {"post": PostNormEncoderBlock, "pre": PreNormEncoderBlock}
+DECODER_BLOCKS = {"post": PostNormDecoderBlock, "pre": PreNormDecoderBlock}
+
+
+class Transformer(nn.Module):
+    """Shared token table on both sides and at the output, sinusoidal positions, two stacks.
+
+    `encode` gives the memory (batch pos d_model); `forward` the decoder's hidden states for a batch with `source`
+    (padding of the source is forbidden to cross-attention, of the target to nobody who is read: it comes last);
+    `logits` (batch pos vocab), row i scores the token after decoder input i. With a cache the batch holds only the
+    new target positions and `memory` is what `encode` gave.
+    """
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__()
+        self.cfg = cfg
+        self.embed = nn.ModuleDict(
+            {"token": TokenEmbedding(cfg.n_vocab, cfg.d_model, scaled=True), "position": Sinusoidal(cfg.n_ctx, cfg.d_model)}
+        )
+        self.drop = nn.Dropout(cfg.dropout)
+        self.encoder = nn.ModuleList(ENCODER_BLOCKS[cfg.order](cfg) for _ in range(cfg.n_layers))
+        self.decoder = nn.ModuleList(DECODER_BLOCKS[cfg.order](cfg) for _ in range(cfg.n_layers))
+        norms = [LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2)] if cfg.order == "pre" else [None, None]
+        self.encoder_norm, self.decoder_norm = norms
+
+    def encode(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+        tap = tap / "encoder"
+        x = self._embedded(_source(batch), 0, tap)
+        allowed = masks.not_padding(_source_real(batch))
+        for i, block in enumerate(self.encoder):
+            x = block(x, allowed, tap / f"layer.{i}")
+        return x if self.encoder_norm is None else tap("final_norm.out", self.encoder_norm(x), RESID)
+
+    def forward(self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None, memory: Tensor | None = None) -> Tensor:
+        memory = self.encode(batch, tap) if memory is None else memory
+        tap = tap / "decoder"
+        past = cache.n_read if cache else 0
+        causal = masks.causal(batch.ids.shape[1], past=past).to(batch.ids.device)
+        if not cache:
+            causal = causal & masks.not_padding(batch.real)
+        to = Reading(memory, causal, masks.not_padding(_source_real(batch)))
+        x = self._embedded(batch.ids, past, tap)
+        for i, block in enumerate(self.decoder):
+            stores = (cache.self_attn[i], cache.cross_attn[i]) if cache else (NO_STORE, NO_STORE)
+            x = block(x, to, tap / f"layer.{i}", *stores)
+        return x if self.decoder_norm is None else tap("final_norm.out", self.decoder_norm(x), RESID)
+
+    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+        return tap("logits", self.embed["token"].scores(hidden), "batch pos vocab")
+
+    def _embedded(self, ids: Tensor, past: int, tap: Tap) -> Tensor:
+        token = tap("embed.token", self.embed["token"](ids), RESID)
+        steps = torch.arange(past, past + ids.shape[1], device=ids.device)
+        position = tap("embed.position", self.embed["position"](steps), "pos d_model")
+        return tap("embed.out", self.drop(token + position), RESID)
+
+
+def _source(batch: Batch) -> Tensor:
+    if batch.source is None:
+        raise ValueError("A Transformer needs Batch.source, the sentence to read.")
+    return batch.source
+
+
+def _source_real(batch: Batch) -> Tensor:
+    return _source(batch) >= 0 if batch.source_real is None else batch.source_real
+
+
+FAMILY = Family(
+    name="transformer",
+    config=TransformerConfig,
+    network=Transformer,
+    kinds=(
+        Kind(name="self", stack="encoder.layer", queries="source", keys="source"),
+        Kind(name="causal", stack="decoder.layer"),
+        Kind(name="cross", stack="decoder.layer", leaf="cross_attn", keys="source"),
+    ),
+    stacks={"encoder": "encoder.layer", "decoder": "decoder.layer"},
+    has_source=True,
+)

@@ -1,0 +1,6 @@
+"""Text to tokens and back, with what a picture needs: where each token stands in the text as typed."""
+
+from core.text.tokenizer import Encoded, Tokenizer
+from core.text.words import Word, words_of
+
+__all__ = ["Encoded", "Tokenizer", "Word", "words_of"]

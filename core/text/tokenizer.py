@@ -1,0 +1,150 @@
+"""The `tokenizers` library behind one small face."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import tokenizers
+
+from core.errors import InputError
+
+Span = tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Tokens of one text. `spans[i]` is where token i stands in the text as typed, None for an added token.
+
+    The pieces of one character share its span. `lost` lists the spans of characters no token stands for.
+    """
+
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    spans: tuple[Span, ...]
+    lost: tuple[tuple[int, int], ...] = ()
+
+
+class Tokenizer:
+    """Encode text to ids and back.
+
+    `start`, `end` and `pad` are ids (None where the model has none). Names of special tokens inside a text are
+    read as letters, unless `special=True` is asked for or the name is among `typed` (BERT's [MASK]).
+    """
+
+    def __init__(
+        self,
+        backend: tokenizers.Tokenizer,
+        *,
+        start: int | None = None,
+        end: int | None = None,
+        pad: int | None = None,
+        typed: frozenset[str] = frozenset(),
+    ) -> None:
+        self._special = backend
+        self._literal = tokenizers.Tokenizer.from_str(backend.to_str())
+        self._literal.encode_special_tokens = True
+        self.start, self.end, self.pad, self.typed = start, end, pad, typed
+
+    @classmethod
+    def from_file(cls, path: Path | str, **ids: int | None) -> Tokenizer:
+        return cls(tokenizers.Tokenizer.from_file(str(path)), **ids)  # pyright: ignore[reportArgumentType]
+
+    def __len__(self) -> int:
+        return self._special.get_vocab_size(with_added_tokens=True)
+
+    @cached_property
+    def special_tokens(self) -> dict[str, int]:
+        """The names that mean something to the model, with their ids."""
+        added = self._special.get_added_tokens_decoder()
+        return {token.content: index for index, token in sorted(added.items()) if token.special}
+
+    def to_json(self) -> str:
+        return self._special.to_str(pretty=False)
+
+    def encode(self, text: str, *, special: bool = False) -> Encoded:
+        """Tokens of a text, nothing added to it.
+
+        Raises InputError for text that is not valid Unicode (half of a surrogate pair).
+        """
+        check_text(text)
+        if not special and any(name in text for name in self.typed):
+            special = not any(name in text for name in self.special_tokens if name not in self.typed)
+        encoding = (self._special if special else self._literal).encode(text, add_special_tokens=False)
+        spans = tuple(_whole_characters(text, span) for span in encoding.offsets)
+        tokens = tuple(self.token(index) for index in encoding.ids)
+        return Encoded(tuple(encoding.ids), tokens, spans, _uncovered(text, spans))
+
+    def typed_special(self, text: str) -> list[str]:
+        """Names of special tokens that stand in the text: reading them as letters or as tokens is a choice."""
+        return [name for name in self.special_tokens if name in text]
+
+    def decode(self, ids: Sequence[int], *, keep_special: bool = False) -> str:
+        return self._special.decode(list(ids), skip_special_tokens=not keep_special).removeprefix(self._prefix)
+
+    def token(self, index: int) -> str:
+        """The token by itself, as text: `' car'`; a name for a special one; bytes that are no character as ‹C3›."""
+        raw = self._special.id_to_token(index)
+        if raw is None:
+            return f"‹{index}›"
+        if not self._byte_level or raw in self.special_tokens:
+            return raw
+        data = bytes(_BYTE_OF[char] for char in raw)
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError:
+            return "‹" + data.hex(" ").upper() + "›"
+
+    @cached_property
+    def _byte_level(self) -> bool:
+        decoder = json.loads(self._special.to_str()).get("decoder") or {}
+        return decoder.get("type") == "ByteLevel"
+
+    @cached_property
+    def _prefix(self) -> str:
+        pre = json.loads(self._special.to_str()).get("pre_tokenizer") or {}
+        return " " if pre.get("type") == "ByteLevel" and pre.get("add_prefix_space") else ""
+
+
+def check_text(text: str) -> None:
+    for place, char in enumerate(text):
+        if "\ud800" <= char <= "\udfff":
+            raise InputError(
+                f"Character {place + 1} is half of a surrogate pair (U+{ord(char):04X}).",
+                "Text must be valid Unicode.",
+                "Delete that character or type it again.",
+            )
+
+
+def _whole_characters(text: str, span: tuple[int, int]) -> tuple[int, int]:
+    start, end = span
+    return (start, max(end, min(start + 1, len(text))))
+
+
+def _uncovered(text: str, spans: Sequence[Span]) -> tuple[tuple[int, int], ...]:
+    covered = bytearray(len(text))
+    for span in spans:
+        if span:
+            covered[span[0] : span[1]] = b"\x01" * (span[1] - span[0])
+    holes: list[tuple[int, int]] = []
+    for place, char in enumerate(text):
+        if covered[place] or char.isspace():
+            continue
+        if holes and holes[-1][1] == place:
+            holes[-1] = (holes[-1][0], place + 1)
+        else:
+            holes.append((place, place + 1))
+    return tuple(holes)
+
+
+def _byte_alphabet() -> dict[str, int]:
+    """GPT-2's letters for the 256 bytes: printable ones stand for themselves, the rest moves above 255."""
+    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    rest = [byte for byte in range(256) if byte not in set(printable)]
+    return {chr(byte): byte for byte in printable} | {chr(256 + n): byte for n, byte in enumerate(rest)}
+
+
+_BYTE_OF = _byte_alphabet()

@@ -1,0 +1,43 @@
+"""Pieces joined to words, so that a picture can show what people read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.text.tokenizer import Span
+
+WORD = re.compile(r"\w+(?:['’\-]\w+)*|\S", re.UNICODE)
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of the text and the tokens that make it."""
+
+    text: str
+    pieces: tuple[int, ...]
+
+
+def words_of(text: str, tokens: Sequence[str], spans: Sequence[Span]) -> list[Word]:
+    """Group neighbouring tokens by the word their first letter stands in; an added token is a word of its own.
+
+    A token of white space alone joins nothing and stays by itself.
+
+    >>> [w.text for w in words_of("It's old.", ["It", "'s", " old", "."], [(0, 2), (2, 4), (4, 8), (8, 9)])]
+    ["It's", 'old', '.']
+    """
+    owner: dict[int, int] = {}
+    matches = list(WORD.finditer(text))
+    for number, match in enumerate(matches):
+        owner.update(dict.fromkeys(range(*match.span()), number))
+    words: list[Word] = []
+    last: int | None = None
+    for piece, (token, span) in enumerate(zip(tokens, spans, strict=True)):
+        number = None if span is None else next((owner[c] for c in range(*span) if c in owner), None)
+        if number is not None and number == last:
+            words[-1] = Word(words[-1].text, (*words[-1].pieces, piece))
+        else:
+            words.append(Word(token if number is None else matches[number].group(), (piece,)))
+        last = number
+    return words

@@ -1,0 +1,239 @@
+"""One way to see and to touch every value of a forward pass.
+
+`tap("pattern", value, "batch head query key")` inside a forward is the shape comment, the recording
+and the place to intervene. `OFF` returns its argument; a `Recorder` keeps what was asked for and
+applies edits first. A path names the *call*, not the module, so a layer used four times has four
+paths. A recorder belongs to one run: nothing is stored on a model, two runs cannot meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Protocol, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from core.errors import InputError
+
+
+class Edit(Protocol):
+    """Frozen data that replaces a value: `where` is a path or a path pattern (`layer.*.self_attn.heads`)."""
+
+    @property
+    def where(self) -> str: ...
+
+    def __call__(self, value: Tensor) -> Tensor: ...
+
+
+class Tap:
+    """The tap that is off: hands every value through.
+
+    >>> OFF("pattern", torch.ones(1), "key")
+    tensor([1.])
+    >>> (OFF / "layer.0") is OFF
+    True
+    """
+
+    __slots__ = ()
+
+    def __call__(self, name: str, value: Tensor, axes: str) -> Tensor:
+        return value
+
+    def __truediv__(self, part: str) -> Tap:
+        return self
+
+
+OFF = Tap()
+
+
+@lru_cache(maxsize=65536)
+def matches(path: str, pattern: str) -> bool:
+    """Whether a path answers to a pattern (`*` stands for anything, also across dots)."""
+    return path == pattern or fnmatchcase(path, pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One recorded value: the tensor as the model used it, its axis words, its version when recorded."""
+
+    value: Tensor
+    axes: tuple[str, ...]
+    version: int
+
+
+class Trace:
+    """What one run left behind, by path.
+
+    Raises KeyError with the nearest known paths when asked for one that was not recorded.
+    """
+
+    def __init__(self, records: dict[str, Record]) -> None:
+        self._records = records
+
+    def __getitem__(self, path: str) -> Tensor:
+        return self._record(path).value
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._records
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def names(self, pattern: str = "*") -> list[str]:
+        """Recorded paths that match, in the order of the computation."""
+        return [path for path in self._records if matches(path, pattern)]
+
+    def axes(self, path: str) -> tuple[str, ...]:
+        return self._record(path).axes
+
+    def stack(self, pattern: str) -> Tensor:
+        """All values that match, stacked along a new first axis `layer`."""
+        names = self.names(pattern)
+        if not names:
+            raise KeyError(self._unknown(pattern))
+        return torch.stack([self[name] for name in names])
+
+    def numpy(self, path: str) -> np.ndarray:
+        """The one bridge out of torch: float32 (or bool) numpy, batch axis kept."""
+        value = self[path].detach()
+        return value.numpy() if value.dtype == torch.bool else value.float().numpy()
+
+    def changed_in_place(self) -> list[str]:
+        """Paths whose tensor was modified after it was recorded (needs a run without inference_mode)."""
+        return [path for path, record in self._records.items() if record.value._version != record.version]
+
+    def _record(self, path: str) -> Record:
+        try:
+            return self._records[path]
+        except KeyError:
+            raise KeyError(self._unknown(path)) from None
+
+    def _unknown(self, path: str) -> str:
+        return unknown_path(path, self._records)
+
+
+def unknown_path(path: str, known: Iterable[str]) -> str:
+    near = get_close_matches(path, list(known), n=3, cutoff=0.4)
+    hint = f" Nearest: {', '.join(near)}." if near else " Nothing was recorded." if not list(known) else ""
+    return f"No value was recorded at '{path}'.{hint}"
+
+
+class Recorder(Tap):
+    """A tap that applies edits, then keeps the values whose path matches `keep`.
+
+    Loud by construction: a path seen twice, axis words that do not fit the tensor, an edit that changes
+    shape or dtype, a `keep` or edit pattern that matched nothing: each is a ValueError naming the path.
+    `limit` is in bytes. `partial` says that the sequence is still being written: an edit of a position that is not
+    there yet is passed over.
+    """
+
+    __slots__ = ("_book", "_prefix")
+
+    def __init__(
+        self, keep: Sequence[str] = ("*",), edits: Sequence[Edit] = (), *, limit: int | None = None, partial: bool = False
+    ) -> None:
+        self._book = _Book(tuple(keep), tuple(edits), limit, partial)
+        self._prefix = ""
+
+    def __truediv__(self, part: str) -> Recorder:
+        child = object.__new__(Recorder)
+        child._book = self._book
+        child._prefix = f"{self._prefix}{part}."
+        return child
+
+    def __call__(self, name: str, value: Tensor, axes: str) -> Tensor:
+        return self._book.write(self._prefix + name, value, axes)
+
+    def close(self) -> Trace:
+        """End the run: check that every pattern met a value, and hand over the trace."""
+        self._book.check_all_used()
+        return Trace(self._book.records)
+
+
+class _Book:
+    """The shared state of one recorder and its scopes."""
+
+    def __init__(self, keep: tuple[str, ...], edits: tuple[Edit, ...], limit: int | None, partial: bool) -> None:
+        self.keep, self.edits, self.limit, self.partial = keep, edits, limit, partial
+        self.keep_all = "*" in keep
+        self.records: dict[str, Record] = {}
+        self.seen: set[str] = set()
+        self.met: set[int] = set()
+        self.bytes = 0
+
+    def write(self, path: str, value: Tensor, axes: str) -> Tensor:
+        if path in self.seen:
+            raise ValueError(f"The path '{path}' was tapped twice in one run; a path names one call.")
+        self.seen.add(path)
+        words = _words(axes)
+        if len(words) != value.ndim:
+            raise ValueError(f"'{path}' has {value.ndim} axes of sizes {tuple(value.shape)} but its words are '{axes}'.")
+        for index, edit in enumerate(self.edits):
+            if matches(path, edit.where):
+                value = self._edited(path, value, edit)
+                self.met.add(index)
+        if self.keep_all or any(matches(path, pattern) for pattern in self.keep):
+            self.bytes += value.numel() * value.element_size()
+            if self.limit is not None and self.bytes > self.limit:
+                raise MemoryError(f"'{path}' brings what is kept to {self.bytes / 2**20:.0f} MB.")
+            self.records[path] = Record(value, words, 0 if value.is_inference() else value._version)
+        return value
+
+    def _edited(self, path: str, value: Tensor, edit: Edit) -> Tensor:
+        try:
+            new = edit(value)
+        except InputError:
+            if self.partial:
+                return value
+            raise
+        if new.shape != value.shape or new.dtype != value.dtype:
+            raise ValueError(
+                f"The edit {edit!r} at '{path}' changed {tuple(value.shape)} {value.dtype} "
+                f"into {tuple(new.shape)} {new.dtype}; an edit keeps shape and dtype."
+            )
+        return new
+
+    def check_all_used(self) -> None:
+        for index, edit in enumerate(self.edits):
+            if index not in self.met:
+                raise ValueError(f"The edit {edit!r} met no value. {unknown_path(edit.where, self.seen)}")
+        for pattern in self.keep:
+            if pattern != "*" and not any(matches(path, pattern) for path in self.seen):
+                raise ValueError(f"keep='{pattern}' met no value. {unknown_path(pattern, self.seen)}")
+
+
+@lru_cache(maxsize=1024)
+def _words(axes: str) -> tuple[str, ...]:
+    return tuple(axes.split())
+
+
+Out = TypeVar("Out")
+
+
+def record(
+    forward: Callable[..., Out],
+    *inputs: object,
+    keep: Sequence[str] = ("*",),
+    edits: Sequence[Edit] = (),
+    **options: object,
+) -> tuple[Out, Trace]:
+    """Run `forward(*inputs, tap=recorder)` and return its output and its trace.
+
+    >>> out, trace = record(lambda x, tap: tap("twice", x * 2, "pos"), torch.arange(3.0))
+    >>> trace.names(), trace["twice"].tolist()
+    (['twice'], [0.0, 2.0, 4.0])
+    """
+    if isinstance(forward, nn.Module) and forward.training:
+        raise ValueError("The network is in training mode, where dropout changes every run; call .eval() first.")
+    recorder = Recorder(keep, edits)
+    out = forward(*inputs, tap=recorder, **options)
+    return out, recorder.close()

@@ -1,0 +1,88 @@
+"""Train a shipped model: `python -m core.train NAME --data DIR [--minutes M | --steps N] [--resume] [--from NAME]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import shlex
+import sys
+from pathlib import Path
+
+import torch
+
+from core.checkpoints import store
+from core.errors import InputError
+from core.training.engine import Outcome, Plan, train
+from core.training.recipe import Recipe, recipes
+
+
+def main(argv: list[str] | None = None) -> int:
+    ask = argparse.ArgumentParser(prog="python -m core.train", description=__doc__)
+    ask.add_argument("name", choices=sorted(recipes()), help="the model")
+    ask.add_argument("--data", type=Path, required=True, help="the folder of training sets")
+    ask.add_argument("--out", type=Path, default=store.shipped_folder(), help="where finished models go (assets/models)")
+    ask.add_argument("--work", type=Path, default=Path("runs"), help="where checkpoints and logs are kept while training")
+    length = ask.add_mutually_exclusive_group()
+    length.add_argument("--steps", type=int, help="optimiser steps (default: the recipe's)")
+    length.add_argument("--minutes", type=float, help="wall-clock minutes instead of steps")
+    ask.add_argument("--seed", type=int, default=0)
+    ask.add_argument("--resume", action="store_true", help="go on from the last checkpoint in --work")
+    ask.add_argument("--from", dest="start", metavar="NAME", help="begin with a shipped model's weights, optimiser and schedule fresh")
+    ask.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    ask.add_argument("--threads", type=int, help="CPU threads (default: all)")
+    opts = ask.parse_args(argv)
+    if opts.threads:
+        torch.set_num_threads(opts.threads)
+    recipe, device = recipes()[opts.name], torch.device(opts.device)
+    work = opts.work / opts.name
+    work.mkdir(parents=True, exist_ok=True)
+    try:
+        task = recipe.prepare(opts.data, work, opts.seed, device)
+        weights = store.load_weights(opts.out / opts.start) if opts.start else None
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    plan = Plan(work=work, seed=opts.seed, steps=opts.steps, minutes=opts.minutes, resume=opts.resume, weights=weights)
+    outcome = train(recipe, task, plan, device)
+    save(outcome, recipe, work, opts.out, opts.seed, argv if argv is not None else sys.argv[1:])
+    return 130 if outcome.stopped else 0
+
+
+def save(outcome: Outcome, recipe: Recipe, work: Path, out: Path, seed: int, argv: list[str]) -> None:
+    """Write the model folder: float16 weights, config, tokenizer, and the record of how they came about."""
+    machine = torch.cuda.get_device_name() if next(outcome.network.parameters()).is_cuda else f"{torch.get_num_threads()} CPU threads"
+    record = {
+        "command": shlex.join(["python", "-m", "core.train", *_shown(argv)]),
+        "seed": seed,
+        "steps": outcome.steps,
+        "tokens": outcome.tokens,
+        "minutes": round(outcome.seconds / 60, 1),
+        "machine": machine,
+        "versions": {"python": platform.python_version(), "torch": torch.__version__},
+        "log": outcome.log,
+    }
+    (work / "training.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    folder = store.save_model(
+        out / recipe.name,
+        family=recipe.family,
+        config=recipe.config,
+        weights=outcome.network.state_dict(),
+        tokenizer=work / "tokenizer.json",
+        ids=recipe.ids,
+        training=record,
+    )
+    print(f"saved {folder}")
+
+
+def _shown(argv: list[str]) -> list[str]:
+    """The command without this machine's folders: `--data DIR`."""
+    shown = list(argv)
+    for flag in ("--data", "--out", "--work"):
+        if flag in shown:
+            shown[shown.index(flag) + 1] = flag[2:].upper()
+    return shown
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,42 @@
+"""Reading the training sets: plain or xz-packed text and pairs, by name below one folder."""
+
+from __future__ import annotations
+
+import lzma
+from collections.abc import Iterator
+from pathlib import Path
+
+from core.errors import InputError
+
+
+def find(data: Path, name: str) -> Path:
+    """`name` below `data`, as it stands or with `.xz`."""
+    for path in (data / name, data / f"{name}.xz"):
+        if path.is_file():
+            return path
+    raise InputError(f"There is no {name}(.xz) in {data}.", "A recipe reads its training set from --data.", "Give the folder that holds it.")
+
+
+def lines(path: Path) -> Iterator[str]:
+    """Lines of a UTF-8 text, `.xz` unpacked on the way, line ends removed."""
+    opened = lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8")
+    with opened as handle:
+        for line in handle:
+            yield line.rstrip("\r\n")
+
+
+def pairs(path: Path) -> list[tuple[str, str]]:
+    """`source TAB target` a line."""
+    found: list[tuple[str, str]] = []
+    for number, line in enumerate(lines(path), 1):
+        if not line:
+            continue
+        cells = line.split("\t")
+        if len(cells) < 2 or not cells[0].strip() or not cells[1].strip():
+            raise InputError(
+                f"Line {number} of {path.name} has no source and target: {line[:60]!r}.",
+                "A pair is 'source TAB target' on one line.",
+                "Mend or delete that line.",
+            )
+        found.append((cells[0], cells[1]))
+    return found

@@ -1,0 +1,50 @@
+"""The optimiser: Muon for the matrices inside the blocks, AdamW for tables, gains and biases."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import nn
+
+
+def optimisers(network: nn.Module, *, lr: float, matrix_lr: float, weight_decay: float) -> list[torch.optim.Optimizer]:
+    """Two optimisers that share one schedule.
+
+    Muon (Jordan et al. 2024) orthogonalises the momentum of each weight matrix; tables of tokens and positions are
+    look-ups, not maps, and stay with AdamW (Loshchilov and Hutter 2019), as do vectors.
+    """
+    matrices, rest = [], []
+    for name, weight in network.named_parameters():
+        (matrices if weight.ndim == 2 and not name.startswith("embed.") else rest).append(weight)
+    decayed = [w for w in rest if w.ndim >= 2]
+    plain = [w for w in rest if w.ndim < 2]
+    adam = torch.optim.AdamW(
+        [{"params": decayed, "weight_decay": weight_decay}, {"params": plain, "weight_decay": 0.0}], lr=lr, betas=(0.9, 0.98), eps=1e-9
+    )
+    muon = torch.optim.Muon(matrices, lr=matrix_lr, momentum=0.95, weight_decay=weight_decay, nesterov=True)
+    for optimiser in (adam, muon):
+        for group in optimiser.param_groups:
+            group["base_lr"] = group["lr"]
+    return [adam, muon]
+
+
+def schedule(progress: float, step: int, warm_up: int) -> float:
+    """Linear warm-up over `warm_up` steps, then a cosine to zero at progress 1.
+
+    >>> schedule(0.0, 0, 10), round(schedule(0.5, 500, 10), 3), schedule(1.0, 1000, 10)
+    (0.1, 0.5, 0.0)
+    """
+    return min(1.0, (step + 1) / warm_up) * 0.5 * (1 + math.cos(math.pi * min(progress, 1.0)))
+
+
+def initialise(network: nn.Module, n_layers: int) -> None:
+    """Small normal weights, zero biases; what a block writes back is shrunk by 1/sqrt(2 layers) (Radford et al. 2019)."""
+    for name, module in network.named_modules():
+        if isinstance(module, nn.Linear):
+            std = module.in_features**-0.5 * 0.6
+            if name.endswith("to_out"):
+                std /= math.sqrt(2 * n_layers)
+            nn.init.normal_(module.weight, std=std)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)

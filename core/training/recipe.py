@@ -1,0 +1,60 @@
+"""What a recipe gives the engine, and how recipes are found: one file each in `core/training/recipes`."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from core.text import Tokenizer
+
+
+class Task(Protocol):
+    """Data made ready for one training: what the loop asks for."""
+
+    tokenizer: Tokenizer
+
+    def batch(self, step: int) -> tuple[Any, int]:
+        """The batch of this step and how many tokens it holds; the same step gives the same batch."""
+        ...
+
+    def loss(self, network: nn.Module, batch: Any) -> Tensor: ...
+
+    def check(self, network: nn.Module) -> Mapping[str, float]:
+        """A quick look at held-out data."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How one shipped model is trained.
+
+    `prepare(data, work, seed, device)` reads the data (caching what is slow in `work`) and returns a Task.
+    """
+
+    name: str
+    family: str
+    config: Any
+    steps: int
+    prepare: Callable[[Path, Path, int, torch.device], Task]
+    ids: Mapping[str, int] = field(default_factory=dict[str, int])
+    lr: float = 3e-3
+    matrix_lr: float = 0.02
+    weight_decay: float = 0.01
+    warm_up: int = 200
+    clip: float = 1.0
+
+
+@cache
+def recipes() -> Mapping[str, Recipe]:
+    """Every recipe by the name of the model it trains."""
+    package = import_module("core.training.recipes")
+    found = (import_module(f"{package.__name__}.{module.name}") for module in pkgutil.iter_modules(package.__path__))
+    return {module.RECIPE.name: module.RECIPE for module in found if hasattr(module, "RECIPE")}

@@ -1,0 +1,181 @@
+"""The five laws of the trace, and behaviour that teaches, for every family found in core/models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from core import edits, masks
+from core.layers.cache import Cache
+from core.models import Batch, families
+from core.trace import OFF, Recorder
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+CASES = [(name, order) for name in families() for order in ("pre", "post")]
+
+
+def build(name, order, seed=0):
+    torch.manual_seed(seed)
+    family = families()[name]
+    network = family.network(replace(family.config.tiny(), order=order)).eval()
+    for weight in network.parameters():
+        torch.nn.init.normal_(weight, std=0.3)
+    return family, network
+
+
+def example(family, n=5, n_source=7, rows=2):
+    draw = torch.Generator().manual_seed(1)
+    ids = torch.randint(1, 29, (rows, n), generator=draw)
+    if not family.has_source:
+        return Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool))
+    source = torch.randint(1, 29, (rows, n_source), generator=draw)
+    ones = torch.ones_like
+    return Batch(ids=ids, real=ones(ids, dtype=torch.bool), source=source, source_real=ones(source, dtype=torch.bool))
+
+
+def forward(network, batch, tap=OFF):
+    return network.logits(network(batch, tap=tap), tap)
+
+
+def traced(network, batch, **options):
+    tap = Recorder(**options)
+    with torch.no_grad():
+        logits = forward(network, batch, tap)
+    return logits, tap.close()
+
+
+@pytest.fixture(params=CASES, ids=lambda case: "-".join(case))
+def case(request):
+    family, network = build(*request.param)
+    return request.param, family, network, example(family)
+
+
+def test_law_1_tap_on_and_off_give_equal_bits(case):
+    _, _, network, batch = case
+    with torch.no_grad():
+        plain = forward(network, batch)
+    assert torch.equal(plain, traced(network, batch)[0])
+
+
+def test_law_2_patching_a_value_with_itself_changes_nothing(case):
+    _, _, network, batch = case
+    logits, trace = traced(network, batch)
+    for path in trace:
+        again, _ = traced(network, batch, keep=(), edits=[edits.Patch(path, trace[path])])
+        assert torch.equal(again, logits), path
+
+
+def test_law_3_the_paths_equal_the_golden_list(case):
+    (name, order), _, network, batch = case
+    _, trace = traced(network, batch)
+    lines = [f"{path}: {' '.join(trace.axes(path))}" for path in trace]
+    assert lines == (GOLDEN / f"{name}-{order}.txt").read_text(encoding="utf-8").splitlines()
+
+
+def test_law_4_no_named_value_is_changed_in_place(case):
+    _, _, network, batch = case
+    _, trace = traced(network, batch)
+    assert trace.changed_in_place() == []
+
+
+def test_law_5_the_identities_hold(case):
+    _, family, network, batch = case
+    _, trace = traced(network, batch)
+    for path in trace.names("*.resid_mid"):
+        layer = path.removesuffix("resid_mid")
+        torch.testing.assert_close(trace[layer + "resid_in"] + trace[layer + "self_attn.out"], trace[path], rtol=0, atol=0)
+    for path in trace.names("*.pattern"):
+        pattern, allowed = trace[path], trace[path.replace("pattern", "allowed")]
+        torch.testing.assert_close(pattern.sum(-1), torch.ones(pattern.shape[:-1]), rtol=0, atol=1e-6)
+        assert (pattern[~allowed] == 0).all() and (pattern >= 0).all()
+        v, heads = (trace[path.replace("pattern", leaf)] for leaf in ("v", "heads"))
+        torch.testing.assert_close(pattern @ v, heads)
+    stacked = {kind.path(layer, "pattern") for kind in family.kinds for layer in range(network.cfg.n_layers)}
+    assert stacked == set(trace.names("*.pattern"))
+
+
+def test_a_later_target_token_leaves_the_past_unchanged_to_the_bit(case):
+    _, _, network, batch = case
+    changed = replace(batch, ids=torch.cat((batch.ids[:, :3], batch.ids[:, 3:] % 28 + 1), dim=1))
+    with torch.no_grad():
+        before, after = forward(network, batch), forward(network, changed)
+    assert torch.equal(before[:, :3], after[:, :3])
+    assert not torch.equal(before[:, 3:], after[:, 3:])
+
+
+def test_cached_decoding_gives_the_logits_of_the_whole_pass(case):
+    _, family, network, batch = case
+    with torch.no_grad():
+        whole = forward(network, batch)
+        cache = Cache(network.cfg.n_layers)
+        memory = {"memory": network.encode(batch)} if family.has_source else {}
+        steps = []
+        for i in range(batch.ids.shape[1]):
+            new = replace(batch, ids=batch.ids[:, i : i + 1], real=batch.real[:, i : i + 1])
+            steps.append(network.logits(network(new, cache=cache, **memory)))
+    torch.testing.assert_close(torch.cat(steps, dim=1), whole, rtol=1e-5, atol=1e-5)
+    assert cache.n_read == batch.ids.shape[1] and cache.nbytes > 0
+
+
+def test_padding_changes_nothing(case):
+    _, family, network, batch = case
+    with torch.no_grad():
+        alone = forward(network, batch)
+        pad = torch.full((2, 2), 3)
+        real = torch.cat((batch.real, torch.zeros(2, 2, dtype=torch.bool)), dim=1)
+        wider = replace(batch, ids=torch.cat((batch.ids, pad), dim=1), real=real)
+        if family.has_source:
+            source_real = torch.cat((batch.source_real, torch.zeros(2, 2, dtype=torch.bool)), dim=1)
+            wider = replace(wider, source=torch.cat((batch.source, pad), dim=1), source_real=source_real)
+        torch.testing.assert_close(forward(network, wider)[:, : alone.shape[1]], alone, rtol=1e-5, atol=1e-5)
+        _, trace = traced(network, wider)
+    for path in trace.names("*.pattern"):
+        kind = next(k for k in family.kinds if path in {k.path(i, "pattern") for i in range(network.cfg.n_layers)})
+        n_real = batch.source.shape[1] if kind.keys == "source" else batch.ids.shape[1]
+        assert (trace[path][..., n_real:] == 0).all(), path
+
+
+def test_switching_off_every_head_silences_the_layer(case):
+    _, family, network, batch = case
+    for kind in family.kinds:
+        off = [edits.ZeroHead(kind.path(0, "heads"), head) for head in range(network.cfg.n_heads)]
+        _, trace = traced(network, batch, edits=off)
+        bias = dict(network.named_modules())[_module_of(network, kind)].to_out.bias
+        torch.testing.assert_close(trace[kind.path(0, "out")], bias.expand_as(trace[kind.path(0, "out")]))
+
+
+def _module_of(network, kind):
+    stack = kind.stack.removesuffix(".layer").replace("layer", "layers")
+    return f"{stack}.0.{kind.leaf}"
+
+
+def test_a_row_with_nothing_allowed_is_zeros_and_the_run_stays_finite(case):
+    _, family, network, batch = case
+    kind = family.kinds[-1]
+    logits, trace = traced(network, batch, edits=[edits.Forbid(kind.path(0, "allowed"), query=0)])
+    assert (trace[kind.path(0, "pattern")][:, :, 0] == 0).all()
+    assert logits.isfinite().all()
+
+
+def test_a_whole_mask_can_be_put_in_place(case):
+    _, family, network, batch = case
+    kind = family.kind("causal")
+    rows = tuple(map(tuple, masks.window(5, 1).tolist()))
+    _, trace = traced(network, batch, edits=[edits.SetAllowed(kind.path(1, "allowed"), rows)])
+    assert torch.equal(trace[kind.path(1, "pattern")][0, 0] > 0, masks.window(5, 1))
+
+
+def test_tiny_axes_are_different_numbers(case):
+    _, _, network, _ = case
+    cfg = network.cfg
+    assert len({cfg.n_layers, cfg.n_heads, cfg.d_head, cfg.d_ff, cfg.n_vocab, cfg.n_ctx, cfg.d_model}) == 7
+
+
+@pytest.mark.parametrize("name", families())
+@pytest.mark.parametrize("wrong", [{"n_heads": 0}, {"n_layers": -1}, {"n_heads": 2}, {"eps": float("nan")}, {"activation": "swish"}, {"order": "both"}])
+def test_a_configuration_that_cannot_be_built_names_its_numbers(name, wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        replace(families()[name].config.tiny(), **wrong)
