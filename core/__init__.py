@@ -6,10 +6,11 @@
 """
 
 from core import edits, masks
+from core.checkpoints import open_model
 from core.errors import InputError
 from core.model import Model
 from core.run import Attention, Run
 from core.trace import OFF, Recorder, Tap, Trace, record
 
 __version__ = "0.1.0"
-__all__ = ["OFF", "Attention", "InputError", "Model", "Recorder", "Run", "Tap", "Trace", "edits", "masks", "record"]
+__all__ = ["OFF", "Attention", "InputError", "Model", "Recorder", "Run", "Tap", "Trace", "edits", "masks", "open_model", "record"]

@@ -45,14 +45,33 @@ def global_tokens(n: int, positions: Sequence[int]) -> Tensor:
     return chosen[:, None] | chosen[None, :]
 
 
-def random_blocks(n: int, *, block: int, count: int, seed: int) -> Tensor:
-    """For every block of queries, `count` blocks of keys drawn without replacement (BigBird)."""
+def random_blocks(n: int, *, block: int, count: int, seed: int, besides: Tensor | None = None) -> Tensor:
+    """For every block of queries, `count` blocks of keys drawn without replacement (BigBird).
+
+    `besides` (query key) is a mask that is there already, window and global words for instance: a block it touches is
+    not drawn again. Where fewer than `count` blocks are left, all of them are taken.
+    Shapes: (query key). The same seed gives the same blocks.
+
+    >>> random_blocks(4, block=2, count=1, seed=0).sum(1).tolist()
+    [2, 2, 2, 2]
+    >>> random_blocks(3, block=1, count=1, seed=0, besides=window(3, radius=0) | causal(3)).int().tolist()
+    [[0, 0, 1], [0, 0, 1], [0, 0, 0]]
+    """
     n_blocks = -(-n // block)
     generator = torch.Generator().manual_seed(seed)
+    taken = torch.zeros(n_blocks, n_blocks, dtype=torch.bool) if besides is None else _touched(besides, block, n_blocks)
     chosen = torch.zeros(n_blocks, n_blocks, dtype=torch.bool)
     for row in range(n_blocks):
-        chosen[row, torch.randperm(n_blocks, generator=generator)[:count]] = True
+        order = torch.randperm(n_blocks, generator=generator)
+        chosen[row, order[~taken[row, order]][:count]] = True
     return chosen.repeat_interleave(block, 0).repeat_interleave(block, 1)[:n, :n]
+
+
+def _touched(mask: Tensor, block: int, n_blocks: int) -> Tensor:
+    """Which blocks hold an allowed cell (block block)."""
+    whole = torch.zeros(n_blocks * block, n_blocks * block, dtype=torch.bool)
+    whole[: mask.shape[0], : mask.shape[1]] = mask
+    return whole.view(n_blocks, block, n_blocks, block).any(3).any(1)
 
 
 def prefix(n: int, length: int) -> Tensor:

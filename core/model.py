@@ -13,7 +13,7 @@ from core.decoding.batched import greedy
 from core.errors import InputError
 from core.models import Batch, Family
 from core.run import Run, RunTrace, Side
-from core.text import Tokenizer
+from core.text import Encoded, Tokenizer
 from core.trace import Edit, Recorder, Tap, Trace
 
 KEEP_LIMIT = 256 * 2**20
@@ -103,26 +103,28 @@ class Model:
                 wrong = "There is a target but no source." if target else "The text is empty."
                 raise InputError(wrong, f"{self.name} translates a source sentence.", "Type a sentence to read.")
         sources = self._padded([self._side(text, special=special) for text in texts])
-        if any(target is None for target in targets):
-            own = self._own_targets(sources, edits)
-            targets = [given if given is not None else made for given, made in zip(targets, own, strict=True)]
-        sides = self._padded([self._side(target or "", special=special, start=True) for target in targets])
-        return sides, sources, list(targets)
+        own = self._own_targets(sources, edits) if any(target is None for target in targets) else []
+        sides = [own[row] if target is None else self._side(target, special=special, start=True) for row, target in enumerate(targets)]
+        return self._padded(sides), sources, [side.text for side in sides]
 
     def _side(self, text: str, *, special: bool = False, start: bool = False) -> Side:
         encoded = self.tokenizer.encode(text, special=special)
-        ids, tokens, spans = encoded.ids, encoded.tokens, encoded.spans
-        if start or not ids:
-            if self.tokenizer.start is None:
-                raise InputError("The text holds no token.", "A model needs at least one.", "Type a word.")
-            ids, tokens, spans = (self.tokenizer.start, *ids), (NAMES["start"], *tokens), (None, *spans)
-        if len(ids) > self.config.n_ctx:
+        return self._started(text, encoded) if start or not encoded.ids else self._fitting(text, encoded)
+
+    def _started(self, text: str, encoded: Encoded) -> Side:
+        start = self.tokenizer.start
+        if start is None:
+            raise InputError("The text holds no token.", "A model needs at least one.", "Type a word.")
+        return self._fitting(text, Encoded((start, *encoded.ids), (NAMES["start"], *encoded.tokens), (None, *encoded.spans)))
+
+    def _fitting(self, text: str, encoded: Encoded) -> Side:
+        if len(encoded.ids) > self.config.n_ctx:
             raise InputError(
-                f"The text has {len(ids):,} tokens.",
+                f"The text has {len(encoded.ids):,} tokens.",
                 f"{self.name} reads at most {self.config.n_ctx:,} at once.",
                 "Shorten the text, or choose the part to read.",
             )
-        return Side(text, tokens, ids, spans)
+        return Side(text, encoded.tokens, encoded.ids, encoded.spans)
 
     def _padded(self, sides: list[Side]) -> list[Side]:
         longest = max(len(side.ids) for side in sides)
@@ -143,7 +145,7 @@ class Model:
         source, source_real = _tensors(sources) if sources else (None, None)
         return Batch(ids=ids, real=real, source=source, source_real=source_real)
 
-    def _own_targets(self, sources: list[Side], edits: tuple[Edit, ...]) -> list[str]:
+    def _own_targets(self, sources: list[Side], edits: tuple[Edit, ...]) -> list[Side]:
         ids, real = _tensors(sources)
         start, end = self.tokenizer.start, self.tokenizer.end
         assert start is not None and end is not None
@@ -151,7 +153,7 @@ class Model:
         limits = [min(self.config.n_ctx - 1, 3 * source.n_real + 10) for source in sources]
         with torch.inference_mode():
             written = greedy(self.network, batch, start=start, end=end, limit=limits, edits=edits)
-        return [self.tokenizer.decode(row) for row in written]
+        return [self._started(*self.tokenizer.written(row)) for row in written]
 
     def _forward(
         self, batch: Batch, keep: Sequence[str] | None, edits: tuple[Edit, ...], grad: str | None, first: Side

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,12 @@ class Side:
     @cached_property
     def words(self) -> list[Word]:
         return words_of(self.text, self.tokens, self.spans)
+
+    def written(self) -> Side:
+        """The same rows named by what they write: the next token, END after the last."""
+        last = self.n_real - 1
+        tokens = (*self.tokens[1 : last + 1], "END", *self.tokens[last + 1 :])
+        return replace(self, tokens=tokens, spans=(*self.spans[1 : last + 1], None, *self.spans[last + 1 :]), ids=())
 
 
 @dataclass(frozen=True)
@@ -112,7 +118,14 @@ class RunTrace:
         return sum(seen.values()) + sum(grad.nbytes for grad in self._gradients.values())
 
     def _unbatched(self, path: str, array: Array) -> Array:
-        return array[self._row] if self._trace.axes(path)[0] == "batch" else array
+        return _sealed(array[self._row] if self._trace.axes(path)[0] == "batch" else array)
+
+
+def _sealed(array: Array) -> Array:
+    """A view that cannot be written to: a run may be shared by many."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
 
 
 @dataclass(frozen=True)
@@ -153,7 +166,7 @@ class Run:
         """(position, vocabulary), computed on first access. Row i is the prediction after decoder input i."""
         with torch.inference_mode():
             logits = self.model.network.logits(self._hidden) if self._logits is None else self._logits
-            return logits.float().numpy()
+            return _sealed(logits.float().numpy())
 
     @property
     def next_sentence(self) -> Array:
@@ -186,10 +199,13 @@ class Run:
         paths = [f"{stack}.{i}.resid_in" for i in range(n)] + [f"{stack}.{n - 1}.resid_out"]
         return np.stack([self.trace[path] for path in paths])
 
-    def attention(self, kind: str | None = None, by: str = "token") -> Attention:
-        """The patterns of one kind, by token or by word. The default kind is the family's last (its most telling)."""
-        if kind is None:
-            kind = self.kinds[-1]
+    def attention(self, kind: str | None = None, by: str = "token", *, writing: bool = False) -> Attention:
+        """The patterns of one kind, by token or by word. The default kind is the family's last (its most telling).
+
+        A row belongs to the token that was read there. With `writing` the rows of a decoder are named by the token
+        they write instead: the next one, END after the last. By word, the rows of a word's pieces are averaged.
+        """
+        kind = self.kinds[-1] if kind is None else kind
         if kind not in self.kinds:
             raise InputError(f"There is no attention '{kind}' in {self.model.name}.", f"It has {', '.join(self.kinds)}.", "Choose one of them.")
         if by not in ("token", "word"):
@@ -199,6 +215,7 @@ class Run:
         weights = np.stack([self.trace[path] for path in paths])
         allowed = np.stack([self.trace[found.path(layer, "allowed")] for layer in range(len(weights))])
         queries, keys = self._axis(found, "queries"), self._axis(found, "keys")
+        queries = queries.written() if writing and queries is self.side else queries
         attention = Attention(kind, weights, queries.tokens, keys.tokens, allowed, paths)
         return attention if by == "token" else attention.joined(queries.words, keys.words)
 
@@ -208,4 +225,5 @@ class Run:
     @property
     def nbytes(self) -> int:
         """Memory held, for the engine's budget."""
-        return self.trace.nbytes + self._hidden.numel() * self._hidden.element_size() * 2
+        logits = len(self.ids) * self.model.config.n_vocab * 4  # as large as they will be once someone asks
+        return self.trace.nbytes + self._hidden.numel() * self._hidden.element_size() + logits

@@ -24,11 +24,22 @@ class Store:
 NO_STORE = Store()
 
 
-class Growing(Store):
-    """Self-attention's store: each call appends the new positions along the key axis."""
+class _Holding(Store):
+    """What the two stores that are on have in common."""
 
     def __init__(self) -> None:
         self._held: KeysValues | None = None
+
+    def tensors(self) -> KeysValues | None:
+        return self._held
+
+    def reorder(self, rows: Tensor) -> None:
+        if self._held is not None:
+            self._held = (self._held[0].index_select(0, rows), self._held[1].index_select(0, rows))
+
+
+class Growing(_Holding):
+    """Self-attention's store: each call appends the new positions along the key axis."""
 
     def __call__(self, project: Project, source: Tensor) -> KeysValues:
         k, v = project(source)
@@ -38,22 +49,13 @@ class Growing(Store):
         self._held = (k, v)
         return k, v
 
-    def tensors(self) -> KeysValues | None:
-        return self._held
 
-
-class Fixed(Store):
+class Fixed(_Holding):
     """Cross-attention's store: the encoder's output is projected once."""
-
-    def __init__(self) -> None:
-        self._held: KeysValues | None = None
 
     def __call__(self, project: Project, source: Tensor) -> KeysValues:
         if self._held is None:
             self._held = project(source)
-        return self._held
-
-    def tensors(self) -> KeysValues | None:
         return self._held
 
 
@@ -73,6 +75,11 @@ class Cache:
         """How many positions the self-attention already holds."""
         held = self.self_attn[0].tensors()
         return 0 if held is None else held[0].shape[-2]
+
+    def reorder(self, rows: Tensor) -> None:
+        """Go on with these rows of the batch, in this order: one may be left out, another go on twice (beam search)."""
+        for store in (*self.self_attn, *self.cross_attn):
+            store.reorder(rows)
 
     @property
     def nbytes(self) -> int:

@@ -110,23 +110,24 @@ def judge(name: str, encode: Encoding, short: int = 5, long: int = 20, unseen: i
 
 
 CRITERIA = {
-    "a vector of its own for each step": "unique",
-    "the same distance in short and long sentences": "consistent",
-    "longer sentences, bounded values": "bounded",
-    "deterministic": "deterministic",
-    "not on the slide: the same distance anywhere": "anywhere",
+    "Each step has a vector of its own.": "unique",
+    "Two steps are equally far apart in sentences of different lengths.": "consistent",
+    "Longer sentences work, and the values stay bounded.": "bounded",
+    "It is deterministic.": "deterministic",
+    "(Not on the slide) Equal numbers of steps are equally far apart anywhere.": "anywhere",
 }
 
 
 def ticks(verdicts: Sequence[Verdict]) -> list[dict[str, str]]:
-    """The table of ticks: one row a criterion, one column an encoding.
+    """The table of ticks: one row an encoding, the criteria by their number in `CRITERIA`, from 1.
 
-    >>> ticks([judge("integer", integer)])[2]
-    {'criterion': 'longer sentences, bounded values', 'integer': '✗'}
+    >>> ticks([judge("integer", integer)])
+    [{'positions': 'integer', '1': '✓', '2': '✓', '3': '✗', '4': '✓', '5': '✓'}]
     """
     return [
-        {"criterion": words} | {v.name: "✓" if getattr(v, attribute) else "✗" for v in verdicts}
-        for words, attribute in CRITERIA.items()
+        {"positions": v.name}
+        | {str(i): "✓" if getattr(v, attribute) else "✗" for i, attribute in enumerate(CRITERIA.values(), start=1)}
+        for v in verdicts
     ]
 
 
@@ -139,7 +140,7 @@ def reasons(verdicts: Sequence[Verdict], short: int, long: int, unseen: int = 10
     lines = []
     for v in verdicts:
         if not v.unique:
-            lines.append(f"{v.name}: two different positions have vectors {v.closest:g} apart.")
+            lines.append(f"{v.name}: two different positions have the same vector ({v.closest:g} apart).")
         if not v.consistent:
             lines.append(f"{v.name}: one step is {v.steps[0]:.4f} in {short} words and {v.steps[1]:.4f} in {long}.")
         if v.largest is None:

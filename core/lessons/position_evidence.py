@@ -95,7 +95,7 @@ def five_steps(d_model: int, n_positions: int) -> tuple[tuple[float, float, floa
     """Distance of two vectors five positions apart as (mean, least, largest): exponent 2 floor(i/2)/d, then i/d.
 
     >>> [tuple(round(v, 3) for v in part) for part in five_steps(128, 200)]
-    [(5.799, 5.799, 5.799), (5.768, 4.787, 6.678)]
+    [(5.799, 5.799, 5.799), (5.763, 4.787, 6.678)]
     """
     right, printed = Formula(d_model), Formula(d_model, variant="unpaired")
     return distance_profile(right, n_positions, 6).at(5), distance_profile(printed, n_positions, 6).at(5)
@@ -110,7 +110,7 @@ def paired_or_not() -> Erratum:
     return Erratum(
         "E4",
         "Beigy 2021 and 2024 print PE(pos, i) with the exponent i/d for even and odd i.",
-        "2 floor(i/2) / d: a sine and a cosine share each frequency. Their own examples use it.",
+        "2⌊i/2⌋/d: a sine and a cosine share each frequency. Their own examples use it.",
         f"For d = 4, position 1 the formula as printed gives ({literal}), the example on the next slide ({example}); "
         f"for d = 512 its second entry is {digits(wide.table(2)[1, 1])}, and {worked_d512()[1].printed} is printed. "
         f"As printed it also breaks the slides' wish that equal steps be equally far apart: for d = 128 the distance "
@@ -139,8 +139,8 @@ def one_pair_too_many() -> Erratum:
     entries = Formula(60, cut=False).table(1).shape[1]
     return Erratum(
         "E34",
-        "Eq. (17) lets j run from 0 to floor(d/2), and counts elements from 0 where words count from 1.",
-        "j <= ceil(d/2) - 1; the last cosine falls away when d is odd.",
+        "Eq. (17) lets j run from 0 to ⌊d/2⌋, and counts elements from 0 where words count from 1.",
+        "j ≤ ⌈d/2⌉ − 1; the last cosine falls away when d is odd.",
         f"d = 60 yields {entries} entries as printed.",
     )
 

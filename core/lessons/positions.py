@@ -123,6 +123,21 @@ def dot_products(table: Array) -> Array:
     return table @ table.T
 
 
+def match(source: Formula | Array, position: int, n_positions: int, per_step: int = 8) -> tuple[Array, Array]:
+    """The dot product of one position's vector with those of all others, and between them where a formula knows.
+
+    Shapes: returns (point,) positions and (point,) dot products.
+
+    >>> x, y = match(Formula(4), 0, 3, per_step=1)
+    >>> y.round(4).tolist()
+    [2.0, 1.5403, 0.5837]
+    """
+    if not isinstance(source, Formula):
+        return _offsets(n_positions, 1), source[:n_positions] @ source[position]
+    x = _offsets(n_positions, per_step)
+    return x, source.at(x) @ source.at(np.array([float(position)]))[0]
+
+
 @dataclass(frozen=True)
 class Profile:
     """A quantity by offset k: its mean, least and largest value over all places t. All (point,).
@@ -143,7 +158,7 @@ class Profile:
 
 def _profile(k: Array, pairs: Callable[[float], Array]) -> Profile:
     rows = [pairs(float(offset)) for offset in k]
-    return Profile(k, *(np.array([f(row) for row in rows]) for f in (np.mean, np.min, np.max)))
+    return Profile(k, *(np.array([float(f(row)) for row in rows]) for f in (np.mean, np.min, np.max)))
 
 
 def _offsets(n_offsets: int, per_step: int) -> Array:

@@ -148,7 +148,7 @@ class Gate:
     def _enter(self, waiter: _Waiter, key: Hashable, fn: Callable[[], Any], cost: float) -> None:
         if self._closed:
             raise RuntimeError("The engine was closed.")
-        older = self._sessions.get(waiter.session) if waiter.session else None
+        older = self._sessions.get(waiter.session)  # never of the session ""
         waiter.since, waiter.order = self._now, next(self._order)
         if older and older.job and not older.job.running:
             waiter.since, waiter.order = older.since, older.order

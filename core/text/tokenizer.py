@@ -74,7 +74,8 @@ class Tokenizer:
         if not special and any(name in text for name in self.typed):
             special = not any(name in text for name in self.special_tokens if name not in self.typed)
         encoding = (self._special if special else self._literal).encode(text, add_special_tokens=False)
-        spans = tuple(_whole_characters(text, span) for span in encoding.offsets)
+        added = bool(self._prefix) and not text.startswith(self._prefix)
+        spans = tuple(_untrimmed(span, raw, added) for span, raw in zip(encoding.offsets, encoding.tokens, strict=True))
         tokens = tuple(self.token(index) for index in encoding.ids)
         return Encoded(tuple(encoding.ids), tokens, spans, _uncovered(text, spans))
 
@@ -84,6 +85,17 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int], *, keep_special: bool = False) -> str:
         return self._special.decode(list(ids), skip_special_tokens=not keep_special).removeprefix(self._prefix)
+
+    def written(self, ids: Sequence[int]) -> tuple[str, Encoded]:
+        """The text of tokens that a model wrote, and those very tokens with their places in it.
+
+        A model may write a text in other pieces than `encode` would choose; these stay as they were written.
+        """
+        text = self.decode(ids)
+        ends = [min(len(self.decode(ids[: i + 1]).rstrip("\ufffd")), len(text)) for i in range(len(ids))]
+        starts = [0, *ends][: len(ids)]
+        spans = tuple(_whole_characters(text, (_after_space(text, a, b), b)) for a, b in zip(starts, ends, strict=True))
+        return text, Encoded(tuple(ids), tuple(self.token(index) for index in ids), spans)
 
     def token(self, index: int) -> str:
         """The token by itself, as text: `' car'`; a name for a special one; bytes that are no character as ‹C3›."""
@@ -110,13 +122,31 @@ class Tokenizer:
 
 
 def check_text(text: str) -> None:
-    for place, char in enumerate(text):
-        if "\ud800" <= char <= "\udfff":
-            raise InputError(
-                f"Character {place + 1} is half of a surrogate pair (U+{ord(char):04X}).",
-                "Text must be valid Unicode.",
-                "Delete that character or type it again.",
-            )
+    """Raise InputError for half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"Character {error.start + 1} is half of a surrogate pair (U+{ord(text[error.start]):04X}).",
+            "Text must be valid Unicode.",
+            "Delete that character or type it again.",
+        ) from None
+
+
+def _untrimmed(span: tuple[int, int], raw: str, added: bool) -> Span:
+    """The library trims spaces from spans, all of a token of spaces alone. The space it added itself stands nowhere."""
+    start, end = span
+    if start < end:
+        return span
+    if end:
+        return (max(0, end - len(raw)), end)
+    return None if added else (0, len(raw))
+
+
+def _after_space(text: str, start: int, end: int) -> int:
+    """Where the letters of text[start:end] begin; `start` where it has none."""
+    letters = text[start:end].lstrip()
+    return end - len(letters) if letters else start
 
 
 def _whole_characters(text: str, span: tuple[int, int]) -> tuple[int, int]:

@@ -31,13 +31,13 @@ def words_of(text: str, tokens: Sequence[str], spans: Sequence[Span]) -> list[Wo
     matches = list(WORD.finditer(text))
     for number, match in enumerate(matches):
         owner.update(dict.fromkeys(range(*match.span()), number))
-    words: list[Word] = []
+    words: list[tuple[str, list[int]]] = []
     last: int | None = None
     for piece, (token, span) in enumerate(zip(tokens, spans, strict=True)):
         number = None if span is None else next((owner[c] for c in range(*span) if c in owner), None)
         if number is not None and number == last:
-            words[-1] = Word(words[-1].text, (*words[-1].pieces, piece))
+            words[-1][1].append(piece)
         else:
-            words.append(Word(token if number is None else matches[number].group(), (piece,)))
+            words.append((token if number is None else matches[number].group(), [piece]))
         last = number
-    return words
+    return [Word(word, tuple(pieces)) for word, pieces in words]

@@ -236,8 +236,10 @@ def test_a_model_that_is_repaired_is_served_again():
 @pytest.mark.parametrize("name", ["", "../tiny", "/etc/passwd", "hf:owner/name", "TINY", "tiny\0"])
 def test_only_listed_names_are_opened(name):
     opened: list[str] = []
-    with serving("tiny", opener=opened.append) as engine, pytest.raises(InputError, match="Models that work: tiny"):
-        engine.run(RunRequest(name, "abc"))
+    with serving("tiny", opener=opened.append) as engine:
+        for ask in (lambda: engine.run(RunRequest(name, "abc")), lambda: engine.open(name)):
+            with pytest.raises(InputError, match="Models that work: tiny"):
+                ask()
     assert opened == []
 
 

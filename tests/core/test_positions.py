@@ -138,6 +138,7 @@ def test_modules_look_up_rows_and_only_the_learned_table_is_saved():
             part(torch.tensor([11]))
 
 
+@pytest.mark.reference
 @pytest.mark.parametrize("base", [10000.0, 500.0])
 def test_rotary_is_that_of_transformers(base):
     llama = pytest.importorskip("transformers.models.llama.modeling_llama")
@@ -195,6 +196,7 @@ def test_alibi_slopes_are_geometric_for_powers_of_two(n_heads):
     assert torch.allclose(alibi_slopes(n_heads), want, rtol=1e-6, atol=0)
 
 
+@pytest.mark.reference
 @pytest.mark.parametrize("n_heads", [1, 2, 3, 5, 8, 12, 16, 20])
 def test_alibi_is_that_of_transformers(n_heads):
     bloom = pytest.importorskip("transformers.models.bloom.modeling_bloom")

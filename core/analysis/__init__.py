@@ -1,0 +1,1 @@
+"""Pure functions of attention patterns: what heads do, in numbers."""

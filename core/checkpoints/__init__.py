@@ -1,0 +1,46 @@
+"""Models on disk: what ships, local folders, checkpoints of the Hub; every byte is judged before it is used."""
+
+from __future__ import annotations
+
+import os
+from difflib import get_close_matches
+from pathlib import Path
+
+from core.checkpoints import hub
+from core.checkpoints.files import shown
+from core.checkpoints.opening import load_model
+from core.checkpoints.shelf import Listing, listing, places
+from core.errors import InputError
+from core.model import Model
+
+__all__ = ["Listing", "listing", "open_model"]
+
+
+def open_model(name_or_path: str | os.PathLike[str]) -> Model:
+    """A model by its listed name, by the path of its folder, or from the Hub as `hf:owner/name` (scripts only).
+
+    A name wins over a folder of the same name in the working directory: write `./name` for that.
+    Raises InputError: an unknown name (the known ones are listed), a shipped file that is missing or altered, a folder
+    that cannot be read, with the reason.
+    """
+    if isinstance(name_or_path, str):
+        if name_or_path.startswith(hub.PREFIX):
+            return load_model(hub.fetch(name_or_path), hub.checked_id(name_or_path))
+        for place in places():
+            if place.name == name_or_path:
+                return place.open()
+    path = Path(name_or_path)
+    try:
+        there = bool(path.name) and path.is_dir()
+    except (OSError, ValueError):
+        there = False
+    if not there:
+        raise _unknown(str(name_or_path))
+    return load_model(path, shown(path.absolute().name))
+
+
+def _unknown(name: str) -> InputError:
+    known = [entry.name for entry in listing() if entry.ok]
+    near = get_close_matches(name, known, n=1)
+    remedy = f"Did you mean {near[0]}?" if near else "Choose one of them, or give the path of a model folder."
+    return InputError(f"There is no model '{shown(name)}'.", f"Models that can be opened: {', '.join(known) or 'none'}.", remedy)

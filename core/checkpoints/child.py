@@ -1,0 +1,211 @@
+"""The limited child process that tries a foreign tokenizer. Run by path, never imported by the parent's work.
+
+    python -I child.py MEMORY_BYTES CPU_SECONDS OUT_BYTES FILE            a tokenizer.json
+    python -I child.py MEMORY_BYTES CPU_SECONDS OUT_BYTES VOCAB MERGES    vocab.json and merges.txt of GPT-2
+
+A tokenizer.json can hang a process, fill its memory or abort it, which no exception handling in that process can
+stop. So it is read, checked against a list of known parts, loaded and made to encode difficult texts here. Prints one
+JSON object: {"tokenizer": the cleaned file as text, "n_ids": .., "largest_id": ..} or {"problem": "a sentence part"}.
+Imports nothing of ours: it stays small.
+"""
+
+import json
+import sys
+
+MAX_ADDED = 10_000
+MAX_STEPS = 16
+NORMALIZERS = {
+    "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Strip", "StripAccents", "BertNormalizer", "Prepend", "Replace", "Nmt",
+}  # fmt: skip
+PRE_TOKENIZERS = {
+    "ByteLevel", "BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Punctuation", "Digits", "Metaspace", "Split",
+    "CharDelimiterSplit", "UnicodeScripts",
+}  # fmt: skip
+DECODERS = {
+    "ByteLevel", "WordPiece", "BPEDecoder", "Metaspace", "ByteFallback", "Fuse", "Strip", "Replace", "CTC",
+}  # fmt: skip
+PROCESSORS = {"ByteLevel", "TemplateProcessing", "BertProcessing", "RobertaProcessing"}
+MODELS = {"BPE", "WordPiece", "WordLevel", "Unigram"}
+TEXTS = (
+    "Hello, world! It's 12 o'clock in the café - naïve, isn't it?",
+    "a" * 3000,
+    " " * 3000,
+    "1" * 3000,
+    "ab " * 1500,
+    "'" * 1000 + "\n\t\r" * 300,
+    "日本語 العربية हिन्दी 👩‍👩‍👧‍👦🇪🇸\u0301\u200b\u0000" * 20,
+    "".join(chr(code) for code in range(32, 0x250)),
+    "<|endoftext|><s></s>[CLS][SEP][MASK]<pad><unk>",
+)
+GROWTH = 64
+
+
+class Refused(Exception):
+    pass
+
+
+def limit(memory: int, cpu: int) -> None:
+    try:
+        import resource
+    except ImportError:  # not on this system: the parent's clock is the limit that is left
+        return
+    for what, value in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CPU, cpu),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        try:
+            resource.setrlimit(what, (value, value))
+        except (ValueError, OSError):
+            continue
+
+
+def steps(part: object, key: str, depth: int = 0) -> list[dict]:
+    """A part and what it is a sequence of, flat."""
+    if part is None:
+        return []
+    if not isinstance(part, dict) or depth > 3:
+        raise Refused(f"its {key} is not understood")
+    if part.get("type") != "Sequence":
+        return [part]
+    inner = part.get(key + "s", part.get("processors"))
+    if not isinstance(inner, list):
+        raise Refused(f"its {key} is not understood")
+    return [step for one in inner[: MAX_STEPS + 1] for step in steps(one, key, depth + 1)]
+
+
+def check_parts(held: dict) -> None:
+    """Only known parts, few of them, and no normalizer that makes a text many times longer."""
+    for key, inner, known in (
+        ("normalizer", "normalizer", NORMALIZERS),
+        ("pre_tokenizer", "pretokenizer", PRE_TOKENIZERS),
+        ("decoder", "decoder", DECODERS),
+        ("post_processor", "processor", PROCESSORS),
+    ):
+        found = steps(held.get(key), inner)
+        if len(found) > MAX_STEPS:
+            raise Refused(f"its {key} has more than {MAX_STEPS} steps")
+        for step in found:
+            if step.get("type") not in known:
+                raise Refused(f"its {key} '{str(step.get('type'))[:40]}' is not among the known ones")
+        if key in ("normalizer", "decoder"):
+            check_growth(found, key)
+    model = held.get("model")
+    if not isinstance(model, dict) or model.get("type", "BPE") not in MODELS:
+        raise Refused("its model is not among the known ones (" + ", ".join(sorted(MODELS)) + ")")
+    if model.get("dropout"):
+        raise Refused("its model has dropout, so that every run cuts the text differently")
+
+
+def check_growth(found: list[dict], key: str) -> None:
+    growth = 1
+    for step in found:
+        if step["type"] == "Replace":
+            pattern = step.get("pattern")
+            text = pattern.get("String", "x") if isinstance(pattern, dict) else "x"
+            content = step.get("content")
+            if not isinstance(text, str) or not isinstance(content, str):
+                raise Refused(f"its {key} has a Replace that is not understood")
+            growth *= max(1, -(-len(content) // max(1, len(text))))
+        elif step["type"] == "Prepend" and len(str(step.get("prepend", ""))) > 16:
+            raise Refused(f"its {key} writes a long text before every text")
+    if growth > GROWTH:
+        raise Refused(f"its {key} makes a text up to {growth:,} times longer")
+
+
+def check_added(held: dict) -> None:
+    added = held.get("added_tokens") or []
+    if not isinstance(added, list) or len(added) > MAX_ADDED:
+        raise Refused(f"it adds more than {MAX_ADDED:,} tokens")
+    for token in added:
+        if not isinstance(token, dict) or not isinstance(token.get("content"), str) or not token["content"]:
+            raise Refused("it adds a token without a name")
+
+
+def check_ids(held: dict) -> None:
+    """Ids as the file writes them: the library would silently renumber or merge odd ones."""
+    vocab = held["model"].get("vocab")
+    ids = list(vocab.values()) if isinstance(vocab, dict) else list(range(len(vocab))) if isinstance(vocab, list) else None
+    if not ids:
+        raise Refused("its model has no vocabulary")
+    if not all(type(one) is int and one >= 0 for one in ids):
+        raise Refused("its vocabulary has an id that is not a whole number")
+    if len(set(ids)) != len(ids):
+        raise Refused("two tokens of its vocabulary have the same id")
+
+
+def cleaned(path: str) -> str:
+    """The tokenizer.json without padding and truncation, its parts checked."""
+    with open(path, encoding="utf-8") as file:
+        held = json.load(file)
+    if not isinstance(held, dict):
+        raise Refused("it is not a JSON object")
+    held["padding"] = held["truncation"] = None
+    check_parts(held)
+    check_added(held)
+    check_ids(held)
+    return json.dumps(held, ensure_ascii=False)
+
+
+def from_pair(vocab: str, merges: str) -> str:
+    """GPT-2's byte-level BPE from its two old files."""
+    import tokenizers
+    from tokenizers import decoders, models, pre_tokenizers, processors
+
+    with open(vocab, encoding="utf-8") as file:
+        held = json.load(file)
+    if not isinstance(held, dict):
+        raise Refused("vocab.json is not a JSON object")
+    check_ids({"model": {"vocab": held}})
+    with open(merges, encoding="utf-8") as file:
+        lines = [line.rstrip("\n") for line in file if not line.startswith("#version")]
+    pairs = [tuple(line.split(" ")) for line in lines if line]
+    if any(len(pair) != 2 for pair in pairs):
+        raise Refused("merges.txt has a line that is not two pieces")
+    backend = tokenizers.Tokenizer(models.BPE(vocab=held, merges=pairs))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    backend.post_processor = processors.ByteLevel(trim_offsets=True)
+    backend.add_special_tokens([name for name in ("<|endoftext|>",) if name in held])
+    return backend.to_str()
+
+
+def tried(text: str) -> dict:
+    """Load it, encode and decode with it, and say what it holds."""
+    import tokenizers
+
+    backend = tokenizers.Tokenizer.from_str(text)
+    ids = set(backend.get_vocab(with_added_tokens=True).values())
+    written = {token["id"] for token in json.loads(text).get("added_tokens") or []}
+    for literal in (False, True):
+        backend.encode_special_tokens = literal
+        for sample in TEXTS:
+            encoding = backend.encode(sample, add_special_tokens=False)
+            if len(encoding.ids) > GROWTH * len(sample):
+                raise Refused("it makes far more tokens than a text has characters")
+            backend.decode(encoding.ids)
+    return {"tokenizer": text, "n_ids": len(ids | written), "largest_id": max(ids | written)}
+
+
+def main(argv: list[str]) -> None:
+    memory, cpu, out_bytes = (int(value) for value in argv[:3])
+    limit(memory, cpu)
+    try:
+        out = tried(cleaned(argv[3]) if len(argv) == 4 else from_pair(argv[3], argv[4]))
+    except Refused as error:
+        out = {"problem": str(error)}
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        out = {"problem": "it is not readable JSON"}
+    except MemoryError:
+        out = {"problem": "it needs too much memory"}
+    except BaseException as error:  # noqa: BLE001 - a panic of the library is no Exception
+        out = {"problem": f"the tokenizers library refuses it ({str(error).splitlines()[0][:200] if str(error) else type(error).__name__})"}
+    data = json.dumps(out).encode()
+    if len(data) > out_bytes:
+        data = json.dumps({"problem": "it is too large"}).encode()
+    sys.stdout.buffer.write(data)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

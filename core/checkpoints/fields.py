@@ -1,0 +1,109 @@
+"""A config.json by our own schema: known keys with ranges, unknown keys ignored, unknown arithmetic refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from core.checkpoints.files import shown
+from core.errors import InputError
+
+RANGES: Mapping[str, int] = {
+    "n_layers": 512,
+    "n_heads": 1024,
+    "d_model": 2**16,
+    "d_ff": 2**20,
+    "n_vocab": 2**22,
+    "n_ctx": 2**20,
+}
+"""The largest value of each size that a config may name; the smallest is 1."""
+
+MAX_POSITIONS = 2**27
+"""Positions times width: the tables that are computed, not stored, stay below half a gigabyte."""
+
+Value = TypeVar("Value")
+ELSEWHERE = "Open a model without it."
+
+
+class Fields:
+    """Values of a config, each asked for by name with what it may be.
+
+    >>> Fields({"n_head": 0}).whole("n_head", largest=1024)
+    Traceback (most recent call last):
+    core.errors.InputError: config.json: n_head is 0. It must be a whole number from 1 to 1,024. Correct it, or download the model again.
+    """
+
+    def __init__(self, values: Mapping[str, Any], where: str = "config.json") -> None:
+        self._values, self._where = values, where
+
+    def __contains__(self, name: str) -> bool:
+        return self._values.get(name) is not None
+
+    def raw(self, name: str) -> Any:
+        return self._values.get(name)
+
+    def whole(self, *names: str, largest: int, default: int | None = None) -> int:
+        """A whole number from 1 to `largest`, under its name or an alias (which must then agree)."""
+        found = {name: self._values[name] for name in names if self._values.get(name) is not None}
+        if not found:
+            if default is not None:
+                return default
+            raise self._wrong(f"{names[0]} is missing", f"It must be a whole number from 1 to {largest:,}.")
+        for name, value in found.items():
+            if type(value) is not int or not 1 <= value <= largest:
+                raise self._wrong(f"{name} is {self._said(value)}", f"It must be a whole number from 1 to {largest:,}.")
+        if len(set(found.values())) > 1:
+            raise self._wrong(" and ".join(f"{n} is {v}" for n, v in found.items()), "They name the same size.")
+        return next(iter(found.values()))
+
+    def small(self, name: str, default: float) -> float:
+        """A number strictly between 0 and 1."""
+        value = self._values.get(name, default)
+        if type(value) not in (int, float) or not (math.isfinite(value) and 0 < value < 1):
+            raise self._wrong(f"{name} is {self._said(value)}", "It must lie between 0 and 1.")
+        return float(value)
+
+    def one_of(self, name: str, known: Mapping[str, Value], default: str) -> Value:
+        """A word out of a list, translated."""
+        value = self._values.get(name) or default
+        if not isinstance(value, str) or value not in known:
+            raise self._wrong(f"{name} is {self._said(value)}", f"Known here: {', '.join(known)}.", ELSEWHERE)
+        return known[value]
+
+    def only(self, name: str, value: Any, why: str) -> None:
+        """A switch that changes the arithmetic: absent, null, or exactly the value that is implemented."""
+        given = self._values.get(name)
+        if given is not None and (given != value or type(given) is not type(value)):
+            raise self._wrong(f"{name} is {self._said(given)}", why, ELSEWHERE)
+
+    def absent(self, name: str, why: str) -> None:
+        """Something that must not be there (empty is not there)."""
+        if self._values.get(name):
+            raise self._wrong(f"{name} is set", why, ELSEWHERE)
+
+    def token_id(self, name: str, n_vocab: int) -> int | None:
+        """The id of a special token, None if there is none or it lies outside the table; of a list the first."""
+        value = self._values.get(name)
+        value = value[0] if isinstance(value, list) and value else value
+        return value if type(value) is int and 0 <= value < n_vocab else None
+
+    def _said(self, value: Any) -> str:
+        return f"'{shown(value, 40)}'" if isinstance(value, str) else shown(repr(value)[:60], 40)
+
+    def _wrong(self, what: str, rule: str, remedy: str = "Correct it, or download the model again.") -> InputError:
+        return InputError(f"{self._where}: {what}.", rule, remedy)
+
+
+def built(kind: type[Any], values: Mapping[str, Any]) -> Any:
+    """A family's config from checked values. Raises InputError where the family's own rules refuse them."""
+    if values["n_ctx"] * values["d_model"] > MAX_POSITIONS:
+        raise InputError(
+            f"config.json: {values['n_ctx']:,} positions of width {values['d_model']:,}.",
+            f"Positions times width may be at most {MAX_POSITIONS:,}.",
+            "Correct it, or download the model again.",
+        )
+    try:
+        return kind(**values)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"config.json: {error}.", "The sizes must fit together.", "Correct it, or download the model again.") from None

@@ -1,0 +1,110 @@
+"""Reading the small files of a model folder: by base name, inside the folder, within a size, as strict JSON."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+from core.errors import InputError
+
+MB = 2**20
+
+
+def inside(folder: Path, name: str) -> Path | None:
+    """The file of this base name in the folder, None if there is none.
+
+    Its real place must be in the folder: a link may not lead out. One exception: a snapshot of the Hub's cache
+    (`models--OWNER--NAME/snapshots/REVISION`) holds links into its own `blobs`.
+    Raises InputError for anything that is not a plain file there.
+    """
+    if not name or Path(name).name != name or "\\" in name or "\0" in name or name in (".", ".."):
+        raise InputError(
+            f"'{shown(name)}' is not the name of a file in the folder.",
+            "Only files of the model's own folder are read.",
+            "Put all files of the model into one folder.",
+        )
+    path = folder / name
+    if not (path.is_symlink() or path.exists()):
+        return None
+    real, home = path.resolve(), folder.resolve()
+    if real.parent != home and not (home.parent.name == "snapshots" and real.is_relative_to(home.parent.parent / "blobs")):
+        raise InputError(f"{name} is a link that leads out of the folder.", "Only files of the model's own folder are read.", "Copy it in.")
+    if not real.exists() or not stat.S_ISREG(real.stat().st_mode):
+        raise InputError(f"{name} is not a file.", "A model is read from plain files.", "Put the real file there.")
+    return real
+
+
+def need(folder: Path, name: str, remedy: str = "Download or export the model again.") -> Path:
+    """`inside`, or an InputError if the file is missing."""
+    path = inside(folder, name)
+    if path is None:
+        raise InputError(f"{name} is missing in {shown(folder.name)}.", "A model needs it.", remedy)
+    return path
+
+
+def small_bytes(path: Path, limit: int) -> bytes:
+    """The content of a file that may have at most `limit` bytes."""
+    size = path.stat().st_size
+    if size > limit:
+        raise InputError(
+            f"{path.name} has {size:,} bytes.", f"It may have at most {limit:,}.", "Download or export the model again."
+        )
+    with path.open("rb") as file:
+        return file.read(limit)
+
+
+def strict_json(data: bytes, name: str) -> Any:
+    """JSON without repeated keys, without NaN and Infinity, not nested beyond what the parser stands.
+
+    >>> strict_json(b'{"a": 1, "a": 2}', "x.json")
+    Traceback (most recent call last):
+    core.errors.InputError: x.json cannot be read: the key 'a' stands twice. It must be one JSON object. Download or export it again.
+    """
+    try:
+        return json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
+    except UnicodeDecodeError:
+        problem = "it is not UTF-8 text"
+    except RecursionError:
+        problem = "it is nested too deeply"
+    except json.JSONDecodeError as error:
+        problem = f"{error.msg} at line {error.lineno}"
+    except ValueError as error:
+        problem = str(error) if isinstance(error, _Refused) else "it holds a number of too many digits"
+    raise InputError(f"{name} cannot be read: {problem}.", "It must be one JSON object.", "Download or export it again.")
+
+
+def json_object(folder: Path, name: str, limit: int = MB) -> dict[str, Any]:
+    """A JSON file of the folder that holds one object."""
+    value = strict_json(small_bytes(need(folder, name), limit), name)
+    if not isinstance(value, dict):
+        raise InputError(f"{name} holds no JSON object.", "It must be one JSON object.", "Download or export it again.")
+    return value
+
+
+def shown(text: str, limit: int = 80) -> str:
+    """A name out of a foreign file, fit for a sentence: printable, short.
+
+    >>> shown("a\\nb")
+    'a\\\\nb'
+    """
+    plain = text if text.isprintable() else ascii(text)[1:-1]
+    return plain if len(plain) <= limit else plain[: limit - 1] + "…"
+
+
+class _Refused(ValueError):
+    pass
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    held = dict(pairs)
+    if len(held) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        raise _Refused(f"the key '{shown(twice)}' stands twice")
+    return held
+
+
+def _no_constant(text: str) -> float:
+    raise _Refused(f"{text} is not a number")

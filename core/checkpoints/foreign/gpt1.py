@@ -1,0 +1,41 @@
+"""GPT-1 folders in Hugging Face format (Radford et al. 2018): post-norm, tied output layer, no norm at the end."""
+
+from __future__ import annotations
+
+import re
+
+from core.checkpoints.fields import Fields
+from core.checkpoints.foreign import Format
+from core.checkpoints.foreign.gpt2 import block, sizes
+from core.checkpoints.plan import Take
+from core.models.gpt import GPTConfig
+
+ACTIVATIONS = {"gelu": "gelu_tanh", "relu": "relu"}
+"""What this kind calls gelu is the tanh form."""
+
+
+def config(fields: Fields) -> GPTConfig:
+    fields.absent("n_inner", "The feed-forward network of this kind is always four times as wide as the model.")
+    return sizes(fields, fields.one_of("afn", ACTIVATIONS, "gelu"), order="post")
+
+
+def takes(cfg: GPTConfig) -> tuple[Take, ...]:
+    """Every tensor of a GPT-1, without the prefix `transformer.`."""
+    return (
+        Take("tokens_embed.weight", (cfg.n_vocab, cfg.d_model), ("embed.token.weight",)),
+        Take("positions_embed.weight", (cfg.n_ctx, cfg.d_model), ("embed.position.weight",)),
+        *(take for i in range(cfg.n_layers) for take in block(cfg, i)),
+    )
+
+
+FORMAT = Format(
+    model_type="openai-gpt",
+    architecture="OpenAIGPT",
+    family="gpt",
+    config=config,
+    takes=takes,
+    prefix="transformer.",
+    repeated={"lm_head.weight": "tokens_embed.weight"},
+    passed=re.compile(r"h\.\d+\.attn\.bias|position_ids"),
+    heads=re.compile(r"(score|multiple_choice_head)\."),
+)

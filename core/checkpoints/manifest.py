@@ -1,0 +1,131 @@
+"""assets/MANIFEST.toml: what ships, file by file, and under which terms."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from core.checkpoints.files import inside, shown
+from core.errors import InputError
+
+HEAD = """\
+# What ships in models/. `python -m core.checkpoints.store` writes the files, their sizes and sums, and the command from
+# each model's training.json; licence and attribution are kept as they stand here.
+"""
+LICENCE = "Apache-2.0"
+REMAKE = "Fetch it again (git checkout -- assets); if you made it yourself, run python -m core.checkpoints.store."
+RULE = "Shipped files are used only if they are exactly those of assets/MANIFEST.toml."
+
+
+def shipped_folder() -> Path:
+    """Where the shipped models are: beside the installed package, whatever the working directory."""
+    return Path(__file__).resolve().parents[2] / "assets" / "models"
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that ships: its sha256 and its size."""
+
+    sha256: str
+    bytes: int
+
+    @classmethod
+    def of(cls, path: Path) -> File:
+        with path.open("rb") as file:
+            return cls(hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shipped:
+    """The entry of one model: terms, where its data comes from, the command that made it, its files."""
+
+    licence: str = LICENCE
+    attribution: str = ""
+    command: str = ""
+    files: Mapping[str, File] = field(default_factory=dict)
+
+
+def read_manifest(models: Path) -> dict[str, Shipped]:
+    """The entries of the MANIFEST.toml beside a folder of models, {} if there is none.
+
+    Raises InputError if the manifest itself cannot be read.
+    """
+    path = models.parent / "MANIFEST.toml"
+    if not path.is_file():
+        return {}
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8")).get("models", {})
+        return {name: _entry(table) for name, table in tables.items()}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"assets/MANIFEST.toml cannot be read ({type(error).__name__}).", RULE, REMAKE) from None
+
+
+def _entry(table: Mapping[str, object]) -> Shipped:
+    files = table.get("files", {})
+    words = {name: str(table[name]) for name in ("licence", "attribution", "command") if name in table}
+    return Shipped(**words, files={name: File(**about) for name, about in files.items()})  # pyright: ignore
+
+
+def write_manifest(models: Path) -> dict[str, Shipped]:
+    """Write the entries for what is in the folder now. Terms of known models are kept; returns the entries."""
+    known = read_manifest(models)
+    folders = sorted(path for path in models.iterdir() if (path / "config.json").is_file()) if models.is_dir() else []
+    entries = {path.name: _as_it_is(path, known.get(path.name, Shipped())) for path in folders}
+    entries |= {name: entry for name, entry in known.items() if name not in entries}
+    text = HEAD + "".join(_table(name, entries[name]) for name in sorted(entries))
+    new = models.parent / "MANIFEST.toml.new"
+    new.write_text(text, encoding="utf-8")
+    new.replace(models.parent / "MANIFEST.toml")
+    return entries
+
+
+def _as_it_is(folder: Path, known: Shipped) -> Shipped:
+    files = {path.name: File.of(path) for path in sorted(folder.iterdir()) if path.is_file()}
+    record = folder / "training.json"
+    command = json.loads(record.read_text(encoding="utf-8")).get("command") if record.is_file() else None
+    return replace(known, files=files, command=command or known.command)
+
+
+def _table(name: str, entry: Shipped) -> str:
+    lines = ["", f"[models.{_quoted(name)}]"]
+    lines += [f"{key} = {_quoted(getattr(entry, key))}" for key in ("licence", "attribution", "command")]
+    for file, about in entry.files.items():
+        lines += [
+            "",
+            f"[models.{_quoted(name)}.files.{_quoted(file)}]",
+            f"sha256 = {_quoted(about.sha256)}",
+            f"bytes = {about.bytes}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def verify(name: str, models: Path | None = None) -> Path:
+    """The folder of a shipped model whose files are all there, complete and unaltered.
+
+    Raises InputError naming the file that is missing, cut off or altered, or a model that is not in the manifest.
+    """
+    models = shipped_folder() if models is None else models
+    entry, folder = read_manifest(models).get(name), models / name
+    if entry is None:
+        raise InputError(f"The model {shown(name)} is not in assets/MANIFEST.toml.", RULE, REMAKE)
+    if not entry.files:
+        raise InputError(f"The files of {name} are not listed in assets/MANIFEST.toml.", RULE, REMAKE)
+    for file, about in entry.files.items():
+        path = inside(folder, file)
+        where = f"{name}/{file}"
+        if path is None:
+            raise InputError(f"{where} is missing.", RULE, REMAKE)
+        size = path.stat().st_size
+        if size < about.bytes:
+            raise InputError(f"{where} is cut off: {size:,} of {about.bytes:,} bytes.", RULE, REMAKE)
+        if File.of(path) != about:
+            raise InputError(f"{where} was altered: it is not the file that shipped.", RULE, REMAKE)
+    return folder

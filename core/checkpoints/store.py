@@ -1,0 +1,111 @@
+"""The store of models: save one, load one, verify what ships.
+
+`python -m core.checkpoints.store` writes assets/MANIFEST.toml for the models that are there and prints them.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from core.checkpoints.manifest import read_manifest, shipped_folder, verify, write_manifest
+from core.checkpoints.opening import load_model
+from core.checkpoints.own import load_weights
+from core.checkpoints.plan import blank
+from core.checkpoints.weights import SINGLE
+from core.errors import InputError
+from core.models import families
+
+__all__ = ["load_model", "load_weights", "main", "read_manifest", "save_model", "shipped_folder", "verify", "write_manifest"]
+
+
+def save_model(
+    folder: Path,
+    *,
+    family: str,
+    config: Any,
+    weights: Mapping[str, Tensor],
+    tokenizer: Path,
+    ids: Mapping[str, int],
+    training: Mapping[str, Any],
+) -> Path:
+    """Write a model folder: model.safetensors (float16), config.json, tokenizer.json, training.json.
+
+    The new folder is complete before it takes the place of an old one. A card (README.md) of the old folder is not
+    taken over: it described other weights.
+    Raises InputError when the weights are not those of the config, or a number does not fit into float16.
+    """
+    halves = {name: _half(name, value) for name, value in weights.items()}
+    wanted = {name: tuple(value.shape) for name, value in blank(families()[family], config).state_dict().items()}
+    if {name: tuple(value.shape) for name, value in halves.items()} != wanted:
+        odd = sorted(set(wanted) ^ set(halves)) or [name for name in wanted if wanted[name] != tuple(halves[name].shape)]
+        raise InputError(f"Weights do not fit the config: {', '.join(odd[:5])}.", "A model is saved whole.", "Give the state_dict.")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.new-", dir=folder.parent))
+    try:
+        save_file(halves, new / SINGLE, metadata={"format": "pt"})
+        _write_json(new / "config.json", {"family": family, **asdict(config), "ids": dict(ids)})
+        shutil.copyfile(tokenizer, new / "tokenizer.json")
+        _write_json(new / "training.json", training)
+        for path in (new, *new.iterdir()):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        _take_place(new, folder)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    return folder
+
+
+def _half(name: str, value: Tensor) -> Tensor:
+    half = value.detach().to("cpu", torch.float16, copy=True).contiguous()
+    if not half.isfinite().all():
+        raise InputError(f"'{name}' does not fit into float16, or holds NaN.", "Shipped weights are float16.", "Train it again.")
+    return half
+
+
+def _write_json(path: Path, value: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _take_place(new: Path, folder: Path) -> None:
+    if not folder.exists():
+        new.rename(folder)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old-", dir=folder.parent))
+    folder.rename(old / "was")
+    try:
+        new.rename(folder)
+    except OSError:
+        (old / "was").rename(folder)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def main() -> int:
+    """Write the manifest and print what it holds; 1 if a model has no attribution or does not verify."""
+    models, failed = shipped_folder(), 0
+    for name, entry in write_manifest(models).items():
+        try:
+            verify(name, models)
+            state = "in order"
+        except InputError as error:
+            state, failed = error.wrong, 1
+        if not entry.attribution:
+            state, failed = f"{state}; write its attribution into MANIFEST.toml", 1
+        size = sum(file.bytes for file in entry.files.values())
+        print(f"{name:20} {size / 1e6:7.1f} MB  {entry.licence:12} {state}")
+        print(f"{'':20} {entry.command}\n{'':20} {entry.attribution}")
+    return failed
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

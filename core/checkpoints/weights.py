@@ -1,0 +1,103 @@
+"""The weights of a folder: one safetensors file or shards, listed first, read one tensor at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from core.checkpoints.files import MB, inside, json_object, need, shown
+from core.checkpoints.header import AGAIN, MAX_TENSORS, Entry, read_header
+from core.errors import InputError
+
+SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
+MAX_SHARDS = 500
+SHARD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}\.safetensors")
+PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "model.pt", "model.ckpt", "model.bin")
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What is stored, by name; nothing is read before `read`."""
+
+    entries: Mapping[str, Entry]
+    stored: Mapping[str, str] = field(default_factory=dict)
+
+    def without(self, prefix: str) -> Weights:
+        """The same weights, each name without its prefix. Raises InputError if two names become one."""
+        stored = {name.removeprefix(prefix): name for name in self.entries}
+        if len(stored) != len(self.entries):
+            twice = next(name for name in self.entries if stored[name.removeprefix(prefix)] != name)
+            raise InputError(f"'{shown(twice)}' is stored twice, with and without '{prefix}'.", "Each weight is stored once.", AGAIN)
+        return Weights({ours: self.entries[name] for ours, name in stored.items()}, stored)
+
+    def read(self, name: str) -> Tensor:
+        """One tensor as float32 of its own memory. Raises InputError if a number in it is NaN or infinite."""
+        entry = self.entries[name]
+        try:
+            with safe_open(entry.file, framework="pt", device="cpu") as held:
+                value = held.get_tensor(self.stored.get(name, name)).to(torch.float32, copy=True)
+        except (SafetensorError, OSError, TypeError, ValueError, KeyError) as error:
+            raise InputError(f"'{shown(name)}' cannot be read from {entry.file.name} ({type(error).__name__}).", "All weights are needed.", AGAIN) from None
+        broken = int(value.numel() - value.isfinite().sum())
+        if broken:
+            raise InputError(
+                f"'{shown(name)}' holds {broken:,} numbers that are NaN or infinite.",
+                "A picture of such a model would show nothing true.",
+                "Use a checkpoint from before the training broke, or export it in float32.",
+            )
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+
+def find_weights(folder: Path) -> Weights:
+    """List the tensors of `model.safetensors`, or of the shards that its index names.
+
+    A shard is a base name inside the folder; the index and the shards must agree on every tensor.
+    Raises InputError: nothing there, only a pickle there, a damaged header, an index that leads elsewhere.
+    """
+    single = inside(folder, SINGLE)
+    if single is not None:
+        return Weights(read_header(single))
+    if inside(folder, INDEX) is None:
+        raise _nothing(folder)
+    index = json_object(folder, INDEX, limit=8 * MB).get("weight_map")
+    if not isinstance(index, dict) or not index or len(index) > MAX_TENSORS:
+        raise InputError(f"{INDEX} has no usable weight_map.", f"It names the file of each of at most {MAX_TENSORS:,} tensors.", AGAIN)
+    for name in index.values():
+        if not isinstance(name, str) or not SHARD.fullmatch(name):
+            raise InputError(
+                f"{INDEX} names the file '{shown(str(name))}'.", "Shards are .safetensors files of the same folder.", AGAIN
+            )
+    shards = sorted(set(index.values()))
+    if len(shards) > MAX_SHARDS:
+        raise InputError(f"{INDEX} names {len(shards):,} files.", f"At most {MAX_SHARDS} are read.", "Save the model in fewer shards.")
+    entries: dict[str, Entry] = {}
+    for shard in shards:
+        for name, entry in read_header(need(folder, shard)).items():
+            if index.get(name) != shard:
+                raise InputError(f"{shard} holds '{shown(name)}', which {INDEX} does not place there.", "Index and shards must agree.", AGAIN)
+            entries[name] = entry
+    for name in index:
+        if name not in entries:
+            raise InputError(f"{index[name]} does not hold '{shown(name)}'.", f"{INDEX} says that it does.", AGAIN)
+    return Weights(entries)
+
+
+def _nothing(folder: Path) -> InputError:
+    rule = f"Weights are read from {SINGLE}, or from the shards of {INDEX}."
+    for name in PICKLES:
+        if (folder / name).exists():
+            return InputError(
+                f"{shown(folder.name)} has only {name}, a Python pickle.",
+                rule + " Pickles can run code and are never read.",
+                "Where you trust it, load it with transformers and call save_pretrained(folder).",
+            )
+    return InputError(f"{SINGLE} is missing in {shown(folder.name)}.", rule, "Download or export the model again.")

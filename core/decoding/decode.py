@@ -1,0 +1,120 @@
+"""One loop for every model that writes: read, choose, record, go on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from core.decoding import beam
+from core.decoding.prompt import Prompt, prompt_of
+from core.decoding.reader import Reader, Reads
+from core.decoding.steps import Step, choose
+from core.decoding.strategies import Beam, Greedy, Sample, Strategy
+from core.errors import InputError
+from core.trace import Edit
+
+if TYPE_CHECKING:
+    from core.model import Model
+
+Forced = Mapping[int, int]
+
+
+def decode(
+    m: Model,
+    text: str,
+    strategy: Strategy = Greedy(),  # noqa: B008 - frozen, holds nothing
+    prefix: str = "",
+    max_new_tokens: int = 40,
+    edits: Sequence[Edit] = (),
+    force: Iterable[tuple[int, int | str]] = (),
+) -> Iterator[Step]:
+    """Write on, one `Step` a token, computed when it is asked for; closing the generator stops the work.
+
+    `text` is the prompt, or for a model with an encoder the source; `prefix` is then the forced beginning of what it
+    writes. `force` holds (step, token) pairs: at that step this token (an id, or the text of one) is written whatever
+    the model says. `edits` change values on the way, at every step.
+    Equal arguments give equal steps. Raises InputError at once for text, strategy or force that cannot be used.
+    """
+    prompt = prompt_of(m, text, prefix)
+    if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 0:
+        wrong = f"max_new_tokens is {max_new_tokens}."
+        raise InputError(wrong, "It is a whole number, 0 or more.", "Choose 40.")
+    reader = Reader(m, prompt, edits)
+    return write(reader, prompt, strategy, max_new_tokens, _forced(m, force))
+
+
+def write(reader: Reads, prompt: Prompt, strategy: Strategy, limit: int, forced: Forced) -> Iterator[Step]:
+    """The steps of any strategy over anything that reads."""
+    if isinstance(strategy, Beam):
+        return beam.search(reader, prompt, strategy, limit, forced)
+    return _one_by_one(reader, prompt, strategy, limit, forced)
+
+
+def _one_by_one(
+    reader: Reads, prompt: Prompt, strategy: Greedy | Sample, limit: int, forced: Forced
+) -> Iterator[Step]:
+    written: list[int] = []
+    new: Sequence[int] = prompt.ids
+    sources = {kind.name: kind.keys == "source" for kind in reader.kinds}
+    for index in range(limit):
+        begun = time.perf_counter()
+        reading = reader.read([new])
+        seed = (strategy.seed, index) if isinstance(strategy, Sample) and strategy.draws else None
+        choice = choose(reading.logits[0], prompt.name, filters=strategy.filters, seed=seed, forced=forced.get(index))
+        labels = prompt.labels(written)
+        written.append(choice.id)
+        text, pending = prompt.text(written)
+        reason = "end" if choice.id == prompt.end else stopped(len(written), limit, prompt)
+        yield Step(
+            index=index,
+            token=prompt.name(choice.id),
+            id=choice.id,
+            chosen_by=choice.chosen_by,
+            draw=choice.draw,
+            candidates=choice.candidates,
+            kept=choice.kept,
+            cuts=choice.cuts,
+            logprob=choice.logprob,
+            entropy=choice.entropy,
+            surprise=choice.surprise,
+            log_total=choice.log_total,
+            attention={kind: rows[0] for kind, rows in reading.attention.items()},
+            keys={kind: prompt.source_tokens if across else labels for kind, across in sources.items()},
+            ids=tuple(written),
+            text=text,
+            pending=pending,
+            seconds=time.perf_counter() - begun,
+            cache_bytes=reader.nbytes,
+            done=bool(reason),
+            reason=reason,
+            note=prompt.note if index == 0 else "",
+        )
+        if reason:
+            return
+        new = (choice.id,)
+
+
+def stopped(n_written: int, limit: int, prompt: Prompt) -> str:
+    """Why nothing can follow although the text has not ended; "" when something can."""
+    if len(prompt.ids) + n_written >= prompt.room:
+        return "context"
+    return "limit" if n_written >= limit else ""
+
+
+def _forced(m: Model, force: Iterable[tuple[int, int | str]]) -> Forced:
+    return {int(step): _token_id(m, token) for step, token in force}
+
+
+def _token_id(m: Model, token: int | str) -> int:
+    size = m.config.n_vocab
+    if isinstance(token, str):
+        ids = m.tokenizer.encode(token, special=True).ids
+        if len(ids) != 1:
+            wrong = f"'{token}' is not one token of {m.name}."
+            raise InputError(wrong, "One step writes one token of the vocabulary.", "Force its pieces one by one.")
+        return ids[0]
+    if isinstance(token, bool) or not 0 <= token < size:
+        wrong = f"There is no token {token} in {m.name}."
+        raise InputError(wrong, f"Its vocabulary has {size:,}, counted from 0.", f"Choose 0 to {size - 1:,}.")
+    return token

@@ -1,0 +1,162 @@
+"""What a decoding starts from: the ids that are given, their labels, and the text that is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    from core.model import Model
+
+START, END = "START", "END"
+
+
+class Names(Protocol):
+    """The part of a tokenizer that a decoding needs."""
+
+    def token(self, index: int) -> str: ...
+
+    def decode(self, ids: Sequence[int]) -> str: ...
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The given side: `ids` as the network reads them; the first `hidden` of them (START) are no text.
+
+    `source` and `source_tokens` belong to a model that reads another sequence; both are empty for one that continues.
+    `room` is how many tokens the network reads at most; `end` ends a text.
+    """
+
+    ids: tuple[int, ...]
+    names: Names
+    room: int
+    hidden: int = 0
+    end: int | None = None
+    source: tuple[int, ...] = ()
+    source_tokens: tuple[str, ...] = ()
+    note: str = ""
+
+    def labels(self, written: Sequence[int]) -> tuple[str, ...]:
+        """A name for each token that was read: the given ones, then `written`."""
+        given = (START,) * self.hidden + tuple(self.names.token(i) for i in self.ids[self.hidden :])
+        return given + tuple(self.name(i) for i in written)
+
+    def name(self, index: int) -> str:
+        """The token as text; END by its name."""
+        return END if index == self.end else self.names.token(index)
+
+    def text(self, written: Sequence[int]) -> tuple[str, bytes]:
+        """All text so far, and the bytes at its end that are no whole character yet."""
+        ids = [*self.ids[self.hidden :], *(i for i in written if i != self.end)]
+        shown = self.names.decode(ids)
+        if not shown.endswith("�"):
+            return shown, b""
+        pending = unfinished(b"".join(_bytes(self.names, i) for i in ids[-4:]))
+        return (shown[:-1] if pending else shown), pending
+
+
+def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
+    """The start of a decoding: a prompt to continue, or a source to read and START (with a forced beginning).
+
+    Raises InputError: an empty source, a prefix without a source, a text that leaves no room to write.
+    """
+    tokenizer, room = m.tokenizer, m.config.n_ctx
+    ids = tokenizer.encode(text).ids
+    if not m.spec.has_source:
+        if prefix:
+            wrong = f"{m.name} has no beginning besides its prompt."
+            raise InputError(wrong, "A prefix is for models that read a source.", "Add it to the text.")
+        _check_room(len(ids), room - 1, "The prompt", m.name)
+        if ids:
+            return Prompt(ids, tokenizer, room, end=tokenizer.end)
+        note = "The prompt is empty: the text begins behind the start token."
+        return Prompt((_start(m),), tokenizer, room, 1, tokenizer.end, note=note)
+    if not text.strip():
+        wrong = "There is a beginning but no source." if prefix else "The text is empty."
+        raise InputError(wrong, f"{m.name} translates a source sentence.", "Type a sentence to read.")
+    _check_room(len(ids), room, "The source", m.name)
+    begun = tokenizer.encode(prefix).ids
+    _check_room(1 + len(begun), room - 1, "The beginning", m.name)
+    names = tuple(tokenizer.token(i) for i in ids)
+    return Prompt((_start(m), *begun), tokenizer, room, 1, tokenizer.end, ids, names)
+
+
+def _start(m: Model) -> int:
+    if m.tokenizer.start is None:
+        raise InputError("The prompt is empty.", f"{m.name} has no start token to begin behind.", "Type a word.")
+    return m.tokenizer.start
+
+
+def _check_room(n: int, room: int, what: str, name: str) -> None:
+    if n > room:
+        raise InputError(
+            f"{what} has {n:,} tokens.",
+            f"{name} reads at most {room:,} here, so that there is room to write.",
+            "Shorten it, or choose the part to read.",
+        )
+
+
+@dataclass(frozen=True)
+class Window:
+    """The last part of a prompt that a model can read: `text`, and how many tokens of how many that is."""
+
+    text: str
+    tokens: int
+    of: int
+
+
+def fit(m: Model, text: str, room: int) -> Window:
+    """The end of `text`, at most `room` tokens of it, cut where a token starts.
+
+    A short text comes back as it is. Tokens of the cut text are those that it had in the whole one, or fewer.
+    """
+    encoded = m.tokenizer.encode(text)
+    n = len(encoded.ids)
+    first = max(0, n - max(1, room))
+    while 0 < first < n:
+        span = encoded.spans[first]
+        part = "" if span is None else text[span[0] :]
+        tokens = len(m.tokenizer.encode(part).ids)
+        if part and tokens <= room:
+            return Window(part, tokens, n)
+        first += max(1, tokens - room)
+    return Window(text if first == 0 else "", n if first == 0 else 0, n)
+
+
+def unfinished(data: bytes) -> bytes:
+    """The bytes at the end that begin a character of UTF-8 without completing it.
+
+    >>> unfinished("año".encode()[:2]), unfinished(b"a"), unfinished(bytes([0x80]))
+    (b'\\xc3', b'', b'')
+    """
+    for n in (1, 2, 3):
+        tail = data[-n:]
+        if len(tail) == n and _begins(tail):
+            return tail
+    return b""
+
+
+def _begins(tail: bytes) -> bool:
+    """Whether some bytes behind `tail`, and only some, would make it one character."""
+    size = 2 if 0xC2 <= tail[0] <= 0xDF else 3 if 0xE0 <= tail[0] <= 0xEF else 4 if 0xF0 <= tail[0] <= 0xF4 else 0
+    if len(tail) >= size:
+        return False
+    for second in (0x80, 0x90, 0xA0):  # the ranges of the second byte begin at one of these
+        fill = bytes([second, 0x80, 0x80])
+        try:
+            (tail + (fill[: size - 1] if len(tail) == 1 else fill[1 : 1 + size - len(tail)])).decode()
+        except UnicodeDecodeError:
+            continue
+        return True
+    return False
+
+
+def _bytes(names: Names, index: int) -> bytes:
+    """The bytes of one token; a token that is no whole text is named by them, ‹C3 A9›."""
+    token = names.token(index)
+    if token[:1] == "‹" and token[-1:] == "›" and "�" in names.decode([index]):
+        return bytes.fromhex(token[1:-1])
+    return token.encode("utf-8", "surrogatepass")

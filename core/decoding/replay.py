@@ -1,0 +1,34 @@
+"""A decoding that is asked for step by step, back and forth: each step is computed once while one goes forward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from core.decoding.steps import Step
+
+
+class Replay:
+    """Steps by number. Forward costs one step; a step that is behind begins anew from the first (equal arguments
+    give equal steps). It keeps only the generator's own state, `nbytes` at most, for whoever budgets memory.
+
+    Not for two threads at once: the engine runs one thing at a time.
+
+    >>> replay = Replay(lambda: iter("abc"))
+    >>> replay.step(1), replay.step(2), replay.step(0), replay.step(3)
+    ('b', 'c', 'a', None)
+    """
+
+    def __init__(self, begin: Callable[[], Iterator[Step]], nbytes: int = 0) -> None:
+        self._begin, self.nbytes = begin, nbytes
+        self._steps: Iterator[Step] | None = None
+        self._next = 0
+
+    def step(self, index: int) -> Step | None:
+        """Step `index`, from 0; None when the decoding ended before it."""
+        if self._steps is None or index < self._next:
+            self._steps, self._next = self._begin(), 0
+        for step in self._steps:
+            self._next += 1
+            if self._next > index:
+                return step
+        return None

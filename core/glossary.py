@@ -1,0 +1,88 @@
+"""Every tensor name and axis: the symbol on paper, the word in the trace, one sentence, where it stands.
+
+Feeds tooltips, the Names page and a test that no recorded leaf is without an entry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Term:
+    """One name as the trace and the code spell it: its symbol (LaTeX), a word for it, one sentence, where it stands."""
+
+    name: str
+    symbol: str
+    word: str
+    sentence: str
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A letter with several meanings: each meaning and who uses it so."""
+
+    letter: str
+    meanings: tuple[tuple[str, str], ...]
+
+
+LEAVES: tuple[Term, ...] = (
+    Term("embed.token", "x", "token embedding", "A row of the token table for each token; in the Transformer times the square root of d_model.", "Vaswani et al. 2017, 3.4"),
+    Term("embed.position", "p", "position", "The vector of each position: sinusoids or a learned table.", "Ghojogh and Ghodsi 2020, Eq. (17)"),
+    Term("embed.out", "x + p", "input", "What enters the first layer: token plus position.", "Ghojogh and Ghodsi 2020, Eq. (18)"),
+    Term("resid_in", "x", "residual stream", "The residual stream as a layer receives it.", "Elhage et al. 2021"),
+    Term("resid_mid", "z + x", "residual stream", "The stream after attention was added, before any post-norm.", "Ghojogh and Ghodsi 2020, Eq. (23)"),
+    Term("resid_cross", "z + x", "residual stream", "The stream after cross-attention was added, before any post-norm.", "Vaswani et al. 2017, 3.1"),
+    Term("resid_out", "z''", "residual stream", "What the next layer receives.", "Ghojogh and Ghodsi 2020, Eq. (27)"),
+    Term("norm1.out", "\\mathrm{LN}", "layer norm", "Layer norm of the first sub-layer: after the sum (post-norm) or before the sub-layer (pre-norm).", "Ba et al. 2016"),
+    Term("norm2.out", "\\mathrm{LN}", "layer norm", "Layer norm of the second sub-layer.", "Ba et al. 2016"),
+    Term("norm3.out", "\\mathrm{LN}", "layer norm", "Layer norm of the decoder's third sub-layer.", "Ba et al. 2016"),
+    Term("final_norm.out", "\\mathrm{LN}", "final norm", "The norm behind the last layer of a pre-norm stack.", "Radford et al. 2019"),
+    Term("self_attn.q", "q_i = W_Q^\\top x_i", "query", "Queries: what each position asks.", "Ghojogh and Ghodsi 2020, Eq. (13)"),
+    Term("self_attn.k", "k_i = W_K^\\top x_i", "key", "Keys: what each position answers to.", "Ghojogh and Ghodsi 2020, Eq. (14)"),
+    Term("self_attn.v", "v_i = W_V^\\top x_i", "value", "Values: what each position hands over when it is looked at.", "Ghojogh and Ghodsi 2020, Eq. (15)"),
+    Term("self_attn.scores", "s_{ij} = q_i \\cdot k_j / \\sqrt{p}", "scores", "How well key j fits query i, before the softmax.", "Ghojogh and Ghodsi 2020, Eq. (10)"),
+    Term("self_attn.allowed", "M(i, j)", "mask", "The mask: True where query i may look at key j.", "Ghojogh and Ghodsi 2020, Eq. (29)"),
+    Term("self_attn.pattern", "a_{ij}", "attention weights", "The attention weights: softmax of the allowed scores; each row sums to 1.", "Ghojogh and Ghodsi 2020, Eq. (8)"),
+    Term("self_attn.heads", "z_i = \\sum_j a_{ij} v_j", "head output", "What each head hands on: its weights times the values.", "Ghojogh and Ghodsi 2020, Eq. (6)"),
+    Term("self_attn.out", "W_O^\\top [Z_1; \\dots; Z_h]", "attention output", "The heads merged and projected back to d_model.", "Ghojogh and Ghodsi 2020, Eq. (22)"),
+    Term("ffn.pre", "W_1 x + b_1", "hidden layer", "The hidden layer of the feed-forward network before its activation.", "Vaswani et al. 2017, Eq. (2)"),
+    Term("ffn.act", "\\mathrm{act}(\\cdot)", "activation", "The same after relu or gelu.", "Vaswani et al. 2017, Eq. (2)"),
+    Term("ffn.out", "R", "feed-forward output", "What the feed-forward network adds to the stream.", "Ghojogh and Ghodsi 2020, Eq. (27)"),
+    Term("logits", "W z + b", "logits", "A score for every token of the vocabulary; its softmax is the prediction.", "Ghojogh and Ghodsi 2020, 3.3.3"),
+)  # fmt: skip
+
+AXES: tuple[Term, ...] = (
+    Term("batch", "B", "batch", "Texts side by side in one pass."),
+    Term("head", "i = 1 \\dots h", "head", "The heads of a layer. Counted from 0 in traces, links and pages (L3.H5); the documents count from 1."),
+    Term("query", "i", "query", "The position that looks: a row of a pattern."),
+    Term("key", "j", "key", "The position looked at: a column of a pattern."),
+    Term("pos", "i", "position", "A position of the sequence."),
+    Term("d_model", "d", "width", "The width of the residual stream."),
+    Term("d_head", "p, r, d_k", "head width", "The width of one head: of its queries, keys and values."),
+    Term("d_ff", "d_{\\mathrm{ff}}", "inner width", "The width of the hidden layer of the feed-forward network."),
+    Term("vocab", "V", "vocabulary", "The tokens the model knows."),
+    Term("layer", "N, L", "layer", "The layers of a stack, counted from 0."),
+)
+
+LETTERS: tuple[Letter, ...] = (
+    Letter("p", (("size of queries and keys", "Ghojogh and Ghodsi, Beigy"), ("size of the context vector; size in the complexity table", "Ghojogh and Ghodsi"), ("p_i: the vector of position i", "Ghojogh and Ghodsi"), ("p_t: the predicted source position of local attention", "Beigy 2021"), ("rows of a memory", "Beigy 2021"))),
+    Letter("h", (("number of heads", "all"), ("h_i: hidden state of an encoder", "Ghojogh and Ghodsi, Beigy"), ("one hidden unit in layer norm", "Ghojogh and Ghodsi"))),
+    Letter("n", (("number of words", "all"), ("length of source and target alike", "Ghojogh and Ghodsi"), ("size of the vectors, in the table of scores", "Beigy 2021"))),
+    Letter("k", (("a key, k_j", "all"), ("the context window of GPT", "Beigy 2024"), ("index of a sum, and half of an even dimension", "Ghojogh and Ghodsi, Beigy"))),
+    Letter("S", (("the corpus of GPT's objective", "Beigy 2024"), ("the matrix of scores", "this atlas"))),
+    Letter("M", (("the mask", "Ghojogh and Ghodsi"), ("M_t: the memory of a neural Turing machine", "Beigy 2021"))),
+    Letter("V", (("the values", "all"), ("size of the vocabulary", "Beigy 2024"))),
+    Letter("H", (("number of hidden units in layer norm", "Ghojogh and Ghodsi"), ("hidden size of BERT and ALBERT", "Beigy 2024"))),
+)  # fmt: skip
+
+
+def leaf(path: str) -> Term | None:
+    """The entry of a recorded path: `decoder.layer.2.cross_attn.q` finds `self_attn.q`.
+
+    >>> leaf("decoder.layer.2.cross_attn.pattern").symbol
+    'a_{ij}'
+    """
+    path = path.replace("cross_attn", "self_attn")
+    return next((term for term in LEAVES if path == term.name or path.endswith("." + term.name)), None)

@@ -1,0 +1,58 @@
+"""How a model is measured: one file a kind of model, found by name. A file declares `SCORING`.
+
+Adding a kind of model is one file here; `core/evaluate.py` is the command line.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from core.errors import InputError
+
+Metrics = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """How one kind of model is measured.
+
+    `families` are measured by `measure(model, path, limit)` on a file that ends in `suffix` (or that and `.xz`).
+    What it returns goes to the screen as JSON: `items` first, then the metrics.
+    """
+
+    kind: str
+    families: frozenset[str]
+    suffix: str
+    content: str
+    measure: Callable[[Any, Path, int | None], Metrics]
+
+
+@cache
+def scorings() -> Mapping[str, Scoring]:
+    """The scoring of each family, by the family's name.
+
+    >>> scorings()["gpt"].suffix
+    '.txt'
+    """
+    modules = (import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
+    found = [module.SCORING for module in modules if hasattr(module, "SCORING")]
+    return {family: scoring for scoring in found for family in sorted(scoring.families)}
+
+
+def scoring_of(family: str) -> Scoring:
+    """The scoring of a family. Raises InputError for one that has none."""
+    try:
+        return scorings()[family]
+    except KeyError:
+        known = ", ".join(sorted(scorings()))
+        raise InputError(
+            f"Models of the family {family} have no measure.",
+            f"evaluate knows the families {known}.",
+            "Choose such a model.",
+        ) from None

@@ -1,0 +1,67 @@
+"""Test data as the training sets store them: `.txt`, `.tsv`, `.jsonl`, `.npz`, each also `.xz`."""
+
+from __future__ import annotations
+
+import lzma
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.errors import InputError
+
+FORMATS = (".txt", ".tsv", ".jsonl", ".npz")
+
+
+def suffix(path: Path) -> str:
+    """What kind of data a file holds, by its name.
+
+    >>> suffix(Path("valid.txt.xz"))
+    '.txt'
+
+    Raises InputError for another name.
+    """
+    inner = Path(path.stem).suffix if path.suffix == ".xz" else path.suffix
+    if inner not in FORMATS:
+        raise InputError(
+            f"{path.name} has no known format.",
+            f"evaluate reads {', '.join(FORMATS)}, each also with .xz.",
+            "Give such a file.",
+        )
+    return inner
+
+
+def check(path: Path, wanted: str, content: str, model: str) -> None:
+    """Raise InputError unless `path` is there and holds what this model is measured on."""
+    found = suffix(path)
+    if not path.is_file():
+        raise InputError(
+            f"There is no file {path}.", "evaluate measures a model on a file.", "Check the path after --data."
+        )
+    if found != wanted:
+        raise InputError(
+            f"{path.name} is a {found} file.", f"{model} is measured on {wanted}: {content}.", "Give such a file."
+        )
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what can be wrong inside a file into an InputError that names it."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path.name} is not UTF-8 text ({error.reason}).", "Test data are UTF-8.", "Convert the file."
+        ) from None
+    except (lzma.LZMAError, EOFError) as error:
+        raise InputError(
+            f"{path.name} cannot be unpacked ({error}).",
+            "A name ending in .xz means an xz archive.",
+            "Pack it again, or fetch it again.",
+        ) from None
+
+
+def check_limit(limit: int | None) -> None:
+    if limit is not None and limit < 1:
+        raise InputError(
+            f"--limit is {limit}.", "At least one item is measured.", "Give a positive number, or leave it out."
+        )

@@ -1,0 +1,405 @@
+"""The instruments in a real browser: state is read from data attributes, traffic is counted on the wire."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
+
+APP = """
+import numpy as np, streamlit as st
+from viz.instruments import grid, heatmap, mask_editor, words_view
+
+english, spanish = "She has a white car .".split(), "Ella tiene un auto blanco .".split()
+look = np.array([[.93, .04, .01, .01, .005, .005], [.03, .9, .05, .01, .005, .005], [.01, .02, .95, .01, .005, .005],
+                 [.01, .01, .03, .1, .84, .01], [.002, .003, .005, .981, .007, .002],
+                 [.2, .15, .1, .1, .25, .2], [1/6] * 6])
+show = st.query_params.get("show", "words")
+st.title("Instruments")
+if show == "words":
+    words_view(look, ["START", *spanish], english, key="w", names=("English", "Spanish"), url="word",
+               selected=st.query_params.get("word"), caption="Encoder-decoder attention, layer 2, head 5")
+if show == "lost":  # the run that carried the code was replaced before the browser saw it
+    from viz.instruments.head_view import WORDS
+    if "once" not in st.session_state:
+        st.session_state.once, st.session_state._instrument_code_sent = True, {WORDS.version}
+    words_view(look, ["START", *spanish], english, key="w")
+if show == "long":
+    words = [f"word{i}" for i in range(60)]
+    words_view(np.eye(60), words, words, key="w", reading=True)
+if show == "one":
+    text = "Once upon a time there was a little girl who lived in a village near the forest .".split()
+    may = np.tri(len(text), dtype=bool)
+    w = np.where(may, np.random.default_rng(1).random(may.shape) ** 6, 0)
+    words_view(w / w.sum(1, keepdims=True), text, text, key="w", layout="one", allowed=may, reading=True)
+if show == "odd":
+    evil = ["<img src=x onerror=window.owned=1>", "<b>", "\\u0645\\u0631\\u062d\\u0628\\u0627", "a" * 60]
+    words_view(np.eye(4), evil, evil, key="w", reading=True)
+    heatmap(np.eye(4), evil, evil, key="h", title="<img src=x onerror=window.owned=1>")
+    grid(np.ones((1, 1, 4, 4)), key="g", kinds=[["<img src=x onerror=window.owned=1>"]])
+    words_view(np.zeros((0, 0)), [], [], key="none", reading=True)
+if show == "heat":
+    n = int(st.query_params.get("n", 6))
+    words = (english * n)[:n]
+    values = np.random.default_rng(0).dirichlet(np.full(n, .3), size=n)
+    values[1, 2] = np.nan
+    chosen = heatmap(values, words, words, key="h", allowed=np.tri(n, k=2, dtype=bool), title="Pattern")
+    st.text(f"chosen {chosen.cell}")
+if show == "grid":
+    w = np.random.default_rng(0).random((3, 4, 10, 10))
+    chosen = grid(w, key="g", kinds=[["first word", "previous word", "spread out", "the aligner"]] * 3, selected=(0, 1))
+    st.text(f"chosen {chosen.head}")
+if show == "mask":
+    preset = st.radio("Preset", ["causal", "full"], horizontal=True)
+    start = np.tri(6, dtype=bool) if preset == "causal" else np.ones((6, 6), bool)
+    mask = mask_editor(start, english, english, key="m")
+    st.text(f"mask {''.join(str(int(v)) for v in mask.ravel())}")
+"""
+CAUSAL = "".join("1" * (r + 1) + "0" * (5 - r) for r in range(6))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("instruments")
+    (folder / "app.py").write_text(APP, "utf-8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    root = Path(__file__).parents[2]
+    options = {
+        "server.port": port, "server.address": "127.0.0.1", "server.headless": "true", "server.fileWatcherType": "none",
+        "browser.gatherUsageStats": "false", "client.toolbarMode": "minimal",
+    }  # fmt: skip
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", *(f"--{k}={v}" for k, v in options.items())]
+    log = (folder / "log").open("w")
+    process = subprocess.Popen(command, cwd=folder, env=os.environ | {"PYTHONPATH": str(root)}, stdout=log, stderr=log)
+    address = f"http://127.0.0.1:{port}"
+    for _ in range(150):
+        try:
+            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=1):
+                break
+        except OSError:
+            time.sleep(0.2)
+    yield address
+    process.terminate()
+    process.wait(timeout=10)
+    log.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as play:
+        chromium = play.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"],
+        )
+        yield chromium
+        chromium.close()
+
+
+@dataclass
+class Visit:
+    """One open page and everything that it said or asked for."""
+
+    page: Any
+    sent: list[Any] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+
+    def atlas(self, n: int = 0) -> Any:
+        return self.page.locator(".atlas").nth(n)
+
+    def attribute(self, name: str, n: int = 0) -> str | None:
+        return self.atlas(n).get_attribute(f"data-{name}")
+
+    def word(self, side: str, index: int) -> Any:
+        return self.page.locator(f'.word[data-side="{side}"][data-index="{index}"]')
+
+    def sentence(self) -> str:
+        return self.page.locator(".sentence").first.inner_text()
+
+    def cell(self, row: int, column: int) -> tuple[float, float]:
+        """The middle of a cell of the first matrix on the screen."""
+        left, top, unit = (float(v) for v in str(self.attribute("place")).split(","))
+        box = self.page.locator(".matrix .pane").first.bounding_box()
+        return box["x"] + left + (column + 0.5) * unit, box["y"] + top + (row + 0.5) * unit
+
+
+@pytest.fixture
+def visit(server: str, browser: Any) -> Iterator[Any]:
+    contexts: list[tuple[Any, Visit]] = []
+
+    def open_page(query: str, width: int = 1280, height: int = 800, scheme: str = "light", **more: Any) -> Visit:
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, **more)
+        page = context.new_page()
+        seen = Visit(page)
+        page.on("websocket", lambda socket: socket.on("framesent", lambda frame: seen.sent.append(frame)))
+        page.on("console", lambda m: seen.errors.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error: seen.errors.append(str(error)))
+        page.on(
+            "request",
+            lambda r: (
+                None
+                if r.url.startswith((server, "blob:", "data:", server.replace("http", "ws")))
+                else seen.outside.append(r.url)
+            ),
+        )
+        page.goto(f"{server}/?show={query}")
+        page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+        page.wait_for_selector(".atlas canvas", state="attached")
+        page.wait_for_timeout(400)
+        contexts.append((context, seen))
+        return seen
+
+    yield open_page
+    for context, seen in contexts:
+        assert seen.errors == []
+        assert seen.outside == []
+        context.close()
+
+
+def colours(seen: Visit, which: str = "canvas") -> int:
+    """How many different pixels the first canvas holds."""
+    return seen.page.locator(f".atlas {which}").first.evaluate(
+        """(canvas) => {
+            const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+            return new Set(new Uint32Array(data.buffer)).size;
+        }"""
+    )
+
+
+# ---------------------------------------------------------------- words
+
+
+@pytest.mark.parametrize("show", ["words", "one", "heat", "grid", "mask"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_draws_in_both_themes(visit: Any, show: str, scheme: str) -> None:
+    seen = visit(show, scheme=scheme)
+    assert colours(seen) > 10
+    assert seen.attribute("mode") == scheme
+
+
+def test_one_word_is_touched_and_the_sentence_is_true(visit: Any) -> None:
+    seen = visit("words")
+    assert (seen.attribute("side"), seen.attribute("selected"), seen.attribute("top")) == ("target", "4", "white:0.98")
+    assert seen.sentence() == "Writing blanco, this head looks 98 % at white."
+    assert seen.word("source", 3).inner_text().split() == ["white", "98", "%"]
+
+
+def test_touching_changes_the_picture_without_a_message(visit: Any) -> None:
+    seen = visit("words")
+    before = len(seen.sent)
+    pixels = "(c) => c.toDataURL()"
+    picture = seen.page.locator(".atlas canvas").first.evaluate(pixels)
+    seen.word("target", 3).hover()
+    assert (seen.attribute("selected"), seen.sentence()) == ("3", "Writing auto, this head looks 84 % at car.")
+    assert seen.page.locator(".atlas canvas").first.evaluate(pixels) != picture
+    seen.word("source", 1).click()
+    assert (seen.attribute("side"), seen.attribute("selected"), seen.attribute("top")) == ("source", "1", "tiene:0.90")
+    assert seen.sentence() == "has is looked at most while writing tiene: 90 %."
+    seen.word("target", 5).click()
+    assert (
+        seen.sentence()
+        == "Writing \u201c.\u201d, this head spreads its look: 5 words hold nine tenths of it, car the most (25 %)."
+    )
+    seen.page.wait_for_timeout(400)
+    assert len(seen.sent) == before
+
+
+def test_the_keyboard_reaches_every_word(visit: Any) -> None:
+    seen = visit("words")
+    before = len(seen.sent)
+    seen.word("target", 4).focus()
+    walked = []
+    for key in ("ArrowLeft", "ArrowUp", "Home", "End", "ArrowDown", "Shift+Tab"):
+        seen.page.keyboard.press(key)
+        walked.append((seen.attribute("side"), seen.attribute("selected")))
+    assert walked[0] == ("target", "3")
+    assert walked[1][0] == "source"
+    assert walked[2:4] == [("source", "0"), ("source", "5")]
+    assert walked[4:] == [("target", "4"), ("target", "3")]  # down to the nearest word, then back by Tab
+    assert seen.word("target", 3).get_attribute("aria-pressed") == "true"
+    assert len(seen.sent) == before
+
+
+def test_a_link_restores_the_touched_word(visit: Any) -> None:
+    seen = visit("words")
+    seen.word("source", 4).click()
+    seen.page.wait_for_function("location.search.endsWith('word=s4')")
+    again = visit("words&word=s4")
+    assert (again.attribute("side"), again.attribute("selected")) == ("source", "4")
+    assert visit("words&word=nonsense").attribute("selected") == "4"
+
+
+def test_one_row_reads_backwards_only(visit: Any) -> None:
+    seen = visit("one")
+    seen.word("target", 0).click()
+    assert seen.sentence() == "Reading Once, this head has only Once to look at: 100 %."
+    seen.word("target", 9).click()
+    shaded = seen.page.locator(".word").evaluate_all("(all) => all.map((w) => w.style.background !== '')")
+    assert any(shaded)
+    assert not any(shaded[10:])
+
+
+@pytest.mark.parametrize("show", ["words", "one", "odd", "heat", "heat&n=48", "grid", "mask"])
+def test_a_phone_needs_no_sideways_scroll(visit: Any, show: str) -> None:
+    seen = visit(show, width=390, height=700, has_touch=True, device_scale_factor=2)
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= 390
+    parts = seen.page.locator(".atlas :is(.word, .sentence, .legend)")
+    assert parts.evaluate_all("(all) => Math.max(...all.map((e) => e.getBoundingClientRect().right))") <= 391
+
+
+def test_code_that_got_lost_is_asked_for(visit: Any) -> None:
+    seen = visit("lost")
+    assert seen.sentence() == "Writing blanco, this head looks 98 % at white."
+
+
+def test_60_words_scroll_inside(visit: Any) -> None:
+    seen = visit("long", width=390)
+    assert seen.attribute("flow") == "scroll"
+    seen.word("target", 59).click()
+    assert seen.attribute("top") == "word59:1.00"
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_tap_is_a_touch(visit: Any) -> None:
+    seen = visit("words", width=390, height=700, has_touch=True)
+    seen.word("target", 1).tap()
+    assert seen.sentence() == "Writing tiene, this head looks 90 % at has."
+    assert seen.word("target", 1).evaluate("(w) => w.getBoundingClientRect().height") >= 30
+    tops = seen.page.locator(".upper .word").evaluate_all("(all) => new Set(all.map((w) => w.offsetTop)).size")
+    assert tops == 1  # six words of large type fit one line
+
+
+def test_a_change_of_theme_redraws(visit: Any) -> None:
+    seen = visit("heat")
+    pixels = "(c) => c.toDataURL()"
+    light = seen.page.locator(".atlas canvas").first.evaluate(pixels)
+    seen.page.emulate_media(color_scheme="dark")
+    seen.page.wait_for_timeout(500)
+    assert seen.attribute("mode") == "dark"
+    assert seen.page.locator(".atlas canvas").first.evaluate(pixels) != light
+
+
+def test_tokens_are_never_markup(visit: Any) -> None:
+    seen = visit("odd")
+    assert seen.page.evaluate("window.owned") is None
+    assert seen.page.locator(".atlas img, .atlas b > *").count() == 0
+    assert "<img src=x onerror=window.owned=1>" in seen.sentence()
+    assert seen.word("target", 0).first.get_attribute("title") == "<img src=x onerror=window.owned=1>"
+    seen.page.locator(".matrix .pane").hover(position={"x": 200, "y": 150})
+    seen.page.locator(".heads .frame").hover(position={"x": 110, "y": 60})
+    assert "<img" in seen.page.locator(".heads .tip").inner_text()
+    assert seen.page.evaluate("window.owned") is None
+    assert seen.page.locator(".sentence").nth(1).inner_text() == "There are no words to look at yet."
+
+
+# ---------------------------------------------------------------- heatmap, grid, mask
+
+
+def test_hovering_a_cell_says_its_exact_value(visit: Any) -> None:
+    import numpy as np
+
+    values = np.random.default_rng(0).dirichlet(np.full(6, 0.3), size=6)
+    seen = visit("heat")
+    before = len(seen.sent)
+    seen.page.mouse.move(*seen.cell(4, 3))
+    assert seen.attribute("hover") == "4,3"
+    assert float(seen.attribute("value")) == float(np.float32(values[4, 3]))
+    assert seen.page.locator(".tip").inner_text().startswith("car \u2192 white ")
+    seen.page.mouse.move(*seen.cell(0, 5))
+    assert seen.attribute("value") == "forbidden"
+    seen.page.mouse.move(*seen.cell(1, 2))
+    assert "not a finite number" in seen.page.locator(".tip").inner_text()
+    assert "not a finite number" in seen.page.locator(".legend").inner_text()
+    assert len(seen.sent) == before
+
+
+def test_a_clicked_cell_reaches_python(visit: Any) -> None:
+    seen = visit("heat")
+    seen.page.mouse.click(*seen.cell(4, 3))
+    seen.page.get_by_text("chosen (4, 3)").wait_for(timeout=5000)
+    assert seen.attribute("cell") == "4,3"
+    seen.page.locator(".matrix .frame").focus()
+    for key in ("ArrowDown", "ArrowRight", "Enter"):
+        seen.page.keyboard.press(key)
+    seen.page.get_by_text("chosen (5, 4)").wait_for(timeout=5000)
+
+
+def test_64_tokens_redraw_within_a_frame(visit: Any) -> None:
+    seen = visit("heat&n=64")
+    times = []
+    for width in (1200, 1100, 1000, 1280, 1180):
+        seen.page.set_viewport_size({"width": width, "height": 800})
+        seen.page.wait_for_timeout(150)
+        times.append(float(seen.attribute("drawn")))
+    print(f"redraw of 64 x 64 cells: {sorted(times)} ms")
+    assert sorted(times)[len(times) // 2] <= 16
+
+
+def test_labels_stick_while_cells_scroll(visit: Any) -> None:
+    seen = visit("heat&n=64", width=390)
+    for _ in range(3):
+        seen.page.get_by_label("Larger cells").click()
+    scroller = seen.page.locator(".matrix .scroller")
+    assert scroller.evaluate("(s) => s.scrollWidth > s.clientWidth + 100")
+    before = seen.page.locator(".pane").bounding_box()
+    scroller.evaluate("(s) => { s.scrollLeft = 120; s.scrollTop = 120; }")
+    seen.page.wait_for_timeout(200)
+    assert seen.page.locator(".pane").bounding_box() == before
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_tile_opens_its_head(visit: Any) -> None:
+    seen = visit("grid")
+    assert (seen.attribute("heads"), seen.attribute("head")) == ("12", "0,1")
+    before = len(seen.sent)
+    frame = seen.page.locator(".heads .frame")
+    frame.hover(position={"x": 120, "y": 190})
+    assert seen.attribute("hover") == "L1.H0"
+    assert seen.page.locator(".tip").inner_text() == "L1.H0, first word"
+    assert len(seen.sent) == before
+    frame.click(position={"x": 120, "y": 190})
+    seen.page.get_by_text("chosen (1, 0)").wait_for(timeout=5000)
+    frame.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "Enter"):
+        seen.page.keyboard.press(key)
+    seen.page.get_by_text("chosen (2, 2)").wait_for(timeout=5000)
+    assert seen.attribute("head") == "2,2"
+
+
+def test_a_painted_mask_reaches_python(visit: Any) -> None:
+    seen = visit("mask")
+    seen.page.get_by_text(f"mask {CAUSAL}").wait_for(timeout=5000)
+    mouse = seen.page.mouse
+    mouse.move(*seen.cell(0, 1))
+    mouse.down()
+    mouse.move(*seen.cell(0, 5), steps=2)  # a fast hand: the way between is painted too
+    mouse.up()
+    seen.page.get_by_text(f"mask {'1' * 6}{CAUSAL[6:]}").wait_for(timeout=5000)
+    mouse.click(*seen.cell(1, 0))
+    seen.page.get_by_text(f"mask {'1' * 6}010000{CAUSAL[12:]}").wait_for(timeout=5000)
+    seen.page.get_by_role("button", name="Undo").click()
+    seen.page.get_by_text(f"mask {'1' * 6}{CAUSAL[6:]}").wait_for(timeout=5000)
+    seen.page.get_by_role("button", name="Start again").click()
+    seen.page.get_by_text(f"mask {CAUSAL}").wait_for(timeout=5000)
+    seen.page.locator(".matrix .frame").focus()
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "Space"):
+        seen.page.keyboard.press(key)
+    seen.page.get_by_text(f"mask {CAUSAL[:2]}1{CAUSAL[3:]}").wait_for(timeout=5000)
+    seen.page.get_by_text("full", exact=True).click()
+    seen.page.get_by_text(f"mask {'1' * 36}").wait_for(timeout=5000)

@@ -1,0 +1,320 @@
+"""Attention and the layers around it against numbers by hand, torch's own modules and the laws of the equation.
+
+Axes have different sizes (batch 2, heads 3, queries 5, keys 7, d_head 11), so that a swapped axis cannot pass.
+"""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from core import masks, record
+from core.layers.attention import MultiHeadAttention, masked_softmax
+from core.layers.embedding import TokenEmbedding
+from core.layers.feedforward import ACTIVATIONS, FeedForward, gelu, gelu_tanh
+from core.layers.norm import LayerNorm
+
+BATCH, HEADS, QUERIES, KEYS, D_HEAD = 2, 3, 5, 7, 11
+WIDTH = HEADS * D_HEAD
+SOURCE_REAL = torch.tensor([[True] * 7, [True] * 4 + [False] * 3])
+
+
+def draw(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def attention(*, bias: bool = True, d_model: int = WIDTH, n_heads: int = HEADS) -> MultiHeadAttention:
+    layer = MultiHeadAttention(d_model, n_heads, bias=bias).eval()
+    for seed, weight in enumerate(layer.parameters()):
+        weight.data = 0.3 * draw(*weight.shape, seed=100 + seed)
+    return layer
+
+
+def twin(ours: MultiHeadAttention, d_model: int = WIDTH) -> nn.MultiheadAttention:
+    """torch's module with our weights."""
+    theirs = nn.MultiheadAttention(d_model, ours.n_heads, bias=ours.to_q.bias is not None, batch_first=True).eval()
+    parts = (ours.to_q, ours.to_k, ours.to_v)
+    theirs.in_proj_weight.data = torch.cat([part.weight for part in parts])
+    theirs.out_proj.weight.data = ours.to_out.weight.data
+    if ours.to_q.bias is not None:
+        theirs.in_proj_bias.data = torch.cat([part.bias for part in parts])
+        theirs.out_proj.bias.data = ours.to_out.bias.data
+    return theirs
+
+
+def traced(layer, x, source, allowed):
+    with torch.no_grad():
+        return record(layer, x, source, allowed)
+
+
+# ------------------------------------------------------------------ by hand
+
+
+def test_two_words_by_hand():
+    """Identity projections, x_1 = (1, 0), x_2 = (1, 1), d = 2: scores (1, 1; 1, 2) / sqrt(2)."""
+    layer = MultiHeadAttention(2, 1, bias=False).eval()
+    for weight in layer.parameters():
+        weight.data = torch.eye(2)
+    x = torch.tensor([[[1.0, 0.0], [1.0, 1.0]]])
+    out, trace = traced(layer, x, x, masks.causal(2))
+    torch.testing.assert_close(trace["scores"][0, 0], torch.tensor([[0.70710678, 0.70710678], [0.70710678, 1.41421356]]))
+    right = 1 / (1 + math.exp(-1 / math.sqrt(2)))  # 0.669762
+    assert round(right, 6) == 0.669762
+    torch.testing.assert_close(trace["pattern"][0, 0], torch.tensor([[1.0, 0.0], [1 - right, right]]))
+    torch.testing.assert_close(out[0], torch.tensor([[1.0, 0.0], [1.0, right]]))
+
+
+def test_a_sink_of_one_word_takes_its_value_and_nothing_else():
+    values = masked_softmax(torch.tensor([[1000.0, 0.0, -1000.0]]), torch.tensor([[True, True, False]]))
+    assert values.tolist() == [[1.0, 0.0, 0.0]]
+
+
+# ------------------------------------------------------------------ torch.nn.MultiheadAttention
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(
+    ("self_attention", "allowed", "options"),
+    [
+        (True, masks.full(QUERIES), {}),
+        (True, masks.causal(QUERIES), {"attn_mask": ~masks.causal(QUERIES)}),
+        (True, masks.window(QUERIES, 1), {"attn_mask": ~masks.window(QUERIES, 1)}),
+        (False, masks.full(QUERIES, KEYS), {}),
+        (False, masks.not_padding(SOURCE_REAL), {"key_padding_mask": ~SOURCE_REAL}),
+    ],
+    ids=["self", "self causal", "self window", "cross", "cross padded"],
+)
+def test_output_and_weights_of_each_head_equal_torch_nn(bias, self_attention, allowed, options):
+    ours = attention(bias=bias)
+    x = draw(BATCH, QUERIES, WIDTH, seed=1)
+    source = x if self_attention else draw(BATCH, KEYS, WIDTH, seed=2)
+    out, trace = traced(ours, x, source, allowed)
+    with torch.no_grad():
+        expected, weights = twin(ours)(x, source, source, average_attn_weights=False, **options)
+    assert trace["pattern"].shape == (BATCH, HEADS, QUERIES, source.shape[1])
+    assert trace["pattern"].amax() > 0.5, "a nearly uniform pattern would hide a fault"
+    torch.testing.assert_close(trace["pattern"], weights, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(out, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("fault", ["no scaling", "keys for queries", "mask turned round", "heads not swapped back"])
+def test_a_planted_fault_is_seen(fault):
+    ours, x = attention(), draw(BATCH, QUERIES, WIDTH, seed=1)
+    with torch.no_grad():
+        expected = twin(ours)(x, x, x, attn_mask=~masks.causal(QUERIES))[0]
+        allowed = masks.causal(QUERIES)
+        if fault == "no scaling":
+            ours.to_q.weight.mul_(math.sqrt(D_HEAD))
+            ours.to_q.bias.mul_(math.sqrt(D_HEAD))
+        elif fault == "keys for queries":
+            ours.to_q, ours.to_k = ours.to_k, ours.to_q
+        elif fault == "mask turned round":
+            allowed = allowed.T
+        else:
+            ours._merge = lambda heads: heads.reshape(BATCH, QUERIES, WIDTH)
+        assert (ours(x, x, allowed) - expected).abs().max() > 0.1
+
+
+@pytest.mark.parametrize(("d_model", "count"), [(512, 1_050_624), (WIDTH, 4 * (WIDTH**2 + WIDTH))])
+def test_parameter_count_is_four_times_width_squared_plus_width(d_model, count):
+    def parameters(module):
+        return sum(weight.numel() for weight in module.parameters())
+
+    ours = MultiHeadAttention(d_model, 1)
+    assert parameters(ours) == count == 4 * (d_model**2 + d_model) == parameters(nn.MultiheadAttention(d_model, 1))
+
+
+def test_heads_that_do_not_divide_the_width_are_refused_with_both_numbers():
+    with pytest.raises(ValueError, match=r"d_model=10 is not divisible by n_heads=3"):
+        MultiHeadAttention(10, 3)
+
+
+# ------------------------------------------------------------------ scaled_dot_product_attention
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("causal", [False, True])
+def test_equals_scaled_dot_product_attention(dtype, causal):
+    """Also with values of another size than keys (r = 13, p = 11), which the equation allows."""
+    n = QUERIES if causal else KEYS
+    q = draw(BATCH, HEADS, QUERIES, D_HEAD, seed=3).to(dtype)
+    k, v = draw(BATCH, HEADS, n, D_HEAD, seed=4).to(dtype), draw(BATCH, HEADS, n, 13, seed=5).to(dtype)
+    allowed = masks.causal(n) if causal else masks.full(QUERIES, n)
+    ours = masked_softmax(q @ k.mT / math.sqrt(D_HEAD), allowed) @ v
+    theirs = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    tight = 1e-6 if dtype == torch.float32 else 1e-14
+    torch.testing.assert_close(ours, theirs, rtol=tight, atol=tight)
+
+
+def test_causal_weights_above_the_diagonal_are_exactly_zero_and_equal_is_causal():
+    """C034."""
+    layer, x = attention(), draw(BATCH, QUERIES, WIDTH, seed=6)
+    _, trace = traced(layer, x, x, masks.causal(QUERIES))
+    above = trace["pattern"][..., ~masks.causal(QUERIES)]
+    assert above.numel() == BATCH * HEADS * 10 and (above == 0).all()
+    torch.testing.assert_close(trace["pattern"].sum(-1), torch.ones(BATCH, HEADS, QUERIES))
+    theirs = F.scaled_dot_product_attention(trace["q"], trace["k"], trace["v"], is_causal=True)
+    torch.testing.assert_close(trace["heads"], theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_later_words_leave_earlier_results_bit_identical():
+    layer, x = attention(), draw(BATCH, QUERIES, WIDTH, seed=7)
+    with torch.no_grad():
+        before = layer(x, x, masks.causal(QUERIES))
+        for i in range(QUERIES - 1):
+            y = x.clone()
+            y[:, i + 1 :] = 9 * draw(BATCH, QUERIES - i - 1, WIDTH, seed=8 + i)
+            after = layer(y, y, masks.causal(QUERIES))
+            assert torch.equal(after[:, : i + 1], before[:, : i + 1])
+            assert not torch.isclose(after[:, i + 1 :], before[:, i + 1 :]).all()
+
+
+def test_prefix_form_equals_mask_form():
+    """C035. y_i from x_1..x_i alone (lifei.tech 2022) is row i of the masked product (Ghojogh 2023, Eq. (27))."""
+    layer, x = attention().double(), draw(BATCH, QUERIES, WIDTH, seed=9).double()
+    with torch.no_grad():
+        masked = layer(x, x, masks.causal(QUERIES))
+        for i in range(QUERIES):
+            prefix = layer(x[:, i : i + 1], x[:, : i + 1], masks.full(1, i + 1))
+            torch.testing.assert_close(masked[:, i], prefix[:, 0], rtol=0, atol=1e-14)
+
+
+def test_prefix_form_by_the_printed_sums():
+    """C035. alpha_ij = exp(s_ij) / sum over j' <= i of exp(s_ij'), one division at a time."""
+    scores = draw(QUERIES, QUERIES, seed=10).double()
+    pattern = masked_softmax(scores, masks.causal(QUERIES))
+    for i in range(QUERIES):
+        exponentials = [math.exp(scores[i, j]) for j in range(i + 1)]
+        for j in range(QUERIES):
+            expected = exponentials[j] / sum(exponentials) if j <= i else 0.0
+            assert pattern[i, j].item() == pytest.approx(expected, abs=1e-15)
+
+
+# ------------------------------------------------------------------ rows with nothing allowed, padding, order
+
+
+def test_a_row_with_nothing_allowed_gives_zeros_and_finite_gradients():
+    """C036. Other code gives NaN (fill with -inf) or a uniform row (fill with a large number) here."""
+    layer, x = attention(), draw(BATCH, QUERIES, WIDTH, seed=11).requires_grad_()
+    out, trace = record(layer, x, x, masks.strict(QUERIES))
+    assert (trace["pattern"][:, :, 0] == 0).all() and (trace["heads"][:, :, 0] == 0).all()
+    torch.testing.assert_close(trace["pattern"][:, :, 1:].sum(-1), torch.ones(BATCH, HEADS, QUERIES - 1))
+    out.square().sum().backward()
+    assert out.isfinite().all() and x.grad.isfinite().all()
+    assert all(weight.grad.isfinite().all() for weight in layer.parameters())
+    elsewhere = draw(QUERIES, QUERIES, seed=12).masked_fill(~masks.strict(QUERIES), -math.inf).softmax(-1)
+    assert elsewhere[0].isnan().all()
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=1, max_size=5), st.integers(0, 10**6))
+def test_any_mask_gives_rows_that_sum_to_one_or_are_empty(rows, seed):
+    allowed, scores = torch.tensor(rows), 5 * draw(len(rows), 4, seed=seed)
+    pattern = masked_softmax(scores, allowed)
+    assert (pattern[~allowed] == 0).all() and (pattern >= 0).all()
+    torch.testing.assert_close(pattern.sum(-1), allowed.any(-1).float())
+    for row, may in zip(range(len(rows)), allowed, strict=True):
+        torch.testing.assert_close(pattern[row][may], scores[row][may].softmax(-1))
+
+
+def test_content_of_padded_positions_changes_nothing():
+    """C071. With the padding mask 0.0 to the bit, without it a lot."""
+    layer, x, source = attention(), draw(BATCH, QUERIES, WIDTH, seed=13), draw(BATCH, KEYS, WIDTH, seed=14)
+    other = torch.where(SOURCE_REAL[..., None], source, 7 * draw(BATCH, KEYS, WIDTH, seed=15))
+    assert not torch.equal(other, source)
+    with torch.no_grad():
+        masked = [layer(x, keys, masks.not_padding(SOURCE_REAL)) for keys in (source, other)]
+        open_ = [layer(x, keys, masks.full(QUERIES, KEYS)) for keys in (source, other)]
+        alone = layer(x[1:], source[1:, :4], masks.full(QUERIES, 4))
+    assert torch.equal(*masked)
+    assert (open_[0] - open_[1])[1].abs().max() > 0.1 and torch.equal(open_[0][0], open_[1][0])
+    torch.testing.assert_close(masked[0][1:], alone, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("order", [(4, 3, 2, 1, 0), (2, 0, 4, 1, 3)])
+def test_without_positions_reordered_words_give_reordered_results(order):
+    layer, x = attention().double(), draw(BATCH, QUERIES, WIDTH, seed=16).double()
+    moved = x[:, list(order)]
+    with torch.no_grad():
+        straight, turned = (layer(words, words, masks.full(QUERIES)) for words in (x, moved))
+        torch.testing.assert_close(turned, straight[:, list(order)], rtol=0, atol=1e-13)
+        causal = [layer(words, words, masks.causal(QUERIES)) for words in (x, moved)]
+    assert (causal[1] - causal[0][:, list(order)]).abs().max() > 0.1, "a causal mask knows the order"
+
+
+def test_keys_may_be_read_in_any_order():
+    layer, x, source = attention().double(), draw(BATCH, QUERIES, WIDTH).double(), draw(BATCH, KEYS, WIDTH, seed=1).double()
+    order = [6, 2, 0, 5, 1, 4, 3]
+    with torch.no_grad():
+        a = layer(x, source, masks.not_padding(SOURCE_REAL))
+        b = layer(x, source[:, order], masks.not_padding(SOURCE_REAL[:, order]))
+    torch.testing.assert_close(a, b, rtol=0, atol=1e-13)
+
+
+# ------------------------------------------------------------------ layer norm, feed-forward, embedding
+
+
+def test_layer_norm_equals_torch():
+    ours, theirs = LayerNorm(D_HEAD), nn.LayerNorm(D_HEAD)
+    ours.weight.data, ours.bias.data = draw(D_HEAD, seed=17), draw(D_HEAD, seed=18)
+    theirs.load_state_dict(ours.state_dict())
+    x = 3 * draw(BATCH, QUERIES, D_HEAD, seed=19) + 5
+    torch.testing.assert_close(ours(x), theirs(x), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(ours(x), F.layer_norm(x, (D_HEAD,), ours.weight, ours.bias, ours.eps), rtol=1e-5, atol=1e-5)
+    wide = draw(BATCH, 512, seed=20)
+    torch.testing.assert_close(LayerNorm(512)(wide).var(-1, correction=0), torch.ones(BATCH), rtol=0, atol=1e-4)
+
+
+def test_layer_norm_of_equal_numbers_stays_finite():
+    assert LayerNorm(4)(torch.full((1, 4), 3.0)).tolist() == [[0.0, 0.0, 0.0, 0.0]]
+
+
+def test_the_printed_sigma_leaves_variance_one_over_h():
+    """E6. sigma without the 1/H (Ghojogh and Ghodsi 2020, Eq. (26)): too large by sqrt(H), variance 1/H."""
+    h = draw(512, seed=21).double()
+    printed = (h - h.mean()) / (h - h.mean()).square().sum().sqrt()
+    assert printed.var(correction=0).item() == pytest.approx(1 / 512, abs=1e-12)
+    assert round(1 / 512, 6) == 0.001953
+    ours = LayerNorm(512).double()(h)
+    assert (ours / printed).mean().item() == pytest.approx(math.sqrt(512), abs=1e-3)  # 22.627
+
+
+@pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
+def test_feed_forward_equals_two_linear_maps(activation):
+    ours = FeedForward(D_HEAD, 13, activation=activation).eval()
+    first, second = nn.Linear(D_HEAD, 13), nn.Linear(13, D_HEAD)
+    first.load_state_dict(ours.to_hidden.state_dict())
+    second.load_state_dict(ours.to_out.state_dict())
+    between = {"relu": nn.ReLU(), "gelu": nn.GELU(), "gelu_tanh": nn.GELU(approximate="tanh")}[activation]
+    x = draw(BATCH, QUERIES, D_HEAD, seed=22)
+    with torch.no_grad():
+        torch.testing.assert_close(ours(x), second(between(first(x))), rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(ours(x)[:, 3], ours(x[:, 3]), rtol=1e-5, atol=1e-6)
+
+
+def test_gelu_numbers_and_closed_forms():
+    x = torch.tensor(-1.0, dtype=torch.float64)
+    assert round(gelu(x).item(), 6) == -0.158655
+    assert round(gelu_tanh(x).item(), 6) == -0.158808
+    for value in (-3.0, -0.5, 0.0, 0.5, 2.0):
+        exact = value * 0.5 * (1 + math.erf(value / math.sqrt(2)))
+        tanh = 0.5 * value * (1 + math.tanh(math.sqrt(2 / math.pi) * (value + 0.044715 * value**3)))
+        assert gelu(torch.tensor(value, dtype=torch.float64)).item() == pytest.approx(exact, abs=1e-12)
+        assert gelu_tanh(torch.tensor(value, dtype=torch.float64)).item() == pytest.approx(tanh, abs=1e-12)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_embedding_is_one_hot_times_the_table(scaled):
+    embed = TokenEmbedding(29, D_HEAD, scaled=scaled)
+    ids = torch.tensor([[3, 28, 3, 0, 17], [1, 1, 2, 5, 28]])
+    with torch.no_grad():
+        product = F.one_hot(ids, 29).float() @ embed.weight * (math.sqrt(D_HEAD) if scaled else 1)
+        torch.testing.assert_close(embed(ids), product)
+        hidden = draw(BATCH, QUERIES, D_HEAD, seed=23)
+        torch.testing.assert_close(embed.scores(hidden), hidden @ embed.weight.T)
+    assert torch.equal(embed(ids)[0, 0], embed(ids)[0, 2])

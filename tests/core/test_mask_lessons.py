@@ -1,0 +1,223 @@
+"""What the exhibit on masks says in numbers: the arithmetic of a row, the leak, the errata, a padded batch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import core
+from core import masks
+from core.layers.attention import masked_softmax
+from core.lessons import mask_evidence as evidence
+from core.lessons import masks as lesson
+from core.lessons.padded_batch import batch_masks, padded_content, run_batch
+from core.models import families
+from core.text import Tokenizer
+from core.text.learn import byte_level_bpe
+
+TEXTS = ["She has a white car.", "Ella tiene un auto blanco.", "The animal didn't cross the street because it was too tired."] * 4
+
+
+def build(name: str) -> core.Model:
+    backend = byte_level_bpe(TEXTS, 320, ("<pad>", "<start>", "<end>"), prefix_space=True)
+    family = families()[name]
+    config = replace(family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=61)
+    network = family.network(config)
+    for seed, weight in enumerate(network.parameters()):
+        torch.nn.init.normal_(weight, std=0.3, generator=torch.Generator().manual_seed(seed))
+    return core.Model(f"random-{name}", family, config, network, Tokenizer(backend, pad=0, start=1, end=2))
+
+
+# ------------------------------------------------------------------ one row
+
+
+def test_a_row_number_by_number():
+    row = lesson.row([0.0, math.log(3), 5.0], [True, True, False])
+    assert row.mask == (0.0, 0.0, -math.inf)
+    assert row.summed == (0.0, math.log(3), -math.inf)
+    assert row.exponentials == pytest.approx((1.0, 3.0, 0.0)) and row.exponentials[2] == 0.0
+    assert row.total == pytest.approx(4.0) and row.weights == pytest.approx((0.25, 0.75, 0.0))
+    assert row.shift == 0 and not row.empty
+    assert row.hidden == pytest.approx(math.exp(5) / (4 + math.exp(5)))
+
+
+@given(st.lists(st.tuples(st.floats(-30, 30), st.booleans()), min_size=1, max_size=9))
+def test_the_row_is_what_the_layer_computes(cells):
+    scores, allowed = zip(*cells, strict=True)
+    row = lesson.row(scores, allowed)
+    layer = masked_softmax(torch.tensor(scores, dtype=torch.float64), torch.tensor(allowed))
+    assert row.weights == pytest.approx(layer.tolist(), abs=1e-12)
+    assert row.empty == (not any(allowed))
+    kept = 1 - row.hidden
+    if any(allowed) and kept > 1e-6:  # what is left grows by one common factor
+        alone = lesson.softmax(np.array([scores]))[0]
+        assert [w * kept for w in row.weights] == pytest.approx([a if may else 0.0 for a, may in zip(alone, allowed, strict=True)], abs=1e-9)
+
+
+def test_an_empty_row_is_zeros_in_numbers_too():
+    row = lesson.row([3.0, 1.0], [False, False])
+    assert row.empty and row.exponentials == (0.0, 0.0) and row.weights == (0.0, 0.0) and row.hidden == 1.0
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_huge_scores_do_not_overflow(sign):
+    row = lesson.row([sign * 1600.0, sign * 1600.0 - 1], [True, True])
+    assert row.shift == sign * 1600.0 and row.total > 0
+    assert row.weights == pytest.approx((1 / (1 + math.exp(-1)), 1 / (1 + math.e)))
+
+
+# ------------------------------------------------------------------ masks by name
+
+
+@pytest.mark.parametrize(
+    ("recipe", "expected"),
+    [
+        (lesson.Recipe("causal"), masks.causal(7)),
+        (lesson.Recipe("strict"), masks.strict(7)),
+        (lesson.Recipe("full"), masks.full(7)),
+        (lesson.Recipe("prefix", length=4), masks.prefix(7, 4)),
+        (lesson.Recipe("window", radius=1, past_only=False), masks.window(7, 1)),
+        (lesson.Recipe("window", radius=1), masks.window(7, 1) & masks.causal(7)),
+        (lesson.Recipe("padding", padded=3, past_only=False), (torch.arange(7) < 4).expand(7, 7)),
+        (lesson.Recipe("padding", padded=99, past_only=False), (torch.arange(7) < 1).expand(7, 7)),
+    ],
+)
+def test_recipes_are_the_masks_of_core(recipe, expected):
+    assert torch.equal(torch.from_numpy(recipe.allowed(7)), expected)
+
+
+@pytest.mark.parametrize("kind", lesson.KINDS)
+@pytest.mark.parametrize("past_only", [True, False])
+@pytest.mark.parametrize("n", [1, 2, 11])
+def test_the_lines_of_python_make_the_same_mask(kind, past_only, n):
+    recipe = lesson.Recipe(kind, n_global=3, count=2, seed=5, past_only=past_only)
+    names = {"masks": masks, "torch": torch, "n": n}
+    exec(recipe.code(), names)
+    assert torch.equal(names["mask"], torch.from_numpy(recipe.allowed(n)))
+
+
+def test_an_unknown_kind_names_the_known_ones():
+    with pytest.raises(ValueError, match="causal, padding, window"):
+        lesson.Recipe("diagonal").allowed(3)
+
+
+def test_sparse_is_window_global_and_blocks_that_add_to_them():
+    recipe = lesson.Recipe("sparse", radius=1, n_global=1, block=1, count=2, seed=3, past_only=False)
+    there = (masks.window(13, 1) | masks.global_tokens(13, [0])).numpy()
+    mask = recipe.allowed(13)
+    assert (mask >= there).all() and (mask & ~there).sum(1).tolist() == [0, *[2] * 12]
+
+
+# ------------------------------------------------------------------ a finite number
+
+
+def test_leak_by_hand():
+    """Two equal scores, one forbidden: e^M / (1 + e^M), M = -10 beside the 1/sqrt(64), -10/8 under it."""
+    found = [lesson.filled([[0.0, 0.0]], [[True, False]], -10, p=64, inside=inside) for inside in (True, False)]
+    assert found[0].worst == (0, pytest.approx(math.exp(-1.25) / (1 + math.exp(-1.25))))
+    assert found[1].worst == (0, pytest.approx(math.exp(-10) / (1 + math.exp(-10))))
+
+
+@given(st.integers(2, 9), st.integers(0, 999), st.sampled_from([-1.0, -7.5, -40.0]))
+def test_leak_laws(n, seed, fill):
+    """C037. Less for a lower number, more under the root, none for -inf, everything in an empty row."""
+    scores = np.random.default_rng(seed).standard_normal((n, n))
+    allowed = masks.causal(n).numpy()
+    inside, outside, lower = (lesson.filled(scores, allowed, f, p=64, inside=i) for f, i in ((fill, True), (fill, False), (2 * fill, False)))
+    for found in (inside, outside, lower):
+        np.testing.assert_allclose(found.weights.sum(-1), 1)
+        assert found.leaks[-1] == 0, "the last row forbids nothing"
+    assert (inside.leaks[:-1] > outside.leaks[:-1]).all() and (outside.leaks[:-1] > lower.leaks[:-1]).all()
+    exact = masked_softmax(torch.from_numpy(scores), masks.causal(n)).numpy()
+    for where in (True, False):
+        np.testing.assert_array_equal(lesson.filled(scores, allowed, -math.inf, p=64, inside=where).leaks, 0)
+        np.testing.assert_allclose(lesson.filled(scores, allowed, -math.inf, p=64, inside=where).weights, exact, atol=1e-15)
+    empty = lesson.filled(scores, masks.strict(n).numpy(), fill, p=64, inside=False)
+    assert empty.leaks[0] == pytest.approx(1) and empty.worst[0] == 0
+
+
+def test_the_curve_is_the_largest_leak_of_a_row_that_allows_something():
+    scores, allowed = np.random.default_rng(1).standard_normal((5, 5)), masks.strict(5).numpy()
+    curve = lesson.leak_curve(scores, allowed, [-1, -10], p=16)
+    for name, inside in (("inside", True), ("outside", False)):
+        for value, fill in zip(curve[name], (-1, -10), strict=True):
+            assert value == lesson.filled(scores, allowed, fill, p=16, inside=inside).leaks[1:].max()
+    assert lesson.leak_curve(scores, np.zeros((5, 5), bool), [-1], p=16)["inside"].tolist() == [0.0]
+
+
+# ------------------------------------------------------------------ errata
+
+
+def test_e2_numbers_of_the_printed_order():
+    found = evidence.printed_order()
+    assert found.first.round(3).tolist() == [1.0, 0.899, 0.082, 0.005]
+    assert found.by_column.round(3).tolist() == [0.635, 0.346, 0.017, 0.002]
+    assert round(found.own, 3) == 0.135
+    assert round(found.gap_printed, 2) == 6.26
+    assert found.gap_right < 1e-14
+
+
+def test_e2_softmax_before_the_product_decides_nothing_for_minus_infinity():
+    toy = evidence.toy()
+    bare, allowed = toy.q.T @ toy.k, masks.causal(4).numpy()
+    inside = lesson.softmax(np.where(allowed, bare, -math.inf) / math.sqrt(3))
+    outside = lesson.softmax(np.where(allowed, bare / math.sqrt(3), -math.inf))
+    np.testing.assert_array_equal(inside, outside)
+
+
+def test_e17_and_e48_a_row_with_nothing_left():
+    elsewhere, ours = evidence.strict_first_row()
+    assert np.isnan(elsewhere).all() and (ours == 0).all()
+    assert evidence.prefix_gap() < 1e-15
+
+
+def test_e32_padding_of_the_source():
+    without, with_mask = evidence.padded_source()
+    assert with_mask == 0.0 and without > 0.1
+
+
+def test_errata_state_the_numbers_they_computed():
+    found = {erratum.number: erratum for erratum in evidence.errata()}
+    assert list(found) == ["E2", "E17", "E32", "E48"]
+    assert "(1.000, 0.899, 0.082, 0.005)" in found["E2"].evidence and "6.26" in found["E2"].evidence
+    assert "NaN" in found["E17"].evidence and "NaN" in found["E48"].evidence
+    assert f"{evidence.padded_source()[0]:.3f}" in found["E32"].evidence
+
+
+# ------------------------------------------------------------------ a batch
+
+
+def test_the_masks_of_a_padded_batch():
+    """C071. Source padding, target padding, causal, and what the decoder used: neither forbids."""
+    runs = run_batch(build("transformer"), ["She has a white car.", "She"], ["Ella tiene un auto blanco.", "Ella"])
+    found = batch_masks(runs[1])
+    n, m = len(found.sources), len(found.targets)
+    real_n, real_m = runs[1].source.n_real, runs[1].side.n_real
+    assert real_n < n and real_m < m and n != m
+    assert found.source_padding.shape == (m, n) and found.union.shape == (m, m)
+    assert found.source_padding.tolist() == [[j < real_n for j in range(n)]] * m
+    assert found.target_padding.tolist() == [[j < real_m for j in range(m)]] * m
+    assert found.union.tolist() == [[j <= i and j < real_m for j in range(m)] for i in range(m)]
+    assert (found.union == (found.causal & found.target_padding)).all()
+    assert found.sources[real_n:] == ("PAD",) * (n - real_n)
+
+
+@pytest.mark.parametrize("family", ["transformer", "gpt"])
+def test_other_content_on_padded_positions_changes_nothing(family):
+    """C071. Also without the mask in a GPT: its padding comes last, and causal hides it from all who are read."""
+    texts = ["She has a white car.", "She"]
+    runs = run_batch(build(family), texts, ["Ella tiene un auto blanco.", "Ella"] if family == "transformer" else None)
+    change = padded_content(runs)
+    assert change.padded > 5 and change.with_mask == 0.0
+    assert change.without > 0.01 if family == "transformer" else change.without == 0.0
+
+
+def test_a_model_with_one_stack_has_no_source_padding():
+    with pytest.raises(ValueError, match="random-gpt has one stack"):
+        batch_masks(run_batch(build("gpt"), ["She has", "She"])[0])

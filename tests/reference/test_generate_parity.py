@@ -1,0 +1,150 @@
+"""Greedy, beam and every filter against transformers' `generate` on tiny random networks of equal weights."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+
+from core.decoding import Beam, Greedy, Sample
+from core.decoding.decode import write
+from core.decoding.filters import softmax
+from core.decoding.prompt import Prompt
+from core.decoding.reader import Reader
+from core.model import Model
+from core.models import families
+
+pytestmark = pytest.mark.reference
+transformers = pytest.importorskip("transformers")
+
+END, N_VOCAB, N_CTX = 5, 29, 37
+PROMPTS = ([7, 11, 3], [2], [19, 4, 23, 8, 13])
+
+
+class Numbers:
+    """A tokenizer whose tokens are numbers."""
+
+    start = pad = 0
+    end = END
+
+    def token(self, index):
+        return f" {index}"
+
+    def decode(self, ids):
+        return "".join(map(self.token, ids))
+
+
+@cache
+def pair(seed, std=0.4, ending=0.0):
+    """Our network and theirs with the same weights; `ending` is added to the logit of END."""
+    torch.manual_seed(seed)
+    family = families()["gpt"]
+    cfg = replace(family.config.tiny(), n_vocab=N_VOCAB, n_ctx=N_CTX)
+    ours = family.network(cfg)
+    for weight in ours.parameters():
+        torch.nn.init.normal_(weight, std=std)
+    row = ours.embed["token"].weight[END].detach()
+    ours.final_norm.bias.data += ending * row / row.square().sum()
+    theirs = transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(
+            vocab_size=N_VOCAB, n_positions=N_CTX, n_embd=cfg.d_model, n_layer=cfg.n_layers, n_head=cfg.n_heads,
+            n_inner=cfg.d_ff, bos_token_id=0, eos_token_id=END, pad_token_id=0, attn_implementation="eager",
+        )
+    ).eval()  # fmt: skip
+    theirs.load_state_dict(mapped(ours), strict=False)
+    theirs.tie_weights()
+    return Model("tiny", family, cfg, ours, Numbers()), theirs
+
+
+def mapped(ours):
+    state = {"transformer.wte.weight": ours.embed["token"].weight, "transformer.wpe.weight": ours.embed["position"].weight}
+    for i, layer in enumerate(ours.layers):
+        attn, at = layer.self_attn, f"transformer.h.{i}."
+        state[at + "attn.c_attn.weight"] = torch.cat([attn.to_q.weight, attn.to_k.weight, attn.to_v.weight]).T
+        state[at + "attn.c_attn.bias"] = torch.cat([attn.to_q.bias, attn.to_k.bias, attn.to_v.bias])
+        linear = {"attn.c_proj": attn.to_out, "mlp.c_fc": layer.ffn.to_hidden, "mlp.c_proj": layer.ffn.to_out}
+        for name, part in linear.items():
+            state[f"{at}{name}.weight"], state[f"{at}{name}.bias"] = part.weight.T, part.bias
+        for name, part in {"ln_1": layer.norm1, "ln_2": layer.norm2}.items():
+            state[f"{at}{name}.weight"], state[f"{at}{name}.bias"] = part.weight, part.bias
+    state["transformer.ln_f.weight"], state["transformer.ln_f.bias"] = ours.final_norm.weight, ours.final_norm.bias
+    return {name: value.detach() for name, value in state.items()}
+
+
+def ours(m, ids, strategy, n=15):
+    prompt = Prompt(tuple(ids), m.tokenizer, N_CTX, end=END)
+    return list(write(Reader(m, prompt), prompt, strategy, n, {}))
+
+
+def theirs(network, ids, n=15, **options):
+    given = torch.tensor([ids])
+    return network.generate(
+        given, attention_mask=torch.ones_like(given), max_new_tokens=n, return_dict_in_generate=True,
+        output_logits=True, output_scores=True, output_attentions=True, **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("ids", PROMPTS)
+def test_greedy_writes_the_same_with_the_same_logits_and_attention(seed, ids):
+    m, network = pair(seed)
+    steps, want = ours(m, ids, Greedy()), theirs(network, ids, do_sample=False)
+    assert list(steps[-1].ids) == want.sequences[0, len(ids) :].tolist()
+    for step, logits, layers in zip(steps, want.logits, want.attentions, strict=True):
+        np.testing.assert_allclose([c.logit for c in step.candidates], logits[0, [c.id for c in step.candidates]], atol=2e-4)
+        patterns = np.stack([layer[0, :, -1].numpy() for layer in layers])
+        np.testing.assert_allclose(step.attention["causal"], patterns, atol=1e-5)
+
+
+@pytest.mark.parametrize("early", [True, False])
+@pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0, 2.0, -0.5])
+@pytest.mark.parametrize("width", [1, 2, 4])
+def test_beam_finds_the_same_with_the_same_score(width, penalty, early):
+    for seed, ids in [(0, PROMPTS[0]), (1, PROMPTS[1]), (2, PROMPTS[2]), (3, PROMPTS[0]), (4, PROMPTS[2])]:
+        m, network = pair(seed, std=0.25, ending=1.3)
+        last = ours(m, ids, Beam(width, penalty, early))[-1]
+        options = {"num_beams": width, "do_sample": False}
+        if width > 1:
+            options |= {"length_penalty": penalty, "early_stopping": early}
+        want = theirs(network, ids, **options)
+        found = list(last.ids)
+        assert found == want.sequences[0, len(ids) :].tolist()
+        if width > 1:
+            assert last.tree.finished[0][1] == pytest.approx(want.sequences_scores.item(), abs=1e-4)
+
+
+def test_the_beams_above_meet_both_ends():
+    ends = [ours(pair(seed, std=0.25, ending=1.3)[0], PROMPTS[0], Beam(4, penalty))[-1].reason for seed in range(5) for penalty in (0.0, 1.0)]
+    assert {"end", "limit"} <= set(ends)
+
+
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        {"temperature": 0.7}, {"temperature": 1.9}, {"top_k": 1}, {"top_k": 6}, {"top_k": 500}, {"top_p": 0.9},
+        {"top_p": 0.3}, {"top_p": 0.0}, {"temperature": 0.6, "top_k": 9, "top_p": 0.8}, {"temperature": 2.5, "top_k": 3, "top_p": 0.95},
+    ],
+)  # fmt: skip
+def test_filters_leave_the_same_distribution(knobs):
+    m, network = pair(1)
+    step = ours(m, PROMPTS[2], Sample(seed=3, **knobs))[0]
+    options = {"temperature": 1.0, "top_k": 0, "top_p": 1.0} | knobs
+    torch.manual_seed(0)
+    want = softmax(theirs(network, PROMPTS[2], n=1, do_sample=True, **options).scores[0][0].double().numpy())
+    np.testing.assert_allclose([c.after for c in step.candidates], want[[c.id for c in step.candidates]], atol=1e-6)
+    assert step.kept == (want > 0).sum()
+    assert step.kept + sum(cut.tokens for cut in step.cuts) == N_VOCAB
+
+
+def test_a_draw_of_ours_is_possible_under_their_filters():
+    m, network = pair(2)
+    steps = ours(m, PROMPTS[0], Sample(temperature=1.3, top_k=7, top_p=0.9, seed=11))
+    written = list(steps[-1].ids)
+    for n, step in enumerate(steps):
+        options = {"temperature": 1.3, "top_k": 7, "top_p": 0.9}
+        want = theirs(network, [*PROMPTS[0], *written[:n]], n=1, do_sample=True, **options).scores[0][0].double().numpy()
+        assert softmax(want)[step.id] == pytest.approx(step.chosen.after, abs=1e-5)
+        assert step.chosen.after > 0

@@ -1,0 +1,258 @@
+"""The Python side of the instruments: what is sent is true, small enough, and refused when it does not fit."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import streamlit as st
+from hypothesis import given
+from hypothesis import strategies as some
+from hypothesis.extra.numpy import arrays
+from streamlit.testing.v1 import AppTest
+
+from viz.instruments import WRITING, mount, words_view
+from viz.instruments.grid import grid, pool
+from viz.instruments.head_view import start
+from viz.instruments.heatmap import heatmap
+from viz.instruments.mask_editor import edited, fingerprint
+from viz.instruments.payload import Packet, budget, runs
+
+FOLDER = Path(mount.__file__).parent
+KB = 1024
+
+
+def opened(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """Header and body of a packet, read the way loader.js reads it."""
+    size = int.from_bytes(data[:4], "little")
+    return json.loads(data[4 : 4 + size]), data[4 + size :]
+
+
+def unrun(data: bytes, size: int) -> np.ndarray:
+    """Run lengths back to booleans."""
+    text = base64.b64encode(data).decode()
+    return edited({"base": "b", "runs": text}, np.zeros((1, size), dtype=bool), "b")[0]
+
+
+def unpacked(data: bytes) -> np.ndarray:
+    """The matrix of a packet as the browser rebuilds it; forbidden cells are 0."""
+    header, body = opened(data)
+
+    def part(name: str) -> bytes:
+        return body[header[name][0] : sum(header[name])]
+
+    dtype = {"f32": "<f4", "f16": "<f2", "u8": np.uint8}[header["kind"]]
+    sent = np.frombuffer(part("values"), dtype=dtype).astype(np.float64)
+    if header["kind"] == "u8":
+        sent = header["low"] + sent * header["step"]
+        if "bad" in header:
+            sent[~unrun(part("bad"), sent.size)] = np.nan
+    total = int(np.prod(header["shape"]))
+    may = unrun(part("allowed"), total) if "allowed" in header else np.ones(total, dtype=bool)
+    matrix = np.zeros(total)
+    matrix[may] = sent
+    return matrix.reshape(header["shape"])
+
+
+def pattern(n: int, m: int | None = None, causal: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
+    scores = np.random.default_rng(n).normal(size=(n, m or n)) * 3
+    allowed = np.tri(n, dtype=bool) if causal else None
+    exp = np.exp(scores if allowed is None else np.where(allowed, scores, -np.inf))
+    return exp / exp.sum(axis=1, keepdims=True), allowed
+
+
+@given(arrays(bool, some.integers(0, 300)))
+def test_runs_come_back(mask: np.ndarray) -> None:
+    assert (mask.size == 0 and runs(mask) == b"") or np.array_equal(unrun(runs(mask), mask.size), mask)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("n", "error"), [(6, 1e-7), (24, 1e-7), (64, 0.5 / 255), (300, 0.5 / 255)])
+def test_values_arrive_as_exactly_as_promised(n: int, error: float, causal: bool) -> None:
+    weights, allowed = pattern(n, causal=causal)
+    packet = Packet()
+    packet.add_matrix(weights, allowed)
+    assert np.abs(unpacked(packet.to_bytes()) - weights).max() <= error + 1e-12
+
+
+def test_up_to_32_tokens_are_float32() -> None:
+    weights, _ = pattern(32)
+    packet = Packet()
+    packet.add_matrix(weights, spare=2500)
+    assert packet.header["kind"] == "f32"
+    assert np.array_equal(unpacked(packet.to_bytes()).astype(np.float32), weights.astype(np.float32))
+
+
+def test_scores_keep_zero_and_mark_what_is_not_finite() -> None:
+    scores = np.random.default_rng(0).normal(size=(300, 300)) * 4
+    scores[3, 4], scores[0, 0] = np.nan, 0.0
+    packet = Packet()
+    packet.add_matrix(scores, centred=True)
+    back = unpacked(packet.to_bytes())
+    assert packet.header["kind"] == "u8"
+    assert back[0, 0] == 0.0
+    assert np.flatnonzero(~np.isfinite(back)).tolist() == [3 * 300 + 4]
+
+
+def test_a_forbidden_cell_is_not_sent() -> None:
+    full, causal = Packet(), Packet()
+    full.add_matrix(np.ones((200, 200)))
+    causal.add_matrix(np.ones((200, 200)), np.tri(200, dtype=bool))
+    assert len(causal.to_bytes()) < 0.55 * len(full.to_bytes()) * {"u8": 1, "f16": 2}[causal.header["kind"]]
+
+
+SCRIPT = """
+import numpy as np, streamlit as st
+from viz.instruments import grid, heatmap, mask_editor, words_view
+n, causal = {n}, {causal}
+words = [f"word{{i % 97}}" for i in range(n)]
+w = np.random.default_rng(0).dirichlet(np.full(n, .3), size=n)
+may = np.tri(n, dtype=bool) if causal else None
+{call}
+"""
+CALLS = {
+    "heatmap": 'heatmap(w, words, words, key="k", allowed=may, title="Layer 2, head 5", numbers=True)',
+    "words": 'words_view(w, words, words, key="k", allowed=may, layout="one", reading=True)',
+}
+
+
+def sent(call: str, n: int = 8, causal: bool = False) -> Any:
+    """The message of a second run, when the browser has the code already; and the first, as a pair."""
+    at = AppTest.from_string(SCRIPT.format(n=n, causal=causal, call=call)).run(timeout=30)
+    assert not at.exception
+    first = at.get("bidi_component")[0].proto
+    size = first.ByteSize()
+    second = at.run(timeout=30).get("bidi_component")[0].proto
+    return SimpleNamespace(first=size, proto=second, size=second.ByteSize())
+
+
+@pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(("n", "most"), [(64, 8), (128, 25), (512, 350)])
+def test_one_head_stays_within_its_budget(n: int, most: int, call: str, causal: bool) -> None:
+    message = sent(CALLS[call], n, causal)
+    print(f"{call} n={n} causal={causal}: {message.size / KB:.1f} KB of {most}")
+    assert message.size <= most * KB
+    assert budget(n) == most * KB
+
+
+def test_144_heads_stay_within_210_kb() -> None:
+    call = 'grid(np.random.default_rng(0).random((12, 12, 64, 64)), key="k", kinds=[["previous word"] * 12] * 12)'
+    message = sent(call)
+    print(f"grid: {message.size / KB:.1f} KB of 210")
+    assert message.size <= 210 * KB
+
+
+def test_code_travels_once_a_visit() -> None:
+    message = sent(CALLS["words"])
+    header, _ = opened(message.proto.bytes)
+    assert "code" not in header
+    assert message.first > message.size + 10 * KB
+    assert len(message.proto.js_content) < 2 * KB
+
+
+def test_page_without_code_gets_it_when_it_asks() -> None:
+    at = AppTest.from_string(SCRIPT.format(n=4, causal=False, call=CALLS["words"])).run().run()
+    assert "code" not in opened(at.get("bidi_component")[0].proto.bytes)[0]
+    del at.session_state["_instrument_code_sent"]  # what the callback of the browser's question does
+    assert "code" in opened(at.run().get("bidi_component")[0].proto.bytes)[0]
+
+
+def test_pool_keeps_every_maximum() -> None:
+    weights = np.zeros((1, 1, 100, 100))
+    weights[0, 0, 57, 99] = 0.5
+    thumbs = pool(weights)
+    assert thumbs.shape == (1, 1, 32, 32)
+    assert thumbs[thumbs > 0].tolist() == [127]
+    weights[0, 0, 0, 0] = np.nan
+    assert pool(weights)[0, 0, 0, 0] == 255
+
+
+def test_first_touched_word_is_the_clearest_crossing() -> None:
+    weights = np.array([[0.99, 0.01, 0.0], [0.1, 0.1, 0.8], [0.1, 0.7, 0.2]])
+    words = [("el", 0), ("auto", 1), ("blanco", 2)]
+    assert start(weights, None, words, 3, None, "two") == ["target", 1]
+    assert start(weights, None, words, 3, "s2", "two") == ["source", 2]
+    for nonsense in ("99", "s9", "-1", "<b>", "", "\u0663"):
+        assert start(weights, None, words, 3, nonsense, "two") == ["target", 1]
+
+
+def test_start_writes_the_first_word() -> None:
+    """Writing mode: the word after START is written by row 0; reading mode takes a word's own row."""
+    call = 'words_view(np.eye(3), ["START", "la", "casa"], ["the", "house", "."], key="k"{})'
+    writing, _ = opened(sent(call.format("")).proto.bytes)
+    assert (writing["words"], writing["rows"]) == (["la", "casa"], [0, 1])
+    reading, _ = opened(sent(call.format(", reading=True")).proto.bytes)
+    assert (reading["words"], reading["rows"]) == (["START", "la", "casa"], [0, 1, 2])
+    assert writing["say"]["looks"] == WRITING.looks != reading["say"]["looks"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: words_view(np.eye(3), ["a"], ["a", "b", "c"], key="k"), "1 query labels for 3"),
+        (lambda: words_view(np.eye(3), "abc", "abc", key="k", targets=[("x", 7)]), "row 7; this head has 3"),
+        (lambda: words_view(np.eye(3), "abc", "abc", key="k", layout="three"), "three"),
+        (lambda: heatmap(np.eye(3), "abc", "ab", key="k"), "2 key labels for 3"),
+        (lambda: heatmap(np.eye(3), "abc", "abc", key="k", scale="rainbow"), "rainbow"),
+        (lambda: heatmap(np.zeros((2, 2, 2)), "ab", "ab", key="k"), "3 axes"),
+        (lambda: heatmap(np.zeros((2000, 2)), ["a"] * 2000, "ab", key="k"), "2000"),
+        (lambda: grid(np.zeros((2, 2, 2)), key="k"), "3 axes"),
+        (lambda: grid(np.zeros((2, 2, 2, 2)), key="k", kinds=[["a"]]), "2 layers of 2"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_both_numbers(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_an_edit_of_another_mask_is_not_taken() -> None:
+    one, other = np.tri(3, dtype=bool), np.ones((3, 3), dtype=bool)
+    answer = {"base": fingerprint(one), "runs": base64.b64encode(runs(~one)).decode()}
+    assert np.array_equal(edited(answer, one, fingerprint(one)), ~one)
+    assert np.array_equal(edited(answer, other, fingerprint(other)), other)
+    with pytest.raises(ValueError, match="4 cells; this one has 9"):
+        edited({"base": "x", "runs": base64.b64encode(bytes([4])).decode()}, other, "x")
+
+
+def test_newest_choice_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    session: dict[str, Any] = {}
+    monkeypatch.setattr(st, "session_state", session)
+
+    def now(selected: tuple[int, int] | None) -> tuple[int, ...] | None:
+        return mount.latest("h", "cell", selected, (4, 4))[0]
+
+    assert now(None) is None
+    assert now((0, 0)) == (0, 0)
+    session["h"] = {"cell": {"at": [2, 3], "id": "1"}}
+    assert now((0, 0)) == (2, 3)  # the click is newer than what the page says
+    assert now((2, 3)) == (2, 3)  # the page took it over
+    assert now((1, 1)) == (1, 1)  # a preset of the page is newer than the click
+    assert now((0, 0)) == (0, 0)  # and the old click does not come back
+    session["h"] = {"cell": {"at": [3, 3], "id": "2"}}
+    assert now((0, 0)) == (3, 3)
+    session["h"] = {"cell": {"at": [9, 9], "id": "3"}}
+    assert now((0, 0)) is None  # outside: another sentence
+
+
+def test_no_markup_is_ever_made_from_data() -> None:
+    for file in FOLDER.glob("*.js"):
+        text = file.read_text("utf-8")
+        for bad in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "http://", "https://"):
+            assert bad not in text, f"{bad} in {file.name}"
+
+
+def test_instruments_need_no_model() -> None:
+    """Arrays and labels only: torch and core stay out."""
+    code = "import sys, viz.instruments; print(sorted({'torch', 'core'} & set(sys.modules)))"
+    out = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, cwd=FOLDER.parents[1], check=True
+    )
+    assert out.stdout.strip() == "[]"

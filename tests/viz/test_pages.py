@@ -1,0 +1,204 @@
+"""Every page that is found: its form, its address, and that it draws without a browser."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.engine import Listing
+from viz import pages
+from viz.pages import Chapter, Cite, Entry, Exhibit, Page, PageError
+from viz.sources import SOURCES
+
+ROOT = Path(__file__).resolve().parents[2]
+ENTRIES = pages.discover()
+STILL = {"course", "about", "names", "documents", "models"}  # prose and tables, no picture
+PICTURES = ("plotly_chart", "vega_lite_chart", "bidi_component")
+SCRIPT = "from viz import pages\nnext(e for e in pages.discover() if e.slug == {slug!r}).page()"
+
+
+def drawn(slug: str, **query: str) -> AppTest:
+    """One page on its own, with a link's values."""
+    test = AppTest.from_string(SCRIPT.format(slug=slug), default_timeout=120)
+    for name, value in query.items():
+        test.query_params[name] = value
+    return test.run()
+
+
+def words(test: AppTest) -> str:
+    """Everything the page says."""
+    kinds = (test.title, test.header, test.subheader, test.markdown, test.text, test.caption)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.slug)
+def test_a_page_draws(entry: Entry) -> None:
+    test = drawn(entry.slug)
+    assert not test.exception
+    assert entry.info.title in words(test) or entry.info.claim in words(test)
+    if entry.slug not in STILL:
+        assert sum(len(test.get(kind)) for kind in PICTURES) > 1  # the "Start over" button is a component too
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.slug)
+def test_a_page_survives_a_nonsense_link(entry: Entry) -> None:
+    test = drawn(entry.slug, model="no such model", layer="99", head="abc", kind="<b>", view="-1",
+                 text="<img src=x onerror=alert(1)>", **{f"{entry.slug}.d": "x", f"{entry.slug}.window": "-5"})
+    assert not test.exception
+    assert "Traceback" not in words(test)
+
+
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.slug not in STILL - {"course"}], ids=lambda entry: entry.slug)
+def test_a_page_is_thin(entry: Entry) -> None:
+    source = Path(str(entry.module.__file__)).read_text("utf-8")
+    page = next(n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == "page")
+    assert (page.end_lineno or 0) - page.lineno < 60
+
+
+def test_the_whole_frame_draws() -> None:
+    test = AppTest.from_file(str(ROOT / "viz" / "frame.py"), default_timeout=120).run()
+    assert not test.exception
+    assert "Something went wrong" not in words(test)
+
+
+def test_the_four_words_of_the_top_bar_come_in_order() -> None:
+    top = [entry.info.title for entry in pages.workspace() if isinstance(entry.info, Page) and entry.info.menu == "top"]
+    assert top == [word for word in ("Look", "Course", "Decode", "Compare") if word in top]
+    assert {"Look", "Course"} <= set(top)
+
+
+def test_addresses_are_printed_one_a_line() -> None:
+    answer = subprocess.run([sys.executable, "-m", "viz.pages"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == [entry.address for entry in ENTRIES]
+    assert answer.stdout.split()[0] == "/"
+
+
+def test_every_exhibit_says_where_it_stands() -> None:
+    for entry in pages.exhibits():
+        assert any(cite.source.teaching for cite in entry.info.cites), entry.slug
+        assert entry.info.claim.endswith((".", "?")), entry.slug
+
+
+def test_every_chapter_has_a_title_and_a_sentence() -> None:
+    assert len({chapter.title for chapter in Chapter}) == len(Chapter) == 9
+    assert all(chapter.claim.endswith(".") for chapter in Chapter)
+    assert [chapter.number for chapter in Chapter] == list(range(1, 10))
+
+
+def test_sources_are_complete() -> None:
+    assert [key for key, source in SOURCES.items() if source.teaching] == [
+        "ghojogh2023", "beigy2021", "ghojogh2020", "beigy2024", "lifei2022"]
+    assert all(source.title and source.authors and source.where for source in SOURCES.values())
+
+
+@dataclasses.dataclass(frozen=True)
+class _Params:
+    x: int = 1
+
+
+def _module(**parts: object) -> ModuleType:
+    module = ModuleType("broken")
+    module.__file__ = "viz/exhibits/broken.py"
+    good = {"EXHIBIT": Exhibit(title="T", chapter=Chapter.BERT, order=1, claim="C."), "Params": _Params,
+            "compute": len, "page": len}
+    for name, value in (good | parts).items():
+        if value is not None:
+            setattr(module, name, value)
+    return module
+
+
+@dataclasses.dataclass
+class _Thawed:
+    x: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class _Bare:
+    x: int
+
+
+@pytest.mark.parametrize(("parts", "says"), [
+    ({"EXHIBIT": None}, "no EXHIBIT"), ({"Params": None}, "frozen dataclass Params"),
+    ({"Params": _Thawed}, "frozen dataclass Params"), ({"Params": _Bare}, "no default for x"),
+    ({"compute": None}, "no function compute"), ({"page": 3}, "no function page"),
+])
+def test_a_page_without_the_form_is_named(parts: dict[str, object], says: str) -> None:
+    with pytest.raises(PageError, match=says) as caught:
+        pages._check(_module(**parts), "broken", "EXHIBIT", Exhibit)
+    assert "viz/exhibits/broken.py" in str(caught.value)
+
+
+def test_twins_are_refused() -> None:
+    one = pages._check(_module(), "one", "EXHIBIT", Exhibit)
+    two = pages._check(_module(), "two", "EXHIBIT", Exhibit)
+    with pytest.raises(PageError, match="same order"):
+        pages._refuse_twins([one, two], pages._rank, "order")
+
+
+def test_an_unknown_document_is_refused() -> None:
+    with pytest.raises(PageError, match="unknown document 'beigy1999'"):
+        Cite("beigy1999", "somewhere")
+
+
+def test_by_document_lists_each_citation_once() -> None:
+    from viz.workspace import documents
+
+    listed = [(cite, entry.slug) for _, rows in documents.compute() for cite, entry in rows]
+    assert sorted(map(repr, listed)) == sorted(repr((c, e.slug)) for e in ENTRIES for c in e.info.cites)
+
+
+def test_the_course_shows_each_exhibit_once() -> None:
+    from viz.workspace import course
+
+    assert [entry for _, entries in course.compute() for entry in entries] == list(pages.exhibits())
+    test = drawn("course")
+    assert [element.value for element in test.subheader] == [chapter.title for chapter, _ in course.compute()]
+
+
+def test_the_names_page_explains_the_letters_that_collide() -> None:
+    from core import glossary
+
+    assert [letter.letter for letter in glossary.LETTERS] == list("phnkSMVH")
+    test = drawn("names")
+    cards = words(test).replace("\\", "")
+    assert all(meaning in cards for letter in glossary.LETTERS for meaning, _ in letter.meanings)
+    assert all(term.sentence in cards for term in (*glossary.LEAVES, *glossary.AXES))
+
+
+class _Engine:
+    """Two models that are not shipped by us, one of them damaged, and one whose files break while opening."""
+
+    def models(self) -> tuple[Listing, ...]:
+        return (Listing("good", True, "", "gpt"), Listing("cut", False, "model.safetensors ends too early."),
+                Listing("late", True, "", "gpt"))
+
+    def open(self, name: str) -> SimpleNamespace:
+        if name == "late":
+            raise OSError("/secret/path")
+        config = SimpleNamespace(n_layers=2, n_heads=3, d_model=12, n_vocab=1234, n_ctx=64)
+        return SimpleNamespace(name=name, family="gpt", config=config, n_parameters=2_500_000,
+                               card="![x](http://127.0.0.1/x.png) my own model")
+
+
+def test_the_models_page_names_what_is_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.engine.default", _Engine)
+    test = drawn("models")
+    assert not test.exception
+    assert [element.value for element in test.subheader] == ["good", "cut", "late"]
+    shown = words(test)
+    assert "model.safetensors ends too early." in shown
+    assert "Its files could not be read." in shown
+    assert "/secret" not in shown
+    assert "2.5 million" in shown
+    assert "1,234" in shown
+    test.session_state["fold:models.good"] = True
+    test.run()
+    assert [code.value for code in test.code] == ["![x](http://127.0.0.1/x.png) my own model"]  # text, never a request
+    assert "http://127.0.0.1" not in words(test)

@@ -1,0 +1,296 @@
+"""State, controls, the error boundary, labels, colours, exports, the server's own settings."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import tomllib
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from streamlit.testing.v1 import AppTest
+
+from viz import labels, theme
+from viz.ui import export
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
+
+PAGE = """
+import streamlit as st
+from viz.ui import controls, state
+slug = st.session_state.get("go", "masks")
+state.begin(slug)
+text = controls.text("Sentence", "text", "hello")
+layer = controls.pills("Layer", [0, 1, 2, 3], "layer", 0)
+window = controls.slider("Window", 1, 9, f"{slug}.window", 2)
+heat = controls.slider("Heat", 0.0, 2.0, f"{slug}.heat", 1.0, 0.1)
+on = controls.toggle("On", f"{slug}.on", True)
+st.session_state["got"] = (text, layer, window, heat, on)
+st.session_state["query"] = state.query()
+st.button("Restore", on_click=state.restore)
+"""
+
+
+def app(**query: str) -> AppTest:
+    test = AppTest.from_string(PAGE, default_timeout=60)
+    for name, value in query.items():
+        test.query_params[name] = value
+    return test.run()
+
+
+def got(test: AppTest) -> tuple[object, ...]:
+    assert not test.exception
+    return test.session_state["got"]
+
+
+def link(test: AppTest) -> dict[str, str]:
+    return {name: value[0] if isinstance(value, list) else value for name, value in test.query_params.items()}
+
+
+def test_defaults_are_not_put_in_the_link() -> None:
+    test = app()
+    assert got(test) == ("hello", 0, 2, 1.0, True)
+    assert link(test) == {}
+
+
+def test_the_link_comes_first() -> None:
+    test = app(text="so <b>", layer="3", **{"masks.window": "7", "masks.heat": "0.5", "masks.on": "0"})
+    assert got(test) == ("so <b>", 3, 7, 0.5, False)
+    assert not test.text  # no notice
+
+
+def test_a_choice_is_written_to_the_link() -> None:
+    test = app()
+    test.slider[0].set_value(5).run()
+    test.text_input[0].set_value("a&b =c").run()
+    assert got(test) == ("a&b =c", 0, 5, 1.0, True)
+    assert link(test) == {"masks.window": "5", "text": "a&b =c"}
+    assert test.session_state["query"] == "masks.window=5&text=a%26b+%3Dc"
+
+
+def test_choices_travel_and_own_names_stay() -> None:
+    test = app(text="mine", layer="2", **{"masks.window": "4"})
+    test.session_state["go"] = "other"
+    test.query_params.clear()  # what Streamlit does on a page change
+    test.run()
+    assert link(test)["text"] == "mine"
+    assert link(test)["layer"] == "2"
+    assert "masks.window" not in test.session_state["query"]
+
+
+def test_restore_brings_the_opening_state_back() -> None:
+    test = app(text="mine", layer="2", word="blanco", **{"masks.window": "4"})
+    test.button[0].click().run()
+    assert got(test) == ("hello", 0, 2, 1.0, True)
+    assert link(test) == {}
+
+
+@pytest.mark.parametrize(("name", "raw", "shown", "rule"), [
+    ("layer", "99", 3, "one of: 0, 1, 2, 3."), ("layer", "-7", 0, "one of"), ("layer", "abc", 0, "one of"),
+    ("masks.window", "99", 9, "a whole number from 1 to 9."), ("masks.window", "2.5", 2, "a whole number"),
+    ("masks.heat", "nan", 1.0, "a number from 0 to 2."), ("masks.heat", "1e99", 2.0, "a number"),
+    ("masks.on", "yes", True, "1 or 0."),
+])
+def test_nonsense_gives_the_nearest_value_and_three_parts(name: str, raw: str, shown: object, rule: str) -> None:
+    test = app(**{name: raw})
+    place = {"layer": 1, "masks.window": 2, "masks.heat": 3, "masks.on": 4}[name]
+    assert got(test)[place] == shown
+    said = [element.value for element in test.text]
+    assert said[0] == f"The link says {name}={raw}, and that cannot be shown."
+    assert rule in said[1]
+    assert "Shown instead:" in said[1]
+    test.run()
+    assert not test.text  # the link was put right
+
+
+def test_long_text_stays_out_of_the_link_and_the_page_says_so() -> None:
+    test = app()
+    test.text_input[0].set_value("word " * 500).run()
+    assert got(test)[0] == "word " * 500
+    assert "text" not in link(test)
+    assert "not put in the link" in test.caption[0].value
+    test.run()
+    assert got(test)[0] == "word " * 500
+
+
+def test_a_fast_second_click_does_not_undo_the_first() -> None:
+    script = """
+import streamlit as st
+from viz.ui import state
+state.begin("masks")
+if "layer" not in st.session_state:
+    st.session_state.layer = state.read("layer", 0, state.whole(0, 9))
+    state.write(layer=4)
+    st.query_params["layer"] = "1"  # the browser's next message still has the old link
+st.session_state["now"] = state.read("layer", 0, state.whole(0, 9))
+"""
+    test = AppTest.from_string(script)
+    test.query_params["layer"] = "1"
+    test.run()
+    assert test.session_state["now"] == 4
+
+
+def test_streamlit_still_tells_back_from_forward() -> None:
+    from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+
+    assert "is_history_navigation" in ScriptRunContext.__dataclass_fields__
+
+
+@given(some.text())
+def test_a_label_is_never_markup(text: str) -> None:
+    assert not set("<>") & set(labels.plain(text))
+    hidden = {"Cc", "Cf", "Cs", "Zs", "Zl", "Zp"}
+    assert not any(unicodedata.category(letter) in hidden and letter != "\u200d" for letter in labels.visible(text))
+
+
+@given(some.text(alphabet="ab*_[]()!`$\\:<>#~", max_size=30))
+def test_literal_text_keeps_every_letter(text: str) -> None:
+    escaped = labels.literal(text)
+    assert labels._MARKDOWN.sub("", escaped.replace("\\\\", "")) == labels._MARKDOWN.sub("", text.replace("\\", ""))
+    assert "![" not in escaped
+    assert len(escaped) == sum(2 if labels._MARKDOWN.match(letter) else 1 for letter in text)
+
+
+GUARD = """
+import streamlit as st
+from core.errors import InputError
+from core.engine import Busy, Superseded
+from viz.ui import errors
+class Panic(BaseException): pass
+kinds = {{"input": InputError("The text is empty.", "A model needs a word.", "Type one."), "bug": KeyError("/secret/path"),
+          "panic": Panic("/secret/path")}}
+st.text_input("Sentence", "mine")
+with errors.guard():
+    raise kinds[{kind!r}]
+st.text("after")
+"""
+
+
+@pytest.mark.parametrize("kind", ["input", "bug", "panic"])
+def test_the_boundary_shows_no_path_and_keeps_the_text(kind: str) -> None:
+    test = AppTest.from_string(GUARD.format(kind=kind)).run()
+    assert not test.exception
+    said = " ".join(element.value for element in test.text)
+    assert "/secret" not in said
+    assert "Traceback" not in said
+    assert said.endswith("after")
+    assert test.text_input[0].value == "mine"
+    assert ("The text is empty. A model needs a word. Type one." in said) == (kind == "input")
+    assert ("the server's log as error" in said) == (kind != "input")
+
+
+def test_the_boundary_lets_streamlit_stop_and_rerun() -> None:
+    test = AppTest.from_string("""
+import streamlit as st
+from viz.ui import errors
+with errors.guard():
+    if "again" not in st.session_state:
+        st.session_state.again = True
+        st.rerun()
+    st.text("second run")
+    st.stop()
+st.text("never")
+""").run()
+    assert [element.value for element in test.text] == ["second run"]
+
+
+def test_closed_folds_compute_nothing_and_open_ones_do() -> None:
+    test = AppTest.from_string("""
+import numpy as np, pandas as pd, streamlit as st
+from viz.ui import parts
+def count(name, value):
+    st.session_state[name] = st.session_state.get(name, 0) + 1
+    return value
+if st.session_state.get("go"):
+    st.session_state["fold:a.table"] = st.session_state["fold:a.take"] = True
+parts.as_table(lambda: count("table", pd.DataFrame({"x": [1]})), "a")
+parts.take_away(lambda: count("data", {"w": np.eye(2)}), "import core", key="a")
+""").run()
+    assert not test.exception
+    assert "table" not in test.session_state
+    assert "data" not in test.session_state
+    test.session_state["go"] = True
+    test.run()
+    assert not test.exception
+    assert (test.session_state["table"], test.session_state["data"]) == (1, 1)
+    assert [code.value for code in test.code] == ["http://127.0.0.1:8501/", "import core"]
+
+
+def test_data_comes_back_as_it_was() -> None:
+    arrays = {"w": np.float32([[0.1, 0.9]]), "ids": np.arange(3), "may": np.array([True]), "say": np.array(["=1", "a,b"])}
+    with np.load(io.BytesIO(export.npz(arrays))) as back:
+        assert all((back[name] == value).all() for name, value in arrays.items())
+    rows = export.csv(arrays).split("\r\n")
+    assert rows[:3] == ["array,i0,i1,value", "w,0,0,0.1", "w,0,1,0.9"]
+    assert "say,0,,'=1" in rows
+    assert 'say,1,,"a,b"' in rows
+
+
+def test_the_code_is_drawn_here_or_not_at_all() -> None:
+    assert (export.qr("http://127.0.0.1:8501/?layer=3") or b"").startswith(b"\x89PNG")
+    assert export.qr("x" * 4000) is None
+
+
+@pytest.mark.parametrize("palette", [theme.LIGHT, theme.DARK], ids=["light", "dark"])
+def test_contrast(palette: theme.Palette) -> None:
+    assert theme.contrast("#ffffff", palette.primary) >= 4.5  # white on a primary button
+    for ground in (palette.background, palette.surface):
+        assert theme.contrast(palette.text, ground) >= 7
+        assert theme.contrast(palette.muted, ground) >= 4.5
+    assert all(theme.contrast(colour, palette.background) >= 3 for colour in palette.categorical)
+    steps = [theme._luminance(colour) for colour in palette.sequential]
+    assert steps == sorted(steps, reverse=palette is theme.LIGHT)
+
+
+def test_the_configuration_has_the_same_colours() -> None:
+    for name, palette in (("light", theme.LIGHT), ("dark", theme.DARK)):
+        said = CONFIG["theme"][name]
+        assert (said["primaryColor"], said["backgroundColor"], said["secondaryBackgroundColor"], said["textColor"],
+                said["borderColor"]) == (palette.primary, palette.background, palette.surface, palette.text, palette.line)
+        assert tuple(said["chartCategoricalColors"]) == palette.categorical
+        assert tuple(said["chartSequentialColors"]) == palette.sequential
+        assert theme.contrast(said["linkColor"], palette.background) >= 4.5
+
+
+def test_every_dark_colour_belongs_to_one_light_colour() -> None:
+    pairs = theme.twins()
+    assert len(set(pairs.values())) == len(pairs)
+    assert theme.in_dark(theme.in_dark({"a": [theme.TEXT]})) == {"a": [theme.DARK.text]}
+
+
+def test_the_defaults_are_safe_and_local() -> None:
+    assert CONFIG["server"]["address"] == "127.0.0.1"
+    assert CONFIG["server"]["showEmailPrompt"] is False
+    assert "headless" not in CONFIG["server"]  # a newcomer's browser opens by itself
+    assert CONFIG["browser"]["gatherUsageStats"] is False
+    assert (CONFIG["client"]["showErrorDetails"], CONFIG["client"]["toolbarMode"]) == ("none", "minimal")
+    static = ROOT / "viz" / "static"
+    for face in CONFIG["theme"]["fontFaces"]:
+        assert (static / face["url"].removeprefix("app/static/")).read_bytes()[:4] == b"wOF2"
+    assert len(list(static.glob("LICENSE-*.txt"))) == 3
+    assert (static / "favicon.svg").exists()
+
+
+def test_the_message_that_clears_everybodys_caches_is_dropped() -> None:
+    from streamlit.proto.BackMsg_pb2 import BackMsg
+
+    from app import KeepCaches
+
+    clear, keep = BackMsg(clear_cache=True).SerializeToString(), BackMsg(stop_script=True).SerializeToString()
+    frames = [{"type": "websocket.connect"}, {"type": "websocket.receive", "bytes": clear},
+              {"type": "websocket.receive", "bytes": keep}, {"type": "websocket.receive", "bytes": b"\xff\xfe"}]
+    seen: list[object] = []
+
+    async def inner(scope, receive, send) -> None:
+        seen.extend([(await receive()).get("bytes") for _ in range(3)])
+
+    async def receive():
+        return frames.pop(0)
+
+    asyncio.run(KeepCaches(inner)({"type": "websocket"}, receive, None))  # type: ignore[arg-type]
+    assert seen == [None, keep, b"\xff\xfe"]

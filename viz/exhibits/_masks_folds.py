@@ -1,0 +1,251 @@
+"""The sentence, controls and folds of the exhibit on masks: widgets and our own words around numbers of `core`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+import core.engine
+from core.lessons import mask_evidence as evidence
+from core.lessons import masks as lesson
+from core.lessons.padded_batch import batch_masks, padded_content, run_batch
+from viz.exhibits import _masks_panels as panels
+from viz.figures.curves import number
+from viz.figures.mask_figures import leak
+from viz.instruments import heatmap
+from viz.labels import distinct, literal
+from viz.ui import compute as ask
+from viz.ui import controls, parts, state
+
+TRANSLATOR = "translator-en-es"
+KNOBS = {
+    "padding": (("padded", "Positions at the end that count as padding", 1, 12),),
+    "window": (("radius", "Window: words to each side", 0, 12),),
+    "sparse": (
+        ("radius", "Window: words to each side", 0, 12), ("n_global", "Global words, from the first", 0, 6),
+        ("block", "Words a block", 1, 8), ("count", "Random blocks a row", 0, 6), ("seed", "Seed", 0, 99),
+    ),
+    "prefix": (("length", "Words of the prefix", 0, 24),),
+}  # fmt: skip
+PAST = ("padding", "window", "sparse")
+FILLS = (-1, -2, -5, -10, -20, -100, -10_000)
+WHERE = {"outside": "beside it: q·k / √d + M", "inside": "under it: (q·k + M) / √d"}
+
+
+def recipe(kind: str, start: lesson.Recipe) -> lesson.Recipe:
+    """The mask by name with the numbers that the visitor chose; for a drawn one the mask it started from."""
+    name = panels.named(kind)
+    chosen: dict[str, Any] = {
+        knob: state.read(f"masks.{knob}", getattr(start, knob), state.whole(low, high)) for knob, _, low, high in KNOBS.get(name, ())
+    }
+    if name in PAST:
+        chosen["past_only"] = state.read("masks.past_only", start.past_only, state.flag)
+    return replace(start, kind=name, **chosen)
+
+
+def sentence(data: Any, query: int) -> str:
+    """What the chosen row may see, what it looks at, what the mask took away; and rows that may see nothing."""
+    names, row = panels.labels(data.tokens), lesson.row(data.scores[query], data.allowed[query])
+    n, open_ = len(names), int(data.allowed[query].sum())
+    blind = [i for i in range(n) if not data.allowed[i].any()]
+    if row.empty:
+        said = (f"“{names[query]}” may look at nothing: e^−∞ = 0 in all {n} cells, and 0 / 0 is no number. "
+                f"This model then uses zeros.")  # fmt: skip
+        blind.remove(query)
+    else:
+        top = int(data.pattern[query].argmax())
+        said = f"“{names[query]}” may look at {open_} of {n} words and gives {data.pattern[query, top]:.0%} to “{names[top]}”."
+        if open_ < n:
+            said += (f" Its scores alone would spend {row.hidden:.0%} on the forbidden {n - open_}; "
+                     f"without them every other weight grows {number(1 / (1 - row.hidden))} times.")  # fmt: skip
+    if blind:
+        others = ", ".join(f"“{names[i]}”" for i in blind[:5]) + (", .." if len(blind) > 5 else "")
+        said += f" Nothing to look at for {others}: zeros, not NaN."
+    return said
+
+
+def change_it(kind: str, start: lesson.Recipe) -> None:
+    """The fold with the numbers of the chosen mask."""
+    with parts.fold("Change it", "masks.change") as opened:
+        if not opened.open:
+            return
+        left, right = st.columns(2, gap="large")
+        for i, (knob, label, low, high) in enumerate(KNOBS.get(kind, ())):
+            with (left, right)[i % 2]:
+                controls.slider(label, low, high, f"masks.{knob}", getattr(start, knob))
+        if kind in PAST:
+            controls.toggle("Hide the future as well (& causal)", "masks.past_only", start.past_only)
+        controls.toggle("The same mask in every layer (otherwise in this one only)", "masks.everywhere", False)
+
+
+def finite(data: Any) -> None:
+    """The fold with a number in place of -inf: what this head would look at, and how much leaks."""
+    with parts.fold("A finite number instead of −∞", "masks.finite") as opened:
+        if not opened.open:
+            return
+        fill = controls.segmented("The number", FILLS, "masks.fill", -5, lambda f: f"−{-f:,}")
+        where = controls.segmented("Where it is added", tuple(WHERE), "masks.where", "inside", WHERE.__getitem__)
+        p, names = data.d_head, panels.labels(data.tokens)
+        found = lesson.filled(data.scores, data.allowed, fill, p=p, inside=where == "inside")
+        fills = -np.logspace(0, 4, 81)
+        curves = lesson.leak_curve(data.scores, data.allowed, fills, p=p)
+        left, right = st.columns(2, gap="large")
+        with left:
+            heatmap(found.weights, names, names, key="masks.filled", title="Weights with this number", numbers=True)
+        with right:
+            shown = {f"{WHERE[name].split(':')[0].replace('it', f'√{p}')}": curves[name] for name in ("inside", "outside")}
+            parts.show(leak(fills, shown, marked=fill), "masks.leak", "Largest leak of a row over the number in place of minus infinity.")
+        row, most = found.worst
+        blind = int((~data.allowed.any(-1)).sum())
+        parts.numbers(
+            f"Largest leak: “{names[row]}” puts {most:.2%} on words that are forbidden to it; −∞ puts exactly 0. Under the "
+            f"root the number is divided by √{p} = {number(math.sqrt(p))}." + (" A row with nothing allowed leaks everything, "
+            "whatever the number: adding the same to all scores changes no weight." if blind else "")
+        )  # fmt: skip
+
+
+def batch() -> None:
+    """The fold with two sentences in one batch of the translator: every mask, and that padding does not count."""
+    with parts.fold("A batch of two sentences", "masks.batch") as opened:
+        if not opened.open:
+            return
+        left, right = st.columns(2, gap="large")
+        with left:
+            first = controls.text("The longer sentence", "masks.first", "The red house on the hill is very old.")
+        with right:
+            second = controls.text("The shorter one, filled up with PAD", "masks.second", "She has a white car.")
+        found, change = ask.submit(("masks.batch", first, second), lambda: _batch((first, second)), 20 * len(first + second))
+        sources, targets = panels.labels(found.sources), panels.labels(found.targets)
+        shown = (
+            ("Padding of the source", found.source_padding, sources, "cross-attention"),
+            ("Padding of the target", found.target_padding, targets, ""),
+            ("Causal", found.causal, targets, ""),
+            ("Forbidden by either", found.union, targets, "the decoder's self-attention"),
+        )
+        for column, (title, mask, keys, use) in zip((*st.columns(2, gap="large"), *st.columns(2, gap="large")), shown, strict=True):
+            with column:
+                heatmap(mask, targets, keys, key=f"masks.batch.{title}", allowed=mask, title=title + (f": {use}" if use else ""),
+                        axis=("target", "source" if keys is sources else "target"), height=300)  # fmt: skip
+        parts.numbers(
+            f"Other tokens on the {change.padded} padded positions of this batch: the results at the real words change by "
+            f"{change.with_mask:.1f} with the masks, and by up to {change.without:.2f} when padding passes for words."
+        )
+
+
+def _batch(texts: tuple[str, str]) -> Any:
+    runs = run_batch(core.engine.default().open(TRANSLATOR), texts)
+    return batch_masks(min(runs, key=lambda run: run.source.n_real if run.source else 0)), padded_content(runs)
+
+
+def question(data: Any, query: int) -> None:
+    """Predict first: where does the weight of a word go that is taken away? Answered with numbers of this run."""
+    answers = ("It is lost", "To all others, the same share each", "To all others, by the same factor")
+    with st.container(border=True):
+        st.markdown("**Predict, then look.** Forbid the word that a row looks at most. Where does its weight go?")
+        guess = st.pills("Your prediction", answers, key="masks.guess", label_visibility="collapsed")
+        if guess is None:
+            return
+        told = lesson.without_favourite(data.scores, data.allowed, query)
+        if told is None:
+            st.text("No row of this mask allows two words: take a wider one, then answer again.")
+            return
+        names = panels.labels(data.tokens)
+        st.text(
+            f"{'Right' if guess == answers[2] else 'By the same factor'}. “{names[told.query]}” gives {told.weight:.3f} to "
+            f"“{names[told.key]}”. Forbidden, that term leaves the sum below the fraction: every other weight of the row is "
+            f"divided by 1 − {told.weight:.3f}, so it grows {told.factor:.3f} times; “{names[told.other]}” from "
+            f"{told.before:.3f} to {told.after:.3f}. Click the cell in the mask to see it happen."
+        )
+
+
+def equation(data: Any, query: int, key: int) -> None:
+    """One row step by step: score, mask, sum, exponential, weight."""
+    with parts.fold(parts.EQUATION, "masks.equation") as opened:
+        if not opened.open:
+            return
+        row, name = lesson.row(data.scores[query], data.allowed[query]), panels.labels(data.tokens)[query]
+        s, m = number(row.scores[key]), "0" if row.mask[key] == 0 else r"-\infty"
+        parts.equation(r"\text{weight}_j = \frac{e^{s_j + M_j}}{\sum_{j'} e^{s_{j'} + M_{j'}}}, \qquad "
+                       r"M_j = \begin{cases} 0 & \text{allowed: } e^0 = 1 \text{ keeps} \\ -\infty & \text{forbidden: } "
+                       r"e^{-\infty} = 0 \text{ removes} \end{cases}")  # fmt: skip
+        result = r"\frac{0}{0} \rightarrow 0" if row.empty else (
+            rf"\frac{{{number(row.exponentials[key], 4)}}}{{{number(row.total, 4)}}} = {number(row.weights[key], 4)}")  # fmt: skip
+        parts.equation(rf"\frac{{e^{{{s} + {m}}}}}{{\sum}} = ".replace("+ 0", r"+\,0") + result)
+        st.text(f"The row of “{name}”, {data.path}, key by key (a click on another cell shows its row):")
+        st.table(steps(data, query), border="horizontal")
+        gap = np.abs(np.array(row.weights) - data.pattern[query]).max()
+        st.text(f"The weights differ from the run's own tensor by at most {gap:.0e} (it is float32, this is float64).")
+
+
+def steps(data: Any, query: int) -> pd.DataFrame:
+    """The arithmetic of one row as a table, with its sum."""
+    row = lesson.row(data.scores[query], data.allowed[query])
+    lines = [
+        {"key": key, "score s": number(s, 4), "M": "0" if m == 0 else "−∞", "s + M": "−∞" if math.isinf(x) else number(x, 4),
+         "e^(s + M)": "0" if math.isinf(x) else number(e, 4), "weight": "0" if math.isinf(x) else number(w, 4)}
+        for key, s, m, x, e, w in zip(distinct(panels.labels(data.tokens)), row.scores, row.mask, row.summed, row.exponentials, row.weights, strict=True)
+    ]  # fmt: skip
+    total = {"key": "sum", "score s": "", "M": "", "s + M": "", "e^(s + M)": number(row.total, 4), "weight": number(sum(row.weights), 4)}
+    return pd.DataFrame([*lines, total]).set_index("key")
+
+
+def looking_at(data: Any, params: Any) -> None:
+    """Axes, colours, where the mask went in, and what to try."""
+    with parts.fold(parts.LOOKING, "masks.looking") as opened:
+        if not opened.open:
+            return
+        where = "every layer" if params.everywhere else f"layer {params.layer} (all its heads)"
+        st.markdown(
+            "Three matrices of one head of gpt-mini, reading your sentence. A row is a word that looks (query), a column a word "
+            "that is looked at (key). **Left**, the scores q·k / √d: they exist for every pair, the future included; blue is "
+            "positive, orange negative. **Middle**, the mask: allowed or, hatched, forbidden. **Right**, what softmax makes of "
+            "both, from 0 to 1; each row sums to 1."
+        )
+        st.markdown(
+            f"The mask was put into {where} of the real run before softmax, and the pattern is the tensor of that run. "
+            "gpt-mini was trained with the causal mask only: with another it does something that it never learned, and that "
+            "is what you see. Without the mask, its task, the next word, would lie open in the keys and nothing "
+            "would have to be learned."
+        )
+        blind = int((~data.allowed.any(-1)).sum())
+        st.markdown(
+            f"**Rows with nothing allowed: {blind}.** Softmax would divide 0 by 0. Many programs print NaN, which then spreads "
+            "to everything; some look everywhere evenly. Here the weights are zeros, the head hands on a zero vector, and the page says so."
+        )
+        st.markdown("**Try** to take away the word that gets the most, by clicking its cell in the mask: all other weights of the row grow by the same factor.")
+
+
+def documents() -> None:
+    """The errata that concern masks, each with its evidence computed now."""
+    for erratum in evidence.errata():
+        st.markdown(f"**{erratum.number}** {literal(erratum.says)}  \n**Right:** {literal(erratum.right)}  \n:gray[{literal(erratum.evidence)}]")
+
+
+def table(data: Any) -> pd.DataFrame:
+    """The pattern, one row a query; forbidden cells are empty."""
+    names = distinct(panels.labels(data.tokens))
+    return pd.DataFrame(np.where(data.allowed, data.pattern, np.nan), index=names, columns=names).rename_axis("query \\ key").round(4)
+
+
+def arrays(data: Any) -> dict[str, np.ndarray]:
+    """What one takes away."""
+    return {"tokens": np.array(data.tokens), "scores": data.scores, "allowed": data.allowed, "pattern": data.pattern}
+
+
+def code(model: str, params: Any) -> str:
+    """The lines that make the same matrices in a notebook."""
+    where = "layer.*.self_attn" if params.everywhere else f"layer.{params.layer}.self_attn"
+    path = f"layer.{params.layer}.self_attn"
+    mask = params.recipe.code() if params.drawn is None else f"mask = torch.tensor({[[int(c) for c in row] for row in params.drawn]}).bool()"
+    return (
+        f"import core, torch\nfrom core import edits, masks\n\nmodel = core.open_model({model!r})\ntext = {params.text!r}\n"
+        f"n = len(model.run(text, keep=[]).tokens)\n{mask}\n"
+        f'edit = edits.SetAllowed("{where}.allowed", tuple(map(tuple, mask.tolist())))\n'
+        f"run = model.run(text, edits=[edit])\n"
+        f'scores, pattern = run.trace["{path}.scores"][{params.head}], run.trace["{path}.pattern"][{params.head}]'
+    )

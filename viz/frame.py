@@ -1,0 +1,37 @@
+"""The picture frame: page settings, navigation from what `viz.pages` finds, run the page inside the error boundary."""
+
+import functools
+from pathlib import Path
+
+import streamlit as st
+
+from viz import pages
+from viz.ui import errors, links, state
+
+FAVICON = str(Path(__file__).parent / "static" / "favicon.svg")
+
+
+def framed(entry: pages.Entry) -> None:
+    """Draw one page: state first, everything inside the error boundary."""
+    with errors.guard():
+        state.begin(entry.slug)
+        with st.container(horizontal_alignment="center"), st.container(width=1120):
+            entry.page()
+
+
+def main() -> None:
+    """Settings, navigation, page."""
+    st.set_page_config("Attention Atlas", FAVICON, layout="wide")
+    st.logo(FAVICON)
+    menu, known = {"": [], "More": []}, {}
+    for entry in pages.discover():
+        where = getattr(entry.info, "menu", "hidden")
+        known[entry.slug] = st.Page(
+            functools.partial(framed, entry), title=entry.info.title, url_path=entry.slug,
+            default=entry.slug == pages.HOME, visibility="hidden" if where == "hidden" else "visible")
+        menu["More" if where == "more" else ""].append(known[entry.slug])
+    links.know(known)
+    st.navigation({name: found for name, found in menu.items() if found}, position="top").run()
+
+
+main()

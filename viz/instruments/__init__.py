@@ -1,0 +1,17 @@
+"""Canvas instruments: numpy arrays and two label lists in, a picture one can touch out.
+
+Each instrument is one Python face with its JavaScript and CSS beside it. All of them draw in the
+browser: touching, hovering and walking with the keyboard cause no traffic to the server; only a
+choice that Python has to know (a cell, a head, an edited mask) is sent back.
+
+Example:
+    >>> from viz.instruments import heatmap
+    >>> chosen = heatmap(weights, queries, keys, key="h").cell    # doctest: +SKIP
+"""
+
+from viz.instruments.grid import Heads, grid
+from viz.instruments.head_view import READING, WRITING, Sentences, words_view
+from viz.instruments.heatmap import Cells, heatmap
+from viz.instruments.mask_editor import mask_editor
+
+__all__ = ["READING", "WRITING", "Cells", "Heads", "Sentences", "grid", "heatmap", "mask_editor", "words_view"]

@@ -1,0 +1,241 @@
+// Words in large type; the touched one, what it looks at, and the sentence that says so.
+
+const views = new WeakMap();
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g;
+
+function mount(root, packet, component) {
+  dress(root);
+  let view = views.get(root);
+  if (!view) views.set(root, (view = build(root)));
+  accept(view, packet);
+  return () => { view.drawn.stop(); views.delete(root); };
+}
+
+function build(root) {
+  root.classList.add("words");
+  const view = { root, sources: [], targets: [], touched: null, identity: "" };
+  view.caption = make("div", "quiet caption", root);
+  view.scroll = make("div", "scroll", root);
+  view.stage = make("div", "stage", view.scroll);
+  view.canvas = make("canvas", "", view.stage);
+  view.canvas.setAttribute("aria-hidden", "true");
+  view.upper = make("div", "row upper", view.stage);
+  view.lower = make("div", "row lower", view.stage);
+  view.sentence = make("p", "sentence", root);
+  view.sentence.setAttribute("aria-live", "polite");
+  view.sentence.setAttribute("role", "status");
+  view.note = make("div", "quiet note", root);
+  view.drawn = keepDrawn(root, () => { fit(view); paint(view); });
+  return view;
+}
+
+function accept(view, packet) {
+  const head = packet.header;
+  view.head = head;
+  view.matrix = readMatrix(packet);
+  view.rows = head.rows;
+  view.one = head.layout === "one";
+  view.theme = readTheme(view.root);
+  view.theme.line = view.theme.dark ? css(view.theme.sequential[200]) : view.theme.primary;
+  const words = head.words ?? head.keys;
+  const start = { side: head.start[0], index: head.start[1] };
+  const identity = JSON.stringify([head.layout, head.keys, words, head.start]);
+  if (identity !== view.identity) {
+    view.identity = identity;
+    view.touched = start;
+    view.byHand = false;
+    fill(view, view.one ? [] : head.keys, words);
+  }
+  view.caption.textContent = head.caption;
+  view.note.textContent = view.matrix.kind === "u8" ? "Weights of this long text are shown in steps of 1/255." : "";
+  view.scroll.style.maxHeight = head.height ? `${head.height}px` : "";
+  view.scroll.style.overflow = head.height ? "auto" : "";
+  fit(view);
+  touch(view, view.touched.side, view.touched.index, false);
+  const there = (view.touched.side === "source" ? view.sources : view.targets)[view.touched.index];
+  if (head.height && there) view.scroll.scrollTop = there.box.y - head.height / 2;
+  // A page that writes its own parameters drops ours from the address: put it back.
+  if (view.byHand) for (const ms of [0, 300]) setTimeout(() => follow(view), ms);
+}
+
+// ---------------------------------------------------------------- words
+
+function fill(view, sources, targets) {
+  const special = new Set(view.head.special), total = sources.length + targets.length;
+  const row = (element, words, side, name) => {
+    const rtl = (words.join(" ").match(RIGHT_TO_LEFT) ?? []).length > words.join("").length / 3;
+    element.dir = rtl ? "rtl" : "ltr";
+    element.setAttribute("role", "group");
+    element.setAttribute("aria-label", name || (side === "source" ? "Words looked at" : "Words"));
+    const label = name ? [make("span", "quiet name")] : [];
+    if (name) label[0].textContent = name;
+    const list = words.map((word, index) => wordButton(view, word, side, index, special.has(word), total));
+    element.replaceChildren(...label, ...list.map((w) => w.button));
+    element.hidden = !words.length;
+    return list;
+  };
+  const [upper, lower] = view.head.names;
+  view.sources = row(view.upper, sources, "source", upper);
+  view.targets = row(view.lower, targets, "target", lower);
+  view.root.dataset.words = JSON.stringify([sources, targets]);
+}
+
+function wordButton(view, word, side, index, special, total) {
+  const button = make("button", special ? "word special" : "word");
+  const text = make("span", "text", button), share = make("span", "share", button);
+  const whole = visible(word), short = cut(whole, 18);
+  button.type = "button";
+  text.textContent = short;
+  text.dir = "auto";
+  if (short !== whole) button.title = whole;
+  share.setAttribute("aria-hidden", "true");
+  button.dataset.side = side;
+  button.dataset.index = index;
+  const go = () => touch(view, side, index, true);
+  button.onpointerenter = (event) => { if (event.pointerType === "mouse") go(); };
+  button.onclick = go;
+  button.onfocus = () => { if (button.matches(":focus-visible")) go(); };
+  button.onkeydown = (event) => walk(view, event, side, index);
+  return { button, text, share, whole, word, few: total <= 24, box: null };
+}
+
+function walk(view, event, side, index) {
+  const list = side === "source" ? view.sources : view.targets;
+  const other = side === "source" ? view.targets : view.sources;
+  const rtl = (side === "source" ? view.upper : view.lower).dir === "rtl";
+  const next = { ArrowRight: rtl ? -1 : 1, ArrowLeft: rtl ? 1 : -1 }[event.key];
+  let goal = null;
+  if (next) goal = list[index + next];
+  else if (event.key === "Home") goal = list[0];
+  else if (event.key === "End") goal = list.at(-1);
+  else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+    const middle = list[index].box.x + list[index].box.w / 2;
+    const nearest = (words) => words.reduce((best, w) => {
+      const far = (v) => Math.abs(v.box.x + v.box.w / 2 - middle);
+      return !best || far(w) < far(best) ? w : best;
+    }, null);
+    const down = event.key === "ArrowDown", y = list[index].box.y;
+    const beyond = [...list, ...other].filter((w) => (down ? w.box.y > y + 4 : w.box.y < y - 4));
+    const edge = down ? Math.min(...beyond.map((w) => w.box.y)) : Math.max(...beyond.map((w) => w.box.y));
+    goal = nearest(beyond.filter((w) => Math.abs(w.box.y - edge) < 4));
+  } else return;
+  event.preventDefault();
+  if (goal) { goal.button.focus({ preventScroll: false }); touch(view, goal.button.dataset.side, Number(goal.button.dataset.index), true); }
+}
+
+// ---------------------------------------------------------------- size
+
+/** The largest type in which each row fits one line; below the smallest comfortable one the rows wrap. */
+function fit(view) {
+  const { root, stage } = view, width = root.clientWidth;
+  if (!width) return;
+  const lists = [view.sources, view.targets].filter((list) => list.length);
+  probe.font = `500 100px ${view.theme.heading}`;
+  const ems = lists.map((list) => list.reduce((sum, w) => {
+    const size = w.button.classList.contains("special") ? 0.62 : 1;
+    return sum + (probe.measureText(w.text.textContent).width / 100) * size + 0.62;
+  }, 0));
+  const phone = width < 560, longest = Math.max(1, ...ems), many = Math.max(...lists.map((l) => l.length), 0);
+  const most = Math.min(34, 22 + width / 70), least = phone ? 18 : 17;
+  let size = Math.min(most, (width - 4) / longest), flow = "line";
+  if (view.one) {
+    size = Math.min(most, phone && many > 12 ? 21 : many > 60 ? 20 : many > 25 ? 24 : 30);
+    flow = longest * size > width - 4 ? "wrap" : "line";
+  } else if (size < least) {
+    flow = many > 40 ? "scroll" : "wrap";
+    size = phone ? 17 : 20;
+  }
+  view.rise = Math.round(size * (phone ? 0.7 : 0.85));
+  [view.upper, view.lower].forEach((row, i) => {       // wrapped lines of about one length
+    const ems_ = ems[lists.length - 2 + i], count = Math.ceil((ems_ * size) / width);
+    row.style.maxWidth = flow === "wrap" && !view.one && count > 1 ? `${Math.min(width, (ems_ * size) / count + size * 4)}px` : "";
+  });
+  root.dataset.room = flow === "line" && (width - longest * size) / 2 > 90 ? "wide" : "narrow";
+  root.dataset.flow = flow;
+  root.dataset.layout = view.head.layout;
+  root.style.setProperty("--size", `${size.toFixed(2)}px`);
+  root.style.setProperty("--gap", `${Math.round(Math.max(84, Math.min(150, width * 0.13, 300)) * (flow === "wrap" ? 0.9 : 1))}px`);
+  root.style.setProperty("--rise", `${view.rise}px`);
+  const home = stage.getBoundingClientRect();
+  for (const w of [...view.sources, ...view.targets]) {
+    const box = w.button.getBoundingClientRect();
+    w.box = { x: box.left - home.left, y: box.top - home.top, w: box.width, h: box.height };
+  }
+}
+
+// ---------------------------------------------------------------- touch
+
+function touch(view, side, index, byHand) {
+  const { matrix, rows, sources, targets, root } = view;
+  const list = side === "source" ? sources : targets;
+  if (!list[index]) { speak(view.sentence, view.head.say.empty, {}); paint(view); return; }
+  view.touched = { side, index };
+  const shares = new Map();
+  const at = (row, key) => matrix.values[row * matrix.cols + key];
+  if (side === "target") {
+    const seen = view.one ? targets : sources;
+    if (rows[index] >= 0) for (let key = 0; key < matrix.cols; key++) if (matrix.allowed[rows[index] * matrix.cols + key]) shares.set(seen[key], at(rows[index], key));
+  } else {
+    rows.forEach((row, target) => { if (row >= 0 && matrix.allowed[row * matrix.cols + index]) shares.set(targets[target], at(row, index)); });
+  }
+  const shown = new Set([...shares].filter(([, w]) => w >= CLEAR).sort((a, b) => b[1] - a[1]).slice(0, 8).map(([w]) => w));
+  for (const w of [...sources, ...targets]) {
+    const weight = shares.get(w), on = w === list[index], shaded = weight >= 0.01;
+    const colour = view.theme.sequential[Math.round(Math.min(1, Math.max(0, weight || 0)) * 255)];
+    w.button.style.background = shaded ? css(colour) : "";
+    w.button.style.color = shaded ? inkOn(colour, view.theme) : "";
+    w.share.textContent = shown.has(w) ? percent(weight) : "";
+    w.button.setAttribute("aria-pressed", String(on));
+    w.button.tabIndex = w.few || on ? 0 : -1;
+    const label = weight === undefined ? w.whole : `${w.whole}, ${percent(weight)}`;
+    w.button.setAttribute("aria-label", on ? `${w.whole}, touched` : label);
+  }
+  if (sources.length && !sources.some((w) => w.button.tabIndex === 0)) sources[0].button.tabIndex = 0;
+  if (!targets.some((w) => w.button.tabIndex === 0)) targets[0].button.tabIndex = 0;
+  root.dataset.selected = index;
+  root.dataset.side = side;
+  tell(view, side, index, shares);
+  paint(view);
+  if (byHand) { view.byHand = true; clearTimeout(view.later); view.later = setTimeout(() => follow(view), 150); }
+}
+
+/** The sentence under the picture, made from the row (or column) of the touched word. */
+function tell(view, side, index, shares) {
+  const { say } = view.head, list = side === "source" ? view.sources : view.targets;
+  const ranked = [...shares].sort((a, b) => b[1] - a[1]);
+  const me = { word: list[index].word }, [top, second] = ranked;
+  const set = (template, parts) => { speak(view.sentence, template, parts); };
+  view.root.dataset.top = top ? `${top[0].word}:${top[1].toFixed(2)}` : "";
+  if (side === "source") {
+    if (!top || Number.isNaN(top[1])) return set(say.unseen, { key: me, word: { word: "\u2013" }, percent: "0 %" });
+    return set(top[1] < CLEAR ? say.unseen : say.key, { key: me, word: { word: top[0].word }, percent: percent(top[1]) });
+  }
+  if (view.rows[index] < 0) return set(say.unwritten, { word: me });
+  if (!top) return set(say.shut, { word: me });
+  if (ranked.some(([, w]) => !Number.isFinite(w))) return set(say.broken, { word: me });
+  const parts = { word: me, key: { word: top[0].word }, percent: percent(top[1]), key2: { word: second?.[0].word ?? "" }, percent2: second ? percent(second[1]) : "" };
+  if (ranked.length === 1) return set(say.only, parts);
+  if (top[1] >= 0.5) return set(top[0] === list[index] ? say.itself : say.looks, parts);
+  if (top[1] + second[1] >= 0.6 && second[1] >= 0.2) return set(say.two, parts);
+  const total = ranked.reduce((sum, [, w]) => sum + w, 0);
+  let held = 0, count = 0;
+  for (const [, w] of ranked) { if (held >= 0.9 * total - 1e-6) break; held += w; count += 1; }
+  return set(say.spreads, { ...parts, count });
+}
+
+/** The address follows the touched word, so that a link restores it; the server hears nothing. Once a pause:
+ *  browsers refuse more than a few changes of the address a second. */
+function follow(view) {
+  const name = view.head.url, { side, index } = view.touched;
+  if (!name || !view.root.isConnected) return;
+  const here = new URL(location.href);
+  here.searchParams.set(name, side === "source" ? `s${index}` : String(index));
+  history.replaceState(history.state, "", here);
+}
+
+function paint(view) {
+  if (!view.touched || !view.root.clientWidth) return;
+  const pen = sharp(view.canvas, view.stage.offsetWidth, view.stage.offsetHeight);
+  if (!view.targets[0]?.box) return;
+  (view.one ? paintArcs : paintLines)(pen, view, view.theme, view.touched);
+}

@@ -1,0 +1,168 @@
+"""The picture of the first screen: words in large type, lines to where a trained model looks.
+
+`layout="two"` puts the keys (the source sentence) above and the words the model writes below; `layout="one"`
+is one flowing text that looks at itself. One word is touched; what it looks at is shaded in the colour of
+its weight, with the percentage beside it. Touching any word of either row changes the picture and the
+sentence under it in the browser, without a message to the server.
+
+A decoder writes a word from the row of the input before it; `targets` says which row writes which word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from viz.instruments.mount import Instrument
+from viz.instruments.payload import Packet, as_allowed, as_matrix, labels
+
+WORDS = Instrument("attention_atlas_words", "words_paint", "head_view")
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """What the picture says about the touched word; {names} in braces are filled from the tensor.
+
+    word, key, key2: words. percent, percent2: of key and key2. count: how many words together hold
+    nine tenths of the row. `only` is for a row with one allowed key, `shut` for a row with none.
+    """
+
+    looks: str = "Writing {word}, this head looks {percent} at {key}."
+    two: str = "Writing {word}, this head looks {percent} at {key} and {percent2} at {key2}."
+    spreads: str = (
+        "Writing {word}, this head spreads its look: {count} words hold nine tenths of it, {key} the most ({percent})."
+    )
+    itself: str = "Writing {word}, this head looks {percent} at the place of {word} itself."
+    only: str = "Writing {word}, this head has only {key} to look at: {percent}."
+    shut: str = "Writing {word}, this head may look at nothing."
+    broken: str = "Writing {word}, this row of the tensor holds a number that is not finite."
+    unwritten: str = "{word} is given, not written: no row of this head writes it."
+    key: str = "{key} is looked at most while writing {word}: {percent}."
+    unseen: str = "{key} is hardly looked at: most while writing {word}, {percent}."
+    empty: str = "There are no words to look at yet."
+
+
+WRITING = Sentences()
+READING = Sentences(
+    looks="Reading {word}, this head looks {percent} at {key}.",
+    two="Reading {word}, this head looks {percent} at {key} and {percent2} at {key2}.",
+    spreads=(
+        "Reading {word}, this head spreads its look: {count} words hold nine tenths of it, {key} the most ({percent})."
+    ),
+    itself="Reading {word}, this head looks {percent} at {word} itself.",
+    only="Reading {word}, this head has only {key} to look at: {percent}.",
+    shut="Reading {word}, this head may look at nothing.",
+    broken="Reading {word}, this row of the tensor holds a number that is not finite.",
+    unwritten="{word} has no row in this head.",
+    key="{key} is looked at most while reading {word}: {percent}.",
+    unseen="{key} is hardly looked at: most while reading {word}, {percent}.",
+)
+
+
+def words_view(
+    weights: ArrayLike,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    key: str,
+    layout: str = "two",
+    targets: Sequence[tuple[str, int]] | None = None,
+    allowed: ArrayLike | None = None,
+    selected: int | str | None = None,
+    reading: bool = False,
+    say: Sentences | None = None,
+    names: tuple[str, str] = ("", ""),
+    special: Sequence[str] = (),
+    caption: str = "",
+    url: str | None = None,
+    height: int | None = None,
+) -> None:
+    """Draw one head over words.
+
+    weights: (query, key) pattern of one head, joined to words. queries, keys: their labels.
+    targets: the drawn lower row (or, in layout "one", the flowing text, whose first words are the keys):
+        (word, row of `weights` that belongs to it, or -1). None: `queries` with their own rows when
+        `reading`; else layout "two" takes queries[1:], each written by the row before it (queries[0] is
+        START), and layout "one" takes keys, each written by the row before it.
+    selected: the word touched first: 3 or "3" in the lower row, "s2" in the upper. None or nonsense: the
+        word with the clearest look at another place.
+    special: words drawn small and quiet (START, END). names: small labels of the two rows.
+    url: a query parameter that follows the touched word, so that a link restores it.
+
+    Raises ValueError naming both numbers when labels, rows and weights do not fit.
+
+    Example:
+        >>> words_view([[0.9, 0.1]], ["START"], ["a", "car"], targets=[("un", 0)], key="w")  # doctest: +SKIP
+    """
+    matrix = as_matrix(weights)
+    may = as_allowed(allowed, matrix.shape)
+    query_words, key_words = labels(queries, matrix.shape[0], "query"), labels(keys, matrix.shape[1], "key")
+    drawn = _targets(targets, query_words, key_words, layout, reading)
+    for word, row in drawn:
+        if not -1 <= row < matrix.shape[0]:
+            raise ValueError(f"{word!r} asks for row {row}; this head has {matrix.shape[0]} rows")
+    if layout == "one" and len(drawn) < len(key_words):
+        raise ValueError(f"{len(drawn)} words for {len(key_words)} keys: in one row each key is a drawn word")
+    words = labels([word for word, _ in drawn], len(drawn), "target")
+    packet = Packet({
+        "layout": layout, "keys": key_words, "words": None if words == key_words else words,
+        "rows": [row for _, row in drawn], "start": start(matrix, may, drawn, len(key_words), selected, layout),
+        "say": asdict(say or (READING if reading else WRITING)), "names": list(names),
+        "special": sorted(set(special)), "caption": caption, "url": url, "height": height,
+    })  # fmt: skip
+    packet.add_matrix(matrix, may, spare=len(packet.to_bytes()) + 200)
+    WORDS.show(packet, key=key)
+
+
+def _targets(
+    targets: Sequence[tuple[str, int]] | None, queries: list[str], keys: list[str], layout: str, reading: bool
+) -> list[tuple[str, int]]:
+    if layout not in ("one", "two"):
+        raise ValueError(f'layout={layout!r}; there are "one" and "two"')
+    if targets is not None:
+        return [(word, int(row)) for word, row in targets]
+    if reading:
+        return [(word, row) for row, word in enumerate(queries)]
+    if layout == "two":
+        return [(word, row) for row, word in enumerate(queries[1:])]
+    return [(word, row - 1) for row, word in enumerate(keys)]
+
+
+def start(
+    weights: NDArray[np.float64],
+    allowed: NDArray[np.bool_] | None,
+    drawn: Sequence[tuple[str, int]],
+    n_keys: int,
+    selected: int | str | None,
+    layout: str,
+) -> list[str | int]:
+    """The word touched first, as ["target" | "source", index].
+
+    `selected` if it names a drawn word; else the word with the largest weight on a key at another place
+    than its own (the crossing that explains attention by itself), the first such word winning.
+
+    Example:
+        >>> w = np.array([[0.9, 0.1], [0.8, 0.2]])
+        >>> start(w, None, [("la", 0), ("casa", 1)], 2, None, "two")
+        ['target', 1]
+        >>> start(w, None, [("la", 0), ("casa", 1)], 2, "s1", "two")
+        ['source', 1]
+    """
+    asked = str(selected) if selected is not None else ""
+    side, digits, count = ("source", asked[1:], n_keys) if asked.startswith("s") else ("target", asked, len(drawn))
+    if digits.isascii() and digits.isdigit() and int(digits) < count and not (side == "source" and layout == "one"):
+        return [side, int(digits)]
+    best, found = -1.0, 0
+    for index, (_, row) in enumerate(drawn):
+        if row < 0:
+            continue
+        line = np.nan_to_num(np.where(True if allowed is None else allowed[row], weights[row], 0.0))
+        elsewhere = np.where(np.arange(line.size) == index, 0.0, line)
+        if layout == "one" and line.size > 2:
+            elsewhere[0] = 0.0  # the first word collects what a head has no use for
+        if elsewhere.size and elsewhere.max() > best + 1e-3:
+            best, found = float(elsewhere.max()), index
+    return ["target", found]

@@ -1,0 +1,82 @@
+"""A mask edited by hand: click or drag over cells to allow and forbid, undo, start again.
+
+True means "may attend", as everywhere. Presets are made in Python (core.masks) and handed in; handing in
+another mask starts a new edit. The edited matrix reaches Python when the pointer is lifted.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from viz.instruments.mount import Instrument, nothing, stored
+from viz.instruments.payload import Packet, as_matrix, labels, runs
+
+EDITOR = Instrument("attention_atlas_mask", "matrix", "mask_editor")
+
+
+def mask_editor(
+    allowed: ArrayLike,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    key: str,
+    axis: tuple[str, str] = ("query", "key"),
+    title: str = "",
+    height: int | None = None,
+) -> NDArray[np.bool_]:
+    """Edit `allowed` (query, key), True = may attend; returns the matrix as it is now.
+
+    Raises ValueError naming both numbers when labels and cells do not fit.
+
+    Example:
+        >>> mask_editor(np.tri(3, dtype=bool), "abc", "abc", key="m")    # doctest: +SKIP
+    """
+    start = as_matrix(allowed) > 0.5
+    words = labels(list(queries), start.shape[0], "query"), labels(list(keys), start.shape[1], "key")
+    base = fingerprint(start)
+    packet = Packet({
+        "queries": words[0], "keys": None if words[0] == words[1] else words[1], "axis": list(axis), "title": title,
+        "shape": list(start.shape), "base": base, "height": height,
+    })  # fmt: skip
+    now = edited(stored(key, "mask"), start, base)
+    packet.add("start", runs(start))
+    packet.add("now", runs(now))
+    EDITOR.show(packet, key=key, on_mask_change=nothing)
+    return now
+
+
+def fingerprint(mask: NDArray[np.bool_]) -> str:
+    """A short name of exactly this mask, so that an edit of another one is never taken for its own."""
+    return hashlib.sha256(str(mask.shape).encode() + np.packbits(mask).tobytes()).hexdigest()[:16]
+
+
+def edited(state: Any, start: NDArray[np.bool_], base: str) -> NDArray[np.bool_]:
+    """The matrix in the browser's answer {"base", "runs"}, or a copy of `start` if it belongs to another mask.
+
+    The answer comes from a browser and is checked: lengths that do not add up to the matrix are refused.
+
+    Example:
+        >>> start = np.ones((1, 3), dtype=bool)
+        >>> edited({"base": "b", "runs": base64.b64encode(bytes([1, 1, 1])).decode()}, start, "b").tolist()
+        [[True, False, True]]
+    """
+    if not state or state.get("base") != base:
+        return start.copy()
+    lengths, length, shift = [], 0, 0
+    for byte in base64.b64decode(state["runs"]):
+        length |= (byte & 127) << shift
+        if byte & 128 and shift < 28:
+            shift += 7
+            continue
+        lengths.append(length)
+        length = shift = 0
+    if sum(lengths) != start.size or len(lengths) > start.size + 1:
+        raise ValueError(f"the edited mask has {sum(lengths)} cells; this one has {start.size}")
+    values = np.arange(len(lengths)) % 2 == 0
+    return np.repeat(values, lengths).reshape(start.shape)

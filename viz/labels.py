@@ -1,0 +1,99 @@
+"""Text that visitors or tokenizers wrote, made fit to be shown. Three places, three dangers:
+
+- canvas, Altair, `st.text`, tables: take any text literally; use `visible`.
+- Plotly reads `<b>`, `<br>` and `<a>` in ticks, titles and hovers; use `plain`.
+- widget labels (buttons, pills) and `st.markdown` read Markdown, and an image in it is a request; use `literal`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+_MARKS = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽"}
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=\"'@/])")
+
+
+def visible(token: str) -> str:
+    r"""The token with its white space, controls and lone surrogates made visible; an empty token is "∅".
+
+    >>> visible(" cat"), visible("a\nb"), visible(""), visible("\x00"), visible("\ud800")
+    ('·cat', 'a↵b', '∅', '␀', '�')
+    """
+    return "".join(_visible(letter) for letter in token) or "∅"
+
+
+def _visible(letter: str) -> str:
+    if letter in _MARKS:
+        return _MARKS[letter]
+    code = ord(letter)
+    if code < 32:
+        return chr(0x2400 + code)
+    kind = unicodedata.category(letter)
+    if code == 127 or kind == "Cs":
+        return "␡" if code == 127 else "�"
+    if kind == "Zs":
+        return "␣"
+    if kind in ("Cc", "Cf", "Zl", "Zp") and letter != "\u200d":  # a joiner keeps an emoji family together
+        return f"U+{code:04X}"
+    return letter
+
+
+def plain(text: str) -> str:
+    """A label that Plotly can never read as markup, white space visible.
+
+    >>> plain("<b>"), plain("a & b"), plain("</w>")
+    ('&lt;b&gt;', 'a·&amp;·b', '&lt;/w&gt;')
+    """
+    return visible(text).translate(_ENTITIES)
+
+
+def literal(text: str) -> str:
+    r"""Text for a widget's label: every Markdown sign escaped, line breaks as marks, spaces left alone.
+
+    >>> literal("![x](http://a) $1$ *so*")
+    '\\!\\[x\\]\\(http\\:\\/\\/a\\) \\$1\\$ \\*so\\*'
+    """
+    lines = "".join(letter if letter == " " else _visible(letter) for letter in text)
+    return _MARKDOWN.sub(r"\\\1", lines)
+
+
+def shorten(text: str, limit: int = 48) -> str:
+    """At most `limit` letters, cut at a word where one ends near.
+
+    >>> shorten("She has a white car.", 12)
+    'She has a…'
+    """
+    if len(text) <= limit:
+        return text
+    cut = text[: limit - 1]
+    head, _, tail = cut.rpartition(" ")
+    return (head if head and len(tail) < limit // 3 else cut).rstrip() + "…"
+
+
+def distinct(tokens: Iterable[str]) -> list[str]:
+    """Visible tokens, repeated ones told apart by a small number: for tables and pickers.
+
+    >>> distinct(["the", "cat", "the"])
+    ['the', 'cat', 'the₂']
+    """
+    seen: dict[str, int] = {}
+    names = []
+    for token in map(visible, tokens):
+        seen[token] = seen.get(token, 0) + 1
+        names.append(token if seen[token] == 1 else token + str(seen[token]).translate(_SUBSCRIPTS))
+    return names
+
+
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+def head_name(layer: int, head: int) -> str:
+    """The house's short name of a head, counted from 0.
+
+    >>> head_name(3, 5)
+    'L3.H5'
+    """
+    return f"L{layer}.H{head}"

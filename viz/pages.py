@@ -1,0 +1,193 @@
+"""Every page of the atlas, found by looking: nothing is registered by hand.
+
+A page for free work is a module in `viz/workspace` with `PAGE`; an exhibit of the course a module in `viz/exhibits`
+with `EXHIBIT`. Both also have a frozen dataclass `Params`, `compute(params)` and `page()`. The file's name is the slug:
+address, test id and prefix of the page's own names. `python -m viz.pages` prints every address, one a line.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from types import ModuleType
+from typing import Any, Literal
+
+from viz.sources import SOURCES, Source
+
+HOME = "look"
+
+
+class Chapter(Enum):
+    """The chapters of the course, in order: a title and what it claims."""
+
+    FOUNDATIONS = ("Foundations", "One vector cannot hold a sentence; weights say which part of it matters now.")
+    RETRIEVAL = ("Retrieval and scores", "Attention is a soft look-up: a query, keys, and a mix of the values.")
+    SELF_ATTENTION = ("Self-attention", "A sentence looks at itself: queries, keys and values from the same words.")
+    MULTI_HEAD = ("Many heads", "Several small looks at once, each free to look for something else.")
+    TRANSFORMER = ("The Transformer", "Attention, positions and a little arithmetic, stacked: no recurrence is left.")
+    BERT = ("BERT", "Read in both directions, and learn by filling blanks.")
+    RELATIVES = ("BERT's relatives", "Fewer weights, fewer looks, or pictures for words: the same block again.")
+    GPT = ("GPT and ELMo", "Predict the next word, over and over, and never look ahead.")
+    VISION = ("Pictures and sound", "The keys need not be words: patches of a picture, frames of speech.")
+
+    def __init__(self, title: str, claim: str) -> None:
+        self.title, self.claim = title, claim
+
+    @property
+    def number(self) -> int:
+        """Its place in the course, from 1."""
+        return list(Chapter).index(self) + 1
+
+
+class PageError(ValueError):
+    """A page module that does not keep the form; names the file and what is missing."""
+
+
+@dataclass(frozen=True)
+class Cite:
+    """Where a page's content stands: a document of `viz.sources`, the section, the equation or figure.
+
+    >>> Cite("ghojogh2020", "3.2", "Eq. (17)").place()
+    'Ghojogh and Ghodsi, survey 2020, 3.2, Eq. (17)'
+    """
+
+    document: str
+    section: str
+    item: str = ""
+
+    def __post_init__(self) -> None:
+        if self.document not in SOURCES:
+            raise PageError(f"unknown document {self.document!r}; viz/sources.py has {', '.join(SOURCES)}")
+
+    @property
+    def source(self) -> Source:
+        """The document itself."""
+        return SOURCES[self.document]
+
+    def place(self) -> str:
+        """Document, section and item in one line."""
+        return ", ".join(part for part in (self.source.short, self.section, self.item) if part)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A page for free work. `menu`: "top" (a word of the top bar), "more" (the More menu) or "hidden"."""
+
+    title: str
+    order: int
+    claim: str
+    cites: tuple[Cite, ...] = ()
+    menu: Literal["top", "more", "hidden"] = "more"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exhibit:
+    """An exhibit of the course: title, chapter, order in it, a claim of one sentence, where it stands, minutes."""
+
+    title: str
+    chapter: Chapter
+    order: int
+    claim: str
+    cites: tuple[Cite, ...] = ()
+    minutes: int = 5
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A page that was found: its slug, what it says about itself, its module."""
+
+    slug: str
+    info: Page | Exhibit
+    module: ModuleType = field(repr=False, compare=False)
+
+    @property
+    def address(self) -> str:
+        """The path in the address bar, "/" for the first screen."""
+        return "/" if self.slug == HOME else f"/{self.slug}"
+
+    @property
+    def page(self) -> Callable[[], None]:
+        """The function that draws it."""
+        return self.module.page
+
+
+@functools.cache
+def discover() -> tuple[Entry, ...]:
+    """All pages: first the workspace by order, then the exhibits by chapter and order.
+
+    Raises:
+        PageError: a module without `PAGE` or `EXHIBIT`, `Params`, `compute` or `page`; a slug or an order used twice.
+    """
+    entries = [*_found("viz.workspace", "PAGE", Page), *_found("viz.exhibits", "EXHIBIT", Exhibit)]
+    _refuse_twins(entries, lambda entry: entry.slug, "slug")
+    _refuse_twins(entries, _rank, "order")
+    return tuple(sorted(entries, key=_rank))
+
+
+def workspace() -> tuple[Entry, ...]:
+    """The pages for free work."""
+    return tuple(entry for entry in discover() if isinstance(entry.info, Page))
+
+
+def exhibits(chapter: Chapter | None = None) -> tuple[Entry, ...]:
+    """The exhibits, all or of one chapter."""
+    return tuple(entry for entry in discover()
+                 if isinstance(entry.info, Exhibit) and chapter in (None, entry.info.chapter))
+
+
+def _rank(entry: Entry) -> tuple[int, int]:
+    return (entry.info.chapter.number if isinstance(entry.info, Exhibit) else 0, entry.info.order)
+
+
+def _found(package: str, name: str, kind: type) -> list[Entry]:
+    try:
+        home = importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        return []
+    modules = sorted(m.name for m in pkgutil.iter_modules(home.__path__) if not m.name.startswith("_"))
+    return [_check(importlib.import_module(f"{package}.{slug}"), slug, name, kind) for slug in modules]
+
+
+def _check(module: ModuleType, slug: str, name: str, kind: type) -> Entry:
+    file, info = module.__file__, getattr(module, name, None)
+    if not isinstance(info, kind):
+        raise PageError(f"{file}: has no {name} = {kind.__name__}(...)")
+    params = getattr(module, "Params", None)
+    if not (dataclasses.is_dataclass(params) and isinstance(params, type)
+            and params.__dataclass_params__.frozen):  # type: ignore[attr-defined]
+        raise PageError(f"{file}: has no frozen dataclass Params")
+    missing = [f.name for f in dataclasses.fields(params)
+               if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING]
+    if missing:
+        raise PageError(f"{file}: Params has no default for {', '.join(missing)}")
+    for function in ("compute", "page"):
+        if not callable(getattr(module, function, None)):
+            raise PageError(f"{file}: has no function {function}")
+    return Entry(slug, info, module)
+
+
+def _refuse_twins(entries: list[Entry], key: Callable[[Entry], Any], what: str) -> None:
+    seen: dict[Any, Entry] = {}
+    for entry in entries:
+        twin = seen.setdefault(key(entry), entry)
+        if twin is not entry:
+            raise PageError(f"{entry.module.__file__}: the same {what} as {twin.module.__file__}")
+
+
+def main() -> None:
+    """Print every address, one a line."""
+    for entry in discover():
+        print(entry.address)
+
+
+if __name__ == "__main__":
+    from viz import pages  # the module that the pages themselves import, not this second copy of it
+
+    pages.main()

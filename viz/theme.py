@@ -1,0 +1,154 @@
+"""Colours, the Plotly template and the Altair theme.
+
+A figure is drawn once, in the light palette below. `in_dark` swaps every colour of it for its dark twin, so a pure
+figure never asks which theme the visitor has. The same colours stand in `.streamlit/config.toml` (a test compares).
+
+Colour means one thing: probabilities `SEQUENTIAL` from 0 to 1; scores and differences `DIVERGING`, centred on 0;
+kinds `CATEGORICAL`; forbidden cells hatched with `HATCH`, never the colour of zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+
+
+@dataclass(frozen=True)
+class Palette:
+    """One theme, as hexadecimal colours. The n-th colour of each list has the n-th of the other palette as its twin."""
+
+    background: str
+    surface: str
+    text: str
+    muted: str
+    line: str
+    hatch: str
+    primary: str
+    sequential: tuple[str, ...]
+    diverging: tuple[str, ...]
+    categorical: tuple[str, ...]
+
+
+LIGHT = Palette(
+    background="#fbfaf7",
+    surface="#f1efe8",
+    text="#1c1b22",
+    muted="#64636d",
+    line="#e0dccf",
+    hatch="#c9c4b5",
+    primary="#3f51b5",
+    sequential=("#fbfaf7", "#e6e6f2", "#ccd0e8", "#adb5dd", "#8c97d0", "#6c79c3", "#4f5eb6", "#3a479d", "#29337a",
+                "#1a2152"),
+    diverging=("#8a3d06", "#b9611a", "#dc9150", "#efc59c", "#f7e7d6", "#f4f2f3", "#d9dbec", "#b6bee0", "#7f8bcb",
+               "#4a59b3", "#232c6b"),
+    categorical=("#3f51b5", "#c9741c", "#2a9d8f", "#b5446e", "#7a6ff0", "#6b7a3a", "#8c6d46", "#4a90c2"),
+)
+DARK = Palette(
+    background="#14151a",
+    surface="#1e2027",
+    text="#ecebe6",
+    muted="#a09fa8",
+    line="#33353f",
+    hatch="#4a4c58",
+    primary="#5b6ade",
+    sequential=("#14151a", "#1d2138", "#293055", "#374175", "#475496", "#5a69b7", "#7483d3", "#94a1e6", "#b8c1f2",
+                "#e2e6fb"),
+    diverging=("#ffd9b0", "#f0a45d", "#b9702f", "#70441f", "#3a2a1e", "#191a20", "#252b48", "#374176", "#5a69b8",
+               "#94a1e7", "#e2e6fc"),
+    categorical=("#8b99f9", "#f0a45c", "#53c4b5", "#e07aa0", "#b0a8ff", "#a9bb6c", "#c9a77c", "#7fbbe6"),
+)
+
+SEQUENTIAL = list(LIGHT.sequential)
+DIVERGING = list(LIGHT.diverging)
+CATEGORICAL = list(LIGHT.categorical)
+TEXT, MUTED, LINE, HATCH, SURFACE, BACKGROUND = (
+    LIGHT.text, LIGHT.muted, LIGHT.line, LIGHT.hatch, LIGHT.surface, LIGHT.background)
+PRIMARY = LIGHT.categorical[0]  # the accent inside a figure
+
+FONT, SERIF, MONO = "Inter, sans-serif", "ReaderSerif, serif", "JetBrains Mono, monospace"
+
+
+def twins() -> dict[str, str]:
+    """Each light colour with its dark twin.
+
+    >>> twins()["#fbfaf7"]
+    '#14151a'
+    """
+    pairs = {getattr(LIGHT, name): getattr(DARK, name)
+             for name in ("background", "surface", "text", "muted", "line", "hatch")}
+    for name in ("categorical", "diverging", "sequential"):
+        pairs |= dict(zip(getattr(LIGHT, name), getattr(DARK, name), strict=True))
+    return pairs
+
+
+def in_dark(tree: Any) -> Any:
+    """The same figure (as a tree of dicts and lists) with every palette colour swapped for its dark twin.
+
+    >>> in_dark({"line": {"color": "#1c1b22"}, "text": ["#1c1b22 said", 3]})
+    {'line': {'color': '#ecebe6'}, 'text': ['#1c1b22 said', 3]}
+    """
+    return _swap(tree, twins())
+
+
+def _swap(tree: Any, pairs: dict[str, str]) -> Any:
+    if isinstance(tree, str):
+        return pairs.get(tree, tree)
+    if isinstance(tree, dict):
+        return {name: _swap(value, pairs) for name, value in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        return [_swap(value, pairs) for value in tree]
+    return tree
+
+
+def template() -> go.layout.Template:
+    """The Plotly template, in light colours: quiet grid, Inter, no background of its own."""
+    axis = {"gridcolor": LINE, "linecolor": LINE, "zerolinecolor": LINE, "tickcolor": LINE, "automargin": True,
+            "tickfont": {"size": 13, "color": MUTED}, "title": {"font": {"size": 13, "color": MUTED}, "standoff": 8}}
+    scale = [[i / (len(SEQUENTIAL) - 1), colour] for i, colour in enumerate(SEQUENTIAL)]
+    around = [[i / (len(DIVERGING) - 1), colour] for i, colour in enumerate(DIVERGING)]
+    bar = {"outlinewidth": 0, "thickness": 10, "tickfont": {"size": 13, "color": MUTED}}
+    return go.layout.Template(data={"heatmap": [{"colorbar": bar}]}, layout={
+        "font": {"family": FONT, "size": 14, "color": TEXT},
+        "title": {"font": {"family": SERIF, "size": 17, "color": TEXT}, "x": 0, "xanchor": "left"},
+        "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
+        "colorway": CATEGORICAL, "colorscale": {"sequential": scale, "diverging": around},
+        "xaxis": axis, "yaxis": axis,
+        "margin": {"l": 8, "r": 8, "t": 32, "b": 8},
+        "legend": {"font": {"size": 13, "color": TEXT}, "title": {"font": {"size": 13, "color": MUTED}}},
+        "coloraxis": {"colorbar": bar},
+        "hoverlabel": {"bgcolor": SURFACE, "bordercolor": LINE, "font": {"family": FONT, "size": 13, "color": TEXT}},
+    })
+
+
+def altair_config() -> dict[str, Any]:
+    """The Altair (Vega-Lite) configuration, in light colours; `parts.show` lays it under a chart's own."""
+    axis = {"labelColor": MUTED, "titleColor": MUTED, "gridColor": LINE, "domainColor": LINE, "tickColor": LINE,
+            "labelFontSize": 13, "titleFontSize": 13, "titleFontWeight": "normal", "titlePadding": 10}
+    return {
+        "font": FONT, "background": "transparent", "view": {"stroke": None}, "axis": axis,
+        "legend": {"labelColor": TEXT, "titleColor": MUTED, "labelFontSize": 13, "titleFontSize": 13,
+                   "titleFontWeight": "normal"},
+        "header": {"labelColor": TEXT, "titleColor": MUTED, "labelFontSize": 13, "titleFontSize": 13},
+        "title": {"font": SERIF, "fontSize": 17, "fontWeight": 600, "anchor": "start", "color": TEXT},
+        "range": {"category": CATEGORICAL, "ordinal": SEQUENTIAL, "ramp": SEQUENTIAL, "heatmap": SEQUENTIAL,
+                  "diverging": DIVERGING},
+        "text": {"color": TEXT}, "rule": {"color": MUTED},
+    }
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of two colours as the Web Content Accessibility Guidelines 2.1 define it (1 to 21).
+
+    >>> contrast("#ffffff", "#000000")
+    21.0
+    """
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return round((light + 0.05) / (dark + 0.05), 6)
+
+
+def _luminance(colour: str) -> float:
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

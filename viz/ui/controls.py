@@ -1,0 +1,116 @@
+"""Widgets that keep their value in the link and in the session (`state`), under the names that state uses.
+
+Each reads its value before it is drawn and writes it in a callback, so a widget that was not drawn for a while, a
+link, the back button and a preset all agree. Labels of options are taken literally, never as Markdown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from viz.labels import literal
+from viz.ui import state
+
+T = TypeVar("T")
+
+
+def pills(label: str, options: Sequence[T], name: str, default: T, format: Callable[[T], str] = str, *,
+          quiet: bool = False) -> T:
+    """Choose one of a few, as pills; `quiet` hides the label (it stays for screen readers)."""
+    key = _bind("pills", name, default, state.one_of(options, default))
+    st.pills(label, options, required=True, format_func=lambda option: literal(format(option)), key=key,
+             on_change=_store, args=(key, name), label_visibility="collapsed" if quiet else "visible")
+    return _value(key, default)
+
+
+def segmented(label: str, options: Sequence[T], name: str, default: T, format: Callable[[T], str] = str, *,
+              quiet: bool = False) -> T:
+    """Choose one of two to five that belong together, as one bar."""
+    key = _bind("segmented", name, default, state.one_of(options, default))
+    st.segmented_control(label, options, required=True, format_func=lambda option: literal(format(option)), key=key,
+                         on_change=_store, args=(key, name), label_visibility="collapsed" if quiet else "visible")
+    return _value(key, default)
+
+
+def select(label: str, options: Sequence[T], name: str, default: T, format: Callable[[T], str] = str, *,
+           quiet: bool = False) -> T:
+    """Choose one of many, from a list."""
+    key = _bind("select", name, default, state.one_of(options, default))
+    st.selectbox(label, options, format_func=format, key=key, on_change=_store, args=(key, name),
+                 label_visibility="collapsed" if quiet else "visible")
+    return _value(key, default)
+
+
+def slider(label: str, lo: float, hi: float, name: str, default: float, step: float = 1, help: str | None = None):
+    """A quantity. Whole numbers when lo, hi, default and step are whole (a head is a choice: use `pills`)."""
+    kind, parse = _numbers(lo, hi, default, step)
+    key = _bind("slider", name, kind(default), parse)
+    st.slider(label, kind(lo), kind(hi), step=kind(step), key=key, on_change=_store, args=(key, name), help=help)
+    return _value(key, kind(default))
+
+
+def number(label: str, lo: float, hi: float, name: str, default: float, step: float = 1, help: str | None = None):
+    """A quantity that one types."""
+    kind, parse = _numbers(lo, hi, default, step)
+    key = _bind("number", name, kind(default), parse)
+    st.number_input(label, kind(lo), kind(hi), step=kind(step), key=key, on_change=_store, args=(key, name), help=help)
+    return _value(key, kind(default))
+
+
+def toggle(label: str, name: str, default: bool, help: str | None = None) -> bool:
+    """Yes or no."""
+    key = _bind("toggle", name, default, state.flag)
+    st.toggle(label, key=key, on_change=_store, args=(key, name), help=help)
+    return _value(key, default)
+
+
+def text(label: str, name: str, default: str, *, quiet: bool = False, placeholder: str | None = None) -> str:
+    """The sentence box. Text over 2,000 letters is not put in the link, and a line below says so."""
+    key = _bind("text", name, default, str)
+    st.text_input(label, key=key, on_change=_store, args=(key, name), placeholder=placeholder,
+                  label_visibility="collapsed" if quiet else "visible")
+    value = _value(key, default)
+    if not state.fits(value):
+        st.caption(f"This text has {len(value):,} letters. Above {state.LONGEST:,} it is not put in the link: "
+                   "whoever opens the link sees the opening text instead.")
+    return value
+
+
+def preset_row(sentences: Sequence[str], name: str, default: str = "", label: str = "Examples") -> None:
+    """Ready-made sentences as one row of pills; the lit one is what the box holds (`default`: before any choice)."""
+    key = f"presets:{state.page()}:{name}"
+    now = state.read(name, default)
+    wanted = now if now in sentences else None
+    if st.session_state.get(key) != wanted:
+        st.session_state[key] = wanted
+    st.pills(label, sentences, format_func=literal, key=key, on_change=_store, args=(key, name),
+             label_visibility="collapsed")
+
+
+def _bind(kind: str, name: str, default: T, parse: Callable[[str], T]) -> str:
+    """Give the widget the state's value before it is drawn; returns its key."""
+    key = f"{kind}:{state.page()}:{name}"  # the page's slug: one key on two pages would be two widgets
+    value = state.read(name, default, parse)
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+    return key
+
+
+def _value(key: str, default: T) -> T:
+    value = st.session_state.get(key)
+    return default if value is None else value
+
+
+def _store(key: str, name: str) -> None:
+    value: Any = st.session_state.get(key)
+    if value is not None:  # a pill that was touched twice
+        state.write(**{name: value})
+
+
+def _numbers(lo: float, hi: float, default: float, step: float) -> tuple[type, Callable[[str], Any]]:
+    if all(float(x).is_integer() for x in (lo, hi, default, step)):
+        return int, state.whole(int(lo), int(hi))
+    return float, state.real(float(lo), float(hi))

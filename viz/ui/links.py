@@ -1,0 +1,26 @@
+"""Links from page to page. The frame says which pages this run has; what travels goes along in the link."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+
+import streamlit as st
+
+from viz.ui import state
+
+_pages: ContextVar[dict[str, object] | None] = ContextVar("pages", default=None)
+
+
+def know(found: dict[str, object]) -> None:
+    """Called by the frame: the Streamlit pages of this run by slug."""
+    _pages.set(found)
+
+
+def to(slug: str, label: str, *, icon: str | None = None, **values: object) -> None:
+    """A link to another page, with what travels and with `values` (such as layer=2) in its address."""
+    page = (_pages.get() or {}).get(slug)
+    if page is None:  # a page that is drawn on its own, in a test or a notebook
+        st.markdown(f"[{label}](/{slug})", width="content")
+        return
+    query = state.travelling() | {name: str(value) for name, value in values.items()}
+    st.page_link(page, label=label, icon=icon, query_params=query, width="content")

@@ -1,0 +1,145 @@
+"""The parts of a page, always in the same order: title, picture, numbers, then the closed folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
+
+from viz import theme
+from viz.pages import Entry, Exhibit, Page
+from viz.ui import export, links, notices, state
+from viz.ui.restoring import restore
+
+EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE = (
+    "The equation with these numbers", "What am I looking at", "In the documents", "As a table", "Take it with you")
+Maybe = Callable[[], Any]
+__all__ = ["Fold", "as_table", "card", "documents", "equation", "fold", "line", "numbers", "restore", "show", "take_away", "title"]
+
+
+def title(info: Page | Exhibit, *, still: bool = False) -> None:
+    """Heading, claim, and the button (and R key) that restores the opening state; none on a `still` page."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.title(info.title, width="content", anchor=False)
+        if not still:
+            restore()
+    st.markdown(f":gray[{info.claim}]")
+    notices.make_place()
+
+
+def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str) -> None:
+    """Draw a Plotly or Altair figure in the visitor's theme; `alt` is what a screen reader says instead."""
+    dark = st.context.theme.type == "dark"
+    if isinstance(figure, go.Figure):
+        drawn = go.Figure(figure).update_layout(template=theme.template())
+        if dark:
+            drawn = go.Figure(theme.in_dark(drawn.to_dict()), skip_invalid=False)
+        st.plotly_chart(drawn, key=key, theme=None, config={"displayModeBar": False, "responsive": True}, alt=alt)
+        return
+    tree = figure.to_dict()
+    tree["config"] = theme.altair_config() | tree.get("config", {})
+    st.vega_lite_chart(theme.in_dark(tree) if dark else tree, key=key, theme=None, width="stretch", alt=alt)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A closed fold. `with fold(...) as f:` and then `if f.open:`, so that a closed one computes nothing."""
+
+    box: ExpanderContainer
+
+    @property
+    def open(self) -> bool:
+        """Whether the visitor has it open, so whether to compute its content."""
+        return bool(self.box.open)
+
+
+@contextmanager
+def fold(name: str, key: str) -> Iterator[Fold]:
+    """A closed fold below the picture; the names of the five usual ones are constants of this module."""
+    box = st.expander(name, key=f"fold:{key}", on_change="rerun")
+    with box:
+        yield Fold(box)
+
+
+def equation(latex: str) -> None:
+    """One displayed equation."""
+    st.latex(latex)
+
+
+def numbers(text: str) -> None:
+    """One plain sentence of numbers made from the run; taken literally, it may hold visitors' words."""
+    st.text(text)
+
+
+def documents(info: Page | Exhibit, erratum: str | Callable[[], None] | None = None) -> None:
+    """The fold "In the documents": where this stands, and the erratum with its evidence (our text, or drawn)."""
+    with fold(DOCUMENTS, f"{info.title}.documents") as opened:
+        if not opened.open:
+            return
+        for cite in info.cites:
+            st.markdown(f"**{cite.place()}**  \n:gray[{cite.source.reference()}]")
+        if callable(erratum):
+            erratum()
+        elif erratum:
+            st.markdown(f"**Erratum.** {erratum}")
+
+
+def as_table(frame: pd.DataFrame | Maybe, key: str) -> None:
+    """The fold "As a table", also for screen readers; give a function and a closed fold computes nothing."""
+    with fold(TABLE, f"{key}.table") as opened:
+        if opened.open:
+            st.dataframe(frame() if callable(frame) else frame, key=f"{key}.dataframe")
+
+
+def take_away(data: Mapping[str, np.ndarray] | Maybe, code: str, png: bytes | Maybe | None = None,
+              key: str = "take") -> None:
+    """The fold "Take it with you": the link and its QR code (drawn here), the data, the picture, the Python lines."""
+    with fold(TAKE, f"{key}.take") as opened:
+        if not opened.open:
+            return
+        arrays = dict(data() if callable(data) else data)
+        left, right = st.columns([1, 3], gap="medium", vertical_alignment="top")
+        link = export.link(st.context.url, state.query())
+        picture = export.qr(link)
+        with left:
+            if picture:
+                st.image(picture, width=170, alt="QR code of the link to this view")
+        with right:
+            st.code(link, language=None, wrap_lines=True)
+            if state.unlinked():
+                st.caption(f"The text is longer than {state.LONGEST:,} letters and is not in the link.")
+            with st.container(horizontal=True):
+                st.download_button("Data, NPZ", export.npz(arrays), f"{key}.npz", "application/octet-stream",
+                                   on_click="ignore", key=f"{key}.npz")
+                st.download_button("Data, CSV", export.csv(arrays), f"{key}.csv", "text/csv", on_click="ignore",
+                                   key=f"{key}.csv")
+                if png is not None:
+                    st.download_button("Picture, PNG", png() if callable(png) else png, f"{key}.png", "image/png",
+                                       on_click="ignore", key=f"{key}.png")
+        st.code(code, language="python")
+
+
+def card(entry: Entry) -> None:
+    """One exhibit: its name as a link, how long it takes, and what it claims."""
+    minutes = getattr(entry.info, "minutes", None)
+    line(entry, entry.info.claim, f"{minutes} min" if minutes else "")
+
+
+def line(entry: Entry, text: str, aside: str = "") -> None:
+    """A page's name as a link, a short word at the right, and a sentence of ours below, in line with the name."""
+    with st.container(gap=None):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            links.to(entry.slug, f"**{entry.info.title}**", icon=":material/arrow_forward:")
+            if aside:
+                st.markdown(f":gray[:small[{aside}]]", width="content")
+        with st.container(horizontal=True, gap=None, wrap=False):
+            st.space(30)  # below the link's text
+            st.markdown(text)

@@ -1,0 +1,152 @@
+"""Look: touch a word and see where a trained model looks. The first screen, and the full view behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+import core.engine
+from core.analysis.heads import Heads
+from core.errors import InputError
+from core.run import Run
+from viz.instruments import words_view
+from viz.pages import Cite, Page
+from viz.ui import controls, errors, links, notices, state
+from viz.ui.parts import restore
+from viz.workspace import _look_full, _look_heads
+
+PAGE = Page(
+    title="Look",
+    order=10,
+    claim="Attention: where a model looks. Touch a word.",
+    cites=(
+        Cite("bahdanau2015", "3.1", "Eqs. (4)-(6)"),
+        Cite("vaswani2017", "3.2", "Eq. (1)"),
+        Cite("ghojogh2020", "2.4.3", "Eqs. (13)-(16)"),
+        Cite("beigy2021", "Self-attention", "each word is key, query and value"),
+    ),
+    menu="top",
+)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a chip of the first screen sets: a model and the sentence it opens with."""
+
+    chip: str
+    model: str
+    text: str
+    box: str
+
+
+TASKS = (
+    Task("Translate", "translator-en-es", "She has a white car.", "A sentence in English"),
+    Task("Continue", "gpt-mini", "The animal didn't cross the street because it was too tired.", "The beginning of a story"),
+)
+
+
+@dataclass(frozen=True)
+class Params:
+    """What the page shows: one text through one model, one kind of attention."""
+
+    model: str = TASKS[0].model
+    text: str = TASKS[0].text
+    target: str | None = None
+    kind: str | None = None
+
+
+@dataclass(frozen=True)
+class Looking:
+    """The run and the measured habits of all heads of the kind that is shown."""
+
+    run: Run
+    kind: str
+    heads: Heads
+
+
+def compute(p: Params) -> Looking:
+    """One forward (shared and kept by the engine) and the survey of the heads (once for each model and kind)."""
+    run = _look_heads.run(p.model, p.text, p.target)
+    kind = p.kind if p.kind in run.kinds else run.kinds[-1]
+    return Looking(run, kind, _look_heads.survey(p.model, kind))
+
+
+def page() -> None:
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.header("Attention: where a model looks. Touch a word.", anchor=False, width="content")
+        restore()
+    notices.make_place()
+    params = _controls()
+    if params is not None:
+        _picture(params)
+
+
+def _controls() -> Params | None:
+    models = _look_heads.listed()
+    if not models:
+        raise InputError("No model can be opened.", "The models lie in assets/models.", "See More, Models for what is missing.")
+    model = state.read("model", TASKS[0].model if TASKS[0].model in models else models[0], state.one_of(models))
+    task = next((task for task in TASKS if task.model == model), None)
+    default = task.text if task else TASKS[1].text
+    text = controls.text(task.box if task else "Your text", "text", default, quiet=True, placeholder="Type a sentence and press Enter")
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        chips = [task.model for task in TASKS if task.model in models] + [name for name in models if name not in {t.model for t in TASKS}]
+        names = {task.model: task.chip for task in TASKS}
+        controls.pills("What the model does", chips, "model", model, lambda name: names.get(name, name), quiet=True)
+        st.button("Your own sentence", icon=":material/edit:", type="tertiary", on_click=lambda: state.write(text="", target=None))
+    if not text.strip():
+        st.text("Type a sentence above and press Enter: the model reads it at once.")
+        return None
+    given = state.read("target", "") if _look_heads.reads_source(model) else ""
+    return Params(model, _look_heads.window(model, text), given or None, state.read("kind", "") or None)
+
+
+@st.fragment
+def _picture(params: Params) -> None:
+    with errors.guard():
+        view = state.read("view", "", state.one_of(("", "heads", "full")))
+        data = compute(params)
+        layer, head = _look_heads.chosen(data.heads)
+        _words(data, layer, head, small=view == "full")
+        _look_heads.pills(data.heads, layer, head)
+        if view != "full":
+            _buttons(view)
+        if view == "heads":
+            _look_full.heads_grid(data.run, data.kind, data.heads, layer, head)
+        if view == "full":
+            _look_full.show(PAGE, data.run, data.kind, data.heads, layer, head)
+
+
+def _words(data: Looking, layer: int, head: int, *, small: bool) -> None:
+    crossing = data.kind == "cross"
+    attention = data.run.attention(data.kind, by="word", writing=crossing)
+    rows = [(word, row) for row, word in enumerate(attention.queries) if word not in ("END", "PAD")]
+    words_view(
+        attention.weights[layer, head],
+        attention.queries,
+        attention.keys,
+        key="look.words",
+        layout="two" if crossing else "one",
+        targets=rows,
+        allowed=attention.allowed[layer, head],
+        selected=_look_heads.touched(data.run, data.kind),
+        reading=not crossing,
+        special=("START",),
+        names=("reads", "writes") if crossing else ("", ""),
+        url="look.word",
+        height=320 if small else None,
+    )
+
+
+def _buttons(view: str) -> None:
+    with st.container(horizontal=True, horizontal_alignment="center", gap="small"):
+        st.button("Hide the other heads" if view == "heads" else "See all heads", icon=":material/grid_view:",
+                  on_click=lambda: state.write(view=None if view == "heads" else "heads"))  # fmt: skip
+        st.button("How is this number computed?", icon=":material/calculate:", on_click=_open_arithmetic)
+        links.to("course", "Teach from here", icon=":material/school:")
+
+
+def _open_arithmetic() -> None:
+    state.write(view="full")
+    _look_full.open_arithmetic()
