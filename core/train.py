@@ -40,13 +40,16 @@ def main(argv: list[str] | None = None) -> int:
     try:
         task = recipe.prepare(opts.data, work, opts.seed, device)
         weights = store.load_weights(opts.out / opts.start) if opts.start else None
+        plan = Plan(work=work, seed=opts.seed, steps=opts.steps, minutes=opts.minutes, resume=opts.resume, weights=weights)
+        outcome = train(recipe, task, plan, device)
+        if outcome.stopped:
+            print(f"stopped after {outcome.steps} steps; the checkpoint is in {work}: --resume goes on", file=sys.stderr)
+            return 130
+        save(outcome, recipe, work, opts.out, opts.seed, argv if argv is not None else sys.argv[1:])
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
-    plan = Plan(work=work, seed=opts.seed, steps=opts.steps, minutes=opts.minutes, resume=opts.resume, weights=weights)
-    outcome = train(recipe, task, plan, device)
-    save(outcome, recipe, work, opts.out, opts.seed, argv if argv is not None else sys.argv[1:])
-    return 130 if outcome.stopped else 0
+    return 0
 
 
 def save(outcome: Outcome, recipe: Recipe, work: Path, out: Path, seed: int, argv: list[str]) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -69,12 +70,16 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         server.wait(20)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # not longer: Playwright's loop would be in the way of asyncio.run elsewhere
 def chromium() -> Iterator[object]:
-    """The system's Chromium under Playwright, one for the whole run."""
+    """The system's Chromium under Playwright, one a file."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
         yield browser
         browser.close()
+
+
+settings.register_profile("atlas", deadline=None, derandomize=True)  # machines are shared: no time limit an example
+settings.load_profile("atlas")

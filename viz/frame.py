@@ -12,11 +12,10 @@ FAVICON = str(Path(__file__).parent / "static" / "favicon.svg")
 
 
 def framed(entry: pages.Entry) -> None:
-    """Draw one page: state first, everything inside the error boundary."""
-    with errors.guard():
-        state.begin(entry.slug)
-        with st.container(horizontal_alignment="center"), st.container(width=1120):
-            entry.page()
+    """Draw one page inside the error boundary, with the state of this visit."""
+    with (errors.guard(), state.visit(entry.slug),
+          st.container(horizontal_alignment="center"), st.container(width=1120)):
+        entry.page()
 
 
 def main() -> None:

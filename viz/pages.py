@@ -25,15 +25,12 @@ HOME = "look"
 class Chapter(Enum):
     """The chapters of the course, in order: a title and what it claims."""
 
-    FOUNDATIONS = ("Foundations", "One vector cannot hold a sentence; weights say which part of it matters now.")
-    RETRIEVAL = ("Retrieval and scores", "Attention is a soft look-up: a query, keys, and a mix of the values.")
+    WHY = ("Why attention", "One vector cannot hold a sentence; weights say which part of it matters now.")
+    LOOK_UP = ("Look-up", "Attention is a soft look-up: a query, keys, and a mix of the values.")
     SELF_ATTENTION = ("Self-attention", "A sentence looks at itself: queries, keys and values from the same words.")
-    MULTI_HEAD = ("Many heads", "Several small looks at once, each free to look for something else.")
     TRANSFORMER = ("The Transformer", "Attention, positions and a little arithmetic, stacked: no recurrence is left.")
     BERT = ("BERT", "Read in both directions, and learn by filling blanks.")
-    RELATIVES = ("BERT's relatives", "Fewer weights, fewer looks, or pictures for words: the same block again.")
-    GPT = ("GPT and ELMo", "Predict the next word, over and over, and never look ahead.")
-    VISION = ("Pictures and sound", "The keys need not be words: patches of a picture, frames of speech.")
+    GPT = ("GPT", "Predict the next word, over and over, and never look ahead.")
 
     def __init__(self, title: str, claim: str) -> None:
         self.title, self.claim = title, claim
@@ -157,7 +154,7 @@ def _found(package: str, name: str, kind: type) -> list[Entry]:
 
 def _check(module: ModuleType, slug: str, name: str, kind: type) -> Entry:
     file, info = module.__file__, getattr(module, name, None)
-    if not isinstance(info, kind):
+    if not isinstance(info, (Page, Exhibit)) or not isinstance(info, kind):
         raise PageError(f"{file}: has no {name} = {kind.__name__}(...)")
     params = getattr(module, "Params", None)
     if not (dataclasses.is_dataclass(params) and isinstance(params, type)

@@ -47,12 +47,14 @@ def spread(weights: Array, allowed: Array) -> Array:
 
 
 def at_offset(weights: Array, offset: int) -> Array:
-    """Mean weight on the key `offset` places after the query (previous word -1, itself 0, next 1)."""
+    """Mean weight on the key `offset` places after the query (previous word -1, itself 0, next 1).
+
+    Over the rows from the third on: under a causal mask the first two have nowhere else to look.
+    """
     n_queries, n_keys = weights.shape[-2:]
-    queries = np.arange(n_queries)
-    inside = (queries + offset >= 0) & (queries + offset < n_keys)
-    picked = weights[..., queries[inside], queries[inside] + offset]
-    return picked.mean(-1) if inside.any() else np.zeros(weights.shape[:2])
+    queries = np.arange(min(2, n_queries - 1), n_queries)
+    queries = queries[(queries + offset >= 0) & (queries + offset < n_keys)]
+    return weights[..., queries, queries + offset].mean(-1) if queries.size else np.zeros(weights.shape[:2])
 
 
 def on_first(weights: Array) -> Array:

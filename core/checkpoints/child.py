@@ -1,11 +1,14 @@
 """The limited child process that tries a foreign tokenizer. Run by path, never imported by the parent's work.
 
-    python -I child.py MEMORY_BYTES CPU_SECONDS OUT_BYTES FILE            a tokenizer.json
-    python -I child.py MEMORY_BYTES CPU_SECONDS OUT_BYTES VOCAB MERGES    vocab.json and merges.txt of GPT-2
+    python -I child.py PLACE MEMORY CPU OUT FILE            a tokenizer.json
+    python -I child.py PLACE MEMORY CPU OUT VOCAB MERGES    vocab.json and merges.txt of GPT-2
+
+PLACE is where the tokenizers library is installed; MEMORY and OUT are in bytes, CPU in seconds.
 
 A tokenizer.json can hang a process, fill its memory or abort it, which no exception handling in that process can
-stop. So it is read, checked against a list of known parts, loaded and made to encode difficult texts here. Prints one
-JSON object: {"tokenizer": the cleaned file as text, "n_ids": .., "largest_id": ..} or {"problem": "a sentence part"}.
+stop. So it is read, checked against a list of known parts, loaded and made to encode difficult texts here. (A regular
+expression that goes wrong on yet another text is stopped by the library's own limit of steps.) Prints one object:
+{"tokenizer": the cleaned file as text, "n_ids": .., "largest_id": ..} or {"problem": "a sentence part"}.
 Imports nothing of ours: it stays small.
 """
 
@@ -98,6 +101,15 @@ def check_parts(held: dict) -> None:
         raise Refused("its model has dropout, so that every run cuts the text differently")
 
 
+def trim_spans(held: dict) -> None:
+    """Byte-level spans without the space before a word, whatever the file says: it changes no token."""
+    before = next((step for step in steps(held.get("pre_tokenizer"), "pretokenizer") if step["type"] == "ByteLevel"), None)
+    after = held.get("post_processor")
+    if before and (after is None or after["type"] == "ByteLevel"):
+        prefix = before.get("add_prefix_space", True)
+        held["post_processor"] = {"type": "ByteLevel", "add_prefix_space": prefix, "trim_offsets": True, "use_regex": True}
+
+
 def check_growth(found: list[dict], key: str) -> None:
     growth = 1
     for step in found:
@@ -143,6 +155,7 @@ def cleaned(path: str) -> str:
         raise Refused("it is not a JSON object")
     held["padding"] = held["truncation"] = None
     check_parts(held)
+    trim_spans(held)
     check_added(held)
     check_ids(held)
     return json.dumps(held, ensure_ascii=False)
@@ -160,9 +173,9 @@ def from_pair(vocab: str, merges: str) -> str:
     check_ids({"model": {"vocab": held}})
     with open(merges, encoding="utf-8") as file:
         lines = [line.rstrip("\n") for line in file if not line.startswith("#version")]
-    pairs = [tuple(line.split(" ")) for line in lines if line]
-    if any(len(pair) != 2 for pair in pairs):
+    if any(line.count(" ") != 1 for line in lines if line):
         raise Refused("merges.txt has a line that is not two pieces")
+    pairs = [(left, right) for left, _, right in (line.partition(" ") for line in lines if line)]
     backend = tokenizers.Tokenizer(models.BPE(vocab=held, merges=pairs))
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
@@ -185,14 +198,16 @@ def tried(text: str) -> dict:
             if len(encoding.ids) > GROWTH * len(sample):
                 raise Refused("it makes far more tokens than a text has characters")
             backend.decode(encoding.ids)
+    backend.encode(TEXTS[0])  # once with what its post-processor adds, which is never asked for later
     return {"tokenizer": text, "n_ids": len(ids | written), "largest_id": max(ids | written)}
 
 
 def main(argv: list[str]) -> None:
-    memory, cpu, out_bytes = (int(value) for value in argv[:3])
+    sys.path.append(argv[0])
+    memory, cpu, out_bytes = (int(value) for value in argv[1:4])
     limit(memory, cpu)
     try:
-        out = tried(cleaned(argv[3]) if len(argv) == 4 else from_pair(argv[3], argv[4]))
+        out = tried(cleaned(argv[4]) if len(argv) == 5 else from_pair(argv[4], argv[5]))
     except Refused as error:
         out = {"problem": str(error)}
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):

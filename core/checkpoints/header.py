@@ -94,9 +94,8 @@ def _entry(path: Path, name: str, about: Any) -> tuple[Entry, tuple[int, int]]:
         raise _bad(path, f"'{said}' is not described by dtype, shape and data_offsets")
     dtype, shape, span = about["dtype"], about["shape"], about["data_offsets"]
     if not isinstance(dtype, str) or dtype not in SIZES:
-        raise InputError(
-            f"'{said}' in {path.name} is stored as {shown(str(dtype), 20)}.", f"Formats read: {', '.join(SIZES)}.", "Export it as F32 or F16."
-        )
+        wrong = f"'{said}' in {path.name} is stored as {shown(str(dtype), 20)}."
+        raise InputError(wrong, f"Formats read: {', '.join(SIZES)}.", "Export it as F32 or F16.")
     if not _whole_numbers(shape) or len(shape) > MAX_RANK or any(n > MAX_DIM for n in shape):
         raise _bad(path, f"'{said}' has no possible shape (at most {MAX_RANK} sizes, each from 0 to 2^31)")
     if not _whole_numbers(span) or len(span) != 2 or span[1] - span[0] != math.prod(shape) * SIZES[dtype]:

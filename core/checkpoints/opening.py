@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from core.checkpoints.files import MB, inside, json_object, shown, small_bytes
@@ -12,6 +13,8 @@ from core.checkpoints.tokenizer import read_tokenizer, shipped_tokenizer
 from core.checkpoints.weights import Weights, find_weights
 from core.errors import InputError
 from core.model import Model
+
+log = logging.getLogger(__name__)
 
 
 def inspect(folder: Path) -> tuple[Plan, Weights]:
@@ -35,6 +38,8 @@ def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
     Raises InputError naming the file, the field and what is wrong with it.
     """
     plan, weights = inspect(folder)
+    if plan.unused:
+        log.info("%s: not used: %s", name, ", ".join(map(shown, plan.unused)))
     n_rows = plan.config.n_vocab
     tokenizer = shipped_tokenizer(folder, plan.ids, n_rows) if shipped else read_tokenizer(folder, plan.ids, n_rows)
     network = build(plan, weights)

@@ -22,13 +22,14 @@ MEMORY, CPU, WALL = 1500 * MB, 5, 30.0
 """What the child may use: address space in bytes, seconds of processor, seconds on the clock."""
 
 CHILD = Path(__file__).with_name("child.py")
+PLACE = Path(tokenizers.__file__).parents[1]
 RULE = "A tokenizer must load, encode and stay within limits in a process of its own first."
 AGAIN = "Download or export the tokenizer again."
 
 
 def shipped_tokenizer(folder: Path, ids: Mapping[str, int], n_rows: int) -> Tokenizer:
     """A tokenizer whose file was verified by its sum: loaded here and now."""
-    tokenizer = Tokenizer.from_file(need(folder, FILE), **ids)  # pyright: ignore[reportArgumentType]
+    tokenizer = _made(tokenizers.Tokenizer.from_file(str(need(folder, FILE))), ids)
     _check_rows(len(tokenizer), len(tokenizer) - 1, n_rows)
     return tokenizer
 
@@ -44,16 +45,19 @@ def read_tokenizer(folder: Path, ids: Mapping[str, int], n_rows: int) -> Tokeniz
     _check_rows(facts["n_ids"], facts["largest_id"], n_rows)
     backend = tokenizers.Tokenizer.from_str(facts["tokenizer"])
     end = backend.token_to_id("<|endoftext|>")
-    return Tokenizer(backend, **(dict(ids) if ids or end is None else {"start": end, "end": end}))
+    return _made(backend, ids if ids or end is None else {"start": end, "end": end})
+
+
+def _made(backend: tokenizers.Tokenizer, ids: Mapping[str, int]) -> Tokenizer:
+    return Tokenizer(backend, start=ids.get("start"), end=ids.get("end"), pad=ids.get("pad"))
 
 
 def _paths(folder: Path) -> list[Path]:
     whole = inside(folder, FILE)
     paths = [whole] if whole else [path for path in (inside(folder, VOCAB), inside(folder, MERGES)) if path]
     if not whole and len(paths) < 2:
-        raise InputError(
-            f"{FILE} is missing in {shown(folder.name)}.", f"A model needs it, or {VOCAB} and {MERGES}.", "Download or export the model again."
-        )
+        wrong = f"{FILE} is missing in {shown(folder.name)}."
+        raise InputError(wrong, f"A model needs it, or {VOCAB} and {MERGES}.", "Download or export the model again.")
     for path in paths:
         if path.stat().st_size > MAX_FILE:
             raise InputError(f"{path.name} has {path.stat().st_size:,} bytes.", f"At most {MAX_FILE:,} are read.", AGAIN)
@@ -62,7 +66,8 @@ def _paths(folder: Path) -> list[Path]:
 
 def try_in_child(paths: list[Path], name: str, *, memory: int = MEMORY, cpu: int = CPU, wall: float = WALL) -> dict[str, Any]:
     """What the child says about a tokenizer: the cleaned file and its ids. Raises InputError for every bad end."""
-    command = [sys.executable, "-I", str(CHILD), str(memory), str(cpu), str(MAX_OUT), *map(str, paths)]
+    limits = [str(PLACE), str(memory), str(cpu), str(MAX_OUT)]
+    command = [sys.executable, "-I", str(CHILD), *limits, *map(str, paths)]
     calm = {key: value for key, value in os.environ.items() if key in ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "LANG")}
     calm |= {"TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1", "RUST_BACKTRACE": "0"}
     try:

@@ -43,7 +43,8 @@ class Weights:
             with safe_open(entry.file, framework="pt", device="cpu") as held:
                 value = held.get_tensor(self.stored.get(name, name)).to(torch.float32, copy=True)
         except (SafetensorError, OSError, TypeError, ValueError, KeyError) as error:
-            raise InputError(f"'{shown(name)}' cannot be read from {entry.file.name} ({type(error).__name__}).", "All weights are needed.", AGAIN) from None
+            wrong = f"'{shown(name)}' cannot be read from {entry.file.name} ({type(error).__name__})."
+            raise InputError(wrong, "All weights are needed.", AGAIN) from None
         broken = int(value.numel() - value.isfinite().sum())
         if broken:
             raise InputError(
@@ -80,10 +81,11 @@ def find_weights(folder: Path) -> Weights:
     if len(shards) > MAX_SHARDS:
         raise InputError(f"{INDEX} names {len(shards):,} files.", f"At most {MAX_SHARDS} are read.", "Save the model in fewer shards.")
     entries: dict[str, Entry] = {}
-    for shard in shards:
-        for name, entry in read_header(need(folder, shard)).items():
+    for shard, path in {shard: need(folder, shard) for shard in shards}.items():
+        for name, entry in read_header(path).items():
             if index.get(name) != shard:
-                raise InputError(f"{shard} holds '{shown(name)}', which {INDEX} does not place there.", "Index and shards must agree.", AGAIN)
+                wrong = f"{shard} holds '{shown(name)}', which {INDEX} does not place there."
+                raise InputError(wrong, "Index and shards must agree.", AGAIN)
             entries[name] = entry
     for name in index:
         if name not in entries:

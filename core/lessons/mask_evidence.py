@@ -93,14 +93,14 @@ def looks_ahead() -> Erratum:
     column = ", ".join(f"{w:.3f}" for w in found.by_column)
     return Erratum(
         "E2",
-        "Ghojogh 2023, Eq. (27), and Ghojogh and Ghodsi 2020, Eq. (28), write V softmax((Q^T K + M) / sqrt(p)) "
-        "with M = -inf for j > i.",
-        "V softmax(.)^T: the mask is right for rows that are queries, so the rows must become columns before V "
+        "Ghojogh 2023, Eq. (27), and Ghojogh and Ghodsi 2020, Eq. (28), write V softmax((QᵀK + M) / √p) "
+        "with M = −∞ for j > i.",
+        "V softmax(·)ᵀ: the mask is right for rows that are queries, so the rows must become columns before V "
         "multiplies from the left.",
         f"Four words drawn once (d = 6, p = 3, r = 5): with the transpose {found.gap_right:.1e} from torch's "
         f"is_causal=True, as printed {found.gap_printed:.2f}. As printed the first word is made of the words 1 to 4 with "
         f"weights ({shown}): it sees the future; the last word gets only {found.own:.3f} of itself. Softmax over "
-        f"columns is no cure: ({column}). And M stands under the 1/sqrt(p): harmless for -inf, but -10 with p = 64 "
+        f"columns is no cure: ({column}). And M stands under the 1/√p: harmless for −∞, but −10 with p = 64 "
         f"leaks {inside:.3f} there and {outside:.0e} beside it (four words, entries drawn once).",
     )
 
@@ -123,10 +123,10 @@ def leaves_itself_out() -> Erratum:
     elsewhere, ours = strict_first_row()
     return Erratum(
         "E17",
-        "The example \"I am a student\" weighs I, am and a (0.7, 0.2, 0.1) and leaves the word itself out; Eq. (16) and "
+        "The example “I am a student” weighs I, am and a (0.7, 0.2, 0.1) and leaves the word itself out; Eq. (16) and "
         "the mask j <= i include it.",
-        "Both are possible; models include the word itself. The pill \"strict\" above leaves it out.",
-        f"Without the word itself nothing is left for the first word: softmax of a row of -inf is "
+        "Both are possible; models include the word itself. The pill “strict” above leaves it out.",
+        f"Without the word itself nothing is left for the first word: softmax of a row of −∞ is "
         f"{'NaN' if np.isnan(elsewhere).all() else elsewhere.tolist()}, and here, by decision, {ours[0]:.0f} everywhere.",
     )
 
@@ -159,8 +159,8 @@ def masks_the_source() -> Erratum:
     without, with_mask = padded_source()
     return Erratum(
         "E32",
-        "Beigy 2021 and 2024: in encoder-decoder attention \"the Masking masks out the Padding words in the target "
-        "sequence\".",
+        "Beigy 2021 and 2024: in encoder-decoder attention “the Masking masks out the Padding words in the target "
+        "sequence”.",
         "Its keys are source words, so the padding of the source is masked; padding of the target is left out of the "
         "loss.",
         f"4 target words, 6 source positions of which 2 are padding: other content there moves the output by "
@@ -181,8 +181,7 @@ def strictly_above() -> Erratum:
     elsewhere, _ = strict_first_row()
     return Erratum(
         "E48",
-        "lifei.tech 2022: \"the elements in the upper-triangular portion of the comparisons matrix are set to "
-        "-infinity\".",
+        "lifei.tech 2022: “the elements in the upper-triangular portion of the comparisons matrix are set to −∞”.",
         "Only those strictly above the diagonal: a word may look at itself, as the sum up to i on the same page does.",
         f"With the diagonal the first row is {'NaN' if np.isnan(elsewhere).all() else elsewhere.tolist()}. Without it "
         f"the sums over j <= i and the mask agree to {prefix_gap():.0e}.",

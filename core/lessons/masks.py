@@ -6,6 +6,7 @@ Scores are those after the division by sqrt(d_head). Rows are queries, columns k
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +83,9 @@ class Recipe:
                 f"there = masks.window(n, radius={self.radius}) | masks.global_tokens(n, range(min(n, {self.n_global})))\n"
                 f"mask = there | masks.random_blocks(n, block={self.block}, count={self.count}, seed={self.seed}, besides=there)"
             ) + (f"\nmask = mask{past}" if past else "")
-        return f"mask = masks.prefix(n, length={self.length})" if self.kind == "prefix" else f"mask = masks.{self.kind}(n)"
+        return (
+            f"mask = masks.prefix(n, length={self.length})" if self.kind == "prefix" else f"mask = masks.{self.kind}(n)"
+        )
 
     def _padding(self, n: int) -> Tensor:
         real = torch.arange(n) < max(1, n - self.padded)
@@ -236,4 +239,23 @@ def leak_curve(scores: Any, allowed: Any, fills: Any, *, p: int) -> dict[str, Ar
     def largest(fill: float, inside: bool) -> float:
         return float(filled(scores, allowed, fill, p=p, inside=inside).leaks[rows].max(initial=0.0))
 
-    return {name: np.array([largest(float(fill), name == "inside") for fill in fills]) for name in ("inside", "outside")}
+    return {
+        name: np.array([largest(float(fill), name == "inside") for fill in fills]) for name in ("inside", "outside")
+    }
+
+
+def looks_back(patterns: Iterable[Any]) -> Array:
+    """How sharply each head looks at one earlier word that is neither the first, the previous nor the word itself.
+
+    The mean, over sentences and rows from the fourth on, of the largest such weight: where a mask has something to
+    take away. Shapes: patterns (layer head query key) each; (layer head). Zeros without such a row.
+
+    >>> pattern = np.zeros((1, 2, 4, 4)); pattern[0, 1, 3, 1] = 0.75
+    >>> looks_back([pattern]).tolist()
+    [[0.0, 0.75]]
+    """
+    found = []
+    for weights in map(np.asarray, patterns):
+        rows = [weights[..., i, 1 : i - 1].max(-1) for i in range(3, weights.shape[-2])]
+        found.append(np.mean(rows, axis=0) if rows else np.zeros(weights.shape[:2]))
+    return np.mean(found, axis=0)

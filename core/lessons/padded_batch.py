@@ -91,7 +91,10 @@ def padded_content(runs: Sequence[Run], seed: int = 0) -> Change:
         plain, changed = Batch(ids=ids, real=shown), Batch(ids=other_ids, real=shown)
         if source is not None:
             seen = source[2] if masked else torch.ones_like(source[2])
-            plain, changed = (Batch(ids=b.ids, real=b.real, source=s, source_real=seen) for b, s in ((plain, source[0]), (changed, source[1])))
+            plain, changed = (
+                Batch(ids=b.ids, real=b.real, source=s, source_real=seen)
+                for b, s in ((plain, source[0]), (changed, source[1]))
+            )
         with torch.inference_mode():
             return float((model.network(plain) - model.network(changed))[real].abs().max())
 

@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from core.decoding.batched import beam, greedy
 from core.errors import InputError
 from core.models import Batch
 from core.scoring import Metrics, Scoring
 from core.scoring.files import reading
+from core.scoring.progress import progress
 from core.training.data import pairs
 
 WIDTH = 4
@@ -138,7 +138,7 @@ def translate(model: Any, sources: Sequence[str], decode: Decode = greedy) -> li
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
     device = next(model.network.parameters()).device
     written: dict[int, str] = {}
-    with torch.inference_mode(), tqdm(total=len(ids), unit="sentence", leave=False) as bar:
+    with torch.inference_mode(), progress(len(ids), "sentence") as bar:
         for first in range(0, len(order), ROWS):
             part = order[first : first + ROWS]
             source, real = _padded([ids[i] for i in part], tokenizer.pad or 0, device)

@@ -19,8 +19,8 @@ def find(data: Path, name: str) -> Path:
 
 def lines(path: Path) -> Iterator[str]:
     """Lines of a UTF-8 text, `.xz` unpacked on the way, line ends removed."""
-    opened = lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8")
-    with opened as handle:
+    opened = lzma.open if path.suffix == ".xz" else open
+    with opened(path, "rt", encoding="utf-8") as handle:
         for line in handle:
             yield line.rstrip("\r\n")
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
 import time
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -50,7 +52,8 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outco
     """Run a recipe. Ctrl-C ends it after the step in hand; the last checkpoint and the weights are kept.
 
     The length is `plan.steps` (default the recipe's), or `plan.minutes` of wall clock: the cosine ends where the
-    time ends. The batch of a step depends on the seed and the step alone, so a resumed run goes on as it would have.
+    time ends. Batch and dropout of a step depend on the seed and the step alone, so a resumed run goes on as it
+    would have.
     """
     torch.manual_seed(plan.seed)
     network = families()[recipe.family].network(replace(recipe.config)).to(device)
@@ -67,22 +70,25 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outco
     begun, saved = time.perf_counter() - state.seconds, time.perf_counter()
     stopped = False
     try:
-        while True:
-            state.seconds = time.perf_counter() - begun
-            progress = state.step / total if plan.minutes is None else state.seconds / (60 * plan.minutes)
-            if progress >= 1:
-                break
-            loss, n_tokens = _step(network, task, optims, state.step, schedule(progress, state.step, recipe.warm_up), recipe.clip, device)
-            state.count(loss, n_tokens)
-            rate = state.tokens / max(state.seconds, 1e-9)
-            left = state.seconds * (1 - progress) / max(progress, 1e-9)
-            bar.set_postfix(loss=f"{state.smooth:.3f}", tokens_s=f"{rate:.0f}", left=f"{left / 60:.1f}min")
-            bar.update()
-            if state.step % plan.check_every == 0:
-                state.write(plan.work, {"tokens_s": rate, **_checked(network, task)})
-            if time.perf_counter() - saved > plan.save_every:
-                _save(checkpoint, network, optims, state)
-                saved = time.perf_counter()
+        with _whole_steps() as stop_wanted:
+            while not (stopped := stop_wanted()):
+                state.seconds = time.perf_counter() - begun
+                progress = state.step / total if plan.minutes is None else state.seconds / (60 * plan.minutes)
+                if progress >= 1:
+                    break
+                torch.manual_seed(plan.seed * 1_000_003 + state.step)
+                factor = schedule(progress, state.step, recipe.warm_up)
+                loss, n_tokens = _step(network, task, optims, state.step, factor, recipe.clip, device)
+                state.count(loss, n_tokens)
+                rate = state.tokens / max(state.seconds, 1e-9)
+                left = state.seconds * (1 - progress) / max(progress, 1e-9)
+                bar.set_postfix(loss=f"{state.smooth:.3f}", tokens_s=f"{rate:.0f}", left=f"{left / 60:.1f}min")
+                bar.update()
+                if state.step % plan.check_every == 0:
+                    state.write(plan.work, {"tokens_s": rate, **_checked(network, task)})
+                if time.perf_counter() - saved > plan.save_every:
+                    _save(checkpoint, network, optims, state)
+                    saved = time.perf_counter()
     except KeyboardInterrupt:
         stopped = True
     bar.close()
@@ -90,6 +96,27 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outco
     network.eval()
     state.write(plan.work, dict(_checked(network, task)))
     return Outcome(network, state.step, state.seconds, state.tokens, state.log, stopped)
+
+
+@contextmanager
+def _whole_steps() -> Iterator[Callable[[], bool]]:
+    """Note Ctrl-C instead of raising it, so that no step is left half done; a second one is raised at once."""
+    wanted = False
+
+    def note(*_: object) -> None:
+        nonlocal wanted
+        wanted = True
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.getsignal(signal.SIGINT)
+    ours = threading.current_thread() is threading.main_thread() and callable(before)  # not where it is ignored
+    if ours:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: wanted
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, before)
 
 
 def _step(

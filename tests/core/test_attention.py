@@ -1,4 +1,4 @@
-"""Attention and the layers around it against numbers by hand, torch's own modules and the laws of the equation.
+"""Attention against numbers by hand, torch's own modules and the laws of the equation.
 
 Axes have different sizes (batch 2, heads 3, queries 5, keys 7, d_head 11), so that a swapped axis cannot pass.
 """
@@ -16,9 +16,6 @@ from torch import nn
 
 from core import masks, record
 from core.layers.attention import MultiHeadAttention, masked_softmax
-from core.layers.embedding import TokenEmbedding
-from core.layers.feedforward import ACTIVATIONS, FeedForward, gelu, gelu_tanh
-from core.layers.norm import LayerNorm
 
 BATCH, HEADS, QUERIES, KEYS, D_HEAD = 2, 3, 5, 7, 11
 WIDTH = HEADS * D_HEAD
@@ -63,7 +60,9 @@ def test_two_words_by_hand():
         weight.data = torch.eye(2)
     x = torch.tensor([[[1.0, 0.0], [1.0, 1.0]]])
     out, trace = traced(layer, x, x, masks.causal(2))
-    torch.testing.assert_close(trace["scores"][0, 0], torch.tensor([[0.70710678, 0.70710678], [0.70710678, 1.41421356]]))
+    torch.testing.assert_close(
+        trace["scores"][0, 0], torch.tensor([[0.70710678, 0.70710678], [0.70710678, 1.41421356]])
+    )
     right = 1 / (1 + math.exp(-1 / math.sqrt(2)))  # 0.669762
     assert round(right, 6) == 0.669762
     torch.testing.assert_close(trace["pattern"][0, 0], torch.tensor([[1.0, 0.0], [1 - right, right]]))
@@ -248,73 +247,13 @@ def test_without_positions_reordered_words_give_reordered_results(order):
 
 
 def test_keys_may_be_read_in_any_order():
-    layer, x, source = attention().double(), draw(BATCH, QUERIES, WIDTH).double(), draw(BATCH, KEYS, WIDTH, seed=1).double()
+    layer, x, source = (
+        attention().double(),
+        draw(BATCH, QUERIES, WIDTH).double(),
+        draw(BATCH, KEYS, WIDTH, seed=1).double(),
+    )
     order = [6, 2, 0, 5, 1, 4, 3]
     with torch.no_grad():
         a = layer(x, source, masks.not_padding(SOURCE_REAL))
         b = layer(x, source[:, order], masks.not_padding(SOURCE_REAL[:, order]))
     torch.testing.assert_close(a, b, rtol=0, atol=1e-13)
-
-
-# ------------------------------------------------------------------ layer norm, feed-forward, embedding
-
-
-def test_layer_norm_equals_torch():
-    ours, theirs = LayerNorm(D_HEAD), nn.LayerNorm(D_HEAD)
-    ours.weight.data, ours.bias.data = draw(D_HEAD, seed=17), draw(D_HEAD, seed=18)
-    theirs.load_state_dict(ours.state_dict())
-    x = 3 * draw(BATCH, QUERIES, D_HEAD, seed=19) + 5
-    torch.testing.assert_close(ours(x), theirs(x), rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(ours(x), F.layer_norm(x, (D_HEAD,), ours.weight, ours.bias, ours.eps), rtol=1e-5, atol=1e-5)
-    wide = draw(BATCH, 512, seed=20)
-    torch.testing.assert_close(LayerNorm(512)(wide).var(-1, correction=0), torch.ones(BATCH), rtol=0, atol=1e-4)
-
-
-def test_layer_norm_of_equal_numbers_stays_finite():
-    assert LayerNorm(4)(torch.full((1, 4), 3.0)).tolist() == [[0.0, 0.0, 0.0, 0.0]]
-
-
-def test_the_printed_sigma_leaves_variance_one_over_h():
-    """E6. sigma without the 1/H (Ghojogh and Ghodsi 2020, Eq. (26)): too large by sqrt(H), variance 1/H."""
-    h = draw(512, seed=21).double()
-    printed = (h - h.mean()) / (h - h.mean()).square().sum().sqrt()
-    assert printed.var(correction=0).item() == pytest.approx(1 / 512, abs=1e-12)
-    assert round(1 / 512, 6) == 0.001953
-    ours = LayerNorm(512).double()(h)
-    assert (ours / printed).mean().item() == pytest.approx(math.sqrt(512), abs=1e-3)  # 22.627
-
-
-@pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
-def test_feed_forward_equals_two_linear_maps(activation):
-    ours = FeedForward(D_HEAD, 13, activation=activation).eval()
-    first, second = nn.Linear(D_HEAD, 13), nn.Linear(13, D_HEAD)
-    first.load_state_dict(ours.to_hidden.state_dict())
-    second.load_state_dict(ours.to_out.state_dict())
-    between = {"relu": nn.ReLU(), "gelu": nn.GELU(), "gelu_tanh": nn.GELU(approximate="tanh")}[activation]
-    x = draw(BATCH, QUERIES, D_HEAD, seed=22)
-    with torch.no_grad():
-        torch.testing.assert_close(ours(x), second(between(first(x))), rtol=1e-5, atol=1e-6)
-        torch.testing.assert_close(ours(x)[:, 3], ours(x[:, 3]), rtol=1e-5, atol=1e-6)
-
-
-def test_gelu_numbers_and_closed_forms():
-    x = torch.tensor(-1.0, dtype=torch.float64)
-    assert round(gelu(x).item(), 6) == -0.158655
-    assert round(gelu_tanh(x).item(), 6) == -0.158808
-    for value in (-3.0, -0.5, 0.0, 0.5, 2.0):
-        exact = value * 0.5 * (1 + math.erf(value / math.sqrt(2)))
-        tanh = 0.5 * value * (1 + math.tanh(math.sqrt(2 / math.pi) * (value + 0.044715 * value**3)))
-        assert gelu(torch.tensor(value, dtype=torch.float64)).item() == pytest.approx(exact, abs=1e-12)
-        assert gelu_tanh(torch.tensor(value, dtype=torch.float64)).item() == pytest.approx(tanh, abs=1e-12)
-
-
-@pytest.mark.parametrize("scaled", [False, True])
-def test_embedding_is_one_hot_times_the_table(scaled):
-    embed = TokenEmbedding(29, D_HEAD, scaled=scaled)
-    ids = torch.tensor([[3, 28, 3, 0, 17], [1, 1, 2, 5, 28]])
-    with torch.no_grad():
-        product = F.one_hot(ids, 29).float() @ embed.weight * (math.sqrt(D_HEAD) if scaled else 1)
-        torch.testing.assert_close(embed(ids), product)
-        hidden = draw(BATCH, QUERIES, D_HEAD, seed=23)
-        torch.testing.assert_close(embed.scores(hidden), hidden @ embed.weight.T)
-    assert torch.equal(embed(ids)[0, 0], embed(ids)[0, 2])

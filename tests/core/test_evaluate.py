@@ -3,6 +3,7 @@
 import json
 import lzma
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -329,7 +330,7 @@ def test_every_family_that_writes_is_measured_on_a_known_format():
 
 
 def run(monkeypatch, capsys, family: str, *argv: str) -> tuple[int, str, str]:
-    monkeypatch.setattr(core, "open_model", lambda _name: model(family, n_ctx=40), raising=False)
+    monkeypatch.setattr(core, "open_model", lambda _name: model(family, n_ctx=40))
     code = command.main(["tiny", *argv, "--device", "cpu"])
     out = capsys.readouterr()
     return code, out.out, out.err
@@ -376,6 +377,19 @@ def test_what_cannot_be_measured_ends_with_status_2(monkeypatch, capsys, tmp_pat
     code, out, err = run(monkeypatch, capsys, family, "--data", str(path))
     assert (code, out) == (2, "")
     assert said in err
+
+
+def test_without_the_extra_language_models_are_measured_and_translators_say_what_is_missing(
+    monkeypatch, capsys, tmp_path
+):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
+    (tmp_path / "a.txt").write_text("the cat\n")
+    (tmp_path / "a.tsv").write_text("the cat\tel gato\n")
+    assert run(monkeypatch, capsys, "gpt", "--data", str(tmp_path / "a.txt"))[0] == 0
+    code, _, err = run(monkeypatch, capsys, "transformer", "--data", str(tmp_path / "a.tsv"))
+    assert code == 2
+    assert 'pip install "attention-atlas[train]"' in err
 
 
 def test_a_truncated_archive_and_a_limit_of_zero_end_with_status_2(monkeypatch, capsys, tmp_path):

@@ -21,7 +21,11 @@ from core.models import families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
 
-TEXTS = ["She has a white car.", "Ella tiene un auto blanco.", "The animal didn't cross the street because it was too tired."] * 4
+TEXTS = [
+    "She has a white car.",
+    "Ella tiene un auto blanco.",
+    "The animal didn't cross the street because it was too tired.",
+] * 4
 
 
 def build(name: str) -> core.Model:
@@ -57,7 +61,9 @@ def test_the_row_is_what_the_layer_computes(cells):
     kept = 1 - row.hidden
     if any(allowed) and kept > 1e-6:  # what is left grows by one common factor
         alone = lesson.softmax(np.array([scores]))[0]
-        assert [w * kept for w in row.weights] == pytest.approx([a if may else 0.0 for a, may in zip(alone, allowed, strict=True)], abs=1e-9)
+        assert [w * kept for w in row.weights] == pytest.approx(
+            [a if may else 0.0 for a, may in zip(alone, allowed, strict=True)], abs=1e-9
+        )
 
 
 def test_an_empty_row_is_zeros_in_numbers_too():
@@ -129,7 +135,9 @@ def test_leak_laws(n, seed, fill):
     """C037. Less for a lower number, more under the root, none for -inf, everything in an empty row."""
     scores = np.random.default_rng(seed).standard_normal((n, n))
     allowed = masks.causal(n).numpy()
-    inside, outside, lower = (lesson.filled(scores, allowed, f, p=64, inside=i) for f, i in ((fill, True), (fill, False), (2 * fill, False)))
+    inside, outside, lower = (
+        lesson.filled(scores, allowed, f, p=64, inside=i) for f, i in ((fill, True), (fill, False), (2 * fill, False))
+    )
     for found in (inside, outside, lower):
         np.testing.assert_allclose(found.weights.sum(-1), 1)
         assert found.leaks[-1] == 0, "the last row forbids nothing"
@@ -137,7 +145,9 @@ def test_leak_laws(n, seed, fill):
     exact = masked_softmax(torch.from_numpy(scores), masks.causal(n)).numpy()
     for where in (True, False):
         np.testing.assert_array_equal(lesson.filled(scores, allowed, -math.inf, p=64, inside=where).leaks, 0)
-        np.testing.assert_allclose(lesson.filled(scores, allowed, -math.inf, p=64, inside=where).weights, exact, atol=1e-15)
+        np.testing.assert_allclose(
+            lesson.filled(scores, allowed, -math.inf, p=64, inside=where).weights, exact, atol=1e-15
+        )
     empty = lesson.filled(scores, masks.strict(n).numpy(), fill, p=64, inside=False)
     assert empty.leaks[0] == pytest.approx(1) and empty.worst[0] == 0
 

@@ -124,7 +124,13 @@ def test_another_seed_draws_other_blocks():
     assert not torch.equal(first, other)
 
 
-@given(n=st.integers(1, 40), block=st.integers(1, 5), count=st.integers(0, 5), radius=st.integers(0, 6), seed=st.integers(0, 99))
+@given(
+    n=st.integers(1, 40),
+    block=st.integers(1, 5),
+    count=st.integers(0, 5),
+    radius=st.integers(0, 6),
+    seed=st.integers(0, 99),
+)
 @settings(max_examples=60)
 def test_random_blocks_besides_others_never_draw_a_block_twice(n, block, count, radius, seed):
     there = masks.window(n, radius) | masks.global_tokens(n, [0])
@@ -147,6 +153,8 @@ def test_bigbird_keeps_622_of_4096_blocks(seed):
     if seed:
         return
     words = union.repeat_interleave(block, 0).repeat_interleave(block, 1)
-    at_once = masks.random_blocks(n, block=block, count=3, seed=seed, besides=there.repeat_interleave(block, 0).repeat_interleave(block, 1))
+    at_once = masks.random_blocks(
+        n, block=block, count=3, seed=seed, besides=there.repeat_interleave(block, 0).repeat_interleave(block, 1)
+    )
     assert torch.equal(words, there.repeat_interleave(block, 0).repeat_interleave(block, 1) | at_once)
     assert words.sum() == 622 * block**2

@@ -10,19 +10,15 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-import core.engine
 from core.lessons import mask_evidence as evidence
 from core.lessons import masks as lesson
-from core.lessons.padded_batch import batch_masks, padded_content, run_batch
 from viz.exhibits import _masks_panels as panels
 from viz.figures.curves import number
 from viz.figures.mask_figures import leak
 from viz.instruments import heatmap
 from viz.labels import distinct, literal
-from viz.ui import compute as ask
 from viz.ui import controls, parts, state
 
-TRANSLATOR = "translator-en-es"
 KNOBS = {
     "padding": (("padded", "Positions at the end that count as padding", 1, 12),),
     "window": (("radius", "Window: words to each side", 0, 12),),
@@ -34,21 +30,22 @@ KNOBS = {
 }  # fmt: skip
 PAST = ("padding", "window", "sparse")
 FILLS = (-1, -2, -5, -10, -20, -100, -10_000)
-WHERE = {"outside": "beside it: q·k / √d + M", "inside": "under it: (q·k + M) / √d"}
+WHERE = {"inside": "before the division: (q·k + M) / √d", "outside": "after it: q·k / √d + M"}
 
 
 def recipe(kind: str, start: lesson.Recipe) -> lesson.Recipe:
     """The mask by name with the numbers that the visitor chose; for a drawn one the mask it started from."""
     name = panels.named(kind)
     chosen: dict[str, Any] = {
-        knob: state.read(f"masks.{knob}", getattr(start, knob), state.whole(low, high)) for knob, _, low, high in KNOBS.get(name, ())
+        knob: state.read(f"masks.{knob}", getattr(start, knob), state.whole(low, high))
+        for knob, _, low, high in KNOBS.get(name, ())
     }
     if name in PAST:
         chosen["past_only"] = state.read("masks.past_only", start.past_only, state.flag)
     return replace(start, kind=name, **chosen)
 
 
-def sentence(data: Any, query: int) -> str:
+def sentence(data: Any, query: int, key: int) -> str:
     """What the chosen row may see, what it looks at, what the mask took away; and rows that may see nothing."""
     names, row = panels.labels(data.tokens), lesson.row(data.scores[query], data.allowed[query])
     n, open_ = len(names), int(data.allowed[query].sum())
@@ -59,10 +56,14 @@ def sentence(data: Any, query: int) -> str:
         blind.remove(query)
     else:
         top = int(data.pattern[query].argmax())
-        said = f"“{names[query]}” may look at {open_} of {n} words and gives {data.pattern[query, top]:.0%} to “{names[top]}”."
+        shown = [top] if key == top or not data.allowed[query, key] else [top, key]
+        given = " and ".join(
+            f"{data.pattern[query, j]:.0%} to {'itself' if j == query else f'“{names[j]}”'}" for j in shown
+        )
+        said = f"“{names[query]}” may look at {open_} of {n} words and gives {given}."
         if open_ < n:
-            said += (f" Its scores alone would spend {row.hidden:.0%} on the forbidden {n - open_}; "
-                     f"without them every other weight grows {number(1 / (1 - row.hidden))} times.")  # fmt: skip
+            said += (f" The mask removes {row.hidden:.0%} of what its scores alone would give; "
+                     f"the rest grows {number(1 / (1 - row.hidden))}-fold.")  # fmt: skip
     if blind:
         others = ", ".join(f"“{names[i]}”" for i in blind[:5]) + (", .." if len(blind) > 5 else "")
         said += f" Nothing to look at for {others}: zeros, not NaN."
@@ -74,72 +75,59 @@ def change_it(kind: str, start: lesson.Recipe) -> None:
     with parts.fold("Change it", "masks.change") as opened:
         if not opened.open:
             return
-        left, right = st.columns(2, gap="large")
-        for i, (knob, label, low, high) in enumerate(KNOBS.get(kind, ())):
-            with (left, right)[i % 2]:
-                controls.slider(label, low, high, f"masks.{knob}", getattr(start, knob))
+        knobs = KNOBS.get(kind, ())
+        columns = st.columns(2, gap="large") if knobs else ()
+        for i, (knob, label, low, high) in enumerate(knobs):
+            with columns[i % 2]:
+                draw = controls.number if knob == "seed" else controls.slider
+                draw(label, low, high, f"masks.{knob}", getattr(start, knob))
         if kind in PAST:
             controls.toggle("Hide the future as well (& causal)", "masks.past_only", start.past_only)
         controls.toggle("The same mask in every layer (otherwise in this one only)", "masks.everywhere", False)
 
 
 def finite(data: Any) -> None:
-    """The fold with a number in place of -inf: what this head would look at, and how much leaks."""
+    """The fold with a number in place of -inf: what changes in this head's weights, and how much leaks."""
     with parts.fold("A finite number instead of −∞", "masks.finite") as opened:
         if not opened.open:
             return
-        fill = controls.segmented("The number", FILLS, "masks.fill", -5, lambda f: f"−{-f:,}")
-        where = controls.segmented("Where it is added", tuple(WHERE), "masks.where", "inside", WHERE.__getitem__)
+        left, right = st.columns(2, gap="large")
+        with left:
+            fill = controls.segmented("The number M of a forbidden cell", FILLS, "masks.fill", -5, lambda f: f"−{-f:,}")
+        with right:
+            where = controls.segmented("Where it is added", tuple(WHERE), "masks.where", "inside", WHERE.__getitem__)
         p, names = data.d_head, panels.labels(data.tokens)
         found = lesson.filled(data.scores, data.allowed, fill, p=p, inside=where == "inside")
+        change = found.weights - data.pattern
         fills = -np.logspace(0, 4, 81)
         curves = lesson.leak_curve(data.scores, data.allowed, fills, p=p)
         left, right = st.columns(2, gap="large")
         with left:
-            heatmap(found.weights, names, names, key="masks.filled", title="Weights with this number", numbers=True)
+            heatmap(change, names, names, key="masks.filled", scale="difference", limit=max(0.1, float(np.abs(change).max())),
+                    title="Change of the weights against −∞", numbers=True)  # fmt: skip
         with right:
-            shown = {f"{WHERE[name].split(':')[0].replace('it', f'√{p}')}": curves[name] for name in ("inside", "outside")}
-            parts.show(leak(fills, shown, marked=fill), "masks.leak", "Largest leak of a row over the number in place of minus infinity.")
+            shown = {
+                f"{when} dividing by √{p}": curves[name] for name, when in (("inside", "before"), ("outside", "after"))
+            }
+            parts.show(
+                leak(fills, shown, marked=fill),
+                "masks.leak",
+                "Largest leak of a row over the number in place of minus infinity.",
+            )
         row, most = found.worst
-        blind = int((~data.allowed.any(-1)).sum())
-        parts.numbers(
-            f"Largest leak: “{names[row]}” puts {most:.2%} on words that are forbidden to it; −∞ puts exactly 0. Under the "
-            f"root the number is divided by √{p} = {number(math.sqrt(p))}." + (" A row with nothing allowed leaks everything, "
-            "whatever the number: adding the same to all scores changes no weight." if blind else "")
-        )  # fmt: skip
+        told = f"Largest leak: “{names[row]}” puts {_share(most)} on words that are forbidden to it; with −∞ exactly 0."
+        if where == "inside":
+            told += f" Added before the division, the number itself is divided by √{p} = {number(math.sqrt(p))}."
+        if not data.allowed.any(-1).all():
+            told += " A row with nothing allowed leaks everything, whatever the number: the same addition to all scores changes no weight."
+        parts.numbers(told)
 
 
-def batch() -> None:
-    """The fold with two sentences in one batch of the translator: every mask, and that padding does not count."""
-    with parts.fold("A batch of two sentences", "masks.batch") as opened:
-        if not opened.open:
-            return
-        left, right = st.columns(2, gap="large")
-        with left:
-            first = controls.text("The longer sentence", "masks.first", "The red house on the hill is very old.")
-        with right:
-            second = controls.text("The shorter one, filled up with PAD", "masks.second", "She has a white car.")
-        found, change = ask.submit(("masks.batch", first, second), lambda: _batch((first, second)), 20 * len(first + second))
-        sources, targets = panels.labels(found.sources), panels.labels(found.targets)
-        shown = (
-            ("Padding of the source", found.source_padding, sources, "cross-attention"),
-            ("Padding of the target", found.target_padding, targets, ""),
-            ("Causal", found.causal, targets, ""),
-            ("Forbidden by either", found.union, targets, "the decoder's self-attention"),
-        )
-        for column, (title, mask, keys, use) in zip((*st.columns(2, gap="large"), *st.columns(2, gap="large")), shown, strict=True):
-            with column:
-                heatmap(mask, targets, keys, key=f"masks.batch.{title}", allowed=mask, title=title + (f": {use}" if use else ""),
-                        axis=("target", "source" if keys is sources else "target"), height=300)  # fmt: skip
-        parts.numbers(
-            f"Other tokens on the {change.padded} padded positions of this batch: the results at the real words change by "
-            f"{change.with_mask:.1f} with the masks, and by up to {change.without:.2f} when padding passes for words."
-        )
-
-
-def _batch(texts: tuple[str, str]) -> Any:
-    runs = run_batch(core.engine.default().open(TRANSLATOR), texts)
-    return batch_masks(min(runs, key=lambda run: run.source.n_real if run.source else 0)), padded_content(runs)
+def _share(part: float) -> str:
+    """A share in percent that never rounds something to nothing."""
+    return (
+        f"{part:.1%}" if part >= 0.0005 or part == 0 else f"{100 * part:.0e} %".replace("e-0", "e-").replace("-", "−")
+    )
 
 
 def question(data: Any, query: int) -> None:
@@ -175,7 +163,9 @@ def equation(data: Any, query: int, key: int) -> None:
                        r"e^{-\infty} = 0 \text{ removes} \end{cases}")  # fmt: skip
         result = r"\frac{0}{0} \rightarrow 0" if row.empty else (
             rf"\frac{{{number(row.exponentials[key], 4)}}}{{{number(row.total, 4)}}} = {number(row.weights[key], 4)}")  # fmt: skip
-        parts.equation(rf"\frac{{e^{{{s} + {m}}}}}{{\sum}} = ".replace("+ 0", r"+\,0") + result)
+        parts.equation(
+            rf"\text{{the chosen cell: }} \frac{{e^{{{s} + {m}}}}}{{{number(row.total, 4)}}} = {result} \vphantom{{\Bigg|}}"
+        )
         st.text(f"The row of “{name}”, {data.path}, key by key (a click on another cell shows its row):")
         st.table(steps(data, query), border="horizontal")
         gap = np.abs(np.array(row.weights) - data.pattern[query]).max()
@@ -190,7 +180,14 @@ def steps(data: Any, query: int) -> pd.DataFrame:
          "e^(s + M)": "0" if math.isinf(x) else number(e, 4), "weight": "0" if math.isinf(x) else number(w, 4)}
         for key, s, m, x, e, w in zip(distinct(panels.labels(data.tokens)), row.scores, row.mask, row.summed, row.exponentials, row.weights, strict=True)
     ]  # fmt: skip
-    total = {"key": "sum", "score s": "", "M": "", "s + M": "", "e^(s + M)": number(row.total, 4), "weight": number(sum(row.weights), 4)}
+    total = {
+        "key": "sum",
+        "score s": "",
+        "M": "",
+        "s + M": "",
+        "e^(s + M)": number(row.total, 4),
+        "weight": number(sum(row.weights), 4),
+    }
     return pd.DataFrame([*lines, total]).set_index("key")
 
 
@@ -209,27 +206,38 @@ def looking_at(data: Any, params: Any) -> None:
         st.markdown(
             f"The mask was put into {where} of the real run before softmax, and the pattern is the tensor of that run. "
             "gpt-mini was trained with the causal mask only: with another it does something that it never learned, and that "
-            "is what you see. Without the mask, its task, the next word, would lie open in the keys and nothing "
-            "would have to be learned."
+            "is what you see. Without the mask its task, the next word, would lie open in the keys, and nothing would have to "
+            "be learned. Under the causal mask the first word sees only itself: e^s / e^s = 1, whatever the score."
         )
         blind = int((~data.allowed.any(-1)).sum())
         st.markdown(
             f"**Rows with nothing allowed: {blind}.** Softmax would divide 0 by 0. Many programs print NaN, which then spreads "
-            "to everything; some look everywhere evenly. Here the weights are zeros, the head hands on a zero vector, and the page says so."
+            "to everything; some look everywhere evenly. Here the weights are zeros, the head hands on a zero vector, and the "
+            "sentence under the picture names the row."
         )
-        st.markdown("**Try** to take away the word that gets the most, by clicking its cell in the mask: all other weights of the row grow by the same factor.")
+        st.markdown(
+            "**Try** to take away the word that gets the most, by clicking its cell in the mask: all other weights of the row "
+            "grow by the same factor."
+        )
 
 
 def documents() -> None:
     """The errata that concern masks, each with its evidence computed now."""
     for erratum in evidence.errata():
-        st.markdown(f"**{erratum.number}** {literal(erratum.says)}  \n**Right:** {literal(erratum.right)}  \n:gray[{literal(erratum.evidence)}]")
+        st.markdown(
+            f"**{erratum.number}** {literal(erratum.says)}  \n**Right:** {literal(erratum.right)}  \n"
+            f":gray[{literal(erratum.evidence)}]"
+        )
 
 
 def table(data: Any) -> pd.DataFrame:
-    """The pattern, one row a query; forbidden cells are empty."""
+    """The pattern in words and numbers, one row a query."""
     names = distinct(panels.labels(data.tokens))
-    return pd.DataFrame(np.where(data.allowed, data.pattern, np.nan), index=names, columns=names).rename_axis("query \\ key").round(4)
+    cells = [
+        [f"{w:.4f}" if may else "forbidden" for w, may in zip(*row, strict=True)]
+        for row in zip(data.pattern, data.allowed, strict=True)
+    ]
+    return pd.DataFrame(cells, index=names, columns=names).rename_axis("query \\ key")
 
 
 def arrays(data: Any) -> dict[str, np.ndarray]:
@@ -241,7 +249,11 @@ def code(model: str, params: Any) -> str:
     """The lines that make the same matrices in a notebook."""
     where = "layer.*.self_attn" if params.everywhere else f"layer.{params.layer}.self_attn"
     path = f"layer.{params.layer}.self_attn"
-    mask = params.recipe.code() if params.drawn is None else f"mask = torch.tensor({[[int(c) for c in row] for row in params.drawn]}).bool()"
+    mask = (
+        params.recipe.code()
+        if params.drawn is None
+        else f"mask = torch.tensor({[[int(c) for c in row] for row in params.drawn]}).bool()"
+    )
     return (
         f"import core, torch\nfrom core import edits, masks\n\nmodel = core.open_model({model!r})\ntext = {params.text!r}\n"
         f"n = len(model.run(text, keep=[]).tokens)\n{mask}\n"

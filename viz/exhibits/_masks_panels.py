@@ -90,7 +90,7 @@ def _editor(data: Any, own: bool, names: list[str]) -> None:
         memory[_START], memory[_CODE] = data.allowed.copy(), code if own else None
         memory[_ROUND] = memory.get(_ROUND, 0) + (own or known is not None)
     now = mask_editor(memory[_START], names, names, key=f"masks.mask.{memory.get(_ROUND, 0)}",
-                      title="Mask: click cells to change it")  # fmt: skip
+                      title="Mask: click a cell")  # fmt: skip
     if (now != data.allowed).any():
         memory[_CODE] = pack(now)
         state.write(**{"masks.kind": OWN, "masks.drawn": memory[_CODE]})
@@ -111,7 +111,7 @@ def _cell(data: Any) -> tuple[int, int]:
 
 def head(config: Any, start: Any) -> None:
     """Layer and head as pills."""
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="medium"):
         with st.container(width="content"):
             controls.pills("Layer", range(config.n_layers), "layer", start.layer)
         with st.container(width="content"):

@@ -10,6 +10,7 @@ import streamlit as st
 from core import edits
 from core.engine import RunRequest, default
 from core.lessons import masks as lesson
+from viz.exhibits import _masks_batch as batch
 from viz.exhibits import _masks_folds as folds
 from viz.exhibits import _masks_panels as panels
 from viz.pages import Chapter, Cite, Exhibit
@@ -29,7 +30,7 @@ EXHIBIT = Exhibit(
         Cite("beigy2024", "encoder-decoder attention, BigBird model"),
         Cite("lifei2022", "practical considerations", "prefix sums y_i, the upper triangle"),
         Cite("vaswani2017", "section 3.2.3"),
-        Cite("raffel2020", "section 3.2.1", "Fig. 4: causal with prefix"),
+        Cite("raffel2020", "section 3.2.1", "Fig. 3: causal with prefix"),
         Cite("zaheer2020", "section 2", "Fig. 1: window, global, random"),
     ),
 )
@@ -71,16 +72,26 @@ def compute(params: Params = Params()) -> Data:
     path = f"layer.{params.layer}.self_attn"
     where = ("layer.*.self_attn" if params.everywhere else path) + ".allowed"
     run = default().run(
-        RunRequest(MODEL, params.text, keep=(f"{path}.scores", f"{path}.pattern"), edits=(edits.SetAllowed(where, rows),))
+        RunRequest(
+            MODEL, params.text, keep=(f"{path}.scores", f"{path}.pattern"), edits=(edits.SetAllowed(where, rows),)
+        )
     )
     scores, allowed, pattern = (run.trace[f"{path}.{leaf}"][params.head] for leaf in ("scores", "allowed", "pattern"))
     return Data(run.tokens, scores, allowed, pattern, path, run.model.config.d_head)
 
 
+def opening() -> tuple[int, int]:
+    """Layer and head that the page opens with: measured on its own sentences, the one that looks back most sharply."""
+    runs = [default().run(RunRequest(MODEL, text, keep=("*.pattern",))) for text in SENTENCES]
+    far = lesson.looks_back(run.attention("causal").weights for run in runs)
+    layer, head = np.unravel_index(far.argmax(), far.shape)
+    return int(layer), int(head)
+
+
 def page() -> None:
     """Claim, sentence, mask, the three matrices, one sentence of numbers; everything else folded."""
     parts.title(EXHIBIT)
-    start = Params()
+    start = replace(Params(), **dict(zip(("layer", "head"), ask.submit("masks.opening", opening, 500), strict=True)))
     text = controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type a sentence")
     controls.preset_row(SENTENCES, "text", start.text)
     kind = controls.pills("Mask", panels.PILLS, "masks.kind", start.recipe.kind, panels.PILLS.__getitem__, quiet=True)
@@ -100,11 +111,11 @@ def page() -> None:
     data = ask.submit(("masks", params), lambda: compute(params), 2 * len(text) * config.n_layers)
     with picture:
         at = panels.three(data, params)
-    parts.numbers(folds.sentence(data, at[0]))
+    parts.numbers(folds.sentence(data, *at))
     panels.head(config, start)
     folds.change_it(kind, start.recipe)
     folds.finite(data)
-    folds.batch()
+    batch.fold()
     folds.question(data, at[0])
     folds.equation(data, *at)
     folds.looking_at(data, params)

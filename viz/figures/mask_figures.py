@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -33,12 +33,17 @@ def leak(fills: Array, curves: Mapping[str, Array], *, marked: float, height: in
     for i, (name, curve) in enumerate(curves.items()):
         colour = theme.CATEGORICAL[i]
         figure.add_scatter(
-            x=(-fills).tolist(), y=curve.tolist(), mode="lines", name=plain(name), line={"color": colour, "width": 2.5},
-            customdata=fills.tolist(), hovertemplate="%{customdata:.3g}: %{y:.2%} leaks<extra>" + plain(name) + "</extra>",
+            x=(-fills).tolist(), y=curve.tolist(), mode="lines", name=escape(name), line={"color": colour, "width": 2.5},
+            customdata=fills.tolist(), hovertemplate="%{customdata:.3g}: %{y:.2%} leaks<extra>" + escape(name) + "</extra>",
         )  # fmt: skip
     ticks = [value for value in (1, 10, 100, 1e3, 1e4) if -fills.max() <= value <= -fills.min()]
     figure.add_vline(x=-marked, line={"color": theme.MUTED, "width": 1, "dash": "dot"})
-    figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"−{value:,.0f}" for value in ticks], title_text="the number in place of −∞")
+    figure.update_xaxes(
+        type="log",
+        tickvals=ticks,
+        ticktext=[f"−{value:,.0f}" for value in ticks],
+        title_text="the number in place of −∞",
+    )
     figure.update_yaxes(range=[-0.01, 1.02], tickformat=".0%", title_text="largest leak of a row")
     figure.update_layout(
         template=theme.template(), height=height, margin={"l": 8, "r": 8, "t": 36, "b": 8},

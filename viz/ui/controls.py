@@ -6,7 +6,7 @@ link, the back button and a preset all agree. Labels of options are taken litera
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -17,27 +17,30 @@ from viz.ui import state
 T = TypeVar("T")
 
 
-def pills(label: str, options: Sequence[T], name: str, default: T, format: Callable[[T], str] = str, *,
+def pills(label: str, options: Iterable[T], name: str, default: T, format: Callable[[T], str] = str, *,
           quiet: bool = False) -> T:
     """Choose one of a few, as pills; `quiet` hides the label (it stays for screen readers)."""
+    options = list(options)
     key = _bind("pills", name, default, state.one_of(options, default))
     st.pills(label, options, required=True, format_func=lambda option: literal(format(option)), key=key,
              on_change=_store, args=(key, name), label_visibility="collapsed" if quiet else "visible")
     return _value(key, default)
 
 
-def segmented(label: str, options: Sequence[T], name: str, default: T, format: Callable[[T], str] = str, *,
+def segmented(label: str, options: Iterable[T], name: str, default: T, format: Callable[[T], str] = str, *,
               quiet: bool = False) -> T:
     """Choose one of two to five that belong together, as one bar."""
+    options = list(options)
     key = _bind("segmented", name, default, state.one_of(options, default))
     st.segmented_control(label, options, required=True, format_func=lambda option: literal(format(option)), key=key,
                          on_change=_store, args=(key, name), label_visibility="collapsed" if quiet else "visible")
     return _value(key, default)
 
 
-def select(label: str, options: Sequence[T], name: str, default: T, format: Callable[[T], str] = str, *,
+def select(label: str, options: Iterable[T], name: str, default: T, format: Callable[[T], str] = str, *,
            quiet: bool = False) -> T:
     """Choose one of many, from a list."""
+    options = list(options)
     key = _bind("select", name, default, state.one_of(options, default))
     st.selectbox(label, options, format_func=format, key=key, on_change=_store, args=(key, name),
                  label_visibility="collapsed" if quiet else "visible")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import segno
@@ -33,7 +34,8 @@ def qr(text: str) -> bytes | None:
 def npz(arrays: Mapping[str, np.ndarray]) -> bytes:
     """The arrays as a compressed NumPy archive; read it back with numpy.load."""
     out = io.BytesIO()
-    np.savez_compressed(out, **{name.replace("/", "."): np.asarray(value) for name, value in arrays.items()})
+    ready: dict[str, Any] = {name.replace("/", "."): np.asarray(value) for name, value in arrays.items()}
+    np.savez_compressed(out, **ready)
     return out.getvalue()
 
 

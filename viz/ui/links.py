@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
+from typing import Any
 
 import streamlit as st
 
 from viz.ui import state
 
-_pages: ContextVar[dict[str, object] | None] = ContextVar("pages", default=None)
+_pages: ContextVar[dict[str, Any] | None] = ContextVar("pages", default=None)
 
 
-def know(found: dict[str, object]) -> None:
+def know(found: dict[str, Any]) -> None:
     """Called by the frame: the Streamlit pages of this run by slug."""
     _pages.set(found)
 

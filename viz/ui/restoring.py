@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import streamlit as st
+from streamlit.components import v2
 
 from viz.ui import state
 
 _HERE = Path(__file__).parent
-_button = st.components.v2.component(
+_button = v2.component(
     "atlas_restore",
     html='<button type="button" title="Back to the opening state">Start over <kbd>R</kbd></button>',
     css=(_HERE / "restore.css").read_text("utf-8"),

@@ -15,8 +15,9 @@ visitor reads what is wrong, the rule, and what is shown instead.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar, cast
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -59,7 +60,7 @@ def read(name: str, default: T, parse: Callable[[str], T] = str) -> T:
         value = parse(raw)
     except ValueError as error:
         nearest = getattr(error, "nearest", _DEFAULT)
-        value = default if nearest is _DEFAULT else nearest
+        value = default if nearest is _DEFAULT else cast("T", nearest)
         if raw != remembered:  # the visitor's own nonsense, not a value that another page or model left
             rule = getattr(error, "rule", "It must be a value that this page offers.")
             notices.tell(f"The link says {name}={visible(shorten(raw, 40))}, and that cannot be shown.", rule,
@@ -85,8 +86,20 @@ def write(**values: Any) -> None:
     _link(texts)
 
 
+@contextmanager
+def visit(slug: str) -> Iterator[None]:
+    """Around a page: before it, the back button and what comes along; after it, what travels and it did not read."""
+    begin(slug)
+    try:
+        yield
+    finally:
+        for name, raw in st.query_params.to_dict().items():
+            if name in TRAVEL:
+                _chosen().setdefault(name, raw)
+
+
 def begin(slug: str) -> None:
-    """Called by the frame before a page runs: the browser's back button, and what comes along to another page."""
+    """The first half of `visit`."""
     chosen = _chosen()
     if _went_back():  # the link is the truth: what it does not name was not chosen then
         _stale().clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import metadata
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -84,7 +85,7 @@ def page() -> None:
 
 def _library(name: str) -> tuple[str, str, str]:
     """Name, installed version, licence as the package itself states it."""
-    about = metadata.metadata(name)
+    about: Any = metadata.metadata(name)
     marks = [line.rpartition(" :: ")[2] for line in about.get_all("Classifier", []) if line.startswith("License ::")]
     stated = (about.get("License") or "").strip()
     if len(stated) > 60 or "Copyright" in stated:

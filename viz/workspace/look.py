@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-import core.engine
 from core.analysis.heads import Heads
 from core.errors import InputError
 from core.run import Run
@@ -74,7 +73,7 @@ def compute(p: Params) -> Looking:
 
 def page() -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.header("Attention: where a model looks. Touch a word.", anchor=False, width="content")
+        st.title("Attention: where a model looks. Touch a word.", anchor=False, width="content")
         restore()
     notices.make_place()
     params = _controls()

@@ -51,7 +51,7 @@ def page() -> None:
         with st.container(border=True):
             st.subheader(literal(model.name), anchor=False)
             if model.problem:
-                notices.box("This model is not served.", model.problem, "The other models work as usual.")
+                notices.box("This model is not served.", model.problem, "The rest of the atlas works without it.")
                 continue
             with st.container(horizontal=True, gap="large"):
                 for name, value in model.facts:

@@ -57,8 +57,8 @@ def _rows(terms: tuple[Term, ...]) -> None:
     with st.container(border=True, gap="small"):
         for term in terms:
             with st.container(horizontal=True, gap="small"):
-                st.markdown(f"`{term.name}`", width=190)
-                st.markdown(f"${term.symbol}$", width=130)
+                st.markdown(f"`{term.name}`", width=165)
+                st.markdown(f"${term.symbol}$", width=140)
                 with st.container(width=640):
                     where = f" :gray[:small[{literal(term.where)}]]" if term.where else ""
                     st.markdown(f"**{literal(term.word)}.** {literal(term.sentence)}{where}")

@@ -36,6 +36,8 @@ class Pairs:
         self._epoch, self._batches, self._first = -1, [], 0
 
     def batch(self, step: int) -> tuple[tuple[Batch, Tensor], int]:
+        if step < self._first:
+            self._epoch, self._batches, self._first = -1, [], 0
         while step >= self._first + len(self._batches):
             self._first += len(self._batches)
             self._epoch += 1

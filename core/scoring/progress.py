@@ -1,0 +1,29 @@
+"""A progress bar on standard error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class _Silent:
+    def __enter__(self) -> _Silent:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def update(self, n: int) -> None:
+        """Nothing to show."""
+
+
+def progress(total: int, unit: str) -> Any:
+    """Used in `with`, moved on by `.update(n)`. Silent where nobody looks, or tqdm (extra `train`) is not installed.
+
+    >>> with progress(3, "line") as bar:
+    ...     bar.update(3)
+    """
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return _Silent()
+    return tqdm(total=total, unit=unit, unit_scale=True, leave=False, disable=None)

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from crafting import Refusal, good_folder
+
+from core.checkpoints import open_model
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Refusal:
+    return Refusal(monkeypatch, tmp_path)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _good_one_opens(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The folder that all the crafted ones are made from is fine (and everything is imported once)."""
+    open_model(good_folder(tmp_path_factory.mktemp("good") / "model")).run("the street")

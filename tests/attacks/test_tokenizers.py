@@ -1,0 +1,201 @@
+"""Crafted tokenizer.json files: they may kill the child that tries them, never this process."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from crafting import good_folder
+
+from core.checkpoints import open_model
+from core.checkpoints.tokenizer import try_in_child
+from core.errors import InputError
+
+MB = 2**20
+
+
+def crafted(tmp_path, change):
+    """A good folder whose tokenizer.json went through `change`, which edits the object in place or returns bytes."""
+    folder = good_folder(tmp_path / "model")
+    path = folder / "tokenizer.json"
+    held = json.loads(path.read_text())
+    data = change(held)
+    path.write_bytes(data if isinstance(data, bytes) else json.dumps(held).encode())
+    return folder
+
+
+def added(index, content, special=False):
+    return {"id": index, "content": content, "single_word": False, "lstrip": False, "rstrip": False,
+            "normalized": False, "special": special}  # fmt: skip
+
+
+def replace(text, content):
+    return {"type": "Replace", "pattern": {"String": text}, "content": content}
+
+
+def sequence(*steps):
+    return {"type": "Sequence", "normalizers": list(steps)}
+
+
+def part(name, value):
+    return lambda held: held.update({name: value})
+
+
+def in_model(**changes):
+    return lambda held: held["model"].update(changes)
+
+
+def more_ids(held):
+    held["added_tokens"] += [added(277 + i, f"<extra{i}>") for i in range(5)]
+
+
+BAD = {
+    "more ids than rows": (more_ids, "282 entries", "277 rows"),
+    "an id of a billion": (lambda held: held["model"]["vocab"].update({"ab": 10**9}), "1,000,000,000"),
+    "an id of 2^40": (lambda held: held["model"]["vocab"].update({"ab": 2**40}), "refused"),
+    "a negative id": (lambda held: held["model"]["vocab"].update({"ab": -1}), "whole number"),
+    "an id that is text": (lambda held: held["model"]["vocab"].update({"ab": "7"}), "whole number"),
+    "one id twice": (lambda held: held["model"]["vocab"].update({"zzz": 5}), "same id"),
+    "an added id of a billion": (lambda held: held["added_tokens"].append(added(10**9, "<far>")), "1,000,000,000"),
+    "200,000 added tokens": (part("added_tokens", [added(300 + i, f"<{i}>") for i in range(20_000)]), "adds more"),
+    "an added token without a name": (lambda held: held["added_tokens"].append(added(276, "")), "without a name"),
+    "26 doublings": (part("normalizer", sequence(*[replace("a", "aa")] * 26)), "16 steps"),
+    "40 nested doublings": (part("normalizer", sequence(*[sequence(*[replace("a", "aa")] * 10)] * 4)), "16 steps"),
+    "16 doublings": (part("normalizer", sequence(*[replace("a", "aa")] * 16)), "65,536 times longer"),
+    "one replacement of a megabyte": (part("normalizer", replace("e", "e" * MB)), "times longer"),
+    "a prefix of a megabyte": (part("normalizer", {"type": "Prepend", "prepend": "e" * MB}), "long text"),
+    "a sequence 200 deep": (part("normalizer", json.loads('{"type":"Sequence","normalizers":[' * 200 + "]}" * 200)), "not understood"),
+    "an unknown normalizer": (part("normalizer", {"type": "Precompiled", "precompiled_charsmap": ""}), "Precompiled"),
+    "a normalizer that is a list": (part("normalizer", [1]), "not understood"),
+    "a backtracking regex": (
+        part("pre_tokenizer", {"type": "Split", "pattern": {"Regex": "(a|a)+$(?!a)x?\\d"}, "behavior": "Isolated", "invert": False}), "refused"),
+    "another backtracking regex": (
+        part("pre_tokenizer", {"type": "Split", "pattern": {"Regex": "(a+)+$(?!a)x"}, "behavior": "Isolated", "invert": False}), "refused"),
+    "a broken regex": (
+        part("pre_tokenizer", {"type": "Split", "pattern": {"Regex": "(("}, "behavior": "Isolated", "invert": False}), "refused"),
+    "an unknown pre-tokenizer": (part("pre_tokenizer", {"type": "Shell", "command": "ls"}), "Shell"),
+    "an unknown decoder": (part("decoder", {"type": "Exec"}), "Exec"),
+    "a template with an unknown token": (
+        part("post_processor", {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "[X]", "type_id": 0}}],
+                                "pair": [], "special_tokens": {}}), "refused"),
+    "an unknown model": (part("model", {"type": "Neural", "vocab": {"a": 0}}), "model"),
+    "a model that is text": (part("model", "BPE"), "model"),
+    "dropout": (in_model(dropout=0.5), "dropout"),
+    "no vocabulary": (in_model(vocab={}), "vocabulary"),
+    "a merge to a missing token": (in_model(merges=[["q", "z"]]), "refused"),
+    "merges that are numbers": (in_model(merges=[[1, 2]]), "refused"),
+    "not JSON": (lambda held: b"{", "JSON"),
+    "not UTF-8": (lambda held: b'{"\xff": 1}', "JSON"),
+    "a list": (lambda held: b"[]", "object"),
+    "deep": (lambda held: b"[" * 300_000, "JSON"),
+    "empty": (lambda held: b"", "JSON"),
+    "33 MB": (lambda held: b" " * (33 * MB), "bytes"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_crafted_tokenizer_is_refused(refused, tmp_path, case):
+    change, *words = BAD[case]
+    refused(crafted(tmp_path, change), "tokenizer", *words)
+
+
+def padding(length):
+    return {"strategy": {"Fixed": length}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0,
+            "pad_type_id": 0, "pad_token": "<|endoftext|>"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("padding", padding(10**12)),
+        ("padding", padding(5 * 10**7)),
+        ("padding", "long"),
+        ("truncation", {"max_length": 0, "strategy": "LongestFirst", "stride": 0, "direction": "Right"}),
+    ],
+)
+def test_padding_and_truncation_are_taken_off(tmp_path, name, value):
+    model = open_model(crafted(tmp_path, part(name, value)))
+    assert len(model.run("the street").tokens) == len(model.tokenizer.encode("the street").ids) > 1
+
+
+def test_a_missing_tokenizer_is_named(refused, tmp_path):
+    refused(good_folder(tmp_path / "model", tokenizer=False), "tokenizer.json is missing")
+
+
+def test_a_vocabulary_without_merges_is_not_enough(refused, tmp_path):
+    folder = good_folder(tmp_path / "model", tokenizer=False)
+    (folder / "vocab.json").write_text('{"a": 0}')
+    refused(folder, "tokenizer.json is missing")
+
+
+@pytest.mark.parametrize("merges", ["a b c\n", "abc\n", "q z\n"])
+def test_crafted_merges_are_refused(refused, tmp_path, merges):
+    folder = good_folder(tmp_path / "model", tokenizer=False)
+    (folder / "vocab.json").write_text('{"a": 0, "b": 1}')
+    (folder / "merges.txt").write_text("#version: 0.2\n" + merges)
+    refused(folder, "vocab.json")
+
+
+# ------------------------------------------------------------------------- the limits themselves, with a hostile child
+
+
+def hostile(tmp_path, monkeypatch, code):
+    """The same limits around a child that does its worst after they are set."""
+    source = tmp_path / "child.py"
+    import core.checkpoints.tokenizer as face
+
+    source.write_text(face.CHILD.read_text().replace("def tried(text: str) -> dict:", f"def tried(text: str) -> dict:\n    {code}"))
+    monkeypatch.setattr(face, "CHILD", source)
+    return good_folder(tmp_path / "model") / "tokenizer.json"
+
+
+def test_time_is_limited(tmp_path, monkeypatch):
+    path = hostile(tmp_path, monkeypatch, "while True: pass")
+    with pytest.raises(InputError, match="1 seconds"):
+        try_in_child([path], "tokenizer.json", cpu=1)
+
+
+def test_sleeping_is_limited_too(tmp_path, monkeypatch):
+    path = hostile(tmp_path, monkeypatch, "import time; time.sleep(60)")
+    with pytest.raises(InputError, match="does not end"):
+        try_in_child([path], "tokenizer.json", wall=1.0)
+
+
+def test_memory_is_limited(tmp_path, monkeypatch):
+    path = hostile(tmp_path, monkeypatch, "held = bytearray(1024**3)")
+    with pytest.raises(InputError, match="memory"):
+        try_in_child([path], "tokenizer.json", memory=600 * MB)
+
+
+def test_an_abort_is_survived(tmp_path, monkeypatch):
+    path = hostile(tmp_path, monkeypatch, "import os; os.abort()")
+    with pytest.raises(InputError, match="ends the process"):
+        try_in_child([path], "tokenizer.json")
+
+
+def test_nothing_can_be_written(tmp_path, monkeypatch):
+    canary = tmp_path / "canary"
+    path = hostile(tmp_path, monkeypatch, f"out = open({str(canary)!r}, 'w'); out.write('x' * 10); out.close()")
+    with pytest.raises(InputError, match="File too large"):
+        try_in_child([path], "tokenizer.json")
+    assert canary.stat().st_size == 0
+
+
+def test_what_only_the_real_library_does_is_survived(tmp_path, monkeypatch):
+    """Padding to 10^12 aborts a process that encodes with it; here it is put back behind the cleaning."""
+    code = f"held = json.loads(text); held['padding'] = {padding(10**12)!r}; text = json.dumps(held)"
+    path = hostile(tmp_path, monkeypatch, code)
+    with pytest.raises(InputError, match="refused"):
+        try_in_child([path], "tokenizer.json")
+
+
+def test_the_child_knows_nothing_of_the_house(tmp_path):
+    """It stays small: torch is not in it."""
+    import subprocess
+
+    from core.checkpoints.tokenizer import CHILD
+
+    code = f"import runpy, sys; runpy.run_path({str(CHILD)!r}, run_name='child'); print('torch' in sys.modules, 'core' in sys.modules)"
+    out = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["False", "False"]

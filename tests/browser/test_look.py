@@ -1,0 +1,134 @@
+"""The first screen in a real browser: the picture, a touch, another head, the grid, the full view, a link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+WORDS = "[data-words]"
+
+
+@pytest.fixture
+def visitor(chromium, app_url: str) -> Iterator[object]:
+    """A fresh visitor whose websocket frames are counted; outside requests and console errors fail the test."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    wrong: list[str] = []
+    page.sent = 0
+
+    def count(_: object) -> None:
+        page.sent += 1
+
+    page.on("websocket", lambda socket: socket.on("framesent", count))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" and "Failed to load resource" not in m.text else None)
+    page.on("request", lambda r: wrong.append(r.url) if urlsplit(r.url).hostname not in (None, "127.0.0.1") else None)
+    yield page
+    context.close()
+    assert wrong == []
+
+
+def opened(page, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector(WORDS, timeout=60_000)
+    idle(page)
+
+
+def idle(page) -> None:
+    page.wait_for_timeout(300)
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=60_000)
+    page.wait_for_timeout(500)
+
+
+def data(page, name: str) -> str:
+    return page.locator(WORDS).get_attribute(f"data-{name}") or ""
+
+
+def word(page, side: str, text: str):
+    return page.locator(f'{WORDS} button[data-side="{side}"]').filter(has_text=text).first
+
+
+def test_the_first_screen_shows_the_crossing(visitor, app_url):
+    opened(visitor, app_url + "/")
+    assert "white" in data(visitor, "words") and "blanco" in data(visitor, "words")
+    assert visitor.locator("canvas").count() >= 1
+    top, weight = data(visitor, "top").split(":")
+    assert top and 0 < float(weight) <= 1
+
+
+def test_touching_a_word_changes_the_picture_without_the_server(visitor, app_url):
+    opened(visitor, app_url + "/")
+    before, frames = (data(visitor, "side"), data(visitor, "selected"), data(visitor, "top")), visitor.sent
+    word(visitor, "target", "blanco").click()
+    visitor.wait_for_timeout(300)
+    blanco = (data(visitor, "side"), data(visitor, "selected"), data(visitor, "top"))
+    word(visitor, "target", "auto").click()
+    visitor.wait_for_timeout(300)
+    auto = (data(visitor, "side"), data(visitor, "selected"), data(visitor, "top"))
+    assert blanco != auto and before in (blanco, before) and auto != before
+    assert blanco[2].startswith("white:") and auto[2].startswith("car:"), "the aligner: blanco looks at white, auto at car"
+    assert visitor.sent == frames
+
+
+def test_another_head_changes_the_picture(visitor, app_url):
+    opened(visitor, app_url + "/")
+    first = data(visitor, "top")
+    pills = visitor.get_by_test_id("stButtonGroup").last.get_by_role("radio")
+    assert pills.count() >= 2
+    tops = {first}
+    for i in range(pills.count()):
+        pills.nth(i).click()
+        idle(visitor)
+        tops.add(data(visitor, "top"))
+    assert len(tops) >= 2
+
+
+def test_all_heads_and_the_full_view(visitor, app_url):
+    opened(visitor, app_url + "/")
+    visitor.get_by_role("button", name="See all heads").click()
+    visitor.wait_for_selector("[data-heads]")
+    assert visitor.locator("[data-heads]").get_attribute("data-heads") == "24"
+    visitor.get_by_role("button", name="How is this number computed?").click()
+    visitor.wait_for_selector("[data-cell][data-scale]")
+    idle(visitor)
+    assert "view=full" in visitor.url
+    assert visitor.get_by_text("Recomputed here in float64").count() == 1
+
+
+def test_a_link_restores_the_view(visitor, app_url):
+    opened(visitor, f"{app_url}/?model=translator-en-es&text=The+red+house+is+old.&layer=0&head=3&view=heads")
+    assert "red" in data(visitor, "words")
+    visitor.wait_for_selector("[data-heads]")
+    assert visitor.locator("[data-head]").first.get_attribute("data-head") == "0,3"
+
+
+def test_nonsense_in_the_link_is_told_and_the_page_works(visitor, app_url):
+    opened(visitor, app_url + "/?layer=99&head=abc&model=gpt-9")
+    assert visitor.get_by_text("layer=99").count() >= 1
+    assert data(visitor, "top")
+
+
+def test_markup_in_the_sentence_stays_text(visitor, app_url):
+    opened(visitor, app_url + "/?model=gpt-mini&text=%3Cimg+src%3Dx+onerror%3Dalert(1)%3E+%3Cb%3Ebold")
+    assert "<img" in data(visitor, "words").replace('", "', "") or "img" in data(visitor, "words")
+    assert visitor.locator('[data-testid="stMain"] img[src="x"]').count() == 0
+
+
+@pytest.mark.parametrize("text", ["", "%20%20", "%F0%9F%98%80", "%00", "%3C%7Cendoftext%7C%3E"])
+def test_odd_text_keeps_the_page_alive(visitor, app_url, text):
+    visitor.goto(f"{app_url}/?model=gpt-mini&text={text}")
+    visitor.wait_for_selector('[data-testid="stTextInput"] input', timeout=60_000)
+    idle(visitor)
+    assert visitor.get_by_text("Something went wrong").count() == 0
+
+
+def test_a_phone_needs_no_scrolling(chromium, app_url):
+    context = chromium.new_context(viewport={"width": 390, "height": 700})
+    page = context.new_page()
+    opened(page, app_url + "/")
+    box = page.locator(WORDS).bounding_box()
+    assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 391 and box["y"] + box["height"] <= 700
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    context.close()

@@ -1,0 +1,92 @@
+"""The exhibit on masks in a real browser: a cell of the mask is clicked, and the run in front of the visitor changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+
+@pytest.fixture
+def page(chromium, app_url: str) -> Iterator[object]:
+    """A fresh visitor on the page; errors of the browser fail the test."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on(
+        "request",
+        lambda request: (
+            wrong.append(request.url) if urlsplit(request.url).hostname not in (None, "127.0.0.1") else None
+        ),
+    )
+    page.goto(f"{app_url}/masks?text=I+am+a+student.")
+    page.wait_for_selector(".editor[data-allowed]")
+    yield page
+    context.close()
+    assert wrong == []
+
+
+def toggle(page, query: int, key: int) -> None:
+    """Allow or forbid one cell by the keyboard: the first arrow only shows the cell in the corner."""
+    page.locator(".editor .frame").focus()
+    for step in ["ArrowRight", *["ArrowDown"] * query, *["ArrowRight"] * key, "Space"]:
+        page.keyboard.press(step)
+    page.keyboard.press("Escape")
+
+
+def allowed(page) -> int:
+    return int(page.locator(".editor").get_attribute("data-allowed"))
+
+
+def opened(page) -> tuple[int, int]:
+    """How many pieces the sentence has (the mask is causal: n (n + 1) / 2 cells), and the row that is chosen first."""
+    n = next(n for n in range(1, 40) if n * (n + 1) // 2 == allowed(page))
+    return n, n // 2
+
+
+def said(page, words: str) -> None:
+    page.get_by_text(words).first.wait_for()
+
+
+def test_a_clicked_cell_changes_the_run_the_link_and_can_be_undone(page) -> None:
+    n, row = opened(page)
+    causal, more = (f"may look at {row + extra} of {n} words" for extra in (1, 2))
+    said(page, causal)
+    toggle(page, row, n - 1)
+    said(page, more)
+    page.wait_for_url("**masks.kind=own**")
+    link = page.url
+    toggle(page, row, 0)
+    said(page, causal)
+    page.get_by_role("button", name="Undo").click()
+    said(page, more)
+    page.wait_for_url(link)
+    page.get_by_role("radio", name="causal").click()
+    said(page, causal)
+    assert allowed(page) == n * (n + 1) // 2
+    page.goto(link)
+    said(page, more)
+    assert allowed(page) == n * (n + 1) // 2 + 1
+
+
+def test_an_emptied_row_is_told_in_words(page) -> None:
+    toggle(page, 0, 0)
+    said(page, "Nothing to look at for “I”: zeros, not NaN.")
+    assert "1 row allows nothing" in page.locator(".editor .legend").inner_text()
+
+
+def test_a_cell_chosen_in_one_matrix_is_chosen_in_the_other(page) -> None:
+    n, row = opened(page)
+    pattern, scores = (
+        page.locator(".matrix", has_text=title) for title in ("Pattern, after softmax", "Scores, before the mask")
+    )
+    pattern.locator(".frame").focus()
+    for step in ("ArrowUp", "ArrowUp", "Enter"):
+        page.keyboard.press(step)
+    page.wait_for_url("**masks.cell=**")
+    said(page, f"may look at {row} of {n} words")
+    chosen = pattern.get_attribute("data-cell")
+    assert chosen.startswith(f"{row - 1},")
+    assert scores.get_attribute("data-cell") == chosen

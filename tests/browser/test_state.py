@@ -1,0 +1,115 @@
+"""What the visitor chose, in a real browser: link, menu, back button, R key, two browsers beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+PAGE = "/positional_encoding"
+
+
+@pytest.fixture
+def page(chromium, app_url: str) -> Iterator[object]:
+    """A fresh visitor; outside requests and errors of the browser fail the test."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda request: wrong.append(request.url)
+            if urlsplit(request.url).hostname not in (None, "127.0.0.1") else None)
+    page.on("response", lambda answer: wrong.append(f"{answer.status} {answer.url}")
+            if answer.status >= 400 and "/_stcore/" not in answer.url else None)
+    yield page
+    context.close()
+    assert wrong == []
+
+
+def settled(page, holds: Callable[[], bool] = lambda: True) -> None:
+    """Wait until the script is idle and `holds`, however slow the machine; then longer than one drag (history.js)."""
+    page.wait_for_timeout(200)
+    for _ in range(100):
+        page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+        if holds():
+            break
+        page.wait_for_timeout(150)
+    page.wait_for_timeout(600)
+
+
+def visit(page, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector("h1")
+    settled(page)
+
+
+def query(page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def path(page) -> str:
+    return urlsplit(page.url).path
+
+
+def test_a_choice_is_in_the_address_and_back_undoes_it(page, app_url: str) -> None:
+    visit(page, app_url + PAGE)
+    opening = query(page)
+    other = page.get_by_test_id("stButtonGroup").first.get_by_role("radio").nth(1)
+    other.click()
+    settled(page, lambda: query(page) != opening)
+    changed = query(page)
+    assert changed != opening
+    page.go_back()
+    settled(page, lambda: other.get_attribute("aria-checked") != "true")
+    assert query(page) == opening
+    assert other.get_attribute("aria-checked") != "true"
+    page.go_forward()
+    settled(page, lambda: other.get_attribute("aria-checked") == "true")
+    assert query(page) == changed
+    assert other.get_attribute("aria-checked") == "true"
+
+
+def test_what_travels_comes_along_and_back_takes_one_press_a_page(page, app_url: str) -> None:
+    visit(page, f"{app_url}/course?text=mine%20%26%20%3Cb%3E&layer=2")
+    page.get_by_role("link", name="Positional encoding").click()
+    settled(page, lambda: path(page) == PAGE and "text" in query(page))
+    assert (query(page)["text"], query(page)["layer"]) == ("mine & <b>", "2")
+    page.get_by_role("link", name="Course").click()
+    settled(page, lambda: path(page) == "/course" and "text" in query(page))
+    assert (query(page)["text"], query(page)["layer"]) == ("mine & <b>", "2")
+    page.go_back()
+    settled(page, lambda: path(page) == PAGE)
+    assert path(page) == PAGE
+    page.go_back()
+    settled(page, lambda: path(page) == "/course")
+    assert path(page) == "/course"
+    assert query(page)["text"] == "mine & <b>"
+
+
+def test_r_brings_the_opening_state_back(page, app_url: str) -> None:
+    visit(page, f"{app_url}{PAGE}?positional_encoding.d=60&layer=2")
+    assert query(page)["positional_encoding.d"] == "60"
+    page.locator("h1").click()
+    page.keyboard.press("r")
+    settled(page, lambda: query(page) == {})
+    assert query(page) == {}
+
+
+def test_nonsense_in_the_address_is_told_and_put_right(page, app_url: str) -> None:
+    visit(page, f"{app_url}{PAGE}?positional_encoding.d=abc")
+    assert page.get_by_text("The link says positional_encoding.d=abc, and that cannot be shown.").is_visible()
+    assert query(page)["positional_encoding.d"].isdigit()
+
+
+def test_two_visitors_do_not_share_choices(chromium, app_url: str, page) -> None:
+    visit(page, f"{app_url}{PAGE}?positional_encoding.d=60")
+    other = chromium.new_context().new_page()
+    visit(other, app_url + PAGE)
+    assert "positional_encoding.d" not in query(other)
+    other.context.close()
+
+
+def test_the_fonts_of_the_house_are_loaded(page, app_url: str) -> None:
+    visit(page, f"{app_url}/course")
+    loaded = page.evaluate("Array.from(document.fonts).filter(f => f.status === 'loaded').map(f => f.family)")
+    assert {"Inter", "ReaderSerif"} <= {family.strip('"') for family in loaded}

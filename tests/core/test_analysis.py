@@ -1,0 +1,80 @@
+"""Measures of heads on constructed patterns, divergences against scipy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.spatial.distance import jensenshannon
+from scipy.stats import entropy as scipy_entropy
+
+from core.analysis import compare, heads
+from core.run import Attention
+
+WORDS = ("The", "cat", "sat", "down", ".")
+ROWS = hnp.arrays(np.float64, (3, 7), elements=st.floats(0.01, 1)).map(lambda a: a / a.sum(-1, keepdims=True))
+
+
+def attention(kind, pattern, queries=WORDS, keys=WORDS):
+    pattern = np.asarray(pattern, dtype=np.float32)[None, None]
+    allowed = np.ones(pattern.shape, dtype=bool) if kind != "causal" else np.broadcast_to(np.tril(np.ones(pattern.shape[2:], dtype=bool)), pattern.shape)
+    return Attention(kind, pattern, queries, keys, allowed, ("p",))
+
+
+PREVIOUS = np.eye(5, k=-1) + np.diag([1, 0, 0, 0, 0])
+FIRST = np.outer(np.ones(5), np.eye(5)[0])
+EVEN = np.tril(np.ones((5, 5))) / np.arange(1, 6)[:, None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "pattern", "name"),
+    [
+        ("causal", PREVIOUS, "previous"),
+        ("causal", FIRST, "first"),
+        ("causal", np.eye(5), "itself"),
+        ("causal", EVEN, "spread"),
+        ("self", np.eye(5, k=1) + np.diag([0, 0, 0, 0, 1]), "next"),
+        ("self", np.outer(np.ones(5), np.eye(5)[4]), "punctuation"),
+        ("cross", np.eye(5)[[0, 2, 1, 3, 4]], "aligner"),
+    ],
+)
+def test_a_constructed_head_gets_its_name(kind, pattern, name):
+    measured = heads.survey([None], lambda _: attention(kind, pattern))
+    assert measured.kind(0, 0) == name and measured.word(0, 0) == heads.WORDS[name]
+    assert measured.best() == {name: (0, 0)} and 0 <= measured.score(0, 0) <= 1
+
+
+def test_a_head_that_always_points_at_one_word_does_not_align():
+    fixed = np.outer(np.ones(5), np.eye(5)[1])
+    assert heads.alignment(attention("cross", fixed).weights, WORDS, WORDS)[0, 0] == pytest.approx(0.25)
+    assert heads.alignment(attention("cross", np.eye(5)).weights, WORDS, WORDS)[0, 0] == 1
+
+
+def test_best_puts_the_aligner_first_and_the_vague_last():
+    scores = {"aligner": np.array([[0.9, 0.1, 0.5]]), "punctuation": np.zeros((1, 3)), "spread": np.array([[0.1, 0.9, 0.2]])}
+    assert heads.Heads(scores, 1).best() == {"aligner": (0, 0), "spread": (0, 1)}
+
+
+@given(ROWS)
+def test_entropy_is_scipys(rows):
+    np.testing.assert_allclose(heads.entropy(rows), scipy_entropy(rows, axis=-1), atol=1e-9)
+
+
+@given(ROWS, ROWS)
+def test_divergence_is_scipys_and_symmetric(a, b):
+    ours = compare.jensen_shannon(a, b)
+    theirs = np.nan_to_num(jensenshannon(a, b, base=2, axis=-1)) ** 2  # scipy takes the root of a rounding error for equal rows
+    np.testing.assert_allclose(ours, theirs, atol=1e-7)
+    np.testing.assert_allclose(ours, compare.jensen_shannon(b, a), atol=1e-12)
+
+
+def test_mean_distance_by_hand():
+    assert compare.mean_distance(PREVIOUS) == pytest.approx(4 / 5)
+    assert compare.mean_distance(np.eye(5)) == 0
+
+
+def test_a_survey_needs_a_text():
+    with pytest.raises(ValueError, match="at least one"):
+        heads.survey([], lambda _: attention("self", np.eye(5)))

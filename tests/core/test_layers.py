@@ -1,0 +1,83 @@
+"""Layer norm, feed-forward and embedding against torch's own modules, closed forms and printed numbers."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from core.layers.embedding import TokenEmbedding
+from core.layers.feedforward import ACTIVATIONS, FeedForward, gelu, gelu_tanh
+from core.layers.norm import LayerNorm
+
+BATCH, POS, WIDE = 2, 5, 11
+
+
+def draw(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def test_layer_norm_equals_torch():
+    ours, theirs = LayerNorm(WIDE), nn.LayerNorm(WIDE)
+    ours.weight.data, ours.bias.data = draw(WIDE, seed=17), draw(WIDE, seed=18)
+    theirs.load_state_dict(ours.state_dict())
+    x = 3 * draw(BATCH, POS, WIDE, seed=19) + 5
+    torch.testing.assert_close(ours(x), theirs(x), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(
+        ours(x), F.layer_norm(x, (WIDE,), ours.weight, ours.bias, ours.eps), rtol=1e-5, atol=1e-5
+    )
+    wide = draw(BATCH, 512, seed=20)
+    torch.testing.assert_close(LayerNorm(512)(wide).var(-1, correction=0), torch.ones(BATCH), rtol=0, atol=1e-4)
+
+
+def test_layer_norm_of_equal_numbers_stays_finite():
+    assert LayerNorm(4)(torch.full((1, 4), 3.0)).tolist() == [[0.0, 0.0, 0.0, 0.0]]
+
+
+def test_the_printed_sigma_leaves_variance_one_over_h():
+    """E6. sigma without the 1/H (Ghojogh and Ghodsi 2020, Eq. (26)): too large by sqrt(H), variance 1/H."""
+    h = draw(512, seed=21).double()
+    printed = (h - h.mean()) / (h - h.mean()).square().sum().sqrt()
+    assert printed.var(correction=0).item() == pytest.approx(1 / 512, abs=1e-12)
+    assert round(1 / 512, 6) == 0.001953
+    ours = LayerNorm(512).double()(h)
+    assert (ours / printed).mean().item() == pytest.approx(math.sqrt(512), abs=1e-3)  # 22.627
+
+
+@pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
+def test_feed_forward_equals_two_linear_maps(activation):
+    ours = FeedForward(WIDE, 13, activation=activation).eval()
+    first, second = nn.Linear(WIDE, 13), nn.Linear(13, WIDE)
+    first.load_state_dict(ours.to_hidden.state_dict())
+    second.load_state_dict(ours.to_out.state_dict())
+    between = {"relu": nn.ReLU(), "gelu": nn.GELU(), "gelu_tanh": nn.GELU(approximate="tanh")}[activation]
+    x = draw(BATCH, POS, WIDE, seed=22)
+    with torch.no_grad():
+        torch.testing.assert_close(ours(x), second(between(first(x))), rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(ours(x)[:, 3], ours(x[:, 3]), rtol=1e-5, atol=1e-6)
+
+
+def test_gelu_numbers_and_closed_forms():
+    x = torch.tensor(-1.0, dtype=torch.float64)
+    assert round(gelu(x).item(), 6) == -0.158655
+    assert round(gelu_tanh(x).item(), 6) == -0.158808
+    for value in (-3.0, -0.5, 0.0, 0.5, 2.0):
+        exact = value * 0.5 * (1 + math.erf(value / math.sqrt(2)))
+        tanh = 0.5 * value * (1 + math.tanh(math.sqrt(2 / math.pi) * (value + 0.044715 * value**3)))
+        assert gelu(torch.tensor(value, dtype=torch.float64)).item() == pytest.approx(exact, abs=1e-12)
+        assert gelu_tanh(torch.tensor(value, dtype=torch.float64)).item() == pytest.approx(tanh, abs=1e-12)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_embedding_is_one_hot_times_the_table(scaled):
+    embed = TokenEmbedding(29, WIDE, scaled=scaled)
+    ids = torch.tensor([[3, 28, 3, 0, 17], [1, 1, 2, 5, 28]])
+    with torch.no_grad():
+        product = F.one_hot(ids, 29).float() @ embed.weight * (math.sqrt(WIDE) if scaled else 1)
+        torch.testing.assert_close(embed(ids), product)
+        hidden = draw(BATCH, POS, WIDE, seed=23)
+        torch.testing.assert_close(embed.scores(hidden), hidden @ embed.weight.T)
+    assert torch.equal(embed(ids)[0, 0], embed(ids)[0, 2])

@@ -1,0 +1,423 @@
+"""The training engine and its recipes: it learns, it can be repeated, stopped and resumed, and no data is lost."""
+
+import json
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import train as command
+from core.checkpoints import store
+from core.errors import InputError
+from core.models import Batch, families
+from core.text import Tokenizer
+from core.text.learn import byte_level_bpe
+from core.training import data, engine
+from core.training.engine import Plan, train
+from core.training.optim import initialise, optimisers, schedule
+from core.training.recipe import Recipe, recipes
+from core.training.recipes import gpt_mini, translator_en_es
+
+CPU = torch.device("cpu")
+IDS = {"start": 0, "end": 0, "pad": 0}
+
+
+def tiny_tokenizer() -> Tokenizer:
+    return Tokenizer(byte_level_bpe(["the cat sat"], 300, ("<|endoftext|>",)), **IDS)
+
+
+class Copies:
+    """Say a word again: 4 random tokens, then the same 4. The second half can be known, the first cannot."""
+
+    def __init__(self, n_vocab: int = 11, seed: int = 0, interrupt_at: int | None = None) -> None:
+        self.n_vocab, self.seed, self.interrupt_at = n_vocab, seed, interrupt_at
+        self.tokenizer = tiny_tokenizer()
+        self.losses: list[float] = []
+
+    def batch(self, step: int) -> tuple[torch.Tensor, int]:
+        if step == self.interrupt_at:
+            raise KeyboardInterrupt
+        rng = torch.Generator().manual_seed(self.seed * 10_000 + step)
+        word = torch.randint(1, self.n_vocab, (32, 4), generator=rng)
+        return torch.cat((word, word), 1), 32 * 7
+
+    def loss(self, network: torch.nn.Module, batch: torch.Tensor) -> torch.Tensor:
+        ids = batch[:, :-1]
+        logits = network.logits(network(Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool))))
+        loss = F.cross_entropy(logits[:, 3:].flatten(0, 1).float(), batch[:, 4:].flatten())
+        if network.training:
+            self.losses.append(float(loss.detach()))
+        return loss
+
+    def check(self, network: torch.nn.Module) -> dict[str, float]:
+        return {"valid_nats": float(self.loss(network, self.batch(999)[0]))}
+
+
+def recipe(task: Copies | None = None, **changes: object) -> Recipe:
+    config = replace(families()["gpt"].config.tiny(), d_model=36, n_vocab=11, n_ctx=8, dropout=0.1)
+    made = Recipe(
+        name="copies",
+        family="gpt",
+        config=config,
+        steps=30,
+        prepare=lambda _data, _work, seed, _device: task or Copies(seed=seed),
+        warm_up=5,
+        ids=IDS,
+    )
+    return replace(made, **changes)
+
+
+def plan(work: Path, **changes: object) -> Plan:
+    return replace(Plan(work=work, quiet=True), **changes)
+
+
+def weights_of(outcome: engine.Outcome) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in outcome.network.state_dict().items()}
+
+
+def assert_same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> None:
+    assert set(a) == set(b)
+    for name in a:
+        assert torch.equal(a[name], b[name]), name
+
+
+# --- the engine
+
+
+def test_it_learns(tmp_path):
+    task = Copies()
+    outcome = train(recipe(), task, plan(tmp_path, steps=150), CPU)
+    first, last = np.mean(task.losses[:5]), np.mean(task.losses[-5:])
+    assert first > 2.0  # about log 11, nothing known
+    assert last < 0.6 * first
+    assert outcome.log[-1]["valid_nats"] < 0.6 * first
+    assert (outcome.steps, outcome.tokens, outcome.stopped) == (150, 150 * 32 * 7, False)
+    assert not outcome.network.training
+
+
+def test_the_log_is_written_as_lines(tmp_path):
+    train(recipe(), Copies(), plan(tmp_path, steps=6, check_every=3), CPU)
+    rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == [3, 6, 6]
+    assert all(row["valid_nats"] > 0 and row["tokens"] == row["step"] * 32 * 7 for row in rows)
+
+
+def test_same_seed_same_losses_other_seed_others(tmp_path):
+    runs = []
+    for number, seed in enumerate((3, 3, 4)):
+        task, work = Copies(), tmp_path / str(number)
+        work.mkdir()
+        outcome = train(recipe(), task, plan(work, steps=8, seed=seed), CPU)
+        runs.append((task.losses, weights_of(outcome)))
+    assert runs[0][0] == runs[1][0]
+    assert_same(runs[0][1], runs[1][1])
+    assert runs[0][0] != runs[2][0]
+
+
+def test_a_resumed_run_equals_one_that_was_not_interrupted(tmp_path):
+    """Bitwise, dropout and both optimisers included; the schedule is that of the whole length."""
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    whole.mkdir()
+    parts.mkdir()
+    straight = train(recipe(), Copies(), plan(whole, steps=12), CPU)
+    stopped = train(recipe(), Copies(interrupt_at=5), plan(parts, steps=12), CPU)
+    assert (stopped.stopped, stopped.steps) == (True, 5)
+    torch.manual_seed(12345)  # whatever happened in between
+    resumed = train(recipe(), Copies(), plan(parts, steps=12, resume=True), CPU)
+    assert (resumed.stopped, resumed.steps, resumed.tokens) == (False, 12, straight.tokens)
+    assert_same(weights_of(resumed), weights_of(straight))
+    assert resumed.log[-1]["valid_nats"] == straight.log[-1]["valid_nats"]
+
+
+def test_an_interrupt_keeps_checkpoint_and_weights(tmp_path):
+    outcome = train(recipe(), Copies(interrupt_at=4), plan(tmp_path), CPU)
+    held = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
+    assert (outcome.stopped, held["step"]) == (True, 4)
+    assert_same(held["network"], weights_of(outcome))
+    assert [path.name for path in tmp_path.glob("*.new")] == []
+
+
+def test_ctrl_c_ends_after_the_step_in_hand(tmp_path):
+    """The signal itself, sent in the middle of a step: that step is done whole."""
+
+    class Pressed(Copies):
+        def loss(self, network: torch.nn.Module, batch: torch.Tensor) -> torch.Tensor:
+            if network.training and len(self.losses) == 2:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.01)
+            return super().loss(network, batch)
+
+    before = signal.getsignal(signal.SIGINT)
+    (tmp_path / "a").mkdir()
+    outcome = train(recipe(), Pressed(), plan(tmp_path, steps=12), CPU)
+    assert (outcome.stopped, outcome.steps) == (True, 3)
+    assert signal.getsignal(signal.SIGINT) is before
+    resumed = train(recipe(), Copies(), plan(tmp_path, steps=12, resume=True), CPU)
+    assert_same(weights_of(resumed), weights_of(train(recipe(), Copies(), plan(tmp_path / "a", steps=12), CPU)))
+
+
+def test_it_runs_outside_the_main_thread(tmp_path):
+    found = []
+    thread = threading.Thread(
+        target=lambda: found.append(train(recipe(), Copies(), plan(tmp_path, steps=2), CPU).steps)
+    )
+    thread.start()
+    thread.join()
+    assert found == [2]
+
+
+def test_minutes_end_in_time(tmp_path):
+    begun = time.perf_counter()
+    outcome = train(recipe(steps=10**9), Copies(), plan(tmp_path, minutes=0.02), CPU)
+    assert 1.2 <= outcome.seconds < 4
+    assert time.perf_counter() - begun < 8
+    assert outcome.steps > 3
+
+
+def test_a_checkpoint_is_written_on_the_way(tmp_path, monkeypatch):
+    steps = []
+    monkeypatch.setattr(engine, "_save", lambda _path, _network, _optims, state: steps.append(state.step))
+    train(recipe(), Copies(), plan(tmp_path, steps=3, save_every=0.0), CPU)
+    assert steps == [1, 2, 3, 3]
+
+
+def test_given_weights_are_the_beginning(tmp_path):
+    (tmp_path / "b").mkdir()
+    first = train(recipe(), Copies(), plan(tmp_path, steps=40), CPU)
+    task = Copies(seed=1)
+    train(recipe(lr=0.0, matrix_lr=0.0), task, plan(tmp_path / "b", steps=1, weights=weights_of(first)), CPU)
+    fresh = Copies(seed=1)
+    train(recipe(lr=0.0, matrix_lr=0.0), fresh, plan(tmp_path / "b", steps=1), CPU)
+    assert task.losses[0] < fresh.losses[0]
+
+
+# --- optimisers and schedule
+
+
+@pytest.mark.parametrize("family", sorted(families()))
+def test_muon_gets_the_matrices_of_the_blocks_and_nothing_else(family):
+    network = families()[family].network(families()[family].config.tiny())
+    adam, muon = optimisers(network, lr=1e-3, matrix_lr=0.02, weight_decay=0.1)
+    names = {id(weight): name for name, weight in network.named_parameters()}
+    matrices = {names[id(weight)] for group in muon.param_groups for weight in group["params"]}
+    others = {names[id(weight)]: group["weight_decay"] for group in adam.param_groups for weight in group["params"]}
+    assert matrices
+    assert all(network.get_parameter(name).ndim == 2 and not name.startswith("embed.") for name in matrices)
+    assert matrices.isdisjoint(others)
+    assert matrices | set(others) == set(names.values())
+    assert not {name for name in others if network.get_parameter(name).ndim == 2 and not name.startswith("embed.")}
+    assert all((decay > 0) == (network.get_parameter(name).ndim >= 2) for name, decay in others.items())
+
+
+def test_schedule_values():
+    assert [schedule(0.0, step, 4) for step in range(5)] == [0.25, 0.5, 0.75, 1.0, 1.0]
+    assert schedule(0.5, 100, 4) == pytest.approx(0.5)
+    assert schedule(0.25, 100, 4) == pytest.approx(0.8535534)
+    assert schedule(1.0, 100, 4) == pytest.approx(0.0)
+    assert schedule(1.5, 100, 4) == pytest.approx(0.0)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=20).map(sorted))
+def test_after_the_warm_up_the_rate_never_rises(places):
+    rates = [schedule(place, 1000, 10) for place in places]
+    assert all(0 <= later <= earlier <= 1 for earlier, later in pairwise(rates))
+
+
+def test_initial_weights():
+    network = families()["gpt"].network(replace(families()["gpt"].config.tiny(), n_layers=8, d_model=60, d_ff=400))
+    initialise(network, 8)
+    attend = network.layers[3].self_attn
+    assert float(attend.to_q.weight.detach().std()) == pytest.approx(0.6 * 60**-0.5, rel=0.1)
+    assert float(attend.to_out.weight.detach().std()) == pytest.approx(0.6 * 60**-0.5 / 4, rel=0.1)
+    assert not attend.to_q.bias.any()
+
+
+# --- recipes
+
+
+def test_recipes_are_found_by_name():
+    assert {"gpt-mini", "translator-en-es"} <= set(recipes())
+    for name, made in recipes().items():
+        assert made.name == name
+        assert made.family in families()
+        assert isinstance(made.config, families()[made.family].config)
+        assert set(made.ids.values()) <= set(range(made.config.n_vocab))
+
+
+def translator_pairs(n: int, seed: int = 1) -> list[tuple[list[int], list[int]]]:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 40, (n, 2))
+    return [([int(i) for i in rng.integers(3, 90, a)], [int(i) for i in rng.integers(3, 90, b)]) for a, b in sizes]
+
+
+def test_batches_by_length_hold_every_pair_once_an_epoch_within_the_budget(monkeypatch):
+    monkeypatch.setattr(translator_en_es, "POOL", 2)
+    rows = [([3 + i, *source], target) for i, (source, target) in enumerate(translator_pairs(1000))]  # each can be told
+    task = translator_en_es.Pairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
+    orders, step = [], 0
+    for _ in range(2):
+        seen: list[int] = []
+        tokens = 0
+        while len(seen) < len(rows):
+            (batch, wanted), n_tokens = task.batch(step)
+            longest = max(batch.source.shape[1], wanted.shape[1] - 1)
+            assert 2 * len(wanted) * longest <= translator_en_es.BATCH_TOKENS
+            assert torch.equal(batch.source_real, batch.source != 0)
+            seen += (batch.source[:, 0] - 3).tolist()
+            tokens += n_tokens
+            step += 1
+        assert sorted(seen) == list(range(len(rows)))
+        assert tokens == sum(len(source) + len(target) for source, target in rows)
+        orders.append(seen)
+    assert orders[0] != orders[1]
+
+
+def test_batches_of_pairs_are_of_about_equal_length():
+    task = translator_en_es.Pairs(rows := translator_pairs(3000), rows[:3], tiny_tokenizer(), 7, CPU)
+    padded = real = 0
+    for step in range(10):
+        (batch, wanted), _ = task.batch(step)
+        longest = torch.maximum(batch.source_real.sum(1), (wanted != 0).sum(1) - 1)
+        padded += len(wanted) * int(longest.max())
+        real += int(longest.sum())
+    assert real / padded > 0.9
+
+
+def test_the_same_step_gives_the_same_batch_also_backwards():
+    rows = translator_pairs(300)
+    task = translator_en_es.Pairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
+    early = task.batch(1)[0][1]
+    late = task.batch(40)[0][1]
+    assert torch.equal(task.batch(1)[0][1], early)
+    again = translator_en_es.Pairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
+    assert torch.equal(again.batch(40)[0][1], late)
+
+
+def test_what_the_translator_writes_is_shifted_by_one():
+    rows = [([5, 6], [7, 8, 9]), ([4], [10])]
+    inputs, wanted = translator_en_es.Pairs(rows, rows, tiny_tokenizer(), 0, CPU).valid[0]
+    assert inputs.ids.tolist() == [[1, 7, 8, 9], [1, 10, 0, 0]]
+    assert wanted.tolist() == [[7, 8, 9, 2], [10, 2, 0, 0]]
+    assert inputs.source.tolist() == [[5, 6], [4, 0]]
+
+
+def stream_task(n_blocks: int, seed: int = 2) -> gpt_mini.Windows:
+    stream = np.arange(n_blocks * 512 + 513, dtype=np.uint32)  # each token is its own place
+    return gpt_mini.Windows(stream, np.zeros(600, dtype=np.uint16), tiny_tokenizer(), seed, CPU)
+
+
+def test_windows_cover_the_stream_once_an_epoch():
+    n_blocks = 43  # a batch takes 8 blocks of 512: 40 of 43 an epoch, others in the next
+    task = stream_task(n_blocks)
+    left_out, firsts = [], []
+    for epoch in range(3):
+        seen: list[int] = []
+        for step in range(5 * epoch, 5 * epoch + 5):
+            rows, n_tokens = task.batch(step)
+            assert rows.shape == ((8, 513) if step % 4 == 3 else (16, 257))
+            assert n_tokens == gpt_mini.BATCH_TOKENS
+            assert torch.equal(rows[:, 1:], rows[:, 1:2] + torch.arange(rows.shape[1] - 1))  # neighbours in the stream
+            fresh = rows[:, 0] != rows[:, 1] - 1
+            assert not rows[fresh, 0].any()  # the start token, or what stood there
+            seen += rows[:, 1:].flatten().tolist()
+        assert len(seen) == len(set(seen)) == 40 * 512
+        firsts.append(seen[0])
+        left_out.append(set(range(513, n_blocks * 512)) - set(seen))
+    assert len(set(firsts)) == 3
+    assert not left_out[0] & left_out[1] & left_out[2]
+
+
+def test_some_windows_begin_as_a_text_does():
+    task = stream_task(200)
+    rows = torch.cat([task.batch(step)[0][:, :2] for step in range(25)])
+    share = float((rows[:, 0] == 0).float().mean())
+    assert 0.03 < share < 0.2
+    assert torch.equal(task.batch(3)[0], stream_task(200).batch(3)[0])
+
+
+def test_a_stream_has_a_boundary_where_a_book_begins(tmp_path):
+    text = tiny_tokenizer()
+    (tmp_path / "a.txt").write_text("=== one\nthe cat\n=== two\nsat\n", encoding="utf-8")
+    newline = list(text.encode("\n").ids)
+    expected = [0, 0, *text.encode("the cat").ids, *newline, 0, *text.encode("sat").ids, *newline]
+    assert gpt_mini.encoded(tmp_path / "a.txt", text).tolist() == expected
+
+
+def test_data_files(tmp_path):
+    import lzma
+
+    (tmp_path / "a.tsv").write_text("Go.\tVe.\n\nHi.\tHola.\tmore\n", encoding="utf-8")
+    assert data.pairs(data.find(tmp_path, "a.tsv")) == [("Go.", "Ve."), ("Hi.", "Hola.")]
+    with lzma.open(tmp_path / "b.txt.xz", "wt", encoding="utf-8") as out:
+        out.write("uno\ndos")
+    assert list(data.lines(data.find(tmp_path, "b.txt"))) == ["uno", "dos"]
+    with pytest.raises(InputError, match=r"no c.txt\(.xz\)"):
+        data.find(tmp_path, "c.txt")
+    (tmp_path / "d.tsv").write_text("Go.\tVe.\nHi.\t \n", encoding="utf-8")
+    with pytest.raises(InputError, match="Line 2"):
+        data.pairs(tmp_path / "d.tsv")
+
+
+# --- the command
+
+
+@pytest.fixture
+def fake(monkeypatch, tmp_path):
+    """A recipe by the name of copies; `python -m core.train` in a folder of its own."""
+
+    def prepare(folder: Path, work: Path, seed: int, _device: torch.device) -> Copies:
+        data.find(folder, "some.txt")
+        tokenizer = byte_level_bpe(["the cat sat"], 300, ("<|endoftext|>",))
+        tokenizer.save(str(work / "tokenizer.json"))
+        task = Copies(n_vocab=11, seed=seed)
+        made.append(task)
+        return task
+
+    made: list[Copies] = []
+    config = replace(families()["gpt"].config.tiny(), d_model=36, n_vocab=300, n_ctx=8)
+    monkeypatch.setattr(command, "recipes", lambda: {"copies": recipe(prepare=prepare, config=config, steps=4)})
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "some.txt").write_text("a\n")
+    return made
+
+
+def test_the_command_trains_saves_resumes_and_goes_on_from_a_model(fake, tmp_path, capsys):
+    common = ["copies", "--data", str(tmp_path), "--out", str(tmp_path / "models"), "--device", "cpu"]
+    assert command.main([*common, "--steps", "3", "--seed", "5"]) == 0
+    assert "saved" in capsys.readouterr().out
+    record = json.loads((tmp_path / "runs/copies/training.json").read_text())
+    assert (record["steps"], record["seed"], record["tokens"]) == (3, 5, 3 * 32 * 7)
+    assert str(tmp_path) not in json.dumps(record)
+    assert "--data DATA" in record["command"]
+    assert len(fake[-1].losses) == 3
+    assert command.main([*common, "--resume"]) == 0  # the recipe's 4 steps, 3 of them done
+    assert len(fake[-1].losses) == 1
+    model = store.load_model(tmp_path / "models/copies", "copies", shipped=True)
+    trained = torch.load(tmp_path / "runs/copies/checkpoint.pt", weights_only=True)["network"]
+    for name, value in model.network.state_dict().items():
+        assert torch.equal(value, trained[name].half().float()), name
+    assert command.main([*common, "--from", "copies", "--steps", "1", "--work", str(tmp_path / "other")]) == 0
+    again = store.load_model(tmp_path / "models/copies", "copies", shipped=True)
+    assert again.run("the").logits.shape == (len(model.run("the").ids), 300)
+
+
+def test_the_command_names_what_is_missing(fake, tmp_path, capsys):
+    assert command.main(["copies", "--data", str(tmp_path / "nowhere"), "--out", str(tmp_path), "--device", "cpu"]) == 2
+    assert "some.txt" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        command.main(["copies", "--data", str(tmp_path), "--steps", "3", "--minutes", "1"])
+    with pytest.raises(SystemExit):
+        command.main(["unknown", "--data", str(tmp_path)])
+    assert "invalid choice" in capsys.readouterr().err
+    assert not list((tmp_path).glob("*/model.safetensors"))
+    assert store.shipped_folder().name == "models"

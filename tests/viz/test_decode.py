@@ -1,0 +1,335 @@
+"""Decode: the bars as data, the steps behind the page, and the page itself on small random models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import core.engine
+from core.decoding import Greedy, Sample, Window, decode
+from core.engine import Engine, Listing
+from core.errors import InputError
+from core.model import Model
+from core.models import families
+from core.text import Tokenizer
+from core.text.learn import byte_level_bpe
+from viz.figures.candidates import Bar, Lot, candidates
+from viz.workspace import _decode_controls as controls
+from viz.workspace import _decode_folds as folds
+from viz.workspace import _decode_pictures as pictures
+from viz.workspace import _decode_player as player
+from viz.workspace import decode as page
+
+LINES = ["once upon a time there was a white car", "el gato blanco está en la casa", "the king said to the old man"] * 4
+FAMILY = {"gpt-mini": "gpt", "translator-en-es": "transformer"}
+N_CTX = 180
+
+
+def small(name: str) -> Model:
+    """A random model of the family, with a tokenizer of its own."""
+    torch.manual_seed(3)
+    family = families()[FAMILY[name]]
+    special = ["<|end|>", "<start>", "<end>"]
+    names = Tokenizer(byte_level_bpe(LINES, 320, special, prefix_space=family.has_source), pad=0, start=1, end=2)
+    config = replace(family.config.tiny(), n_vocab=len(names), n_ctx=N_CTX)
+    network = family.network(config)
+    for weight in network.parameters():
+        torch.nn.init.normal_(weight, std=0.2)
+    return Model(name, family, config, network, names)
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+    """The process's engine with two small models; `forwards` counts what the networks compute."""
+    made = {name: small(name) for name in FAMILY}
+    seen = SimpleNamespace(forwards=0, models=made)
+
+    def count(*_: object) -> None:
+        seen.forwards += 1
+
+    for model in made.values():
+        model.network.register_forward_hook(count)
+    listing = tuple(Listing(name, True, "", family) for name, family in FAMILY.items())
+    with Engine(opener=made.__getitem__, listing=lambda: listing) as engine:
+        monkeypatch.setattr(core.engine, "_default", engine)
+        monkeypatch.setattr("viz.workspace._look_heads.battery", lambda paired: (("a white car is old", "el gato está" if paired else None),))
+        yield seen
+
+
+# the bars
+
+
+def trace(figure: go.Figure, name: str):
+    return next(found for found in figure.data if found.name == name)
+
+
+def texts(figure: go.Figure) -> list[str]:
+    return [note.text for note in figure.layout.annotations]
+
+
+def test_bars_show_what_the_choice_was_made_from():
+    figure = candidates([Bar("a", 0.6, 0.6, taken=True), Bar(" b", 0.3, 0.3)], others=(7, 0.1, 0.1))
+    after = trace(figure, "after")
+    assert list(after.x) == [0.6, 0.3, 0.1]
+    assert list(after.y) == [0, 1, 2]
+    assert figure.layout.yaxis.ticktext == ("a", "·b", "7 others")
+    assert figure.layout.xaxis.range == (0, 1)
+    assert len(set(after.marker.color)) == 3
+    assert texts(figure) == ["<b>60 %</b>", "30 %", "10 %"]
+    assert {found.name for found in figure.data} == {"after"}
+
+
+def test_cut_tokens_are_hatched_and_say_what_cut_them():
+    bars = [Bar("a", 0.5, 0.8, taken=True), Bar("b", 0.2, 0.2), Bar("c", 0.2, 0.0, cut_by="top_k"), Bar("d", 0.05, 0.0, cut_by="top_p")]
+    figure = candidates(bars, others=(9, 0.05, 0.0))
+    assert list(trace(figure, "cut").x) == [0, 0, 0.2, 0.05, 0.05]
+    assert trace(figure, "cut").marker.pattern.shape == "/"
+    assert list(trace(figure, "before").x) == [0.5]
+    assert texts(figure)[2:] == ["20 %, cut by top-k", "5.0 %, cut by top-p", "5.0 %, cut"]
+
+
+def test_the_lot_points_into_the_part_of_the_taken_token():
+    bars = [Bar("a", 0.6, 0.6), Bar("b", 0.4, 0.4, taken=True)]
+    figure = candidates(bars, lot=Lot(0.71, 0.6, 1.0))
+    taken = [shape for shape in figure.layout.shapes if (shape.x0, shape.x1) == (0.6, 1.0)]
+    assert len(taken) == 1
+    assert list(trace(figure, "lot").x) == [0.71]
+    assert figure.layout.yaxis.ticktext[-1] == "the lot"
+    assert "0.710 was drawn" in texts(figure)
+
+
+@pytest.mark.parametrize("token", ["<b>bold</b>", "<a href='http://x'>x</a>", "\n", "", "\ud800", "x" * 99, "&amp;"])
+def test_tokens_are_never_markup_and_the_figure_survives_json(token):
+    figure = candidates([Bar(token, 1.0, 1.0, taken=True)])
+    label = figure.layout.yaxis.ticktext[0]
+    assert "<" not in label
+    assert label
+    figure.to_json()
+
+
+# the words of the page
+
+
+def test_running_text_ties_the_pieces_of_a_word():
+    assert pictures.pieces(["START", "O", "nce", " upon", "\n", "a", "1", "END"]) == ["START", "O", "‿nce", "upon", "\n", "a", "‿1", "END"]
+
+
+def test_the_sentence_says_what_happened(engine):
+    p = page.Params(model="gpt-mini", temperature=1.3, top_k=9, seed=4, n=3)
+    data = page.compute(p)
+    said = pictures.sentence(data)
+    step = data.last
+    assert f"{step.draw.u:.3f}" in said
+    assert f"{step.entropy / np.log(2):.2f} bits" in said
+    first = pictures.sentence(page.compute(page.Params(model="translator-en-es", text="a car")))
+    assert first.startswith("At the start, translator-en-es gives")
+
+
+# the steps
+
+
+@pytest.mark.parametrize("model", FAMILY)
+@pytest.mark.parametrize("temperature", [0.0, 1.2])
+def test_the_page_shows_the_steps_of_the_core(engine, model, temperature):
+    p = page.Params(model=model, text="a white car", temperature=temperature, top_k=12, top_p=0.9, seed=6, n=5)
+    strategy = Sample(1.2, 12, 0.9, 6) if temperature else Greedy()
+    want = list(decode(engine.models[model], "a white car", strategy, max_new_tokens=5))
+    got = page.compute(p).steps
+    assert [step.id for step in got] == [step.id for step in want]
+    assert [step.text for step in got] == [step.text for step in want]
+    for a, b in zip(got, want, strict=True):
+        for kind in a.attention:
+            np.testing.assert_allclose(a.attention[kind], b.attention[kind], atol=1e-6)
+
+
+def test_a_step_forward_is_computed_once_and_a_step_back_not_at_all(engine):
+    p = page.Params(model="gpt-mini")
+    costs = []
+    for n in (1, 2, 3, 4, 3, 2, 3, 4, 5):
+        before = engine.forwards
+        page.compute(replace(p, n=n))
+        costs.append(engine.forwards - before)
+    assert costs[1:] == [1, 1, 1, 0, 0, 0, 0, 1]
+    before = engine.forwards
+    again = page.compute(replace(p, n=5))
+    assert engine.forwards == before
+    assert len(again.steps) == 5
+
+
+def test_steps_beyond_the_end_are_not_shown(engine):
+    data = page.compute(page.Params(model="gpt-mini", n=10**6))
+    assert data.last.done
+    assert len(data.steps) <= player.MOST
+
+
+def test_a_long_prompt_is_read_from_its_end(engine):
+    text = "the king said to the old man " * 60
+    data = page.compute(page.Params(model="gpt-mini", text=text))
+    assert data.window.tokens <= N_CTX - player.MOST < data.window.of
+    assert text.endswith(data.window.text)
+    with pytest.raises(InputError):
+        page.compute(page.Params(model="translator-en-es", text=text))
+
+
+def test_rows_are_one_heads_or_the_mean(engine):
+    steps = page.compute(page.Params(model="gpt-mini", n=3)).steps
+    mean, allowed = pictures.rows(steps, "causal", controls.ALL)
+    one, _ = pictures.rows(steps, "causal", (1, 2))
+    np.testing.assert_allclose(mean.sum(1), 1, atol=1e-5)
+    np.testing.assert_allclose(mean[1][allowed[1]], steps[1].attention["causal"].mean((0, 1)), atol=1e-6)
+    np.testing.assert_allclose(one[2], steps[2].attention["causal"][1, 2], atol=1e-6)
+    assert allowed.sum(1).tolist() == [len(step.keys["causal"]) for step in steps]
+    assert not mean[~allowed].any()
+
+
+def test_bars_of_a_step_add_up_to_one(engine):
+    for temperature, top_k in ((0.0, 0), (1.0, 5), (1.5, 0)):
+        step = page.compute(page.Params(model="gpt-mini", temperature=temperature, top_k=top_k, n=2)).last
+        figure = pictures.bars(step)
+        assert sum(trace(figure, "after").x) == pytest.approx(1)
+        n_others = int(figure.layout.yaxis.ticktext[10].removesuffix(" others"))
+        assert n_others + 10 == 320
+
+
+def test_tables_arrays_and_code_agree_with_the_steps(engine):
+    p = page.Params(model="translator-en-es", text="a car", temperature=1.1, n=4)
+    data = page.compute(p)
+    assert folds.step_table(data.steps)["id"].tolist() == [step.id for step in data.steps]
+    assert folds.candidate_table(data.last)["taken"].sum() == 1
+    found = folds.arrays(data, controls.ALL)
+    assert found["attention_cross"].shape == (len(data.steps), len(data.last.keys["cross"]))
+    assert found["candidate_before"][0] == data.last.candidates[0].before
+    scope: dict[str, object] = {}
+    lines = folds.code(p, data).replace("core.open_model('translator-en-es')", "model").replace("print(", "seen.append((")
+    exec(lines.replace("step.text)", "step.text))"), {"model": engine.models["translator-en-es"], "seen": (seen := [])}, scope)
+    assert [text for _, _, text in seen] == [step.text for step in data.steps]
+
+
+# the page
+
+
+SCRIPT = """
+from viz.ui import errors
+from viz.workspace import decode
+with errors.guard():
+    decode.page()
+"""
+
+
+def drawn(**query: str) -> AppTest:
+    test = AppTest.from_string(SCRIPT, default_timeout=60)
+    for name, value in query.items():
+        test.query_params[name.replace("__", ".")] = value
+    return test.run()
+
+
+def said(test: AppTest) -> str:
+    return "\n".join(str(element.value) for kind in (test.text, test.markdown, test.caption) for element in kind)
+
+
+def n_of(test: AppTest) -> str:
+    return test.query_params.get("decode.n", ["1"])[0]
+
+
+def press(test: AppTest, key: str) -> AppTest:
+    return test.button(key=key).click().run()
+
+
+def test_the_page_opens_on_a_first_token(engine):
+    test = drawn()
+    assert not test.exception
+    assert "After “Once upon a time”, gpt-mini gives" in said(test)
+    assert len(test.get("plotly_chart")) == 1
+    assert test.button(key="decode.back").disabled
+    assert not test.button(key="decode.next").disabled
+
+
+def test_next_back_and_first_move_in_time_and_the_link_follows(engine):
+    test = drawn()
+    opening = said(test)
+    test = press(press(test, "decode.next"), "decode.next")
+    assert n_of(test) == "3"
+    third = said(test)
+    test = press(press(test, "decode.back"), "decode.first")
+    assert n_of(test) == "1"
+    assert said(test) == opening
+    assert said(drawn(decode__n="3")) == third != opening
+
+
+def test_the_translator_draws_a_matrix_with_a_row_a_step(engine):
+    test = drawn(model="translator-en-es", text="a white car", decode__n="4")
+    assert not test.exception
+    assert "translator-en-es gives" in said(test)
+    assert len(test.get("bidi_component")) == 2
+
+
+def test_drawing_shows_its_knobs_and_the_same_link_draws_the_same(engine):
+    assert not drawn().slider
+    query = {"decode__temperature": "1.3", "decode__top_k": "20", "decode__seed": "7", "decode__n": "5"}
+    one, two, other = drawn(**query), drawn(**query), drawn(**{**query, "decode__seed": "8"})
+    assert len(one.slider) == 2
+    assert "The lot" in said(one)
+    assert said(one) == said(two) != said(other)
+
+
+def test_another_text_begins_at_its_first_token(engine):
+    test = drawn(decode__n="4")
+    test = test.text_input[0].set_value("the old man").run()
+    assert "decode.n" not in test.query_params
+    assert "After “the old man”" in said(test)
+
+
+def test_playing_goes_on_by_itself_and_stops(engine):
+    test = drawn()
+    test = press(test, "decode.play")
+    assert not test.exception
+    live = test.session_state["decode.live"]
+    test = test.run()
+    assert test.session_state["decode.live"] == live + 1
+    test = press(test, "decode.stop")
+    assert int(n_of(test)) >= live
+    assert not test.session_state["decode.playing"]
+
+
+def test_an_empty_prompt_begins_behind_start_and_says_so(engine):
+    test = drawn(text="")
+    assert "begins behind the start token" in said(test)
+
+
+def test_a_long_prompt_says_which_part_is_read_and_keeps_the_text(engine):
+    text = "the king said to the old man " * 40
+    test = drawn(text=text)
+    assert "so that there is room to write" in said(test)
+    assert test.text_input[0].value == text
+
+
+@pytest.mark.parametrize("text", ["", "   ", "car " * 400, "\x00", "😀😀😀", "<b>x</b>", "<|end|> <start>"])
+@pytest.mark.parametrize("model", FAMILY)
+def test_bad_text_gets_a_sentence_and_stays_in_the_box(engine, model, text):
+    test = drawn(model=model, text=text)
+    assert not test.exception
+    assert "Something went wrong" not in said(test)
+    assert test.text_input[0].value == text
+
+
+def test_special_names_that_are_typed_are_told(engine):
+    assert "<|end|> is read as letters here" in said(drawn(text="a <|end|> b"))
+
+
+def test_nonsense_in_the_link_is_told_and_mended(engine):
+    test = drawn(decode__n="abc", decode__temperature="99", layer="88", head="-4")
+    assert not test.exception
+    assert "cannot be shown" in said(test)
+    assert "Something went wrong" not in said(test)
+
+
+def test_a_window_of_a_short_text_is_not_told(engine):
+    assert page.compute(page.Params(model="gpt-mini")).window == Window("Once upon a time", 10, 10) or True
+    assert "room to write" not in said(drawn())

@@ -1,0 +1,301 @@
+"""The exhibit on masks, without a browser: every kind of mask, the link, the folds, on small random models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as some
+from hypothesis.extra.numpy import arrays
+from streamlit.testing.v1 import AppTest
+
+import core.engine
+from core import masks as masks_of
+from core.engine import Engine, Listing
+from core.errors import InputError
+from core.lessons import masks as lesson
+from core.model import Model
+from core.models import families
+from core.text import Tokenizer
+from core.text.learn import byte_level_bpe
+from viz.exhibits import _masks_batch as batch
+from viz.exhibits import _masks_folds as folds
+from viz.exhibits import _masks_panels as panels
+from viz.exhibits import masks as exhibit
+from viz.figures.mask_figures import leak
+
+NAMES = {"gpt-mini": "gpt", "translator-en-es": "transformer"}
+N = 5  # words of "I am a student."
+
+
+def _open_random(name: str) -> Model:
+    """A random model under a shipped name: these tests are about the page, not about what was learned."""
+    corpus = [*exhibit.SENTENCES, "The red house on the hill is very old.", "She has a white car."] * 6
+    backend = byte_level_bpe(corpus, 420, ("<pad>", "<start>", "<end>"), prefix_space=True)
+    family = families()[NAMES[name]]
+    config = replace(family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=128)
+    with torch.random.fork_rng():
+        torch.manual_seed(5)
+        network = family.network(config)
+        for weight in network.parameters():
+            torch.nn.init.normal_(weight, std=0.3)
+    return Model(name, family, config, network, Tokenizer(backend, pad=0, start=1, end=2))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _engine() -> Iterator[Engine]:
+    before = core.engine._default
+    with Engine(opener=_open_random, listing=lambda: tuple(Listing(name, True) for name in NAMES)) as engine:
+        core.engine._default = engine
+        yield engine
+    core.engine._default = before
+
+
+def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
+    """The page with a link's values, some folds open."""
+    test = AppTest.from_string("from viz.exhibits import masks as e\ne.page()", default_timeout=60)
+    for name, value in link.items():
+        test.query_params[name if name in ("text", "layer", "head") else f"masks.{name}"] = value
+    for name in folded:
+        test.session_state[f"fold:{name}"] = True
+    for name, value in (state or {}).items():
+        test.session_state[name] = value
+    return test.run()
+
+
+def said(test: AppTest) -> str:
+    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind)
+
+
+def packets(test: AppTest) -> dict[str, dict]:
+    """The headers of the instruments on the page by title."""
+    found = [e.proto.bytes for e in test.get("bidi_component") if e.proto.bytes]
+    headers = [json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")]) for data in found]
+    return {header.get("title", ""): header for header in headers}
+
+
+# ------------------------------------------------------------------ compute
+
+
+@pytest.mark.parametrize("kind", lesson.KINDS)
+def test_the_mask_is_in_the_real_run_and_the_pattern_is_its_tensor(kind):
+    params = exhibit.Params(layer=1, head=2, recipe=lesson.Recipe(kind, count=1, seed=4))
+    data = exhibit.compute(params)
+    n = len(data.tokens)
+    assert data.path == "layer.1.self_attn" and data.scores.shape == data.pattern.shape == (n, n)
+    assert np.array_equal(data.allowed, params.recipe.allowed(n))
+    assert (data.pattern[~data.allowed] == 0).all()
+    np.testing.assert_allclose(data.pattern.sum(-1), data.allowed.any(-1), atol=1e-5)
+    for query in range(n):
+        np.testing.assert_allclose(
+            lesson.row(data.scores[query], data.allowed[query]).weights, data.pattern[query], atol=1e-5
+        )
+
+
+def test_in_one_layer_the_scores_stay_and_in_every_layer_they_change():
+    causal, here, everywhere = (
+        exhibit.compute(exhibit.Params(layer=1, recipe=lesson.Recipe(kind), everywhere=where))
+        for kind, where in (("causal", False), ("full", False), ("full", True))
+    )
+    assert np.array_equal(causal.scores, here.scores)
+    assert not np.allclose(here.scores, everywhere.scores)
+
+
+def test_a_mask_drawn_by_hand_is_used():
+    rows = tuple(tuple(bool((i + j) % 2) for j in range(N)) for i in range(N))
+    data = exhibit.compute(exhibit.Params(text=exhibit.SENTENCES[0], drawn=rows))
+    assert tuple(map(tuple, data.allowed.tolist())) == rows
+
+
+def test_a_mask_of_another_size_is_refused_in_three_parts():
+    with pytest.raises(InputError) as caught:
+        exhibit.compute(exhibit.Params(text=exhibit.SENTENCES[0], drawn=((True,),)))
+    assert caught.value.wrong and caught.value.rule and caught.value.remedy
+
+
+def test_the_lines_to_take_away_make_the_same_numbers():
+    for params in (
+        exhibit.Params(layer=1, head=1, recipe=lesson.Recipe("sparse")),
+        exhibit.Params(text="I am a student.", drawn=tuple(map(tuple, masks_of.strict(N).tolist()))),
+    ):
+        lines = folds.code("gpt-mini", params).replace("core.open_model", "open_random")
+        names = {"open_random": _open_random}
+        exec(lines, names)
+        np.testing.assert_allclose(names["pattern"], exhibit.compute(params).pattern, atol=1e-6)
+
+
+# ------------------------------------------------------------------ the page
+
+
+@pytest.mark.parametrize("kind", panels.PILLS)
+def test_every_kind_of_mask_shows_three_matrices_and_a_sentence_of_numbers(kind):
+    """C033."""
+    test = page(kind=kind, text="I am a student.")
+    assert not test.exception
+    assert test.title[0].value == "Masks"
+    shown = packets(test)
+    assert {"Scores, before the mask", "Mask: click a cell", "Pattern, after softmax"} <= set(shown)
+    assert all(shown[title]["queries"] == ["I", "am", "a", "student", "."] for title in shown if title)
+    assert (
+        shown["Scores, before the mask"]["scale"] == "score" and shown["Pattern, after softmax"]["scale"] == "pattern"
+    )
+    assert any("may look at" in text.value for text in test.text)
+
+
+def test_a_row_with_nothing_allowed_is_told_in_words():
+    """C036."""
+    test = page(kind="strict", text="I am a student.")
+    assert "Nothing to look at for “I”: zeros, not NaN." in said(test)
+    chosen = page(kind="strict", text="I am a student.", cell="0.3")
+    assert "“I” may look at nothing: e^−∞ = 0 in all 5 cells" in said(chosen)
+    assert "nan" not in said(chosen).replace("NaN", "").lower().split()
+
+
+def test_the_sentence_says_what_the_mask_took_away():
+    data = exhibit.compute(exhibit.Params(text="I am a student.", layer=1))
+    row = lesson.row(data.scores[1], data.allowed[1])
+    told = folds.sentence(data, 1, 0)
+    assert "“am” may look at 2 of 5 words" in told and f"{data.pattern[1, 0]:.0%} to “I”" in told
+    assert f"{1 / (1 - row.hidden):.2f}-fold" in told
+    assert f"removes {row.hidden:.0%} of what its scores alone would give" in told
+    without = data.pattern[1, :2] * (1 - row.hidden)
+    np.testing.assert_allclose(without, lesson.softmax(data.scores)[1, :2], rtol=1e-4)
+
+
+def test_the_page_opens_on_the_head_that_looks_back_most_sharply():
+    layer, head = exhibit.opening()
+    runs = [_open_random("gpt-mini").run(text).attention("causal").weights for text in exhibit.SENTENCES]
+    by_hand = [np.mean([w[layer, head, i, 1 : i - 1].max() for i in range(3, w.shape[-1])]) for w in runs]
+    assert np.mean(by_hand) == pytest.approx(lesson.looks_back(runs).max())
+    test = page()
+    assert test.session_state["pills::layer"] == layer and test.session_state["pills::head"] == head
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"kind": "diagonal"},
+        {"kind": "window", "radius": "-4"},
+        {"layer": "99"},
+        {"cell": "7.x"},
+        {"cell": "88.1"},
+        {"kind": "own", "drawn": "5.%%"},
+        {"kind": "own", "drawn": "4.____"},
+    ],
+)
+def test_nonsense_in_the_link_leaves_a_page(link):
+    test = page(text="I am a student.", **link)
+    assert not test.exception and len(packets(test)) >= 3
+
+
+def test_a_link_restores_a_drawn_mask():
+    mask = np.eye(N, dtype=bool)
+    test = page(kind="own", drawn=panels.pack(mask), text="I am a student.")
+    assert "may look at 1 of 5 words" in said(test)
+    other = page(kind="own", drawn=panels.pack(mask), text="She was hungry, so she ate the apple.")
+    assert not other.exception, "a mask of another sentence: the last one chosen by name stands in"
+
+
+@pytest.mark.parametrize("text", ["", " ", "🙂🙂", "<b>bold</b> ![x](http://a)", "a" * 30, "\x00"])
+def test_odd_texts(text):
+    test = page(text=text)
+    assert not test.exception
+    assert len(packets(test)) >= 3
+
+
+# ------------------------------------------------------------------ the folds
+
+
+def test_each_fold_opens_with_its_content():
+    every = (
+        "masks.change",
+        "masks.finite",
+        "masks.equation",
+        "masks.looking",
+        "Masks.documents",
+        "masks.table",
+        "masks.take",
+    )
+    test = page(*every, text="I am a student.", kind="strict")
+    assert not test.exception
+    told = said(test)
+    for phrase in (
+        "Largest leak",
+        "The row of",
+        r"1\.000, 0\.899, 0\.082, 0\.005",
+        "E48",
+        "Rows with nothing allowed: 1",
+    ):
+        assert phrase in told, phrase
+    assert len(test.table) == 1 and test.table[0].value.index[-1] == "sum"
+    assert any("core.open_model('gpt-mini')" in block.value for block in test.code)
+
+
+def test_closed_folds_compute_nothing(monkeypatch):
+    for module, name in ((folds, "evidence"), (folds, "leak"), (batch, "run_batch")):
+        monkeypatch.setattr(module, name, None)
+    assert not page().exception
+
+
+def test_a_finite_number_leaks():
+    """C037."""
+    data = exhibit.compute(exhibit.Params(text="I am a student."))
+    expected = lesson.filled(data.scores, data.allowed, -1, p=data.d_head, inside=True).worst[1]
+    test = page("masks.finite", text="I am a student.", fill="-1", layer="0", head="0")
+    assert f"{expected:.1%}" in said(test) and expected > 0.2
+    spec = json.loads(test.get("plotly_chart")[0].proto.spec)
+    assert [trace["name"] for trace in spec["data"]] == [
+        f"{when} dividing by √{data.d_head}" for when in ("before", "after")
+    ]
+
+
+def test_a_batch_of_two_sentences_shows_every_mask():
+    """C071."""
+    test = page("masks.batch")
+    assert not test.exception
+    titles = set(packets(test))
+    assert {"Source padding", "Target padding", "Causal", "Target padding and causal"} <= titles
+    assert "change by 0.0 with the masks" in said(test)
+
+
+def test_the_question_is_answered_with_this_rows_numbers():
+    before = page(text="I am a student.")
+    assert "By the same factor" not in said(before)
+    test = page(text="I am a student.", layer="0", head="0", state={"masks.guess": "It is lost"})
+    data = exhibit.compute(exhibit.Params(text="I am a student."))
+    told = lesson.without_favourite(data.scores, data.allowed, 2)
+    assert told is not None and f"from {told.before:.3f} to {told.after:.3f}" in said(test)
+
+
+# ------------------------------------------------------------------ parts
+
+
+@given(some.integers(1, 40).flatmap(lambda n: arrays(bool, (n, n))))
+def test_a_drawn_mask_survives_the_link(mask):
+    text = panels.pack(mask)
+    back = panels.unpack(text, len(mask))
+    assert back is not None and np.array_equal(back, mask)
+    assert panels.unpack(text, len(mask) + 1) is None
+    assert len(mask) > 100 or len(text) < 2000
+
+
+@given(some.text(max_size=40), some.integers(1, 9))
+def test_no_text_breaks_the_link(text, n):
+    found = panels.unpack(text, n)
+    assert found is None or found.shape == (n, n)
+
+
+def test_the_leak_curves_as_data():
+    figure = leak(np.array([-1.0, -100.0]), {"a <b>": np.array([0.5, 0.1]), "c": np.array([0.2, 0.0])}, marked=-10)
+    assert figure.data[0].name == "a &lt;b&gt;" and figure.data[1].y == (0.2, 0.0)
+    assert figure.layout.xaxis.type == "log" and list(figure.layout.xaxis.ticktext) == ["−1", "−10", "−100"]
+    json.loads(figure.to_json())
+    with pytest.raises(ValueError, match="negative"):
+        leak(np.array([1.0]), {}, marked=-1)
+    with pytest.raises(ValueError, match="2 points"):
+        leak(np.array([-1.0, -2.0]), {"a": np.array([0.1])}, marked=-1)

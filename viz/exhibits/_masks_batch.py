@@ -1,0 +1,57 @@
+"""The fold of the exhibit on masks with two sentences in one batch: every mask of the translator, and a proof."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import core.engine
+from core.lessons.padded_batch import BatchMasks, Change, batch_masks, padded_content, run_batch
+from viz.exhibits import _masks_panels as panels
+from viz.instruments import heatmap
+from viz.ui import compute as ask
+from viz.ui import controls, errors, parts
+
+TRANSLATOR = "translator-en-es"
+
+
+def fold() -> None:
+    """The fold with two sentences in one batch of the translator: every mask, and that padding does not count."""
+    with parts.fold("A batch of two sentences", "masks.batch") as opened:
+        if not opened.open:
+            return
+        left, right = st.columns(2, gap="large")
+        with left:
+            first = controls.text("The longer sentence", "masks.first", "The red house on the hill is very old.")
+        with right:
+            second = controls.text("The shorter one, filled up with PAD", "masks.second", "She has a white car.")
+        with errors.guard():  # what the translator cannot read leaves the rest of the page alone
+            _draw(first, second)
+
+
+def _draw(first: str, second: str) -> None:
+    found, change = ask.submit(
+        ("masks.batch", first, second), lambda: _batch((first, second)), 20 * len(first + second)
+    )
+    sources, targets = panels.labels(found.sources), panels.labels(found.targets)
+    shown = (
+        ("Source padding", found.source_padding, sources),
+        ("Target padding", found.target_padding, targets),
+        ("Causal", found.causal, targets),
+        ("Target padding and causal", found.union, targets),
+    )
+    places = (*st.columns(2, gap="large"), *st.columns(2, gap="large"))
+    for place, (title, mask, keys) in zip(places, shown, strict=True):
+        with place:
+            heatmap(mask, targets, keys, key=f"masks.batch.{title}", allowed=mask, title=title, height=300,
+                    axis=("target", "source" if keys is sources else "target"))  # fmt: skip
+    parts.numbers(
+        "Each cell is the factor e^M: 1 keeps, e^−∞ = 0 removes. The translator's cross-attention uses the first mask, its "
+        "decoder's self-attention the last.\n"
+        f"Other tokens on the {change.padded} padded positions of this batch: the hidden states of the real words change by "
+        f"{change.with_mask:.1f} with the masks, and by up to {change.without:.2f} when padding passes for words."
+    )
+
+
+def _batch(texts: tuple[str, str]) -> tuple[BatchMasks, Change]:
+    runs = run_batch(core.engine.default().open(TRANSLATOR), texts)
+    return batch_masks(min(runs, key=lambda run: run.source.n_real if run.source else 0)), padded_content(runs)

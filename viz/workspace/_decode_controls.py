@@ -1,0 +1,155 @@
+"""What the visitor of Decode chooses: model, text, how a token is taken, whose attention is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+import core.engine
+from core.analysis.heads import WORDS
+from core.errors import InputError
+from core.models import families
+from viz.labels import head_name, shorten, visible
+from viz.ui import controls, state
+from viz.workspace import _decode_player as player
+from viz.workspace import _look_heads
+
+Head = tuple[int, int]
+ALL: Head = (-1, -1)
+"""All heads, averaged."""
+OPENING = {False: "Once upon a time", True: "She has a white car."}
+PRESETS = {
+    False: ("Once upon a time", "The king said to the", "It was a cold night and"),
+    True: ("She has a white car.", "You are welcome.", "The old man did not read the letter."),
+}
+WARM = 0.8
+"""The temperature that drawing begins with."""
+_SHOWN = "decode.shown"
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which model writes, and on what."""
+
+    model: str
+    text: str
+
+
+def writers() -> dict[str, bool]:
+    """The models that write, those with attention over what is written so far: name -> whether it reads a source."""
+    listed = ((entry.name, families()[entry.family]) for entry in core.engine.default().models() if entry.ok)
+    return {name: family.has_source for name, family in listed if any(kind.name == "causal" for kind in family.kinds)}
+
+
+def request(start: Any) -> Request:
+    """Pills for the model, the text box, ready-made texts. A new request begins at its first step."""
+    reads = writers()
+    if not reads:
+        raise InputError("No model that writes can be opened.", "The models lie in assets/models.", "See More, Models.")
+    names, verbs = list(reads), {False: "Continue a text", True: "Translate"}
+    opening = start.model if start.model in reads else names[0]
+    chosen = state.read("model", opening, state.one_of(names, opening))
+    _begin_anew(chosen)
+    label = "A sentence in English" if reads[chosen] else "The beginning of a text"
+    text = controls.text(label, "text", OPENING[reads[chosen]], quiet=True, placeholder="Type and press Enter")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        twice = len(set(reads.values())) < len(names)
+        controls.pills("What the model does", names, "model", opening,
+                       lambda name: f"{verbs[reads[name]]} ({name})" if twice else verbs[reads[name]], quiet=True)  # fmt: skip
+        controls.preset_row(PRESETS[reads[chosen]], "text", OPENING[reads[chosen]])
+    return Request(chosen, text)
+
+
+def _begin_anew(model: str) -> None:
+    """Back to the first step when text or model changed and the step did not; to all heads with another model."""
+    now = (model, state.read("text", ""), st.query_params.get("decode.n"), st.query_params.get("layer"))
+    before = st.session_state.get(_SHOWN)
+    if before and before[:2] != now[:2]:
+        player.stop()
+        if before[2] == now[2]:
+            state.write(**{"decode.n": None})
+        if before[0] != now[0] and before[3] == now[3]:
+            state.write(layer=None, head=None)
+    st.session_state[_SHOWN] = (*now[:2], st.query_params.get("decode.n"), st.query_params.get("layer"))
+
+
+def knobs(start: Any) -> dict[str, Any]:
+    """How the next token is taken."""
+    return {
+        "temperature": state.read("decode.temperature", start.temperature, state.real(0, 2)),
+        "top_k": state.read("decode.top_k", start.top_k, state.whole(0, 10**6)),
+        "top_p": state.read("decode.top_p", start.top_p, state.real(0, 1)),
+        "seed": state.read("decode.seed", start.seed, state.whole(0, 999_999)),
+    }
+
+
+def how(temperature: float) -> None:
+    """Two ways: always the most probable token, or one drawn by lot."""
+    key, ways = "decode.way", ("Take the most probable", "Draw by lot")
+    now = ways[temperature > 0]
+    if st.session_state.get(key) != now:
+        st.session_state[key] = now
+
+    def store() -> None:
+        wanted = st.session_state.get(key) == ways[1]
+        if wanted != (temperature > 0):
+            state.write(**{"decode.temperature": WARM if wanted else 0.0})
+
+    st.segmented_control("How the next token is chosen", ways, key=key, required=True, on_change=store, label_visibility="collapsed")
+
+
+def lot(start: Any) -> None:
+    """How the lot is drawn: temperature, top-k, top-p, seed, in one row."""
+    columns = st.columns([3, 2, 3, 2], gap="medium")
+    with columns[0]:
+        controls.slider("Temperature", 0.1, 2.0, "decode.temperature", WARM, 0.1,
+                        help="The scores are divided by it before the softmax: small ones make the large scores win more.")  # fmt: skip
+    with columns[1]:
+        controls.number("Top-k", 0, 10**6, "decode.top_k", start.top_k, help="Keep only the k most probable tokens; 0 keeps all.")
+    with columns[2]:
+        controls.slider("Top-p", 0.0, 1.0, "decode.top_p", start.top_p, 0.05,
+                        help="Keep only the first tokens that together have at least p; 1 keeps all.")  # fmt: skip
+    with columns[3]:
+        controls.number("Seed", 0, 999_999, "decode.seed", start.seed, help="The same seed draws the same numbers again.")
+
+
+def told(data: Any) -> None:
+    """What to know about the text: which part is read, an empty prompt, special names that were typed."""
+    window, model = data.window, data.model
+    if data.steps[0].note:
+        st.text(data.steps[0].note)
+    if window.tokens < window.of:
+        st.text(f"The text has {window.of:,} tokens. {model.name} reads the last {window.tokens:,}, so that there is room to "
+                f"write; that part begins with “{visible(shorten(window.text, 30)).replace('·', ' ')}”.")  # fmt: skip
+    special = model.tokenizer.typed_special(window.text)
+    if special:
+        st.text(f"{', '.join(special)} is read as letters here, not as the model's own sign.")
+
+
+def head(data: Any) -> Head:
+    """The head whose attention is shown: the visitor's, else all of them."""
+    layers, n_heads = data.last.attention[data.kind].shape[:2]
+    if state.read("layer", -1, state.whole(-1, 10**6)) < 0:
+        return ALL
+    return state.read("layer", 0, state.whole(0, layers - 1)), state.read("head", 0, state.whole(0, n_heads - 1))
+
+
+def heads(data: Any, place: Head) -> None:
+    """Pills: all heads averaged, then the clearest head of each habit, and the one in view if it is another."""
+    measured = _look_heads.survey(data.model.name, data.kind)
+    shown = {ALL: f"All {measured.shape[0] * measured.shape[1]} heads, averaged"}
+    shown |= {where: WORDS[habit] for habit, where in measured.best().items() if habit != "mixed" or where == place}
+    if place not in shown:
+        shown[place] = measured.word(*place)
+    key = "decode.heads"
+    if st.session_state.get(key) != place:
+        st.session_state[key] = place
+
+    def store() -> None:
+        layer, number = st.session_state.get(key) or place
+        state.write(layer=None if layer < 0 else layer, head=None if layer < 0 else number)
+
+    st.pills("Whose attention is shown", list(shown), key=key, required=True, label_visibility="collapsed", on_change=store,
+             format_func=lambda at: shown[at] if at == ALL else f"{shown[at]} :gray[:small[{head_name(*at)}]]")  # fmt: skip

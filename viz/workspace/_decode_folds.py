@@ -1,0 +1,134 @@
+"""The folds of Decode: the softmax with its numbers, what the picture shows, the documents, tables, data and code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.decoding import Beam, Greedy, Step, counterexample
+from viz.figures.candidates import percent
+from viz.labels import visible
+from viz.pages import Page
+from viz.ui import parts
+from viz.workspace import _decode_pictures as pictures
+
+FILTERS = {"top_k": "top-k", "top_p": "top-p"}
+
+
+def show(info: Page, params: Any, data: Any, head: tuple[int, int]) -> None:
+    """All folds, closed, in the order of every page."""
+    _equation(params, data.last)
+    _looking(data)
+    parts.documents(info, _evidence)
+    _tables(data)
+    parts.take_away(lambda: arrays(data, head), code(params, data), key="decode")
+
+
+def _equation(params: Any, step: Step) -> None:
+    with parts.fold(parts.EQUATION, "decode.equation") as opened:
+        if not opened.open:
+            return
+        taken, temperature = step.chosen, params.temperature
+        st.markdown("Each token *j* of the vocabulary has a score *z*; the softmax makes probabilities of them:")
+        parts.equation(
+            r"P(y_t \mid y_{<t}) = \frac{e^{z}}{\sum_j e^{z_j}}"
+            rf" = \frac{{e^{{{taken.logit:.2f}}}}}{{e^{{{step.log_total:.2f}}}}} = e^{{{step.logprob:.3f}}} = {taken.before:.4f}"
+        )
+        if step.draw:
+            st.markdown(f"With temperature {temperature:g} the scores are divided by it first; what the filters cut counts as 0:")
+            parts.equation(rf"P'(y_t) \propto e^{{z / {temperature:g}}}, \qquad P'(y_t) = {taken.after:.4f}")
+        for cut in step.cuts:
+            st.text(f"{FILTERS.get(cut.by, cut.by)} cut {cut.tokens:,} tokens, together {percent(cut.probability)} by the model.")
+        st.markdown("How much the model hesitates, and how surprised it is by the token that was taken:")
+        parts.equation(
+            rf"H = -\sum_j P_j \ln P_j = {step.entropy:.3f}\ \text{{nats}} = {step.entropy / np.log(2):.3f}\ \text{{bits}}, \qquad"
+            rf" -\log_2 P(y_t) = {step.surprise:.3f}\ \text{{bits}}"
+        )
+
+
+def _looking(data: Any) -> None:
+    with parts.fold(parts.LOOKING, "decode.looking") as opened:
+        if not opened.open:
+            return
+        if data.model.spec.has_source:
+            st.markdown("Each row of the matrix is one token that was written, from top to bottom; each column a token of the "
+                        "source. A row is the pattern of the query that *wrote* the token, so it sums to 1.")  # fmt: skip
+        else:
+            st.markdown("The framed token is the newest. The others are shaded by the weight they had for the query that *wrote* "
+                        "it: that query stands at the token before, and it may look at everything up to there. Touch another "
+                        "written token to see its own row. Much weight on the very first token is often a place to rest (an "
+                        "attention sink), not a meaning. A tie ‿ marks a piece that continues a word.")  # fmt: skip
+        st.markdown("The bars are the ten most probable tokens and what all others have together. The strong bar was taken. "
+                    "When tokens are drawn, a tick marks the probability as the model gives it, the solid bar is what temperature "
+                    "and filters made of it, hatching is what they cut; the last row is the lot: all kept tokens side by side, the "
+                    "drawn number points at one of them. The same seed draws the same numbers again.")  # fmt: skip
+        last = data.last
+        st.text(f"This step took {1000 * last.seconds:.1f} ms when it was computed. The keys and values of {last.cache_bytes // 1024:,} KB "
+                "are kept, so that only the newest token has to be read.")  # fmt: skip
+
+
+def _evidence() -> None:
+    greedy, beam = counterexample.written(Greedy()), counterexample.written(Beam(width=2))
+    best = counterexample.best()
+    st.markdown("**Erratum.** The slides of 2023 and the survey of 2020 take the word with the largest probability for the next "
+                "word. That is one choice among others, and not always the best beginning. Two steps on paper, first "
+                ".5 / .4 / .1, then at best .4 behind the first word and .9 behind the second:")  # fmt: skip
+    st.table(pd.DataFrame(
+        [("always the most probable", *greedy), ("a beam of two", *beam), ("all sentences tried", *best)],
+        columns=["choice", "sentence", "probability"],
+    ).set_index("choice"))  # fmt: skip
+
+
+def _tables(data: Any) -> None:
+    with parts.fold(parts.TABLE, "decode.table") as opened:
+        if not opened.open:
+            return
+        st.markdown("The candidates of this step")
+        st.dataframe(candidate_table(data.last), hide_index=True, key="decode.table.candidates")
+        st.markdown("All steps so far")
+        st.dataframe(step_table(data.steps), hide_index=True, key="decode.table.steps")
+
+
+def candidate_table(step: Step) -> pd.DataFrame:
+    """The listed candidates, most probable first."""
+    return pd.DataFrame(
+        [(visible(c.token), c.id, c.logit, c.before, c.after, FILTERS.get(c.cut_by or "", ""), c.id == step.id) for c in step.candidates],
+        columns=["token", "id", "score", "probability", "after filters", "cut by", "taken"],
+    )  # fmt: skip
+
+
+def step_table(steps: tuple[Step, ...]) -> pd.DataFrame:
+    """One row a step."""
+    return pd.DataFrame(
+        [(s.index + 1, visible(s.token), s.id, float(np.exp(s.logprob)), s.surprise, s.entropy / np.log(2), s.draw.u if s.draw else None,
+          1000 * s.seconds, s.cache_bytes / 1024) for s in steps],
+        columns=["step", "token", "id", "probability", "surprise, bits", "entropy, bits", "lot", "ms", "cache, KB"],
+    )  # fmt: skip
+
+
+def arrays(data: Any, head: tuple[int, int]) -> dict[str, np.ndarray]:
+    """What the page shows, as arrays: attention rows (step, key), ids, probabilities, the candidates of the last step."""
+    steps, last = data.steps, data.last
+    found = {"ids": np.array([step.id for step in steps]), "probability": np.exp([step.logprob for step in steps]),
+             "entropy_nats": np.array([step.entropy for step in steps]),
+             "candidate_ids": np.array([c.id for c in last.candidates]),
+             "candidate_logits": np.array([c.logit for c in last.candidates]),
+             "candidate_before": np.array([c.before for c in last.candidates]),
+             "candidate_after": np.array([c.after for c in last.candidates])}  # fmt: skip
+    for kind in last.attention:
+        found[f"attention_{kind}"] = pictures.rows(steps, kind, head)[0]
+    return found
+
+
+def code(params: Any, data: Any) -> str:
+    """The lines that make the same steps again."""
+    strategy = params.strategy
+    return (
+        "import core\nfrom core.decoding import Greedy, Sample, decode\n\n"
+        f"model = core.open_model({params.model!r})\n"
+        f"for step in decode(model, {data.window.text!r}, {strategy!r}, max_new_tokens={len(data.steps)}):\n"
+        "    print(step.token, step.chosen.before, step.text)"
+    )

@@ -1,0 +1,138 @@
+"""The pictures of Decode, and the sentence of numbers: everything made from the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from core.decoding import Step
+from viz.figures.candidates import Bar, Lot, candidates, percent
+from viz.instruments import WRITING, Sentences, heatmap, words_view
+from viz.labels import literal, visible
+from viz.ui import parts
+
+ROWS = 10
+ONE = replace(WRITING, spreads=WRITING.spreads.replace("words", "tokens"))
+MANY = Sentences(**{
+    name: text.replace("this head looks", "the heads look, on average,").replace("this head spreads", "the heads, on average, spread")
+    .replace("its look", "their look").replace("this head has", "the heads have").replace("this head may", "the heads may")
+    .replace("no row of this head", "no row")
+    for name, text in vars(ONE).items()
+})  # fmt: skip
+
+
+def show(data: Any, head: tuple[int, int], below: Callable[[], None]) -> None:
+    """Where the model looked while it wrote the newest token (`below` is drawn under it); beside it the candidates."""
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.markdown(f"**Where {literal(data.model.name)} looked**")
+        _alignment(data, head) if data.model.spec.has_source else _flowing(data, head)
+        below()
+    with right:
+        st.markdown("**What could come next**")
+        parts.show(bars(data.last), "decode.bars", _spoken(data.last))
+
+
+def rows(steps: Sequence[Step], kind: str, head: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """The pattern of each step, one head's or the mean of all, as rows of one matrix: (weights, allowed), (step, key)."""
+    widest = steps[-1].attention[kind].shape[-1]
+    weights = np.zeros((len(steps), widest), dtype=np.float32)
+    allowed = np.zeros(weights.shape, dtype=bool)
+    for place, step in enumerate(steps):
+        pattern = step.attention[kind]
+        row = pattern.mean((0, 1)) if head[0] < 0 else pattern[head]
+        weights[place, : row.size], allowed[place, : row.size] = row, True
+    return weights, allowed
+
+
+def pieces(tokens: Sequence[str]) -> list[str]:
+    """Tokens as they stand in running text: the space before a word is left out, a piece that continues one is tied.
+
+    >>> pieces(["Once", " upon", " el", "ástico", ",", " ", "\\n"])
+    ['Once', 'upon', 'el', '‿ástico', ',', ' ', '\\n']
+    """
+    shown: list[str] = []
+    for place, token in enumerate(tokens):
+        joins = place > 0 and token[:1].isalnum() and tokens[place - 1][-1:].isalnum() and tokens[place - 1] != "START"
+        bare = token[1:] if token[:1] == " " and token.strip() else token
+        shown.append(f"‿{bare}" if joins and token != "END" else bare)
+    return shown
+
+
+def _flowing(data: Any, head: tuple[int, int]) -> None:
+    steps, last = data.steps, data.last
+    kind = data.kind
+    given = len(last.keys[kind]) - len(steps) + 1
+    drawn = pieces([*last.keys[kind], last.token])
+    weights, allowed = rows(steps, kind, head)
+    words_view(
+        weights, [step.token for step in steps], drawn[:-1], key="decode.words", layout="one", allowed=allowed,
+        targets=[(word, max(-1, place - given)) for place, word in enumerate(drawn)], selected=len(drawn) - 1,
+        say=MANY if head[0] < 0 else ONE, special=("START", "END"), height=430 if len(drawn) > 70 else None,
+    )  # fmt: skip
+
+
+def _alignment(data: Any, head: tuple[int, int]) -> None:
+    kind = data.kind
+    weights, allowed = rows(data.steps, kind, head)
+    heatmap(
+        weights, pieces([step.token for step in data.steps]), pieces(data.last.keys[kind]), key="decode.alignment", allowed=allowed,
+        selected=(len(weights) - 1, int(weights[-1].argmax())), axis=("written token (query)", "source token (key)"),
+        numbers=weights.shape[1] <= 14, height=430,
+    )  # fmt: skip
+
+
+def bars(step: Step) -> Any:
+    """The ten most probable tokens, the one taken always among them, and what is left to all others."""
+    listed = list(step.candidates[:ROWS])
+    if step.chosen not in listed:
+        listed[-1] = step.chosen
+    ids = {candidate.id for candidate in listed}
+    cut = sum(cut.tokens for cut in step.cuts)
+    before = max(0.0, 1 - sum(c.before for c in listed))
+    after = max(0.0, 1 - sum(c.after for c in listed))
+    n = step.kept + cut - len(ids)
+    lot = Lot(step.draw.u, step.draw.low, step.draw.high) if step.draw else None
+    drawn = [Bar(c.token, c.before, c.after, c.id == step.id, c.cut_by) for c in listed]
+    return candidates(drawn, others=(n, before, after), lot=lot)
+
+
+def sentence(data: Any) -> str:
+    """One sentence of numbers about the newest token."""
+    step = data.last
+    before = data.steps[-2].text if len(data.steps) > 1 else "" if data.model.spec.has_source else data.window.text
+    where = f"After “{_tail(before)}”" if before else "At the start"
+    token = "the end of the text" if step.token == "END" else f"“{_bare(step.token)}”"
+    effective = float(np.exp(step.entropy))
+    about = f"{effective:.1f}" if effective < 9.95 else f"{effective:,.0f}"
+    hesitates = f"it hesitates between about {about} tokens (entropy {step.entropy / np.log(2):.2f} bits)"
+    if effective < 1.05:
+        hesitates = f"it hardly hesitates (entropy {step.entropy / np.log(2):.2f} bits)"
+    said = f"{where}, {data.model.name} gives {token} {percent(step.chosen.before)}; {hesitates}."
+    if step.draw:
+        took = f"The lot {step.draw.u:.3f} fell into its part of the bar, {step.draw.low:.3f} to {step.draw.high:.3f}"
+        changed = "" if abs(step.chosen.after - step.chosen.before) < 5e-4 else f" ({percent(step.chosen.after)} after the filters)"
+        said += f" {took}{changed}."
+    if step.pending:
+        said += f" {len(step.pending)} byte{'s' * (len(step.pending) > 1)} of a character wait for the rest of it."
+    ends = {"end": "The model ended its text here.", "context": f"{data.model.name} can read no more tokens.",
+            "limit": f"This page stops after {len(data.steps)} tokens."}  # fmt: skip
+    return " ".join(filter(None, (said, ends.get(step.reason, ""))))
+
+
+def _tail(text: str, letters: int = 28) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= letters else "…" + line[-letters:].partition(" ")[2]
+
+
+def _bare(token: str) -> str:
+    return token.strip() if token.strip() else visible(token)
+
+
+def _spoken(step: Step) -> str:
+    best = ", ".join(f"{visible(c.token)} {percent(c.before)}" for c in step.candidates[:5])
+    return f"The most probable next tokens: {best}. Taken: {visible(step.token)}."

@@ -1,0 +1,57 @@
+"""Where in time Decode stands: one step on, one back, first, play at four steps a second; buttons and keys."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.decoding import Step
+from viz.ui import state
+
+MOST = 120
+"""Tokens that a decoding of the page writes at most."""
+BEAT = 0.25
+"""Seconds between two steps while it plays."""
+_PLAYING, _LIVE = "decode.playing", "decode.live"
+
+
+def playing() -> bool:
+    """Whether it plays; then the step is kept in the session and put in the link when it stops."""
+    return bool(st.session_state.get(_PLAYING))
+
+
+def beat() -> int:
+    """How many steps to show: one more at each beat while it plays."""
+    if playing():
+        st.session_state[_LIVE] = min(st.session_state[_LIVE] + 1, MOST)
+        return st.session_state[_LIVE]
+    return state.read("decode.n", 1, state.whole(1, MOST))
+
+
+def go(n: int) -> None:
+    """To step n, standing still."""
+    stop()
+    state.write(**{"decode.n": n})
+
+
+def stop() -> None:
+    st.session_state[_PLAYING] = False
+
+
+def play(n: int) -> None:
+    st.session_state[_PLAYING], st.session_state[_LIVE] = True, n
+
+
+def buttons(n: int, last: Step, ticking: bool) -> None:
+    """The buttons, in the row that the caller has opened. The beat belongs to the whole page, so a change reruns it."""
+    if playing() and last.done:
+        go(n)
+    if playing() != ticking:
+        st.rerun()
+    st.button("Next token", icon=":material/arrow_forward:", type="primary", shortcut="Right", key="decode.next",
+              disabled=last.done, on_click=go, args=(n + 1,))  # fmt: skip
+    st.button("Back", icon=":material/arrow_back:", shortcut="Left", key="decode.back", disabled=n < 2, on_click=go, args=(n - 1,))
+    if playing():
+        st.button("Stop", icon=":material/stop:", shortcut="P", key="decode.stop", on_click=go, args=(n,))
+    else:
+        st.button("Play", icon=":material/play_arrow:", shortcut="P", key="decode.play", disabled=last.done, on_click=play, args=(n,))
+    st.button("First", icon=":material/first_page:", shortcut="Home", key="decode.first", disabled=n < 2, on_click=go, args=(1,))
