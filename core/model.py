@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.decoding.batched import greedy
 from core.errors import InputError
 from core.models import Batch, Family
 from core.run import Run, RunTrace, Side
 from core.text import Encoded, Tokenizer
-from core.trace import Edit, Recorder, Tap, Trace
+from core.trace import Edit, Recorder, Trace
 
 KEEP_LIMIT = 256 * 2**20
 NAMES = {"start": "START", "end": "END", "pad": "PAD"}

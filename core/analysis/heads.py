@@ -5,7 +5,7 @@ Weights are (layer, head, query, key); each measure is a number in [0, 1] a head
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,8 +13,10 @@ import numpy as np
 from core.run import Attention
 
 Array = np.ndarray
+Links = Sequence[tuple[int, int]]
 
 HABIT = 0.35  # a head that gives this share of its weight to one place has a habit
+ALIGNS = 0.6  # and to the words it translates: an aligner
 SPREAD = 0.7  # entropy, as a share of the largest possible, above which a head is spread out
 
 WORDS = {
@@ -67,19 +69,15 @@ def on_keys(weights: Array, chosen: Array) -> Array:
     return weights[..., chosen].sum(-1).mean(-1)
 
 
-def alignment(weights: Array, queries: tuple[str, ...], keys: tuple[str, ...]) -> Array:
-    """How far a cross-attention head points from each word to one word of the other side.
+def alignment(weights: Array, links: Links) -> Array:
+    """Mean weight of a written word on the source words it translates, over the words that have a translation.
 
-    The mean of the largest weight over the rows of words, times the share of source words that are some row's first
-    choice: a head that always points at the same place aligns nothing. Punctuation is left out on both sides.
+    `links` are (source word, written word), set by hand.
     """
-    rows, columns = _letters(queries), _letters(keys)
-    if not rows.any() or not columns.any():
-        return np.zeros(weights.shape[:2])
-    part = weights[..., rows, :][..., columns]
-    top = part.argmax(-1)
-    distinct = np.array([[len(set(head.tolist())) for head in layer] for layer in top])
-    return part.max(-1).mean(-1) * distinct / min(part.shape[-2:])
+    links_of: dict[int, list[int]] = {}
+    for source, written in links:
+        links_of.setdefault(written, []).append(source)
+    return np.mean([weights[..., written, sources].sum(-1) for written, sources in links_of.items()], axis=0)
 
 
 def _letters(words: tuple[str, ...]) -> Array:
@@ -91,13 +89,12 @@ def _mean(values: Array, rows: Array) -> Array:
     return (values * rows).sum(-1) / total
 
 
-def measures(attention: Attention) -> Mapping[str, Array]:
-    """Every measure that fits this kind of attention, each (layer, head)."""
+def measures(attention: Attention, links: Links = ()) -> Mapping[str, Array]:
+    """Every measure that fits this kind of attention, each (layer, head); `links` for attention between two texts."""
     w = attention.weights
-    points = ~_letters(attention.keys)
-    common = {"punctuation": on_keys(w, points), "spread": spread(w, attention.allowed)}
-    if attention.kind in ("cross", "alignment"):
-        return {"aligner": alignment(w, attention.queries, attention.keys), **common}
+    common = {"punctuation": on_keys(w, ~_letters(attention.keys)), "spread": spread(w, attention.allowed)}
+    if links:
+        return {"aligner": alignment(w, links), **common}
     near = {"previous": at_offset(w, -1), "itself": at_offset(w, 0), "first": on_first(w)}
     return {**near, **({"next": at_offset(w, 1)} if attention.kind == "self" else {}), **common}
 
@@ -113,7 +110,7 @@ class Heads:
         """The measure that names the head: its strongest habit, else 'spread' or 'mixed'."""
         own = {name: float(score[layer, head]) for name, score in self.scores.items() if name != "spread"}
         best = max(own, key=own.__getitem__)
-        if own[best] >= HABIT:
+        if own[best] >= (ALIGNS if best == "aligner" else HABIT):
             return best
         return "spread" if self.scores["spread"][layer, head] >= SPREAD else "mixed"
 
@@ -140,13 +137,13 @@ class Heads:
                 kind = self.kind(layer, head)
                 if kind not in found or self.score(layer, head) > self.score(*found[kind]):
                     found[kind] = (layer, head)
-        rank = {"aligner": -1, "spread": 1, "mixed": 2}
+        rank = {"aligner": -1, "punctuation": 1, "spread": 2, "mixed": 3}
         return dict(sorted(found.items(), key=lambda item: (rank.get(item[0], 0), -self.score(*item[1]))))
 
 
-def survey(texts: Iterable[object], attend: Callable[[object], Attention]) -> Heads:
-    """Measure every head on each text (`attend` gives its attention by word) and average over the texts."""
-    found = [measures(attend(text)) for text in texts]
+def survey(examples: Iterable[tuple[Attention, Links]]) -> Heads:
+    """Measure every head on each example (attention by word, links where two texts meet) and average."""
+    found = [measures(attention, links) for attention, links in examples]
     if not found:
         raise ValueError("a survey of heads needs at least one text")
     return Heads({name: np.mean([scores[name] for scores in found], axis=0) for name in found[0]}, len(found))

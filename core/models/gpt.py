@@ -17,8 +17,8 @@ from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
 from core.layers.norm import LayerNorm
 from core.layers.positions import LearnedPositions
-from core.models import Batch, Family, Kind
 from core.layers.shape import check_shape
+from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
 
 

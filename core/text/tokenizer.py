@@ -102,7 +102,7 @@ class Tokenizer:
         raw = self._special.id_to_token(index)
         if raw is None:
             return f"‹{index}›"
-        if not self._byte_level or raw in self.special_tokens:
+        if not self._byte_level or raw in self.special_tokens or any(char not in _BYTE_OF for char in raw):
             return raw
         data = bytes(_BYTE_OF[char] for char in raw)
         try:

@@ -65,10 +65,10 @@ def test_a_clicked_cell_changes_the_run_the_link_and_can_be_undone(page) -> None
     page.wait_for_url(link)
     page.get_by_role("radio", name="causal").click()
     said(page, causal)
-    assert allowed(page) == n * (n + 1) // 2
+    page.wait_for_selector(f'.editor[data-allowed="{n * (n + 1) // 2}"]')
     page.goto(link)
     said(page, more)
-    assert allowed(page) == n * (n + 1) // 2 + 1
+    page.wait_for_selector(f'.editor[data-allowed="{n * (n + 1) // 2 + 1}"]')
 
 
 def test_an_emptied_row_is_told_in_words(page) -> None:
@@ -89,4 +89,4 @@ def test_a_cell_chosen_in_one_matrix_is_chosen_in_the_other(page) -> None:
     said(page, f"may look at {row} of {n} words")
     chosen = pattern.get_attribute("data-cell")
     assert chosen.startswith(f"{row - 1},")
-    assert scores.get_attribute("data-cell") == chosen
+    scores.and_(page.locator(f'[data-cell="{chosen}"]')).wait_for()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from scipy.stats import entropy as scipy_entropy
 
 from core.analysis import compare, heads
 from core.run import Attention
+from core.text.words import WORD
 
 WORDS = ("The", "cat", "sat", "down", ".")
 ROWS = hnp.arrays(np.float64, (3, 7), elements=st.floats(0.01, 1)).map(lambda a: a / a.sum(-1, keepdims=True))
@@ -23,6 +26,7 @@ def attention(kind, pattern, queries=WORDS, keys=WORDS):
     return Attention(kind, pattern, queries, keys, allowed, ("p",))
 
 
+LINKS = ((0, 0), (2, 1), (1, 2), (3, 3))
 PREVIOUS = np.eye(5, k=-1) + np.diag([1, 0, 0, 0, 0])
 FIRST = np.outer(np.ones(5), np.eye(5)[0])
 EVEN = np.tril(np.ones((5, 5))) / np.arange(1, 6)[:, None]
@@ -41,15 +45,17 @@ EVEN = np.tril(np.ones((5, 5))) / np.arange(1, 6)[:, None]
     ],
 )
 def test_a_constructed_head_gets_its_name(kind, pattern, name):
-    measured = heads.survey([None], lambda _: attention(kind, pattern))
+    measured = heads.survey([(attention(kind, pattern), LINKS if kind == "cross" else ())])
     assert measured.kind(0, 0) == name and measured.word(0, 0) == heads.WORDS[name]
-    assert measured.best() == {name: (0, 0)} and 0 <= measured.score(0, 0) <= 1
+    assert measured.best() == {name: (0, 0)} and 0 <= measured.score(0, 0) <= 1 + 1e-6
 
 
-def test_a_head_that_always_points_at_one_word_does_not_align():
+def test_alignment_is_the_weight_on_the_linked_words():
     fixed = np.outer(np.ones(5), np.eye(5)[1])
-    assert heads.alignment(attention("cross", fixed).weights, WORDS, WORDS)[0, 0] == pytest.approx(0.25)
-    assert heads.alignment(attention("cross", np.eye(5)).weights, WORDS, WORDS)[0, 0] == 1
+    assert heads.alignment(attention("cross", fixed).weights, LINKS)[0, 0] == pytest.approx(0.25)
+    assert heads.alignment(attention("cross", np.eye(5)).weights, LINKS)[0, 0] == pytest.approx(0.5)
+    two_for_one = np.full((1, 5), 0.2)
+    assert heads.alignment(attention("cross", two_for_one, queries=("x",)).weights, ((0, 0), (1, 0)))[0, 0] == pytest.approx(0.4)
 
 
 def test_best_puts_the_aligner_first_and_the_vague_last():
@@ -77,4 +83,14 @@ def test_mean_distance_by_hand():
 
 def test_a_survey_needs_a_text():
     with pytest.raises(ValueError, match="at least one"):
-        heads.survey([], lambda _: attention("self", np.eye(5)))
+        heads.survey([])
+
+
+def test_the_links_of_our_sentences_name_words_that_are_there():
+    file = Path(__file__).parents[2] / "assets" / "texts" / "heads_en-es.tsv"
+    for line in file.read_text(encoding="utf-8").splitlines():
+        source, target, links = line.split("\t")
+        counts = [len(WORD.findall(text)) for text in (source, target)]
+        for link in links.split():
+            assert all(int(i) < n for i, n in zip(link.split("-"), counts, strict=True)), line
+        assert len({link.split("-")[1] for link in links.split()}) >= counts[1] - 3, line

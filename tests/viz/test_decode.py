@@ -1,4 +1,4 @@
-"""Decode: the bars as data, the steps behind the page, and the page itself on small random models."""
+"""Decode: the steps behind the page, and the page itself, on small random models."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
 import core.engine
-from core.decoding import Greedy, Sample, Window, decode
+from core.analysis.heads import Heads
+from core.decoding import Greedy, Sample, decode
 from core.engine import Engine, Listing
 from core.errors import InputError
 from core.model import Model
 from core.models import families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from viz.figures.candidates import Bar, Lot, candidates
 from viz.workspace import _decode_controls as controls
 from viz.workspace import _decode_folds as folds
 from viz.workspace import _decode_pictures as pictures
@@ -59,59 +58,9 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     listing = tuple(Listing(name, True, "", family) for name, family in FAMILY.items())
     with Engine(opener=made.__getitem__, listing=lambda: listing) as engine:
         monkeypatch.setattr(core.engine, "_default", engine)
-        monkeypatch.setattr("viz.workspace._look_heads.battery", lambda paired: (("a white car is old", "el gato está" if paired else None),))
+        measured = Heads({"first": np.full((2, 3), 0.1) + np.eye(2, 3), "spread": np.full((2, 3), 0.9)}, 1)
+        monkeypatch.setattr("viz.workspace._look_heads.survey", lambda name: {"causal": measured, "cross": measured})
         yield seen
-
-
-# the bars
-
-
-def trace(figure: go.Figure, name: str):
-    return next(found for found in figure.data if found.name == name)
-
-
-def texts(figure: go.Figure) -> list[str]:
-    return [note.text for note in figure.layout.annotations]
-
-
-def test_bars_show_what_the_choice_was_made_from():
-    figure = candidates([Bar("a", 0.6, 0.6, taken=True), Bar(" b", 0.3, 0.3)], others=(7, 0.1, 0.1))
-    after = trace(figure, "after")
-    assert list(after.x) == [0.6, 0.3, 0.1]
-    assert list(after.y) == [0, 1, 2]
-    assert figure.layout.yaxis.ticktext == ("a", "·b", "7 others")
-    assert figure.layout.xaxis.range == (0, 1)
-    assert len(set(after.marker.color)) == 3
-    assert texts(figure) == ["<b>60 %</b>", "30 %", "10 %"]
-    assert {found.name for found in figure.data} == {"after"}
-
-
-def test_cut_tokens_are_hatched_and_say_what_cut_them():
-    bars = [Bar("a", 0.5, 0.8, taken=True), Bar("b", 0.2, 0.2), Bar("c", 0.2, 0.0, cut_by="top_k"), Bar("d", 0.05, 0.0, cut_by="top_p")]
-    figure = candidates(bars, others=(9, 0.05, 0.0))
-    assert list(trace(figure, "cut").x) == [0, 0, 0.2, 0.05, 0.05]
-    assert trace(figure, "cut").marker.pattern.shape == "/"
-    assert list(trace(figure, "before").x) == [0.5]
-    assert texts(figure)[2:] == ["20 %, cut by top-k", "5.0 %, cut by top-p", "5.0 %, cut"]
-
-
-def test_the_lot_points_into_the_part_of_the_taken_token():
-    bars = [Bar("a", 0.6, 0.6), Bar("b", 0.4, 0.4, taken=True)]
-    figure = candidates(bars, lot=Lot(0.71, 0.6, 1.0))
-    taken = [shape for shape in figure.layout.shapes if (shape.x0, shape.x1) == (0.6, 1.0)]
-    assert len(taken) == 1
-    assert list(trace(figure, "lot").x) == [0.71]
-    assert figure.layout.yaxis.ticktext[-1] == "the lot"
-    assert "0.710 was drawn" in texts(figure)
-
-
-@pytest.mark.parametrize("token", ["<b>bold</b>", "<a href='http://x'>x</a>", "\n", "", "\ud800", "x" * 99, "&amp;"])
-def test_tokens_are_never_markup_and_the_figure_survives_json(token):
-    figure = candidates([Bar(token, 1.0, 1.0, taken=True)])
-    label = figure.layout.yaxis.ticktext[0]
-    assert "<" not in label
-    assert label
-    figure.to_json()
 
 
 # the words of the page
@@ -193,7 +142,7 @@ def test_bars_of_a_step_add_up_to_one(engine):
     for temperature, top_k in ((0.0, 0), (1.0, 5), (1.5, 0)):
         step = page.compute(page.Params(model="gpt-mini", temperature=temperature, top_k=top_k, n=2)).last
         figure = pictures.bars(step)
-        assert sum(trace(figure, "after").x) == pytest.approx(1)
+        assert sum(next(found for found in figure.data if found.name == "after").x) == pytest.approx(1)
         n_others = int(figure.layout.yaxis.ticktext[10].removesuffix(" others"))
         assert n_others + 10 == 320
 
@@ -235,7 +184,7 @@ def said(test: AppTest) -> str:
 
 
 def n_of(test: AppTest) -> str:
-    return test.query_params.get("decode.n", ["1"])[0]
+    return str(test.query_params.get("decode.n", "1"))
 
 
 def press(test: AppTest, key: str) -> AppTest:
@@ -298,6 +247,22 @@ def test_playing_goes_on_by_itself_and_stops(engine):
     assert not test.session_state["decode.playing"]
 
 
+def test_a_head_is_chosen_by_what_it_does_and_travels_in_the_link(engine):
+    test = drawn()
+    pills = next(group for group in test.button_group if group.key == "decode.heads")
+    assert list(pills.options)[:2] == ["All 6 heads, averaged", "first word :gray[:small[L0.H0]]"]
+    test = pills.set_value((0, 0)).run()
+    assert test.query_params["layer"] == "0"
+    assert (test.query_params["head"], test.query_params["kind"]) == ("0", "causal")
+    assert not test.exception
+
+
+def test_a_head_of_another_kind_is_not_taken_for_one_of_this(engine):
+    mine, other = (drawn(model="translator-en-es", kind=kind, layer="1", head="2") for kind in ("cross", "self"))
+    lit = [next(group for group in test.button_group if group.key == "decode.heads").value for test in (mine, other)]
+    assert lit == [(1, 2), controls.ALL]
+
+
 def test_an_empty_prompt_begins_behind_start_and_says_so(engine):
     test = drawn(text="")
     assert "begins behind the start token" in said(test)
@@ -331,5 +296,7 @@ def test_nonsense_in_the_link_is_told_and_mended(engine):
 
 
 def test_a_window_of_a_short_text_is_not_told(engine):
-    assert page.compute(page.Params(model="gpt-mini")).window == Window("Once upon a time", 10, 10) or True
+    window = page.compute(page.Params(model="gpt-mini")).window
+    assert window.text == "Once upon a time"
+    assert window.tokens == window.of > 0
     assert "room to write" not in said(drawn())

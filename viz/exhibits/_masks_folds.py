@@ -174,11 +174,13 @@ def equation(data: Any, query: int, key: int) -> None:
 
 def steps(data: Any, query: int) -> pd.DataFrame:
     """The arithmetic of one row as a table, with its sum."""
-    row = lesson.row(data.scores[query], data.allowed[query])
+    row, names = lesson.row(data.scores[query], data.allowed[query]), distinct(panels.labels(data.tokens))
     lines = [
         {"key": key, "score s": number(s, 4), "M": "0" if m == 0 else "−∞", "s + M": "−∞" if math.isinf(x) else number(x, 4),
          "e^(s + M)": "0" if math.isinf(x) else number(e, 4), "weight": "0" if math.isinf(x) else number(w, 4)}
-        for key, s, m, x, e, w in zip(distinct(panels.labels(data.tokens)), row.scores, row.mask, row.summed, row.exponentials, row.weights, strict=True)
+        for key, s, m, x, e, w in zip(
+            names, row.scores, row.mask, row.summed, row.exponentials, row.weights, strict=True
+        )
     ]  # fmt: skip
     total = {
         "key": "sum",

@@ -109,10 +109,10 @@ def _cell(data: Any) -> tuple[int, int]:
     return n // 2, int(data.pattern[n // 2].argmax())
 
 
-def head(config: Any, start: Any) -> None:
-    """Layer and head as pills."""
+def head(config: Any, first_layer: int, first_head: int) -> None:
+    """Layer and head as pills, with those that the page opens with."""
     with st.container(horizontal=True, gap="medium"):
         with st.container(width="content"):
-            controls.pills("Layer", range(config.n_layers), "layer", start.layer)
+            controls.pills("Layer", range(config.n_layers), "layer", first_layer)
         with st.container(width="content"):
-            controls.pills("Head", range(config.n_heads), "head", start.head)
+            controls.pills("Head", range(config.n_heads), "head", first_head)

@@ -91,17 +91,18 @@ def opening() -> tuple[int, int]:
 def page() -> None:
     """Claim, sentence, mask, the three matrices, one sentence of numbers; everything else folded."""
     parts.title(EXHIBIT)
-    start = replace(Params(), **dict(zip(("layer", "head"), ask.submit("masks.opening", opening, 500), strict=True)))
+    start = Params()
     text = controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type a sentence")
     controls.preset_row(SENTENCES, "text", start.text)
     kind = controls.pills("Mask", panels.PILLS, "masks.kind", start.recipe.kind, panels.PILLS.__getitem__, quiet=True)
     config = default().open(MODEL).config
+    layer, head = ask.submit("masks.opening", opening, 500)
     n = len(ask.run(MODEL, text, keep=()).tokens)
     params = replace(
         start,
         text=text,
-        layer=state.read("layer", start.layer, state.one_of(range(config.n_layers))),
-        head=state.read("head", start.head, state.one_of(range(config.n_heads))),
+        layer=state.read("layer", layer, state.one_of(range(config.n_layers))),
+        head=state.read("head", head, state.one_of(range(config.n_heads))),
         recipe=folds.recipe(kind, start.recipe),
         everywhere=state.read("masks.everywhere", False, state.flag),
     )
@@ -112,7 +113,7 @@ def page() -> None:
     with picture:
         at = panels.three(data, params)
     parts.numbers(folds.sentence(data, *at))
-    panels.head(config, start)
+    panels.head(config, layer, head)
     folds.change_it(kind, start.recipe)
     folds.finite(data)
     batch.fold()

@@ -26,6 +26,8 @@ PRESETS = {
 }
 WARM = 0.8
 """The temperature that drawing begins with."""
+KNOB = 162
+"""Pixels: two knobs stand side by side on a phone."""
 _SHOWN = "decode.shown"
 
 
@@ -87,7 +89,7 @@ def knobs(start: Any) -> dict[str, Any]:
 
 def how(temperature: float) -> None:
     """Two ways: always the most probable token, or one drawn by lot."""
-    key, ways = "decode.way", ("Take the most probable", "Draw by lot")
+    key, ways = "decode.way", ("Most probable", "By lot")
     now = ways[temperature > 0]
     if st.session_state.get(key) != now:
         st.session_state[key] = now
@@ -102,17 +104,17 @@ def how(temperature: float) -> None:
 
 def lot(start: Any) -> None:
     """How the lot is drawn: temperature, top-k, top-p, seed, in one row."""
-    columns = st.columns([3, 2, 3, 2], gap="medium")
-    with columns[0]:
-        controls.slider("Temperature", 0.1, 2.0, "decode.temperature", WARM, 0.1,
-                        help="The scores are divided by it before the softmax: small ones make the large scores win more.")  # fmt: skip
-    with columns[1]:
-        controls.number("Top-k", 0, 10**6, "decode.top_k", start.top_k, help="Keep only the k most probable tokens; 0 keeps all.")
-    with columns[2]:
-        controls.slider("Top-p", 0.0, 1.0, "decode.top_p", start.top_p, 0.05,
-                        help="Keep only the first tokens that together have at least p; 1 keeps all.")  # fmt: skip
-    with columns[3]:
-        controls.number("Seed", 0, 999_999, "decode.seed", start.seed, help="The same seed draws the same numbers again.")
+    with st.container(horizontal=True, gap="medium"):
+        with st.container(width=KNOB):
+            controls.slider("Temperature", 0.1, 2.0, "decode.temperature", WARM, 0.1,
+                            help="The scores are divided by it before the softmax: small ones make the large scores win more.")  # fmt: skip
+        with st.container(width=KNOB):
+            controls.slider("Top-p", 0.0, 1.0, "decode.top_p", start.top_p, 0.05,
+                            help="Keep only the first tokens that together have at least p; 1 keeps all.")  # fmt: skip
+        with st.container(width=KNOB):
+            controls.number("Top-k", 0, 10**6, "decode.top_k", start.top_k, help="Keep only the k most probable tokens; 0 keeps all.")
+        with st.container(width=KNOB):
+            controls.number("Seed", 0, 999_999, "decode.seed", start.seed, help="The same seed draws the same numbers again.")
 
 
 def told(data: Any) -> None:
@@ -129,16 +131,16 @@ def told(data: Any) -> None:
 
 
 def head(data: Any) -> Head:
-    """The head whose attention is shown: the visitor's, else all of them."""
+    """The head whose attention is shown: the visitor's if it is one of this kind, else all of them."""
     layers, n_heads = data.last.attention[data.kind].shape[:2]
-    if state.read("layer", -1, state.whole(-1, 10**6)) < 0:
+    if state.read("kind", data.kind) != data.kind or state.read("layer", -1, state.whole(-1, 10**6)) < 0:
         return ALL
     return state.read("layer", 0, state.whole(0, layers - 1)), state.read("head", 0, state.whole(0, n_heads - 1))
 
 
 def heads(data: Any, place: Head) -> None:
     """Pills: all heads averaged, then the clearest head of each habit, and the one in view if it is another."""
-    measured = _look_heads.survey(data.model.name, data.kind)
+    measured = _look_heads.survey(data.model.name)[data.kind]
     shown = {ALL: f"All {measured.shape[0] * measured.shape[1]} heads, averaged"}
     shown |= {where: WORDS[habit] for habit, where in measured.best().items() if habit != "mixed" or where == place}
     if place not in shown:
@@ -149,7 +151,7 @@ def heads(data: Any, place: Head) -> None:
 
     def store() -> None:
         layer, number = st.session_state.get(key) or place
-        state.write(layer=None if layer < 0 else layer, head=None if layer < 0 else number)
+        state.write(**({"kind": None, "layer": None, "head": None} if layer < 0 else {"kind": data.kind, "layer": layer, "head": number}))
 
     st.pills("Whose attention is shown", list(shown), key=key, required=True, label_visibility="collapsed", on_change=store,
              format_func=lambda at: shown[at] if at == ALL else f"{shown[at]} :gray[:small[{head_name(*at)}]]")  # fmt: skip

@@ -31,10 +31,12 @@ def show(data: Any, head: tuple[int, int], below: Callable[[], None]) -> None:
     with left:
         st.markdown(f"**Where {literal(data.model.name)} looked**")
         _alignment(data, head) if data.model.spec.has_source else _flowing(data, head)
-        below()
+        place = st.container()
     with right:
         st.markdown("**What could come next**")
         parts.show(bars(data.last), "decode.bars", _spoken(data.last))
+    with place:  # last: measuring the heads takes a moment the first time
+        below()
 
 
 def rows(steps: Sequence[Step], kind: str, head: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -13,7 +15,8 @@ from viz.instruments import grid, heatmap
 from viz.labels import visible
 from viz.pages import Page
 from viz.ui import compute, controls, parts, state
-from viz.workspace._look_heads import name
+from viz.workspace._look_heads import Place, look
+from viz.workspace._look_heads import show as show_head
 
 KINDS = {
     "self": "The encoder reads itself",
@@ -34,108 +37,124 @@ attention = run.attention({kind!r}, by="word"{writing})
 print(attention.weights[{layer}, {head}])"""
 
 
-def heads_grid(run: Run, kind: str, heads: Heads, layer: int, head: int) -> None:
+def heads_grid(run: Run, measured: Mapping[str, Heads], place: Place) -> None:
     """Every head of this kind as a thumbnail, the clearest of each habit first; a click swaps the picture above."""
-    attention = _attention(run, kind, "word")
-    places = [(i, j) for i in range(heads.shape[0]) for j in range(heads.shape[1])]
-    kinds = [[heads.word(i, j) for j in range(heads.shape[1])] for i in range(heads.shape[0])]
+    attention, heads = look(run, place.kind), measured[place.kind]
+    rows, columns = (range(n) for n in heads.shape)
     by_kind = controls.toggle("Sort by what they do", "look.sorted", state.read("view", "") != "full")
-    order = sorted(places, key=lambda p: (list(heads.best()).index(heads.kind(*p)), -heads.score(*p))) if by_kind else None
-    scores = [[heads.score(i, j) for j in range(heads.shape[1])] for i in range(heads.shape[0])]
+    habits = list(heads.best())
+    order = sorted(((i, j) for i in rows for j in columns), key=lambda p: (habits.index(heads.kind(*p)), -heads.score(*p)))
     picked = grid(
-        attention.weights, key=f"look.grid.{kind}", kinds=kinds, scores=scores, allowed=attention.allowed[0, 0], order=order, selected=(layer, head)
-    ).head
-    if picked is not None and picked != (layer, head):
-        state.write(layer=picked[0], head=picked[1])
+        attention.weights, key=f"look.grid.{place.kind}", kinds=[[heads.word(i, j) for j in columns] for i in rows],
+        scores=[[heads.score(i, j) for j in columns] for i in rows], allowed=attention.allowed[0, 0],
+        order=order if by_kind else None, selected=(place.layer, place.head),
+    ).head  # fmt: skip
+    if picked is not None and picked != (place.layer, place.head):
+        show_head(Place(place.kind, *picked))
         st.rerun(scope="fragment")
 
 
-def show(page: Page, run: Run, kind: str, heads: Heads, layer: int, head: int) -> None:
+def show(page: Page, run: Run, measured: Mapping[str, Heads], place: Place) -> None:
     """Kinds and pieces, grid, heatmap with exact values, one sentence of numbers, the folds."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         if len(run.kinds) > 1:
-            controls.segmented("Which attention", run.kinds, "kind", kind, lambda k: KINDS[k])
+            controls.segmented("Which attention", run.kinds, "kind", place.kind, lambda k: KINDS[k])
         by = controls.segmented("Shown by", ("word", "token"), "look.by", "word", lambda b: {"word": "Words", "token": "Pieces"}[b])
         st.button("Close the full view", icon=":material/close_fullscreen:", type="tertiary", on_click=lambda: state.write(view=None))
     if run.source is not None:
         controls.text("Its translation: the model's own, or type another to see how it would be written", "target", run.target_text or "")
-    heads_grid(run, kind, heads, layer, head)
-    attention = _attention(run, kind, by)
+    heads_grid(run, measured, place)
+    attention, heads = look(run, place.kind, by), measured[place.kind]
     queries, keys = ([visible(w) if by == "token" else w for w in axis] for axis in (attention.queries, attention.keys))
-    weights, allowed = attention.weights[layer, head], attention.allowed[layer, head]
-    cell = heatmap(
-        weights, queries, keys, key=f"look.heatmap.{kind}.{by}", allowed=allowed, numbers=len(keys) <= 16, axis=_axis_names(kind),
-        title=f"{run.model.name}, {KINDS[kind].lower()}, {name(layer, head)}: {heads.word(layer, head)}",
-    ).cell  # fmt: skip
-    query, key = cell or np.unravel_index(int(np.argmax(weights)), weights.shape)
-    parts.numbers(_sentence(attention, layer, head, int(query), int(key), kind))
-    _folds(page, run, kind, heads, (layer, head), attention, int(query), by)
+    weights, allowed = attention.weights[place.layer, place.head], attention.allowed[place.layer, place.head]
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        cell = heatmap(
+            weights, queries, keys, key=f"look.heatmap.{place.kind}.{by}", allowed=allowed, numbers=len(keys) <= 16, axis=_axis_names(place.kind),
+            title=f"{place}, {heads.word(place.layer, place.head)}: choose a cell",
+        ).cell  # fmt: skip
+    query, key = (int(i) for i in cell or np.unravel_index(int(np.argmax(weights)), weights.shape))
+    with right:
+        _steps(attention, place, _deep_row(run, place, *_pieces(run, place.kind, query, key, by)), query, key, by)
+    parts.numbers(_sentence(attention, place, query, key))
+    _folds(page, run, heads, place, attention, _pieces(run, place.kind, query, key, by)[0])
 
 
 def open_arithmetic() -> None:
     st.session_state["fold:look.arithmetic"] = True
 
 
-def _attention(run: Run, kind: str, by: str) -> Attention:
-    return run.attention(kind, by=by, writing=kind == "cross")
-
-
 def _axis_names(kind: str) -> tuple[str, str]:
     return ("written word (query)", "source word (key)") if kind == "cross" else ("word that looks (query)", "word looked at (key)")
 
 
-def _sentence(attention: Attention, layer: int, head: int, query: int, key: int, kind: str) -> str:
-    row = attention.weights[layer, head, query]
-    doing = "Writing" if kind == "cross" else "Reading"
-    effective = float(np.exp(entropy(row)))
+def _sentence(attention: Attention, place: Place, query: int, key: int) -> str:
+    row = attention.weights[place.layer, place.head, query]
+    doing = "Writing" if place.kind == "cross" else "Reading"
     return (
-        f"{doing} “{visible(attention.queries[query])}”, {name(layer, head)} gives {row[key]:.1%} to “{visible(attention.keys[key])}”; "
-        f"the row adds up to {row.sum():.3f} and is as spread as an even look at {effective:.1f} words."
+        f"{doing} “{visible(attention.queries[query])}”, {place} gives {row[key]:.1%} to “{visible(attention.keys[key])}”; "
+        f"the row adds up to {row.sum():.3f} and is as spread as an even look at {float(np.exp(entropy(row))):.1f} words."
     )
 
 
-def _folds(page: Page, run: Run, kind: str, heads: Heads, place: tuple[int, int], attention: Attention, query: int, by: str) -> None:
-    layer, head = place
+def _folds(page: Page, run: Run, heads: Heads, place: Place, attention: Attention, piece: int) -> None:
     with parts.fold(parts.EQUATION, "look.arithmetic") as fold:
         if fold.open:
-            _arithmetic(_deep_row(run, kind, layer, head, _first_piece(run, kind, query, by)), kind)
+            _arithmetic(_deep_row(run, place, piece)[0])
     with parts.fold(parts.LOOKING, "look.looking") as fold:
         if fold.open:
-            st.markdown(NOTES[kind])
+            word, score = heads.word(place.layer, place.head), heads.score(place.layer, place.head)
+            st.markdown(NOTES[place.kind])
             st.markdown(
-                f"Layer {layer} of {heads.shape[0]} and head {head} of {heads.shape[1]}, both counted from 0. The name of a head is its habit, "
-                f"measured on {heads.n} sentences of our own, not on this one: *{heads.word(layer, head)}*, score {heads.score(layer, head):.2f}."
+                f"Layer {place.layer} of {heads.shape[0]} and head {place.head} of {heads.shape[1]}, both counted from 0. The name of a head is its "
+                f"habit, measured on {heads.n} sentences of our own, not on this one: *{word}*, score {score:.2f}."
             )
             st.markdown(SINK)
             st.markdown("A large weight says what was looked at, not why the model decided as it did: attention is not an explanation.")
     parts.documents(page)
-    parts.as_table(lambda: _table(attention, layer, head), "look")
-    parts.take_away(
-        lambda: {"weights": attention.weights[layer, head], "allowed": attention.allowed[layer, head]},
-        CODE.format(
-            model=run.model.name, text=run.source.text if run.source else run.side.text, kind=kind, layer=layer, head=head,
-            target=f", target={run.target_text!r}" if run.source else "", writing=", writing=True" if kind == "cross" else "",
-        ),
-        key="look",
+    parts.as_table(lambda: _table(attention, place), "look")
+    weights, allowed = (array[place.layer, place.head] for array in (attention.weights, attention.allowed))
+    code = CODE.format(
+        model=run.model.name, text=run.source.text if run.source else run.side.text, kind=place.kind, layer=place.layer, head=place.head,
+        target=f", target={run.target_text!r}" if run.source else "", writing=", writing=True" if place.kind == "cross" else "",
     )  # fmt: skip
+    parts.take_away(lambda: {"weights": weights, "allowed": allowed}, code, key="look")
 
 
-def _first_piece(run: Run, kind: str, query: int, by: str) -> int:
+def _pieces(run: Run, kind: str, query: int, key: int, by: str) -> tuple[int, int]:
+    """The tokens of a chosen cell: the first piece of each word."""
     if by == "token":
-        return query
-    side = run.source if run.model.spec.kind(kind).queries == "source" and run.source else run.side
-    words = (side.written() if kind == "cross" else side).words
-    return words[query].pieces[0]
-
-
-def _deep_row(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
+        return query, key
     found = run.model.spec.kind(kind)
-    keep = tuple(found.path(layer, leaf) for leaf in ("q", "k", "scores", "allowed", "pattern"))
+    queries, keys = (run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys))
+    return (queries.written() if kind == "cross" else queries).words[query].pieces[0], keys.words[key].pieces[0]
+
+
+def _deep_row(run: Run, place: Place, query: int, key: int = 0) -> tuple[Row, int]:
+    found = run.model.spec.kind(place.kind)
+    keep = tuple(found.path(place.layer, leaf) for leaf in ("q", "k", "scores", "allowed", "pattern"))
     text = run.source.text if run.source else run.side.text
-    return row_of(compute.run(run.model.name, text, target=run.target_text, keep=keep), kind, layer, head, query)
+    deep = compute.run(run.model.name, text, target=run.target_text, keep=keep)
+    return row_of(deep, place.kind, place.layer, place.head, query), key
 
 
-def _arithmetic(row: Row, kind: str) -> None:
+def _steps(attention: Attention, place: Place, at: tuple[Row, int], query: int, key: int, by: str) -> None:
+    """The way of one number, from the dot product to the weight."""
+    row, token = at
+    st.subheader("How this number is computed", anchor=False)
+    st.text(f"“{visible(attention.queries[query])}” looks at “{visible(attention.keys[key])}”: {attention.weights[place.layer, place.head, query, key]:.4f}")
+    if not row.allowed[token]:
+        st.text("The mask forbids this cell: its weight is exactly 0, whatever its score.")
+        return
+    st.table(pd.DataFrame({
+        "step": ["query · key", f"divided by √{row.d_head}: the score", "e to the (score − largest score)", "divided by the sum over the row"],
+        "value": [f"{row.dots[token]:.4f}", f"{row.scores[token]:.4f}", f"{row.exps[token]:.4f}", f"{row.exps[token]:.4f} / {row.total:.4f} = {row.weights[token]:.4f}"],
+    }).set_index("step"))  # fmt: skip
+    if by == "word":
+        st.caption("Arithmetic is done on pieces: this is the first piece of each word. A word's weight is the sum over its pieces.")
+
+
+def _arithmetic(row: Row) -> None:
     parts.equation(r"a_{ij} = \frac{e^{s_{ij}}}{\sum_{k} e^{s_{ik}}}, \qquad s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d}}, \qquad d = " + str(row.d_head))
     best = int(np.argmax(row.weights))
     st.text(
@@ -153,9 +172,9 @@ def _arithmetic(row: Row, kind: str) -> None:
     st.caption(f"Recomputed here in float64; it differs from the tensor of the run by at most {row.residue:.1e}.")
 
 
-def _table(attention: Attention, layer: int, head: int) -> pd.DataFrame:
+def _table(attention: Attention, place: Place) -> pd.DataFrame:
     """One line a pair of words, strongest first: words repeat, so they are cells and not column names."""
-    weights, allowed = attention.weights[layer, head], attention.allowed[layer, head]
+    weights, allowed = attention.weights[place.layer, place.head], attention.allowed[place.layer, place.head]
     rows, columns = np.nonzero(allowed)
     order = np.argsort(-weights[rows, columns], kind="stable")
     return pd.DataFrame({

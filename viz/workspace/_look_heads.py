@@ -1,22 +1,40 @@
-"""Which run, which head, which word: what the two views of Look share."""
+"""Which run, which head, which word: what Look and Compare share."""
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
 import core.engine
 from core.analysis import heads
-from core.analysis.heads import WORDS, Heads
+from core.analysis.heads import WORDS, Heads, Links
+from core.model import Model
 from core.run import Attention, Run
+from viz.labels import head_name
 from viz.ui import compute, state
 
 TEXTS = Path(core.engine.__file__).parent.parent / "assets" / "texts"
 KEEP = ("*.pattern",)
+VAGUE = "mixed"
+PILLS = 4
+
+
+@dataclass(frozen=True)
+class Place:
+    """One head: the kind of attention, the layer, the head."""
+
+    kind: str
+    layer: int
+    head: int
+
+    def __str__(self) -> str:
+        return head_name(self.layer, self.head)
 
 
 def listed() -> list[str]:
@@ -24,8 +42,8 @@ def listed() -> list[str]:
     return [listing.name for listing in core.engine.default().models() if listing.ok]
 
 
-def reads_source(model: str) -> bool:
-    return core.engine.default().open(model).spec.has_source
+def opened(model: str) -> Model:
+    return core.engine.default().open(model)
 
 
 def run(model: str, text: str, target: str | None) -> Run:
@@ -34,9 +52,9 @@ def run(model: str, text: str, target: str | None) -> Run:
 
 def window(model: str, text: str) -> str:
     """The text, or the part of it that fits the model's context: the page says which, and lets it be moved."""
-    opened = core.engine.default().open(model)
-    spans = [span for span in opened.tokenizer.encode(text).spans if span]
-    most = opened.config.n_ctx
+    reader = opened(model)
+    spans = [span for span in reader.tokenizer.encode(text).spans if span]
+    most = reader.config.n_ctx
     if len(spans) <= most:
         return text
     first = state.read("look.from", 0, state.whole(0, len(spans) - most))
@@ -50,62 +68,85 @@ def window(model: str, text: str) -> str:
     return text[spans[first][0] : spans[first + most - 1][1]]
 
 
+@dataclass(frozen=True)
+class Example:
+    """A sentence of ours on which heads are measured; for translators with its translation and who translates whom."""
+
+    text: str
+    target: str | None = None
+    links: Links = ()
+
+
 @cache
-def battery(paired: bool) -> tuple[tuple[str, str | None], ...]:
-    """Our own sentences on which heads are measured: (text, translation or None)."""
+def battery(paired: bool) -> tuple[Example, ...]:
+    """All of them, from assets/texts."""
     if not paired:
-        return tuple((line, None) for line in (TEXTS / "heads_en.txt").read_text(encoding="utf-8").splitlines() if line)
-    with (TEXTS / "heads_en-es.tsv").open(encoding="utf-8", newline="") as rows:
-        return tuple((row[0], row[1]) for row in csv.reader(rows, delimiter="\t", quoting=csv.QUOTE_NONE) if row)
+        return tuple(map(Example, filter(None, (TEXTS / "heads_en.txt").read_text(encoding="utf-8").splitlines())))
+    with (TEXTS / "heads_en-es.tsv").open(encoding="utf-8", newline="") as lines:
+        rows = [row for row in csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE) if row]
+    return tuple(Example(text, target, tuple((int(a), int(b)) for a, b in (link.split("-") for link in links.split()))) for text, target, links in rows)
 
 
-def survey(model: str, kind: str) -> Heads:
-    """The habits of all heads of one kind, measured once on the battery and kept by the engine."""
-    opened = core.engine.default().open(model)
-    texts = battery(opened.spec.has_source)
+def survey(model: str) -> Mapping[str, Heads]:
+    """The habits of all heads by kind of attention, measured once on the battery and kept by the engine."""
+    reader = opened(model)
+    examples = battery(reader.spec.has_source)
 
-    def attend(pair: Any) -> Attention:
-        found = opened.run(pair[0], target=pair[1], keep=KEEP)
-        return found.attention(kind, by="word", writing=kind == "cross")
+    def measure() -> Mapping[str, Heads]:
+        runs = [(reader.run(example.text, target=example.target, keep=KEEP), example.links) for example in examples]
+        return {kind.name: heads.survey((look(run, kind.name), links if kind.name == "cross" else ()) for run, links in runs) for kind in reader.spec.kinds}
 
-    return compute.submit(("heads", model, kind), lambda: heads.survey(texts, attend), cost=60.0 * len(texts) * opened.config.n_layers)
-
-
-def chosen(measured: Heads) -> tuple[int, int]:
-    """The head to show: the visitor's, else the clearest one."""
-    layers, n_heads = measured.shape
-    first = next(iter(measured.best().values()))
-    if "layer" not in st.query_params and state.read("layer", -1, state.whole(-1, 10**6)) < 0:
-        return first
-    return state.read("layer", first[0], state.whole(0, layers - 1)), state.read("head", first[1], state.whole(0, n_heads - 1))
+    return compute.submit(("heads", model), measure, cost=60.0 * len(examples) * reader.config.n_layers)
 
 
-def pills(measured: Heads, layer: int, head: int) -> None:
-    """One pill for each habit that some head has: its clearest head; and the head in view if it is another."""
-    shown = {place: WORDS[kind] for kind, place in measured.best().items() if kind != "mixed" or place == (layer, head)}
-    shown.setdefault((layer, head), measured.word(layer, head))
-    key = "look.pills"
-    if st.session_state.get(key) != (layer, head):
-        st.session_state[key] = (layer, head)
-    st.pills(
-        "Heads, by what they do", list(shown), key=key, required=True, label_visibility="collapsed",
-        format_func=lambda place: f"{shown[place]} :gray[:small[{name(*place)}]]", on_change=_store, args=(key,),
-    )  # fmt: skip
+def look(run: Run, kind: str, by: str = "word") -> Attention:
+    """The patterns as the pages show them: rows of cross-attention are named by the word they write."""
+    return run.attention(kind, by=by, writing=kind == "cross")
 
 
-def name(layer: int, head: int) -> str:
-    """A head's short name, counted from 0.
+def habits(measured: Mapping[str, Heads]) -> dict[Place, str]:
+    """The clearest head of each habit, the most telling first: across the two languages before inside one."""
+    found: dict[str, Place] = {}
+    for kind in sorted(measured, key=("cross", "self", "causal").index):
+        for habit, place in measured[kind].best().items():
+            if habit != VAGUE:
+                found.setdefault(habit, Place(kind, *place))
+    order = ["aligner", "previous", "first", "spread", "itself", "next", "punctuation"]
+    return {found[habit]: WORDS[habit] for habit in sorted(found, key=order.index)}
 
-    >>> name(2, 5)
-    'L2.H5'
-    """
-    return f"L{layer}.H{head}"
+
+def chosen(measured: Mapping[str, Heads]) -> Place:
+    """The head to show: the visitor's, else the most telling one."""
+    first = next(iter(habits(measured)), Place(next(iter(measured)), 0, 0))
+    kind = state.read("kind", "") or ""
+    kind = kind if kind in measured else first.kind  # another model may have other kinds
+    best = first if kind == first.kind else Place(kind, *next(iter(measured[kind].best().values())))
+    layers, n_heads = measured[kind].shape
+    return Place(kind, state.read("layer", best.layer, state.whole(0, layers - 1)), state.read("head", best.head, state.whole(0, n_heads - 1)))
+
+
+def show(place: Place) -> None:
+    state.write(kind=place.kind, layer=place.layer, head=place.head)
+
+
+def pills(measured: Mapping[str, Heads], now: Place) -> None:
+    """One pill for each of the most telling habits; and the head in view if it is another."""
+    shown = dict(islice(habits(measured).items(), PILLS))
+    shown.setdefault(now, measured[now.kind].word(now.layer, now.head))
+    key = f"look.pills:{sorted(measured)}"
+    if st.session_state.get(key) != now:
+        st.session_state[key] = now
+    with st.container(horizontal_alignment="center"):
+        st.pills(
+            "Heads, by what they do", list(shown), key=key, required=True, label_visibility="collapsed", width="content",
+            format_func=lambda place: f"{shown[place]} :gray[:small[{place}]]", on_change=_store, args=(key,),
+        )  # fmt: skip
 
 
 def _store(key: str) -> None:
     place = st.session_state.get(key)
     if place is not None:
-        state.write(layer=place[0], head=place[1])
+        show(place)
 
 
 def touched(found: Run, kind: str) -> str | None:

@@ -11,9 +11,10 @@ import streamlit as st
 from core.analysis import heads as habits
 from core.analysis.compare import jensen_shannon, mean_distance
 from core.analysis.heads import Heads, entropy
+from core.errors import InputError
 from core.run import Attention
 from viz.instruments import heatmap
-from viz.labels import visible
+from viz.labels import head_name, visible
 from viz.pages import Cite, Page
 from viz.ui import controls, parts, state
 from viz.workspace import _look_heads as chooser
@@ -58,7 +59,7 @@ class Pair:
 def compute(p: Params) -> Pair:
     run = chooser.run(p.model, p.text, None)
     kind = p.kind if p.kind in run.kinds else run.kinds[-1]
-    return Pair(run.attention(kind, by="word", writing=kind == "cross"), chooser.survey(p.model, kind))
+    return Pair(chooser.look(run, kind), chooser.survey(p.model)[kind])
 
 
 def page() -> None:
@@ -84,6 +85,8 @@ def page() -> None:
 
 def _controls() -> Params | None:
     models = chooser.listed()
+    if not models:
+        raise InputError("No model can be opened.", "The models lie in assets/models.", "See More, Models for what is missing.")
     model = controls.pills("Model", models, "model", "gpt-mini" if "gpt-mini" in models else models[0])
     text = controls.text("Sentence", "text", Params.text, quiet=True, placeholder="Type a sentence and press Enter")
     if not text.strip():
@@ -94,18 +97,18 @@ def _controls() -> Params | None:
 
 def _two(measured: Heads) -> tuple[tuple[int, int], tuple[int, int]]:
     places = [(i, j) for i in range(measured.shape[0]) for j in range(measured.shape[1])]
-    names = [chooser.name(*place) for place in places]
+    names = [head_name(*place) for place in places]
     telling = [*measured.best().values(), *places]
     left, right = st.columns(2)
     with left:
-        a = controls.select("Left head", names, "compare.left", chooser.name(*telling[0]), lambda n: f"{n}  {measured.word(*places[names.index(n)])}")
+        a = controls.select("Left head", names, "compare.left", head_name(*telling[0]), lambda n: f"{n}  {measured.word(*places[names.index(n)])}")
     with right:
-        b = controls.select("Right head", names, "compare.right", chooser.name(*telling[1]), lambda n: f"{n}  {measured.word(*places[names.index(n)])}")
+        b = controls.select("Right head", names, "compare.right", head_name(*telling[1]), lambda n: f"{n}  {measured.word(*places[names.index(n)])}")
     return places[names.index(a)], places[names.index(b)]
 
 
 def _label(measured: Heads, place: tuple[int, int]) -> str:
-    return f"{chooser.name(*place)}: {measured.word(*place)}"
+    return f"{head_name(*place)}: {measured.word(*place)}"
 
 
 def _sentence(data: Pair, a: tuple[int, int], b: tuple[int, int]) -> str:
@@ -114,7 +117,7 @@ def _sentence(data: Pair, a: tuple[int, int], b: tuple[int, int]) -> str:
     if apart.max() < 1e-6:
         return "The two rows of every word are equal: this is one head beside itself." if a == b else "On this sentence the two heads look the same."
     row = int(apart.argmax())
-    looks = [f"{chooser.name(*p)} looks {w[p][row].max():.0%} at “{visible(keys[int(w[p][row].argmax())])}”" for p in (a, b)]
+    looks = [f"{head_name(*p)} looks {w[p][row].max():.0%} at “{visible(keys[int(w[p][row].argmax())])}”" for p in (a, b)]
     return (
         f"They differ most at “{visible(data.attention.queries[row])}”: {looks[0]}, {looks[1]} ({apart[row]:.2f} bits of 1). "
         f"Over all words they are {apart.mean():.2f} bits apart."
@@ -148,7 +151,7 @@ def _figures(measured: Heads, w: np.ndarray) -> pd.DataFrame:
     places = [(i, j) for i in range(w.shape[0]) for j in range(w.shape[1])]
     bits, far = entropy(w).mean(-1) / np.log(2), mean_distance(w)
     return pd.DataFrame({
-        "head": [chooser.name(*p) for p in places], "habit": [measured.word(*p) for p in places],
+        "head": [head_name(*p) for p in places], "habit": [measured.word(*p) for p in places],
         "entropy here, bits": [round(float(bits[p]), 2) for p in places], "mean distance here, words": [round(float(far[p]), 2) for p in places],
         **{f"on {habits.WORDS[name]}, battery": [round(float(score[p]), 2) for p in places] for name, score in measured.scores.items()},
     })  # fmt: skip

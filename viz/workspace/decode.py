@@ -25,11 +25,11 @@ PAGE = Page(
     claim="A model writes one token at a time: every token it knows gets a probability, one is taken, and the longer "
     "text is read again.",
     cites=(
-        Cite("ghojogh2023", "output of the decoder", "linear layer, softmax, choice of the word"),
-        Cite("ghojogh2020", "section 3.3.3", "linear layer, softmax, choice of the word"),
-        Cite("beigy2021", "inference", "step by step, the output so far is fed back"),
-        Cite("beigy2024", "inference", "step by step, the output so far is fed back"),
-        Cite("holtzman2020", "section 3.1", "top-k and nucleus (top-p) sampling"),
+        Cite("ghojogh2023", "decoder: feedforward layer and softmax", "choice of the word"),
+        Cite("ghojogh2020", "section 3.3.3", "softmax over the dictionary, choice of the word"),
+        Cite("beigy2021", "Transformers inference", "step by step, the output so far is fed back"),
+        Cite("beigy2024", "Transformers inference", "step by step, the output so far is fed back"),
+        Cite("holtzman2020", "section 3", "nucleus (top-p) sampling, top-k, temperature"),
     ),
     menu="top",
 )

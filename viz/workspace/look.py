@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
@@ -14,6 +15,7 @@ from viz.pages import Cite, Page
 from viz.ui import controls, errors, links, notices, state
 from viz.ui.parts import restore
 from viz.workspace import _look_full, _look_heads
+from viz.workspace._look_heads import Place
 
 PAGE = Page(
     title="Look",
@@ -47,34 +49,28 @@ TASKS = (
 
 @dataclass(frozen=True)
 class Params:
-    """What the page shows: one text through one model, one kind of attention."""
+    """What the page shows: one text through one model."""
 
     model: str = TASKS[0].model
     text: str = TASKS[0].text
     target: str | None = None
-    kind: str | None = None
 
 
 @dataclass(frozen=True)
 class Looking:
-    """The run and the measured habits of all heads of the kind that is shown."""
+    """The run, and the measured habits of all heads by kind of attention."""
 
     run: Run
-    kind: str
-    heads: Heads
+    heads: Mapping[str, Heads]
 
 
 def compute(p: Params) -> Looking:
-    """One forward (shared and kept by the engine) and the survey of the heads (once for each model and kind)."""
-    run = _look_heads.run(p.model, p.text, p.target)
-    kind = p.kind if p.kind in run.kinds else run.kinds[-1]
-    return Looking(run, kind, _look_heads.survey(p.model, kind))
+    """One forward (shared and kept by the engine) and the survey of the heads (once a model)."""
+    return Looking(_look_heads.run(p.model, p.text, p.target), _look_heads.survey(p.model))
 
 
 def page() -> None:
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.title("Attention: where a model looks. Touch a word.", anchor=False, width="content")
-        restore()
+    st.header(PAGE.claim, anchor=False)
     notices.make_place()
     params = _controls()
     if params is not None:
@@ -94,11 +90,13 @@ def _controls() -> Params | None:
         names = {task.model: task.chip for task in TASKS}
         controls.pills("What the model does", chips, "model", model, lambda name: names.get(name, name), quiet=True)
         st.button("Your own sentence", icon=":material/edit:", type="tertiary", on_click=lambda: state.write(text="", target=None))
+        st.space("stretch")
+        restore()
     if not text.strip():
         st.text("Type a sentence above and press Enter: the model reads it at once.")
         return None
-    given = state.read("target", "") if _look_heads.reads_source(model) else ""
-    return Params(model, _look_heads.window(model, text), given or None, state.read("kind", "") or None)
+    given = state.read("target", "") if _look_heads.opened(model).spec.has_source else ""
+    return Params(model, _look_heads.window(model, text), given or None)
 
 
 @st.fragment
@@ -106,30 +104,29 @@ def _picture(params: Params) -> None:
     with errors.guard():
         view = state.read("view", "", state.one_of(("", "heads", "full")))
         data = compute(params)
-        layer, head = _look_heads.chosen(data.heads)
-        _words(data, layer, head, small=view == "full")
-        _look_heads.pills(data.heads, layer, head)
+        place = _look_heads.chosen(data.heads)
+        _words(data.run, place, small=view == "full")
+        _look_heads.pills(data.heads, place)
         if view != "full":
             _buttons(view)
         if view == "heads":
-            _look_full.heads_grid(data.run, data.kind, data.heads, layer, head)
+            _look_full.heads_grid(data.run, data.heads, place)
         if view == "full":
-            _look_full.show(PAGE, data.run, data.kind, data.heads, layer, head)
+            _look_full.show(PAGE, data.run, data.heads, place)
 
 
-def _words(data: Looking, layer: int, head: int, *, small: bool) -> None:
-    crossing = data.kind == "cross"
-    attention = data.run.attention(data.kind, by="word", writing=crossing)
-    rows = [(word, row) for row, word in enumerate(attention.queries) if word not in ("END", "PAD")]
+def _words(run: Run, place: Place, small: bool) -> None:
+    crossing = place.kind == "cross"
+    attention = _look_heads.look(run, place.kind)
     words_view(
-        attention.weights[layer, head],
+        attention.weights[place.layer, place.head],
         attention.queries,
         attention.keys,
-        key="look.words",
+        key=f"look.words.{crossing}",
         layout="two" if crossing else "one",
-        targets=rows,
-        allowed=attention.allowed[layer, head],
-        selected=_look_heads.touched(data.run, data.kind),
+        targets=[(word, row) for row, word in enumerate(attention.queries) if word not in ("END", "PAD")],
+        allowed=attention.allowed[place.layer, place.head],
+        selected=_look_heads.touched(run, place.kind),
         reading=not crossing,
         special=("START",),
         names=("reads", "writes") if crossing else ("", ""),
@@ -139,7 +136,7 @@ def _words(data: Looking, layer: int, head: int, *, small: bool) -> None:
 
 
 def _buttons(view: str) -> None:
-    with st.container(horizontal=True, horizontal_alignment="center", gap="small"):
+    with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center", gap="small"):
         st.button("Hide the other heads" if view == "heads" else "See all heads", icon=":material/grid_view:",
                   on_click=lambda: state.write(view=None if view == "heads" else "heads"))  # fmt: skip
         st.button("How is this number computed?", icon=":material/calculate:", on_click=_open_arithmetic)

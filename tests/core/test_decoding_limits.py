@@ -1,0 +1,181 @@
+"""Where writing begins and ends, what is refused, and characters that are not complete yet."""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+from decoding_helpers import N_CTX, build, tokenizer
+
+from core.decoding import Beam, Greedy, Sample, decode, fit
+from core.decoding.prompt import Prompt, unfinished
+from core.decoding.steps import choose
+from core.errors import InputError
+
+
+@pytest.fixture(params=["gpt", "transformer"])
+def m(request):
+    return build(request.param)
+
+
+@pytest.fixture
+def gpt():
+    return build("gpt")
+
+
+def test_it_ends_at_end_at_the_limit_and_when_the_context_is_full(m):
+    end = list(decode(m, "the old cat", force=[(2, m.tokenizer.end)]))
+    assert (len(end), end[-1].reason, end[-1].token, end[-1].done) == (3, "end", "END", True)
+    assert end[-1].text == end[1].text
+    assert [step.done for step in end[:-1]] == [False, False]
+    force = [(n, 50) for n in range(99)]
+    limit = list(decode(m, "the old cat", force=force, max_new_tokens=3))
+    assert (len(limit), limit[-1].reason) == (3, "limit")
+    full = list(decode(m, "the old cat", force=force, max_new_tokens=99))
+    assert full[-1].reason == "context"
+    assert len(full[-1].keys["causal"]) + 1 == N_CTX
+    assert list(decode(m, "the old cat", max_new_tokens=0)) == []
+
+
+def test_an_empty_prompt_begins_behind_the_start_token_and_says_so(gpt):
+    first, second = itertools.islice(decode(gpt, "", Sample(seed=2)), 2)
+    assert "start token" in first.note
+    assert first.keys["causal"] == ("START",)
+    assert second.note == ""
+    assert first.text == gpt.tokenizer.decode([first.id])
+
+
+def test_a_prompt_of_context_minus_one_is_the_longest(gpt):
+    letters = [i for i in range(3, 60) if gpt.tokenizer.encode(gpt.tokenizer.token(i)).ids == (i,)]
+    text = "m " * 200
+    n = next(n for n in range(1, 200) if len(gpt.tokenizer.encode(text[:n]).ids) == N_CTX - 1)
+    assert letters
+    assert [step.reason for step in decode(gpt, text[:n])] == ["context"]
+    with pytest.raises(InputError) as error:
+        decode(gpt, text[: n + 4])
+    assert error.value.rule == "gpt reads at most 40 here, so that there is room to write."
+    assert all((error.value.wrong, error.value.remedy))
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [("", {}), ("   ", {}), ("", {"prefix": "el"}), ("\ud800", {}), ("cat " * 90, {}), ("a", {"prefix": "cat " * 90})],
+)
+def test_a_translator_refuses_what_it_cannot_read(text, options):
+    with pytest.raises(InputError):
+        decode(build("transformer"), text, **options)
+
+
+def test_a_model_without_a_source_has_no_prefix(gpt):
+    with pytest.raises(InputError, match="prefix"):
+        decode(gpt, "the", prefix="old")
+
+
+@pytest.mark.parametrize("force", [[(0, 10**6)], [(0, -1)], [(0, "the old cat sat")], [(0, True)]])
+def test_a_forced_token_must_be_in_the_vocabulary(gpt, force):
+    with pytest.raises(InputError):
+        decode(gpt, "the", force=force)
+
+
+@pytest.mark.parametrize("n", [-1, 2.5, True, None])
+def test_the_number_of_tokens_is_a_whole_number(gpt, n):
+    with pytest.raises(InputError):
+        decode(gpt, "the", max_new_tokens=n)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"temperature": -0.1}, {"temperature": float("nan")}, {"temperature": float("inf")}, {"temperature": "1"},
+        {"top_k": -1}, {"top_k": 2.5}, {"top_k": True}, {"top_p": -0.1}, {"top_p": 1.1}, {"top_p": float("nan")},
+        {"seed": -1}, {"seed": 0.5}, {"seed": 2**63},
+    ],
+)  # fmt: skip
+def test_a_sampling_that_makes_no_sense_is_refused_in_three_parts(wrong):
+    with pytest.raises(InputError) as error:
+        Sample(**wrong)
+    assert all((error.value.wrong, error.value.rule, error.value.remedy))
+
+
+@pytest.mark.parametrize("wrong", [{"width": 0}, {"width": 65}, {"width": 2.0}, {"length_penalty": float("nan")}])
+def test_a_beam_that_makes_no_sense_is_refused(wrong):
+    with pytest.raises(InputError):
+        Beam(**wrong)
+
+
+def test_strategies_are_data():
+    assert len({Greedy(), Greedy(), Sample(), Sample(seed=0), Beam(), Beam(width=5)}) == 4
+    with pytest.raises(FrozenInstanceError):
+        Sample().seed = 2
+    assert Sample(top_k=None).filters == Sample(top_k=0, top_p=1).filters == ()
+
+
+@pytest.mark.parametrize("temperature", [1e-300, 1e-5, 1e5, 1e300])
+def test_extreme_temperatures_give_probabilities(gpt, temperature):
+    step = next(decode(gpt, "the", Sample(temperature=temperature, seed=1)))
+    after = np.array([c.after for c in step.candidates])
+    assert np.isfinite(after).all()
+    assert after.sum() <= 1 + 1e-9
+    if temperature < 1:
+        assert after[0] == pytest.approx(1)
+
+
+def test_scores_that_are_no_numbers_are_told():
+    with pytest.raises(InputError, match="not finite"):
+        choose(np.array([0.0, np.nan]), str)
+
+
+def test_unfinished_characters_wait_and_never_change_what_is_shown():
+    names = tokenizer(prefix_space=False)
+    ids = [i for letter in "x😀ñ" for i in ([names.encode(letter).ids] if letter == "x" else [bytes_of(names, letter)])[0]]
+    prompt = Prompt((), names, room=99, end=2)
+    shown = [prompt.text(ids[:n]) for n in range(len(ids) + 1)]
+    assert [text for text, _ in shown] == ["", "x", "x", "x", "x", "x😀", "x😀", "x😀ñ"]
+    assert [len(pending) for _, pending in shown] == [0, 0, 1, 2, 3, 0, 1, 0]
+    assert b"".join([shown[4][1], b"\x80"]) == "😀".encode()
+    for (before, _), (after, _) in itertools.pairwise(shown):
+        assert after.startswith(before)
+
+
+def bytes_of(names, letter):
+    """The ids of the single bytes of a letter."""
+    alphabet = {names.token(i): i for i in range(3, 259)}
+    return [next(i for t, i in alphabet.items() if t in (f"‹{byte:02X}›", chr(byte) if byte < 128 else "")) for byte in letter.encode()]
+
+
+def test_bytes_that_can_never_be_a_character_are_shown_at_once():
+    names = tokenizer(prefix_space=False)
+    lone = next(i for i in range(3, 259) if names.token(i) == "‹80›")
+    lead = next(i for i in range(3, 259) if names.token(i) == "‹C3›")
+    prompt = Prompt((), names, room=99)
+    assert prompt.text([lone]) == ("�", b"")
+    assert prompt.text([lead]) == ("", b"\xc3")
+    assert prompt.text([lead, *names.encode("x").ids]) == ("�x", b"")
+    assert prompt.text(names.encode("�").ids) == ("�", b"")
+
+
+def test_unfinished_agrees_with_the_decoder_of_python():
+    values = (0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2, 0xE0, 0xE1, 0xED, 0xEF, 0xF0, 0xF1, 0xF4, 0xF5)
+    for data in itertools.chain.from_iterable(itertools.product(values, repeat=n) for n in (1, 2, 3)):
+        if any(a == 0xED and b >= 0xA0 for a, b in itertools.pairwise(data)):
+            continue  # half of a surrogate pair: Python waits for more, the standard does not
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        decoder.decode(bytes(data))
+        assert unfinished(bytes(data)) == decoder.getstate()[0], data
+
+
+def test_fit_keeps_the_end_of_a_long_prompt(gpt):
+    text = "the old cat sat on the mat " * 40
+    window = fit(gpt, text, 20)
+    assert text.endswith(window.text)
+    assert 15 <= window.tokens == len(gpt.tokenizer.encode(window.text).ids) <= 20
+    assert window.of == len(gpt.tokenizer.encode(text).ids)
+    assert fit(gpt, "the cat", 20).text == "the cat"
+    assert fit(gpt, "", 20).tokens == 0
+    faces = fit(gpt, "😀" * 50, 7)
+    assert faces.text in ("😀", "😀😀", "😀😀😀")
+    assert 0 < faces.tokens <= 7
+    list(decode(gpt, fit(gpt, text, N_CTX - 1).text, max_new_tokens=1))
