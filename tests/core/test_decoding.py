@@ -25,6 +25,7 @@ def gpt():
     return build("gpt")
 
 
+@pytest.mark.parametrize("order", ["pre", "post"])
 @pytest.mark.parametrize("name", ["gpt", "transformer"])
 def test_each_step_equals_one_teacher_forced_pass(name, order):
     m = build(name, order)

@@ -201,6 +201,7 @@ function steer(view, event) {
   else if (event.key === "Escape") point(view, -1);
   else return;
   event.preventDefault();
+  event.stopPropagation();   // a page may step with the same arrows
 }
 
 function choose(view, i) {

@@ -120,6 +120,7 @@ function walk(view, event, side, index) {
     goal = nearest(beyond.filter((w) => Math.abs(w.box.y - edge) < 4));
   } else return;
   event.preventDefault();
+  event.stopPropagation();   // a page may step with the same arrows
   if (goal) { goal.button.focus({ preventScroll: false }); touch(view, goal.button.dataset.side, Number(goal.button.dataset.index), true); }
 }
 

@@ -272,4 +272,5 @@ function steer(view, event) {
   else if (event.key === "Escape") point(view, null);
   else if (!view.hooks.key?.(event)) return;
   event.preventDefault();
+  event.stopPropagation();   // a page may step with the same arrows
 }
