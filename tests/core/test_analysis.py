@@ -60,7 +60,7 @@ def test_alignment_is_the_weight_on_the_linked_words():
 
 def test_best_puts_the_aligner_first_and_the_vague_last():
     scores = {"aligner": np.array([[0.9, 0.1, 0.5]]), "punctuation": np.zeros((1, 3)), "spread": np.array([[0.1, 0.9, 0.2]])}
-    assert heads.Heads(scores, 1).best() == {"aligner": (0, 0), "spread": (0, 1)}
+    assert heads.Heads(scores, 1).best() == {"aligner": (0, 0), "spread": (0, 1), "mixed": (0, 2)}
 
 
 @given(ROWS)

@@ -71,14 +71,14 @@ def page() -> None:
     a, b = _two(data.heads)
     w, allowed = data.attention.weights, data.attention.allowed[0, 0]
     queries, keys = data.attention.queries, data.attention.keys
-    for column, (title, values, scale) in zip(
-        st.columns(3, gap="medium"),
-        ((_label(data.heads, a), w[a], "pattern"), (_label(data.heads, b), w[b], "pattern"), ("left minus right", w[a] - w[b], "difference")),
-        strict=True,
-    ):
+    views = (
+        ("left", _label(data.heads, a), w[a], "pattern"),
+        ("right", _label(data.heads, b), w[b], "pattern"),
+        ("difference", "left minus right", w[a] - w[b], "difference"),
+    )
+    for column, (key, title, values, scale) in zip(st.columns(3, gap="medium"), views, strict=True):
         with column:
-            limit = 1.0 if scale == "difference" else None
-            heatmap(values, queries, keys, key=f"compare.{scale}.{title}", allowed=allowed, scale=scale, limit=limit, title=title, height=380)
+            heatmap(values, queries, keys, key=f"compare.{key}", allowed=allowed, scale=scale, limit=1.0 if scale == "difference" else None, title=title, height=380)
     parts.numbers(_sentence(data, a, b))
     _folds(params, data, a, b)
 

@@ -1,0 +1,125 @@
+"""Look and Compare on the shipped translator: what the pictures are sent is what the run holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened, unpacked
+
+import core
+from core.lessons.arithmetic import row_of
+from viz.workspace import _look_heads as heads
+from viz.workspace import compare
+
+MODEL, TEXT = "translator-en-es", "She has a white car."
+
+
+@pytest.fixture(scope="module")
+def run() -> core.Run:
+    return core.open_model(MODEL).run(TEXT)
+
+
+def page(name: str, **link: str) -> AppTest:
+    test = AppTest.from_string(f"from viz.workspace import {name} as page\npage.page()", default_timeout=60)
+    for key, value in link.items():
+        test.query_params[key] = value
+    test.run()
+    assert not test.exception
+    return test
+
+
+def packets(test: AppTest) -> list[bytes]:
+    return [element.proto.bytes for element in test.get("bidi_component") if element.proto.bytes]
+
+
+def said(test: AppTest) -> str:
+    return "\n".join(str(element.value) for element in (*test.text, *test.markdown))
+
+
+def named(test: AppTest, *fields: str) -> list[bytes]:
+    """The packets whose header has these fields."""
+    return [packet for packet in packets(test) if all(field in opened(packet)[0] for field in fields)]
+
+
+def test_the_first_screen_draws_the_aligner_on_the_opening_sentence(run):
+    (packet,) = named(page("look"), "layout")
+    header = opened(packet)[0]
+    assert header["keys"] == ["She", "has", "a", "white", "car", "."]
+    assert "blanco" in header["words"] and header["layout"] == "two"
+    place = next(iter(heads.habits(heads.survey(MODEL))))
+    assert place.kind == "cross"
+    wanted = run.attention("cross", by="word", writing=True).weights[place.layer, place.head]
+    np.testing.assert_allclose(unpacked(packet), wanted, atol=1e-6)
+
+
+def test_the_opening_sentence_was_chosen_by_evidence(run):
+    """The best head, found by measuring, links the adjective and the noun across the two languages."""
+    place = next(iter(heads.habits(heads.survey(MODEL))))
+    attention = run.attention("cross", by="word", writing=True)
+    for written, source in (("Ella", "She"), ("auto", "car"), ("blanco", "white")):
+        row = attention.weights[place.layer, place.head, attention.queries.index(written)]
+        assert attention.keys[int(row.argmax())] == source and row.max() > 0.9
+
+
+def test_all_heads_are_one_picture_on_one_scale():
+    test = page("look", view="heads")
+    (packet,) = named(test, "kinds", "size")
+    header = opened(packet)[0]
+    assert header["size"] == [3, 8] and len(header["kinds"]) == 3 and header["tokens"] == [7, 6]
+
+
+@pytest.mark.parametrize(("kind", "shape"), [("cross", (7, 6)), ("self", (6, 6)), ("causal", (7, 7))])
+def test_the_heatmap_holds_the_exact_values_of_the_run(run, kind, shape):
+    test = page("look", view="full", kind=kind, layer="2", head="3")
+    (packet,) = named(test, "scale", "axis")
+    wanted = run.attention(kind, by="word", writing=kind == "cross").weights[2, 3]
+    assert wanted.shape == shape
+    np.testing.assert_allclose(unpacked(packet), wanted, atol=1e-6)
+    assert "How this number is computed" in [element.value for element in test.subheader]
+
+
+def test_the_arithmetic_ends_at_the_weight_of_the_run(run):
+    for kind in run.kinds:
+        row = row_of(run, kind, 1, 4, 2)
+        assert row.residue < 1e-4 and row.weights.sum() == pytest.approx(1)
+        np.testing.assert_allclose(row.weights, run.attention(kind).weights[1, 4, 2], atol=1e-5)
+        assert (row.weights[~row.allowed] == 0).all()
+
+
+def test_a_typed_translation_is_read_as_it_is():
+    test = page("look", target="Ella tiene un coche.", view="full")
+    (packet,) = named(test, "scale", "axis")
+    assert opened(packet)[0]["queries"] == ["Ella", "tiene", "un", "coche", ".", "END"]
+
+
+def test_an_empty_box_asks_for_a_sentence_and_draws_nothing():
+    test = page("look", text=" ")
+    assert "Type a sentence" in said(test) and not named(test, "layout")
+
+
+def test_compare_opens_with_two_different_heads_and_their_difference(run):
+    test = page("compare", model=MODEL, text=TEXT)
+    drawn = named(test, "scale", "axis")
+    assert [opened(packet)[0]["scale"] for packet in drawn] == ["pattern", "pattern", "difference"]
+    left, right, difference = (unpacked(packet) for packet in drawn)
+    assert not np.allclose(left, right)
+    np.testing.assert_allclose(difference, left - right, atol=1e-5)
+    assert "They differ most at" in said(test)
+
+
+def test_compare_of_a_head_with_itself_says_so():
+    test = page("compare", model=MODEL, text=TEXT, **{"compare.left": "L1.H3", "compare.right": "L1.H3"})
+    assert "one head beside itself" in said(test)
+
+
+def test_every_head_in_figures(run):
+    attention = run.attention("self", by="word")
+    table = compare._figures(heads.survey(MODEL)["self"], attention.weights).set_index("head")
+    assert len(table) == 24
+    row = attention.weights[2, 2]
+    assert table.loc["L2.H2", "habit"] == "previous word" and table.loc["L2.H2", "on previous word, battery"] > 0.35
+    bits = -(row * np.log2(np.where(row > 0, row, 1))).sum(-1).mean()
+    assert table.loc["L2.H2", "entropy here, bits"] == pytest.approx(bits, abs=0.006)
+    far = sum(row[i, j] * abs(i - j) for i in range(6) for j in range(6)) / 6
+    assert table.loc["L2.H2", "mean distance here, words"] == pytest.approx(far, abs=0.006)
