@@ -12,10 +12,11 @@ from core.analysis.heads import Heads, entropy
 from core.lessons.arithmetic import Row, row_of
 from core.run import Attention, Run
 from viz.instruments import grid, heatmap
+from viz.instruments.head_view import start
 from viz.labels import visible
 from viz.pages import Page
 from viz.ui import compute, controls, parts, state
-from viz.workspace._look_heads import Place, look
+from viz.workspace._look_heads import Place, drawn_words, layout, look
 from viz.workspace._look_heads import show as show_head
 
 KINDS = {
@@ -67,17 +68,29 @@ def show(page: Page, run: Run, measured: Mapping[str, Heads], place: Place) -> N
     attention, heads = look(run, place.kind, by), measured[place.kind]
     queries, keys = ([visible(w) if by == "token" else w for w in axis] for axis in (attention.queries, attention.keys))
     weights, allowed = attention.weights[place.layer, place.head], attention.allowed[place.layer, place.head]
+    touched = _touched(attention, place) if by == "word" else None
     left, right = st.columns([3, 2], gap="large")
     with left:
         cell = heatmap(
             weights, queries, keys, key=f"look.heatmap.{place.kind}.{by}", allowed=allowed, numbers=len(keys) <= 16, axis=_axis_names(place.kind),
-            title=f"{place}, {heads.word(place.layer, place.head)}: choose a cell",
+            selected=touched, title=f"{place}, {heads.word(place.layer, place.head)}: choose a cell",
         ).cell  # fmt: skip
     query, key = (int(i) for i in cell or np.unravel_index(int(np.argmax(weights)), weights.shape))
     with right:
         _steps(attention, place, _deep_row(run, place, *_pieces(run, place.kind, query, key, by)), query, key, by)
     parts.numbers(_sentence(attention, place, query, key))
     _folds(page, run, heads, place, attention, _pieces(run, place.kind, query, key, by)[0])
+
+
+def _touched(attention: Attention, place: Place) -> tuple[int, int]:
+    """The cell of the word that is touched in the picture above: where it looks most, or who looks at it most."""
+    weights, allowed = attention.weights[place.layer, place.head], attention.allowed[place.layer, place.head]
+    drawn = drawn_words(attention)
+    side, index = start(weights, allowed, drawn, len(attention.keys), state.read("look.word", "") or None, layout(place.kind))
+    if side == "source":
+        return int(weights[:, index].argmax()), int(index)
+    row = drawn[int(index)][1]
+    return row, int(weights[row].argmax())
 
 
 def open_arithmetic() -> None:

@@ -104,6 +104,16 @@ def look(run: Run, kind: str, by: str = "word") -> Attention:
     return run.attention(kind, by=by, writing=kind == "cross")
 
 
+def drawn_words(attention: Attention) -> list[tuple[str, int]]:
+    """The words of the picture's lower (or only) row, each with the row of weights that belongs to it."""
+    return [(word, row) for row, word in enumerate(attention.queries) if word not in ("END", "PAD")]
+
+
+def layout(kind: str) -> str:
+    """Two rows of words between two texts, one row inside one."""
+    return "two" if kind == "cross" else "one"
+
+
 def habits(measured: Mapping[str, Heads]) -> dict[Place, str]:
     """The clearest head of each habit, the most telling first: across the two languages before inside one."""
     found: dict[str, Place] = {}

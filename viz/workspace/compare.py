@@ -98,7 +98,9 @@ def _controls() -> Params | None:
 def _two(measured: Heads) -> tuple[tuple[int, int], tuple[int, int]]:
     places = [(i, j) for i in range(measured.shape[0]) for j in range(measured.shape[1])]
     names = [head_name(*place) for place in places]
-    telling = [*measured.best().values(), *places]
+    first, *others = measured.best().items()
+    plain = min(places, key=lambda place: measured.score(*place))  # where no second habit is: the head that has the first one least
+    telling = (first[1], others[0][1] if others and others[0][0] != chooser.VAGUE else plain)
     left, right = st.columns(2)
     with left:
         a = controls.select("Left head", names, "compare.left", head_name(*telling[0]), lambda n: f"{n}  {measured.word(*places[names.index(n)])}")
