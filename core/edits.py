@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,7 +22,7 @@ def _checked(index: int, size: int, word: str, where: str) -> int:
     return index % size
 
 
-def _replaced(value: Tensor, index: tuple[object, ...], new: Tensor | float | bool) -> Tensor:
+def _replaced(value: Tensor, index: Any, new: Tensor | float | bool) -> Tensor:
     copy = value.clone()
     copy[index] = new
     return copy

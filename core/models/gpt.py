@@ -6,6 +6,7 @@ Radford et al. 2018 (GPT-1, norm after the sum) and 2019 (GPT-2, norm before the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -109,7 +110,7 @@ class GPT(nn.Module):
     def __init__(self, cfg: GPTConfig) -> None:
         super().__init__()
         self.cfg = cfg
-        self.embed = nn.ModuleDict(
+        self.embed: Any = nn.ModuleDict(
             {"token": TokenEmbedding(cfg.n_vocab, cfg.d_model), "position": LearnedPositions(cfg.n_ctx, cfg.d_model)}
         )
         self.drop = nn.Dropout(cfg.dropout)

@@ -7,6 +7,7 @@ each stack, trains more easily. Both are written out.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -158,7 +159,7 @@ class Transformer(nn.Module):
     def __init__(self, cfg: TransformerConfig) -> None:
         super().__init__()
         self.cfg = cfg
-        self.embed = nn.ModuleDict(
+        self.embed: Any = nn.ModuleDict(
             {"token": TokenEmbedding(cfg.n_vocab, cfg.d_model, scaled=True), "position": Sinusoidal(cfg.n_ctx, cfg.d_model)}
         )
         self.drop = nn.Dropout(cfg.dropout)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import core.engine
@@ -25,9 +28,29 @@ def run(model: str, text: str, **options: Any):
     Raises InputError for input that cannot be used, Superseded when a newer request of this session took its place,
     Busy when the queue is full. Pages let all three rise: `errors.guard` tells the visitor.
     """
-    return core.engine.default().run(RunRequest(model=model, text=text, **options), session=session())
+    request = RunRequest(model=model, text=text, **options)
+    with _queue() as tell:
+        return core.engine.default().run(request, session=session(), on_wait=tell)
 
 
 def submit(key: Hashable, fn: Callable[[], T], cost: float) -> T:
     """Any pure computation through the same gate and cache; `key` says all that the answer depends on."""
-    return core.engine.default().submit(key, fn, cost, session=session())
+    with _queue() as tell:
+        return core.engine.default().submit(key, fn, cost, session=session(), on_wait=tell)
+
+
+@contextmanager
+def _queue() -> Iterator[Callable[[int], None]]:
+    """Says where the request stands once it has waited half a second; gone when the answer is there."""
+    spot: list[DeltaGenerator] = []
+
+    def tell(place: int) -> None:
+        if not spot:
+            spot.append(st.empty())
+        spot[0].caption("Computing." if place < 1 else f"Others are computing: {place} before you. Your text is kept.")
+
+    try:
+        yield tell
+    finally:
+        for place in spot:
+            place.empty()

@@ -1,0 +1,32 @@
+"""A page that has to wait says so, and is quiet again when the answer is there."""
+
+from __future__ import annotations
+
+from streamlit.testing.v1 import AppTest
+
+SLOW = """
+import time, streamlit as st, core.engine
+from viz.ui import compute
+with core.engine.Engine() as engine:
+    core.engine._default, before = engine, core.engine._default
+    try:
+        told, real = [], st.empty
+        def spy():
+            spot = real()
+            caption = spot.caption
+            spot.caption = lambda text: (told.append(text), caption(text))
+            return spot
+        st.empty = spy
+        st.text(compute.submit("slow", lambda: time.sleep(0.8) or "done", 1))
+        st.text(compute.submit("quick", lambda: "at once", 1))
+        st.text(f"told {len(told) >= 1} {set(told)}")
+    finally:
+        st.empty, core.engine._default = real, before
+"""
+
+
+def test_waiting_is_told_and_forgotten():
+    test = AppTest.from_string(SLOW, default_timeout=20).run()
+    assert not test.exception
+    assert [element.value for element in test.text] == ["done", "at once", "told True {'Computing.'}"]
+    assert len(test.caption) == 0
