@@ -9,11 +9,10 @@ paths. A recorder belongs to one run: nothing is stored on a model, two runs can
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -58,8 +57,7 @@ def matches(path: str, pattern: str) -> bool:
     return path == pattern or fnmatchcase(path, pattern)
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One recorded value: the tensor as the model used it, its axis words, its version when recorded."""
 
     value: Tensor
@@ -151,7 +149,20 @@ class Recorder(Tap):
         return child
 
     def __call__(self, name: str, value: Tensor, axes: str) -> Tensor:
-        return self._book.write(self._prefix + name, value, axes)
+        book, path = self._book, self._prefix + name
+        plan = book.plans.get(path)
+        if plan is None or plan.axes != axes:
+            plan = book.planned(path, axes)
+        if path in book.seen:
+            raise ValueError(f"The path '{path}' was tapped twice in one run; a path names one call.")
+        book.seen[path] = plan
+        if value.dim() != len(plan.words):
+            raise ValueError(f"'{path}' has {value.ndim} axes of sizes {tuple(value.shape)} but its words are '{axes}'.")
+        if plan.edits:
+            value = book.edited(path, value, plan)
+        if plan.kept:
+            book.record(path, value, plan)
+        return value
 
     def close(self) -> Trace:
         """End the run: check that every pattern met a value, and hand over the trace."""
@@ -159,33 +170,50 @@ class Recorder(Tap):
         return Trace(self._book.records)
 
 
+class _Plan(NamedTuple):
+    """What is to happen at one path: its axes, kept or not, which edits meet it (by index)."""
+
+    axes: str
+    words: tuple[str, ...]
+    kept: bool
+    edits: tuple[int, ...]
+
+
+@lru_cache(maxsize=256)
+def _plans(keep: tuple[str, ...], where: tuple[str, ...]) -> dict[str, _Plan]:
+    """The plans of all paths met so far under these patterns: runs ask the same again and again."""
+    return {}
+
+
 class _Book:
     """The shared state of one recorder and its scopes."""
 
+    __slots__ = ("bytes", "edits", "keep", "limit", "partial", "plans", "records", "seen", "where")
+
     def __init__(self, keep: tuple[str, ...], edits: tuple[Edit, ...], limit: int | None, partial: bool) -> None:
         self.keep, self.edits, self.limit, self.partial = keep, edits, limit, partial
-        self.keep_all = "*" in keep
+        self.where = tuple(edit.where for edit in edits)
+        self.plans = _plans(keep, self.where)
         self.records: dict[str, Record] = {}
-        self.seen: set[str] = set()
-        self.met: set[int] = set()
+        self.seen: dict[str, _Plan] = {}
         self.bytes = 0
 
-    def write(self, path: str, value: Tensor, axes: str) -> Tensor:
-        if path in self.seen:
-            raise ValueError(f"The path '{path}' was tapped twice in one run; a path names one call.")
-        self.seen.add(path)
-        words = _words(axes)
-        if len(words) != value.ndim:
-            raise ValueError(f"'{path}' has {value.ndim} axes of sizes {tuple(value.shape)} but its words are '{axes}'.")
-        for index, edit in enumerate(self.edits):
-            if matches(path, edit.where):
-                value = self._edited(path, value, edit)
-                self.met.add(index)
-        if self.keep_all or any(matches(path, pattern) for pattern in self.keep):
+    def planned(self, path: str, axes: str) -> _Plan:
+        edits = tuple(index for index, where in enumerate(self.where) if matches(path, where))
+        plan = _Plan(axes, tuple(axes.split()), any(matches(path, pattern) for pattern in self.keep), edits)
+        self.plans[path] = plan
+        return plan
+
+    def record(self, path: str, value: Tensor, plan: _Plan) -> None:
+        if self.limit is not None:
             self.bytes += value.numel() * value.element_size()
-            if self.limit is not None and self.bytes > self.limit:
+            if self.bytes > self.limit:
                 raise MemoryError(f"'{path}' brings what is kept to {self.bytes / 2**20:.0f} MB.")
-            self.records[path] = Record(value, words, 0 if value.is_inference() else value._version)
+        self.records[path] = Record(value, plan.words, 0 if value.is_inference() else value._version)
+
+    def edited(self, path: str, value: Tensor, plan: _Plan) -> Tensor:
+        for index in plan.edits:
+            value = self._edited(path, value, self.edits[index])
         return value
 
     def _edited(self, path: str, value: Tensor, edit: Edit) -> Tensor:
@@ -203,17 +231,13 @@ class _Book:
         return new
 
     def check_all_used(self) -> None:
+        met = {index for plan in self.seen.values() for index in plan.edits}
         for index, edit in enumerate(self.edits):
-            if index not in self.met:
+            if index not in met:
                 raise ValueError(f"The edit {edit!r} met no value. {unknown_path(edit.where, self.seen)}")
         for pattern in self.keep:
-            if pattern != "*" and not any(matches(path, pattern) for path in self.seen):
+            if not any(matches(path, pattern) for path in self.seen) and pattern != "*":
                 raise ValueError(f"keep='{pattern}' met no value. {unknown_path(pattern, self.seen)}")
-
-
-@lru_cache(maxsize=1024)
-def _words(axes: str) -> tuple[str, ...]:
-    return tuple(axes.split())
 
 
 Out = TypeVar("Out")

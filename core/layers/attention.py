@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.layers.cache import NO_STORE, KeysValues, Store
+from core.layers.cache import NO_STORE, KeysValues, Project, Store
 from core.trace import OFF, Tap
 
 
@@ -20,9 +21,8 @@ def masked_softmax(scores: Tensor, allowed: Tensor) -> Tensor:
     >>> masked_softmax(torch.zeros(2, 2), torch.tensor([[True, False], [False, False]])).tolist()
     [[1.0, 0.0], [0.0, 0.0]]
     """
-    forbidden = ~allowed
-    filled = scores.masked_fill(forbidden, torch.finfo(scores.dtype).min)
-    return filled.softmax(dim=-1).masked_fill(forbidden, 0.0)
+    filled = torch.where(allowed, scores, torch.finfo(scores.dtype).min)
+    return torch.where(allowed, filled.softmax(dim=-1), 0.0)
 
 
 class MultiHeadAttention(nn.Module):
@@ -48,10 +48,12 @@ class MultiHeadAttention(nn.Module):
         self.to_k = nn.Linear(d_model, d_model, bias=bias)
         self.to_v = nn.Linear(d_model, d_model, bias=bias)
         self.to_out = nn.Linear(d_model, d_model, bias=bias)
+        self._packed: tuple[tuple[tuple[int, int], ...], Tensor, Tensor | None] | None = None
 
     def forward(self, x: Tensor, source: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE) -> Tensor:
-        q = tap("q", self._split(self.to_q(x)), "batch head query d_head")
-        k, v = store(self._keys_values, source)
+        q, project = self._sides(x, source)
+        q = tap("q", q, "batch head query d_head")
+        k, v = store(project, source)
         k = tap("k", k, "batch head key d_head")
         v = tap("v", v, "batch head key d_head")
         scores = tap("scores", q @ k.mT / math.sqrt(self.d_head), "batch head query key")
@@ -60,8 +62,29 @@ class MultiHeadAttention(nn.Module):
         heads = tap("heads", pattern.to(v.dtype) @ v, "batch head query d_head")
         return tap("out", self.to_out(self._merge(heads)), "batch query d_model")
 
+    def _sides(self, x: Tensor, source: Tensor) -> tuple[Tensor, Project]:
+        """The queries, and how to get keys and values. A frozen layer that looks at itself multiplies once for all three."""
+        together = self._together() if x is source else None
+        if together is None:
+            return self._split(self.to_q(x)), self._keys_values
+        q, k, v = F.linear(x, *together).unflatten(-1, (3, self.n_heads, self.d_head)).permute(2, 0, 3, 1, 4).unbind(0)
+        return q, lambda _: (k, v)
+
     def _keys_values(self, source: Tensor) -> KeysValues:
         return self._split(self.to_k(source)), self._split(self.to_v(source))
+
+    def _together(self) -> tuple[Tensor, Tensor | None] | None:
+        """The three maps below each other, kept until a weight changes; None while they are being learnt."""
+        maps = (self.to_q, self.to_k, self.to_v)
+        weights = [weight for each in maps for weight in (each.weight, each.bias) if weight is not None]
+        if weights[0].requires_grad:
+            return None
+        state = tuple((id(weight), weight._version) for weight in weights)
+        if self._packed is None or self._packed[0] != state:
+            with torch.inference_mode(False), torch.no_grad():  # a plain tensor, whoever asks first
+                bias = None if self.to_q.bias is None else torch.cat([each.bias for each in maps])
+                self._packed = (state, torch.cat([each.weight for each in maps]), bias)
+        return self._packed[1:]
 
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.n_heads, self.d_head)).transpose(1, 2)  # batch pos (head d_head) -> batch head pos d_head

@@ -25,6 +25,6 @@ class LayerNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(d_model))
 
     def forward(self, x: Tensor) -> Tensor:
-        var, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
-        standard = (x - mean) * (var + self.eps).rsqrt()
-        return torch.addcmul(self.bias, standard, self.weight)
+        centred = x - x.mean(dim=-1, keepdim=True)
+        variance = centred.square().mean(dim=-1, keepdim=True)
+        return torch.addcmul(self.bias, centred * (variance + self.eps).rsqrt(), self.weight)

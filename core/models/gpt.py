@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from core import masks
 from core.layers.attention import MultiHeadAttention
 from core.layers.cache import NO_STORE, Cache, Store
+from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
 from core.layers.norm import LayerNorm
@@ -63,7 +64,7 @@ class PreNormBlock(nn.Module):
         self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
         self.self_attn = MultiHeadAttention(cfg.d_model, cfg.n_heads)
         self.ffn = FeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation)
-        self.drop = nn.Dropout(cfg.dropout)
+        self.drop = dropout(cfg.dropout)
 
     def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE) -> Tensor:
         x = tap("resid_in", x, "batch pos d_model")
@@ -81,7 +82,7 @@ class PostNormBlock(nn.Module):
         self.self_attn = MultiHeadAttention(cfg.d_model, cfg.n_heads)
         self.ffn = FeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation)
         self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
-        self.drop = nn.Dropout(cfg.dropout)
+        self.drop = dropout(cfg.dropout)
 
     def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE) -> Tensor:
         x = tap("resid_in", x, "batch pos d_model")
@@ -113,7 +114,7 @@ class GPT(nn.Module):
         self.embed: Any = nn.ModuleDict(
             {"token": TokenEmbedding(cfg.n_vocab, cfg.d_model), "position": LearnedPositions(cfg.n_ctx, cfg.d_model)}
         )
-        self.drop = nn.Dropout(cfg.dropout)
+        self.drop = dropout(cfg.dropout)
         self.layers = nn.ModuleList(BLOCKS[cfg.order](cfg) for _ in range(cfg.n_layers))
         self.final_norm = LayerNorm(cfg.d_model, eps=cfg.eps) if cfg.order == "pre" else None
 

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from core import masks
 from core.layers.attention import MultiHeadAttention
 from core.layers.cache import NO_STORE, Cache, Store
+from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
 from core.layers.norm import LayerNorm
@@ -67,7 +68,7 @@ class PostNormEncoderBlock(nn.Module):
         super().__init__()
         self.self_attn, self.ffn = _parts(cfg)
         self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
-        self.drop = nn.Dropout(cfg.dropout)
+        self.drop = dropout(cfg.dropout)
 
     def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF) -> Tensor:
         x = tap("resid_in", x, RESID)
@@ -84,7 +85,7 @@ class PreNormEncoderBlock(nn.Module):
         super().__init__()
         self.self_attn, self.ffn = _parts(cfg)
         self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
-        self.drop = nn.Dropout(cfg.dropout)
+        self.drop = dropout(cfg.dropout)
 
     def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF) -> Tensor:
         x = tap("resid_in", x, RESID)
@@ -111,7 +112,7 @@ class PostNormDecoderBlock(nn.Module):
         self.self_attn, self.ffn = _parts(cfg)
         self.cross_attn = MultiHeadAttention(cfg.d_model, cfg.n_heads)
         self.norm1, self.norm2, self.norm3 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(3))
-        self.drop = nn.Dropout(cfg.dropout)
+        self.drop = dropout(cfg.dropout)
 
     def forward(self, x: Tensor, to: Reading, tap: Tap = OFF, own: Store = NO_STORE, cross: Store = NO_STORE) -> Tensor:
         x = tap("resid_in", x, RESID)
@@ -131,7 +132,7 @@ class PreNormDecoderBlock(nn.Module):
         self.self_attn, self.ffn = _parts(cfg)
         self.cross_attn = MultiHeadAttention(cfg.d_model, cfg.n_heads)
         self.norm1, self.norm2, self.norm3 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(3))
-        self.drop = nn.Dropout(cfg.dropout)
+        self.drop = dropout(cfg.dropout)
 
     def forward(self, x: Tensor, to: Reading, tap: Tap = OFF, own: Store = NO_STORE, cross: Store = NO_STORE) -> Tensor:
         x = tap("resid_in", x, RESID)
@@ -162,7 +163,7 @@ class Transformer(nn.Module):
         self.embed: Any = nn.ModuleDict(
             {"token": TokenEmbedding(cfg.n_vocab, cfg.d_model, scaled=True), "position": Sinusoidal(cfg.n_ctx, cfg.d_model)}
         )
-        self.drop = nn.Dropout(cfg.dropout)
+        self.drop = dropout(cfg.dropout)
         self.encoder = nn.ModuleList(ENCODER_BLOCKS[cfg.order](cfg) for _ in range(cfg.n_layers))
         self.decoder = nn.ModuleList(DECODER_BLOCKS[cfg.order](cfg) for _ in range(cfg.n_layers))
         norms = [LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2)] if cfg.order == "pre" else [None, None]
