@@ -182,7 +182,8 @@ class Engine:
         self.close()
 
     def _load(self, name: str) -> Any:
-        model = self._opener(name)
+        with torch.inference_mode(False):  # weights are plain tensors, whoever asks first
+            model = self._opener(name)
         self.after_load()
         return model
 

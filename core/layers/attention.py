@@ -79,7 +79,7 @@ class MultiHeadAttention(nn.Module):
         weights = [weight for each in maps for weight in (each.weight, each.bias) if weight is not None]
         if weights[0].requires_grad:
             return None
-        state = tuple((id(weight), weight._version) for weight in weights)
+        state = tuple((id(weight), 0 if weight.is_inference() else weight._version) for weight in weights)
         if self._packed is None or self._packed[0] != state:
             with torch.inference_mode(False), torch.no_grad():  # a plain tensor, whoever asks first
                 bias = None if self.to_q.bias is None else torch.cat([each.bias for each in maps])

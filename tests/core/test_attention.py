@@ -257,3 +257,23 @@ def test_keys_may_be_read_in_any_order():
         a = layer(x, source, masks.not_padding(SOURCE_REAL))
         b = layer(x, source[:, order], masks.not_padding(SOURCE_REAL[:, order]))
     torch.testing.assert_close(a, b, rtol=0, atol=1e-13)
+
+
+def test_a_frozen_layer_multiplies_once_and_gives_the_same():
+    """The two ways to the projections agree, and the packed one notices a weight that changes."""
+    torch.manual_seed(2)
+    layer = MultiHeadAttention(33, 3)
+    x, allowed = torch.randn(2, 5, 33), torch.ones(5, 5, dtype=torch.bool).tril()
+    learning = layer(x, x, allowed).detach()
+    apart = layer(x, x.clone(), allowed).detach()
+    layer.requires_grad_(False)
+    frozen = layer(x, x, allowed)
+    torch.testing.assert_close(frozen, learning, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(frozen, apart, rtol=1e-5, atol=1e-6)
+    layer.to_v.bias.add_(1.0)
+    layer.to_v.bias.requires_grad_(False)
+    torch.testing.assert_close(layer(x, x, allowed), layer(x, x.clone(), allowed), rtol=1e-5, atol=1e-6)
+    assert not torch.allclose(layer(x, x, allowed), frozen)
+    with torch.inference_mode():
+        inside = MultiHeadAttention(33, 3, bias=False).requires_grad_(False)
+        assert inside(x, x, allowed).shape == x.shape
