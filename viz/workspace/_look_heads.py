@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 import streamlit as st
 
@@ -114,6 +115,11 @@ def layout(kind: str) -> str:
     return "two" if kind == "cross" else "one"
 
 
+def side(kind: str) -> Literal["left", "center"]:
+    """Where things under the picture stand: two rows of words are centred, a running text begins at the left."""
+    return "center" if kind == "cross" else "left"
+
+
 def habits(measured: Mapping[str, Heads]) -> dict[Place, str]:
     """The clearest head of each habit, the most telling first: across the two languages before inside one."""
     found: dict[str, Place] = {}
@@ -146,7 +152,7 @@ def pills(measured: Mapping[str, Heads], now: Place) -> None:
     key = f"look.pills:{sorted(measured)}"
     if st.session_state.get(key) != now:
         st.session_state[key] = now
-    with st.container(horizontal_alignment="center"):
+    with st.container(horizontal_alignment=side(now.kind)):
         st.pills(
             "Heads, by what they do", list(shown), key=key, required=True, label_visibility="collapsed", width="content",
             format_func=lambda place: f"{shown[place]} :gray[:small[{place}]]", on_change=_store, args=(key,),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import streamlit as st
 
@@ -108,7 +109,7 @@ def _picture(params: Params) -> None:
         _words(data.run, place, small=view == "full")
         _look_heads.pills(data.heads, place)
         if view != "full":
-            _buttons(view)
+            _buttons(view, _look_heads.side(place.kind))
         if view == "heads":
             _look_full.heads_grid(data.run, data.heads, place)
         if view == "full":
@@ -135,8 +136,8 @@ def _words(run: Run, place: Place, small: bool) -> None:
     )
 
 
-def _buttons(view: str) -> None:
-    with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center", gap="small"):
+def _buttons(view: str, side: Literal["left", "center"]) -> None:
+    with st.container(horizontal=True, horizontal_alignment=side, vertical_alignment="center", gap="small"):
         st.button("Hide the other heads" if view == "heads" else "See all heads", icon=":material/grid_view:",
                   on_click=lambda: state.write(view=None if view == "heads" else "heads"))  # fmt: skip
         st.button("How is this number computed?", icon=":material/calculate:", on_click=_open_arithmetic)
