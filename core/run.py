@@ -164,6 +164,7 @@ class Run:
     @cached_property
     def logits(self) -> Array:
         """(position, vocabulary), computed on first access. Row i is the prediction after decoder input i."""
+        torch.get_num_threads()  # a new thread takes over the process's number only when asked; a matrix product does not ask
         with torch.inference_mode():
             logits = self.model.network.logits(self._hidden) if self._logits is None else self._logits
             return _sealed(logits.float().numpy())

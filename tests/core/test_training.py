@@ -147,6 +147,15 @@ def test_an_interrupt_keeps_checkpoint_and_weights(tmp_path):
     assert [path.name for path in tmp_path.glob("*.new")] == []
 
 
+@pytest.fixture
+def listening():
+    """Ctrl-C as a terminal has it: whoever starts tests in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listening")
 def test_ctrl_c_ends_after_the_step_in_hand(tmp_path):
     """The signal itself, sent in the middle of a step: that step is done whole."""
 
