@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.layers.cache import NO_STORE, KeysValues, Project, Store
+from core.layers.linear import Laid, Linear, State, state_of
 from core.trace import OFF, Tap
 
 
@@ -44,11 +44,11 @@ class MultiHeadAttention(nn.Module):
         if d_model % n_heads:
             raise ValueError(f"d_model={d_model} is not divisible by n_heads={n_heads}")
         self.n_heads, self.d_head = n_heads, d_model // n_heads
-        self.to_q = nn.Linear(d_model, d_model, bias=bias)
-        self.to_k = nn.Linear(d_model, d_model, bias=bias)
-        self.to_v = nn.Linear(d_model, d_model, bias=bias)
-        self.to_out = nn.Linear(d_model, d_model, bias=bias)
-        self._packed: tuple[tuple[tuple[int, int], ...], Tensor, Tensor | None] | None = None
+        self.to_q = Linear(d_model, d_model, bias=bias)
+        self.to_k = Linear(d_model, d_model, bias=bias)
+        self.to_v = Linear(d_model, d_model, bias=bias)
+        self.to_out = Linear(d_model, d_model, bias=bias)
+        self._packed: tuple[State, Laid] | None = None
 
     def forward(self, x: Tensor, source: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE) -> Tensor:
         q, project = self._sides(x, source)
@@ -67,24 +67,22 @@ class MultiHeadAttention(nn.Module):
         together = self._together() if x is source else None
         if together is None:
             return self._split(self.to_q(x)), self._keys_values
-        q, k, v = F.linear(x, *together).unflatten(-1, (3, self.n_heads, self.d_head)).permute(2, 0, 3, 1, 4).unbind(0)
+        q, k, v = together(x).unflatten(-1, (3, self.n_heads, self.d_head)).permute(2, 0, 3, 1, 4).unbind(0)
         return q, lambda _: (k, v)
 
     def _keys_values(self, source: Tensor) -> KeysValues:
         return self._split(self.to_k(source)), self._split(self.to_v(source))
 
-    def _together(self) -> tuple[Tensor, Tensor | None] | None:
+    def _together(self) -> Laid | None:
         """The three maps below each other, kept until a weight changes; None while they are being learnt."""
         maps = (self.to_q, self.to_k, self.to_v)
-        weights = [weight for each in maps for weight in (each.weight, each.bias) if weight is not None]
-        if weights[0].requires_grad:
+        state = state_of(*(each.weight for each in maps), *(each.bias for each in maps))
+        if state is None:
             return None
-        state = tuple((id(weight), 0 if weight.is_inference() else weight._version) for weight in weights)
         if self._packed is None or self._packed[0] != state:
-            with torch.inference_mode(False), torch.no_grad():  # a plain tensor, whoever asks first
-                bias = None if self.to_q.bias is None else torch.cat([each.bias for each in maps])
-                self._packed = (state, torch.cat([each.weight for each in maps]), bias)
-        return self._packed[1:]
+            bias = None if self.to_q.bias is None else torch.cat([each.bias.detach() for each in maps])
+            self._packed = (state, Laid(torch.cat([each.weight.detach() for each in maps]), bias))
+        return self._packed[1]
 
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.n_heads, self.d_head)).transpose(1, 2)  # batch pos (head d_head) -> batch head pos d_head

@@ -8,6 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from core.layers.linear import Laid, State, state_of
+
 
 class TokenEmbedding(nn.Module):
     """A row of a table for each token, optionally times sqrt(d_model) (Vaswani et al. 2017, section 3.4).
@@ -20,6 +22,8 @@ class TokenEmbedding(nn.Module):
     (torch.Size([1, 2, 4]), torch.Size([1, 2, 7]))
     """
 
+    _laid: tuple[State, Laid] | None = None
+
     def __init__(self, n_vocab: int, d_model: int, *, scaled: bool = False) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.randn(n_vocab, d_model) * (d_model**-0.5 if scaled else 0.02))
@@ -30,4 +34,9 @@ class TokenEmbedding(nn.Module):
         return vectors if self.scale == 1.0 else vectors * self.scale
 
     def scores(self, hidden: Tensor) -> Tensor:
-        return F.linear(hidden, self.weight)
+        state = state_of(self.weight)
+        if state is None:
+            return F.linear(hidden, self.weight)
+        if self._laid is None or self._laid[0] != state:
+            self._laid = (state, Laid(self.weight, None))
+        return self._laid[1](hidden)

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from core.layers.linear import Linear
 from core.trace import OFF, Tap
 
 
@@ -45,8 +46,8 @@ class FeedForward(nn.Module):
     def __init__(self, d_model: int, d_ff: int, *, activation: str = "relu") -> None:
         super().__init__()
         self.activation = ACTIVATIONS[activation]
-        self.to_hidden = nn.Linear(d_model, d_ff)
-        self.to_out = nn.Linear(d_ff, d_model)
+        self.to_hidden = Linear(d_model, d_ff)
+        self.to_out = Linear(d_ff, d_model)
 
     def forward(self, x: Tensor, tap: Tap = OFF) -> Tensor:
         pre = tap("pre", self.to_hidden(x), "batch pos d_ff")

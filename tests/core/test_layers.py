@@ -11,6 +11,7 @@ from torch import nn
 
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import ACTIVATIONS, FeedForward, gelu, gelu_tanh
+from core.layers.linear import Linear
 from core.layers.norm import LayerNorm
 
 BATCH, POS, WIDE = 2, 5, 11
@@ -81,3 +82,20 @@ def test_embedding_is_one_hot_times_the_table(scaled):
         hidden = draw(BATCH, POS, WIDE, seed=23)
         torch.testing.assert_close(embed.scores(hidden), hidden @ embed.weight.T)
     assert torch.equal(embed(ids)[0, 0], embed(ids)[0, 2])
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 5), (3, 64)])
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_frozen_map_equals_the_plain_one_and_notices_a_change(shape, bias):
+    torch.manual_seed(4)
+    layer, x = Linear(33, 13, bias=bias), torch.randn(*shape, 33)
+    plain = torch.nn.functional.linear(x, layer.weight, layer.bias).detach()
+    layer.requires_grad_(False)
+    torch.testing.assert_close(layer(x), plain, rtol=1e-5, atol=1e-5)
+    layer.weight.mul_(2.0)
+    torch.testing.assert_close(layer(x), torch.nn.functional.linear(x, layer.weight, layer.bias), rtol=1e-5, atol=1e-5)
+    with_grad = x.clone().requires_grad_()
+    layer(with_grad).sum().backward()
+    torch.testing.assert_close(with_grad.grad, layer.weight.sum(0).expand_as(x), rtol=1e-5, atol=1e-5)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert layer(x).dtype == torch.bfloat16

@@ -1,0 +1,56 @@
+"""The linear map of every layer: x W^T + b, its weight laid out for the processor once it no longer changes."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+State = tuple[tuple[int, int], ...]
+
+
+def state_of(*weights: Tensor | None) -> State | None:
+    """What tells one content of frozen weights from another; None while they are being learnt."""
+    there = [weight for weight in weights if weight is not None]
+    if any(weight.requires_grad for weight in there):
+        return None
+    return tuple((id(weight), 0 if weight.is_inference() else weight._version) for weight in there)
+
+
+def _offered() -> bool:
+    return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+class Laid:
+    """A frozen weight (out, in) in the processor's own layout, where torch offers one (oneDNN on CPU)."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        with torch.inference_mode(False), torch.no_grad():  # plain tensors, whoever asks first
+            self.weight, self.bias = weight.detach(), None if bias is None else bias.detach()
+            fits = weight.device.type == "cpu" and weight.dtype == torch.float32 and _offered()
+            self.blocked = torch.ops.mkldnn._reorder_linear_weight(self.weight, 32) if fits else None
+
+    def __call__(self, x: Tensor) -> Tensor:
+        if self.blocked is None or x.dtype != torch.float32 or torch.is_autocast_enabled("cpu") or x.requires_grad:
+            return F.linear(x, self.weight, self.bias)
+        return torch.ops.mkldnn._linear_pointwise(x, self.blocked, self.bias, "none", [], "")
+
+
+class Linear(nn.Linear):
+    """`nn.Linear` that multiplies with a laid-out copy of its weight while that is frozen (x and y are (.., d)).
+
+    >>> layer = Linear(2, 3)
+    >>> y = layer(torch.ones(1, 2))
+    >>> torch.allclose(layer.requires_grad_(False)(torch.ones(1, 2)), y)
+    True
+    """
+
+    _laid: tuple[State, Laid] | None = None
+
+    def forward(self, input: Tensor) -> Tensor:
+        state = state_of(self.weight, self.bias)
+        if state is None:
+            return F.linear(input, self.weight, self.bias)
+        if self._laid is None or self._laid[0] != state:
+            self._laid = (state, Laid(self.weight, self.bias))
+        return self._laid[1](input)
