@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from core.layers.cache import NO_STORE, KeysValues, Project, Store
-from core.layers.linear import Laid, Linear, State, state_of
+from core.layers.linear import Laid, Linear, State, lasting, state_of
 from core.trace import OFF, Tap
 
 
@@ -80,8 +80,9 @@ class MultiHeadAttention(nn.Module):
         if state is None:
             return None
         if self._packed is None or self._packed[0] != state:
-            bias = None if self.to_q.bias is None else torch.cat([each.bias.detach() for each in maps])
-            self._packed = (state, Laid(torch.cat([each.weight.detach() for each in maps]), bias))
+            with lasting():
+                bias = None if self.to_q.bias is None else torch.cat([each.bias for each in maps])
+                self._packed = (state, Laid(torch.cat([each.weight for each in maps]), bias))
         return self._packed[1]
 
     def _split(self, x: Tensor) -> Tensor:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -21,11 +24,18 @@ def _offered() -> bool:
     return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
+@contextmanager
+def lasting() -> Iterator[None]:
+    """Make plain tensors that any later run may use, whichever mode the one that asks first is in."""
+    with torch.inference_mode(False), torch.no_grad():
+        yield
+
+
 class Laid:
     """A frozen weight (out, in) in the processor's own layout, where torch offers one (oneDNN on CPU)."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        with torch.inference_mode(False), torch.no_grad():  # plain tensors, whoever asks first
+        with lasting():
             self.weight, self.bias = weight.detach(), None if bias is None else bias.detach()
             fits = weight.device.type == "cpu" and weight.dtype == torch.float32 and _offered()
             self.blocked = torch.ops.mkldnn._reorder_linear_weight(self.weight, 32) if fits else None
