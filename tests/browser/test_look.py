@@ -90,7 +90,7 @@ def test_all_heads_and_the_full_view(visitor, app_url):
     visitor.get_by_role("button", name="See all heads").click()
     visitor.wait_for_selector("[data-heads]")
     assert visitor.locator("[data-heads]").get_attribute("data-heads") == "24"
-    visitor.get_by_role("button", name="How is this number computed?").click()
+    visitor.get_by_role("button", name="How is it computed?").click()
     visitor.wait_for_selector("[data-cell][data-scale]")
     idle(visitor)
     assert "view=full" in visitor.url

@@ -76,6 +76,8 @@ def page() -> None:
     params = _controls()
     if params is not None:
         _picture(params)
+    with st.container(horizontal_alignment="right"):
+        restore()
 
 
 def _controls() -> Params | None:
@@ -91,8 +93,6 @@ def _controls() -> Params | None:
         names = {task.model: task.chip for task in TASKS}
         controls.pills("What the model does", chips, "model", model, lambda name: names.get(name, name), quiet=True)
         st.button("Your own sentence", icon=":material/edit:", type="tertiary", on_click=lambda: state.write(text="", target=None))
-        st.space("stretch")
-        restore()
     if not text.strip():
         st.text("Type a sentence above and press Enter: the model reads it at once.")
         return None
@@ -140,7 +140,7 @@ def _buttons(view: str, side: Literal["left", "center"]) -> None:
     with st.container(horizontal=True, horizontal_alignment=side, vertical_alignment="center", gap="small"):
         st.button("Hide the other heads" if view == "heads" else "See all heads", icon=":material/grid_view:",
                   on_click=lambda: state.write(view=None if view == "heads" else "heads"))  # fmt: skip
-        st.button("How is this number computed?", icon=":material/calculate:", on_click=_open_arithmetic)
+        st.button("How is it computed?", icon=":material/calculate:", on_click=_open_arithmetic)
         links.to("course", "Teach from here", icon=":material/school:")
 
 
