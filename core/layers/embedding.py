@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from core.layers.initial import normal
 from core.layers.linear import Laid, State, state_of
 
 
@@ -17,6 +17,7 @@ class TokenEmbedding(nn.Module):
     ids (batch pos) -> (batch pos d_model). `scores` reads the same table the other way: the tied output layer,
     (batch pos d_model) -> (batch pos vocab), without the scaling.
 
+    >>> import torch
     >>> embed = TokenEmbedding(7, 4)
     >>> embed(torch.tensor([[1, 2]])).shape, embed.scores(torch.zeros(1, 2, 4)).shape
     (torch.Size([1, 2, 4]), torch.Size([1, 2, 7]))
@@ -26,7 +27,7 @@ class TokenEmbedding(nn.Module):
 
     def __init__(self, n_vocab: int, d_model: int, *, scaled: bool = False) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.randn(n_vocab, d_model) * (d_model**-0.5 if scaled else 0.02))
+        self.weight = nn.Parameter(normal(n_vocab, d_model, std=d_model**-0.5 if scaled else 0.02))
         self.scale = math.sqrt(d_model) if scaled else 1.0
 
     def forward(self, ids: Tensor) -> Tensor:

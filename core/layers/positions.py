@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from core.layers.initial import normal, shapes_only
+
 Variant = Literal["paired", "over_p", "unpaired"]
 """The exponent of the base: ``paired`` 2*floor(i/2)/d, ``over_p`` 2*floor(i/2)/p, ``unpaired`` i/d."""
 
@@ -130,7 +132,8 @@ class Sinusoidal(nn.Module):
 
     def __init__(self, n_positions: int, d_model: int, base: float = 10000.0) -> None:
         super().__init__()
-        self.register_buffer("table", sinusoidal(n_positions, d_model, base), persistent=False)
+        table = torch.empty(n_positions, d_model) if shapes_only() else sinusoidal(n_positions, d_model, base)
+        self.register_buffer("table", table, persistent=False)
 
     def forward(self, positions: Tensor) -> Tensor:
         return functional.embedding(positions, self.table)
@@ -151,7 +154,7 @@ class LearnedPositions(nn.Module):
         super().__init__()
         if n_positions < 1 or d_model < 1:
             raise ValueError(f"n_positions={n_positions} and d_model={d_model} must both be at least 1")
-        self.weight = nn.Parameter(torch.randn(n_positions, d_model) * std)
+        self.weight = nn.Parameter(normal(n_positions, d_model, std=std))
 
     def forward(self, positions: Tensor) -> Tensor:
         return functional.embedding(positions, self.weight)

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import ACTIVATIONS, FeedForward, gelu, gelu_tanh
 from core.layers.linear import Linear
@@ -21,21 +22,57 @@ def draw(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def test_layer_norm_equals_torch():
-    ours, theirs = LayerNorm(WIDE), nn.LayerNorm(WIDE)
-    ours.weight.data, ours.bias.data = draw(WIDE, seed=17), draw(WIDE, seed=18)
+def norm(n: int = WIDE, *, learnt: bool = False) -> LayerNorm:
+    """Frozen it is written out, while learnt it is torch's own form."""
+    ours = LayerNorm(n).requires_grad_(learnt)
+    ours.weight.data, ours.bias.data = draw(n, seed=17), draw(n, seed=18)
+    return ours
+
+
+@pytest.mark.parametrize("learnt", [False, True])
+def test_layer_norm_equals_torch(learnt):
+    ours, theirs = norm(learnt=learnt), nn.LayerNorm(WIDE)
     theirs.load_state_dict(ours.state_dict())
     x = 3 * draw(BATCH, POS, WIDE, seed=19) + 5
     torch.testing.assert_close(ours(x), theirs(x), rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(
-        ours(x), F.layer_norm(x, (WIDE,), ours.weight, ours.bias, ours.eps), rtol=1e-5, atol=1e-5
-    )
+    plain = LayerNorm(512).requires_grad_(learnt)
     wide = draw(BATCH, 512, seed=20)
-    torch.testing.assert_close(LayerNorm(512)(wide).var(-1, correction=0), torch.ones(BATCH), rtol=0, atol=1e-4)
+    torch.testing.assert_close(plain(wide).var(-1, correction=0), torch.ones(BATCH), rtol=0, atol=1e-4)
 
 
-def test_layer_norm_of_equal_numbers_stays_finite():
-    assert LayerNorm(4)(torch.full((1, 4), 3.0)).tolist() == [[0.0, 0.0, 0.0, 0.0]]
+def test_layer_norm_has_the_same_slope_written_out_and_learnt():
+    x = (3 * draw(BATCH, POS, WIDE, seed=19) + 5).requires_grad_()
+    weights = draw(BATCH, POS, WIDE, seed=23)
+    slopes = [torch.autograd.grad((norm(learnt=learnt)(x) * weights).sum(), x)[0] for learnt in (False, True)]
+    torch.testing.assert_close(*slopes, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("learnt", [False, True])
+def test_layer_norm_of_equal_numbers_stays_finite(learnt):
+    assert LayerNorm(4).requires_grad_(learnt)(torch.full((1, 4), 3.0)).tolist() == [[0.0, 0.0, 0.0, 0.0]]
+
+
+def test_dropout_zeroes_its_share_and_keeps_the_mean():
+    torch.manual_seed(0)
+    drop = dropout(0.15)
+    y = drop(torch.ones(401, 997))
+    assert (y == 0).double().mean().item() == pytest.approx(0.15, abs=0.002)  # 4 standard errors
+    assert y.double().mean().item() == pytest.approx(1, abs=0.003)
+    assert y.unique().tolist() == pytest.approx([0, 1 / 0.85], rel=1e-4)
+    assert not torch.equal(drop(torch.ones(401, 997)), y)
+    torch.manual_seed(0)
+    assert torch.equal(drop(torch.ones(401, 997)), y)
+    neighbours = (y.flatten()[:-1] == 0) & (y.flatten()[1:] == 0)
+    assert neighbours.double().mean().item() == pytest.approx(0.15**2, abs=0.001)
+
+
+def test_dropout_keeps_the_type_and_does_nothing_outside_training():
+    drop = dropout(0.5)
+    x = draw(3, 5).bfloat16()
+    assert drop(x).dtype == torch.bfloat16
+    assert drop.eval()(x) is x
+    with pytest.raises(ValueError, match="share=1"):
+        dropout(1.0)
 
 
 def test_the_printed_sigma_leaves_variance_one_over_h():
@@ -44,7 +81,7 @@ def test_the_printed_sigma_leaves_variance_one_over_h():
     printed = (h - h.mean()) / (h - h.mean()).square().sum().sqrt()
     assert printed.var(correction=0).item() == pytest.approx(1 / 512, abs=1e-12)
     assert round(1 / 512, 6) == 0.001953
-    ours = LayerNorm(512).double()(h)
+    ours = LayerNorm(512).requires_grad_(False).double()(h)
     assert (ours / printed).mean().item() == pytest.approx(math.sqrt(512), abs=1e-3)  # 22.627
 
 

@@ -24,6 +24,7 @@ from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
 from core.training import data, engine
 from core.training.engine import Plan, train
+from core.training.loss import ROWS, cross_entropy
 from core.training.optim import initialise, optimisers, schedule
 from core.training.recipe import Recipe, recipes
 from core.training.recipes import gpt_mini, translator_en_es
@@ -430,3 +431,29 @@ def test_the_command_names_what_is_missing(fake, tmp_path, capsys):
     assert "invalid choice" in capsys.readouterr().err
     assert not list((tmp_path).glob("*/model.safetensors"))
     assert store.shipped_folder().name == "models"
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("n", [1, ROWS, ROWS + 7])
+def test_cross_entropy_by_rows_is_torchs(n, smoothing):
+    torch.manual_seed(n)
+    hidden, table, wanted = torch.randn(n, 5, requires_grad=True), torch.randn(31, 5, requires_grad=True), torch.randint(31, (n,))
+    theirs = F.cross_entropy(F.linear(hidden, table), wanted, label_smoothing=smoothing)
+    ours = cross_entropy(hidden, table, wanted, smoothing=smoothing)
+    torch.testing.assert_close(ours, theirs)
+    for mine, other in zip(torch.autograd.grad(2 * ours, (hidden, table)), torch.autograd.grad(2 * theirs, (hidden, table)), strict=True):
+        torch.testing.assert_close(mine, other)
+    with torch.no_grad():
+        torch.testing.assert_close(cross_entropy(hidden, table, wanted, smoothing=smoothing), theirs)
+
+
+def test_cross_entropy_in_bfloat16_is_close():
+    torch.manual_seed(0)
+    hidden, table, wanted = torch.randn(64, 16, requires_grad=True), torch.randn(50, 16, requires_grad=True), torch.randint(50, (64,))
+    exact = cross_entropy(hidden, table, wanted)
+    with torch.autocast("cpu", torch.bfloat16):
+        rough = cross_entropy(hidden, table, wanted)
+    assert rough.dtype == torch.float32 and rough.item() != exact.item()
+    assert abs(rough.item() - exact.item()) < 0.02
+    for mine, other in zip(torch.autograd.grad(rough, (hidden, table)), torch.autograd.grad(exact, (hidden, table)), strict=True):
+        assert (mine - other).abs().max() < 0.02 * other.abs().max() + 1e-4

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.models import Batch
@@ -15,6 +14,7 @@ from core.models.gpt import GPTConfig
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
 from core.training.data import find, lines
+from core.training.loss import cross_entropy
 from core.training.recipe import Recipe
 
 BOUNDARY = "<|endoftext|>"
@@ -51,8 +51,8 @@ class Windows:
 
     def loss(self, network: nn.Module, batch: Tensor) -> Tensor:
         ids = batch[:, :-1]
-        logits = network.logits(network(Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool))))  # pyright: ignore
-        return F.cross_entropy(logits.flatten(0, 1).float(), batch[:, 1:].flatten())
+        hidden = network(Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool)))
+        return cross_entropy(hidden.flatten(0, 1), network.embed["token"].weight, batch[:, 1:].flatten())  # pyright: ignore
 
     def check(self, network: nn.Module) -> Mapping[str, float]:
         losses = [float(self.loss(network, rows)) for rows in self.valid.split(16)]

@@ -1,0 +1,24 @@
+"""What a layer holds before anything is learnt or read."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def shapes_only() -> bool:
+    """Whether a network is being built on the meta device, where tensors have shapes and no numbers.
+
+    Computing there is of no use and costs every start of the app a second: torch imports its compiler for it.
+    """
+    return torch.get_default_device().type == "meta"
+
+
+def normal(*shape: int, std: float) -> Tensor:
+    """Numbers drawn from N(0, std^2); none where only shapes are asked.
+
+    >>> normal(2, 3, std=0.02).shape
+    torch.Size([2, 3])
+    """
+    table = torch.empty(shape)
+    return table if shapes_only() else table.normal_(std=std)
