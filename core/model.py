@@ -162,7 +162,7 @@ class Model:
         wants_logits = any("logits" in edit.where for edit in edits) or grad is not None
         kept = (*(p for p in patterns if p != "logits" or wants_logits), *self._masks(patterns))
         if grad is not None:
-            edits = (*edits, _Leaf("*embed.token"), _Leaf("*embed.position"))
+            edits = (*edits, *(_Leaf(f"*embed.{part}") for part in ("token", "position") if part in self.network.embed))
         tap = Recorder(kept, edits, limit=KEEP_LIMIT if keep is None else None)
         try:
             with torch.enable_grad() if grad is not None else torch.inference_mode():

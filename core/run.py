@@ -158,8 +158,8 @@ class Run:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of attention this family has, in the order of the computation."""
-        return tuple(kind.name for kind in self.model.spec.kinds)
+        """The kinds of attention this model has, in the order of the computation."""
+        return tuple(kind.name for kind in self.model.spec.kinds_of(self.model.config))
 
     @cached_property
     def logits(self) -> Array:
@@ -187,7 +187,7 @@ class Run:
     def hidden(self, side: str | None = None) -> Array:
         """The residual stream (layer + 1, position, d_model): what enters each layer, and what leaves the last.
 
-        No final norm is in it. `side` is 'encoder' or 'decoder' where the family has both.
+        In a recurrent network, which has none, the inputs of each layer and the states of the last. No final norm is in it. `side` is 'encoder' or 'decoder' where the family has both.
         """
         stacks = self.model.spec.stacks
         if side is None:
@@ -196,8 +196,8 @@ class Run:
             side = next(iter(stacks))
         if side not in stacks:
             raise InputError(f"There is no side '{side}'.", f"This model has {', '.join(stacks)}.", "Choose one of them.")
-        stack, n = stacks[side], self.model.config.n_layers
-        paths = [f"{stack}.{i}.resid_in" for i in range(n)] + [f"{stack}.{n - 1}.resid_out"]
+        stack, n, (entering, leaving) = stacks[side], self.model.config.n_layers, self.model.spec.stream
+        paths = [f"{stack}.{i}.{entering}" for i in range(n)] + [f"{stack}.{n - 1}.{leaving}"]
         return np.stack([self.trace[path] for path in paths])
 
     def attention(self, kind: str | None = None, by: str = "token", *, writing: bool = False) -> Attention:
@@ -206,13 +206,15 @@ class Run:
         A row belongs to the token that was read there. With `writing` the rows of a decoder are named by the token
         they write instead: the next one, END after the last. By word, the rows of a word's pieces are averaged.
         """
+        if not self.kinds:
+            raise InputError(f"{self.model.name} has no attention.", "One context vector carries the sentence.", "Choose another model.")
         kind = self.kinds[-1] if kind is None else kind
         if kind not in self.kinds:
             raise InputError(f"There is no attention '{kind}' in {self.model.name}.", f"It has {', '.join(self.kinds)}.", "Choose one of them.")
         if by not in ("token", "word"):
             raise InputError(f"by='{by}' is unknown.", "Attention is given by 'token' or by 'word'.", "Choose one of them.")
         found = self.model.spec.kind(kind)
-        paths = tuple(found.path(layer, "pattern") for layer in range(self.model.config.n_layers))
+        paths = tuple(found.path(layer, "pattern") for layer in range(found.n_layers(self.model.config)))
         weights = np.stack([self.trace[path] for path in paths])
         allowed = np.stack([self.trace[found.path(layer, "allowed")] for layer in range(len(weights))])
         queries, keys = self._axis(found, "queries"), self._axis(found, "keys")

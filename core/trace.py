@@ -164,13 +164,25 @@ class Recorder(Tap):
             book.record(path, value, plan)
         return value
 
+    def planned(self, name: str, axes: str) -> Plan:
+        """What is to happen at a path that is reached row by row (core/steps.py); it counts as met."""
+        book, path = self._book, self._prefix + name
+        book.seen[path] = plan = book.plans.get(path) or book.planned(path, axes)
+        return plan
+
+    def edited(self, name: str, value: Tensor, plan: Plan) -> Tensor:
+        return self._book.edited(self._prefix + name, value, plan)
+
+    def recorded(self, name: str, value: Tensor, plan: Plan) -> None:
+        self._book.record(self._prefix + name, value, plan)
+
     def close(self) -> Trace:
         """End the run: check that every pattern met a value, and hand over the trace."""
         self._book.check_all_used()
         return Trace(self._book.records)
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
     """What is to happen at one path: its axes, kept or not, which edits meet it (by index)."""
 
     axes: str
@@ -180,7 +192,7 @@ class _Plan(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _plans(keep: tuple[str, ...], where: tuple[str, ...]) -> dict[str, _Plan]:
+def _plans(keep: tuple[str, ...], where: tuple[str, ...]) -> dict[str, Plan]:
     """The plans of all paths met so far under these patterns: runs ask the same again and again."""
     return {}
 
@@ -195,23 +207,23 @@ class _Book:
         self.where = tuple(edit.where for edit in edits)
         self.plans = _plans(keep, self.where)
         self.records: dict[str, Record] = {}
-        self.seen: dict[str, _Plan] = {}
+        self.seen: dict[str, Plan] = {}
         self.bytes = 0
 
-    def planned(self, path: str, axes: str) -> _Plan:
+    def planned(self, path: str, axes: str) -> Plan:
         edits = tuple(index for index, where in enumerate(self.where) if matches(path, where))
-        plan = _Plan(axes, tuple(axes.split()), any(matches(path, pattern) for pattern in self.keep), edits)
+        plan = Plan(axes, tuple(axes.split()), any(matches(path, pattern) for pattern in self.keep), edits)
         self.plans[path] = plan
         return plan
 
-    def record(self, path: str, value: Tensor, plan: _Plan) -> None:
+    def record(self, path: str, value: Tensor, plan: Plan) -> None:
         if self.limit is not None:
             self.bytes += value.numel() * value.element_size()
             if self.bytes > self.limit:
                 raise MemoryError(f"'{path}' brings what is kept to {self.bytes / 2**20:.0f} MB.")
         self.records[path] = Record(value, plan.words, 0 if value.is_inference() else value._version)
 
-    def edited(self, path: str, value: Tensor, plan: _Plan) -> Tensor:
+    def edited(self, path: str, value: Tensor, plan: Plan) -> Tensor:
         for index in plan.edits:
             value = self._edited(path, value, self.edits[index])
         return value

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core.layers.cache import Cache
 from core.models import Batch
 from core.trace import Edit, Recorder
 
@@ -67,7 +66,7 @@ def beam(
         raise ValueError(f"width={width} must lie between 1 and n_vocab - 1 = {n_vocab - 1}")
     n_rows, device = batch.source.shape[0], batch.source.device
     sentences = [_Sentence(limit) for limit in _limits(limit, n_rows)]
-    cache, memory = Cache(network.cfg.n_layers), network.encode(batch)
+    cache, memory = network.new_cache(), network.encode(batch)
     going = [sentence for sentence in sentences if not sentence.done(width)]
     rows = [row for row, sentence in enumerate(sentences) if not sentence.done(width)]  # who of the last step goes on
     tokens = [start] * len(rows)
@@ -134,7 +133,7 @@ def _only(batch: Batch, rows: Tensor) -> Batch:
 
 
 def _cached(network: Any, batch: Batch) -> Step:
-    cache, memory = Cache(network.cfg.n_layers), network.encode(batch)
+    cache, memory = network.new_cache(), network.encode(batch)
 
     def step(last: Tensor) -> Tensor:
         new = replace(batch, ids=last, real=torch.ones_like(last, dtype=torch.bool))

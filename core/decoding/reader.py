@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.layers.cache import Cache
 from core.models import Batch, Kind
 from core.trace import OFF, Edit, Recorder, Tap
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from core.model import Model
 
 Array = np.ndarray
-Forward = Callable[[Tensor, Tap, Cache | None], Tensor]
+Forward = Callable[[Tensor, Tap, Any], Tensor]
 
 
 @dataclass(frozen=True)
@@ -52,11 +51,12 @@ class Reader:
     """
 
     def __init__(self, m: Model, prompt: Prompt, edits: Sequence[Edit] = ()) -> None:
-        self.kinds = tuple(kind for kind in m.spec.kinds if kind.queries == "target")
-        self._network, self._n_layers, self._edits = m.network, m.config.n_layers, tuple(edits)
-        self._keep = tuple(f"{kind.stack}.*.{kind.leaf}.pattern" for kind in self.kinds)
+        self.kinds = tuple(kind for kind in m.spec.kinds_of(m.config) if kind.queries == "target")
+        self._network, self._edits = m.network, tuple(edits)
+        self._paths = {kind.name: [kind.path(i, "pattern") for i in range(kind.n_layers(m.config))] for kind in self.kinds}
+        self._keep = tuple(path for paths in self._paths.values() for path in paths)
         self._forward = _two_stacks(m.network, prompt.source) if m.spec.has_source else _one_stack(m.network)
-        self._cache = None if edits else Cache(m.config.n_layers)
+        self._cache = None if edits else m.network.new_cache()
         self._read: list[list[int]] = []
 
     @property
@@ -80,8 +80,8 @@ class Reader:
         logits = self._network.logits(hidden, tap)[:, -1]
         trace = tap.close()
         attention = {
-            kind.name: np.stack([trace.numpy(kind.path(i, "pattern"))[:, :, -1] for i in range(self._n_layers)], axis=1)
-            for kind in self.kinds
+            name: np.stack([trace.numpy(path)[:, :, -1] for path in paths], axis=1)
+            for name, paths in self._paths.items()
         }
         return Reading(logits.double().numpy(), attention)
 
@@ -94,7 +94,7 @@ class Reader:
 
 
 def _one_stack(network: Any) -> Forward:
-    def forward(ids: Tensor, tap: Tap, cache: Cache | None) -> Tensor:
+    def forward(ids: Tensor, tap: Tap, cache: Any) -> Tensor:
         return network(Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool)), tap=tap, cache=cache)
 
     return forward
@@ -107,7 +107,7 @@ def _two_stacks(network: Any, source: Sequence[int]) -> Forward:
     given = replace(given, source_real=given.real)
     memory: list[Tensor] = []
 
-    def forward(ids: Tensor, tap: Tap, cache: Cache | None) -> Tensor:
+    def forward(ids: Tensor, tap: Tap, cache: Any) -> Tensor:
         batch = replace(given, ids=ids, real=torch.ones_like(ids, dtype=torch.bool))
         if cache is None:
             return network(batch, tap=tap)

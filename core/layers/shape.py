@@ -10,11 +10,10 @@ from core.layers.feedforward import ACTIVATIONS
 SIZES = ("n_layers", "n_heads", "d_model", "d_ff", "n_vocab", "n_ctx")
 
 
-def check_shape(cfg: Any) -> None:
-    """Raise a ValueError that names the field and the numbers when a configuration cannot be built.
+def check_sizes(cfg: Any) -> None:
+    """Raise a ValueError that names the field and the numbers when sizes do not fit; for the configs of all families.
 
-    Shared by the frozen configs of all families: sizes are positive whole numbers, heads divide the width,
-    `eps` is a small positive number, `activation` and `order` are known words.
+    Sizes are positive whole numbers, heads divide the width, `dropout` is a share below 1.
     """
     for name in SIZES:
         value = getattr(cfg, name)
@@ -22,11 +21,20 @@ def check_shape(cfg: Any) -> None:
             raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
     if cfg.d_model % cfg.n_heads:
         raise ValueError(f"d_model={cfg.d_model} is not divisible by n_heads={cfg.n_heads}")
+    if not 0 <= cfg.dropout < 1:
+        raise ValueError(f"dropout={cfg.dropout!r} must lie in [0, 1)")
+
+
+def check_shape(cfg: Any) -> None:
+    """Raise a ValueError that names the field and the numbers when a configuration cannot be built.
+
+    Shared by the frozen configs of the Transformer's families: the sizes fit (`check_sizes`), `eps` is a small
+    positive number, `activation` and `order` are known words.
+    """
+    check_sizes(cfg)
     if not (isinstance(cfg.eps, float) and math.isfinite(cfg.eps) and 0 < cfg.eps < 1):
         raise ValueError(f"eps={cfg.eps!r} must lie between 0 and 1")
     if cfg.activation not in ACTIVATIONS:
         raise ValueError(f"activation={cfg.activation!r} is not one of {', '.join(ACTIVATIONS)}")
     if cfg.order not in ("pre", "post"):
         raise ValueError(f"order={cfg.order!r} is neither 'pre' nor 'post'")
-    if not 0 <= cfg.dropout < 1:
-        raise ValueError(f"dropout={cfg.dropout!r} must lie in [0, 1)")

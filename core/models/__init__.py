@@ -22,19 +22,37 @@ class Batch:
     source_real: Tensor | None = None
     segments: Tensor | None = None
 
+    def read(self) -> Tensor:
+        """The source sentence. Raises ValueError where there is none."""
+        if self.source is None:
+            raise ValueError("This network needs Batch.source, the sentence to read.")
+        return self.source
+
+    def read_real(self) -> Tensor:
+        """True at the source's tokens that are not padding; all of them where nobody said."""
+        return self.read() >= 0 if self.source_real is None else self.source_real
+
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """One kind of attention of a family: where its patterns are recorded and what its two axes are."""
+    """One kind of attention of a family: where its patterns are recorded and what its two axes are.
+
+    Where it is not `layered`, the stack has one alignment beside its layers, or none: `config.attends` says so.
+    """
 
     name: str
     stack: str
     leaf: str = "self_attn"
     queries: str = "target"
     keys: str = "target"
+    layered: bool = True
 
     def path(self, layer: int, value: str) -> str:
-        return f"{self.stack}.{layer}.{self.leaf}.{value}"
+        return f"{self.stack}.{layer}.{self.leaf}.{value}" if self.layered else f"{self.stack}.{self.leaf}.{value}"
+
+    def n_layers(self, config: Any) -> int:
+        """How many layers of a network with this config look so."""
+        return config.n_layers if self.layered else int(config.attends)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +60,8 @@ class Family:
     """How the rest of the house uses a family file.
 
     `config` has a classmethod `tiny()`: the smallest useful shape, all axes different primes where they can be.
-    `stacks` maps a side's name to the path its layers are recorded under; `has_source` says whether the
-    family reads a source sequence beside the one it writes.
+    `stacks` maps a side's name to the path its layers are recorded under, `stream` names what enters and what leaves a
+    layer there; `has_source` says whether the family reads a source sequence beside the one it writes.
     """
 
     name: str
@@ -51,7 +69,12 @@ class Family:
     network: type[Any]
     kinds: tuple[Kind, ...]
     stacks: Mapping[str, str]
+    stream: tuple[str, str] = ("resid_in", "resid_out")
     has_source: bool = False
+
+    def kinds_of(self, config: Any) -> tuple[Kind, ...]:
+        """The kinds that a network with this config has."""
+        return tuple(kind for kind in self.kinds if kind.n_layers(config))
 
     def kind(self, name: str) -> Kind:
         for kind in self.kinds:

@@ -118,6 +118,9 @@ class GPT(nn.Module):
         self.layers = nn.ModuleList(BLOCKS[cfg.order](cfg) for _ in range(cfg.n_layers))
         self.final_norm = LayerNorm(cfg.d_model, eps=cfg.eps) if cfg.order == "pre" else None
 
+    def new_cache(self) -> Cache:
+        return Cache(self.cfg.n_layers)
+
     def forward(self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None) -> Tensor:
         past = cache.n_read if cache else 0
         n = batch.ids.shape[1]

@@ -169,10 +169,13 @@ class Transformer(nn.Module):
         norms = [LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2)] if cfg.order == "pre" else [None, None]
         self.encoder_norm, self.decoder_norm = norms
 
+    def new_cache(self) -> Cache:
+        return Cache(self.cfg.n_layers)
+
     def encode(self, batch: Batch, tap: Tap = OFF) -> Tensor:
         tap = tap / "encoder"
-        x = self._embedded(_source(batch), 0, tap)
-        allowed = masks.not_padding(_source_real(batch))
+        x = self._embedded(batch.read(), 0, tap)
+        allowed = masks.not_padding(batch.read_real())
         for i, block in enumerate(self.encoder):
             x = block(x, allowed, tap / f"layer.{i}")
         return x if self.encoder_norm is None else tap("final_norm.out", self.encoder_norm(x), RESID)
@@ -184,7 +187,7 @@ class Transformer(nn.Module):
         causal = masks.causal(batch.ids.shape[1], past=past).to(batch.ids.device)
         if not cache:
             causal = causal & masks.not_padding(batch.real)
-        to = Reading(memory, causal, masks.not_padding(_source_real(batch)))
+        to = Reading(memory, causal, masks.not_padding(batch.read_real()))
         x = self._embedded(batch.ids, past, tap)
         for i, block in enumerate(self.decoder):
             stores = (cache.self_attn[i], cache.cross_attn[i]) if cache else (NO_STORE, NO_STORE)
@@ -199,16 +202,6 @@ class Transformer(nn.Module):
         steps = torch.arange(past, past + ids.shape[1], device=ids.device)
         position = tap("embed.position", self.embed["position"](steps), "pos d_model")
         return tap("embed.out", self.drop(token + position), RESID)
-
-
-def _source(batch: Batch) -> Tensor:
-    if batch.source is None:
-        raise ValueError("A Transformer needs Batch.source, the sentence to read.")
-    return batch.source
-
-
-def _source_real(batch: Batch) -> Tensor:
-    return _source(batch) >= 0 if batch.source_real is None else batch.source_real
 
 
 FAMILY = Family(

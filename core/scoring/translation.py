@@ -160,7 +160,7 @@ def _padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device) -> tu
 
 SCORING = Scoring(
     kind="translator",
-    families=frozenset({"transformer"}),
+    families=frozenset({"seq2seq", "transformer"}),
     suffix=".tsv",
     content="'source TAB target' lines",
     measure=measure,

@@ -7,6 +7,8 @@ import math
 import torch
 from torch import nn
 
+from core.layers.recurrent import Cell
+
 
 def optimisers(network: nn.Module, *, lr: float, matrix_lr: float, weight_decay: float) -> list[torch.optim.Optimizer]:
     """Two optimisers that share one schedule.
@@ -39,7 +41,10 @@ def schedule(progress: float, step: int, warm_up: int) -> float:
 
 
 def initialise(network: nn.Module, n_layers: int) -> None:
-    """Small normal weights, zero biases; what a block writes back is shrunk by 1/sqrt(2 layers) (Radford et al. 2019)."""
+    """Small normal weights, zero biases; what a block writes back is shrunk by 1/sqrt(2 layers) (Radford et al. 2019).
+
+    Recurrent cells have their own: see `Cell.initialise`.
+    """
     for name, module in network.named_modules():
         if isinstance(module, nn.Linear):
             std = module.in_features**-0.5 * 0.6
@@ -48,3 +53,6 @@ def initialise(network: nn.Module, n_layers: int) -> None:
             nn.init.normal_(module.weight, std=std)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
+    for module in network.modules():
+        if isinstance(module, Cell):
+            module.initialise()

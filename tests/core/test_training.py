@@ -22,12 +22,12 @@ from core.errors import InputError
 from core.models import Batch, families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from core.training import data, engine
+from core.training import data, engine, pairs
 from core.training.engine import Plan, train
 from core.training.loss import ROWS, cross_entropy
 from core.training.optim import initialise, optimisers, schedule
 from core.training.recipe import Recipe, recipes
-from core.training.recipes import gpt_mini, translator_en_es
+from core.training.recipes import gpt_mini
 
 CPU = torch.device("cpu")
 IDS = {"start": 0, "end": 0, "pad": 0}
@@ -271,9 +271,9 @@ def translator_pairs(n: int, seed: int = 1) -> list[tuple[list[int], list[int]]]
 
 
 def test_batches_by_length_hold_every_pair_once_an_epoch_within_the_budget(monkeypatch):
-    monkeypatch.setattr(translator_en_es, "POOL", 2)
+    monkeypatch.setattr(pairs, "POOL", 2)
     rows = [([3 + i, *source], target) for i, (source, target) in enumerate(translator_pairs(1000))]  # each can be told
-    task = translator_en_es.Pairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
+    task = pairs.Pairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
     orders, step = [], 0
     for _ in range(2):
         seen: list[int] = []
@@ -281,7 +281,7 @@ def test_batches_by_length_hold_every_pair_once_an_epoch_within_the_budget(monke
         while len(seen) < len(rows):
             (batch, wanted), n_tokens = task.batch(step)
             longest = max(batch.source.shape[1], wanted.shape[1] - 1)
-            assert 2 * len(wanted) * longest <= translator_en_es.BATCH_TOKENS
+            assert 2 * len(wanted) * longest <= pairs.BATCH_TOKENS
             assert torch.equal(batch.source_real, batch.source != 0)
             seen += (batch.source[:, 0] - 3).tolist()
             tokens += n_tokens
@@ -293,7 +293,7 @@ def test_batches_by_length_hold_every_pair_once_an_epoch_within_the_budget(monke
 
 
 def test_batches_of_pairs_are_of_about_equal_length():
-    task = translator_en_es.Pairs(rows := translator_pairs(3000), rows[:3], tiny_tokenizer(), 7, CPU)
+    task = pairs.Pairs(rows := translator_pairs(3000), rows[:3], tiny_tokenizer(), 7, CPU)
     padded = real = 0
     for step in range(10):
         (batch, wanted), _ = task.batch(step)
@@ -305,17 +305,17 @@ def test_batches_of_pairs_are_of_about_equal_length():
 
 def test_the_same_step_gives_the_same_batch_also_backwards():
     rows = translator_pairs(300)
-    task = translator_en_es.Pairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
+    task = pairs.Pairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
     early = task.batch(1)[0][1]
     late = task.batch(40)[0][1]
     assert torch.equal(task.batch(1)[0][1], early)
-    again = translator_en_es.Pairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
+    again = pairs.Pairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
     assert torch.equal(again.batch(40)[0][1], late)
 
 
 def test_what_the_translator_writes_is_shifted_by_one():
     rows = [([5, 6], [7, 8, 9]), ([4], [10])]
-    inputs, wanted = translator_en_es.Pairs(rows, rows, tiny_tokenizer(), 0, CPU).valid[0]
+    inputs, wanted = pairs.Pairs(rows, rows, tiny_tokenizer(), 0, CPU).valid[0]
     assert inputs.ids.tolist() == [[1, 7, 8, 9], [1, 10, 0, 0]]
     assert wanted.tolist() == [[7, 8, 9, 2], [10, 2, 0, 0]]
     assert inputs.source.tolist() == [[5, 6], [4, 0]]

@@ -1,0 +1,185 @@
+"""Recurrent cells, one explicit step each, and the loop over a sequence in either direction.
+
+Weights have the layout of `nn.RNN`, `nn.LSTM` and `nn.GRU`: `from_input.weight` is their weight_ih, `from_hidden.weight`
+their weight_hh, gates below each other in their order. While weights are learnt and nobody looks, torch's kernels run
+over the whole sequence with the same weights (a test holds both to the same numbers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from core.layers.linear import Linear
+from core.steps import steps
+from core.trace import OFF, Tap
+
+State = tuple[Tensor, ...]
+"""(hidden,) or (hidden, cell), each (batch d_hidden)."""
+
+WIDE = "batch d_hidden"
+
+
+class Cell(nn.Module):
+    """What the three cells share: two linear maps onto `n_parts` vectors below each other, and a state.
+
+    `step(given, state)` takes W_ih x + b_ih, computed for a whole sequence at once, and the state of the step before.
+    `real` (batch), where given, is False at padding: the state is zero there.
+    """
+
+    n_parts: int
+    states: tuple[str, ...] = ("hidden",)
+    kernel: Callable[..., Any]
+
+    def __init__(self, d_input: int, d_hidden: int) -> None:
+        super().__init__()
+        self.d_hidden = d_hidden
+        self.from_input = Linear(d_input, self.n_parts * d_hidden)
+        self.from_hidden = Linear(d_hidden, self.n_parts * d_hidden)
+
+    def step(self, given: Tensor, state: State, tap: Tap = OFF, real: Tensor | None = None) -> State:
+        raise NotImplementedError
+
+    def zeros(self, like: Tensor) -> State:
+        """The state before the first word, for the rows of `like`."""
+        return tuple(like.new_zeros(like.shape[0], self.d_hidden, dtype=torch.float32) for _ in self.states)
+
+    def fused(self, x: Tensor, state: State) -> Tensor:
+        """All hidden states of x (batch pos d_input) by torch's own kernel: (batch pos d_hidden)."""
+        start = tuple(each.unsqueeze(0).to(x.dtype) for each in state)
+        weights = [self.from_input.weight, self.from_hidden.weight, self.from_input.bias, self.from_hidden.bias]
+        weights = [weight.to(x.dtype) for weight in weights]
+        held = start if len(start) > 1 else start[0]
+        return type(self).kernel(x, held, weights, True, 1, 0.0, self.training, False, True)[0]
+
+    @torch.no_grad()
+    def initialise(self) -> None:
+        """Recurrent matrices orthogonal, gate by gate (Saxe et al. 2014): a state neither fades nor grows at the start."""
+        for part in self.from_hidden.weight.chunk(self.n_parts):
+            nn.init.orthogonal_(part)
+
+
+class RNNCell(Cell):
+    """h_t = tanh(W_ih x_t + b_ih + W_hh h_{t-1} + b_hh) (Elman 1990), as `nn.RNN`.
+
+    x (batch d_input), state (h,) with h (batch d_hidden) -> (h,).
+
+    >>> cell = RNNCell(3, 5)
+    >>> cell.step(cell.from_input(torch.ones(2, 3)), cell.zeros(torch.ones(2, 3)))[0].shape
+    torch.Size([2, 5])
+    """
+
+    n_parts = 1
+    kernel = staticmethod(torch.rnn_tanh)
+
+    def step(self, given: Tensor, state: State, tap: Tap = OFF, real: Tensor | None = None) -> State:
+        (hidden,) = state
+        return (tap("hidden", _kept(torch.tanh(given + self.from_hidden(hidden)), real), WIDE),)
+
+
+class LSTMCell(Cell):
+    """Long short-term memory (Hochreiter and Schmidhuber 1997; forget gate of Gers et al. 2000), as `nn.LSTM`.
+
+    i, f, o = sigmoid(..), g = tanh(..) of W_ih x_t + b_ih + W_hh h_{t-1} + b_hh, in the order i, f, g, o;
+    c_t = f * c_{t-1} + i * g, h_t = o * tanh(c_t). In the trace i, f, g, o are input, forget, candidate, output.
+    x (batch d_input), state (h, c) each (batch d_hidden) -> (h, c).
+
+    >>> cell = LSTMCell(3, 5)
+    >>> len(cell.step(cell.from_input(torch.ones(2, 3)), cell.zeros(torch.ones(2, 3))))
+    2
+    """
+
+    n_parts = 4
+    states = ("hidden", "cell")
+    kernel = staticmethod(torch.lstm)
+
+    def step(self, given: Tensor, state: State, tap: Tap = OFF, real: Tensor | None = None) -> State:
+        hidden, cell = state
+        i, f, g, o = (given + self.from_hidden(hidden)).chunk(4, dim=-1)
+        i = tap("input", torch.sigmoid(i), WIDE)
+        f = tap("forget", torch.sigmoid(f), WIDE)
+        g = tap("candidate", torch.tanh(g), WIDE)
+        o = tap("output", torch.sigmoid(o), WIDE)
+        cell = tap("cell", _kept(f * cell + i * g, real), WIDE)
+        return tap("hidden", _kept(o * torch.tanh(cell), real), WIDE), cell
+
+    def initialise(self) -> None:
+        """As every cell; the forget gate begins open, its bias 1 (Jozefowicz et al. 2015)."""
+        super().initialise()
+        with torch.no_grad():
+            self.from_input.bias[self.d_hidden : 2 * self.d_hidden] = 1.0
+
+
+class GRUCell(Cell):
+    """Gated recurrent unit (Cho et al. 2014), as `nn.GRU`.
+
+    r, z = sigmoid(W_ih x_t + b_ih + W_hh h_{t-1} + b_hh), n = tanh(W_in x_t + b_in + r * (W_hn h_{t-1} + b_hn)), in the
+    order r, z, n; h_t = (1 - z) * n + z * h_{t-1}. In the trace r, z, n are reset, update, new.
+    x (batch d_input), state (h,) with h (batch d_hidden) -> (h,).
+
+    >>> cell = GRUCell(3, 5)
+    >>> cell.step(cell.from_input(torch.ones(2, 3)), cell.zeros(torch.ones(2, 3)))[0].shape
+    torch.Size([2, 5])
+    """
+
+    n_parts = 3
+    kernel = staticmethod(torch.gru)
+
+    def step(self, given: Tensor, state: State, tap: Tap = OFF, real: Tensor | None = None) -> State:
+        (hidden,) = state
+        given_r, given_z, given_n = given.chunk(3, dim=-1)
+        from_r, from_z, from_n = self.from_hidden(hidden).chunk(3, dim=-1)
+        reset = tap("reset", torch.sigmoid(given_r + from_r), WIDE)
+        update = tap("update", torch.sigmoid(given_z + from_z), WIDE)
+        new = tap("new", torch.tanh(given_n + reset * from_n), WIDE)
+        return (tap("hidden", _kept((1 - update) * new + update * hidden, real), WIDE),)
+
+
+CELLS: Mapping[str, type[Cell]] = MappingProxyType({"rnn": RNNCell, "lstm": LSTMCell, "gru": GRUCell})
+
+
+def _kept(value: Tensor, real: Tensor | None) -> Tensor:
+    return value if real is None else torch.where(real[:, None], value, 0.0)
+
+
+def learning(module: nn.Module, tap: Tap) -> bool:
+    """Whether a gradient is wanted for the weights and nobody looks: then torch's kernels may stand in."""
+    return tap is OFF and torch.is_grad_enabled() and next(module.parameters()).requires_grad
+
+
+def unroll(cell: Cell, x: Tensor, real: Tensor, tap: Tap = OFF, part: str = "", *, backward: bool = False) -> Tensor:
+    """The hidden states of a sequence, from zero: x (batch pos d_input) -> (batch pos d_hidden).
+
+    `real` (batch pos) is True at tokens that are not padding; padding stands behind them and has the state zero.
+    `backward` reads from the end: each row begins at its own last real token. Step T is the one at position T in both
+    directions; `part` is the scope inside a step.
+
+    >>> unroll(GRUCell(3, 5), torch.ones(2, 7, 3), torch.ones(2, 7, dtype=torch.bool), backward=True).shape
+    torch.Size([2, 7, 5])
+    """
+    if learning(cell, tap):
+        whole = cell.fused(reversed_rows(x, real) if backward else x, cell.zeros(x))
+        return torch.where(real[:, :, None], reversed_rows(whole, real) if backward else whole, 0.0)
+    n = x.shape[1]
+    at, given, state = steps(tap, n), cell.from_input(x), cell.zeros(x)
+    hidden: list[Tensor] = [x] * n
+    for t in reversed(range(n)) if backward else range(n):
+        step = at(t) / part if part else at(t)
+        state = cell.step(given[:, t], state, step, real[:, t])
+        hidden[t] = state[0]
+    return torch.stack(hidden, dim=1)
+
+
+def reversed_rows(x: Tensor, real: Tensor) -> Tensor:
+    """Each row's real positions in reverse order, padding left where it is: x (batch pos d).
+
+    >>> reversed_rows(torch.tensor([[[1.0], [2.0], [9.0]]]), torch.tensor([[True, True, False]])).flatten().tolist()
+    [2.0, 1.0, 9.0]
+    """
+    place = torch.arange(x.shape[1], device=x.device)
+    turned = real.sum(1, keepdim=True) - 1 - place
+    return x.gather(1, torch.where(real, turned, place)[:, :, None].expand_as(x))

@@ -1,0 +1,83 @@
+"""Values of a loop, seen twice: each step's own, and all steps in one tensor.
+
+A recurrent network computes `step.3.attn.pattern` before it knows step 4. Pictures want the whole `attn.pattern`, and
+so do edits that name a query. `steps` gives a tap for each turn of the loop that serves both: a value is recorded at
+`step.T.NAME` and, when the last row is in, at `NAME`; an edit of either path is met before the value is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from core.trace import OFF, Plan, Recorder, Tap
+
+
+def steps(tap: Tap, n: int, first: int = 0) -> Callable[[int], Tap]:
+    """Taps for the turns t = 0 .. n - 1 of a loop; turn t records under `step.{first + t}`.
+
+    In the whole, values with a query axis (there of size 1) are put one below the other along it; all others get a
+    new axis `pos` behind `batch`. The rows stand in the order of t, whatever order the loop takes. The whole is a
+    copy made for looking: gradients belong to the steps.
+
+    >>> recorder = Recorder()
+    >>> at = steps(recorder, 2)
+    >>> for t in (1, 0):
+    ...     _ = at(t)("hidden", torch.full((1, 3), float(t)), "batch d_hidden")
+    >>> trace = recorder.close()
+    >>> trace.names(), trace["hidden"].tolist(), trace.axes("hidden")
+    (['step.1.hidden', 'step.0.hidden', 'hidden'], [[[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]], ('batch', 'pos', 'd_hidden'))
+    """
+    if not isinstance(tap, Recorder):
+        return lambda t: OFF
+    whole = _Whole(tap, n)
+    return lambda t: _Step(tap / f"step.{first + t}", whole, "", t)
+
+
+class _Step(Tap):
+    """The tap of one turn."""
+
+    __slots__ = ("_own", "_prefix", "_row", "_whole")
+
+    def __init__(self, own: Tap, whole: _Whole, prefix: str, row: int) -> None:
+        self._own, self._whole, self._prefix, self._row = own, whole, prefix, row
+
+    def __truediv__(self, part: str) -> _Step:
+        return _Step(self._own / part, self._whole, f"{self._prefix}{part}.", self._row)
+
+    def __call__(self, name: str, value: Tensor, axes: str) -> Tensor:
+        return self._whole.row(self._prefix + name, self._row, self._own(name, value, axes), axes)
+
+
+class _Whole:
+    """The rows of one loop's values until all are there."""
+
+    def __init__(self, recorder: Recorder, n: int) -> None:
+        self._recorder, self._n = recorder, n
+        self._rows: dict[str, dict[int, Tensor]] = {}
+
+    def row(self, name: str, row: int, value: Tensor, axes: str) -> Tensor:
+        words = axes.split()
+        has_query = "query" in words
+        along = words.index("query") if has_query else 1
+        plan = self._recorder.planned(name, axes if has_query else axes.replace("batch", "batch pos", 1))
+        if plan.edits:
+            value = self._edited(name, row, value if has_query else value.unsqueeze(1), along, plan)
+            value = value if has_query else value.squeeze(1)
+        if plan.kept:
+            rows = self._rows.setdefault(name, {})
+            rows[row] = value.detach()
+            if len(rows) == self._n:
+                ordered = [rows[i] for i in range(self._n)]
+                joined = torch.cat(ordered, along) if has_query else torch.stack(ordered, 1)
+                self._recorder.recorded(name, joined, plan)
+        return value
+
+    def _edited(self, name: str, row: int, value: Tensor, along: int, plan: Plan) -> Tensor:
+        """An edit is given a whole in which only this row stands, and only this row is taken from what it makes."""
+        before, after = list(value.shape), list(value.shape)
+        before[along], after[along] = row, self._n - 1 - row
+        whole = torch.cat((value.new_zeros(before), value, value.new_zeros(after)), along)
+        return self._recorder.edited(name, whole, plan).narrow(along, row, 1)
