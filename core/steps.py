@@ -80,4 +80,4 @@ class _Whole:
         before, after = list(value.shape), list(value.shape)
         before[along], after[along] = row, self._n - 1 - row
         whole = torch.cat((value.new_zeros(before), value, value.new_zeros(after)), along)
-        return self._recorder.edited(name, whole, plan).narrow(along, row, 1)
+        return self._recorder.edited(name, whole, plan).narrow(along, row, 1).contiguous()

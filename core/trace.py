@@ -167,7 +167,10 @@ class Recorder(Tap):
     def planned(self, name: str, axes: str) -> Plan:
         """What is to happen at a path that is reached row by row (core/steps.py); it counts as met."""
         book, path = self._book, self._prefix + name
-        book.seen[path] = plan = book.plans.get(path) or book.planned(path, axes)
+        plan = book.plans.get(path)
+        if plan is None or plan.axes != axes:
+            plan = book.planned(path, axes)
+        book.seen[path] = plan
         return plan
 
     def edited(self, name: str, value: Tensor, plan: Plan) -> Tensor:

@@ -7,7 +7,7 @@ over the whole sequence with the same weights (a test holds both to the same num
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -33,7 +33,7 @@ class Cell(nn.Module):
 
     n_parts: int
     states: tuple[str, ...] = ("hidden",)
-    kernel: Callable[..., Any]
+    kernel: Any
 
     def __init__(self, d_input: int, d_hidden: int) -> None:
         super().__init__()

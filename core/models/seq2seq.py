@@ -159,12 +159,15 @@ class Decoder(nn.Module):
             held["keys"], held["values"] = made_ready(self.attend.score, memory, tap / "attn")
         return held
 
-    def forward(self, x: Tensor, real: Tensor, cache: States, tap: Tap = OFF) -> Tensor:
-        """x (batch pos d_model), real (batch key) of the source -> (batch pos d_model); `cache` moves on behind x."""
+    def forward(self, x: Tensor, real: Tensor, cache: States, tap: Tap = OFF, *, last: bool = False) -> Tensor:
+        """x (batch pos d_model), real (batch key) of the source -> (batch pos d_model).
+
+        `cache` moves on behind x; it need not where x is the `last` to be read.
+        """
         x = tap("layer.0.inputs", x, "batch pos d_model")
         states = [tuple(cache.held[f"layer.{i}.{name}"] for name in cell.states) for i, cell in enumerate(self.cells)]
         source = None if self.attend is None else Source(cache.held["keys"], cache.held["values"], real)
-        if self.from_context is None and learning(self, tap):
+        if last and self.from_context is None and learning(self, tap):
             return self._at_once(x, states, source)
         n = x.shape[1]
         out: Any = cache.held.get("out")
@@ -260,13 +263,14 @@ class Seq2Seq(nn.Module):
 
     def forward(self, batch: Batch, tap: Tap = OFF, cache: States | None = None, memory: Tensor | None = None) -> Tensor:
         states = self.encode(batch, tap) if memory is None else memory
-        tap, cache, real = tap / "decoder", States() if cache is None else cache, batch.read_real()
+        tap, real, last = tap / "decoder", batch.read_real(), cache is None
+        cache = States() if cache is None else cache
         x = self._embedded(batch.ids, tap)
         if not cache.n_read:
             n = len(batch.ids)  # one source may be read for several targets
             context = self.encoder.context(states, real).expand(n, -1)
             cache.held = self.decoder.start(context, states.expand(n, -1, -1), tap)
-        return self.decoder(x, real, cache, tap)
+        return self.decoder(x, real, cache, tap, last=last)
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
         return tap("logits", self.embed["token"].scores(hidden), "batch pos vocab")
