@@ -1,0 +1,370 @@
+"""The recurrent family: what its attention looks at, when it asks, and that looking, learning and writing agree."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from decoding_helpers import LINES, ids_of, tokenizer
+
+import core
+from core import edits
+from core.checkpoints import store
+from core.decoding import decode
+from core.decoding.batched import beam, greedy
+from core.layers.alignment import gaussian
+from core.layers.recurrent import Cell
+from core.models import Batch
+from core.models.seq2seq import ATTENTIONS, FAMILY, Seq2Seq, Seq2SeqConfig
+from core.text.learn import byte_level_bpe
+from core.trace import Recorder, record
+from core.training.optim import initialise
+from core.training.recipe import recipes
+
+LOOKING = ATTENTIONS[1:]
+GLOBAL = ("bahdanau", "luong-global")
+LUONG = ("luong-global", "luong-local-m", "luong-local-p")
+SOURCE = "the old cat sat on the mat"
+
+
+def build(attention="bahdanau", seed=0, **changes):
+    torch.manual_seed(seed)
+    network = Seq2Seq(replace(Seq2SeqConfig.tiny(), attention=attention, **changes)).eval()
+    for weight in network.parameters():
+        torch.nn.init.normal_(weight, std=0.3)
+    return network
+
+
+def example():
+    """Two sources, of 7 and of 4 words, and targets of 5."""
+    draw = torch.Generator().manual_seed(1)
+    source, ids = torch.randint(1, 29, (2, 7), generator=draw), torch.randint(1, 29, (2, 5), generator=draw)
+    return Batch(ids=ids, real=ids > 0, source=source, source_real=torch.arange(7) < torch.tensor([[7], [4]]))
+
+
+def traced(network, batch=None, **options):
+    with torch.no_grad():
+        hidden, trace = record(network, example() if batch is None else batch, **options)
+        return network.logits(hidden), trace
+
+
+def opened(attention="bahdanau", **changes):
+    names = tokenizer(prefix_space=True)
+    network = build(attention, n_vocab=len(names), n_ctx=41, **changes)
+    return core.Model("tiny", FAMILY, network.cfg, network, names)
+
+
+# ------------------------------------------------------------------------------------------------- the equations
+
+
+@pytest.mark.parametrize("attention", LOOKING)
+def test_the_context_is_the_mean_of_the_states_by_the_weights(attention):
+    _, trace = traced(build(attention))
+    pattern, states = trace["decoder.attn.pattern"], trace["encoder.layer.1.hidden"]
+    assert torch.equal(trace["decoder.attn.v"][:, 0], states)
+    torch.testing.assert_close(trace["decoder.attn.context"], pattern[:, 0] @ states)
+    if attention in GLOBAL:
+        torch.testing.assert_close(pattern.sum(-1), torch.ones(2, 1, 5))
+        assert (pattern[1, :, :, 4:] == 0).all() and (pattern[0] > 0).all()
+
+
+@pytest.mark.parametrize("attention", GLOBAL)
+def test_equal_scores_give_the_plain_mean_of_the_real_words(attention):
+    _, trace = traced(build(attention), edits=[edits.Scale("decoder.attn.scores", 0.0)])
+    states = trace["encoder.layer.1.hidden"]
+    for row, n in enumerate((7, 4)):
+        torch.testing.assert_close(trace["decoder.attn.context"][row], states[row, :n].mean(0).expand(5, -1))
+
+
+def test_bahdanau_asks_with_the_state_before_and_luong_with_the_present_one():
+    """E27: with s_t in the score Bahdanau's recursion would need c_t for s_t and s_t for c_t."""
+    _, trace = traced(build("bahdanau"))
+    asked, states = trace["decoder.attn.q"][:, 0], trace["decoder.layer.1.hidden"]
+    assert torch.equal(asked[:, 1:], states[:, :-1])
+    assert torch.equal(asked[:, 0], trace["decoder.start.layer.1.hidden"])
+    for attention in LUONG:
+        _, trace = traced(build(attention))
+        assert torch.equal(trace["decoder.attn.q"][:, 0], trace["decoder.layer.1.hidden"])
+
+
+@pytest.mark.parametrize("attention", LUONG)
+def test_input_feeding_hands_the_mixed_state_to_the_next_step(attention):
+    """Without it a look at another word changes what is written, not the states; with it the next state too."""
+    for feeding in (False, True):
+        network = build(attention, input_feeding=feeding)
+        plain, changed = (traced(network, edits=e)[1] for e in ([], [edits.Scale("decoder.step.1.attn.context", 2.0)]))
+        same = [torch.equal(plain["decoder.layer.0.hidden"][:, t], changed["decoder.layer.0.hidden"][:, t]) for t in range(5)]
+        assert same == [True, True, *[not feeding] * 3]
+        assert not torch.equal(plain["decoder.mixed"][:, 1], changed["decoder.mixed"][:, 1])
+
+
+def test_gaussian_in_closed_form():
+    places, centre = torch.arange(11.0), torch.tensor(4.3)
+    torch.testing.assert_close(gaussian(places, centre, 2.0), torch.exp(-((places - 4.3) ** 2) / 8))
+    for window in (1, 2, 5):  # sigma = D / 2: at distance D
+        assert gaussian(torch.tensor([3.0 + window]), torch.tensor(3.0), window / 2).item() == pytest.approx(math.exp(-2))
+    assert torch.equal(gaussian(places, centre, 1e9), torch.ones(11)), "a wide one is no factor: the softmax in the window is left"
+
+
+def test_predicted_windows():
+    """p_t = n sigmoid(v_p . tanh(W_p h_t)), the softmax inside [p_t - D, p_t + D], times the Gaussian, not normalised."""
+    network = build("luong-local-p")
+    _, trace = traced(network)
+    attend, length, place = network.decoder.attend, torch.tensor([7, 4])[:, None, None], torch.arange(7.0)
+    h = trace["decoder.layer.1.hidden"]
+    share = torch.sigmoid(torch.tanh(h @ attend.to_hidden.weight.T) @ attend.to_centre.weight[0])[:, None]
+    centre, align, pattern = (trace[f"decoder.attn.{leaf}"] for leaf in ("centre", "align", "pattern"))
+    torch.testing.assert_close(centre, length * share)
+    distance = place - centre[..., None]
+    inside = (distance.abs() <= 2) & (place < length[..., None])
+    assert torch.equal(trace["decoder.attn.allowed"], inside) and inside.any(-1).all()
+    filled = trace["decoder.attn.scores"].masked_fill(~inside, -math.inf).softmax(-1)
+    torch.testing.assert_close(align, filled)
+    torch.testing.assert_close(pattern, filled * torch.exp(-(distance**2) / 2))  # sigma = D / 2 = 1
+    assert (pattern.sum(-1) < 1).all() and (pattern[~inside] == 0).all()
+
+
+def test_monotonic_windows_move_with_the_step_and_may_run_out_of_words():
+    network = build("luong-local-m", window=1)
+    _, trace = traced(network)
+    assert torch.equal(trace["decoder.attn.centre"][:, 0], torch.arange(5.0).expand(2, 5))
+    allowed = trace["decoder.attn.allowed"][:, 0]
+    assert allowed[0, 2].tolist() == [False, True, True, True, False, False, False]
+    longer = replace(example(), ids=torch.ones(2, 7, dtype=torch.long), real=torch.ones(2, 7, dtype=torch.bool))
+    logits, trace = traced(network, longer)
+    assert (trace["decoder.attn.pattern"][1, 0, 5:] == 0).all() and logits.isfinite().all()
+
+
+def test_without_attention_the_source_enters_by_one_vector():
+    network = build("none")
+    plain, trace = traced(network)
+    other = replace(example(), source=example().source % 28 + 1)
+    patch = edits.Patch("decoder.start.context", trace["decoder.start.context"])
+    assert not torch.equal(traced(network, other)[0], plain)
+    assert torch.equal(traced(network, other, edits=[patch])[0], plain)
+    states = trace["encoder.layer.1.hidden"]
+    torch.testing.assert_close(trace["decoder.start.context"][1], torch.cat((states[1, 3, :17], states[1, 0, 17:])))
+
+
+# --------------------------------------------------------------------------------------------- looking and editing
+
+
+@pytest.mark.parametrize("attention", LOOKING)
+def test_the_whole_is_what_the_steps_were(attention):
+    _, trace = traced(build(attention))
+    for leaf in ("scores", "allowed", "pattern", "heads"):
+        steps = [trace[f"decoder.step.{t}.attn.{leaf}"] for t in range(5)]
+        assert torch.equal(trace[f"decoder.attn.{leaf}"], torch.cat(steps, dim=2))
+    for side, n in (("encoder.forward", 7), ("encoder.backward", 7), ("decoder", 5)):
+        steps = [trace[f"{side}.step.{t}.layer.0.forget"] for t in range(n)]
+        assert torch.equal(trace[f"{side}.layer.0.forget"], torch.stack(steps, dim=1))
+
+
+@pytest.mark.parametrize("attention", LOOKING)
+def test_a_forbidden_source_word_is_not_looked_at_and_the_output_changes(attention):
+    network = build(attention)
+    plain, before = traced(network)
+    key = int(before["decoder.attn.pattern"][0, 0, 1].argmax())
+    logits, trace = traced(network, edits=[edits.Forbid("decoder.attn.allowed", query=1, key=key)])
+    assert trace["decoder.attn.pattern"][0, 0, 1, key] == 0 < before["decoder.attn.pattern"][0, 0, 1, key]
+    assert torch.equal(logits[:, 0], plain[:, 0]) and not torch.equal(logits[0, 1], plain[0, 1])
+    at_step = edits.Forbid("decoder.step.1.attn.allowed", key=key)
+    assert torch.equal(traced(network, edits=[at_step])[0], logits), "an edit of the whole and of the step are the same"
+
+
+@pytest.mark.parametrize("path", ["decoder.attn.pattern", "decoder.step.2.attn.pattern"])
+def test_a_pattern_put_in_place_is_used_from_that_step_on(path):
+    network = build("bahdanau")
+    plain, _ = traced(network)
+    row = edits.SetPattern(path, query=0 if "step" in path else 2, weights=(0, 0, 1, 0, 0, 0, 0))
+    logits, trace = traced(network, edits=[row])
+    torch.testing.assert_close(trace["decoder.attn.context"][:, 2], trace["encoder.layer.1.hidden"][:, 2])
+    assert torch.equal(logits[:, :2], plain[:, :2]) and not torch.equal(logits[:, 2], plain[:, 2])
+    assert not torch.equal(logits[:, 3], plain[:, 3]), "the state goes on from there"
+
+
+def test_a_gate_can_be_closed():
+    _, trace = traced(build(), edits=[edits.Scale("encoder.forward.*.forget", 0.0)])
+    expected = trace["encoder.forward.layer.0.input"] * trace["encoder.forward.layer.0.candidate"]
+    torch.testing.assert_close(trace["encoder.forward.layer.0.cell"][0], expected[0])
+
+
+def test_an_edit_of_a_row_that_is_not_there_is_loud():
+    with pytest.raises(core.InputError, match="no query 9"):
+        traced(build(), edits=[edits.Forbid("decoder.attn.allowed", query=9)])
+    with pytest.raises(ValueError, match="decoder.attn.pattern"):
+        traced(build(), keep=["decoder.attn.patern"])
+
+
+# -------------------------------------------------------------------------------------------- learning and writing
+
+
+@pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_torchs_kernels_while_learning_give_what_the_steps_give(attention, cell):
+    network, batch = build(attention, cell=cell), example()
+    with torch.no_grad():
+        stepped = network(batch)
+    learning = network(batch)
+    assert learning.requires_grad
+    torch.testing.assert_close(learning, stepped, rtol=1e-5, atol=1e-5)
+    slope = torch.autograd.grad(learning.square().sum(), [*network.parameters()], allow_unused=True)
+    looked, _ = record(network, batch)  # gradients through the explicit steps
+    explicit = torch.autograd.grad(looked.square().sum(), [*network.parameters()], allow_unused=True)
+    for (name, _), one, other in zip(network.named_parameters(), slope, explicit, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4, msg=name)
+
+
+@pytest.mark.parametrize("score", ["dot", "scaled", "general", "linear", "concat", "cosine", "location"])
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_gradients_reach_every_parameter(attention, score):
+    network = build(attention, score=score, input_feeding=attention == "luong-global").train()
+    network.logits(network(example())).square().sum().backward()
+    for name, weight in network.named_parameters():
+        assert weight.grad is not None and weight.grad.isfinite().all(), name
+        silent = name.endswith("score.query")  # E8: the query of the linear form cannot be learnt
+        assert weight.grad.abs().max() < 1e-3 if silent else (weight.grad != 0).any(), name
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_writing_step_by_step_gives_the_logits_and_patterns_of_the_whole_pass(attention):
+    m = opened(attention, input_feeding=attention == "luong-local-p")
+    run, steps = m.run(SOURCE), list(decode(m, SOURCE, core.Greedy(), max_new_tokens=12))
+    assert run.ids[1 : len(steps)] == steps[-1].ids[:-1], "without a target the run writes by itself"
+    names = tuple(m.tokenizer.token(i) for i in m.tokenizer.encode(SOURCE).ids)
+    for i, step in enumerate(steps):
+        np.testing.assert_allclose(step.log_total, np.log(np.exp(run.logits[i].astype(float)).sum()), atol=1e-4)
+        assert step.keys == dict.fromkeys(run.kinds, names)
+        for kind in run.kinds:
+            np.testing.assert_allclose(step.attention[kind][0, 0], run.attention(kind).weights[0, 0, i], atol=1e-5)
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_beams_carry_their_states_along(attention):
+    """Cached states follow their rows: the same as reading every beginning anew (which a harmless edit asks for)."""
+    m = opened(attention)
+    harmless = edits.Scale("decoder.embed.token", 1.0)
+    for strategy in (core.Beam(width=4), core.Greedy()):
+        cached, anew = (list(decode(m, SOURCE, strategy, max_new_tokens=9, edits=e)) for e in ((), (harmless,)))
+        assert [s.ids for s in cached] == [s.ids for s in anew]
+        np.testing.assert_allclose([s.logprob for s in cached], [s.logprob for s in anew], atol=1e-4)
+    assert cached[-1].cache_bytes > 0
+
+
+def test_a_whole_batch_is_written_as_its_sentences_alone():
+    network, batch = build("luong-global", input_feeding=True).requires_grad_(False), example()
+    alone = [Batch(ids=batch.ids[i : i + 1], real=batch.real[i : i + 1], source=batch.source[i : i + 1, :n]) for i, n in enumerate((7, 4))]
+    for write in (greedy, lambda *a, **k: beam(*a, width=3, **k)):
+        with torch.inference_mode():
+            together = write(network, batch, start=1, end=2, limit=11)
+            assert together == [write(network, each, start=1, end=2, limit=11)[0] for each in alone]
+
+
+def test_edits_change_what_is_written():
+    m = opened()
+    n = len(m.tokenizer.encode(SOURCE).ids)
+    silent = [edits.Forbid("decoder.attn.allowed", key=key) for key in range(n)]
+    assert ids_of(m, SOURCE, core.Greedy(), max_new_tokens=9, edits=silent) != ids_of(m, SOURCE, core.Greedy(), max_new_tokens=9)
+
+
+# ----------------------------------------------------------------------------------------------- the public face
+
+
+def test_the_public_face():
+    m = opened()
+    run = m.run(SOURCE, target="el gato blanco")
+    n, n_source = len(run.tokens), len(run.source.tokens)
+    assert run.kinds == ("alignment",)
+    a = run.attention("alignment")
+    assert a.weights.shape == a.allowed.shape == (1, 1, n, n_source) and a.paths == ("decoder.attn.pattern",)
+    assert (a.queries, a.keys) == (run.tokens, run.source.tokens)
+    np.testing.assert_allclose(run.attention(by="word", writing=True).weights.sum(-1), 1, atol=1e-5)
+    assert run.hidden("decoder").shape == (3, n, 34) and run.hidden("encoder").shape == (3, n_source, 34)
+    np.testing.assert_array_equal(run.hidden("decoder")[-1], run.trace["decoder.layer.1.hidden"])
+    kept = m.run(SOURCE, target="el gato", keep=["decoder.attn.pattern"])
+    assert "decoder.attn.allowed" in kept.trace and "decoder.attn.scores" not in kept.trace
+    assert kept.attention().weights.shape[2] == len(kept.tokens)
+
+
+def test_a_model_without_attention_says_so():
+    run = opened("none").run(SOURCE, target="el gato")
+    assert run.kinds == () and run.hidden("decoder").shape[0] == 3
+    for kind in (None, "alignment"):
+        with pytest.raises(core.InputError, match="no attention"):
+            run.attention(kind)
+
+
+def test_gradients_belong_to_the_steps():
+    m = opened()
+    run = m.run(SOURCE, target="el gato", grad="logit:cat")
+    step, last = 1e-2, len(run.tokens) - 1
+    token = m.tokenizer.encode("cat").ids[0]
+    path = f"decoder.step.{last}.attn.context"
+    up, down = (m.run(SOURCE, target="el gato", edits=[edits.AddVector(path, [sign * step, *[0] * 33])]).logits[-1, token] for sign in (1, -1))
+    np.testing.assert_allclose(run.trace.grad(path)[0, 0], (up - down) / (2 * step), rtol=0.05, atol=1e-3)
+    assert run.trace.grad("encoder.embed.token").any()
+    with pytest.raises(KeyError, match="step"):
+        run.trace.grad("decoder.attn.pattern")
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_a_saved_model_comes_back(tmp_path, attention):
+    m = opened(attention)
+    path = tmp_path / "tokenizer.json"
+    byte_level_bpe(LINES, 300, ["<pad>", "<start>", "<end>"], prefix_space=True).save(str(path))
+    folder = store.save_model(
+        tmp_path / "it", family="seq2seq", config=m.config, weights=m.network.state_dict(), tokenizer=path,
+        ids={"pad": 0, "start": 1, "end": 2}, training={},
+    )
+    again = store.load_model(folder, "it")
+    assert again.config == m.config and again.run("the old", target="cat").logits.shape[1] == m.config.n_vocab
+    for name, value in {
+        "attention": "magic", "score": 3, "cell": "transformer", "d_model": 0, "window": -1, "n_heads": 2, "bidirectional": "yes",
+        "input_feeding": 1, "dropout": "much", "n_layers": 2.5, "n_ctx": True,
+    }.items():
+        held = json.loads((folder / "config.json").read_text())
+        bad = tmp_path / name
+        bad.mkdir()
+        for file in folder.iterdir():
+            (bad / file.name).write_bytes(file.read_bytes())
+        (bad / "config.json").write_text(json.dumps({**held, name: value}))
+        with pytest.raises(core.InputError, match=name if name != "dropout" else "config.json"):
+            store.load_model(bad, "bad")
+
+
+# --------------------------------------------------------------------------------------------------------- recipes
+
+
+def test_cells_start_orthogonal_with_the_forget_gate_open():
+    network = Seq2Seq(Seq2SeqConfig.tiny())
+    initialise(network, 2)
+    cells = [module for module in network.modules() if isinstance(module, Cell)]
+    assert len(cells) == 6
+    for cell in cells:
+        for part in cell.from_hidden.weight.detach().chunk(4):
+            torch.testing.assert_close(part @ part.T, torch.eye(cell.d_hidden), atol=1e-5, rtol=0)
+        gates = cell.from_input.bias.detach().chunk(4)
+        assert (gates[1] == 1).all() and not gates[0].any() and not cell.from_hidden.bias.any()
+
+
+def test_recipes_of_the_family_are_of_one_size():
+    """A comparison with and without attention is about attention: parameters within 10 percent of Bahdanau's."""
+    made = {name: recipe for name, recipe in recipes().items() if recipe.family == "seq2seq"}
+    assert set(made) == {"bahdanau-en-es", "rnn-en-es", "luong-global-en-es", "luong-local-en-es"}
+    with torch.device("meta"):
+        counts = {name: sum(w.numel() for w in Seq2Seq(recipe.config).parameters()) for name, recipe in made.items()}
+    assert counts["bahdanau-en-es"] == pytest.approx(4.0e6, rel=0.02)
+    assert all(count == pytest.approx(counts["bahdanau-en-es"], rel=0.1) for count in counts.values())
+    assert len({(recipe.steps, recipe.prepare, recipe.config.n_vocab) for recipe in made.values()}) == 1
+
+
+def test_a_recorder_sees_a_step_only_once():
+    tap = Recorder()
+    with torch.no_grad():
+        build()(example(), tap=tap)
+        with pytest.raises(ValueError, match="twice"):
+            build()(example(), tap=tap)
