@@ -22,7 +22,9 @@ from core.models import Batch
 from core.models.seq2seq import ATTENTIONS, FAMILY, Seq2Seq, Seq2SeqConfig
 from core.text.learn import byte_level_bpe
 from core.trace import Recorder, record
+from core.training.engine import Plan, train
 from core.training.optim import initialise
+from core.training.pairs import Pairs
 from core.training.recipe import recipes
 
 LOOKING = ATTENTIONS[1:]
@@ -349,6 +351,24 @@ def test_cells_start_orthogonal_with_the_forget_gate_open():
             torch.testing.assert_close(part @ part.T, torch.eye(cell.d_hidden), atol=1e-5, rtol=0)
         gates = cell.from_input.bias.detach().chunk(4)
         assert (gates[1] == 1).all() and not gates[0].any() and not cell.from_hidden.bias.any()
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"), [("bahdanau-en-es", "lstm"), ("rnn-en-es", "rnn"), ("rnn-en-es", "lstm"), ("luong-global-en-es", "gru"), ("luong-local-en-es", "lstm")]
+)
+def test_a_small_recipe_learns_and_goes_on_where_it_stopped(tmp_path, name, cell):
+    """In the engine as it is: bfloat16 where it is offered, dropout, two optimisers, padding."""
+    draw = np.random.default_rng(0)
+    words = [[int(i) for i in draw.integers(3, 20, n)] for n in draw.integers(1, 7, 64)]
+    made = recipes()[name]
+    task = Pairs([(w, w) for w in words], [(w, w) for w in words], tokenizer(prefix_space=True), 0, torch.device("cpu"))
+    made = replace(made, config=replace(made.config, cell=cell, d_model=32, d_ff=13, n_vocab=29, n_ctx=19, dropout=0.1), warm_up=5)
+    plan = Plan(work=tmp_path, quiet=True, steps=16, check_every=1)
+    outcome = train(made, task, plan, torch.device("cpu"))
+    lost = [row["valid_nats"] for row in outcome.log]
+    assert lost[-1] < lost[0] and np.isfinite(lost).all()
+    again = train(made, task, replace(plan, steps=17, resume=True), torch.device("cpu"))
+    assert again.steps == 17 and np.isfinite(again.log[-1]["valid_nats"])
 
 
 def test_recipes_of_the_family_are_of_one_size():
