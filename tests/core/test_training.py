@@ -225,7 +225,9 @@ def test_muon_gets_the_matrices_of_the_blocks_and_nothing_else(family):
     assert all(network.get_parameter(name).ndim == 2 and not name.startswith("embed.") for name in matrices)
     assert matrices.isdisjoint(others)
     assert matrices | set(others) == set(names.values())
-    assert not {name for name in others if network.get_parameter(name).ndim == 2 and not name.startswith("embed.")}
+    passed = {name for name in others if network.get_parameter(name).ndim == 2 and not name.startswith("embed.")}
+    assert all(name.endswith("from_hidden.weight") for name in passed), "a state passes these at every step"
+    assert not {name for name in matrices if name.endswith("from_hidden.weight")}
     assert all((decay > 0) == (network.get_parameter(name).ndim >= 2) for name, decay in others.items())
 
 

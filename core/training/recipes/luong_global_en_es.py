@@ -1,4 +1,4 @@
-"""luong-global-en-es: attention by the present state, general score, input feeding."""
+"""luong-global-en-es: the encoder of bahdanau-en-es, attention by the present state, general score, input feeding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""luong-local-en-es: attention in a window around a predicted position."""
+"""luong-local-en-es: as luong-global-en-es, but inside a window around a predicted position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""rnn-en-es: the same without attention: one vector has to carry the whole sentence."""
+"""rnn-en-es: an LSTM that reads and one that writes; one vector has to carry the whole sentence between them."""
 
 from __future__ import annotations
 
