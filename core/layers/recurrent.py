@@ -53,7 +53,7 @@ class Cell(nn.Module):
         start = tuple(each.unsqueeze(0).to(x.dtype) for each in state)
         weights = [self.from_input.weight, self.from_hidden.weight, self.from_input.bias, self.from_hidden.bias]
         weights = [weight.to(x.dtype) for weight in weights]
-        held = start if len(start) > 1 else start[0]
+        held = start if len(self.states) > 1 else start[0]
         return type(self).kernel(x, held, weights, True, 1, 0.0, self.training, False, True)[0]
 
     @torch.no_grad()
