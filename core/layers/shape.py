@@ -14,7 +14,7 @@ def check_shape(cfg: Any) -> None:
     """Raise a ValueError that names the field and the numbers when a configuration cannot be built.
 
     Shared by the frozen configs of all families: sizes are positive whole numbers, heads divide the width,
-    `eps` is a small positive number, `activation` and `order` are known words.
+    `eps` is a small positive number, `activation` and, where there is a choice, `order` are known words.
     """
     for name in SIZES:
         value = getattr(cfg, name)
@@ -26,7 +26,7 @@ def check_shape(cfg: Any) -> None:
         raise ValueError(f"eps={cfg.eps!r} must lie between 0 and 1")
     if cfg.activation not in ACTIVATIONS:
         raise ValueError(f"activation={cfg.activation!r} is not one of {', '.join(ACTIVATIONS)}")
-    if cfg.order not in ("pre", "post"):
+    if getattr(cfg, "order", "post") not in ("pre", "post"):
         raise ValueError(f"order={cfg.order!r} is neither 'pre' nor 'post'")
     if not 0 <= cfg.dropout < 1:
         raise ValueError(f"dropout={cfg.dropout!r} must lie in [0, 1)")

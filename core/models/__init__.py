@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -37,13 +37,30 @@ class Kind:
         return f"{self.stack}.{layer}.{self.leaf}.{value}"
 
 
+@dataclass(frozen=True)
+class Output:
+    """Something that a method of the network computes after the last layer: the paths tapped on the way, and from what.
+
+    `reads` names another output, or "hidden", what the network itself gives.
+    """
+
+    paths: tuple[str, ...]
+    reads: str = "hidden"
+
+
+def _logits(_: Any) -> Mapping[str, Output]:
+    return {"logits": Output(("logits",))}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Family:
     """How the rest of the house uses a family file.
 
     `config` has a classmethod `tiny()`: the smallest useful shape, all axes different primes where they can be.
     `stacks` maps a side's name to the path its layers are recorded under; `has_source` says whether the
-    family reads a source sequence beside the one it writes.
+    family reads a source sequence beside the one it writes; `framed`, whether a text stands between START and END
+    and may be followed by a second one. `outputs` names what a network of a config computes after its last layer,
+    each by a method of that name; what another reads stands before it.
     """
 
     name: str
@@ -52,6 +69,8 @@ class Family:
     kinds: tuple[Kind, ...]
     stacks: Mapping[str, str]
     has_source: bool = False
+    framed: bool = False
+    outputs: Callable[[Any], Mapping[str, Output]] = _logits
 
     def kind(self, name: str) -> Kind:
         for kind in self.kinds:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -14,13 +14,21 @@ from core.models import Batch, families
 from core.trace import OFF, Recorder
 
 GOLDEN = Path(__file__).parent.parent / "golden"
-CASES = [(name, order) for name in families() for order in ("pre", "post")]
+
+
+def has_order(family):
+    return any(part.name == "order" for part in fields(family.config))
+
+
+CASES = [(name, order) for name, family in families().items() for order in (("pre", "post") if has_order(family) else ("post",))]
+WRITERS = [case for case in CASES if any(kind.name == "causal" for kind in families()[case[0]].kinds)]
 
 
 def build(name, order, seed=0):
     torch.manual_seed(seed)
     family = families()[name]
-    network = family.network(replace(family.config.tiny(), order=order)).eval()
+    config = family.config.tiny()
+    network = family.network(replace(config, order=order) if has_order(family) else config).eval()
     for weight in network.parameters():
         torch.nn.init.normal_(weight, std=0.3)
     return family, network
@@ -30,14 +38,20 @@ def example(family, n=5, n_source=7, rows=2):
     draw = torch.Generator().manual_seed(1)
     ids = torch.randint(1, 29, (rows, n), generator=draw)
     if not family.has_source:
-        return Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool))
+        segments = (torch.arange(n) > 2).long().expand(rows, n) if family.framed else None
+        return Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool), segments=segments)
     source = torch.randint(1, 29, (rows, n_source), generator=draw)
     ones = torch.ones_like
     return Batch(ids=ids, real=ones(ids, dtype=torch.bool), source=source, source_real=ones(source, dtype=torch.bool))
 
 
 def forward(network, batch, tap=OFF):
-    return network.logits(network(batch, tap=tap), tap)
+    """Every output of the network; gives the logits."""
+    family = next(family for family in families().values() if family.network is type(network))
+    found = {"hidden": network(batch, tap=tap)}
+    for name, output in family.outputs(network.cfg).items():
+        found[name] = getattr(network, name)(found[output.reads], tap)
+    return found["logits"]
 
 
 def traced(network, batch, **options):
@@ -97,6 +111,24 @@ def test_law_5_the_identities_hold(case):
     assert stacked == set(trace.names("*.pattern"))
 
 
+@pytest.mark.parametrize("name", families())
+def test_the_outputs_are_the_last_paths_in_their_order(name):
+    family, network = build(name, "post")
+    _, trace = traced(network, example(family))
+    declared = [path for output in family.outputs(network.cfg).values() for path in output.paths]
+    assert list(trace)[-len(declared) :] == declared
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case not in WRITERS], ids=lambda case: "-".join(case), indirect=True)
+def test_a_reader_looks_both_ways(case):
+    _, _, network, batch = case
+    changed = replace(batch, ids=torch.cat((batch.ids[:, :3], batch.ids[:, 3:] % 28 + 1), dim=1))
+    with torch.no_grad():
+        before, after = forward(network, batch), forward(network, changed)
+    assert ((before - after).abs().amax(-1) > 0).all()
+
+
+@pytest.mark.parametrize("case", WRITERS, ids=lambda case: "-".join(case), indirect=True)
 def test_a_later_target_token_leaves_the_past_unchanged_to_the_bit(case):
     _, _, network, batch = case
     changed = replace(batch, ids=torch.cat((batch.ids[:, :3], batch.ids[:, 3:] % 28 + 1), dim=1))
@@ -106,6 +138,7 @@ def test_a_later_target_token_leaves_the_past_unchanged_to_the_bit(case):
     assert not torch.equal(before[:, 3:], after[:, 3:])
 
 
+@pytest.mark.parametrize("case", WRITERS, ids=lambda case: "-".join(case), indirect=True)
 def test_cached_decoding_gives_the_logits_of_the_whole_pass(case):
     _, family, network, batch = case
     with torch.no_grad():
@@ -127,6 +160,8 @@ def test_padding_changes_nothing(case):
         pad = torch.full((2, 2), 3)
         real = torch.cat((batch.real, torch.zeros(2, 2, dtype=torch.bool)), dim=1)
         wider = replace(batch, ids=torch.cat((batch.ids, pad), dim=1), real=real)
+        if family.framed:
+            wider = replace(wider, segments=torch.cat((batch.segments, pad % 2), dim=1))
         if family.has_source:
             source_real = torch.cat((batch.source_real, torch.zeros(2, 2, dtype=torch.bool)), dim=1)
             wider = replace(wider, source=torch.cat((batch.source, pad), dim=1), source_real=source_real)
@@ -162,7 +197,7 @@ def test_a_row_with_nothing_allowed_is_zeros_and_the_run_stays_finite(case):
 
 def test_a_whole_mask_can_be_put_in_place(case):
     _, family, network, batch = case
-    kind = family.kind("causal")
+    kind = next(kind for kind in family.kinds if kind.queries == kind.keys == "target")
     rows = tuple(map(tuple, masks.window(5, 1).tolist()))
     _, trace = traced(network, batch, edits=[edits.SetAllowed(kind.path(1, "allowed"), rows)])
     assert torch.equal(trace[kind.path(1, "pattern")][0, 0] > 0, masks.window(5, 1))
@@ -174,8 +209,19 @@ def test_tiny_axes_are_different_numbers(case):
     assert len({cfg.n_layers, cfg.n_heads, cfg.d_head, cfg.d_ff, cfg.n_vocab, cfg.n_ctx, cfg.d_model}) == 7
 
 
-@pytest.mark.parametrize("name", families())
-@pytest.mark.parametrize("wrong", [{"n_heads": 0}, {"n_layers": -1}, {"n_heads": 2}, {"eps": float("nan")}, {"activation": "swish"}, {"order": "both"}])
+WRONG = [{"n_heads": 0}, {"n_layers": -1}, {"n_heads": 2}, {"eps": float("nan")}, {"activation": "swish"}]
+REFUSED = [(name, wrong) for name in families() for wrong in WRONG] + [
+    (name, {"order": "both"}) for name, family in families().items() if has_order(family)
+]
+
+
+@pytest.mark.parametrize(("name", "wrong"), REFUSED)
 def test_a_configuration_that_cannot_be_built_names_its_numbers(name, wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         replace(families()[name].config.tiny(), **wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"n_segments": True}, {"n_segments": 0}, {"pooler": False}, {"masked_lm": "yes"}])
+def test_a_bert_that_cannot_be_built_names_its_numbers(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        replace(families()["bert"].config.tiny(), **wrong)
