@@ -80,6 +80,10 @@ class Tokenizer:
         tokens = tuple(self.token(index) for index in encoding.ids)
         return Encoded(tuple(encoding.ids), tokens, spans, _uncovered(text, spans))
 
+    def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts, names of special tokens read as letters."""
+        return [encoding.ids for encoding in self._literal.encode_batch_fast(list(texts), add_special_tokens=False)]
+
     def typed_special(self, text: str) -> list[str]:
         """Names of special tokens that stand in the text: reading them as letters or as tokens is a choice."""
         return [name for name in self.special_tokens if name in text]
