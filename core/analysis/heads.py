@@ -15,6 +15,7 @@ from core.run import Attention
 Array = np.ndarray
 Links = Sequence[tuple[int, int]]
 
+SEPARATOR = "[SEP]"
 HABIT = 0.35  # a head that gives this share of its weight to one place has a habit
 ALIGNS = 0.6  # and to the words it translates: an aligner
 SPREAD = 0.7  # entropy, as a share of the largest possible, above which a head is spread out
@@ -26,6 +27,7 @@ WORDS = {
     "next": "next word",
     "first": "first word",
     "punctuation": "punctuation",
+    "separator": "the separator",
     "spread": "spread out",
     "mixed": "a mixture",
 }
@@ -80,8 +82,9 @@ def alignment(weights: Array, links: Links) -> Array:
     return np.mean([weights[..., written, sources].sum(-1) for written, sources in links_of.items()], axis=0)
 
 
-def _letters(words: tuple[str, ...]) -> Array:
-    return np.array([any(c.isalnum() for c in word) and word not in ("START", "END", "PAD") for word in words])
+def _signs(words: tuple[str, ...]) -> Array:
+    """Words without a letter or digit; START and [SEP] are none of them."""
+    return np.array([not any(c.isalnum() for c in word) for word in words])
 
 
 def _mean(values: Array, rows: Array) -> Array:
@@ -92,7 +95,9 @@ def _mean(values: Array, rows: Array) -> Array:
 def measures(attention: Attention, links: Links = ()) -> Mapping[str, Array]:
     """Every measure that fits this kind of attention, each (layer, head); `links` for attention between two texts."""
     w = attention.weights
-    common = {"punctuation": on_keys(w, ~_letters(attention.keys)), "spread": spread(w, attention.allowed)}
+    common = {"punctuation": on_keys(w, _signs(attention.keys)), "spread": spread(w, attention.allowed)}
+    if SEPARATOR in attention.keys:
+        common["separator"] = on_keys(w, np.array([key == SEPARATOR for key in attention.keys]))
     if links:
         return {"aligner": alignment(w, links), **common}
     near = {"previous": at_offset(w, -1), "itself": at_offset(w, 0), "first": on_first(w)}

@@ -259,3 +259,8 @@ def test_a_hundred_thousand_characters_are_fast(tok, text):
     seconds = time.process_time() - begun
     assert sum(len(word.pieces) for word in words) == len(encoded.ids)
     assert seconds < 6, f"{seconds:.1f} s"
+
+
+def test_a_token_over_several_signs_is_named_by_all_of_them():
+    words = words_of('a [MASK]."', ["a", "[MASK]", '."'], [(0, 1), (2, 8), (8, 10)])
+    assert [(word.text, word.pieces) for word in words] == [("a", (0,)), ("[MASK]", (1,)), ('."', (2,))]
