@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.heads import Heads, entropy
+from core.analysis.heads import Heads
+from core.analysis.measures import entropy
 from core.lessons.arithmetic import Row, row_of
 from core.run import Attention, Run
 from viz.instruments import grid, heatmap

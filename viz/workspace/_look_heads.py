@@ -14,7 +14,8 @@ import streamlit as st
 
 import core.engine
 from core.analysis import heads
-from core.analysis.heads import WORDS, Heads, Links
+from core.analysis.heads import WORDS, Heads
+from core.analysis.measures import Links
 from core.model import Model
 from core.run import Attention, Run
 from viz.labels import head_name
@@ -129,7 +130,7 @@ def habits(measured: Mapping[str, Heads]) -> dict[Place, str]:
         for habit, place in measured[kind].best().items():
             if habit != VAGUE:
                 found.setdefault(habit, Place(kind, *place))
-    order = ["aligner", "previous", "first", "spread", "itself", "next", "separator", "punctuation"]
+    order = ["aligner", "previous", "first", "induction", "duplicate", "spread", "itself", "next", "separator", "punctuation"]
     return {found[habit]: WORDS[habit] for habit in sorted(found, key=order.index)}
 
 
