@@ -9,7 +9,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +35,11 @@ class Kind:
 
     def path(self, layer: int, value: str) -> str:
         return f"{self.stack}.{layer}.{self.leaf}.{value}"
+
+    def module(self, network: nn.Module, layer: int) -> Any:
+        """The attention module behind a path: `encoder.layer.0` is `encoder.0`, `layer.0` is `layers.0`."""
+        stack = self.stack.removesuffix(".layer") if "." in self.stack else f"{self.stack}s"
+        return network.get_submodule(f"{stack}.{layer}.{self.leaf}")
 
 
 @dataclass(frozen=True)

@@ -178,13 +178,8 @@ def test_switching_off_every_head_silences_the_layer(case):
     for kind in family.kinds:
         off = [edits.ZeroHead(kind.path(0, "heads"), head) for head in range(network.cfg.n_heads)]
         _, trace = traced(network, batch, edits=off)
-        bias = dict(network.named_modules())[_module_of(network, kind)].to_out.bias
+        bias = kind.module(network, 0).to_out.bias
         torch.testing.assert_close(trace[kind.path(0, "out")], bias.expand_as(trace[kind.path(0, "out")]))
-
-
-def _module_of(network, kind):
-    stack = kind.stack.removesuffix(".layer").replace("layer", "layers")
-    return f"{stack}.0.{kind.leaf}"
 
 
 def test_a_row_with_nothing_allowed_is_zeros_and_the_run_stays_finite(case):
