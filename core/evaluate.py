@@ -1,10 +1,11 @@
-"""Measure a model: `python -m core.evaluate NAME --data FILE [--limit N] [--device cpu]`.
+"""Measure a model: `python -m core.evaluate NAME --data FILE [--limit N] [--record SPLIT] [--device cpu]`.
 
 Prints one JSON object on standard output and nothing else; progress and errors go to standard error, an error that
 the user can mend ends with status 2.
 
 What is measured depends on the kind of model (core/scoring has the definitions):
     language models   nats_per_token bits_per_byte perplexity                      on .txt
+    masked models     masked_top1 masked_top5 next_sentence_accuracy               on .txt
     translators       bleu_greedy bleu_beam4 chrf_beam4 bleu_by_length             on .tsv
 """
 
@@ -20,6 +21,7 @@ from typing import Any
 import torch
 
 import core
+from core.checkpoints import scores, store
 from core.errors import InputError
 from core.scoring import Metrics, files, scoring_of
 
@@ -53,11 +55,16 @@ def main(argv: list[str] | None = None) -> int:
     ask.add_argument("--data", type=Path, required=True, help="the test set: .txt .tsv .jsonl .npz, each also .xz")
     ask.add_argument("--limit", type=int, help="only the first so many lines or sources")
     ask.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    ask.add_argument("--record", metavar="SPLIT", help="also write what was measured into scores.json of the shipped model")
     opts = ask.parse_args(argv)
+    if opts.record and opts.limit:
+        ask.error("--record writes down a whole split; leave --limit out")
     try:
         model = core.open_model(opts.name)
         model.network.to(torch.device(opts.device))
         found = evaluate(model, opts.data, opts.limit)
+        if opts.record:
+            scores.record(store.shipped_folder() / model.name, opts.record, found)
     except InputError as error:
         print(error, file=sys.stderr)
         return 2

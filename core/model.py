@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import torch
@@ -11,10 +13,11 @@ from torch import Tensor
 
 from core.decoding.batched import greedy
 from core.errors import InputError
-from core.models import Batch, Family
+from core.models import Batch, Family, Output
+from core.outputs import Outputs
 from core.run import Run, RunTrace, Side
 from core.text import Encoded, Tokenizer
-from core.trace import Edit, Recorder, Trace
+from core.trace import Edit, Recorder, Trace, matches
 
 KEEP_LIMIT = 256 * 2**20
 NAMES = {"start": "START", "end": "END", "pad": "PAD"}
@@ -37,6 +40,11 @@ class Model:
     @property
     def family(self) -> str:
         return self.spec.name
+
+    @cached_property
+    def outputs(self) -> Mapping[str, Output]:
+        """What this network computes after its last layer."""
+        return self.spec.outputs(self.config)
 
     @property
     def n_parameters(self) -> int:
@@ -77,26 +85,31 @@ class Model:
         """Several texts in one padded batch; the padding stays visible in each run's tokens."""
         if not texts:
             raise InputError("There is no text.", "A run needs at least one.", "Give a list of texts.")
-        if any(pair is not None for pair in pairs or ()):
-            raise InputError(f"{self.name} does not read pairs.", "Pairs are for models of the BERT kind.", "Leave pair out.")
-        targets = list(targets or [None] * len(texts))
-        sides, sources, shown = self._sides(list(texts), targets, special, tuple(edits))
+        targets, pairs = list(targets or [None] * len(texts)), list(pairs or [None] * len(texts))
+        sides, sources, shown = self._sides(list(texts), pairs, targets, special, tuple(edits))
         batch = self._batch(sides, sources)
-        hidden, logits, trace, gradients = self._forward(batch, keep, tuple(edits), grad, sides[0])
-        lazily = keep is None or "*" in keep or "logits" in keep
+        patterns = ("*",) if keep is None else tuple(keep)
+        hidden, early, trace, gradients = self._forward(batch, patterns, tuple(edits), grad, sides[0])
         runs: list[Run] = []
         for row, side in enumerate(sides):
-            source = sources[row] if sources else None
-            view = RunTrace(trace, row, gradients, lambda row=row: runs[row].logits if lazily else None)
-            runs.append(Run(self, side, source, view, shown[row], hidden[row], None if logits is None else logits[row]))
+            here = {name: value[row : row + 1] for name, value in early.items()}
+            outputs = Outputs(self.network, self.outputs, hidden[row : row + 1], here)
+            view = RunTrace(trace, row, gradients, outputs, patterns)
+            runs.append(Run(self, side, sources[row] if sources else None, view, shown[row], outputs))
         return runs
 
     def _sides(
-        self, texts: list[str], targets: list[str | None], special: bool, edits: tuple[Edit, ...]
+        self, texts: list[str], pairs: list[str | None], targets: list[str | None], special: bool, edits: tuple[Edit, ...]
     ) -> tuple[list[Side], list[Side] | None, list[str | None]]:
+        if not self.spec.framed and any(pair is not None for pair in pairs):
+            raise InputError(f"{self.name} does not read pairs.", "Pairs are for models of the BERT kind.", "Leave pair out.")
         if not self.spec.has_source:
             if any(target is not None for target in targets):
-                raise InputError(f"{self.name} has one stack and no target.", "It continues the text itself.", "Leave target out.")
+                reads = "It reads a text, or two." if self.spec.framed else "It continues the text itself."
+                raise InputError(f"{self.name} has one stack and no target.", reads, "Leave target out.")
+            if self.spec.framed:
+                framed = [self._framed(text, pair, special) for text, pair in zip(texts, pairs, strict=True)]
+                return self._padded(framed), None, [None] * len(texts)
             return self._padded([self._side(text, special=special) for text in texts]), None, [None] * len(texts)
         for text, target in zip(texts, targets, strict=True):
             if not text.strip():
@@ -117,6 +130,23 @@ class Model:
             raise InputError("The text holds no token.", "A model needs at least one.", "Type a word.")
         return self._fitting(text, Encoded((start, *encoded.ids), (NAMES["start"], *encoded.tokens), (None, *encoded.spans)))
 
+    def _framed(self, text: str, pair: str | None, special: bool) -> Side:
+        """START text END, and after it pair END: BERT's [CLS] a [SEP] b [SEP]. The second text is segment 1."""
+        if not text.strip() or (pair is not None and not pair.strip()):
+            wrong = "The text is empty." if not text.strip() else "The second text is empty."
+            raise InputError(wrong, "Each text needs at least one word.", "Type a sentence.")
+        if pair is not None and self.config.n_segments < 2:
+            raise InputError(f"{self.name} does not read pairs.", "It has one segment.", "Leave pair out.")
+        marks = self.tokenizer.start, self.tokenizer.end
+        start, end = (Encoded((mark,), (self.tokenizer.token(mark),), (None,)) for mark in marks if mark is not None)
+        parts = [start, self.tokenizer.encode(text, special=special), end]
+        first = sum(len(part.ids) for part in parts)
+        if pair is not None:
+            parts += [self.tokenizer.encode(pair, special=special), end]
+        ids, tokens, spans = (tuple(chain.from_iterable(getattr(part, name) for part in parts)) for name in ("ids", "tokens", "spans"))
+        segments = tuple(int(place >= first) for place in range(len(ids)))
+        return replace(self._fitting(text, Encoded(ids, tokens, spans)), segments=segments, pair=pair)
+
     def _fitting(self, text: str, encoded: Encoded) -> Side:
         if len(encoded.ids) > self.config.n_ctx:
             raise InputError(
@@ -129,12 +159,14 @@ class Model:
     def _padded(self, sides: list[Side]) -> list[Side]:
         longest = max(len(side.ids) for side in sides)
         pad = self.tokenizer.pad if self.tokenizer.pad is not None else 0
+        name = self.tokenizer.token(pad) if self.spec.framed else NAMES["pad"]
         return [
             replace(
                 side,
                 ids=side.ids + (pad,) * (missing := longest - len(side.ids)),
-                tokens=side.tokens + (NAMES["pad"],) * missing,
+                tokens=side.tokens + (name,) * missing,
                 spans=side.spans + (None,) * missing,
+                segments=side.segments + (0,) * missing if side.segments else (),
                 n_real=len(side.ids),
             )
             for side in sides
@@ -143,7 +175,8 @@ class Model:
     def _batch(self, sides: list[Side], sources: list[Side] | None) -> Batch:
         ids, real = _tensors(sides)
         source, source_real = _tensors(sources) if sources else (None, None)
-        return Batch(ids=ids, real=real, source=source, source_real=source_real)
+        segments = torch.tensor([side.segments for side in sides]) if self.spec.framed else None
+        return Batch(ids=ids, real=real, source=source, source_real=source_real, segments=segments)
 
     def _own_targets(self, sources: list[Side], edits: tuple[Edit, ...]) -> list[Side]:
         ids, real = _tensors(sources)
@@ -156,24 +189,40 @@ class Model:
         return [self._started(*self.tokenizer.written(row)) for row in written]
 
     def _forward(
-        self, batch: Batch, keep: Sequence[str] | None, edits: tuple[Edit, ...], grad: str | None, first: Side
-    ) -> tuple[Tensor, Tensor | None, Trace, dict[str, Tensor]]:
-        patterns = ("*",) if keep is None else tuple(keep)
-        wants_logits = any("logits" in edit.where for edit in edits) or grad is not None
-        kept = (*(p for p in patterns if p != "logits" or wants_logits), *self._masks(patterns))
+        self, batch: Batch, patterns: tuple[str, ...], edits: tuple[Edit, ...], grad: str | None, first: Side
+    ) -> tuple[Tensor, dict[str, Tensor], Trace, dict[str, Tensor]]:
+        early = self._early(edits, grad)
+        later = [path for name, output in self.outputs.items() if name not in early for path in output.paths]
         if grad is not None:
             edits = (*edits, *(_Leaf(f"*embed.{part}") for part in ("token", "position") if part in self.network.embed))
-        tap = Recorder(kept, edits, limit=KEEP_LIMIT if keep is None else None)
+        limit = KEEP_LIMIT if patterns == ("*",) else None
+        tap = Recorder((*patterns, *self._masks(patterns)), edits, limit=limit, later=later)
         try:
             with torch.enable_grad() if grad is not None else torch.inference_mode():
-                hidden = self.network(batch, tap=tap)
-                logits = self.network.logits(hidden, tap) if wants_logits else None
+                found = {"hidden": self.network(batch, tap=tap)}
+                for name in early:
+                    found[name] = getattr(self.network, name)(found[self.outputs[name].reads], tap)
         except MemoryError as error:
             raise InputError(str(error), "A run keeps at most 256 MB unless told what to keep.", 'Give keep=["*.pattern"].') from None
         trace = tap.close()
-        if grad is None or logits is None:
-            return hidden, logits, trace, {}
-        return hidden.detach(), logits.detach(), trace, self._gradients(logits[0, first.n_real - 1], grad, trace)
+        gradients = {} if grad is None else self._gradients(found["logits"][0, self._asked(first)], grad, trace)
+        found = {name: value.detach() for name, value in found.items()}
+        return found.pop("hidden"), found, trace, gradients
+
+    def _early(self, edits: tuple[Edit, ...], grad: str | None) -> list[str]:
+        """Outputs that an edit or a gradient needs during the run, with those they read, in order."""
+        wanted = {name for name, out in self.outputs.items() if any(matches(path, edit.where) for path in out.paths for edit in edits)}
+        wanted |= set() if grad is None else {"logits"}
+        wanted |= {self.outputs[name].reads for name in wanted}
+        return [name for name in self.outputs if name in wanted]
+
+    def _asked(self, side: Side) -> int:
+        """The position whose prediction a gradient is about: the last one, of a masked language model the first mask."""
+        if not self.spec.framed:
+            return side.n_real - 1
+        if self.tokenizer.mask not in side.ids:
+            raise InputError("No word is hidden.", f"A gradient of {self.name} is that of a hidden word.", "Put [MASK] in the place of a word.")
+        return side.ids.index(self.tokenizer.mask)
 
     def _masks(self, patterns: tuple[str, ...]) -> tuple[str, ...]:
         """Who keeps patterns keeps their masks: they are views, and a picture needs both."""

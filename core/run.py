@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from core.errors import InputError
 from core.models import Kind
+from core.outputs import Outputs
 from core.text import Word, words_of
 from core.text.tokenizer import Span
 from core.trace import Trace, matches, unknown_path
@@ -33,10 +33,19 @@ class Side:
     spans: tuple[Span, ...]
     segments: tuple[int, ...] = ()
     n_real: int = 0
+    pair: str | None = None
 
     @cached_property
     def words(self) -> list[Word]:
-        return words_of(self.text, self.tokens, self.spans)
+        """Pieces joined to words. The spans of segment 1 are places in `pair`."""
+        if self.pair is None:
+            return words_of(self.text, self.tokens, self.spans)
+        cut = self.segments.index(1)
+        second = words_of(self.pair, self.tokens[cut:], self.spans[cut:])
+        return [
+            *words_of(self.text, self.tokens[:cut], self.spans[:cut]),
+            *(Word(word.text, tuple(cut + piece for piece in word.pieces)) for word in second),
+        ]
 
     def written(self) -> Side:
         """The same rows named by what they write: the next token, END after the last."""
@@ -80,12 +89,12 @@ def _membership(words: list[Word], n: int) -> Array:
 class RunTrace:
     """The recorded tensors of one text by path: float32 (allowed: bool) numpy without the batch axis."""
 
-    def __init__(self, trace: Trace, row: int, gradients: dict[str, Tensor], logits: Callable[[], Array | None]) -> None:
-        self._trace, self._row, self._gradients, self._logits = trace, row, gradients, logits
+    def __init__(self, trace: Trace, row: int, gradients: dict[str, Tensor], outputs: Outputs, keep: tuple[str, ...]) -> None:
+        self._trace, self._row, self._gradients, self._outputs, self._keep = trace, row, gradients, outputs, keep
 
     def __getitem__(self, path: str) -> Array:
-        if path == "logits" and path not in self._trace and (late := self._logits()) is not None:
-            return late
+        if path not in self._trace and path in self._later(path):
+            return _sealed(self._outputs.trace(path).numpy(path)[0])
         return self._unbatched(path, self._trace.numpy(path))
 
     def __contains__(self, path: object) -> bool:
@@ -95,16 +104,16 @@ class RunTrace:
         return iter(self.names())
 
     def names(self, pattern: str = "*") -> list[str]:
-        """Recorded paths that match, in the order of the computation; `logits` are computed when asked for."""
-        names = self._trace.names(pattern)
-        late = "logits" not in self._trace and matches("logits", pattern) and self._logits() is not None
-        return [*names, "logits"] if late else names
+        """Recorded paths that match, in the order of the computation; outputs are computed when asked for."""
+        return [*self._trace.names(pattern), *self._later(pattern)]
 
     def axes(self, path: str) -> tuple[str, ...]:
         """The axis words of a value, e.g. ('head', 'query', 'key')."""
-        if path == "logits" and path not in self._trace:
-            return ("pos", "vocab")
-        return tuple(word for word in self._trace.axes(path) if word != "batch")
+        trace = self._outputs.trace(path) if path not in self._trace and path in self._later(path) else self._trace
+        return tuple(word for word in trace.axes(path) if word != "batch")
+
+    def _later(self, pattern: str) -> list[str]:
+        return [path for path in self._outputs.paths(pattern) if any(matches(path, kept) for kept in self._keep)]
 
     def grad(self, path: str) -> Array:
         """The gradient of the chosen logit for a recorded tensor, in the shape of the tensor (runs with grad=...)."""
@@ -137,8 +146,7 @@ class Run:
     source: Side | None
     trace: RunTrace
     target_text: str | None
-    _hidden: Tensor = field(repr=False)
-    _logits: Tensor | None = field(repr=False, default=None)
+    outputs: Outputs = field(repr=False)
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -163,26 +171,31 @@ class Run:
 
     @cached_property
     def logits(self) -> Array:
-        """(position, vocabulary), computed on first access. Row i is the prediction after decoder input i."""
-        torch.get_num_threads()  # a new thread takes over the process's number only when asked; a matrix product does not ask
-        with torch.inference_mode():
-            logits = self.model.network.logits(self._hidden) if self._logits is None else self._logits
-            return _sealed(logits.float().numpy())
+        """(position, vocabulary), computed on first access.
+
+        Row i is the prediction after input i of a decoder; of a masked language model, for the word at i.
+        """
+        return self._output("logits")
 
     @property
     def next_sentence(self) -> Array:
-        raise self._absent("a next-sentence head")
+        """(2,) scores: the second text follows the first (index 0), or comes from elsewhere."""
+        return self._output("next_sentence")
 
     @property
     def pooled(self) -> Array:
-        raise self._absent("a pooled output")
+        """(d_model,): tanh of a linear map of the first token's last hidden state."""
+        return self._output("pooled")
 
     @property
     def classes(self) -> Array:
-        raise self._absent("a classifier")
+        return self._output("classes")
 
-    def _absent(self, what: str) -> InputError:
-        return InputError(f"{self.model.name} has not {what}.", f"The family {self.model.family} ends in logits.", "Use run.logits.")
+    def _output(self, name: str) -> Array:
+        if not hasattr(self.model.network, name):
+            wrong = f"{self.model.name} has no output '{name}'."
+            raise InputError(wrong, f"The family {self.model.family} has {', '.join(self.model.outputs)}.", "Use one of them.")
+        return _sealed(self.outputs.value(name).float().numpy())
 
     def hidden(self, side: str | None = None) -> Array:
         """The residual stream (layer + 1, position, d_model): what enters each layer, and what leaves the last.
@@ -218,7 +231,8 @@ class Run:
         weights = np.stack([self.trace[path] for path in paths])
         allowed = np.stack([self.trace[found.path(layer, "allowed")] for layer in range(len(weights))])
         queries, keys = self._axis(found, "queries"), self._axis(found, "keys")
-        queries = queries.written() if writing and queries is self.side else queries
+        writes = writing and queries is self.side and not self.model.spec.framed
+        queries = queries.written() if writes else queries
         attention = Attention(kind, weights, queries.tokens, keys.tokens, allowed, paths)
         return attention if by == "token" else attention.joined(queries.words, keys.words)
 
@@ -229,4 +243,4 @@ class Run:
     def nbytes(self) -> int:
         """Memory held, for the engine's budget."""
         logits = len(self.ids) * self.model.config.n_vocab * 4  # as large as they will be once someone asks
-        return self.trace.nbytes + self._hidden.numel() * self._hidden.element_size() + logits
+        return self.trace.nbytes + self.outputs.nbytes + logits

@@ -131,15 +131,21 @@ class Recorder(Tap):
     Loud by construction: a path seen twice, axis words that do not fit the tensor, an edit that changes
     shape or dtype, a `keep` or edit pattern that matched nothing: each is a ValueError naming the path.
     `limit` is in bytes. `partial` says that the sequence is still being written: an edit of a position that is not
-    there yet is passed over.
+    there yet is passed over. `later` names paths that another pass will record: asking for them is no error.
     """
 
     __slots__ = ("_book", "_prefix")
 
     def __init__(
-        self, keep: Sequence[str] = ("*",), edits: Sequence[Edit] = (), *, limit: int | None = None, partial: bool = False
+        self,
+        keep: Sequence[str] = ("*",),
+        edits: Sequence[Edit] = (),
+        *,
+        limit: int | None = None,
+        partial: bool = False,
+        later: Sequence[str] = (),
     ) -> None:
-        self._book = _Book(tuple(keep), tuple(edits), limit, partial)
+        self._book = _Book(tuple(keep), tuple(edits), limit, partial, tuple(later))
         self._prefix = ""
 
     def __truediv__(self, part: str) -> Recorder:
@@ -203,10 +209,12 @@ def _plans(keep: tuple[str, ...], where: tuple[str, ...]) -> dict[str, Plan]:
 class _Book:
     """The shared state of one recorder and its scopes."""
 
-    __slots__ = ("bytes", "edits", "keep", "limit", "partial", "plans", "records", "seen", "where")
+    __slots__ = ("bytes", "edits", "keep", "later", "limit", "partial", "plans", "records", "seen", "where")
 
-    def __init__(self, keep: tuple[str, ...], edits: tuple[Edit, ...], limit: int | None, partial: bool) -> None:
-        self.keep, self.edits, self.limit, self.partial = keep, edits, limit, partial
+    def __init__(
+        self, keep: tuple[str, ...], edits: tuple[Edit, ...], limit: int | None, partial: bool, later: tuple[str, ...]
+    ) -> None:
+        self.keep, self.edits, self.limit, self.partial, self.later = keep, edits, limit, partial, later
         self.where = tuple(edit.where for edit in edits)
         self.plans = _plans(keep, self.where)
         self.records: dict[str, Record] = {}
@@ -251,8 +259,8 @@ class _Book:
             if index not in met:
                 raise ValueError(f"The edit {edit!r} met no value. {unknown_path(edit.where, self.seen)}")
         for pattern in self.keep:
-            if not any(matches(path, pattern) for path in self.seen) and pattern != "*":
-                raise ValueError(f"keep='{pattern}' met no value. {unknown_path(pattern, self.seen)}")
+            if pattern != "*" and not any(matches(path, pattern) for path in (*self.seen, *self.later)):
+                raise ValueError(f"keep='{pattern}' met no value. {unknown_path(pattern, (*self.seen, *self.later))}")
 
 
 Out = TypeVar("Out")

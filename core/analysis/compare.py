@@ -21,9 +21,3 @@ def jensen_shannon(a: Array, b: Array) -> Array:
 def _bits(p: Array) -> Array:
     p = np.asarray(p, dtype=np.float64)
     return -np.sum(p * np.log2(np.where(p > 0, p, 1.0)), axis=-1)
-
-
-def mean_distance(weights: Array) -> Array:
-    """Mean |query - key| in places, weighted by attention; (.., query, key) -> (..)."""
-    queries, keys = np.arange(weights.shape[-2])[:, None], np.arange(weights.shape[-1])[None, :]
-    return (weights * np.abs(queries - keys)).sum((-2, -1)) / weights.shape[-2]

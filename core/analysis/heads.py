@@ -1,7 +1,4 @@
-"""What a head does, measured: where its weight goes over a set of sentences, and the name that follows from it.
-
-Weights are (layer, head, query, key); each measure is a number in [0, 1] a head, the mean over the rows it applies to.
-"""
+"""What a head does: its measures over a set of sentences, and the name that follows from them."""
 
 from __future__ import annotations
 
@@ -10,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.analysis.measures import Links, alignment, at_offset, duplicate, induction, on_first, on_keys, spread
 from core.run import Attention
 
 Array = np.ndarray
-Links = Sequence[tuple[int, int]]
 
+SEPARATOR = "[SEP]"
 HABIT = 0.35  # a head that gives this share of its weight to one place has a habit
 ALIGNS = 0.6  # and to the words it translates: an aligner
 SPREAD = 0.7  # entropy, as a share of the largest possible, above which a head is spread out
@@ -25,77 +23,31 @@ WORDS = {
     "itself": "the word itself",
     "next": "next word",
     "first": "first word",
+    "induction": "what came next before",
+    "duplicate": "the same word before",
     "punctuation": "punctuation",
+    "separator": "the separator",
     "spread": "spread out",
     "mixed": "a mixture",
 }
 
 
-def entropy(weights: Array) -> Array:
-    """-sum w ln w over the keys, in nats; a row of zeros has entropy 0.
-
-    >>> float(np.round(entropy(np.array([0.5, 0.5])), 4))
-    0.6931
-    """
-    return -np.sum(weights * np.log(np.where(weights > 0, weights, 1.0)), axis=-1)
-
-
-def spread(weights: Array, allowed: Array) -> Array:
-    """Entropy divided by that of an even look at everything allowed; rows with fewer than two allowed keys are left out."""
-    count = allowed.sum(-1)
-    rows = count > 1
-    share = entropy(weights) / np.log(np.maximum(count, 2))
-    return _mean(share, rows)
-
-
-def at_offset(weights: Array, offset: int) -> Array:
-    """Mean weight on the key `offset` places after the query (previous word -1, itself 0, next 1).
-
-    Over the rows from the third on: under a causal mask the first two have nowhere else to look.
-    """
-    n_queries, n_keys = weights.shape[-2:]
-    queries = np.arange(min(2, n_queries - 1), n_queries)
-    queries = queries[(queries + offset >= 0) & (queries + offset < n_keys)]
-    return weights[..., queries, queries + offset].mean(-1) if queries.size else np.zeros(weights.shape[:2])
-
-
-def on_first(weights: Array) -> Array:
-    """Mean weight on the first key, over the rows from the third on: there the first is neither itself nor the previous."""
-    return weights[..., 2:, 0].mean(-1) if weights.shape[-2] > 2 else np.zeros(weights.shape[:2])
-
-
-def on_keys(weights: Array, chosen: Array) -> Array:
-    """Mean weight on a set of keys (boolean over keys)."""
-    return weights[..., chosen].sum(-1).mean(-1)
-
-
-def alignment(weights: Array, links: Links) -> Array:
-    """Mean weight of a written word on the source words it translates, over the words that have a translation.
-
-    `links` are (source word, written word), set by hand.
-    """
-    links_of: dict[int, list[int]] = {}
-    for source, written in links:
-        links_of.setdefault(written, []).append(source)
-    return np.mean([weights[..., written, sources].sum(-1) for written, sources in links_of.items()], axis=0)
-
-
-def _letters(words: tuple[str, ...]) -> Array:
-    return np.array([any(c.isalnum() for c in word) and word not in ("START", "END", "PAD") for word in words])
-
-
-def _mean(values: Array, rows: Array) -> Array:
-    total = np.maximum(rows.sum(-1), 1)
-    return (values * rows).sum(-1) / total
+def _signs(words: tuple[str, ...]) -> Array:
+    """Words without a letter or digit; START and [SEP] are none of them."""
+    return np.array([not any(c.isalnum() for c in word) for word in words])
 
 
 def measures(attention: Attention, links: Links = ()) -> Mapping[str, Array]:
     """Every measure that fits this kind of attention, each (layer, head); `links` for attention between two texts."""
     w = attention.weights
-    common = {"punctuation": on_keys(w, ~_letters(attention.keys)), "spread": spread(w, attention.allowed)}
+    common = {"punctuation": on_keys(w, _signs(attention.keys)), "spread": spread(w, attention.allowed)}
+    if SEPARATOR in attention.keys:
+        common["separator"] = on_keys(w, np.array([key == SEPARATOR for key in attention.keys]))
     if links:
         return {"aligner": alignment(w, links), **common}
     near = {"previous": at_offset(w, -1), "itself": at_offset(w, 0), "first": on_first(w)}
+    words = [word if any(c.isalnum() for c in word) else place for place, word in enumerate(attention.keys)]  # signs repeat anyway
+    near |= {"induction": induction(w, words), "duplicate": duplicate(w, words)}
     return {**near, **({"next": at_offset(w, 1)} if attention.kind == "self" else {}), **common}
 
 
@@ -142,8 +94,16 @@ class Heads:
 
 
 def survey(examples: Iterable[tuple[Attention, Links]]) -> Heads:
-    """Measure every head on each example (attention by word, links where two texts meet) and average."""
+    """Measure every head on each example (attention by word, links where two texts meet) and average.
+
+    A measure that does not apply to an example (no word occurs twice) is left out of its average.
+    """
     found = [measures(attention, links) for attention, links in examples]
     if not found:
         raise ValueError("a survey of heads needs at least one text")
-    return Heads({name: np.mean([scores[name] for scores in found], axis=0) for name in found[0]}, len(found))
+    return Heads({name: _average([scores[name] for scores in found if name in scores]) for name in found[0]}, len(found))
+
+
+def _average(scores: Sequence[Array]) -> Array:
+    there = [score for score in scores if not np.isnan(score).any()]
+    return np.mean(there, axis=0) if there else np.zeros_like(scores[0])

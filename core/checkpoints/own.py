@@ -16,7 +16,7 @@ from core.checkpoints.weights import Weights, find_weights
 from core.errors import InputError
 from core.models import Family, families
 
-IDS = ("start", "end", "pad")
+IDS = ("start", "end", "pad", "mask")
 LARGEST = 2**31
 
 

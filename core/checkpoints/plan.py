@@ -44,7 +44,7 @@ class Plan:
     """Everything needed to build a network, checked.
 
     `takes` covers every weight; `repeated` maps a stored name to the one it must equal (a tied output layer that was
-    saved again); `ids` are start, end and pad; `unused` lists tensors of task heads that are there and not read.
+    saved again); `ids` are start, end, pad and mask, where they exist; `unused` lists tensors of task heads that are there and not read.
     """
 
     spec: Family

@@ -49,7 +49,7 @@ def read_tokenizer(folder: Path, ids: Mapping[str, int], n_rows: int) -> Tokeniz
 
 
 def _made(backend: tokenizers.Tokenizer, ids: Mapping[str, int]) -> Tokenizer:
-    return Tokenizer(backend, start=ids.get("start"), end=ids.get("end"), pad=ids.get("pad"))
+    return Tokenizer(backend, **ids)
 
 
 def _paths(folder: Path) -> list[Path]:

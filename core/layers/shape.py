@@ -29,12 +29,12 @@ def check_shape(cfg: Any) -> None:
     """Raise a ValueError that names the field and the numbers when a configuration cannot be built.
 
     Shared by the frozen configs of the Transformer's families: the sizes fit (`check_sizes`), `eps` is a small
-    positive number, `activation` and `order` are known words.
+    positive number, `activation` and, where there is a choice, `order` are known words.
     """
     check_sizes(cfg)
     if not (isinstance(cfg.eps, float) and math.isfinite(cfg.eps) and 0 < cfg.eps < 1):
         raise ValueError(f"eps={cfg.eps!r} must lie between 0 and 1")
     if cfg.activation not in ACTIVATIONS:
         raise ValueError(f"activation={cfg.activation!r} is not one of {', '.join(ACTIVATIONS)}")
-    if cfg.order not in ("pre", "post"):
+    if getattr(cfg, "order", "post") not in ("pre", "post"):
         raise ValueError(f"order={cfg.order!r} is neither 'pre' nor 'post'")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +54,26 @@ class Kind:
         """How many layers of a network with this config look so."""
         return config.n_layers if self.layered else int(config.attends)
 
+    def module(self, network: nn.Module, layer: int) -> Any:
+        """The attention module behind a path: `encoder.layer.0` is `encoder.0`, `layer.0` is `layers.0`."""
+        stack = self.stack.removesuffix(".layer") if "." in self.stack else f"{self.stack}s"
+        return network.get_submodule(f"{stack}.{layer}.{self.leaf}")
+
+
+@dataclass(frozen=True)
+class Output:
+    """Something that a method of the network computes after the last layer: the paths tapped on the way, and from what.
+
+    `reads` names another output, or "hidden", what the network itself gives.
+    """
+
+    paths: tuple[str, ...]
+    reads: str = "hidden"
+
+
+def _logits(_: Any) -> Mapping[str, Output]:
+    return {"logits": Output(("logits",))}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
@@ -61,7 +81,9 @@ class Family:
 
     `config` has a classmethod `tiny()`: the smallest useful shape, all axes different primes where they can be.
     `stacks` maps a side's name to the path its layers are recorded under, `stream` names what enters and what leaves a
-    layer there; `has_source` says whether the family reads a source sequence beside the one it writes.
+    layer there; `has_source` says whether the family reads a source sequence beside the one it writes; `framed`,
+    whether a text stands between START and END and may be followed by a second one. `outputs` names what a network of
+    a config computes after its last layer, each by a method of that name; what another reads stands before it.
     """
 
     name: str
@@ -71,6 +93,8 @@ class Family:
     stacks: Mapping[str, str]
     stream: tuple[str, str] = ("resid_in", "resid_out")
     has_source: bool = False
+    framed: bool = False
+    outputs: Callable[[Any], Mapping[str, Output]] = _logits
 
     def kinds_of(self, config: Any) -> tuple[Kind, ...]:
         """The kinds that a network with this config has."""

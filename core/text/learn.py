@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import tokenizers
-from tokenizers import decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 
 def byte_level_bpe(lines: Iterable[str], n_vocab: int, special: Sequence[str], *, prefix_space: bool = False) -> tokenizers.Tokenizer:
@@ -24,5 +24,20 @@ def byte_level_bpe(lines: Iterable[str], n_vocab: int, special: Sequence[str], *
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
+    backend.train_from_iterator(lines, trainer)
+    return backend
+
+
+def wordpiece(lines: Iterable[str], n_vocab: int) -> tokenizers.Tokenizer:
+    """Lower-case WordPiece (Schuster and Nakajima 2012; BERT's split at spaces and marks, accents taken off).
+
+    [PAD] [UNK] [CLS] [SEP] [MASK] are the ids 0 to 4.
+    """
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    backend = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    backend.normalizer = normalizers.BertNormalizer(lowercase=True)  # pyright: ignore
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()  # pyright: ignore
+    backend.decoder = decoders.WordPiece()  # pyright: ignore
+    trainer = trainers.WordPieceTrainer(vocab_size=n_vocab, special_tokens=special, show_progress=False)
     backend.train_from_iterator(lines, trainer)
     return backend

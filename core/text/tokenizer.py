@@ -31,8 +31,8 @@ class Encoded:
 class Tokenizer:
     """Encode text to ids and back.
 
-    `start`, `end` and `pad` are ids (None where the model has none). Names of special tokens inside a text are
-    read as letters, unless `special=True` is asked for or the name is among `typed` (BERT's [MASK]).
+    `start`, `end`, `pad` and `mask` are ids (None where the model has none). Names of special tokens inside a text
+    are read as letters, unless `special=True` is asked for; that of the mask (BERT's [MASK]) is meant to be typed.
     """
 
     def __init__(
@@ -42,12 +42,12 @@ class Tokenizer:
         start: int | None = None,
         end: int | None = None,
         pad: int | None = None,
-        typed: frozenset[str] = frozenset(),
+        mask: int | None = None,
     ) -> None:
         self._special = backend
         self._literal = tokenizers.Tokenizer.from_str(backend.to_str())
         self._literal.encode_special_tokens = True
-        self.start, self.end, self.pad, self.typed = start, end, pad, typed
+        self.start, self.end, self.pad, self.mask = start, end, pad, mask
 
     @classmethod
     def from_file(cls, path: Path | str, **ids: int | None) -> Tokenizer:
@@ -71,13 +71,18 @@ class Tokenizer:
         Raises InputError for text that is not valid Unicode (half of a surrogate pair).
         """
         check_text(text)
-        if not special and any(name in text for name in self.typed):
-            special = not any(name in text for name in self.special_tokens if name not in self.typed)
+        typed = None if self.mask is None else self._special.id_to_token(self.mask)
+        if not special and typed and typed in text:
+            special = not any(name in text for name in self.special_tokens if name != typed)
         encoding = (self._special if special else self._literal).encode(text, add_special_tokens=False)
         added = bool(self._prefix) and not text.startswith(self._prefix)
         spans = tuple(_untrimmed(span, raw, added) for span, raw in zip(encoding.offsets, encoding.tokens, strict=True))
         tokens = tuple(self.token(index) for index in encoding.ids)
         return Encoded(tuple(encoding.ids), tokens, spans, _uncovered(text, spans))
+
+    def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts, names of special tokens read as letters."""
+        return [encoding.ids for encoding in self._literal.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     def typed_special(self, text: str) -> list[str]:
         """Names of special tokens that stand in the text: reading them as letters or as tokens is a choice."""

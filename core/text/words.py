@@ -22,7 +22,8 @@ class Word:
 def words_of(text: str, tokens: Sequence[str], spans: Sequence[Span]) -> list[Word]:
     """Group neighbouring tokens by the word their first letter stands in; an added token is a word of its own.
 
-    A token of white space alone joins nothing and stays by itself.
+    A token of white space alone joins nothing and stays by itself; one that begins a word and reaches over more than
+    that ([MASK], or a full stop and a quote) is named by all it stands for.
 
     >>> [w.text for w in words_of("It's old.", ["It", "'s", " old", "."], [(0, 2), (2, 4), (4, 8), (8, 9)])]
     ["It's", 'old', '.']
@@ -34,10 +35,13 @@ def words_of(text: str, tokens: Sequence[str], spans: Sequence[Span]) -> list[Wo
     words: list[tuple[str, list[int]]] = []
     last: int | None = None
     for piece, (token, span) in enumerate(zip(tokens, spans, strict=True)):
-        number = None if span is None else next((owner[c] for c in range(*span) if c in owner), None)
+        met = [] if span is None else [owner[c] for c in range(*span) if c in owner]
+        number = met[0] if met else None
         if number is not None and number == last:
             words[-1][1].append(piece)
+        elif span is None or number is None:
+            words.append((token, [piece]))
         else:
-            words.append((token if number is None else matches[number].group(), [piece]))
+            words.append((matches[number].group() if number == met[-1] else text[slice(*span)].strip(), [piece]))
         last = number
     return [Word(word, tuple(pieces)) for word, pieces in words]

@@ -58,6 +58,7 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outco
     torch.manual_seed(plan.seed)
     network = families()[recipe.family].network(replace(recipe.config)).to(device)
     initialise(network, recipe.config.n_layers)
+    recipe.begin(network)
     if plan.weights is not None:
         network.load_state_dict(plan.weights)
     optims = optimisers(network, lr=recipe.lr, matrix_lr=recipe.matrix_lr, weight_decay=recipe.weight_decay)

@@ -12,47 +12,51 @@ ROWS = 512
 """Positions scored at a time: their scores stay near the processor."""
 
 
-def cross_entropy(hidden: Tensor, table: Tensor, wanted: Tensor, *, smoothing: float = 0.0) -> Tensor:
+def cross_entropy(hidden: Tensor, table: Tensor, wanted: Tensor, *, bias: Tensor | None = None, smoothing: float = 0.0) -> Tensor:
     """The mean of -log softmax(hidden table^T)[wanted], with label smoothing (Szegedy et al. 2016).
 
-    The same number and gradients as `F.cross_entropy(F.linear(hidden, table), wanted, label_smoothing=smoothing)`;
+    The same number and gradients as `F.cross_entropy(F.linear(hidden, table, bias), wanted, label_smoothing=smoothing)`;
     gradients are formed on the way, a few rows at a time, so that the scores are written and read once. Under
     autocast the products are in its type, sums and logarithms in float32.
-    hidden (pos d_model), table (vocab d_model), wanted (pos) -> a scalar.
+    hidden (pos d_model), table (vocab d_model), bias (vocab), wanted (pos) -> a scalar.
 
     >>> cross_entropy(torch.zeros(3, 2), torch.ones(8, 2), torch.tensor([0, 5, 7])).isclose(torch.tensor(8.0).log())
     tensor(True)
     """
     if not torch.is_grad_enabled():
-        return F.cross_entropy(F.linear(hidden, table).float(), wanted, label_smoothing=smoothing)
+        return F.cross_entropy(F.linear(hidden, table, bias).float(), wanted, label_smoothing=smoothing)
     kind = hidden.device.type
     dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else table.dtype
-    return _CrossEntropy.apply(hidden, table, wanted, smoothing, dtype)  # pyright: ignore
+    return _CrossEntropy.apply(hidden, table, bias, wanted, smoothing, dtype)  # pyright: ignore
 
 
 class _CrossEntropy(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, hidden: Tensor, table: Tensor, wanted: Tensor, smoothing: float, dtype: torch.dtype) -> Tensor:
+    def forward(
+        ctx: Any, hidden: Tensor, table: Tensor, bias: Tensor | None, wanted: Tensor, smoothing: float, dtype: torch.dtype
+    ) -> Tensor:
         small, n_rows, n_vocab = table.to(dtype), len(wanted), len(table)
-        to_hidden, to_table = torch.empty_like(hidden), torch.zeros_like(table)
+        to_hidden, to_table, to_bias = torch.empty_like(hidden), torch.zeros_like(table), None if bias is None else torch.zeros_like(bias)
         lost = torch.zeros((), device=hidden.device)
         with torch.autocast(hidden.device.type, enabled=False):
             for first in range(0, n_rows, ROWS):
                 rows, goal = hidden[first : first + ROWS].to(dtype), wanted[first : first + ROWS, None]
                 scores = (rows @ small.T).float()
+                scores = scores if bias is None else scores.add_(bias)
                 total = scores.logsumexp(dim=-1, keepdim=True)
                 lost += (total - (1 - smoothing) * scores.gather(1, goal)).sum() - smoothing * scores.sum() / n_vocab
                 slope = scores.sub_(total).exp_()
                 if smoothing:
                     slope -= smoothing / n_vocab
                 slope.scatter_add_(1, goal, torch.full_like(goal, smoothing - 1, dtype=slope.dtype))
+                if to_bias is not None:
+                    to_bias += slope.sum(0)
                 slope = slope.to(dtype)
                 to_hidden[first : first + ROWS] = slope @ small
                 to_table += slope.T @ rows
-        ctx.save_for_backward(to_hidden.div_(n_rows), to_table.div_(n_rows))
+        ctx.save_for_backward(to_hidden.div_(n_rows), to_table.div_(n_rows), None if to_bias is None else to_bias.div_(n_rows))
         return lost / n_rows
 
     @staticmethod
-    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
-        to_hidden, to_table = ctx.saved_tensors
-        return to_hidden * grad[0], to_table * grad[0], None, None, None
+    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor | None, ...]:
+        return *(None if slope is None else slope * grad[0] for slope in ctx.saved_tensors), None, None, None

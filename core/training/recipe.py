@@ -36,7 +36,8 @@ class Task(Protocol):
 class Recipe:
     """How one shipped model is trained.
 
-    `prepare(data, work, seed, device)` reads the data (caching what is slow in `work`) and returns a Task.
+    `prepare(data, work, seed, device)` reads the data (caching what is slow in `work`) and returns a Task; `begin`
+    changes the weights that the engine drew, before the first step.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Recipe:
     config: Any
     steps: int
     prepare: Callable[[Path, Path, int, torch.device], Task]
+    begin: Callable[[nn.Module], None] = lambda network: None
     ids: Mapping[str, int] = field(default_factory=dict[str, int])
     lr: float = 3e-3
     matrix_lr: float = 0.02

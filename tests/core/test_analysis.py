@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy as scipy_entropy
 
-from core.analysis import compare, heads
+from core.analysis import compare, heads, measures
 from core.run import Attention
 from core.text.words import WORD
 
@@ -52,10 +52,52 @@ def test_a_constructed_head_gets_its_name(kind, pattern, name):
 
 def test_alignment_is_the_weight_on_the_linked_words():
     fixed = np.outer(np.ones(5), np.eye(5)[1])
-    assert heads.alignment(attention("cross", fixed).weights, LINKS)[0, 0] == pytest.approx(0.25)
-    assert heads.alignment(attention("cross", np.eye(5)).weights, LINKS)[0, 0] == pytest.approx(0.5)
+    assert measures.alignment(attention("cross", fixed).weights, LINKS)[0, 0] == pytest.approx(0.25)
+    assert measures.alignment(attention("cross", np.eye(5)).weights, LINKS)[0, 0] == pytest.approx(0.5)
     two_for_one = np.full((1, 5), 0.2)
-    assert heads.alignment(attention("cross", two_for_one, queries=("x",)).weights, ((0, 0), (1, 0)))[0, 0] == pytest.approx(0.4)
+    assert measures.alignment(attention("cross", two_for_one, queries=("x",)).weights, ((0, 0), (1, 0)))[0, 0] == pytest.approx(0.4)
+
+
+TWICE = ("the", "red", "fox", "met", "the", "red", "hen")
+
+
+def test_induction_and_duplicates_by_hand():
+    after = np.zeros((7, 7))
+    after[4, 1], after[5, 2] = 0.9, 0.5  # the second 'the' looks at what followed the first, 'red' at 'fox'
+    assert measures.induction(after, TWICE) == pytest.approx(0.7)
+    assert measures.duplicate(after, TWICE) == pytest.approx(0)
+    same = np.zeros((7, 7))
+    same[4, 0], same[5, 1] = 1.0, 0.2
+    assert measures.duplicate(same, TWICE) == pytest.approx(0.6) and measures.induction(same, TWICE) == pytest.approx(0)
+    assert np.isnan(measures.induction(np.eye(3), "abc")) and np.isnan(measures.duplicate(np.eye(3), "abc"))
+    thrice = np.full((5, 5), 0.2)
+    assert measures.duplicate(thrice, "aabca") == pytest.approx((0.2 + 0.4) / 2)
+    assert measures.induction(np.eye(2, k=-1), "aa").shape == ()  # a key is never the query itself or later
+    assert np.isnan(measures.induction(np.eye(2, k=-1), "aa"))
+
+
+def test_an_induction_head_gets_its_name():
+    pattern = np.tril(np.full((7, 7), 0.01))
+    pattern[4, 1], pattern[5, 2] = 1, 1
+    found = heads.survey([(attention("causal", pattern, TWICE, TWICE), ()), (attention("causal", EVEN), ())])
+    assert found.scores["induction"][0, 0] == pytest.approx(1.0) and found.kind(0, 0) == "induction"
+
+
+def test_a_head_on_the_separator_gets_its_name():
+    words = ("[CLS]", "a", "dog", ".", "[SEP]")
+    found = heads.survey([(attention("self", np.outer(np.ones(5), np.eye(5)[4]), words, words), ())])
+    assert found.kind(0, 0) == "separator" and found.scores["punctuation"][0, 0] == 0
+
+
+def test_contributions_by_hand_and_as_the_sum_of_the_layer():
+    rng = np.random.default_rng(0)
+    weights, values, out = rng.dirichlet(np.ones(5), (3, 4)), rng.normal(size=(3, 5, 7)), rng.normal(size=(3, 7, 11))
+    found = measures.contributions(weights, values, out)
+    assert found[2, 1, 3] == pytest.approx(weights[2, 1, 3] * np.linalg.norm(values[2, 3] @ out[2]))
+    turned = measures.contributions(weights, 2 * values, out)
+    np.testing.assert_allclose(turned, 2 * found)
+    values[:, 2] = 0
+    assert (measures.contributions(weights, values, out)[..., 2] == 0).all()
 
 
 def test_best_puts_the_aligner_first_and_the_vague_last():
@@ -65,7 +107,7 @@ def test_best_puts_the_aligner_first_and_the_vague_last():
 
 @given(ROWS)
 def test_entropy_is_scipys(rows):
-    np.testing.assert_allclose(heads.entropy(rows), scipy_entropy(rows, axis=-1), atol=1e-9)
+    np.testing.assert_allclose(measures.entropy(rows), scipy_entropy(rows, axis=-1), atol=1e-9)
 
 
 @given(ROWS, ROWS)
@@ -77,8 +119,8 @@ def test_divergence_is_scipys_and_symmetric(a, b):
 
 
 def test_mean_distance_by_hand():
-    assert compare.mean_distance(PREVIOUS) == pytest.approx(4 / 5)
-    assert compare.mean_distance(np.eye(5)) == 0
+    assert measures.distance(PREVIOUS) == pytest.approx(4 / 5)
+    assert measures.distance(np.eye(5)) == 0
 
 
 def test_a_survey_needs_a_text():

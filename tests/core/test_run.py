@@ -178,7 +178,7 @@ def test_empty_text_starts_from_the_start_token(writer):
         (lambda w, t: w.run("half \ud83d of it"), "surrogate"),
         (lambda w, t: w.run("a").attention("cross"), "no attention"),
         (lambda w, t: w.run("a", grad="loss"), "unknown"),
-        (lambda w, t: w.run("a").next_sentence, "next-sentence"),
+        (lambda w, t: w.run("a").next_sentence, "no output 'next_sentence'"),
         (lambda w, t: w.run_many([]), "no text"),
         (lambda w, t: w.run("The", edits=[core.edits.ZeroHead("layer.0.self_attn.heads", 99)]), "no head 99"),
     ],

@@ -60,6 +60,12 @@ def opened(attention="bahdanau", **changes):
     return core.Model("tiny", FAMILY, network.cfg, network, names)
 
 
+def test_two_directions_need_an_even_width():
+    with pytest.raises(ValueError, match="d_model=33"):
+        replace(Seq2SeqConfig.tiny(), d_model=33)
+    assert replace(Seq2SeqConfig.tiny(), d_model=33, bidirectional=False).d_head == 33
+
+
 # ------------------------------------------------------------------------------------------------- the equations
 
 

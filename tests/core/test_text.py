@@ -19,9 +19,9 @@ SPECIAL = ("<pad>", "<start>", "<end>", "<|endoftext|>")
 FAMILY = "\U0001f469‍\U0001f469‍\U0001f467"  # woman, woman, girl joined: five characters, one picture
 
 
-def tokenizer(prefix_space: bool, typed: frozenset[str] = frozenset()) -> Tokenizer:
+def tokenizer(prefix_space: bool, mask: int | None = None) -> Tokenizer:
     backend = byte_level_bpe(LINES, 340, SPECIAL, prefix_space=prefix_space)
-    return Tokenizer(backend, pad=0, start=1, end=2, typed=typed)
+    return Tokenizer(backend, pad=0, start=1, end=2, mask=mask)
 
 
 PLAIN, PREFIXED = tokenizer(False), tokenizer(True)
@@ -209,7 +209,7 @@ def test_a_special_name_typed_is_letters_unless_asked_for(tok, name):
 
 
 def test_a_name_that_is_meant_to_be_typed_is_read_as_the_token():
-    tok = tokenizer(False, typed=frozenset({"<pad>"}))
+    tok = tokenizer(False, mask=0)
     assert 0 in tok.encode("the <pad> cat").ids
     assert 2 not in tok.encode("the <end> cat").ids
     assert 0 not in tok.encode("the <pad> cat <end>").ids  # both: reading <pad> would read <end> as well
@@ -259,3 +259,8 @@ def test_a_hundred_thousand_characters_are_fast(tok, text):
     seconds = time.process_time() - begun
     assert sum(len(word.pieces) for word in words) == len(encoded.ids)
     assert seconds < 6, f"{seconds:.1f} s"
+
+
+def test_a_token_over_several_signs_is_named_by_all_of_them():
+    words = words_of('a [MASK]."', ["a", "[MASK]", '."'], [(0, 1), (2, 8), (8, 10)])
+    assert [(word.text, word.pieces) for word in words] == [("a", (0,)), ("[MASK]", (1,)), ('."', (2,))]

@@ -436,17 +436,20 @@ def test_the_command_names_what_is_missing(fake, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("biased", [False, True])
 @pytest.mark.parametrize("n", [1, ROWS, ROWS + 7])
-def test_cross_entropy_by_rows_is_torchs(n, smoothing):
+def test_cross_entropy_by_rows_is_torchs(n, biased, smoothing):
     torch.manual_seed(n)
     hidden, table, wanted = torch.randn(n, 5, requires_grad=True), torch.randn(31, 5, requires_grad=True), torch.randint(31, (n,))
-    theirs = F.cross_entropy(F.linear(hidden, table), wanted, label_smoothing=smoothing)
-    ours = cross_entropy(hidden, table, wanted, smoothing=smoothing)
+    bias = torch.randn(31, requires_grad=True) if biased else None
+    learnt = [hidden, table, *([bias] if biased else [])]
+    theirs = F.cross_entropy(F.linear(hidden, table, bias), wanted, label_smoothing=smoothing)
+    ours = cross_entropy(hidden, table, wanted, bias=bias, smoothing=smoothing)
     torch.testing.assert_close(ours, theirs)
-    for mine, other in zip(torch.autograd.grad(2 * ours, (hidden, table)), torch.autograd.grad(2 * theirs, (hidden, table)), strict=True):
+    for mine, other in zip(torch.autograd.grad(2 * ours, learnt), torch.autograd.grad(2 * theirs, learnt), strict=True):
         torch.testing.assert_close(mine, other)
     with torch.no_grad():
-        torch.testing.assert_close(cross_entropy(hidden, table, wanted, smoothing=smoothing), theirs)
+        torch.testing.assert_close(cross_entropy(hidden, table, wanted, bias=bias, smoothing=smoothing), theirs)
 
 
 def test_cross_entropy_in_bfloat16_is_close():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +13,13 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.checkpoints.manifest import shipped_folder
+from core.checkpoints.scores import read_scores
 from core.engine import Listing
 from viz import pages
 from viz.pages import Chapter, Cite, Entry, Exhibit, Page, PageError
 from viz.sources import SOURCES
+from viz.workspace import models
 
 ROOT = Path(__file__).resolve().parents[2]
 ENTRIES = pages.discover()
@@ -208,3 +212,25 @@ def test_the_models_page_names_what_is_damaged(monkeypatch: pytest.MonkeyPatch) 
     test.run()
     assert [code.value for code in test.code] == ["![x](http://127.0.0.1/x.png) my own model"]  # text, never a request
     assert "http://127.0.0.1" not in words(test)
+
+
+def test_the_models_page_draws_each_score_beside_its_baselines() -> None:
+    test = drawn("models")
+    assert not test.exception
+    named = {(score.of, score.measure) for folder in shipped_folder().iterdir() if folder.is_dir() for score in read_scores(folder)}
+    figures = [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
+    drawn_rows = {plain.replace("<b>", "").replace("</b>", "") for figure in figures for plain in figure["layout"]["yaxis"]["ticktext"]}
+    assert {of for of, measure in named if measure in models.MEASURES} == drawn_rows
+    assert {"gpt-mini", "trigram of the same tokens", "translator-en-es"} <= drawn_rows
+
+
+def test_two_models_are_compared_side_by_side() -> None:
+    test = drawn("models", **{"models.first": "gpt-mini", "models.second": "translator-en-es"})
+    test.session_state["fold:models.compare"] = True
+    test.run()
+    assert not test.exception
+    table = test.table[0].value
+    assert list(table.columns) == ["gpt-mini", "translator-en-es"]
+    assert table.loc["Layers", "gpt-mini"] == "6" and table.loc["Family", "translator-en-es"] == "transformer"
+    own = next(score.value for score in read_scores(shipped_folder() / "gpt-mini") if score.of == "gpt-mini" and score.measure == "bits_per_byte")
+    assert table.loc["bits a byte, prose valid", "gpt-mini"] == f"{own:.3f}"

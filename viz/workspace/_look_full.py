@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.heads import Heads, entropy
+from core.analysis.heads import Heads
+from core.analysis.measures import entropy
 from core.lessons.arithmetic import Row, row_of
 from core.run import Attention, Run
 from viz.instruments import grid, heatmap
@@ -16,6 +17,7 @@ from viz.instruments.head_view import start
 from viz.labels import visible
 from viz.pages import Page
 from viz.ui import compute, controls, parts, state
+from viz.workspace import _look_blank
 from viz.workspace._look_heads import Place, drawn_words, layout, look
 from viz.workspace._look_heads import show as show_head
 
@@ -64,6 +66,8 @@ def show(page: Page, run: Run, measured: Mapping[str, Heads], place: Place) -> N
         st.button("Close the full view", icon=":material/close_fullscreen:", type="tertiary", on_click=lambda: state.write(view=None))
     if run.source is not None:
         controls.text("Its translation: the model's own, or type another to see how it would be written", "target", run.target_text or "")
+    if run.model.spec.framed:
+        _look_blank.second_text(run)
     heads_grid(run, measured, place)
     attention, heads = look(run, place.kind, by), measured[place.kind]
     queries, keys = ([visible(w) if by == "token" else w for w in axis] for axis in (attention.queries, attention.keys))
@@ -129,7 +133,7 @@ def _folds(page: Page, run: Run, heads: Heads, place: Place, attention: Attentio
     weights, allowed = (array[place.layer, place.head] for array in (attention.weights, attention.allowed))
     code = CODE.format(
         model=run.model.name, text=run.source.text if run.source else run.side.text, kind=place.kind, layer=place.layer, head=place.head,
-        target=f", target={run.target_text!r}" if run.source else "", writing=", writing=True" if place.kind == "cross" else "",
+        target=f", target={run.target_text!r}" if run.source else f", pair={run.side.pair!r}" if run.side.pair else "", writing=", writing=True" if place.kind == "cross" else "",
     )  # fmt: skip
     parts.take_away(lambda: {"weights": weights, "allowed": allowed}, code, key="look")
 
@@ -147,7 +151,7 @@ def _deep_row(run: Run, place: Place, query: int, key: int = 0) -> tuple[Row, in
     found = run.model.spec.kind(place.kind)
     keep = tuple(found.path(place.layer, leaf) for leaf in ("q", "k", "scores", "allowed", "pattern"))
     text = run.source.text if run.source else run.side.text
-    deep = compute.run(run.model.name, text, target=run.target_text, keep=keep)
+    deep = compute.run(run.model.name, text, target=run.target_text, pair=run.side.pair, keep=keep)
     return row_of(deep, place.kind, place.layer, place.head, query), key
 
 

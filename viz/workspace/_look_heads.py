@@ -14,7 +14,8 @@ import streamlit as st
 
 import core.engine
 from core.analysis import heads
-from core.analysis.heads import WORDS, Heads, Links
+from core.analysis.heads import WORDS, Heads
+from core.analysis.measures import Links
 from core.model import Model
 from core.run import Attention, Run
 from viz.labels import head_name
@@ -23,6 +24,7 @@ from viz.ui import compute, state
 TEXTS = Path(core.engine.__file__).parent.parent / "assets" / "texts"
 KEEP = ("*.pattern",)
 VAGUE = "mixed"
+MARKS = ("START", "[CLS]", "[SEP]")
 PILLS = 4
 
 
@@ -47,15 +49,16 @@ def opened(model: str) -> Model:
     return core.engine.default().open(model)
 
 
-def run(model: str, text: str, target: str | None) -> Run:
-    return compute.run(model, text, target=target, keep=KEEP)
+def run(model: str, text: str, target: str | None, pair: str | None = None) -> Run:
+    keep = (*KEEP, "logits") if opened(model).spec.framed else KEEP  # the page says what stands in a blank
+    return compute.run(model, text, target=target, pair=pair, keep=keep)
 
 
 def window(model: str, text: str) -> str:
     """The text, or the part of it that fits the model's context: the page says which, and lets it be moved."""
     reader = opened(model)
     spans = [span for span in reader.tokenizer.encode(text).spans if span]
-    most = reader.config.n_ctx
+    most = reader.config.n_ctx - 2 * reader.spec.framed
     if len(spans) <= most:
         return text
     first = state.read("look.from", 0, state.whole(0, len(spans) - most))
@@ -123,11 +126,11 @@ def side(kind: str) -> Literal["left", "center"]:
 def habits(measured: Mapping[str, Heads]) -> dict[Place, str]:
     """The clearest head of each habit, the most telling first: across the two languages before inside one."""
     found: dict[str, Place] = {}
-    for kind in sorted(measured, key=("cross", "self", "causal").index):
+    for kind in sorted(measured, key=("cross", "alignment", "self", "causal").index):
         for habit, place in measured[kind].best().items():
             if habit != VAGUE:
                 found.setdefault(habit, Place(kind, *place))
-    order = ["aligner", "previous", "first", "spread", "itself", "next", "punctuation"]
+    order = ["aligner", "previous", "first", "induction", "duplicate", "spread", "itself", "next", "separator", "punctuation"]
     return {found[habit]: WORDS[habit] for habit in sorted(found, key=order.index)}
 
 
@@ -165,12 +168,20 @@ def _store(key: str) -> None:
         show(place)
 
 
+def blanks(found: Run) -> list[int]:
+    """Where a word is hidden."""
+    mask = found.model.tokenizer.mask
+    return [place for place, index in enumerate(found.ids) if found.model.spec.framed and index == mask]
+
+
 def touched(found: Run, kind: str) -> str | None:
     """The word that a link says is touched; forgotten when another sentence, model or kind is shown."""
     now = (found.model.name, found.side.text, found.source.text if found.source else "", kind)
     before = st.session_state.get("look.shown")
     st.session_state["look.shown"] = now
+    hidden = [word for word, text in enumerate(found.side.words) if text.pieces[0] in blanks(found)[:1]]
+    start = str(hidden[0]) if hidden else None
     if before not in (None, now):
         state.write(**{"look.word": None})
-        return None
-    return state.read("look.word", "") or None
+        return start
+    return state.read("look.word", "") or start

@@ -9,8 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis import heads as habits
-from core.analysis.compare import jensen_shannon, mean_distance
-from core.analysis.heads import Heads, entropy
+from core.analysis.compare import jensen_shannon
+from core.analysis.heads import Heads
+from core.analysis.measures import distance, entropy
 from core.errors import InputError
 from core.run import Attention
 from viz.instruments import heatmap
@@ -151,7 +152,7 @@ def _folds(params: Params, data: Pair, a: tuple[int, int], b: tuple[int, int]) -
 def _figures(measured: Heads, w: np.ndarray) -> pd.DataFrame:
     """Every head in figures: its habit on the battery, entropy and distance on this sentence."""
     places = [(i, j) for i in range(w.shape[0]) for j in range(w.shape[1])]
-    bits, far = entropy(w).mean(-1) / np.log(2), mean_distance(w)
+    bits, far = entropy(w).mean(-1) / np.log(2), distance(w)
     return pd.DataFrame({
         "head": [head_name(*p) for p in places], "habit": [measured.word(*p) for p in places],
         "entropy here, bits": [round(float(bits[p]), 2) for p in places], "mean distance here, words": [round(float(far[p]), 2) for p in places],

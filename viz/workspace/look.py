@@ -15,7 +15,7 @@ from viz.instruments import words_view
 from viz.pages import Cite, Page
 from viz.ui import controls, errors, links, notices, state
 from viz.ui.parts import restore
-from viz.workspace import _look_full, _look_heads
+from viz.workspace import _look_blank, _look_full, _look_heads
 from viz.workspace._look_heads import Place
 
 PAGE = Page(
@@ -45,6 +45,7 @@ class Task:
 TASKS = (
     Task("Translate", "translator-en-es", "She has a white car.", "A sentence in English"),
     Task("Continue", "gpt-mini", "The animal didn't cross the street because it was too tired.", "The beginning of a story"),
+    Task("Fill a blank", "bert-mini", "The cat sat on the [MASK].", "A sentence with [MASK] in the place of a word"),
 )
 
 
@@ -55,6 +56,7 @@ class Params:
     model: str = TASKS[0].model
     text: str = TASKS[0].text
     target: str | None = None
+    pair: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class Looking:
 
 def compute(p: Params) -> Looking:
     """One forward (shared and kept by the engine) and the survey of the heads (once a model)."""
-    return Looking(_look_heads.run(p.model, p.text, p.target), _look_heads.survey(p.model))
+    return Looking(_look_heads.run(p.model, p.text, p.target, p.pair), _look_heads.survey(p.model))
 
 
 def page() -> None:
@@ -92,12 +94,14 @@ def _controls() -> Params | None:
         chips = [task.model for task in TASKS if task.model in models] + [name for name in models if name not in {t.model for t in TASKS}]
         names = {task.model: task.chip for task in TASKS}
         controls.pills("What the model does", chips, "model", model, lambda name: names.get(name, name), quiet=True)
-        st.button("Your own sentence", icon=":material/edit:", type="tertiary", on_click=lambda: state.write(text="", target=None))
+        st.button("Your own sentence", icon=":material/edit:", type="tertiary", on_click=lambda: state.write(text="", target=None, pair=None))
     if not text.strip():
         st.text("Type a sentence above and press Enter: the model reads it at once.")
         return None
-    given = state.read("target", "") if _look_heads.opened(model).spec.has_source else ""
-    return Params(model, _look_heads.window(model, text), given or None)
+    spec = _look_heads.opened(model).spec
+    given = state.read("target", "") if spec.has_source else ""
+    pair = state.read("pair", "") if spec.framed else ""
+    return Params(model, _look_heads.window(model, text), given or None, pair if pair and pair.strip() else None)
 
 
 @st.fragment
@@ -108,6 +112,8 @@ def _picture(params: Params) -> None:
         place = _look_heads.chosen(data.heads)
         _words(data.run, place, small=view == "full")
         _look_heads.pills(data.heads, place)
+        if data.run.model.spec.framed:
+            _look_blank.show(data.run)
         if view != "full":
             _buttons(view, _look_heads.side(place.kind))
         if view == "heads":
@@ -129,7 +135,7 @@ def _words(run: Run, place: Place, small: bool) -> None:
         allowed=attention.allowed[place.layer, place.head],
         selected=_look_heads.touched(run, place.kind),
         reading=not crossing,
-        special=("START",),
+        special=_look_heads.MARKS,
         names=("reads", "writes") if crossing else ("", ""),
         url="look.word",
         height=320 if small else None,

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 import core.engine
 from core.checkpoints.manifest import Shipped, read_manifest, shipped_folder
+from core.checkpoints.scores import Score, read_scores
 from core.engine import Listing
+from viz.figures.scores import bars
 from viz.labels import literal
 from viz.pages import Page
-from viz.ui import notices, parts
+from viz.ui import controls, links, notices, parts
 
 PAGE = Page(title="Models", order=50, menu="more",
             claim="Trained for this atlas, small enough to ship with it, each with a card that shows the evidence.")
@@ -32,6 +36,16 @@ class Shown:
     facts: tuple[tuple[str, str], ...] = ()
     card: str = ""
     terms: Shipped | None = None
+    scores: tuple[Score, ...] = ()
+
+
+MEASURES = {
+    "bleu_beam4": ("BLEU, beam search with 4", "higher is better", "{:.1f}"),
+    "bits_per_byte": ("bits a byte", "lower is better", "{:.3f}"),
+    "masked_top1": ("hidden words guessed at the first try", "higher is better", "{:.1%}"),
+    "next_sentence_accuracy": ("next sentence or not, told right", "higher is better", "{:.1%}"),
+}
+"""The measures that are drawn, the most telling of a family first; all others stand in the card."""
 
 
 def compute(_: Params = Params()) -> tuple[Shown, ...]:
@@ -47,6 +61,7 @@ def page() -> None:
     if not found:
         notices.box("No model is here.", "The shipped models are folders in assets/models.",
                     "Fetch the whole repository again, then restart.")
+    _compared(found)
     for model in found:
         with st.container(border=True):
             st.subheader(literal(model.name), anchor=False)
@@ -56,11 +71,49 @@ def page() -> None:
             with st.container(horizontal=True, gap="large"):
                 for name, value in model.facts:
                     st.markdown(f":gray[:small[{name}]]  \n{value}", width="content")
+            _scores(model)
             if model.terms:
                 st.markdown(f"{literal(model.terms.attribution)}  \n:gray[Licence: {literal(model.terms.licence)}.]")
+            links.to("look", "Open in Look", icon=":material/visibility:", model=model.name)
             with parts.fold("The card: data, training, evidence, weaknesses", f"models.{model.name}") as fold:
                 if fold.open:
                     _card(model)
+
+
+def _scores(model: Shown) -> None:
+    """One row of bars a measure: the model and its baselines on the same split."""
+    for measure, (words, better, number) in MEASURES.items():
+        for split in dict.fromkeys(score.split for score in model.scores if score.measure == measure):
+            rows = [score for score in model.scores if (score.measure, score.split) == (measure, split)]
+            best = sorted(rows, key=lambda score: score.value, reverse=better.startswith("higher"))
+            st.caption(f"{words} on {literal(split)}: {better}")
+            parts.show(
+                bars([(score.of, score.value, score.of == model.name) for score in best], number), f"models.{model.name}.{measure}.{split}",
+                "; ".join(f"{score.of} {number.format(score.value)}" for score in best),
+            )  # fmt: skip
+
+
+def _compared(found: Sequence[Shown]) -> None:
+    """Two models side by side: their facts, and the measures that both were given."""
+    fine = [model for model in found if not model.problem]
+    if len(fine) < 2:
+        return
+    with parts.fold("Compare two models", "models.compare") as fold:
+        if not fold.open:
+            return
+        names = [model.name for model in fine]
+        with st.container(horizontal=True):
+            first = controls.select("One", names, "models.first", names[0])
+            second = controls.select("The other", names, "models.second", names[1])
+        sides = [next(model for model in fine if model.name == name) for name in (first, second)]
+        columns = {side.name: dict(side.facts) | _measured(side) for side in sides}
+        order = dict.fromkeys(name for column in columns.values() for name in column)
+        st.table(pd.DataFrame({name: [column.get(row, "") for row in order] for name, column in columns.items()}, index=list(order)))
+
+
+def _measured(model: Shown) -> dict[str, str]:
+    own = [score for score in model.scores if score.of == model.name and score.measure in MEASURES]
+    return {f"{MEASURES[score.measure][0]}, {score.split}": MEASURES[score.measure][2].format(score.value) for score in own}
 
 
 def _card(model: Shown) -> None:
@@ -79,7 +132,7 @@ def _shown(listing: Listing, terms: Shipped | None) -> Shown:
     except Exception:  # noqa: BLE001 (the engine has logged it and says in its listing what is wrong)
         now = next(each for each in core.engine.default().models() if each.name == listing.name)
         return Shown(listing.name, now.problem or "Its files could not be read.", terms=terms)
-    return Shown(listing.name, "", _facts(model, terms), model.card, terms)
+    return Shown(listing.name, "", _facts(model, terms), model.card, terms, read_scores(shipped_folder() / listing.name) if terms else ())
 
 
 def _facts(model: Any, terms: Shipped | None) -> tuple[tuple[str, str], ...]:

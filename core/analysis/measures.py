@@ -1,0 +1,113 @@
+"""Where the weight of a head goes, in numbers: pure functions of patterns.
+
+Weights are (layer, head, query, key) or any (.., query, key); each measure is a number a head, most of them in [0, 1]:
+the mean over the rows it applies to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+Array = np.ndarray
+Links = Sequence[tuple[int, int]]
+
+
+def entropy(weights: Array) -> Array:
+    """-sum w ln w over the keys, in nats; a row of zeros has entropy 0.
+
+    >>> float(np.round(entropy(np.array([0.5, 0.5])), 4))
+    0.6931
+    """
+    return -np.sum(weights * np.log(np.where(weights > 0, weights, 1.0)), axis=-1)
+
+
+def spread(weights: Array, allowed: Array) -> Array:
+    """Entropy divided by that of an even look at everything allowed; rows with fewer than two allowed keys are left out."""
+    count = allowed.sum(-1)
+    rows = count > 1
+    share = entropy(weights) / np.log(np.maximum(count, 2))
+    return _mean(share, rows)
+
+
+def at_offset(weights: Array, offset: int) -> Array:
+    """Mean weight on the key `offset` places after the query (previous word -1, itself 0, next 1).
+
+    Over the rows from the third on: under a causal mask the first two have nowhere else to look.
+    """
+    n_queries, n_keys = weights.shape[-2:]
+    queries = np.arange(min(2, n_queries - 1), n_queries)
+    queries = queries[(queries + offset >= 0) & (queries + offset < n_keys)]
+    return weights[..., queries, queries + offset].mean(-1) if queries.size else np.zeros(weights.shape[:2])
+
+
+def on_first(weights: Array) -> Array:
+    """Mean weight on the first key, over the rows from the third on: there the first is neither itself nor the previous."""
+    return weights[..., 2:, 0].mean(-1) if weights.shape[-2] > 2 else np.zeros(weights.shape[:2])
+
+
+def on_keys(weights: Array, chosen: Array) -> Array:
+    """Mean weight on a set of keys (boolean over keys)."""
+    return weights[..., chosen].sum(-1).mean(-1)
+
+
+def alignment(weights: Array, links: Links) -> Array:
+    """Mean weight of a written word on the source words it translates, over the words that have a translation.
+
+    `links` are (source word, written word), set by hand.
+    """
+    links_of: dict[int, list[int]] = {}
+    for source, written in links:
+        links_of.setdefault(written, []).append(source)
+    return np.mean([weights[..., written, sources].sum(-1) for written, sources in links_of.items()], axis=0)
+
+
+def induction(weights: Array, tokens: Sequence[object]) -> Array:
+    """Mean weight on what followed the same token before: in `A B .. A` the second A looks at B (Olsson et al. 2022).
+
+    Over the rows that have such a key; where there are several, their weight is added up. NaN where no row has one.
+    """
+    return _on_earlier(weights, np.roll(_earlier(tokens), 1, axis=1))
+
+
+def duplicate(weights: Array, tokens: Sequence[object]) -> Array:
+    """Mean weight on earlier places of the same token (duplicate-token heads, Wang et al. 2022), as `induction`."""
+    return _on_earlier(weights, _earlier(tokens))
+
+
+def _earlier(tokens: Sequence[object]) -> Array:
+    """(query, key): the same token, before the query."""
+    number = {token: i for i, token in enumerate(dict.fromkeys(tokens))}
+    ids = np.array([number[token] for token in tokens])
+    return np.tril(ids[:, None] == ids[None, :], k=-1)
+
+
+def _on_earlier(weights: Array, wanted: Array) -> Array:
+    wanted = np.tril(wanted, k=-1)
+    rows = wanted.any(1)
+    return (weights * wanted)[..., rows, :].sum(-1).mean(-1) if rows.any() else np.full(weights.shape[:-2], np.nan)
+
+
+def distance(weights: Array) -> Array:
+    """Mean |query - key| in places, weighted by attention."""
+    queries, keys = np.arange(weights.shape[-2])[:, None], np.arange(weights.shape[-1])[None, :]
+    return (weights * np.abs(queries - keys)).sum((-2, -1)) / weights.shape[-2]
+
+
+def contributions(weights: Array, values: Array, to_out: Array) -> Array:
+    """How long the vector is that each key brings to each query: a_ij ||v_j W_O|| (Kobayashi et al. 2020, Eq. 6).
+
+    A large weight on a value near zero moves nothing. Of one layer: weights (head, query, key), values (head, key,
+    d_head), to_out (head, d_head, d_model) -> (head, query, key), in the units of the residual stream.
+
+    >>> contributions(np.array([[[0.5, 0.5]]]), np.array([[[3.0], [0.0]]]), np.array([[[2.0]]])).tolist()
+    [[[3.0, 0.0]]]
+    """
+    sizes = np.linalg.norm(np.einsum("hkd,hdm->hkm", values, to_out), axis=-1)
+    return weights * sizes[:, None, :]
+
+
+def _mean(values: Array, rows: Array) -> Array:
+    total = np.maximum(rows.sum(-1), 1)
+    return (values * rows).sum(-1) / total

@@ -1,0 +1,179 @@
+"""BERT: a Transformer encoder that reads both ways, with a head for hidden words and one for the next sentence.
+
+Devlin et al. 2019. The block is the encoder's of Vaswani et al. 2017, norm(x + sublayer(x)), with GELU; a segment
+embedding says which of two texts a token belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from core import masks
+from core.errors import InputError
+from core.layers.dropout import dropout
+from core.layers.embedding import TokenEmbedding
+from core.layers.feedforward import ACTIVATIONS
+from core.layers.linear import Linear
+from core.layers.norm import LayerNorm
+from core.layers.positions import LearnedPositions
+from core.layers.shape import check_shape
+from core.models import Batch, Family, Kind, Output
+from core.models.transformer import PostNormEncoderBlock
+from core.trace import OFF, Tap
+
+RESID = "batch pos d_model"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BERTConfig:
+    """The shape; the defaults are BERT base, uncased. The three heads are there or not.
+
+    >>> BERTConfig(n_segments=0)
+    Traceback (most recent call last):
+    ValueError: n_segments=0 must be a whole number of at least 1
+    """
+
+    n_layers: int = 12
+    n_heads: int = 12
+    d_model: int = 768
+    d_ff: int = 3072
+    n_vocab: int = 30522
+    n_ctx: int = 512
+    n_segments: int = 2
+    activation: str = "gelu"
+    eps: float = 1e-12
+    dropout: float = 0.0
+    masked_lm: bool = True
+    pooler: bool = True
+    next_sentence: bool = True
+
+    def __post_init__(self) -> None:
+        check_shape(self)
+        if type(self.n_segments) is not int or self.n_segments < 1:
+            raise ValueError(f"n_segments={self.n_segments!r} must be a whole number of at least 1")
+        for name in ("masked_lm", "pooler", "next_sentence"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
+        if self.next_sentence and not self.pooler:
+            raise ValueError("next_sentence=True needs pooler=True: it reads the pooled output")
+
+    @property
+    def d_head(self) -> int:
+        return self.d_model // self.n_heads
+
+    @classmethod
+    def tiny(cls) -> BERTConfig:
+        return cls(n_layers=2, n_heads=3, d_model=33, d_ff=13, n_vocab=29, n_ctx=17)
+
+
+class MaskedLM(nn.Module):
+    """Scores over the vocabulary at each position: norm(act(W x + b)), then the token table and a bias a word.
+
+    hidden (batch pos d_model) -> (batch pos vocab).
+    """
+
+    def __init__(self, cfg: BERTConfig) -> None:
+        super().__init__()
+        self.to_hidden = Linear(cfg.d_model, cfg.d_model)
+        self.activation = ACTIVATIONS[cfg.activation]
+        self.norm = LayerNorm(cfg.d_model, eps=cfg.eps)
+        self.bias = nn.Parameter(torch.zeros(cfg.n_vocab))
+
+    def transformed(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+        """What is compared with the token table."""
+        pre = tap("pre", self.to_hidden(hidden), RESID)
+        act = tap("act", self.activation(pre), RESID)
+        return tap("norm.out", self.norm(act), RESID)
+
+    def forward(self, hidden: Tensor, tokens: TokenEmbedding, tap: Tap = OFF) -> Tensor:
+        return tokens.scores(self.transformed(hidden, tap / "masked_lm")) + self.bias
+
+
+class BERT(nn.Module):
+    """Token + segment + learned position embeddings, normed; post-norm encoder blocks; three heads.
+
+    `forward` gives the last layer's output (batch pos d_model); `logits` (batch pos vocab), row i scores the word at
+    position i; `pooled` tanh(W x_0 + b) of the first token (batch d_model); `next_sentence` (batch 2) reads that and
+    scores "the second text follows" (index 0) against "it comes from elsewhere".
+
+    >>> net = BERT(BERTConfig.tiny())
+    >>> ids = torch.tensor([[1, 2, 3]])
+    >>> hidden = net(Batch(ids=ids, real=ids >= 0))
+    >>> net.logits(hidden).shape, net.next_sentence(net.pooled(hidden)).shape
+    (torch.Size([1, 3, 29]), torch.Size([1, 2]))
+    """
+
+    def __init__(self, cfg: BERTConfig) -> None:
+        super().__init__()
+        self.cfg = cfg
+        self.embed: Any = nn.ModuleDict(
+            {
+                "token": TokenEmbedding(cfg.n_vocab, cfg.d_model),
+                "segment": TokenEmbedding(cfg.n_segments, cfg.d_model),
+                "position": LearnedPositions(cfg.n_ctx, cfg.d_model),
+                "norm": LayerNorm(cfg.d_model, eps=cfg.eps),
+            }
+        )
+        self.drop = dropout(cfg.dropout)
+        self.layers = nn.ModuleList(PostNormEncoderBlock(cfg) for _ in range(cfg.n_layers))
+        self.masked_lm = MaskedLM(cfg) if cfg.masked_lm else None
+        self.pooler = Linear(cfg.d_model, cfg.d_model) if cfg.pooler else None
+        self.to_next_sentence = Linear(cfg.d_model, 2) if cfg.next_sentence else None
+
+    def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+        segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
+        token = tap("embed.token", self.embed["token"](batch.ids), RESID)
+        segment = tap("embed.segment", self.embed["segment"](segments), RESID)
+        places = torch.arange(batch.ids.shape[1], device=batch.ids.device)
+        position = tap("embed.position", self.embed["position"](places), "pos d_model")
+        total = tap("embed.sum", token + segment + position, RESID)
+        x = tap("embed.out", self.drop(self.embed["norm"](total)), RESID)
+        allowed = masks.not_padding(batch.real)
+        for i, block in enumerate(self.layers):
+            x = block(x, allowed, tap / f"layer.{i}")
+        return x
+
+    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+        if self.masked_lm is None:
+            raise _absent("head for hidden words", "run.hidden() and run.attention()")
+        return tap("logits", self.masked_lm(hidden, self.embed["token"], tap), "batch pos vocab")
+
+    def pooled(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+        if self.pooler is None:
+            raise _absent("pooled output", "run.hidden()")
+        pre = tap("pooler.pre", self.pooler(hidden[:, 0]), "batch d_model")
+        return tap("pooler.out", pre.tanh(), "batch d_model")
+
+    def next_sentence(self, pooled: Tensor, tap: Tap = OFF) -> Tensor:
+        if self.to_next_sentence is None:
+            raise _absent("head for the next sentence", "run.hidden()")
+        return tap("next_sentence", self.to_next_sentence(pooled), "batch class")
+
+
+def _absent(what: str, use: str) -> InputError:
+    return InputError(f"This checkpoint has no {what}.", "It was saved without it, and none is invented.", f"Use {use}.")
+
+
+def _outputs(cfg: BERTConfig) -> Mapping[str, Output]:
+    there = {
+        "logits": (cfg.masked_lm, Output(("masked_lm.pre", "masked_lm.act", "masked_lm.norm.out", "logits"))),
+        "pooled": (cfg.pooler, Output(("pooler.pre", "pooler.out"))),
+        "next_sentence": (cfg.next_sentence, Output(("next_sentence",), reads="pooled")),
+    }
+    return {name: output for name, (present, output) in there.items() if present}
+
+
+FAMILY = Family(
+    name="bert",
+    config=BERTConfig,
+    network=BERT,
+    kinds=(Kind(name="self", stack="layer"),),
+    stacks={"encoder": "layer"},
+    outputs=_outputs,
+    framed=True,
+)

@@ -1,0 +1,56 @@
+"""What a network computes after its last layer, only when someone asks: logits, pooled output, next sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from core.models import Output
+from core.trace import Recorder, Trace, matches
+
+
+class Outputs:
+    """The outputs of one text, each computed on first access, with the values on the way to it.
+
+    `hidden` (1 pos d_model) is what the network gave; `early` holds outputs, batch axis included, that were computed
+    during the run itself: their paths are in its trace.
+    """
+
+    def __init__(self, network: Any, spec: Mapping[str, Output], hidden: Tensor, early: Mapping[str, Tensor]) -> None:
+        self._network, self._spec, self._early = network, spec, {"hidden": hidden, **early}
+        self._late: dict[str, tuple[Tensor, Trace]] = {}
+
+    def value(self, name: str) -> Tensor:
+        """One output, without a batch axis. Raises InputError where the checkpoint has no such head."""
+        if name not in self._spec:
+            getattr(self._network, name)(self._early["hidden"])  # the network knows what to say
+        return self._value(name)[0]
+
+    def paths(self, pattern: str = "*") -> list[str]:
+        """The paths that match and are not in the run's own trace."""
+        late = [path for name, output in self._spec.items() if name not in self._early for path in output.paths]
+        return [path for path in late if matches(path, pattern)]
+
+    def trace(self, path: str) -> Trace:
+        """The record that holds a path."""
+        return self._computed(next(name for name, output in self._spec.items() if path in output.paths))[1]
+
+    @property
+    def nbytes(self) -> int:
+        """What is held from the start; what is computed later is the caller's guess."""
+        return sum(value.numel() * value.element_size() for value in self._early.values())
+
+    def _value(self, name: str) -> Tensor:
+        return self._early[name] if name in self._early else self._computed(name)[0]
+
+    def _computed(self, name: str) -> tuple[Tensor, Trace]:
+        if name not in self._late:
+            torch.get_num_threads()  # a new thread takes over the process's number only when asked; a matrix product does not ask
+            tap = Recorder()
+            with torch.inference_mode():
+                value = getattr(self._network, name)(self._value(self._spec[name].reads), tap)
+            self._late[name] = value, tap.close()
+        return self._late[name]

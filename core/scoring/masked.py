@@ -1,0 +1,117 @@
+"""Masked language models: how often the hidden word is the first guess, or among five; and whether B follows A.
+
+Hidden words: a book's tokens are cut into passages that fill the context ([CLS] passage [SEP]), each once; of each
+passage 15 % are hidden, 80 % of them masked, 10 % replaced by a random word, 10 % left. Next sentence: walking through
+each book, A and B of 1 to 3 sentences (at most 64 tokens each); in half of the pairs B comes from the same book, at least
+20 paragraphs away. All drawn with seed 0, all in float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.errors import InputError
+from core.models import Batch
+from core.scoring import Metrics, Scoring
+from core.scoring.files import reading
+from core.scoring.language import first_scored
+from core.scoring.progress import progress
+from core.training.data import lines
+from core.training.passages import Books, Pair, framed, hide, padded
+
+BATCH_TOKENS = 8192
+TOP = 5
+
+
+def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
+    """The metrics of a masked language model on a text file (its first `limit` paragraphs).
+
+    `items` are the words to be guessed, `pairs` the pairs of texts. Raises InputError for a text that fills no context.
+    """
+    _check_marks(model)
+    with reading(path):
+        books = Books.read(first_scored(lines(path), limit), model.tokenizer)
+    found = hidden_words(model, books)
+    return found | (next_sentences(model, books) if "next_sentence" in model.outputs else {})
+
+
+def hidden_words(model: Any, books: Books) -> Metrics:
+    """masked_top1 and masked_top5: the share of chosen tokens whose true id is the best score, or among the five best."""
+    tokenizer, size = model.tokenizer, model.config.n_ctx - 2
+    starts = books.windows(size)
+    if not len(starts):
+        raise InputError("The text fills no context.", f"A passage of {model.name} has {size} tokens of one book.", "Give a longer text.")
+    special = np.array(sorted(tokenizer.special_tokens.values()))
+    drawable = np.setdiff1d(np.arange(len(tokenizer)), special)
+    rng = np.random.default_rng(0)
+    first = best = n = 0
+    per_batch = max(1, BATCH_TOKENS // model.config.n_ctx)
+    with torch.inference_mode(), progress(len(starts), "passage") as bar:
+        for part in (starts[i : i + per_batch] for i in range(0, len(starts), per_batch)):
+            ids, segments, real = padded([framed(tokenizer, books.stream[a : a + size]) for a in part], tokenizer.pad)
+            read, chosen = hide(ids, np.isin(ids, special), rng, mask=tokenizer.mask, drawable=drawable)
+            hidden = _forward(model, read, segments, real)
+            chosen_here = torch.from_numpy(chosen)
+            guesses = model.network.logits(hidden[chosen_here]).topk(TOP).indices.cpu()
+            right = guesses == torch.from_numpy(ids[chosen])[:, None]
+            first, best, n = first + int(right[:, 0].sum()), best + int(right.any(1).sum()), n + len(right)
+            bar.update(len(part))
+    return {"items": n, "passages": len(starts), "masked_top1": first / n, "masked_top5": best / n}
+
+
+def next_sentences(model: Any, books: Books) -> Metrics:
+    """next_sentence_accuracy, and the share of pairs that do follow (always guessing would reach it)."""
+    pairs = walked(books, np.random.default_rng(0))
+    if not pairs:
+        return {"pairs": 0}
+    order = sorted(range(len(pairs)), key=lambda i: len(pairs[i].first) + len(pairs[i].second))
+    right = 0
+    with torch.inference_mode(), progress(len(pairs), "pair") as bar:
+        for part in (order[i : i + 64] for i in range(0, len(order), 64)):
+            rows = [framed(model.tokenizer, pairs[i].first, pairs[i].second) for i in part]
+            hidden = _forward(model, *padded(rows, model.tokenizer.pad))
+            told = model.network.next_sentence(model.network.pooled(hidden)).argmax(-1).cpu().numpy() == 0
+            right += int((told == np.array([pairs[i].follows for i in part])).sum())
+            bar.update(len(part))
+    follow = sum(pair.follows for pair in pairs) / len(pairs)
+    return {"pairs": len(pairs), "next_sentence_accuracy": right / len(pairs), "pairs_that_follow": follow}
+
+
+def walked(books: Books, rng: np.random.Generator) -> Sequence[Pair]:
+    """Pairs one behind the other through every book; about half follow. A book too short for both kinds gives none."""
+    found, place = [], 0
+    while place < len(books.book):
+        follows = bool(rng.integers(2))
+        pair = books.pair(place, rng, follows)
+        if pair is not None:
+            found.append(pair)
+        place = place + 1 if pair is None else pair.after
+    return found
+
+
+def _forward(model: Any, ids: np.ndarray, segments: np.ndarray, real: np.ndarray) -> Tensor:
+    device = next(model.network.parameters()).device
+    to = [torch.from_numpy(array).to(device) for array in (ids, real, segments)]
+    return model.network(Batch(ids=to[0], real=to[1], segments=to[2]))
+
+
+def _check_marks(model: Any) -> None:
+    missing = [name for name in ("start", "end", "mask", "pad") if getattr(model.tokenizer, name) is None]
+    if missing or "logits" not in model.outputs:
+        lacks = f"the tokens {', '.join(missing)}" if missing else "a head for hidden words"
+        raise InputError(f"{model.name} lacks {lacks}.", "Hidden words are guessed by it.", "Give a model that was saved with it.")
+
+
+SCORING = Scoring(
+    kind="masked language model",
+    families=frozenset({"bert"}),
+    suffix=".txt",
+    content="running text, a line '=== ID' before each",
+    measure=measure,
+)

@@ -1,0 +1,156 @@
+"""bert-mini: a small BERT on children's books and everyday sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from core.layers.positions import sinusoidal
+from core.models import Batch
+from core.models.bert import BERTConfig
+from core.text import Tokenizer
+from core.text.learn import wordpiece
+from core.training.data import find, lines
+from core.training.loss import cross_entropy
+from core.training.passages import NEW_BOOK, Array, Books, Pair, framed, hide, padded
+from core.training.recipe import Recipe
+
+IDS = {"pad": 0, "start": 2, "end": 3, "mask": 4}
+N_SPECIAL = 5
+PROSE = ("prose_children/train_simple.txt", "prose_children/train_more.txt")
+ALONE = "english_sentences/train.txt"
+WINDOWS, PAIRS, SHORT = 16, 24, 40
+"""Rows of a batch: whole contexts, two texts of 1 to 3 sentences, 1 to 3 sentences alone."""
+CHECKED = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of about one length, padded: what is read, what is to be guessed where, whether the second text follows."""
+
+    batch: Batch
+    chosen: Tensor
+    wanted: Tensor
+    follows: Tensor | None = None
+
+
+class Passages:
+    """Windows, pairs and short texts, drawn anew at each step."""
+
+    def __init__(self, train: Books, valid: Books, tokenizer: Tokenizer, seed: int, device: torch.device) -> None:
+        self.tokenizer, self.seed, self.device = tokenizer, seed, device
+        self.train, self.valid = train, valid
+        self._starts = {id(books): books.windows(RECIPE.config.n_ctx - 2) for books in (train, valid)}
+
+    def batch(self, step: int) -> tuple[list[Rows], int]:
+        groups = self._drawn(self.train, np.random.default_rng((self.seed, step)))
+        return groups, sum(int(rows.batch.real.sum()) for rows in groups)
+
+    def loss(self, network: Any, groups: list[Rows]) -> Tensor:
+        """The mean over hidden words plus the mean over pairs."""
+        hidden = [network(rows.batch) for rows in groups]
+        guessed = torch.cat([h[rows.chosen] for h, rows in zip(hidden, groups, strict=True)])
+        wanted = torch.cat([rows.wanted for rows in groups])
+        head, table = network.masked_lm, network.embed["token"].weight
+        words = cross_entropy(head.transformed(guessed), table, wanted, bias=head.bias)
+        scores, follows = _pairs(network, groups, hidden)
+        return words + F.cross_entropy(scores.float(), (~follows).long())
+
+    def check(self, network: Any) -> Mapping[str, float]:
+        right = n = lost = pairs = n_pairs = 0.0
+        rng = np.random.default_rng(0)
+        for _ in range(CHECKED):
+            groups = self._drawn(self.valid, rng)
+            hidden = [network(rows.batch) for rows in groups]
+            scores = network.logits(hidden[0][groups[0].chosen]).float()
+            lost += float(F.cross_entropy(scores, groups[0].wanted, reduction="sum"))
+            right += int((scores.argmax(-1) == groups[0].wanted).sum())
+            n += len(scores)
+            told, follows = _pairs(network, groups, hidden)
+            pairs += int((told.argmax(-1) == (~follows).long()).sum())
+            n_pairs += len(follows)
+        return {"valid_nats": lost / n, "top1": right / n, "next": pairs / n_pairs}
+
+    def _drawn(self, books: Books, rng: np.random.Generator) -> list[Rows]:
+        starts, size = self._starts[id(books)], RECIPE.config.n_ctx - 2
+        shift = rng.integers(-size // 2, size // 2, size=WINDOWS)
+        first = np.clip(rng.choice(starts, WINDOWS) + shift, 0, len(books.stream) - size)
+        windows = [(books.stream[a : a + size], None) for a in first]
+        pairs: list[Pair] = []
+        while len(pairs) < PAIRS:
+            found = books.pair(int(rng.integers(len(books.book))), rng, bool(rng.integers(2)))
+            pairs += [] if found is None else [found]
+        short = [(books.sentences(int(rng.integers(len(books.book))), int(rng.integers(1, 4))), None) for _ in range(SHORT)]
+        follows = [pair.follows for pair in pairs]
+        return [self._rows(windows, rng), self._rows([pair[:2] for pair in pairs], rng, follows), self._rows(short, rng)]
+
+    def _rows(self, texts: Sequence[tuple[Array, Array | None]], rng: np.random.Generator, follows: list[bool] | None = None) -> Rows:
+        ids, segments, real = padded([framed(self.tokenizer, *text) for text in texts], IDS["pad"])
+        read, chosen = hide(ids, ids < N_SPECIAL, rng, mask=IDS["mask"], drawable=np.arange(N_SPECIAL, RECIPE.config.n_vocab))
+        to = [torch.from_numpy(array).to(self.device) for array in (read, real, segments, chosen, ids[chosen])]
+        told = None if follows is None else torch.tensor(follows, device=self.device)
+        return Rows(Batch(ids=to[0], real=to[1], segments=to[2]), to[3], to[4], told)
+
+
+def _pairs(network: Any, groups: list[Rows], hidden: list[Tensor]) -> tuple[Tensor, Tensor]:
+    """Next-sentence scores and the truth, of the rows that are pairs."""
+    h, follows = next((h, rows.follows) for h, rows in zip(hidden, groups, strict=True) if rows.follows is not None)
+    return network.next_sentence(network.pooled(h)), follows
+
+
+def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Passages:
+    saved = work / "tokenizer.json"
+    if not saved.is_file():
+        texts = (line for name in (*PROSE, ALONE) for line in lines(find(data, name)) if not line.startswith(NEW_BOOK))
+        wordpiece(texts, RECIPE.config.n_vocab).save(str(saved))
+    tokenizer = Tokenizer.from_file(saved, **IDS)
+    books = []
+    for name, rows in (("train", _training(data)), ("valid", lines(find(data, "prose_children/valid.txt")))):
+        held = work / f"{name}.npz"
+        if not held.is_file():
+            np.savez(held, **asdict(Books.read(rows, tokenizer)))
+        books.append(Books(**np.load(held)))
+    return Passages(books[0], books[1], tokenizer, seed, device)
+
+
+def _training(data: Path) -> Iterator[str]:
+    """The prose, then sentences of which each is a book of its own: none of them is the next of another."""
+    for name in PROSE:
+        yield from lines(find(data, name))
+    for line in lines(find(data, ALONE)):
+        yield from (NEW_BOOK, line)
+
+
+def begin(network: nn.Module) -> None:
+    """What gets a small BERT off the plateau where it knows nothing but how common a word is.
+
+    Positions begin as sinusoids of the size of the word vectors, so that neighbours are alike from the start; queries,
+    keys and values begin twice as large, so that patterns are not flat.
+    """
+    with torch.no_grad():
+        words, places = network.embed["token"].weight, network.embed["position"].weight  # pyright: ignore
+        waves = sinusoidal(*places.shape).to(places)
+        places.copy_(waves * words.std() / waves.std())
+        for layer in network.layers:  # pyright: ignore
+            for part in (layer.self_attn.to_q, layer.self_attn.to_k, layer.self_attn.to_v):
+                part.weight.mul_(2)
+
+
+RECIPE = Recipe(
+    name="bert-mini",
+    family="bert",
+    config=BERTConfig(n_layers=6, n_heads=8, d_model=256, d_ff=1024, n_vocab=8000, n_ctx=256),
+    steps=4000,
+    prepare=prepare,
+    begin=begin,
+    ids=IDS,
+    lr=3e-3,
+    matrix_lr=0.02,
+)

@@ -1,0 +1,26 @@
+"""A small random BERT with a tokenizer of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+import core
+from core.models import families
+from core.text import Tokenizer
+from core.text.learn import wordpiece
+
+TEXTS = ["She has a white car.", "The animal didn't cross the street because it was too tired."] * 4
+IDS = {"pad": 0, "start": 2, "end": 3, "mask": 4}
+
+
+def build(**changes) -> core.Model:
+    torch.manual_seed(7)
+    backend = wordpiece(TEXTS, 120)
+    family = families()["bert"]
+    config = replace(family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=61, **changes)
+    network = family.network(config)
+    for weight in network.parameters():
+        torch.nn.init.normal_(weight, std=0.3)
+    return core.Model("random-bert", family, config, network, Tokenizer(backend, **IDS))

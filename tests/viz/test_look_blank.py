@@ -1,0 +1,95 @@
+"""Look with a model that fills blanks: guesses, a second text, special marks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened
+
+import core.engine
+from core.analysis.guesses import guesses, probabilities
+from core.engine import Engine, Listing
+from tests.bert_helpers import build
+
+TEXT = "She has a [MASK] car."
+
+
+@pytest.fixture
+def model(monkeypatch):
+    made = build()
+    with Engine(opener={"bert-mini": made}.__getitem__, listing=lambda: (Listing("bert-mini", True, "", "bert"),)) as engine:
+        monkeypatch.setattr(core.engine, "_default", engine)
+        yield made
+
+
+def look(**link: str) -> AppTest:
+    test = AppTest.from_string("from viz.workspace import look as page\npage.page()", default_timeout=60)
+    for key, value in link.items():
+        test.query_params[key] = value
+    test.run()
+    assert not test.exception
+    return test
+
+
+def words(test: AppTest) -> dict:
+    return next(head for p in test.get("bidi_component") if p.proto.bytes and "layout" in (head := opened(p.proto.bytes)[0]))
+
+
+def blank(test: AppTest):
+    return next(group for group in test.button_group if "blank" in group.label)
+
+
+def test_probabilities_are_torchs_softmax():
+    scores = np.random.default_rng(0).normal(size=(4, 9)).astype(np.float32) * 30
+    np.testing.assert_allclose(probabilities(scores), torch.tensor(scores).double().softmax(-1), rtol=1e-12)
+    assert np.isfinite(probabilities(np.array([1e4, -1e4]))).all()
+
+
+def test_guesses_are_the_best_of_the_row(model):
+    run = model.run(TEXT)
+    place = run.tokens.index("[MASK]")
+    found = guesses(run, place, 3)
+    order = torch.tensor(run.logits[place]).double().softmax(-1).topk(3)
+    assert [word for word, _ in found] == [model.tokenizer.token(int(i)) for i in order.indices]
+    assert [chance for _, chance in found] == pytest.approx(order.values.tolist())
+
+
+def test_the_blank_is_touched_and_its_guesses_are_those_of_the_run(model):
+    test = look(text=TEXT)
+    head = words(test)
+    assert head["words"] is None and head["keys"][head["start"][1]] == "[MASK]"
+    assert {"[CLS]", "[SEP]"} <= set(head["special"])
+    run = model.run(TEXT)
+    best = guesses(run, run.tokens.index("[MASK]"))
+    assert [option.content.split(" ")[0] for option in blank(test).proto.options] == [word.replace("#", "\\#") for word, _ in best]
+    assert f"{best[0][1]:.0%}" in blank(test).proto.options[0].content
+
+
+def test_choosing_a_guess_writes_it_into_the_sentence(model):
+    test = look(text=TEXT)
+    run = model.run(TEXT)
+    word = guesses(run, run.tokens.index("[MASK]"))[1][0]
+    blank(test).set_value(word).run()
+    assert not test.exception
+    assert test.query_params["text"] in ([TEXT.replace("[MASK]", word.removeprefix("##"))], TEXT.replace("[MASK]", word.removeprefix("##")))
+    assert any("[MASK]" in caption.value for caption in test.caption)
+
+
+def test_a_second_text_is_read_behind_the_first(model):
+    test = look(text=TEXT, pair="It was tired.", view="full")
+    assert words(test)["keys"][-5:] == ["It", "was", "tired", ".", "[SEP]"]
+    chance = probabilities(model.run(TEXT, pair="It was tired.").next_sentence)[0]
+    assert any(f"a probability of {chance:.1%}" in text.value for text in test.text)
+    assert "pair='It was tired.'" in "".join(code.value for code in test.code) or not test.code  # the fold is closed
+
+
+def test_the_sentence_with_nothing_in_it_is_said_and_kept(model):
+    test = look(text="   ")
+    assert any("Type a sentence" in text.value for text in test.text)
+
+
+def test_text_that_does_not_fit_offers_a_window(model):
+    test = look(text="She has a white car. " * 30)
+    assert test.slider and len(words(test)["keys"]) <= model.config.n_ctx

@@ -1,0 +1,36 @@
+"""Scores of a model beside those of its baselines, as bars of one measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from viz import theme
+from viz.labels import plain
+
+ROW = 30
+
+
+def bars(rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}") -> go.Figure:
+    """One bar a row (name, value, whether it is the model's own), in the order given, from zero; values behind the bars.
+
+    >>> bars([("gpt-mini", 1.49, True), ("trigram", 1.64, False)], "{:.2f}").data[0].text
+    ('1.49', '1.64')
+    """
+    places = list(range(len(rows)))
+    figure = go.Figure()
+    figure.add_bar(
+        x=[value for _, value, _ in rows], y=places, orientation="h", width=0.62, hoverinfo="skip", cliponaxis=False,
+        text=[number.format(value) for _, value, _ in rows], textposition="outside", textfont={"size": 14, "color": theme.TEXT},
+        marker={"color": [theme.PRIMARY if own else theme.SEQUENTIAL[2] for _, _, own in rows], "line": {"width": 0}},
+    )  # fmt: skip
+    figure.update_xaxes(visible=False, range=[0, 1.15 * max([value for _, value, _ in rows] + [1e-9])], fixedrange=True)
+    shown = [(plain(name).replace("·", " "), own) for name, _, own in rows]
+    names = [f"<b>{name}</b>" if own else name for name, own in shown]
+    figure.update_yaxes(
+        tickvals=places, ticktext=names, range=[len(rows) - 0.4, -0.6], fixedrange=True, showgrid=False, zeroline=False,
+        ticks="", tickfont={"size": 14, "color": theme.TEXT}, automargin=True,
+    )  # fmt: skip
+    figure.update_layout(template=theme.template(), height=ROW * len(rows) + 12, margin={"l": 4, "r": 8, "t": 2, "b": 2}, showlegend=False)
+    return figure
