@@ -30,7 +30,9 @@ class Letter:
 LEAVES: tuple[Term, ...] = (
     Term("embed.token", "x", "token embedding", "A row of the token table for each token; in the Transformer times the square root of d_model.", "Vaswani et al. 2017, 3.4"),
     Term("embed.position", "p", "position", "The vector of each position: sinusoids or a learned table.", "Ghojogh and Ghodsi 2020, Eq. (17)"),
-    Term("embed.out", "x + p", "input", "What enters the first layer: token plus position.", "Ghojogh and Ghodsi 2020, Eq. (18)"),
+    Term("embed.segment", "s", "segment", "Which of two texts a token belongs to: one vector for the first, one for the second.", "Devlin et al. 2019, 3"),
+    Term("embed.sum", "x + s + p", "sum of the three", "Token, segment and position added up, before BERT's norm.", "Devlin et al. 2019, Fig. 2"),
+    Term("embed.out", "x + p", "input", "What enters the first layer: token plus position, in BERT plus segment and normed.", "Ghojogh and Ghodsi 2020, Eq. (18)"),
     Term("resid_in", "x", "residual stream", "The residual stream as a layer receives it.", "Elhage et al. 2021"),
     Term("resid_mid", "z + x", "residual stream", "The stream after attention was added, before any post-norm.", "Ghojogh and Ghodsi 2020, Eq. (23)"),
     Term("resid_cross", "z + x", "residual stream", "The stream after cross-attention was added, before any post-norm.", "Vaswani et al. 2017, 3.1"),
@@ -73,6 +75,12 @@ LEAVES: tuple[Term, ...] = (
     Term("attn.heads", "c_i = \\sum_j a_{ij} h_j", "context", "The context vector of each written word, with the axis of its one head.", "Ghojogh and Ghodsi 2020, Eq. (3)"),
     Term("attn.context", "c_i", "context", "The context vector of each written word.", "Ghojogh and Ghodsi 2020, Eq. (3)"),
     Term("mixed", "\\tilde h_t", "attentional state", "What the output layer reads: context and state mixed, tanh(W [c; s]); with input feeding it also enters the next step.", "Luong et al. 2015, Eq. (5)"),
+    Term("masked_lm.pre", "W z + b", "word head", "The last layer's output through the linear map of the head for hidden words.", "Devlin et al. 2019, 3.1"),
+    Term("masked_lm.act", "\\mathrm{gelu}(\\cdot)", "word head", "The same after gelu.", "Devlin et al. 2019, 3.1"),
+    Term("masked_lm.norm.out", "\\mathrm{LN}", "word head", "The same after its norm: what is compared with the token table.", "Devlin et al. 2019, 3.1"),
+    Term("pooler.pre", "W z_0 + b", "pooler", "A linear map of the first token's last state, before tanh.", "Devlin et al. 2019, 3.1"),
+    Term("pooler.out", "\\tanh(\\cdot)", "pooled output", "One vector for the whole input: the first token's last state, mapped and squashed.", "Devlin et al. 2019, 3.1"),
+    Term("next_sentence", "c", "next sentence", "Two scores: the second text follows the first, or comes from elsewhere.", "Devlin et al. 2019, 3.1"),
     Term("logits", "W z + b", "logits", "A score for every token of the vocabulary; its softmax is the prediction.", "Ghojogh and Ghodsi 2020, 3.3.3"),
 )  # fmt: skip
 
@@ -87,6 +95,7 @@ AXES: tuple[Term, ...] = (
     Term("d_ff", "d_{\\mathrm{ff}}", "inner width", "The width of the hidden layer of the feed-forward network."),
     Term("d_hidden", "p, q", "state width", "The width of one recurrent state; half of d_model where an encoder has two directions."),
     Term("vocab", "V", "vocabulary", "The tokens the model knows."),
+    Term("class", "y", "class", "The answers of a small head: is next or is not."),
     Term("layer", "N, L", "layer", "The layers of a stack, counted from 0."),
 )
 

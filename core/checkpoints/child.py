@@ -1,9 +1,11 @@
 """The limited child process that tries a foreign tokenizer. Run by path, never imported by the parent's work.
 
-    python -I child.py PLACE MEMORY CPU OUT FILE            a tokenizer.json
-    python -I child.py PLACE MEMORY CPU OUT VOCAB MERGES    vocab.json and merges.txt of GPT-2
+    python -I child.py PLACE MEMORY CPU OUT tokenizer.json FILE
+    python -I child.py PLACE MEMORY CPU OUT vocab.json VOCAB MERGES    GPT-2's two old files
+    python -I child.py PLACE MEMORY CPU OUT vocab.txt VOCAB RULES      BERT's old file, and how it normalizes, as JSON
 
-PLACE is where the tokenizers library is installed; MEMORY and OUT are in bytes, CPU in seconds.
+PLACE is where the tokenizers library is installed; MEMORY and OUT are in bytes, CPU in seconds. The name says what a
+file is: its path may be that of a blob.
 
 A tokenizer.json can hang a process, fill its memory or abort it, which no exception handling in that process can
 stop. So it is read, checked against a list of known parts, loaded and made to encode difficult texts here. (A regular
@@ -184,6 +186,24 @@ def from_pair(vocab: str, merges: str) -> str:
     return backend.to_str()
 
 
+def from_words(vocab: str, rules: str) -> str:
+    """BERT's WordPiece from its one old file, a piece a line."""
+    import tokenizers
+    from tokenizers import decoders, models, normalizers, pre_tokenizers
+
+    with open(vocab, encoding="utf-8") as file:
+        held = {line.rstrip("\n"): index for index, line in enumerate(file)}
+    if "[UNK]" not in held:
+        raise Refused("it has no [UNK] for unknown words")
+    held.pop("", None)
+    backend = tokenizers.Tokenizer(models.WordPiece(held, unk_token="[UNK]"))
+    backend.normalizer = normalizers.BertNormalizer(clean_text=True, **json.loads(rules))
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece(prefix="##")
+    backend.add_special_tokens([name for name in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]") if name in held])
+    return backend.to_str()
+
+
 def tried(text: str) -> dict:
     """Load it, encode and decode with it, and say what it holds."""
     import tokenizers
@@ -207,10 +227,13 @@ def main(argv: list[str]) -> None:
     memory, cpu, out_bytes = (int(value) for value in argv[1:4])
     limit(memory, cpu)
     try:
-        out = tried(cleaned(argv[4]) if len(argv) == 5 else from_pair(argv[4], argv[5]))
+        read = {"tokenizer.json": cleaned, "vocab.json": from_pair, "vocab.txt": from_words}[argv[4]]
+        out = tried(read(*argv[5:]))
     except Refused as error:
         out = {"problem": str(error)}
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+    except UnicodeDecodeError:
+        out = {"problem": "it is not readable JSON" if argv[4].endswith(".json") else "it is not UTF-8 text"}
+    except (json.JSONDecodeError, RecursionError):
         out = {"problem": "it is not readable JSON"}
     except MemoryError:
         out = {"problem": "it needs too much memory"}

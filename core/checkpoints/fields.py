@@ -16,6 +16,7 @@ RANGES: Mapping[str, int] = {
     "d_ff": 2**20,
     "n_vocab": 2**22,
     "n_ctx": 2**20,
+    "n_segments": 2**10,
 }
 """The largest value of each size that a config may name; the smallest is 1."""
 
@@ -57,12 +58,23 @@ class Fields:
             raise self._wrong(" and ".join(f"{n} is {v}" for n, v in found.items()), "They name the same size.")
         return next(iter(found.values()))
 
+    def sizes(self, names: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+        """Sizes by our names, each under one of theirs."""
+        return {ours: self.whole(*theirs, largest=RANGES[ours]) for ours, theirs in names.items()}
+
     def small(self, name: str, default: float) -> float:
         """A number strictly between 0 and 1."""
         value = self._values.get(name, default)
         if type(value) not in (int, float) or not (math.isfinite(value) and 0 < value < 1):
             raise self._wrong(f"{name} is {self._said(value)}", "It must lie between 0 and 1.")
         return float(value)
+
+    def flag(self, name: str, default: bool | None) -> bool | None:
+        """True or false; absent and null give the default."""
+        value = self._values.get(name)
+        if value is not None and not isinstance(value, bool):
+            raise self._wrong(f"{name} is {self._said(value)}", "It must be true or false.")
+        return default if value is None else value
 
     def one_of(self, name: str, known: Mapping[str, Value], default: str) -> Value:
         """A word out of a list, translated."""
@@ -93,6 +105,11 @@ class Fields:
 
     def _wrong(self, what: str, rule: str, remedy: str = "Correct it, or download the model again.") -> InputError:
         return InputError(f"{self._where}: {what}.", rule, remedy)
+
+
+def named(known: Mapping[str, Value], value: Value) -> str:
+    """The word that `one_of` would translate into this value: the first, if there are several."""
+    return next(word for word, meant in known.items() if meant == value)
 
 
 def built(kind: type[Any], values: Mapping[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from core.errors import InputError
 
 PREFIX = "hf:"
 ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,95})/[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,95})")
-TEXTS = ("config.json", "tokenizer.json", "vocab.json", "merges.txt", "README.md")
+TEXTS = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.json", "merges.txt", "vocab.txt", "README.md")
 LARGEST = 8 * 10**9
 
 

@@ -40,8 +40,7 @@ def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
     plan, weights = inspect(folder)
     if plan.unused:
         log.info("%s: not used: %s", name, ", ".join(map(shown, plan.unused)))
-    n_rows = plan.config.n_vocab
-    tokenizer = shipped_tokenizer(folder, plan.ids, n_rows) if shipped else read_tokenizer(folder, plan.ids, n_rows)
+    tokenizer = shipped_tokenizer(folder, plan) if shipped else read_tokenizer(folder, plan)
     network = build(plan, weights)
     return Model(name, plan.spec, plan.config, network, tokenizer, _card(folder))
 

@@ -29,7 +29,7 @@ def plan_own(values: Mapping[str, Any], weights: Weights) -> Plan:
         raise InputError(f"config.json: the family {name!r} is unknown.", f"Families here: {known}.", "Use a newer Attention Atlas.")
     config = _config(spec, Fields(values))
     takes = tuple(Take(name, tuple(value.shape), (name,)) for name, value in blank(spec, config).state_dict().items())
-    check_names(weights.entries, takes, {})
+    check_names(weights.entries, takes)
     return Plan(spec=spec, config=config, ids=_ids(values.get("ids"), config.n_vocab), takes=takes)
 
 

@@ -17,13 +17,15 @@ from core.errors import InputError
 from core.models import Family
 
 NEVER = re.compile(r"(?!)")
+ONE_MARK: Mapping[str, str] = {"start": "<|endoftext|>", "end": "<|endoftext|>"}
 
 
 @dataclass(frozen=True)
 class Take:
     """One stored tensor and where it goes: cut into equal parts along its last axis, each turned if `turned`.
 
-    `turned` is for matrices stored (in, out), where a linear layer here holds (out, in).
+    `turned` is for matrices stored (in, out), where a linear layer here holds (out, in). `again` is a name under which
+    the same numbers may be stored once more (a tied output layer).
 
     >>> dict(Take("w", (2, 6), ("q", "k", "v"), turned=True).into_parts(torch.arange(12.0).view(2, 6)))["k"].tolist()
     [[2.0, 8.0], [3.0, 9.0]]
@@ -33,32 +35,37 @@ class Take:
     shape: tuple[int, ...]
     into: tuple[str, ...]
     turned: bool = False
+    again: str = ""
 
     def into_parts(self, value: Tensor) -> Iterator[tuple[str, Tensor]]:
         for ours, part in zip(self.into, value.chunk(len(self.into), dim=-1), strict=True):
             yield ours, (part.T if self.turned else part).contiguous()
+
+    def from_parts(self, state: Mapping[str, Tensor]) -> Tensor:
+        """What is stored, from our weights: `into_parts` the other way round."""
+        return torch.cat([state[ours].T if self.turned else state[ours] for ours in self.into], dim=-1).contiguous()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """Everything needed to build a network, checked.
 
-    `takes` covers every weight; `repeated` maps a stored name to the one it must equal (a tied output layer that was
-    saved again); `ids` are start, end, pad and mask, where they exist; `unused` lists tensors of task heads that are there and not read.
+    `takes` covers every weight; `ids` are start, end, pad and mask, where the config names them; `marks` are the names
+    under which the tokenizer is asked for those that it does not; `unused` lists tensors of task heads that are there
+    and not read.
     """
 
     spec: Family
     config: Any
     ids: Mapping[str, int]
     takes: tuple[Take, ...]
-    repeated: Mapping[str, str] = field(default_factory=dict)
+    marks: Mapping[str, str] = field(default_factory=lambda: ONE_MARK)
     unused: tuple[str, ...] = ()
 
 
 def check_names(
     stored: Mapping[str, Entry],
     takes: tuple[Take, ...],
-    repeated: Mapping[str, str],
     *,
     passed: re.Pattern[str] = NEVER,
     heads: re.Pattern[str] = NEVER,
@@ -69,7 +76,7 @@ def check_names(
     Raises InputError naming the first five missing, left-over or misshapen tensors.
     """
     wanted = {take.name: take.shape for take in takes}
-    shapes = wanted | {name: wanted[same] for name, same in repeated.items() if name in stored}
+    shapes = wanted | {take.again: take.shape for take in takes if take.again in stored}
     missing = [name for name in wanted if name not in stored]
     other = [name for name in stored if name not in shapes and not passed.fullmatch(name)]
     unused = tuple(name for name in other if heads.match(name))
@@ -111,13 +118,12 @@ def build(plan: Plan, weights: Weights) -> nn.Module:
     state: dict[str, Tensor] = {}
     for take in plan.takes:
         value = weights.read(take.name)
-        for name, same in plan.repeated.items():
-            if same == take.name and name in weights.entries and not torch.equal(value, weights.read(name)):
-                raise InputError(
-                    f"'{name}' differs from '{same}'.",
-                    "The output layer of this family reads the table of its tokens (tied weights).",
-                    "Open a model whose output layer is tied.",
-                )
+        if take.again in weights.entries and not torch.equal(value, weights.read(take.again)):
+            raise InputError(
+                f"'{take.again}' differs from '{take.name}'.",
+                "The output layer of this family reads the table of its tokens (tied weights).",
+                "Open a model whose output layer is tied.",
+            )
         state.update(take.into_parts(value))
     network = blank(plan.spec, plan.config)
     if any(table.is_meta for table in network.buffers()):  # tables that are computed, not stored, need a real network

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +20,7 @@ from core.checkpoints.opening import load_model
 from core.checkpoints.own import load_weights
 from core.checkpoints.plan import blank
 from core.checkpoints.weights import SINGLE
+from core.checkpoints.writing import fitting, whole_folder, write_json
 from core.errors import InputError
 from core.models import families
 
@@ -44,50 +43,17 @@ def save_model(
     taken over: it described other weights.
     Raises InputError when the weights are not those of the config, or a number does not fit into float16.
     """
-    halves = {name: _half(name, value) for name, value in weights.items()}
+    halves = {name: fitting(name, value, torch.float16) for name, value in weights.items()}
     wanted = {name: tuple(value.shape) for name, value in blank(families()[family], config).state_dict().items()}
     if {name: tuple(value.shape) for name, value in halves.items()} != wanted:
         odd = sorted(set(wanted) ^ set(halves)) or [name for name in wanted if wanted[name] != tuple(halves[name].shape)]
         raise InputError(f"Weights do not fit the config: {', '.join(odd[:5])}.", "A model is saved whole.", "Give the state_dict.")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.new-", dir=folder.parent))
-    try:
+    with whole_folder(folder) as new:
         save_file(halves, new / SINGLE, metadata={"format": "pt"})
-        _write_json(new / "config.json", {"family": family, **asdict(config), "ids": dict(ids)})
+        write_json(new / "config.json", {"family": family, **asdict(config), "ids": dict(ids)})
         shutil.copyfile(tokenizer, new / "tokenizer.json")
-        _write_json(new / "training.json", training)
-        for path in (new, *new.iterdir()):
-            path.chmod(0o755 if path.is_dir() else 0o644)
-        _take_place(new, folder)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
+        write_json(new / "training.json", training)
     return folder
-
-
-def _half(name: str, value: Tensor) -> Tensor:
-    half = value.detach().to("cpu", torch.float16, copy=True).contiguous()
-    if not half.isfinite().all():
-        raise InputError(f"'{name}' does not fit into float16, or holds NaN.", "Shipped weights are float16.", "Train it again.")
-    return half
-
-
-def _write_json(path: Path, value: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _take_place(new: Path, folder: Path) -> None:
-    if not folder.exists():
-        new.rename(folder)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old-", dir=folder.parent))
-    folder.rename(old / "was")
-    try:
-        new.rename(folder)
-    except OSError:
-        (old / "was").rename(folder)
-        raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
 
 
 def main() -> int:

@@ -6,17 +6,19 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import tokenizers
 
-from core.checkpoints.files import MB, inside, need, shown
+from core.checkpoints.fields import Fields
+from core.checkpoints.files import MB, inside, json_object, need, shown
+from core.checkpoints.plan import Plan
 from core.errors import InputError
 from core.text import Tokenizer
 
-FILE, VOCAB, MERGES = "tokenizer.json", "vocab.json", "merges.txt"
+FILE, VOCAB, MERGES, WORDS, RULES = "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer_config.json"
 MAX_FILE, MAX_OUT = 32 * MB, 96 * MB
 MEMORY, CPU, WALL = 1500 * MB, 5, 30.0
 """What the child may use: address space in bytes, seconds of processor, seconds on the clock."""
@@ -27,47 +29,66 @@ RULE = "A tokenizer must load, encode and stay within limits in a process of its
 AGAIN = "Download or export the tokenizer again."
 
 
-def shipped_tokenizer(folder: Path, ids: Mapping[str, int], n_rows: int) -> Tokenizer:
+def shipped_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
     """A tokenizer whose file was verified by its sum: loaded here and now."""
-    tokenizer = _made(tokenizers.Tokenizer.from_file(str(need(folder, FILE))), ids)
-    _check_rows(len(tokenizer), len(tokenizer) - 1, n_rows)
+    tokenizer = Tokenizer(tokenizers.Tokenizer.from_file(str(need(folder, FILE))), **plan.ids)
+    _check_rows(len(tokenizer), len(tokenizer) - 1, plan.config.n_vocab)
+    return _framing(tokenizer, plan)
+
+
+def read_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
+    """A foreign tokenizer.json, GPT-2's vocab.json and merges.txt or BERT's vocab.txt, after the child has tried it.
+
+    Padding and truncation are taken off. Marks that the config does not name are found by the plan's names for them.
+    Raises InputError: missing, refused by the child, an id beyond the rows of the model's table, no mark to frame with.
+    """
+    name, given = _given(folder)
+    facts = try_in_child(given, name)
+    _check_rows(facts["n_ids"], facts["largest_id"], plan.config.n_vocab)
+    backend = tokenizers.Tokenizer.from_str(facts["tokenizer"])
+    marks = {mark: word for mark, word in plan.marks.items() if mark not in plan.ids and backend.token_to_id(word) is not None}
+    known = {token.content for token in backend.get_added_tokens_decoder().values()}
+    backend.add_special_tokens(sorted(set(marks.values()) - known))
+    return _framing(Tokenizer(backend, **plan.ids, **{mark: backend.token_to_id(word) for mark, word in marks.items()}), plan)
+
+
+def _framing(tokenizer: Tokenizer, plan: Plan) -> Tokenizer:
+    if plan.spec.framed and (tokenizer.start is None or tokenizer.end is None):
+        wanted = " and ".join(plan.marks[mark] for mark in ("start", "end"))
+        raise InputError("The tokenizer has no marks to put around a text.", f"This kind of model needs {wanted}.", AGAIN)
     return tokenizer
 
 
-def read_tokenizer(folder: Path, ids: Mapping[str, int], n_rows: int) -> Tokenizer:
-    """A foreign tokenizer.json, or GPT-2's vocab.json and merges.txt, after the child has tried it.
-
-    Padding and truncation are taken off. Where the config names no end mark, `<|endoftext|>` serves if it is there.
-    Raises InputError: missing, refused by the child, or an id beyond the rows of the model's table.
-    """
-    paths = _paths(folder)
-    facts = try_in_child(paths, paths[0].name)
-    _check_rows(facts["n_ids"], facts["largest_id"], n_rows)
-    backend = tokenizers.Tokenizer.from_str(facts["tokenizer"])
-    end = backend.token_to_id("<|endoftext|>")
-    return _made(backend, ids if ids or end is None else {"start": end, "end": end})
-
-
-def _made(backend: tokenizers.Tokenizer, ids: Mapping[str, int]) -> Tokenizer:
-    return Tokenizer(backend, **ids)
+def _given(folder: Path) -> tuple[str, list[Path | str]]:
+    """What the child is to read: the name of the kind, the files and how a vocab.txt normalizes."""
+    for names in ((FILE,), (VOCAB, MERGES), (WORDS,)):
+        paths = [path for path in (inside(folder, name) for name in names) if path]
+        if len(paths) < len(names):
+            continue
+        for name, path in zip(names, paths, strict=True):
+            if path.stat().st_size > MAX_FILE:
+                raise InputError(f"{name} has {path.stat().st_size:,} bytes.", f"At most {MAX_FILE:,} are read.", AGAIN)
+        return names[0], [*paths, json.dumps(_rules(folder))] if names == (WORDS,) else [*paths]
+    wrong = f"{FILE} is missing in {shown(folder.name)}."
+    raise InputError(wrong, f"A model needs it, or {VOCAB} and {MERGES}, or {WORDS}.", "Download or export the model again.")
 
 
-def _paths(folder: Path) -> list[Path]:
-    whole = inside(folder, FILE)
-    paths = [whole] if whole else [path for path in (inside(folder, VOCAB), inside(folder, MERGES)) if path]
-    if not whole and len(paths) < 2:
-        wrong = f"{FILE} is missing in {shown(folder.name)}."
-        raise InputError(wrong, f"A model needs it, or {VOCAB} and {MERGES}.", "Download or export the model again.")
-    for path in paths:
-        if path.stat().st_size > MAX_FILE:
-            raise InputError(f"{path.name} has {path.stat().st_size:,} bytes.", f"At most {MAX_FILE:,} are read.", AGAIN)
-    return paths
+def _rules(folder: Path) -> dict[str, bool | None]:
+    """How BERT's old tokenizer normalizes: lower case unless told otherwise, and then without accents."""
+    said = Fields(json_object(folder, RULES) if inside(folder, RULES) else {}, RULES)
+    return {
+        "lowercase": said.flag("do_lower_case", True),
+        "strip_accents": said.flag("strip_accents", None),
+        "handle_chinese_chars": said.flag("tokenize_chinese_chars", True),
+    }
 
 
-def try_in_child(paths: list[Path], name: str, *, memory: int = MEMORY, cpu: int = CPU, wall: float = WALL) -> dict[str, Any]:
+def try_in_child(
+    given: Sequence[Path | str], name: str, *, memory: int = MEMORY, cpu: int = CPU, wall: float = WALL
+) -> dict[str, Any]:
     """What the child says about a tokenizer: the cleaned file and its ids. Raises InputError for every bad end."""
     limits = [str(PLACE), str(memory), str(cpu), str(MAX_OUT)]
-    command = [sys.executable, "-I", str(CHILD), *limits, *map(str, paths)]
+    command = [sys.executable, "-I", str(CHILD), *limits, name, *map(str, given)]
     calm = {key: value for key, value in os.environ.items() if key in ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "LANG")}
     calm |= {"TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1", "RUST_BACKTRACE": "0"}
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,12 +28,13 @@ class Weights:
     entries: Mapping[str, Entry]
     stored: Mapping[str, str] = field(default_factory=dict)
 
-    def without(self, prefix: str) -> Weights:
-        """The same weights, each name without its prefix. Raises InputError if two names become one."""
-        stored = {name.removeprefix(prefix): name for name in self.entries}
+    def renamed(self, name_of: Callable[[str], str]) -> Weights:
+        """The same weights under other names. Raises InputError if two names become one."""
+        stored = {name_of(name): name for name in self.entries}
         if len(stored) != len(self.entries):
-            twice = next(name for name in self.entries if stored[name.removeprefix(prefix)] != name)
-            raise InputError(f"'{shown(twice)}' is stored twice, with and without '{prefix}'.", "Each weight is stored once.", AGAIN)
+            twice = next(name for name in self.entries if stored[name_of(name)] != name)
+            wrong = f"'{shown(name_of(twice))}' is stored twice, also as '{shown(twice)}' or '{shown(stored[name_of(twice)])}'."
+            raise InputError(wrong, "Each weight is stored once.", AGAIN)
         return Weights({ours: self.entries[name] for ours, name in stored.items()}, stored)
 
     def read(self, name: str) -> Tensor:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+BERT_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 def byte_level_bpe(lines: Iterable[str], n_vocab: int, special: Sequence[str], *, prefix_space: bool = False) -> tokenizers.Tokenizer:
@@ -28,16 +31,49 @@ def byte_level_bpe(lines: Iterable[str], n_vocab: int, special: Sequence[str], *
     return backend
 
 
-def wordpiece(lines: Iterable[str], n_vocab: int) -> tokenizers.Tokenizer:
-    """Lower-case WordPiece (Schuster and Nakajima 2012; BERT's split at spaces and marks, accents taken off).
+def wordpiece(lines: Iterable[str], n_vocab: int, *, n_letters: int = 1000) -> tokenizers.Tokenizer:
+    """BERT's pieces of words in lower case, without accents; `##ing` goes on a word that has begun.
 
-    [PAD] [UNK] [CLS] [SEP] [MASK] are the ids 0 to 4.
+    [PAD] [UNK] [CLS] [SEP] [MASK] get the ids 0 to 4. Of the letters the `n_letters` most frequent are kept; a word
+    with another one is [UNK]. Pieces are joined by frequency, as the library (not the paper of 2012) does it.
+    The same lines always give the same ids: the library alone numbers the `##` letters in an order of chance.
     """
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    backend = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    backend = _bert_rules(models.WordPiece({name: index for index, name in enumerate(BERT_SPECIAL)}, unk_token="[UNK]"))
+    words = _words(backend, lines, n_letters)
+    within = sorted({f"##{letter}" for word in words for letter in word[1:]})
+    pupil = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    pupil.pre_tokenizer = pre_tokenizers.WhitespaceSplit()  # pyright: ignore
+    trainer = trainers.WordPieceTrainer(vocab_size=n_vocab, special_tokens=[*BERT_SPECIAL, *within], show_progress=False)
+    pupil.train_from_iterator((" ".join([word] * count) for word, count in sorted(words.items())), trainer)
+    backend = _bert_rules(models.WordPiece(pupil.get_vocab(with_added_tokens=True), unk_token="[UNK]"))
+    backend.add_special_tokens(list(BERT_SPECIAL))
+    return framed(backend, "[CLS]", "[SEP]")
+
+
+def framed(backend: tokenizers.Tokenizer, start: str, end: str) -> tokenizers.Tokenizer:
+    """The tokenizer with START a END, and START a END b END for a pair, where a caller asks for special tokens."""
+    ids = [(name, index) for name in (start, end) if (index := backend.token_to_id(name)) is not None]
+    single = f"{start}:0 $A:0 {end}:0"
+    backend.post_processor = processors.TemplateProcessing(single=single, pair=f"{single} $B:1 {end}:1", special_tokens=ids)  # pyright: ignore
+    return backend
+
+
+def _bert_rules(model: models.WordPiece) -> tokenizers.Tokenizer:
+    backend = tokenizers.Tokenizer(model)  # pyright: ignore
     backend.normalizer = normalizers.BertNormalizer(lowercase=True)  # pyright: ignore
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()  # pyright: ignore
-    backend.decoder = decoders.WordPiece()  # pyright: ignore
-    trainer = trainers.WordPieceTrainer(vocab_size=n_vocab, special_tokens=special, show_progress=False)
-    backend.train_from_iterator(lines, trainer)
+    backend.decoder = decoders.WordPiece(prefix="##")  # pyright: ignore
     return backend
+
+
+def _words(backend: tokenizers.Tokenizer, lines: Iterable[str], n_letters: int) -> Counter[str]:
+    """How often each word stands there, without words that have a rare letter."""
+    rules, cut = backend.normalizer, backend.pre_tokenizer
+    words: Counter[str] = Counter()
+    for line in lines:
+        words.update(word for word, _ in cut.pre_tokenize_str(rules.normalize_str(line)))  # pyright: ignore
+    letters: Counter[str] = Counter()
+    for word, count in words.items():
+        letters.update({letter: count * word.count(letter) for letter in set(word)})
+    kept = set(sorted(letters, key=lambda letter: (-letters[letter], letter))[:n_letters])
+    return Counter({word: count for word, count in words.items() if kept.issuperset(word)})

@@ -103,7 +103,7 @@ OWN_FIELDS = {
     "dropout 1": ({"dropout": 1.0}, "dropout"),
     "ids beyond the table": ({"ids": {"start": 277}}, "start", "277"),
     "ids negative": ({"ids": {"end": -1}}, "end", "-1"),
-    "ids of another name": ({"ids": {"mask": 1}}, "ids"),
+    "ids of another name": ({"ids": {"begin": 1}}, "ids"),
     "ids a list": ({"ids": [0]}, "ids"),
     "shape": ({"d_ff": 14}, "ffn"),
 }

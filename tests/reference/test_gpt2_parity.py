@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from parity import SAME, SWAPS, alike, by_head, first_divergence, narrowed, of_row, redraw, swapped, variant, watched
 from torch import nn
 from transformers import (
     GPT2Config,
@@ -29,23 +29,11 @@ from core.text.learn import byte_level_bpe
 
 TEXT = "The animal didn't cross the street because it was too tired."
 LINES = ["The animal didn't cross the street because it was too tired.", "She has a white car.", "Once upon a time"]
-SAME = 1e-4
-OURS_ALONE = {"scores", "allowed"}  # values the other implementation never hands out
 
 
 @pytest.fixture(scope="module")
 def backend():
     return byte_level_bpe(LINES * 3, 277, ["<|endoftext|>"])
-
-
-def redraw(model):
-    torch.manual_seed(7)
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight.normal_(std=0.3)
-    assert max(weight.abs().max() for weight in model.parameters()) > 0.5
-    assert min(weight.std() for weight in model.parameters()) > 0.15
-    return model.eval()
 
 
 @pytest.fixture(scope="module")
@@ -78,75 +66,38 @@ def written(gpt2, backend, tmp_path_factory):
 
 def reference(model, ids):
     """Every value of the other implementation under our path names, (..) without the batch axis."""
-    found, hooks = {}, []
-
-    def keep(module, path, take=lambda out: out, before=False):
-        def hook(_, given, out=None):
-            value = given[0] if before else out
-            found[path] = take(value[0] if isinstance(value, tuple | list) else value).detach()[0].numpy().copy()
-
-        hooks.append(module.register_forward_pre_hook(hook) if before else module.register_forward_hook(hook))
-
-    body, n_heads = model.transformer, model.config.n_head
+    body, heads = model.transformer, by_head(model.config.n_head)
     first = body.config.model_type == "openai-gpt"
-
-    def heads(value):
-        return value.unflatten(-1, (n_heads, -1)).transpose(1, 2)
-
-    keep(body.tokens_embed if first else body.wte, "embed.token")
-    keep(body.positions_embed if first else body.wpe, "embed.position", lambda value: value.expand(1, *value.shape[-2:]))
-    keep(body.drop, "embed.out")
-    for i, block in enumerate(body.h):
-        here = f"layer.{i}"
-        keep(block, f"{here}.resid_in", before=True)
-        keep(block.ln_1, f"{here}.norm1.out")
-        for place, name in enumerate("qkv"):
-            keep(block.attn.c_attn, f"{here}.self_attn.{name}", lambda value, place=place: heads(value.chunk(3, -1)[place]))
-        keep(block.attn.c_proj, f"{here}.self_attn.heads", heads, before=True)
-        keep(block.attn.c_proj, f"{here}.self_attn.out")
-        keep(block.ln_1 if first else block.ln_2, f"{here}.resid_mid", before=True)
-        keep(block.mlp.c_fc, f"{here}.ffn.pre")
-        keep(block.mlp.c_proj, f"{here}.ffn.act", before=True)
-        keep(block.mlp, f"{here}.ffn.out")
-        keep(block.ln_2, f"{here}.norm2.out")
-        keep(block, f"{here}.resid_out")
-    if not first:
-        keep(body.ln_f, "final_norm.out")
-    with torch.no_grad():
+    with watched() as (found, keep), torch.no_grad():
+        keep(body.tokens_embed if first else body.wte, "embed.token")
+        keep(body.positions_embed if first else body.wpe, "embed.position", lambda value: value.expand(1, *value.shape[-2:]))
+        keep(body.drop, "embed.out")
+        for i, block in enumerate(body.h):
+            here = f"layer.{i}"
+            keep(block, f"{here}.resid_in", before=True)
+            keep(block.ln_1, f"{here}.norm1.out")
+            for place, name in enumerate("qkv"):
+                keep(block.attn.c_attn, f"{here}.self_attn.{name}", lambda value, place=place: heads(value.chunk(3, -1)[place]))
+            keep(block.attn.c_proj, f"{here}.self_attn.heads", heads, before=True)
+            keep(block.attn.c_proj, f"{here}.self_attn.out")
+            keep(block.ln_1 if first else block.ln_2, f"{here}.resid_mid", before=True)
+            keep(block.mlp.c_fc, f"{here}.ffn.pre")
+            keep(block.mlp.c_proj, f"{here}.ffn.act", before=True)
+            keep(block.mlp, f"{here}.ffn.out")
+            keep(block.ln_2, f"{here}.norm2.out")
+            keep(block, f"{here}.resid_out")
+        if not first:
+            keep(body.ln_f, "final_norm.out")
         out = model(torch.tensor([ids]), output_attentions=True, output_hidden_states=True)
-    for hook in hooks:
-        hook.remove()
-    found["logits"] = out.logits[0].numpy()
-    for i, pattern in enumerate(out.attentions):
-        found[f"layer.{i}.self_attn.pattern"] = pattern[0].numpy()
-    found["hidden"] = [state[0].numpy() for state in out.hidden_states]
-    return found
-
-
-def first_divergence(run, other, tolerance=SAME):
-    """The first path in the order of the computation where the two differ, with the difference; None if nowhere."""
-    for path in run.trace.names():
-        if path in other:
-            if run.trace[path].shape != other[path].shape:
-                return f"{path}: shapes {run.trace[path].shape} and {other[path].shape}"
-            difference = float(np.abs(run.trace[path] - other[path]).max())
-            if not difference <= tolerance:
-                return f"{path}: {difference:.2g}"
-    return None
+    return of_row(found | {"logits": out.logits}, out)
 
 
 def agree(folder, model, tolerance=SAME):
     opened = open_model(folder)
     run = opened.run(TEXT)
     other = reference(model, run.ids)
-    assert first_divergence(run, other, tolerance) is None
-    assert {path for path in run.trace.names() if path not in other} == {
-        f"layer.{i}.self_attn.{name}" for i in range(opened.config.n_layers) for name in OURS_ALONE
-    }
-    n = opened.config.n_layers
+    alike(run, other, tolerance)
     assert np.abs(run.logits - other["logits"]).max() <= tolerance
-    assert np.abs(run.hidden()[:n] - np.stack(other["hidden"][:n])).max() <= tolerance
-    assert np.abs(run.attention().weights - np.stack([other[f"layer.{i}.self_attn.pattern"] for i in range(n)])).max() <= tolerance
     assert (run.attention().allowed == np.tril(np.ones((len(run.ids),) * 2, dtype=bool))).all()
     return opened
 
@@ -184,21 +135,9 @@ def test_a_wrong_mask_is_seen(written, gpt2, monkeypatch):
     assert faulty(written, gpt2).startswith("layer.0.self_attn.pattern")
 
 
-@pytest.mark.parametrize(
-    ("names", "path"),
-    [
-        (("layers.1.self_attn.to_q.bias", "layers.1.self_attn.to_k.bias"), "layer.1.self_attn.q"),
-        (("layers.2.norm1.bias", "layers.2.norm2.bias"), "layer.2.norm1.out"),
-        (("layers.0.norm2.weight", "layers.0.norm2.bias"), "layer.0.norm2.out"),
-        (("layers.2.self_attn.to_out.bias", "layers.2.ffn.to_out.bias"), "layer.2.self_attn.out"),
-        (("final_norm.weight", "final_norm.bias"), "final_norm.out"),
-    ],
-)
-def test_swapped_parameters_are_seen_where_they_act(written, gpt2, names, path):
-    opened = open_model(written)
-    state = opened.network.state_dict()
-    opened.network.load_state_dict(state | {names[0]: state[names[1]].clone(), names[1]: state[names[0]].clone()})
-    run = opened.run(TEXT)
+@pytest.mark.parametrize(("path", "names"), [*SWAPS.items(), ("final_norm.out", ("final_norm.weight", "final_norm.bias"))])
+def test_swapped_parameters_are_seen_where_they_act(written, gpt2, path, names):
+    run = swapped(open_model(written), *names).run(TEXT)
     assert first_divergence(run, reference(gpt2, run.ids)).startswith(path + ":")
 
 
@@ -217,20 +156,6 @@ def test_the_other_gelu_is_seen(written, gpt2, tmp_path):
 
 
 # ------------------------------------------------------------------------------------------- the forms folders take
-
-
-def variant(written, tmp_path, weights=None, config=None):
-    """A copy of the folder with changed weights (a function of the dictionary) and config fields."""
-    folder = tmp_path / "variant"
-    shutil.copytree(written, folder)
-    if weights is not None:
-        state = weights(load_file(folder / "model.safetensors"))
-        save_file({name: value.contiguous().clone() for name, value in state.items()}, folder / "model.safetensors")
-    if config is not None:
-        held = json.loads((folder / "config.json").read_text())
-        held = {name: value for name, value in (held | config).items() if value != "absent"}
-        (folder / "config.json").write_text(json.dumps(held))
-    return folder
 
 
 def without_prefix(state):
@@ -262,8 +187,7 @@ def test_names_vary(written, gpt2, tmp_path, change):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
 def test_number_formats_vary(written, gpt2, tmp_path, dtype):
-    folder = variant(written, tmp_path, lambda state: {name: value.to(dtype) for name, value in state.items()})
-    agree(folder, copy.deepcopy(gpt2).to(dtype).float())
+    agree(*narrowed(written, tmp_path, gpt2, dtype))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -12,7 +12,7 @@ from typing import Any
 
 from core.checkpoints.fields import Fields
 from core.checkpoints.files import shown
-from core.checkpoints.plan import NEVER, Plan, Take, check_names
+from core.checkpoints.plan import NEVER, ONE_MARK, Plan, Take, check_names
 from core.checkpoints.weights import Weights
 from core.errors import InputError
 from core.models import families
@@ -22,20 +22,40 @@ from core.models import families
 class Format:
     """How a folder whose config.json names `model_type` becomes one of our families.
 
-    `config` reads the checked fields into the family's config and refuses switches that change the arithmetic;
-    `takes` lists every tensor it must hold (names without `prefix`); `repeated`, `passed`, `heads` as in `check_names`.
+    `config` reads the checked fields, and the names of what is stored, into the family's config and refuses switches
+    that change the arithmetic; `values` is the other way round, None for a config that this kind cannot say; `classes`
+    names the class of the transformers library. `takes` lists every tensor it must hold, without the `prefix` that all
+    names may have but those that begin with `outside`; `endings` are old ends of names with the present ones;
+    `passed` and `heads` as in `check_names`, `marks` as in `Plan`.
     `architecture` is how the class names begin that old configs give instead of a model type.
     """
 
     model_type: str
     architecture: str
     family: str
-    config: Callable[[Fields], Any]
+    config: Callable[[Fields, Collection[str]], Any]
+    values: Callable[[Any], Mapping[str, Any] | None]
+    classes: Callable[[Any], str]
     takes: Callable[[Any], tuple[Take, ...]]
-    prefix: str = ""
-    repeated: Mapping[str, str] = field(default_factory=dict)
+    prefix: str
+    outside: str = "lm_head."
+    endings: Mapping[str, str] = field(default_factory=dict)
     passed: re.Pattern[str] = NEVER
     heads: re.Pattern[str] = NEVER
+    marks: Mapping[str, str] = field(default_factory=lambda: ONE_MARK)
+
+    def plain(self, stored: str) -> str:
+        """The name that `takes` uses for a stored one."""
+        bare = stored.removeprefix(self.prefix)
+        bare = stored if bare.startswith(self.outside) else bare
+        for old, new in self.endings.items():
+            if bare.endswith(old):
+                return bare.removesuffix(old) + new
+        return bare
+
+    def full(self, plain: str) -> str:
+        """The name that is written for one of `takes`."""
+        return plain if plain.startswith(self.outside) else self.prefix + plain
 
 
 @cache
@@ -43,7 +63,7 @@ def formats() -> Mapping[str, Format]:
     """Every format by model type, found by looking into this folder.
 
     >>> sorted(formats())
-    ['gpt2', 'openai-gpt']
+    ['bert', 'gpt2', 'openai-gpt']
     """
     found = (import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
     return {module.FORMAT.model_type: module.FORMAT for module in found}
@@ -57,23 +77,20 @@ def plan_foreign(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Wei
     form, fields = _format(values), Fields(values)
     for name, why in REFUSED.items():
         fields.absent(name, why)
-    config = form.config(fields)
-    weights, takes = weights.without(form.prefix), form.takes(config)
-    if values.get("tie_word_embeddings") is False and not set(form.repeated) <= set(weights.entries):
+    weights = weights.renamed(form.plain)
+    config = form.config(fields, weights.entries.keys())
+    takes, spec = form.takes(config), families()[form.family]
+    if any(take.again and take.again not in weights.entries for take in takes):
         fields.only("tie_word_embeddings", True, "Without an output layer of its own this model must be tied.")
-    unused = check_names(weights.entries, takes, form.repeated, passed=form.passed, heads=form.heads)
-    end = fields.token_id("eos_token_id", config.n_vocab)
-    start = fields.token_id("bos_token_id", config.n_vocab)
-    ids = {"start": end if start is None else start, "end": end, "pad": fields.token_id("pad_token_id", config.n_vocab)}
-    plan = Plan(
-        spec=families()[form.family],
-        config=config,
-        ids={name: value for name, value in ids.items() if value is not None},
-        takes=takes,
-        repeated=form.repeated,
-        unused=unused,
-    )
-    return plan, weights
+    unused = check_names(weights.entries, takes, passed=form.passed, heads=form.heads)
+    ids = {} if spec.framed else _ids(fields, config.n_vocab)  # the marks of a frame are found by name
+    return Plan(spec=spec, config=config, ids=ids, takes=takes, marks=form.marks, unused=unused), weights
+
+
+def _ids(fields: Fields, n_vocab: int) -> dict[str, int]:
+    end, start, pad = (fields.token_id(f"{name}_token_id", n_vocab) for name in ("eos", "bos", "pad"))
+    ids = {"start": end if start is None else start, "end": end, "pad": pad}
+    return {name: value for name, value in ids.items() if value is not None}
 
 
 REFUSED: Mapping[str, str] = {

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
+from typing import Any
 
-from core.checkpoints.fields import RANGES, Fields, built
+from core.checkpoints.fields import RANGES, Fields, built, named
 from core.checkpoints.foreign import Format
 from core.checkpoints.plan import Take
 from core.models.gpt import GPTConfig
@@ -19,7 +21,17 @@ ACTIVATIONS = {
 }
 
 
-def config(fields: Fields) -> GPTConfig:
+SIZES: Mapping[str, tuple[str, ...]] = {
+    "n_layers": ("n_layer", "num_hidden_layers"),
+    "n_heads": ("n_head", "num_attention_heads"),
+    "d_model": ("n_embd", "hidden_size"),
+    "n_vocab": ("vocab_size",),
+    "n_ctx": ("n_positions", "max_position_embeddings"),
+}
+"""What this kind calls the sizes: the name that is written, then others that are read."""
+
+
+def config(fields: Fields, stored: Collection[str] = ()) -> GPTConfig:
     """The shape, by GPT-2's names or their common aliases; arithmetic that is not implemented is refused by name."""
     fields.only("scale_attn_weights", True, "Scores are always divided by the root of the head's width here.")
     fields.only("scale_attn_by_inverse_layer_idx", False, "Scores that shrink with the layer's number are not implemented.")
@@ -30,28 +42,30 @@ def config(fields: Fields) -> GPTConfig:
 
 def sizes(fields: Fields, activation: str, *, order: str) -> GPTConfig:
     """What GPT-1 and GPT-2 configs have in common."""
-    d_model = fields.whole("n_embd", "hidden_size", largest=RANGES["d_model"])
-    return built(
-        GPTConfig,
-        {
-            "n_layers": fields.whole("n_layer", "num_hidden_layers", largest=RANGES["n_layers"]),
-            "n_heads": fields.whole("n_head", "num_attention_heads", largest=RANGES["n_heads"]),
-            "d_model": d_model,
-            "d_ff": fields.whole("n_inner", largest=RANGES["d_ff"], default=4 * d_model),
-            "n_vocab": fields.whole("vocab_size", largest=RANGES["n_vocab"]),
-            "n_ctx": fields.whole("n_positions", "max_position_embeddings", largest=RANGES["n_ctx"]),
-            "activation": activation,
-            "order": order,
-            "eps": fields.small("layer_norm_epsilon", 1e-5),
-        },
-    )
+    given = fields.sizes(SIZES)
+    d_ff = fields.whole("n_inner", largest=RANGES["d_ff"], default=4 * given["d_model"])
+    eps = fields.small("layer_norm_epsilon", 1e-5)
+    return built(GPTConfig, {**given, "d_ff": d_ff, "activation": activation, "order": order, "eps": eps})
+
+
+def values(cfg: GPTConfig) -> Mapping[str, Any] | None:
+    """What a config.json of this kind says of the shape, None for a post-norm one."""
+    if cfg.order != "pre":
+        return None
+    return {**common(cfg), "n_inner": cfg.d_ff, "activation_function": named(ACTIVATIONS, cfg.activation)}
+
+
+def common(cfg: GPTConfig) -> Mapping[str, Any]:
+    """What GPT-1 and GPT-2 configs say alike."""
+    drops = {"embd_pdrop": cfg.dropout, "resid_pdrop": cfg.dropout, "attn_pdrop": 0.0}
+    return {**{theirs[0]: getattr(cfg, ours) for ours, theirs in SIZES.items()}, "layer_norm_epsilon": cfg.eps, **drops}
 
 
 def takes(cfg: GPTConfig) -> tuple[Take, ...]:
     """Every tensor of a GPT-2, without the prefix `transformer.`."""
     d = (cfg.d_model,)
     return (
-        Take("wte.weight", (cfg.n_vocab, cfg.d_model), ("embed.token.weight",)),
+        Take("wte.weight", (cfg.n_vocab, cfg.d_model), ("embed.token.weight",), again="lm_head.weight"),
         Take("wpe.weight", (cfg.n_ctx, cfg.d_model), ("embed.position.weight",)),
         *(take for i in range(cfg.n_layers) for take in block(cfg, i)),
         Take("ln_f.weight", d, ("final_norm.weight",)),
@@ -84,9 +98,10 @@ FORMAT = Format(
     architecture="GPT2",
     family="gpt",
     config=config,
+    values=values,
+    classes=lambda _: "GPT2LMHeadModel",
     takes=takes,
     prefix="transformer.",
-    repeated={"lm_head.weight": "wte.weight"},
     passed=re.compile(r"h\.\d+\.attn\.(bias|masked_bias)"),
     heads=re.compile(r"(score|classifier|qa_outputs|multiple_choice_head)\."),
 )
