@@ -200,7 +200,8 @@ class Run:
     def hidden(self, side: str | None = None) -> Array:
         """The residual stream (layer + 1, position, d_model): what enters each layer, and what leaves the last.
 
-        In a recurrent network, which has none, the inputs of each layer and the states of the last. No final norm is in it. `side` is 'encoder' or 'decoder' where the family has both.
+        In a recurrent network, which has none, the inputs of each layer and the states of the last. No final norm is
+        in it. `side` is 'encoder' or 'decoder' where the family has both.
         """
         stacks = self.model.spec.stacks
         if side is None:
