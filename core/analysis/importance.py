@@ -65,7 +65,7 @@ def ablation(model: Model, samples: Sequence[Sample], kind: str) -> Array:
     plain = _mean_loss(model, samples, ())
     return np.array([
         [_mean_loss(model, samples, (ZeroHead(found.path(layer, "heads"), head),)) - plain for head in range(model.config.n_heads)]
-        for layer in range(model.config.n_layers)
+        for layer in range(found.n_layers(model.config))
     ])  # fmt: skip
 
 
@@ -76,11 +76,17 @@ def _mean_loss(model: Model, samples: Sequence[Sample], edits: Sequence[Edit]) -
 
 
 def brought(run: Run, kind: str) -> Array:
-    """`contributions` of every head of one kind of a run: (layer, head, query, key). The run must have kept v and pattern."""
+    """`contributions` of every head of one kind of a run: (layer, head, query, key). The run must have kept v and pattern.
+
+    The alignment of a recurrent decoder has no W_O: there it is the weight times the size of the encoder's state.
+    """
     found, cfg = run.model.spec.kind(kind), run.model.config
     layers = []
-    for layer in range(cfg.n_layers):
-        out = found.module(run.model.network, layer).to_out.weight  # (d_model, (head d_head))
-        to_out = out.detach().numpy().T.reshape(cfg.n_heads, cfg.d_head, cfg.d_model)
-        layers.append(contributions(run.trace[found.path(layer, "pattern")], run.trace[found.path(layer, "v")], to_out))
+    for layer in range(found.n_layers(cfg)):
+        pattern, v = (run.trace[found.path(layer, leaf)] for leaf in ("pattern", "v"))
+        to_out = np.eye(v.shape[-1])[None]
+        if found.layered:
+            out = found.module(run.model.network, layer).to_out.weight  # (d_model, (head d_head))
+            to_out = out.detach().numpy().T.reshape(cfg.n_heads, cfg.d_head, cfg.d_model)
+        layers.append(contributions(pattern, v, to_out))
     return np.stack(layers)

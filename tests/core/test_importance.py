@@ -85,3 +85,11 @@ def test_what_keys_bring_adds_up_to_what_the_layer_writes(case):
         vectors = np.einsum("hqk,hkd,hdm->hqkm", pattern, v, to_out)
         np.testing.assert_allclose(np.linalg.norm(vectors, axis=-1), found[0], rtol=1e-4, atol=1e-6)
         np.testing.assert_allclose(vectors.sum((0, 2)) + out.bias.numpy(), run.trace[kind.path(0, "out")], atol=1e-4)
+
+
+def test_without_an_output_map_it_is_the_weight_times_the_size_of_the_state():
+    model = build_other("seq2seq")
+    run = model.run("She has a white car.", target="Ella tiene.")
+    pattern, v = run.trace["decoder.attn.pattern"], run.trace["decoder.attn.v"]
+    np.testing.assert_allclose(brought(run, "alignment")[0], pattern * np.linalg.norm(v, axis=-1)[:, None], rtol=1e-4)
+    assert ablation(model, [Sample("She has a white car.", "Ella tiene.")], "alignment").shape == (1, 1)

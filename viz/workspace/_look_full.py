@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.analysis.heads import Heads
 from core.analysis.measures import entropy
-from core.lessons.arithmetic import Row, row_of
+from core.lessons.arithmetic import Row, needed, row_of
 from core.run import Attention, Run
 from viz.instruments import grid, heatmap
 from viz.instruments.head_view import start
@@ -18,18 +18,20 @@ from viz.labels import visible
 from viz.pages import Page
 from viz.ui import compute, controls, parts, state
 from viz.workspace import _look_blank
-from viz.workspace._look_heads import Place, drawn_words, layout, look
+from viz.workspace._look_heads import Place, crosses, drawn_words, layout, look
 from viz.workspace._look_heads import show as show_head
 
 KINDS = {
     "self": "The encoder reads itself",
     "causal": "The words written so far",
     "cross": "From the translation to the source",
+    "alignment": "From the translation to the source",
 }
 NOTES = {
     "self": "Rows are the words that look (queries), columns the words looked at (keys); in an encoder every word may look at every word.",
     "causal": "Rows are the words that look (queries), columns the words looked at (keys). A word may look at itself and at what stands before it: the hatched cells are forbidden by the mask.",
     "cross": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
+    "alignment": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
 }
 SINK = "Weight on the first word often means that a head has nothing to do here: the first word is a place to rest (an attention sink), not a meaning."
 CODE = """import core
@@ -102,12 +104,12 @@ def open_arithmetic() -> None:
 
 
 def _axis_names(kind: str) -> tuple[str, str]:
-    return ("written word (query)", "source word (key)") if kind == "cross" else ("word that looks (query)", "word looked at (key)")
+    return ("written word (query)", "source word (key)") if crosses(kind) else ("word that looks (query)", "word looked at (key)")
 
 
 def _sentence(attention: Attention, place: Place, query: int, key: int) -> str:
     row = attention.weights[place.layer, place.head, query]
-    doing = "Writing" if place.kind == "cross" else "Reading"
+    doing = "Writing" if crosses(place.kind) else "Reading"
     return (
         f"{doing} “{visible(attention.queries[query])}”, {place} gives {row[key]:.1%} to “{visible(attention.keys[key])}”; "
         f"the row adds up to {row.sum():.3f} and is as spread as an even look at {float(np.exp(entropy(row))):.1f} words."
@@ -133,7 +135,7 @@ def _folds(page: Page, run: Run, heads: Heads, place: Place, attention: Attentio
     weights, allowed = (array[place.layer, place.head] for array in (attention.weights, attention.allowed))
     code = CODE.format(
         model=run.model.name, text=run.source.text if run.source else run.side.text, kind=place.kind, layer=place.layer, head=place.head,
-        target=f", target={run.target_text!r}" if run.source else f", pair={run.side.pair!r}" if run.side.pair else "", writing=", writing=True" if place.kind == "cross" else "",
+        target=f", target={run.target_text!r}" if run.source else f", pair={run.side.pair!r}" if run.side.pair else "", writing=", writing=True" if crosses(place.kind) else "",
     )  # fmt: skip
     parts.take_away(lambda: {"weights": weights, "allowed": allowed}, code, key="look")
 
@@ -144,12 +146,11 @@ def _pieces(run: Run, kind: str, query: int, key: int, by: str) -> tuple[int, in
         return query, key
     found = run.model.spec.kind(kind)
     queries, keys = (run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys))
-    return (queries.written() if kind == "cross" else queries).words[query].pieces[0], keys.words[key].pieces[0]
+    return (queries.written() if crosses(kind) else queries).words[query].pieces[0], keys.words[key].pieces[0]
 
 
 def _deep_row(run: Run, place: Place, query: int, key: int = 0) -> tuple[Row, int]:
-    found = run.model.spec.kind(place.kind)
-    keep = tuple(found.path(place.layer, leaf) for leaf in ("q", "k", "scores", "allowed", "pattern"))
+    keep = needed(run, place.kind, place.layer)
     text = run.source.text if run.source else run.side.text
     deep = compute.run(run.model.name, text, target=run.target_text, pair=run.side.pair, keep=keep)
     return row_of(deep, place.kind, place.layer, place.head, query), key
@@ -163,29 +164,36 @@ def _steps(attention: Attention, place: Place, at: tuple[Row, int], query: int, 
     if not row.allowed[token]:
         st.text("The mask forbids this cell: its weight is exactly 0, whatever its score.")
         return
-    st.table(pd.DataFrame({
-        "step": ["query · key", f"divided by √{row.d_head}: the score", "e to the (score − largest score)", "divided by the sum over the row"],
-        "value": [f"{row.dots[token]:.4f}", f"{row.scores[token]:.4f}", f"{row.exps[token]:.4f}", f"{row.exps[token]:.4f} / {row.total:.4f} = {row.weights[token]:.4f}"],
-    }).set_index("step"))  # fmt: skip
+    share, score = row.exps[token] / row.total, f"{row.scores[token]:.4f}"
+    steps = [("the score that its network gives this pair", score)] if row.dots is None else [
+        ("query · key", f"{row.dots[token]:.4f}"), (f"divided by √{row.d_head}: the score", score)]
+    steps += [("e to the (score − largest score)", f"{row.exps[token]:.4f}"),
+              ("divided by the sum over the row", f"{row.exps[token]:.4f} / {row.total:.4f} = {share:.4f}")]
+    if row.gaussian is not None:
+        steps.append(("times the Gaussian around the predicted place", f"{share:.4f} · {row.gaussian[token]:.4f} = {row.weights[token]:.4f}"))
+    st.table(pd.DataFrame(steps, columns=["step", "value"]).set_index("step"))
     if by == "word":
         st.caption("Arithmetic is done on pieces: this is the first piece of each word. A word's weight is the sum over its pieces.")
 
 
 def _arithmetic(row: Row) -> None:
-    parts.equation(r"a_{ij} = \frac{e^{s_{ij}}}{\sum_{k} e^{s_{ik}}}, \qquad s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d}}, \qquad d = " + str(row.d_head))
+    dotted = row.dots is not None
+    parts.equation(r"a_{ij} = \frac{e^{s_{ij}}}{\sum_{k} e^{s_{ik}}}" + (
+        r", \qquad s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d}}, \qquad d = " + str(row.d_head) if dotted else
+        r", \qquad s_{ij} = \mathrm{score}(q_i, k_j)") + ("" if row.gaussian is None else r", \qquad a'_{ij} = a_{ij}\, e^{-(j - p_i)^2 / 2\sigma^2}"))  # fmt: skip
     best = int(np.argmax(row.weights))
+    come = f"{row.dots[best]:.4f} / √{row.d_head} = {row.scores[best]:.4f}" if row.dots is not None else f"the score is {row.scores[best]:.4f}"
+    factor = "" if row.gaussian is None else f" · {row.gaussian[best]:.4f}"
     st.text(
         f"The row of “{visible(row.query)}” (arithmetic is done on pieces). For “{visible(row.keys[best])}”: "
-        f"{row.dots[best]:.4f} / √{row.d_head} = {row.scores[best]:.4f}; the largest allowed score is taken off before e^, which changes nothing: "
-        f"{row.exps[best]:.4f} / {row.total:.4f} = {row.weights[best]:.4f}."
+        f"{come}; the largest allowed score is taken off before e^, which changes nothing: "
+        f"{row.exps[best]:.4f} / {row.total:.4f}{factor} = {row.weights[best]:.4f}."
     )
-    st.dataframe(
-        pd.DataFrame({
-            "key": [visible(key) for key in row.keys], "q · k": row.dots.round(4), f"s = q · k / √{row.d_head}": row.scores.round(4),
-            "may look": row.allowed, "e^(s − max)": row.exps.round(4), "weight": row.weights.round(4),
-        }),
-        hide_index=True, key="look.arithmetic.table",
-    )  # fmt: skip
+    columns = {
+        "key": [visible(key) for key in row.keys], "q · k": row.dots, f"s = q · k / √{row.d_head}" if dotted else "score": row.scores,
+        "may look": row.allowed, "e^(s − max)": row.exps, "Gaussian": row.gaussian, "weight": row.weights,
+    }  # fmt: skip
+    st.dataframe(pd.DataFrame({name: values for name, values in columns.items() if values is not None}).round(4), hide_index=True, key="look.arithmetic.table")
     st.caption(f"Recomputed here in float64; it differs from the tensor of the run by at most {row.residue:.1e}.")
 
 

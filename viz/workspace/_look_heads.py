@@ -17,6 +17,7 @@ from core.analysis import heads
 from core.analysis.heads import WORDS, Heads
 from core.analysis.measures import Links
 from core.model import Model
+from core.models import families
 from core.run import Attention, Run
 from viz.labels import head_name
 from viz.ui import compute, state
@@ -40,9 +41,10 @@ class Place:
         return head_name(self.layer, self.head)
 
 
-def listed() -> list[str]:
-    """The models that can be opened."""
-    return [listing.name for listing in core.engine.default().models() if listing.ok]
+def listed(*, many_heads: bool = False) -> list[str]:
+    """The models that can be opened; with `many_heads` those of families that have heads to compare."""
+    good = [listing for listing in core.engine.default().models() if listing.ok]
+    return [listing.name for listing in good if not many_heads or any(kind.layered for kind in families()[listing.family].kinds)]
 
 
 def opened(model: str) -> Model:
@@ -50,7 +52,8 @@ def opened(model: str) -> Model:
 
 
 def run(model: str, text: str, target: str | None, pair: str | None = None) -> Run:
-    keep = (*KEEP, "logits") if opened(model).spec.framed else KEEP  # the page says what stands in a blank
+    spec, config = opened(model).spec, opened(model).config
+    keep = (*(KEEP if spec.kinds_of(config) else ()), *(("logits",) if spec.framed else ()))  # a page with a blank reads them
     return compute.run(model, text, target=target, pair=pair, keep=keep)
 
 
@@ -94,18 +97,24 @@ def battery(paired: bool) -> tuple[Example, ...]:
 def survey(model: str) -> Mapping[str, Heads]:
     """The habits of all heads by kind of attention, measured once on the battery and kept by the engine."""
     reader = opened(model)
-    examples = battery(reader.spec.has_source)
+    kinds = [kind.name for kind in reader.spec.kinds_of(reader.config)]
+    examples = battery(reader.spec.has_source) if kinds else ()
 
     def measure() -> Mapping[str, Heads]:
         runs = [(reader.run(example.text, target=example.target, keep=KEEP), example.links) for example in examples]
-        return {kind.name: heads.survey((look(run, kind.name), links if kind.name == "cross" else ()) for run, links in runs) for kind in reader.spec.kinds}
+        return {name: heads.survey((look(run, name), links if crosses(name) else ()) for run, links in runs) for name in kinds}
 
     return compute.submit(("heads", model), measure, cost=60.0 * len(examples) * reader.config.n_layers)
 
 
 def look(run: Run, kind: str, by: str = "word") -> Attention:
     """The patterns as the pages show them: rows of cross-attention are named by the word they write."""
-    return run.attention(kind, by=by, writing=kind == "cross")
+    return run.attention(kind, by=by, writing=crosses(kind))
+
+
+def crosses(kind: str) -> bool:
+    """Whether this attention looks from what is written to another text that is read."""
+    return kind in ("cross", "alignment")
 
 
 def drawn_words(attention: Attention) -> list[tuple[str, int]]:
@@ -115,12 +124,12 @@ def drawn_words(attention: Attention) -> list[tuple[str, int]]:
 
 def layout(kind: str) -> str:
     """Two rows of words between two texts, one row inside one."""
-    return "two" if kind == "cross" else "one"
+    return "two" if crosses(kind) else "one"
 
 
 def side(kind: str) -> Literal["left", "center"]:
     """Where things under the picture stand: two rows of words are centred, a running text begins at the left."""
-    return "center" if kind == "cross" else "left"
+    return "center" if crosses(kind) else "left"
 
 
 def habits(measured: Mapping[str, Heads]) -> dict[Place, str]:

@@ -85,7 +85,7 @@ def page() -> None:
 
 
 def _controls() -> Params | None:
-    models = chooser.listed()
+    models = chooser.listed(many_heads=True)
     if not models:
         raise InputError("No model can be opened.", "The models lie in assets/models.", "See More, Models for what is missing.")
     model = controls.pills("Model", models, "model", "gpt-mini" if "gpt-mini" in models else models[0])
@@ -144,7 +144,7 @@ def _folds(params: Params, data: Pair, a: tuple[int, int], b: tuple[int, int]) -
             )
     parts.documents(PAGE)
     parts.as_table(lambda: _figures(measured, w), "compare")
-    writing = ", writing=True" if data.attention.kind == "cross" else ""
+    writing = ", writing=True" if chooser.crosses(data.attention.kind) else ""
     code = CODE.format(model=params.model, text=params.text, kind=data.attention.kind, writing=writing, a=f"{a[0]}, {a[1]}", b=f"{b[0]}, {b[1]}")
     parts.take_away(lambda: {"left": w[a], "right": w[b], "difference": w[a] - w[b]}, code, key="compare")
 

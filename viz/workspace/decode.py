@@ -70,7 +70,7 @@ class Data:
     @property
     def kind(self) -> str:
         """The attention that is shown: across to the source where there is one, else over the text so far."""
-        return self.model.spec.kinds[-1].name
+        return self.model.spec.kinds_of(self.model.config)[-1].name
 
 
 def at_once(key: Hashable, fn: Callable[[], Any], cost: float) -> Any:

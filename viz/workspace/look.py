@@ -109,6 +109,10 @@ def _picture(params: Params) -> None:
     with errors.guard():
         view = state.read("view", "", state.one_of(("", "heads", "full")))
         data = compute(params)
+        if not data.heads:
+            st.text(f"“{params.text}” → “{data.run.target_text}”")
+            st.text(f"{params.model} has no attention to look at: one vector carries the whole sentence from the reading to the writing network.")
+            return
         place = _look_heads.chosen(data.heads)
         _words(data.run, place, small=view == "full")
         _look_heads.pills(data.heads, place)
@@ -123,7 +127,7 @@ def _picture(params: Params) -> None:
 
 
 def _words(run: Run, place: Place, small: bool) -> None:
-    crossing = place.kind == "cross"
+    crossing = _look_heads.crosses(place.kind)
     attention = _look_heads.look(run, place.kind)
     words_view(
         attention.weights[place.layer, place.head],
