@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice
-from pathlib import Path
 from typing import Literal
 
 import streamlit as st
@@ -15,14 +12,13 @@ import streamlit as st
 import core.engine
 from core.analysis import heads
 from core.analysis.heads import WORDS, Heads
-from core.analysis.measures import Links
+from core.lessons.texts import Example, texts
 from core.model import Model
 from core.models import families
 from core.run import Attention, Run
 from viz.labels import head_name
 from viz.ui import compute, state
 
-TEXTS = Path(core.engine.__file__).parent.parent / "assets" / "texts"
 KEEP = ("*.pattern",)
 VAGUE = "mixed"
 MARKS = ("START", "[CLS]", "[SEP]")
@@ -75,23 +71,9 @@ def window(model: str, text: str) -> str:
     return text[spans[first][0] : spans[first + most - 1][1]]
 
 
-@dataclass(frozen=True)
-class Example:
-    """A sentence of ours on which heads are measured; for translators with its translation and who translates whom."""
-
-    text: str
-    target: str | None = None
-    links: Links = ()
-
-
-@cache
 def battery(paired: bool) -> tuple[Example, ...]:
-    """All of them, from assets/texts."""
-    if not paired:
-        return tuple(map(Example, filter(None, (TEXTS / "heads_en.txt").read_text(encoding="utf-8").splitlines())))
-    with (TEXTS / "heads_en-es.tsv").open(encoding="utf-8", newline="") as lines:
-        rows = [row for row in csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE) if row]
-    return tuple(Example(text, target, tuple((int(a), int(b)) for a, b in (link.split("-") for link in links.split()))) for text, target, links in rows)
+    """The sentences of ours on which heads are measured."""
+    return texts("heads_en-es" if paired else "heads_en")
 
 
 def survey(model: str) -> Mapping[str, Heads]:

@@ -1,0 +1,182 @@
+"""Our sentences: every file's shape, every index on the word it means, and damage said by name."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
+import core
+from core.lessons.texts import FILES, FOLDER, HEADED, Example, Neighbors, Sentence, read, texts
+from core.text.words import WORD, words_of
+from viz.sources import SOURCES
+
+BATTERY = texts("battery")
+LEAST = {"previous-word": 30, "coreference": 40, "agreement": 36, "lists": 24, "quotes": 24, "questions": 24, "repetitions": 36, "shuffled": 30}
+PRONOUNS = {"he", "she", "it", "they", "his", "her", "its", "their", "him", "them", "himself", "itself", "themselves"}
+MANY = {"children", "men", "women", "mice", "geese"}
+
+
+def group(name: str) -> list[tuple[Sentence, list[str]]]:
+    return [(row, WORD.findall(row.text)) for row in BATTERY if row.group == name]
+
+
+def test_every_file_of_the_folder_has_a_reader_and_a_line_in_the_readme():
+    files = {path.name for path in FOLDER.iterdir()} - {"README.md"}
+    assert files == {file for file, _ in FILES.values()}
+    readme = (FOLDER / "README.md").read_text("utf-8")
+    assert all(f"| `{file}` |" in readme for file in files) and all(f"\n| {name} | " in readme for name in LEAST)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_sentences_are_clean_and_come_once(name):
+    rows = texts(name)
+    file, row = FILES[name]
+    raw = (FOLDER / file).read_bytes().decode("utf-8")
+    assert raw.endswith("\n") and "\r" not in raw and "\n\n" not in raw and "  " not in raw and len(rows) == raw.count("\n") - (row in HEADED)
+    assert all(cell == cell.strip() for line in raw.splitlines() for cell in line.split("\t"))
+    if name not in ("presets", "pairs_next"):
+        assert len({row.text.lower() for row in rows}) == len(rows)
+
+
+def test_the_battery_has_enough_of_each_group_and_ids_are_their_own():
+    counts = Counter(row.group for row in BATTERY)
+    assert set(counts) == set(LEAST) and all(counts[name] >= least for name, least in LEAST.items()) and len(BATTERY) >= 220
+    assert len({row.id for row in BATTERY}) == len(BATTERY) and all(row.note for row in BATTERY)
+    assert all(bool(row.links) == (row.group not in ("previous-word", "shuffled")) and bool(row.of) == (row.group == "shuffled") for row in BATTERY)
+
+
+def test_pronouns_are_linked_to_what_their_notes_name():
+    for row, words in group("coreference"):
+        pronouns = dict.fromkeys(words[looking] for _, looking in row.links)
+        referents = dict.fromkeys(words[seen] for seen, _ in row.links)
+        assert {word.lower() for word in pronouns} <= PRONOUNS and not {word.lower() for word in referents} & PRONOUNS, row
+        assert row.note.split(";")[0] == f"{', '.join(pronouns)} = {' and '.join(referents)}"
+
+
+def test_verbs_agree_with_the_subjects_they_are_linked_to():
+    numbers = Counter()
+    for row, words in group("agreement"):
+        (verb,) = {looking for _, looking in row.links}
+        subjects = [words[seen] for seen, _ in row.links]
+        number = "plural" if len(subjects) > 1 or subjects[0] in MANY or subjects[0].endswith("s") else "singular"
+        assert words[verb].endswith("s") == (number == "singular") and max(row.links)[0] < verb, row
+        assert row.note.startswith(f"{number}; ")
+        numbers[number] += 1
+    assert min(numbers.values()) >= 15
+
+
+def test_lists_quotes_and_questions_are_linked_from_their_ends():
+    for row, words in group("lists"):
+        last = {looking for _, looking in row.links}
+        assert len(last) == 1 and len(row.links) >= 2 and max(row.links)[0] < last.pop() and row.note.startswith(f"{len(row.links) + 1} items"), row
+        assert all("," in words[seen : seen + 4] for seen, _ in row.links)
+    for row, words in group("quotes"):
+        marks = [place for place, word in enumerate(words) if word == '"']
+        assert list(row.links) == list(zip(marks[::2], marks[1::2], strict=True)), row
+    for row, words in group("questions"):
+        assert row.links == ((0, len(words) - 1),) and words[-1] == "?", row
+
+
+def test_repetitions_are_linked_to_the_same_word_before():
+    for row, words in group("repetitions"):
+        assert all(words[seen].lower() == words[looking].lower() and seen < looking for seen, looking in row.links), row
+    rows = [row for row, _ in group("repetitions") if "row of" in row.note]
+    assert len(rows) >= 6 and all(len(row.links) * 2 == len(WORD.findall(row.text)) for row in rows)
+
+
+def test_a_shuffled_copy_has_the_words_of_its_original_and_none_of_its_pairs():
+    plain = {row.id: WORD.findall(row.text) for row in BATTERY if row.group == "previous-word"}
+    assert sorted(row.of for row, _ in group("shuffled")) == sorted(plain)
+    for row, words in group("shuffled"):
+        original = plain[row.of]
+        assert Counter(words) == Counter(original)
+        assert not set(pairwise(words)) & set(pairwise(original)), row
+
+
+def test_presets_open_with_the_documents_sentences():
+    rows = texts("presets")
+    kinds = {kind: [row for row in rows if row.kind == kind] for kind in ("translate", "continue", "fill", "pair")}
+    assert sum(map(len, kinds.values())) == len(rows)
+    for kind, own in kinds.items():
+        cited = [bool(row.cites) for row in own]
+        assert 8 <= len(own) <= 12 and cited == sorted(cited, reverse=True) and any(cited), kind
+        assert len({(row.text, row.second) for row in own}) == len(own)
+        assert all(row.task and row.note.endswith((".", "?", ")")) and (kind == "continue") == (not row.second) for row in own)
+    assert all(SOURCES[key].teaching for row in rows for key in row.cites)
+    assert all((row.text.count("[MASK]") == 1) == (row.kind == "fill") for row in rows)
+    assert all(re.fullmatch(r"[a-z]+", row.second) for row in kinds["fill"])
+
+
+def test_the_fifth_word_is_the_bank_in_both_sentences():
+    row = next(row for row in texts("presets") if row.text == "Money is in the bank.")
+    assert [WORD.findall(text).index("bank") for text in (row.text, row.second)] == [4, 4]
+
+
+def test_next_sentences_are_crossed_so_that_neither_half_tells():
+    rows = texts("pairs_next")
+    assert len(rows) >= 60 and sum(row.follows for row in rows) * 2 == len(rows)
+    assert len({(row.first, row.second) for row in rows}) == len(rows)
+    truth = {row.second: row for row in rows if row.follows}
+    for half in ("first", "second"):
+        told = Counter((getattr(row, half), row.follows) for row in rows)
+        assert set(told.values()) == {1} and len(told) == len(rows)
+    for row in rows:
+        own = truth[row.second]
+        assert row.subject == own.subject and (row.follows or row.note == f"the second goes on from: {own.first}")
+
+
+def test_maps_are_drawn_on_sentences_of_eight_to_sixteen_words():
+    lengths = [sum(word[0].isalnum() for word in WORD.findall(row.text)) for row in texts("head_maps")]
+    assert len(lengths) == 32 and min(lengths) >= 8 and max(lengths) <= 16
+
+
+def test_links_find_their_places_in_the_words_of_a_run():
+    row = next(row for row in BATTERY if row.id == "quote-05")
+    assert row.text == 'Anna whispered, "Do not wake the baby."' and row.links == ((3, 10),)
+    assert row.links_in(WORD.findall(row.text)) == row.links
+    assert row.links_in(["[CLS]", *WORD.findall(row.text), "[SEP]"]) == ((4, 11),)
+    assert row.links_in(["START", "Anna", "whispered", ",", '"', "Do", "not", "wake", "the", "baby", '."']) == ((4, 10),)
+    with pytest.raises(ValueError, match="not the words"):
+        row.links_in(["Anna", "slept"])
+
+
+@pytest.mark.parametrize("name", ["gpt-mini", "translator-en-es"])
+def test_shipped_models_find_every_link(name):
+    tokenizer = core.open_model(name).tokenizer
+    for row in BATTERY:
+        tokens = tokenizer.encode(row.text)
+        words = [word.text for word in words_of(row.text, tokens.tokens, tokens.spans)]
+        own = WORD.findall(row.text)
+        for (seen, looking), (a, b) in zip(row.links, row.links_in(words), strict=True):
+            assert own[seen] in words[a] and own[looking] in words[b]
+
+
+@pytest.mark.parametrize(
+    ("kind", "row", "content", "says"),
+    [
+        ("txt", Example, b"fine\n\nfine\n", "Line 2 of some.txt has 1 cells"),
+        ("txt", Example, b"\xff\xfe\n", "some.txt cannot be read"),
+        ("tsv", Example, b"A dog.\tUn perro.\n", "Line 1 of some.tsv has 2 cells"),
+        ("tsv", Example, b"A dog.\tUn perro.\t0-0 5-1\n", "link 5-1 points at a word that is not there"),
+        ("tsv", Example, b"A dog.\tUn perro.\t0\n", "Line 1 of some.tsv is damaged"),
+        ("tsv", Neighbors, b"first\tsecond\tfollows\tsubject\tnote\na\tb\tyes\tc\td\n", "Line 2 of some.tsv is damaged: 'yes' is neither 0 nor 1"),
+        ("tsv", Neighbors, b"a\tb\t1\tc\td\n", "The first line of some.tsv is"),
+        ("tsv", Neighbors, b"", "The first line of some.tsv is ''"),
+    ],
+)
+def test_a_damaged_file_is_said_in_three_parts(tmp_path, kind, row, content, says):
+    path = tmp_path / f"some.{kind}"
+    path.write_bytes(content)
+    with pytest.raises(core.InputError) as error:
+        list(read(path, row))
+    assert says in error.value.wrong and error.value.rule and error.value.remedy
+
+
+def test_a_missing_file_and_an_unknown_name_are_said(tmp_path):
+    with pytest.raises(core.InputError, match="cannot be read"):
+        list(read(tmp_path / "none.txt", Example))
+    with pytest.raises(core.InputError, match="no texts called 'bible'"):
+        texts("bible")  # type: ignore[call-overload]
