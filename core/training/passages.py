@@ -117,9 +117,9 @@ def hide(ids: Array, special: Array, rng: np.random.Generator, *, mask: int, dra
 
 def framed(tokenizer: Tokenizer, first: Array, second: Array | None = None) -> tuple[Array, Array]:
     """[CLS] first [SEP], and second [SEP] as segment 1: ids and segments."""
-    start, end = ([mark] for mark in (tokenizer.start, tokenizer.end))
-    a = np.concatenate((start, first, end)).astype(np.int64)
-    b = np.zeros(0, dtype=np.int64) if second is None else np.concatenate((second, end)).astype(np.int64)
+    marks = np.array([tokenizer.start, tokenizer.end], dtype=np.int64)
+    a = np.concatenate((marks[:1], first, marks[1:])).astype(np.int64)
+    b = np.zeros(0, dtype=np.int64) if second is None else np.concatenate((second, marks[1:])).astype(np.int64)
     return np.concatenate((a, b)), np.repeat([0, 1], [len(a), len(b)])
 
 

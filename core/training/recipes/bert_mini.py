@@ -53,14 +53,14 @@ class Passages:
         groups = self._drawn(self.train, np.random.default_rng((self.seed, step)))
         return groups, sum(int(rows.batch.real.sum()) for rows in groups)
 
-    def loss(self, network: Any, groups: list[Rows]) -> Tensor:
+    def loss(self, network: Any, batch: list[Rows]) -> Tensor:
         """The mean over hidden words plus the mean over pairs."""
-        hidden = [network(rows.batch) for rows in groups]
-        guessed = torch.cat([h[rows.chosen] for h, rows in zip(hidden, groups, strict=True)])
-        wanted = torch.cat([rows.wanted for rows in groups])
+        hidden = [network(rows.batch) for rows in batch]
+        guessed = torch.cat([h[rows.chosen] for h, rows in zip(hidden, batch, strict=True)])
+        wanted = torch.cat([rows.wanted for rows in batch])
         head, table = network.masked_lm, network.embed["token"].weight
         words = cross_entropy(head.transformed(guessed), table, wanted, bias=head.bias)
-        scores, follows = _pairs(network, groups, hidden)
+        scores, follows = _pairs(network, batch, hidden)
         return words + F.cross_entropy(scores.float(), (~follows).long())
 
     def check(self, network: Any) -> Mapping[str, float]:
