@@ -13,7 +13,7 @@ import torch
 
 from core.checkpoints import store
 from core.errors import InputError
-from core.training.engine import Outcome, Plan, train
+from core.training.engine import Outcome, Plan, history, train
 from core.training.recipe import Recipe, recipes
 
 
@@ -74,6 +74,7 @@ def save(outcome: Outcome, recipe: Recipe, work: Path, out: Path, seed: int, arg
         tokenizer=work / "tokenizer.json",
         ids=recipe.ids,
         training=record,
+        history=history(work, recipe.keep_at),
     )
     print(f"saved {folder}")
 

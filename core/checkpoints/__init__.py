@@ -6,18 +6,21 @@ import os
 from difflib import get_close_matches
 from pathlib import Path
 
-from core.checkpoints import hub
+from core.checkpoints import history, hub
 from core.checkpoints.files import shown
 from core.checkpoints.opening import load_model
 from core.checkpoints.shelf import Listing, listing, places
 from core.errors import InputError
 from core.model import Model
 
-__all__ = ["Listing", "listing", "open_model"]
+__all__ = ["Listing", "listing", "open_model", "steps_of"]
 
 
-def open_model(name_or_path: str | os.PathLike[str]) -> Model:
+def open_model(name_or_path: str | os.PathLike[str], *, step: int | None = None) -> Model:
     """A model by its listed name, by the path of its folder, or from the Hub as `hf:owner/name` (scripts only).
+
+    `step` asks for the weights it had after so many steps of its training, of models that ship with some
+    (`core.checkpoints.steps_of`).
 
     A name wins over a folder of the same name in the working directory: write `./name` for that.
     Raises InputError: an unknown name (the known ones are listed), a shipped file that is missing or altered, a folder
@@ -28,7 +31,7 @@ def open_model(name_or_path: str | os.PathLike[str]) -> Model:
             return load_model(hub.fetch(name_or_path), hub.checked_id(name_or_path))
         for place in places():
             if place.name == name_or_path:
-                return place.open()
+                return place.open() if step is None else history.at(place.open(), place.folder, step)
     path = Path(name_or_path)
     try:
         there = bool(path.name) and path.is_dir()
@@ -36,7 +39,13 @@ def open_model(name_or_path: str | os.PathLike[str]) -> Model:
         there = False
     if not there:
         raise _unknown(str(name_or_path))
-    return load_model(path, shown(path.absolute().name))
+    model = load_model(path, shown(path.absolute().name))
+    return model if step is None else history.at(model, path, step)
+
+
+def steps_of(name: str) -> tuple[int, ...]:
+    """The steps of its training whose weights a listed model ships with; () for most."""
+    return next((history.steps(place.folder) for place in places() if place.name == name), ())
 
 
 def _unknown(name: str) -> InputError:

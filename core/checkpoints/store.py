@@ -9,12 +9,14 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from core.checkpoints.history import write_history
 from core.checkpoints.manifest import read_manifest, shipped_folder, verify, write_manifest
 from core.checkpoints.opening import load_model
 from core.checkpoints.own import load_weights
@@ -36,8 +38,11 @@ def save_model(
     tokenizer: Path,
     ids: Mapping[str, int],
     training: Mapping[str, Any],
+    history: Mapping[int, Mapping[str, Tensor]] = MappingProxyType({}),
 ) -> Path:
     """Write a model folder: model.safetensors (float16), config.json, tokenizer.json, training.json.
+
+    `history`, weights after so many steps, goes into history.safetensors (`core.checkpoints.history`).
 
     The new folder is complete before it takes the place of an old one. A card (README.md) of the old folder is not
     taken over: it described other weights.
@@ -53,6 +58,8 @@ def save_model(
         write_json(new / "config.json", {"family": family, **asdict(config), "ids": dict(ids)})
         shutil.copyfile(tokenizer, new / "tokenizer.json")
         write_json(new / "training.json", training)
+        if history:
+            write_history(new, history)
     return folder
 
 

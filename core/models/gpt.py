@@ -28,6 +28,8 @@ from core.trace import OFF, Tap
 class GPTConfig:
     """The shape of a GPT; the defaults are GPT-2 small.
 
+    With `attention_only` a layer has no feed-forward network (Elhage et al. 2021), and d_ff no meaning.
+
     >>> GPTConfig(d_model=10, n_heads=3)
     Traceback (most recent call last):
     ValueError: d_model=10 is not divisible by n_heads=3
@@ -43,9 +45,14 @@ class GPTConfig:
     order: str = "pre"
     eps: float = 1e-5
     dropout: float = 0.0
+    attention_only: bool = False
 
     def __post_init__(self) -> None:
         check_shape(self)
+        if not isinstance(self.attention_only, bool):
+            raise ValueError(f"attention_only={self.attention_only!r} must be true or false")
+        if self.attention_only and self.order != "pre":
+            raise ValueError(f"attention_only=True goes with order='pre', not {self.order!r}")
 
     @property
     def d_head(self) -> int:
@@ -92,6 +99,22 @@ class PostNormBlock(nn.Module):
         return tap("resid_out", tap("norm2.out", self.norm2(x), "batch pos d_model"), "batch pos d_model")
 
 
+class AttentionBlock(nn.Module):
+    """x + attention(norm(x)) and nothing else: small enough to see how two layers make an induction head."""
+
+    def __init__(self, cfg: GPTConfig) -> None:
+        super().__init__()
+        self.norm1 = LayerNorm(cfg.d_model, eps=cfg.eps)
+        self.self_attn = MultiHeadAttention(cfg.d_model, cfg.n_heads)
+        self.drop = dropout(cfg.dropout)
+
+    def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE) -> Tensor:
+        x = tap("resid_in", x, "batch pos d_model")
+        y = tap("norm1.out", self.norm1(x), "batch pos d_model")
+        x = tap("resid_mid", x + self.drop(self.self_attn(y, y, allowed, tap / "self_attn", store)), "batch pos d_model")
+        return tap("resid_out", x, "batch pos d_model")
+
+
 BLOCKS = {"pre": PreNormBlock, "post": PostNormBlock}
 
 
@@ -115,7 +138,8 @@ class GPT(nn.Module):
             {"token": TokenEmbedding(cfg.n_vocab, cfg.d_model), "position": LearnedPositions(cfg.n_ctx, cfg.d_model)}
         )
         self.drop = dropout(cfg.dropout)
-        self.layers = nn.ModuleList(BLOCKS[cfg.order](cfg) for _ in range(cfg.n_layers))
+        block = AttentionBlock if cfg.attention_only else BLOCKS[cfg.order]
+        self.layers = nn.ModuleList(block(cfg) for _ in range(cfg.n_layers))
         self.final_norm = LayerNorm(cfg.d_model, eps=cfg.eps) if cfg.order == "pre" else None
 
     def new_cache(self) -> Cache:

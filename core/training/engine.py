@@ -6,7 +6,7 @@ import json
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,6 +75,7 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outco
             while not (stopped := stop_wanted()):
                 state.seconds = time.perf_counter() - begun
                 progress = state.step / total if plan.minutes is None else state.seconds / (60 * plan.minutes)
+                _keep(plan.work, network, state.step, recipe.keep_at)
                 if progress >= 1:
                     break
                 torch.manual_seed(plan.seed * 1_000_003 + state.step)
@@ -174,6 +175,18 @@ def _save(path: Path, network: nn.Module, optims: list[torch.optim.Optimizer], s
     numbers = {"step": state.step, "tokens": state.tokens, "seconds": state.seconds, "smooth": state.smooth}
     torch.save({"network": network.state_dict(), "optims": [o.state_dict() for o in optims], **numbers, "log": json.dumps(state.log)}, new)
     new.replace(path)
+
+
+def _keep(work: Path, network: nn.Module, step: int, wanted: Sequence[int]) -> None:
+    if step in wanted:
+        (work / "history").mkdir(exist_ok=True)
+        torch.save(network.state_dict(), work / "history" / f"{step}.pt")
+
+
+def history(work: Path, wanted: Sequence[int]) -> dict[int, dict[str, torch.Tensor]]:
+    """The weights that were kept on the way, by step."""
+    paths = {step: work / "history" / f"{step}.pt" for step in sorted(wanted)}
+    return {step: torch.load(path, weights_only=True, map_location="cpu") for step, path in paths.items() if path.is_file()}
 
 
 def _load(path: Path, network: nn.Module, optims: list[torch.optim.Optimizer]) -> _State:

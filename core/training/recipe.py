@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -37,7 +37,8 @@ class Recipe:
     """How one shipped model is trained.
 
     `prepare(data, work, seed, device)` reads the data (caching what is slow in `work`) and returns a Task; `begin`
-    changes the weights that the engine drew, before the first step.
+    changes the weights that the engine drew, before the first step. The weights after the steps of `keep_at` (0: before
+    the first) are shipped too, so that one can see how the model came to what it does.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Recipe:
     steps: int
     prepare: Callable[[Path, Path, int, torch.device], Task]
     begin: Callable[[nn.Module], None] = lambda network: None
+    keep_at: Sequence[int] = ()
     ids: Mapping[str, int] = field(default_factory=dict[str, int])
     lr: float = 3e-3
     matrix_lr: float = 0.02

@@ -255,3 +255,39 @@ def test_a_configuration_that_cannot_be_built_names_its_numbers(name, wrong):
 def test_a_bert_that_cannot_be_built_names_its_numbers(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         replace(families()["bert"].config.tiny(), **wrong)
+
+
+@pytest.fixture
+def attention_only():
+    torch.manual_seed(0)
+    family = families()["gpt"]
+    network = family.network(replace(family.config.tiny(), attention_only=True)).eval()
+    for weight in network.parameters():
+        torch.nn.init.normal_(weight, std=0.3)
+    return network, example(family)
+
+
+def test_a_gpt_of_attention_alone_keeps_the_laws(attention_only):
+    network, batch = attention_only
+    logits, trace = traced(network, batch)
+    with torch.no_grad():
+        assert torch.equal(forward(network, batch), logits)
+    lines = [f"{path}: {' '.join(trace.axes(path))}" for path in trace]
+    assert lines == (GOLDEN / "gpt-attention-only.txt").read_text(encoding="utf-8").splitlines()
+    for layer in ("layer.0.", "layer.1."):
+        torch.testing.assert_close(trace[layer + "resid_in"] + trace[layer + "self_attn.out"], trace[layer + "resid_out"], rtol=0, atol=0)
+    assert trace.changed_in_place() == [] and not trace.names("*ffn*")
+
+
+def test_the_heads_of_a_gpt_of_attention_alone_add_up_to_its_last_stream(attention_only):
+    """Without a feed-forward network the stream is the embedding and what each head wrote: nothing else."""
+    network, batch = attention_only
+    _, trace = traced(network, batch)
+    written = [layer.self_attn.to_out(trace[f"layer.{i}.self_attn.heads"].transpose(1, 2).flatten(-2)) for i, layer in enumerate(network.layers)]
+    torch.testing.assert_close(trace["embed.out"] + sum(written), trace["layer.1.resid_out"])
+
+
+@pytest.mark.parametrize("wrong", [{"attention_only": 1}, {"attention_only": True, "order": "post"}])
+def test_an_attention_only_gpt_that_cannot_be_built_is_refused(wrong):
+    with pytest.raises(ValueError, match="attention_only"):
+        replace(families()["gpt"].config.tiny(), **wrong)

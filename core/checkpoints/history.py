@@ -1,0 +1,62 @@
+"""Weights of a model from the course of its training, beside the final ones: history.safetensors.
+
+Each tensor is there once, its first axis the checkpoint; the steps are in the header's metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from core.checkpoints.files import inside, need
+from core.checkpoints.header import AGAIN, read_header
+from core.checkpoints.writing import fitting
+from core.errors import InputError
+from core.model import Model
+
+FILE = "history.safetensors"
+
+
+def write_history(folder: Path, history: Mapping[int, Mapping[str, Tensor]]) -> None:
+    """Weights by step, float16, into `folder`."""
+    steps = sorted(history)
+    stacked = {name: torch.stack([fitting(name, history[step][name], torch.float16) for step in steps]) for name in history[steps[0]]}
+    save_file(stacked, folder / FILE, metadata={"format": "pt", "steps": " ".join(map(str, steps))})
+
+
+def steps(folder: Path) -> tuple[int, ...]:
+    """The steps whose weights are there, rising; () for a model without a history."""
+    path = inside(folder, FILE)
+    if path is None:
+        return ()
+    read_header(path)  # refuses what is damaged before the library opens it
+    with safe_open(path, framework="pt") as held:
+        said = (held.metadata() or {}).get("steps", "")
+    numbers = said.split()
+    if not numbers or not all(number.isdecimal() for number in numbers):
+        raise InputError(f"{FILE} does not say its steps.", "Its header names them in 'steps'.", AGAIN)
+    return tuple(map(int, numbers))
+
+
+def at(model: Model, folder: Path, step: int) -> Model:
+    """The model with the weights it had after `step` steps. Raises InputError for a step that was not kept."""
+    known = steps(folder)
+    if step not in known:
+        listed = ", ".join(map(str, known)) or "none"
+        raise InputError(f"{model.name} has no weights of step {step}.", f"Steps that were kept: {listed}.", "Choose one of them.")
+    place = known.index(step)
+    with torch.random.fork_rng(devices=[]):
+        network = model.spec.network(model.config)
+    try:
+        with safe_open(need(folder, FILE), framework="pt") as held:
+            state = {name: held.get_slice(name)[place].to(torch.float32) for name in network.state_dict()}
+    except (SafetensorError, OSError, IndexError, TypeError) as error:
+        raise InputError(f"{FILE} cannot be read ({type(error).__name__}).", "It holds every weight at each step.", AGAIN) from None
+    network.load_state_dict(state, strict=True)
+    return replace(model, name=f"{model.name} at step {step}", network=network)
