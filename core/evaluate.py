@@ -65,6 +65,7 @@ def main(argv: list[str] | None = None) -> int:
         found = evaluate(model, opts.data, opts.limit)
         if opts.record:
             scores.record(store.shipped_folder() / model.name, opts.record, found)
+            store.write_manifest(store.shipped_folder())
     except InputError as error:
         print(error, file=sys.stderr)
         return 2

@@ -64,11 +64,11 @@ def test_touching_a_word_changes_the_picture_without_the_server(visitor, app_url
     word(visitor, "target", "blanco").click()
     visitor.wait_for_timeout(300)
     blanco = (data(visitor, "side"), data(visitor, "selected"), data(visitor, "top"))
-    word(visitor, "target", "auto").click()
+    word(visitor, "target", "coche").click()
     visitor.wait_for_timeout(300)
-    auto = (data(visitor, "side"), data(visitor, "selected"), data(visitor, "top"))
-    assert blanco != auto and before[2]
-    assert blanco[2].startswith("white:") and auto[2].startswith("car:"), "the aligner: blanco looks at white, auto at car"
+    coche = (data(visitor, "side"), data(visitor, "selected"), data(visitor, "top"))
+    assert blanco != coche and before[2]
+    assert blanco[2].startswith("white:") and coche[2].startswith("car:"), "the aligner: blanco looks at white, coche at car"
     assert visitor.sent == frames
 
 

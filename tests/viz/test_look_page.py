@@ -57,7 +57,7 @@ def test_the_opening_sentence_was_chosen_by_evidence(run):
     """The best head, found by measuring, links the adjective and the noun across the two languages."""
     place = next(iter(heads.habits(heads.survey(MODEL))))
     attention = run.attention("cross", by="word", writing=True)
-    for written, source in (("Ella", "She"), ("auto", "car"), ("blanco", "white")):
+    for written, source in (("Ella", "She"), ("coche", "car"), ("blanco", "white")):
         row = attention.weights[place.layer, place.head, attention.queries.index(written)]
         assert attention.keys[int(row.argmax())] == source and row.max() > 0.9
 
