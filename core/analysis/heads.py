@@ -23,7 +23,7 @@ WORDS = {
     "itself": "the word itself",
     "next": "next word",
     "first": "first word",
-    "induction": "what came next before",
+    "induction": "what followed last time",
     "duplicate": "the same word before",
     "punctuation": "punctuation",
     "separator": "the separator",

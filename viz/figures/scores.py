@@ -25,12 +25,12 @@ def bars(rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}") -> go.
         text=[number.format(value) for _, value, _ in rows], textposition="outside", textfont={"size": 14, "color": theme.TEXT},
         marker={"color": [theme.PRIMARY if own else theme.SEQUENTIAL[2] for _, _, own in rows], "line": {"width": 0}},
     )  # fmt: skip
-    figure.update_xaxes(visible=False, range=[0, 1.15 * max([value for _, value, _ in rows] + [1e-9])], fixedrange=True)
+    figure.update_xaxes(visible=False, range=[0, max([value for _, value, _ in rows] + [1e-9])], fixedrange=True)
     shown = [(plain(name).replace("·", " "), own) for name, _, own in rows]
     names = [f"<b>{name}</b>" if own else name for name, own in shown]
     figure.update_yaxes(
         tickvals=places, ticktext=names, range=[len(rows) - 0.4, -0.6], fixedrange=True, showgrid=False, zeroline=False,
-        ticks="", tickfont={"size": 14, "color": theme.TEXT}, automargin=True,
+        ticks="outside", ticklen=8, tickcolor="rgba(0,0,0,0)", tickfont={"size": 14, "color": theme.TEXT}, automargin=True,
     )  # fmt: skip
-    figure.update_layout(template=theme.template(), height=ROW * len(rows) + 12, margin={"l": 4, "r": 8, "t": 2, "b": 2}, showlegend=False)
+    figure.update_layout(template=theme.template(), height=ROW * len(rows) + 12, margin={"l": 4, "r": 60, "t": 2, "b": 2}, showlegend=False)
     return figure

@@ -68,7 +68,7 @@ def page() -> None:
             if model.problem:
                 notices.box("This model is not served.", model.problem, "The rest of the atlas works without it.")
                 continue
-            with st.container(horizontal=True, gap="large"):
+            with st.container(horizontal=True, gap="medium"):
                 for name, value in model.facts:
                     st.markdown(f":gray[:small[{name}]]  \n{value}", width="content")
             _scores(model)
