@@ -45,8 +45,9 @@ def _asked(run: Run, truth: str | None) -> tuple[list[int], list[int]]:
     """Rows of the logits and the ids they should give."""
     ids, n = run.ids, run.side.n_real
     if run.model.spec.framed:
-        whole = run.model.run(truth or "", pair=run.side.pair, keep=()).ids
-        places = [place for place, token in enumerate(ids[:n]) if token == run.model.tokenizer.mask]
+        tokenizer = run.model.tokenizer
+        whole = (ids[0], *tokenizer.encode(truth or "").ids, *ids[ids.index(tokenizer.end) : n])
+        places = [place for place, token in enumerate(ids[:n]) if token == tokenizer.mask]
         if len(whole) != n or any(a != b for place, (a, b) in enumerate(zip(whole, ids, strict=False)) if place not in places):
             wrong = "The truth is not the text with its blanks filled."
             raise InputError(wrong, "Each blank stands for one token, all else is the same.", "Hide a word that is one token.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import threading
 import time
@@ -66,6 +67,8 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outco
     checkpoint = plan.work / "checkpoint.pt"
     if plan.resume and checkpoint.is_file():
         state = _load(checkpoint, network, optims)
+    else:
+        shutil.rmtree(plan.work / "history", ignore_errors=True)  # weights of another run are none of this one's
     total = plan.steps or recipe.steps
     bar = tqdm(total=total if plan.minutes is None else None, initial=state.step, unit="step", disable=plan.quiet, mininterval=2.0)
     begun, saved = time.perf_counter() - state.seconds, time.perf_counter()

@@ -75,3 +75,10 @@ def test_a_history_that_does_not_fit_is_refused(trained, tmp_path, names, metada
     save_file({name: torch.zeros(shape) for name, shape in names.items()}, folder / history.FILE, metadata=metadata)
     with pytest.raises(InputError, match=said):
         open_model(folder, step=0)
+
+
+def test_weights_of_an_earlier_training_are_not_taken_for_those_of_this_one(tmp_path):
+    made = recipe(Copies(), keep_at=KEPT)
+    train(made, Copies(), plan(tmp_path, steps=5), torch.device("cpu"))
+    train(made, Copies(), plan(tmp_path, steps=3), torch.device("cpu"))
+    assert tuple(engine.history(tmp_path, KEPT)) == (0, 2)

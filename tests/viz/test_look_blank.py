@@ -86,6 +86,14 @@ def test_a_second_text_is_read_behind_the_first(model):
     assert "pair='It was tired.'" in "".join(code.value for code in test.code) or not test.code  # the fold is closed
 
 
+def test_a_checkpoint_without_a_word_head_is_looked_at_all_the_same(monkeypatch):
+    made = build(masked_lm=False)
+    with Engine(opener={"body": made}.__getitem__, listing=lambda: (Listing("body", True, "", "bert"),)) as engine:
+        monkeypatch.setattr(core.engine, "_default", engine)
+        test = look(text=TEXT)
+        assert "[MASK]" in words(test)["keys"] and not [group for group in test.button_group if "blank" in group.label]
+
+
 def test_the_sentence_with_nothing_in_it_is_said_and_kept(model):
     test = look(text="   ")
     assert any("Type a sentence" in text.value for text in test.text)

@@ -48,8 +48,9 @@ def opened(model: str) -> Model:
 
 
 def run(model: str, text: str, target: str | None, pair: str | None = None) -> Run:
-    spec, config = opened(model).spec, opened(model).config
-    keep = (*(KEEP if spec.kinds_of(config) else ()), *(("logits",) if spec.framed else ()))  # a page with a blank reads them
+    reader = opened(model)
+    reads = reader.spec.framed and "logits" in reader.outputs  # the page says what stands in a blank
+    keep = (*(KEEP if reader.spec.kinds_of(reader.config) else ()), *(("logits",) if reads else ()))
     return compute.run(model, text, target=target, pair=pair, keep=keep)
 
 

@@ -116,7 +116,7 @@ def _picture(params: Params) -> None:
         place = _look_heads.chosen(data.heads)
         _words(data.run, place, small=view == "full")
         _look_heads.pills(data.heads, place)
-        if data.run.model.spec.framed:
+        if data.run.model.spec.framed and "logits" in data.run.model.outputs:
             _look_blank.show(data.run)
         if view != "full":
             _buttons(view, _look_heads.side(place.kind))

@@ -40,7 +40,7 @@ class Shown:
 
 
 MEASURES = {
-    "bleu_beam4": ("BLEU, beam search with 4", "higher is better", "{:.1f}"),
+    "bleu_beam4": ("BLEU (the model with beam search, 4 wide)", "higher is better", "{:.1f}"),
     "bits_per_byte": ("bits a byte", "lower is better", "{:.3f}"),
     "masked_top1": ("hidden words guessed at the first try", "higher is better", "{:.1%}"),
     "next_sentence_accuracy": ("next sentence or not, told right", "higher is better", "{:.1%}"),
