@@ -16,6 +16,7 @@ from torch import nn
 
 from core import masks, record
 from core.layers.attention import MultiHeadAttention, masked_softmax
+from core.layers.fused import attend
 
 BATCH, HEADS, QUERIES, KEYS, D_HEAD = 2, 3, 5, 7, 11
 WIDTH = HEADS * D_HEAD
@@ -277,3 +278,33 @@ def test_a_frozen_layer_multiplies_once_and_gives_the_same():
     with torch.inference_mode():
         inside = MultiHeadAttention(33, 3, bias=False).requires_grad_(False)
         assert inside(x, x, allowed).shape == x.shape
+
+
+# ------------------------------------------------------------------ while it is learnt
+
+ROW_OF_NOTHING = torch.ones(QUERIES, KEYS, dtype=torch.bool).tril() & (torch.arange(QUERIES) > 0)[:, None]
+
+
+@pytest.mark.parametrize("at_once", [1, 2**20])
+@pytest.mark.parametrize(
+    "allowed", [torch.ones(QUERIES, KEYS, dtype=torch.bool), ROW_OF_NOTHING, SOURCE_REAL[:, None, None, :]], ids=["all", "row of nothing", "padded"]
+)
+def test_the_path_of_training_is_the_explicit_one(allowed, at_once, monkeypatch):
+    """Output and the gradient of every weight and input; `eval` takes the path with every step named."""
+    taken = []
+    monkeypatch.setattr("core.layers.fused.AT_ONCE", at_once)
+    monkeypatch.setattr("core.layers.attention.attend", lambda *sides: taken.append(1) or attend(*sides))
+
+    def passed(mode: bool) -> list[torch.Tensor]:
+        layer = attention().train(mode)
+        x, source = draw(BATCH, QUERIES, WIDTH, seed=1).requires_grad_(), draw(BATCH, KEYS, WIDTH, seed=2).requires_grad_()
+        out = layer(x, source, allowed)
+        (out * draw(*out.shape, seed=3)).sum().backward()
+        return [out, x.grad, source.grad, *(weight.grad for weight in layer.parameters())]
+
+    explicit = passed(False)
+    assert not taken
+    learnt = passed(True)
+    assert taken
+    for ours, theirs in zip(learnt, explicit, strict=True):
+        torch.testing.assert_close(ours, theirs, atol=2e-5, rtol=2e-5)
