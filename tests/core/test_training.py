@@ -329,20 +329,21 @@ def stream_task(n_blocks: int, seed: int = 2) -> gpt_mini.Windows:
 
 
 def test_windows_cover_the_stream_once_an_epoch():
-    n_blocks = 43  # a batch takes 8 blocks of 512: 40 of 43 an epoch, others in the next
+    per_batch = gpt_mini.BATCH_TOKENS // 512
+    n_blocks = 5 * per_batch + 3  # five batches an epoch leave three blocks out, others in the next
     task = stream_task(n_blocks)
     left_out, firsts = [], []
     for epoch in range(3):
         seen: list[int] = []
         for step in range(5 * epoch, 5 * epoch + 5):
             rows, n_tokens = task.batch(step)
-            assert rows.shape == ((8, 513) if step % 4 == 3 else (16, 257))
+            assert rows.shape == ((per_batch, 513) if step % 4 == 3 else (2 * per_batch, 257))
             assert n_tokens == gpt_mini.BATCH_TOKENS
             assert torch.equal(rows[:, 1:], rows[:, 1:2] + torch.arange(rows.shape[1] - 1))  # neighbours in the stream
             fresh = rows[:, 0] != rows[:, 1] - 1
             assert not rows[fresh, 0].any()  # the start token, or what stood there
             seen += rows[:, 1:].flatten().tolist()
-        assert len(seen) == len(set(seen)) == 40 * 512
+        assert len(seen) == len(set(seen)) == 5 * per_batch * 512
         firsts.append(seen[0])
         left_out.append(set(range(513, n_blocks * 512)) - set(seen))
     assert len(set(firsts)) == 3
