@@ -204,6 +204,8 @@ class Run:
         in it. `side` is 'encoder' or 'decoder' where the family has both.
         """
         stacks = self.model.spec.stacks
+        if not stacks:
+            raise InputError(f"{self.model.name} has no layers.", "A word's vector is a row of its table.", "Read trace['embed.token'].")
         if side is None:
             if len(stacks) > 1:
                 raise InputError("This model has two stacks.", f"hidden(side) needs one of {', '.join(stacks)}.", "Say which.")
@@ -221,7 +223,7 @@ class Run:
         they write instead: the next one, END after the last. By word, the rows of a word's pieces are averaged.
         """
         if not self.kinds:
-            raise InputError(f"{self.model.name} has no attention.", "One context vector carries the sentence.", "Choose another model.")
+            raise InputError(f"{self.model.name} has no attention.", "No word of it looks at another.", "Choose another model.")
         kind = self.kinds[-1] if kind is None else kind
         if kind not in self.kinds:
             raise InputError(f"There is no attention '{kind}' in {self.model.name}.", f"It has {', '.join(self.kinds)}.", "Choose one of them.")

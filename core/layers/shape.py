@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import Any
 
 from core.layers.feedforward import ACTIVATIONS
 
-SIZES = ("n_layers", "n_heads", "d_model", "d_ff", "n_vocab", "n_ctx")
+SIZES = ("n_layers", "n_heads", "d_model", "d_ff", "n_vocab", "n_ctx", "window")
 
 
 def check_sizes(cfg: Any) -> None:
     """Raise a ValueError that names the field and the numbers when sizes do not fit; for the configs of all families.
 
-    Sizes are positive whole numbers, heads divide the width, `dropout` is a share below 1.
+    Sizes are positive whole numbers, heads divide the width, `dropout` is a share below 1; each where there is one.
     """
+    own = [part.name for part in fields(cfg)]
     for name in SIZES:
+        if name not in own:
+            continue
         value = getattr(cfg, name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
-    if cfg.d_model % cfg.n_heads:
+    if "n_heads" in own and cfg.d_model % cfg.n_heads:
         raise ValueError(f"d_model={cfg.d_model} is not divisible by n_heads={cfg.n_heads}")
-    if not 0 <= cfg.dropout < 1:
+    if "dropout" in own and not 0 <= cfg.dropout < 1:
         raise ValueError(f"dropout={cfg.dropout!r} must lie in [0, 1)")
 
 

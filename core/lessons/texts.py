@@ -75,15 +75,25 @@ class Neighbors:
     note: str
 
 
+@dataclass(frozen=True)
+class WordPair:
+    """Two words that stand to each other as the pairs of their group do: king, queen."""
+
+    group: str
+    first: str
+    second: str
+
+
 FILES: dict[str, tuple[str, type]] = {
     "battery": ("battery.tsv", Sentence),
     "presets": ("presets.tsv", Preset),
     "pairs_next": ("pairs_next.tsv", Neighbors),
+    "word_pairs": ("word_pairs.tsv", WordPair),
     "head_maps": ("head_maps.txt", Example),
     "heads_en": ("heads_en.txt", Example),
     "heads_en-es": ("heads_en-es.tsv", Example),
 }
-HEADED = (Sentence, Preset, Neighbors)
+HEADED = (Sentence, Preset, Neighbors, WordPair)
 
 
 @overload
@@ -92,6 +102,8 @@ def texts(name: Literal["battery"]) -> tuple[Sentence, ...]: ...
 def texts(name: Literal["presets"]) -> tuple[Preset, ...]: ...
 @overload
 def texts(name: Literal["pairs_next"]) -> tuple[Neighbors, ...]: ...
+@overload
+def texts(name: Literal["word_pairs"]) -> tuple[WordPair, ...]: ...
 @overload
 def texts(name: Literal["head_maps", "heads_en", "heads_en-es"]) -> tuple[Example, ...]: ...
 @cache

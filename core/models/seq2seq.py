@@ -67,8 +67,6 @@ class Seq2SeqConfig:
             raise ValueError(f"n_heads={self.n_heads}: a recurrent decoder has n_heads=1")
         if self.bidirectional and self.d_model % 2:
             raise ValueError(f"d_model={self.d_model} cannot be halved for two directions")
-        if not isinstance(self.window, int) or isinstance(self.window, bool) or self.window < 1:
-            raise ValueError(f"window={self.window!r} must be a whole number of at least 1")
         if self.input_feeding and not self.attention.startswith("luong"):
             raise ValueError(f"input_feeding=True goes with the attention of Luong, not with attention={self.attention!r}")
 

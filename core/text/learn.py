@@ -50,6 +50,22 @@ def wordpiece(lines: Iterable[str], n_vocab: int, *, n_letters: int = 1000) -> t
     return framed(backend, "[CLS]", "[SEP]")
 
 
+def whole_words(lines: Iterable[str], n_vocab: int) -> tokenizers.Tokenizer:
+    """The most frequent words in lower case, without accents; every other one is [UNK], id 0.
+
+    Words are cut as BERT cuts them, numbers and signs by themselves; the more frequent has the smaller id.
+
+    >>> whole_words(["The cat sat.", "The cat?"], 3).encode("A cat, the cat!").ids
+    [0, 1, 0, 2, 1, 0]
+    """
+    backend = _bert_rules(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    counts = _words(backend, lines, n_letters=1000)
+    kept = sorted(counts, key=lambda word: (-counts[word], word))[: n_vocab - 1]
+    backend = _bert_rules(models.WordLevel({word: index for index, word in enumerate(("[UNK]", *kept))}, unk_token="[UNK]"))
+    backend.add_special_tokens(["[UNK]"])
+    return backend
+
+
 def framed(backend: tokenizers.Tokenizer, start: str, end: str) -> tokenizers.Tokenizer:
     """The tokenizer with START a END, and START a END b END for a pair, where a caller asks for special tokens."""
     ids = [(name, index) for name in (start, end) if (index := backend.token_to_id(name)) is not None]
@@ -58,7 +74,7 @@ def framed(backend: tokenizers.Tokenizer, start: str, end: str) -> tokenizers.To
     return backend
 
 
-def _bert_rules(model: models.WordPiece) -> tokenizers.Tokenizer:
+def _bert_rules(model: models.WordPiece | models.WordLevel) -> tokenizers.Tokenizer:
     backend = tokenizers.Tokenizer(model)  # pyright: ignore
     backend.normalizer = normalizers.BertNormalizer(lowercase=True)  # pyright: ignore
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()  # pyright: ignore

@@ -11,7 +11,7 @@ from core.layers.recurrent import Cell
 
 
 def optimisers(network: nn.Module, *, lr: float, matrix_lr: float, weight_decay: float) -> list[torch.optim.Optimizer]:
-    """Two optimisers that share one schedule.
+    """Two optimisers that share one schedule; AdamW alone for a network without matrices inside.
 
     Muon (Jordan et al. 2024) orthogonalises the momentum of each weight matrix; tables of tokens and positions are
     look-ups, not maps, and stay with AdamW (Loshchilov and Hutter 2019), as do vectors. So do the matrices that a
@@ -28,11 +28,11 @@ def optimisers(network: nn.Module, *, lr: float, matrix_lr: float, weight_decay:
     adam = torch.optim.AdamW(
         [{"params": decayed, "weight_decay": weight_decay}, {"params": plain, "weight_decay": 0.0}], lr=lr, betas=(0.9, 0.98), eps=1e-9
     )
-    muon = torch.optim.Muon(matrices, lr=matrix_lr, momentum=0.95, weight_decay=weight_decay, nesterov=True)
-    for optimiser in (adam, muon):
+    muon = [torch.optim.Muon(matrices, lr=matrix_lr, momentum=0.95, weight_decay=weight_decay, nesterov=True)] if matrices else []
+    for optimiser in (adam, *muon):
         for group in optimiser.param_groups:
             group["base_lr"] = group["lr"]
-    return [adam, muon]
+    return [adam, *muon]
 
 
 def schedule(progress: float, step: int, warm_up: int) -> float:

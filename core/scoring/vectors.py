@@ -1,0 +1,89 @@
+"""Word vectors: how often a - b + c is nearest to the fourth word, on pairs of words that stand to each other alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from core.analysis.vectors import cosines, rank, sum_of
+from core.errors import InputError
+from core.lessons.texts import WordPair, read
+from core.scoring import Metrics, Scoring
+from core.scoring.files import reading
+
+QUEEN = ("king", "man", "woman", "queen")
+
+
+def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
+    """The metrics of word vectors on `group TAB first TAB second` lines (their first `limit`), a line with the names on top.
+
+    Every two pairs of a group ask one question each way: second - first + other first is nearest to other second?
+    The three given words are no answers, as is the custom (with them the answer is mostly one of the three). Pairs with
+    a word that the model does not know ask nothing and are counted in `unknown`. `queen_rank` is the place of
+    *queen* after king - man + woman, `queen_rank_of_all` with the three words left in; both are
+    left out where the model does not know the four.
+    `items` are the questions. Raises InputError for a file without any.
+    """
+    with reading(path):
+        found = list(islice(read(path, WordPair), limit))
+    table = model.network.embed["token"].weight.detach().float().cpu().numpy()
+    known = [(row.group, a, b) for row in found if (a := _id(model, row.first)) is not None and (b := _id(model, row.second)) is not None]
+    places = {group: [_place(table, question) for question in _questions([row[1:] for row in known if row[0] == group])] for group in dict.fromkeys(row[0] for row in known)}
+    every = [place for some in places.values() for place in some]
+    if not every:
+        raise InputError(f"{path.name} asks nothing of {model.name}.", "Two pairs of a group whose words it knows are a question.", "Give other pairs.")
+    return {
+        "items": len(every),
+        "unknown": len(found) - len(known),
+        "analogy_top1": _share(every, 1),
+        "analogy_top5": _share(every, 5),
+        "median_rank": float(median(every)),
+        **_queen(model, table),
+        "top1_by_group": {group: _share(some, 1) for group, some in places.items() if some},
+    }
+
+
+def _questions(pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int, int]]:
+    """(a, b, c, d): b - a + c should lead to d."""
+    for a, b in pairs:
+        yield from ((a, b, c, d) for c, d in pairs if len({a, b, c, d}) == 4)
+
+
+def _place(table: Any, question: tuple[int, int, int, int]) -> int:
+    a, b, c, d = question
+    return rank(table, sum_of(table, (b, c), (a,)), d, without=(a, b, c))
+
+
+def _queen(model: Any, table: Any) -> Metrics:
+    ids = [_id(model, word) for word in QUEEN]
+    if None in ids:
+        return {}
+    king, man, woman, queen = (index for index in ids if index is not None)
+    there = sum_of(table, (king, woman), (man,))
+    return {
+        "queen_rank": float(rank(table, there, queen, without=(king, man, woman))),
+        "queen_rank_of_all": float(rank(table, there, queen)),
+        "queen_cosine": float(cosines(table, there)[queen]),
+    }
+
+
+def _share(places: Sequence[int], best: int) -> float:
+    return sum(place <= best for place in places) / len(places)
+
+
+def _id(model: Any, word: str) -> int | None:
+    """The token of a word that is one; None for others and for the unknown."""
+    ids = model.tokenizer.encode(word).ids
+    return ids[0] if len(ids) == 1 and ids[0] not in model.tokenizer.special_tokens.values() else None
+
+
+SCORING = Scoring(
+    kind="table of word vectors",
+    families=frozenset({"skipgram"}),
+    suffix=".tsv",
+    content="'group TAB first TAB second' lines",
+    measure=measure,
+)

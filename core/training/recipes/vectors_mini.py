@@ -1,0 +1,115 @@
+"""vectors-mini: skip-gram word vectors of children's books and everyday sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.models.skipgram import SkipGramConfig
+from core.text import Tokenizer
+from core.text.learn import whole_words
+from core.training.data import find, lines
+from core.training.recipe import Recipe
+
+IDS = {"pad": 0}
+SOURCES = ("prose_children/train_simple.txt", "prose_children/train_more.txt", "english_sentences/train.txt")
+UNKNOWN = 0
+FREQUENT = 1e-4
+"""A word that is more frequent than this is left out with probability 1 - sqrt(FREQUENT / its share)."""
+ROWS = 2048
+
+
+class Surroundings:
+    """How often each word stands around each other, and the loss of guessing it.
+
+    Skip-gram's sum over all pairs of a word and one around it, grouped by the word: pairs with the same word have the
+    same scores, so that the exact softmax of the first paper costs less than the negative samples of the second. Words
+    near by count more, as with the drawn window of the paper, and frequent ones less: each pair with the mean of
+    what drawing would give it.
+    """
+
+    def __init__(self, train: np.ndarray, valid: np.ndarray, tokenizer: Tokenizer, seed: int, device: torch.device) -> None:
+        self.tokenizer, self.seed, self.device = tokenizer, seed, device
+        share = np.bincount(train, minlength=len(tokenizer)) / max(1, (train != UNKNOWN).sum())
+        kept = np.minimum(1.0, np.sqrt(FREQUENT / np.maximum(share, 1e-12)))
+        kept[UNKNOWN] = 0.0
+        self.train, self.valid = (torch.from_numpy(pairs(ids, kept)).to(device) for ids in (train, valid))
+        self.words = np.flatnonzero(self.train.sum(1).cpu().numpy() > 0)
+
+    def batch(self, step: int) -> tuple[Tensor, int]:
+        """Some words: each of them once a pass."""
+        per_pass = -(-len(self.words) // ROWS)
+        turn, part = divmod(step, per_pass)
+        words = np.random.default_rng((self.seed, turn)).permutation(self.words)[part::per_pass]
+        return torch.from_numpy(words).to(self.device), len(words)
+
+    def loss(self, network: Any, batch: Tensor) -> Tensor:
+        return self._lost(network, batch, self.train)
+
+    def check(self, network: Any) -> Mapping[str, float]:
+        words = torch.arange(len(self.valid), device=self.device)
+        weight = self.valid.sum(1)
+        parts = [self._lost(network, part, self.valid) * weight[part].sum() for part in words.split(ROWS) if weight[part].sum() > 0]
+        return {"valid_nats": float(sum(parts) / weight.sum())}
+
+    def _lost(self, network: Any, words: Tensor, counts: Tensor) -> Tensor:
+        """The mean of -log p(a word around | word) over the pairs of these words."""
+        found = counts[words]
+        scores = network.logits(network.embed["token"](words)).float()
+        return ((found.sum(1) * scores.logsumexp(1)).sum() - (found * scores).sum()) / found.sum()
+
+
+def pairs(ids: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """(word, word around) -> how many pairs are expected, float32.
+
+    At a distance of d words a pair counts (window + 1 - d) / window; each side counts with the probability `kept` of
+    its word. UNKNOWN has no pairs, and stands between texts.
+
+    >>> pairs(np.array([1, 2, 0, 0, 0, 0, 0, 1]), np.array([0.0, 1.0, 0.5])).tolist()
+    [[0.0, 0.0, 0.0], [0.0, 0.0, 0.5], [0.0, 0.5, 0.0]]
+    """
+    n, window = len(kept), RECIPE.config.window
+    found = np.zeros(n * n, dtype=np.float32)
+    for distance in range(1, window + 1):
+        near = np.bincount(ids[:-distance].astype(np.int64) * n + ids[distance:], minlength=n * n)
+        found += near.astype(np.float32) * np.float32((window + 1 - distance) / window)
+    table = found.reshape(n, n)
+    return (table + table.T) * (kept[:, None] * kept[None, :]).astype(np.float32)
+
+
+def encoded(texts: Iterable[str], tokenizer: Tokenizer) -> np.ndarray:
+    """Texts as one stream, a window of UNKNOWN behind each."""
+    between = [UNKNOWN] * RECIPE.config.window
+    rows = tokenizer.encode_many([text for text in texts if not text.startswith("=== ")])
+    return np.fromiter((i for row in rows for i in (*row, *between)), dtype=np.uint16)
+
+
+def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Surroundings:
+    saved = work / "tokenizer.json"
+    if not saved.is_file():
+        whole_words((line for name in SOURCES for line in lines(find(data, name)) if not line.startswith("=== ")), RECIPE.config.n_vocab).save(str(saved))
+    tokenizer = Tokenizer.from_file(saved, **IDS)
+    streams = work / "streams.npz"
+    if not streams.is_file():
+        train = np.concatenate([encoded(lines(find(data, name)), tokenizer) for name in SOURCES])
+        np.savez(streams, train=train, valid=encoded(lines(find(data, "prose_children/valid.txt")), tokenizer))
+    held = np.load(streams)
+    return Surroundings(held["train"], held["valid"], tokenizer, seed, device)
+
+
+RECIPE = Recipe(
+    name="vectors-mini",
+    family="skipgram",
+    config=SkipGramConfig(d_model=80, n_vocab=10000, window=5),
+    steps=600,
+    prepare=prepare,
+    ids=IDS,
+    lr=1e-2,
+    weight_decay=0.01,
+    warm_up=20,
+)
