@@ -30,14 +30,18 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
     with reading(path):
         found = list(islice(read(path, WordPair), limit))
     table = model.network.embed["token"].weight.detach().float().cpu().numpy()
-    known = [(row.group, a, b) for row in found if (a := _id(model, row.first)) is not None and (b := _id(model, row.second)) is not None]
-    places = {group: [_place(table, question) for question in _questions([row[1:] for row in known if row[0] == group])] for group in dict.fromkeys(row[0] for row in known)}
+    groups: dict[str, list[tuple[int, int]]] = {}
+    for row in found:
+        first, second = _id(model, row.first), _id(model, row.second)
+        if first is not None and second is not None:
+            groups.setdefault(row.group, []).append((first, second))
+    places = {group: [_place(table, question) for question in _questions(some)] for group, some in groups.items()}
     every = [place for some in places.values() for place in some]
     if not every:
         raise InputError(f"{path.name} asks nothing of {model.name}.", "Two pairs of a group whose words it knows are a question.", "Give other pairs.")
     return {
         "items": len(every),
-        "unknown": len(found) - len(known),
+        "unknown": len(found) - sum(map(len, groups.values())),
         "analogy_top1": _share(every, 1),
         "analogy_top5": _share(every, 5),
         "median_rank": float(median(every)),
