@@ -85,7 +85,7 @@ def survey(model: str) -> Mapping[str, Heads]:
     reader = opened(model)
     shelf = shipped_folder()
     if (shelf / model / FILE).is_file():
-        return compute.submit(("heads", model), lambda: _shipped(shelf / model), cost=1.0)
+        return compute.submit(("heads", model, FILE), lambda: _shipped(shelf / model), cost=1.0)
     kinds = [kind.name for kind in reader.spec.kinds_of(reader.config)]
     examples = battery(reader.spec.has_source) if kinds else ()
 
