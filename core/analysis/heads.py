@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,6 +15,7 @@ Array = np.ndarray
 SEPARATOR = "[SEP]"
 HABIT = 0.35  # a head that gives this share of its weight to one place has a habit
 ALIGNS = 0.6  # and to the words it translates: an aligner
+REASON = 2.0  # a habit of linked words gets this many times what other words give to the same words
 SPREAD = 0.7  # entropy, as a share of the largest possible, above which a head is spread out
 
 WORDS = {
@@ -25,11 +26,19 @@ WORDS = {
     "first": "first word",
     "induction": "what followed last time",
     "duplicate": "the same word before",
+    "coreference": "what a pronoun means",
+    "agreement": "the verb's subject",
+    "quotes": "the opening quote",
+    "questions": "the question word",
+    "lists": "earlier items of a list",
     "punctuation": "punctuation",
     "separator": "the separator",
     "spread": "spread out",
     "mixed": "a mixture",
 }
+RARE = ("coreference", "agreement", "quotes", "questions", "lists")
+"""Habits of a few words of a sentence: they name a head that has no habit for all words."""
+LINKED = (*RARE, "induction", "duplicate")
 
 
 def _signs(words: tuple[str, ...]) -> Array:
@@ -53,18 +62,30 @@ def measures(attention: Attention, links: Links = ()) -> Mapping[str, Array]:
 
 @dataclass(frozen=True)
 class Heads:
-    """The measured habits of all heads of one kind: scores by measure, each (layer, head), over `n` sentences."""
+    """The measured habits of all heads of one kind: scores by measure, each (layer, head), over `n` sentences.
+
+    `controls` has, for some of the measures, what the score is worth: the same weight from words that have no reason to
+    look there, or on the same words in another order (`core.analysis.battery`).
+    """
 
     scores: Mapping[str, Array]
     n: int
+    controls: Mapping[str, Array] = field(default_factory=dict)
 
     def kind(self, layer: int, head: int) -> str:
         """The measure that names the head: its strongest habit, else 'spread' or 'mixed'."""
-        own = {name: float(score[layer, head]) for name, score in self.scores.items() if name != "spread"}
-        best = max(own, key=own.__getitem__)
-        if own[best] >= (ALIGNS if best == "aligner" else HABIT):
-            return best
+        own = self._habits(layer, head)
+        for some in ({name for name in own if name not in RARE}, {name for name in own if name in RARE}):
+            best = max(sorted(some), key=own.__getitem__, default=None)
+            if best is not None and own[best] >= (ALIGNS if best == "aligner" else HABIT):
+                return best
         return "spread" if self.scores["spread"][layer, head] >= SPREAD else "mixed"
+
+    def _habits(self, layer: int, head: int) -> dict[str, float]:
+        """The measures that may name the head: of weight on linked words not what these words get anyway."""
+        own = {name: float(score[layer, head]) for name, score in self.scores.items() if name != "spread"}
+        anyway = {name: float(self.controls[name][layer, head]) for name in LINKED if name in self.controls}
+        return {name: score for name, score in own.items() if score >= REASON * anyway.get(name, 0.0)}
 
     def word(self, layer: int, head: int) -> str:
         return WORDS[self.kind(layer, head)]
@@ -73,7 +94,7 @@ class Heads:
         """The score behind the name; for 'mixed' the strongest habit's."""
         kind = self.kind(layer, head)
         if kind == "mixed":
-            return max(float(score[layer, head]) for name, score in self.scores.items() if name != "spread")
+            return max(self._habits(layer, head).values(), default=0.0)
         return float(self.scores[kind][layer, head])
 
     @property
@@ -101,7 +122,13 @@ def survey(examples: Iterable[tuple[Attention, Links]]) -> Heads:
     found = [measures(attention, links) for attention, links in examples]
     if not found:
         raise ValueError("a survey of heads needs at least one text")
-    return Heads({name: _average([scores[name] for scores in found if name in scores]) for name in found[0]}, len(found))
+    return Heads(averages(found), len(found))
+
+
+def averages(found: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+    """The mean of each measure over the texts it was taken on, where it is a number."""
+    names = dict.fromkeys(name for scores in found for name in scores)
+    return {name: _average([scores[name] for scores in found if name in scores]) for name in names}
 
 
 def _average(scores: Sequence[Array]) -> Array:

@@ -57,10 +57,30 @@ def alignment(weights: Array, links: Links) -> Array:
 
     `links` are (source word, written word), set by hand.
     """
-    links_of: dict[int, list[int]] = {}
-    for source, written in links:
-        links_of.setdefault(written, []).append(source)
-    return np.mean([weights[..., written, sources].sum(-1) for written, sources in links_of.items()], axis=0)
+    return np.mean([weights[..., written, sources].sum(-1) for written, sources in _sources(links).items()], axis=0)
+
+
+def elsewhere(weights: Array, allowed: Array, links: Links) -> Array:
+    """What a linked word gets anyway: `alignment`, had the other words of the same text looked in the place of the one linked to it.
+
+    A head that rests on the first word finds the subject, the question word and the opening quote, whoever looks. Of the
+    other words those count that may look there; the linked word itself is none of them.
+    """
+    found = []
+    for looking, sources in _sources(links).items():
+        others = allowed[..., sources].copy()
+        others[..., looking, :] = False
+        others[..., sources, range(len(sources))] = False
+        found.append(((weights[..., sources] * others).sum(-2) / np.maximum(others.sum(-2), 1)).sum(-1))
+    return np.mean(found, axis=0)
+
+
+def _sources(links: Links) -> dict[int, list[int]]:
+    """The words looked at, by the word that looks."""
+    found: dict[int, list[int]] = {}
+    for source, looking in links:
+        found.setdefault(looking, []).append(source)
+    return found
 
 
 def induction(weights: Array, tokens: Sequence[object]) -> Array:

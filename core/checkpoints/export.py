@@ -15,6 +15,7 @@ import tokenizers
 import torch
 from safetensors.torch import save_file
 
+from core.cards.places import without
 from core.checkpoints import open_model
 from core.checkpoints.files import shown
 from core.checkpoints.foreign import Format, formats
@@ -51,7 +52,7 @@ def export_model(model: Model, out: Path, dtype: str = "float32") -> Path:
         write_json(new / RULES, {**marks, "tokenizer_class": "PreTrainedTokenizerFast", **_reading(model)})
         write_json(new / SPECIAL, marks)
         if model.card:
-            (new / "README.md").write_text(model.card, encoding="utf-8")
+            (new / "README.md").write_text(without(model.card, "curve"), encoding="utf-8")  # the picture stays behind
     return out
 
 

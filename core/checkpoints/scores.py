@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from core.checkpoints.files import MB, inside, small_bytes, strict_json
 from core.errors import InputError
 
 FILE = "scores.json"
+LENGTHS = "bleu_by_length, "
 RULE = "It is a list of objects with measure, split, of (words) and value (a number)."
 REMEDY = "Measure again with python -m core.evaluate --record."
 
@@ -29,6 +31,40 @@ class Score:
     split: str
     of: str
     value: float
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How a measure is said: its name, its number, whether more is better, and whether it is one of the telling ones of its kind of model."""
+
+    words: str
+    number: str
+    more: bool = True
+    telling: bool = False
+
+
+MEASURES = {
+    "bits_per_byte": Measure("bits a byte", "{:.3f}", more=False, telling=True),
+    "nats_per_token": Measure("nats a token", "{:.3f}", more=False),
+    "perplexity": Measure("perplexity", "{:.1f}", more=False),
+    "masked_top1": Measure("hidden words guessed at the first try", "{:.1%}", telling=True),
+    "masked_top5": Measure("among five guesses", "{:.1%}"),
+    "next_sentence_accuracy": Measure("next sentence or not, told right", "{:.1%}", telling=True),
+    "bleu_greedy": Measure("BLEU, greedy", "{:.1f}"),
+    "bleu_beam4": Measure("BLEU, beam search of 4", "{:.1f}", telling=True),
+    "chrf_beam4": Measure("chrF, beam search of 4", "{:.1f}"),
+}
+"""In the order in which they are shown; a model without a beam search has its values under the same names."""
+
+
+def by_length(scores: Sequence[Score], split: str, of: str) -> dict[str, float]:
+    """BLEU by the length of the source, short ones first.
+
+    >>> by_length([Score("bleu_by_length, 2-5 words", "test", "m", 50.0)], "test", "m")
+    {'2-5 words': 50.0}
+    """
+    rows = {score.measure.removeprefix(LENGTHS): score.value for score in scores if (score.split, score.of) == (split, of) and score.measure.startswith(LENGTHS)}
+    return dict(sorted(rows.items(), key=lambda row: int(re.split(r"\D", row[0])[0])))
 
 
 def read_scores(folder: Path) -> tuple[Score, ...]:
@@ -50,9 +86,15 @@ def _score(row: Any, name: str) -> Score:
     return Score(**row)
 
 
+def _numbers(measured: Mapping[str, Any]) -> dict[str, float]:
+    """The fractional numbers; those of a table with its name before theirs, `bleu_by_length, 2-5 words`."""
+    inner = {f"{name}, {row}": value for name, table in measured.items() if isinstance(table, Mapping) for row, value in table.items()}
+    return {name: value for name, value in {**measured, **inner}.items() if isinstance(value, float)}
+
+
 def record(folder: Path, split: str, measured: Mapping[str, Any]) -> tuple[Score, ...]:
     """Write what `core.evaluate` measured of the model of this folder on a split in the place of its older rows there."""
-    new = [Score(name, split, folder.name, float(value)) for name, value in measured.items() if isinstance(value, float) and name != "seconds"]
+    new = [Score(name, split, folder.name, value) for name, value in _numbers(measured).items() if name != "seconds"]
     kept = [score for score in read_scores(folder) if (score.split, score.of) != (split, folder.name)]
     rows = (*new, *kept)
     text = ",\n ".join(json.dumps(asdict(score), ensure_ascii=False) for score in rows)

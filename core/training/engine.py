@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ from torch import nn
 from tqdm import tqdm
 
 from core.models import families
-from core.training.optim import initialise, optimisers, schedule
-from core.training.recipe import Recipe, Task
+from core.training.optim import optimisers, schedule
+from core.training.recipe import Recipe, Task, drawn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,10 +56,7 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outco
     time ends. Batch and dropout of a step depend on the seed and the step alone, so a resumed run goes on as it
     would have.
     """
-    torch.manual_seed(plan.seed)
-    network = families()[recipe.family].network(replace(recipe.config)).to(device)
-    initialise(network, recipe.config.n_layers)
-    recipe.begin(network)
+    network = drawn(families()[recipe.family], recipe.config, plan.seed, recipe.begin, device)
     if plan.weights is not None:
         network.load_state_dict(plan.weights)
     optims = optimisers(network, lr=recipe.lr, matrix_lr=recipe.matrix_lr, weight_decay=recipe.weight_decay)

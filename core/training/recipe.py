@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +13,11 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from core.models import Family
 from core.text import Tokenizer
+from core.training.optim import initialise
+
+CPU = torch.device("cpu")
 
 
 class Task(Protocol):
@@ -54,6 +58,15 @@ class Recipe:
     weight_decay: float = 0.01
     warm_up: int = 200
     clip: float = 1.0
+
+
+def drawn(family: Family, config: Any, seed: int, begin: Callable[[nn.Module], None], device: torch.device = CPU) -> Any:
+    """A network before its first step: weights drawn with this seed, then what a recipe does to them."""
+    torch.manual_seed(seed)
+    network = family.network(replace(config)).to(device)
+    initialise(network, config.n_layers)
+    begin(network)
+    return network
 
 
 @cache

@@ -24,7 +24,9 @@ def test_a_record_replaces_its_own_rows_and_keeps_the_baselines(tmp_path):
     record(folder, "test", OWN | {"bits_per_byte": 1.7})
     assert read_scores(folder) == (
         Score("bits_per_byte", "test", "model", 1.7),
+        Score("bleu_by_length, 2 to 5", "test", "model", 3.0),
         Score("bits_per_byte", "valid", "model", 1.5),
+        Score("bleu_by_length, 2 to 5", "valid", "model", 3.0),
         baseline,
     )
 

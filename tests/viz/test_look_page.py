@@ -8,6 +8,8 @@ from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened, unpacked
 
 import core
+from core.checkpoints.heads import read_heads
+from core.checkpoints.manifest import shipped_folder
 from core.lessons.arithmetic import row_of
 from viz.workspace import _look_heads as heads
 from viz.workspace import compare
@@ -123,3 +125,16 @@ def test_every_head_in_figures(run):
     assert table.loc["L2.H2", "entropy here, bits"] == pytest.approx(bits, abs=0.006)
     far = sum(row[i, j] * abs(i - j) for i in range(6) for j in range(6)) / 6
     assert table.loc["L2.H2", "mean distance here, words"] == pytest.approx(far, abs=0.006)
+
+
+def test_names_of_heads_are_those_that_ship_and_measured_where_none_do(monkeypatch):
+    held = read_heads(shipped_folder() / MODEL)
+    assert held is not None
+    shipped = heads.survey(MODEL)
+    for kind, measured in held.trained.items():
+        assert shipped[kind].scores.keys() == measured.scores.keys() and shipped[kind].best() == measured.best()
+    monkeypatch.setattr(heads, "FILE", "none.json")
+    here = heads.survey(MODEL)
+    assert here["self"].n == 16 < shipped["self"].n and not here["self"].controls
+    assert next(iter(heads.habits(here))) == next(iter(heads.habits(shipped)))
+    np.testing.assert_allclose(here["cross"].scores["aligner"], shipped["cross"].scores["aligner"], atol=1e-3)

@@ -13,7 +13,10 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.cards.found import habits, linked
+from core.checkpoints.heads import read_heads
 from core.checkpoints.manifest import shipped_folder
+from core.checkpoints.record import read_training
 from core.checkpoints.scores import read_scores
 from core.engine import Listing
 from viz import pages
@@ -234,3 +237,19 @@ def test_two_models_are_compared_side_by_side() -> None:
     assert table.loc["Layers", "gpt-mini"] == "6" and table.loc["Family", "translator-en-es"] == "transformer"
     own = next(score.value for score in read_scores(shipped_folder() / "gpt-mini") if score.of == "gpt-mini" and score.measure == "bits_per_byte")
     assert table.loc["bits a byte, prose valid", "gpt-mini"] == f"{own:.3f}"
+
+
+def test_the_card_of_a_model_is_shown_with_its_curve_and_its_heads() -> None:
+    test = drawn("models")
+    before = len(test.get("plotly_chart"))
+    test.session_state["fold:models.gpt-mini"] = True
+    test.run()
+    assert not test.exception
+    figures = [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
+    (curve,) = (figure for figure in figures if figure["data"][0]["type"] == "scatter")
+    training, held = read_training(shipped_folder() / "gpt-mini"), read_heads(shipped_folder() / "gpt-mini")
+    assert training is not None and held is not None and len(figures) == before + 1
+    assert list(curve["data"][0]["y"]) == [value for _, value in training.curve("loss")]
+    shown = {name for table in test.table for name in table.value.get("head", [])}
+    assert shown == {row.name for row in (*habits(held), *linked(held))}
+    assert f"{training.steps:,} steps" in words(test) and "curve.svg" not in words(test)

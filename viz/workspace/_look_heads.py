@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Literal
 
 import streamlit as st
 
 import core.engine
 from core.analysis import heads
-from core.analysis.heads import WORDS, Heads
+from core.analysis.heads import RARE, WORDS, Heads
+from core.checkpoints.heads import FILE, read_heads
+from core.checkpoints.manifest import shipped_folder
 from core.lessons.texts import Example, texts
 from core.model import Model
 from core.models import families
@@ -78,8 +81,11 @@ def battery(paired: bool) -> tuple[Example, ...]:
 
 
 def survey(model: str) -> Mapping[str, Heads]:
-    """The habits of all heads by kind of attention, measured once on the battery and kept by the engine."""
+    """The habits of all heads by kind of attention, kept by the engine: as shipped with the model, else measured here, on fewer sentences."""
     reader = opened(model)
+    shelf = shipped_folder()
+    if (shelf / model / FILE).is_file():
+        return compute.submit(("heads", model, FILE), lambda: _shipped(shelf / model), cost=1.0)
     kinds = [kind.name for kind in reader.spec.kinds_of(reader.config)]
     examples = battery(reader.spec.has_source) if kinds else ()
 
@@ -88,6 +94,12 @@ def survey(model: str) -> Mapping[str, Heads]:
         return {name: heads.survey((look(run, name), links if crosses(name) else ()) for run, links in runs) for name in kinds}
 
     return compute.submit(("heads", model), measure, cost=60.0 * len(examples) * reader.config.n_layers)
+
+
+def _shipped(folder: Path) -> Mapping[str, Heads]:
+    found = read_heads(folder)
+    assert found is not None
+    return found.trained
 
 
 def look(run: Run, kind: str, by: str = "word") -> Attention:
@@ -122,7 +134,7 @@ def habits(measured: Mapping[str, Heads]) -> dict[Place, str]:
         for habit, place in measured[kind].best().items():
             if habit != VAGUE:
                 found.setdefault(habit, Place(kind, *place))
-    order = ["aligner", "previous", "first", "induction", "duplicate", "spread", "itself", "next", "separator", "punctuation"]
+    order = ["aligner", "previous", "first", "induction", "duplicate", *RARE, "spread", "itself", "next", "separator", "punctuation"]
     return {found[habit]: WORDS[habit] for habit in sorted(found, key=order.index)}
 
 

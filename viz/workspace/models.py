@@ -10,13 +10,18 @@ import pandas as pd
 import streamlit as st
 
 import core.engine
+from core.cards.sections import told_lengths
+from core.checkpoints.heads import Surveyed, read_heads
 from core.checkpoints.manifest import Shipped, read_manifest, shipped_folder
-from core.checkpoints.scores import Score, read_scores
+from core.checkpoints.record import Training, read_training
+from core.checkpoints.scores import MEASURES as KNOWN
+from core.checkpoints.scores import Score, by_length, read_scores
 from core.engine import Listing
 from viz.figures.scores import bars
 from viz.labels import literal
 from viz.pages import Page
 from viz.ui import controls, links, notices, parts
+from viz.workspace import _models_card
 
 PAGE = Page(title="Models", order=50, menu="more",
             claim="Trained for this atlas, small enough to ship with it, each with a card that shows the evidence.")
@@ -37,15 +42,12 @@ class Shown:
     card: str = ""
     terms: Shipped | None = None
     scores: tuple[Score, ...] = ()
+    training: Training | None = None
+    heads: Surveyed | None = None
 
 
-MEASURES = {
-    "bleu_beam4": ("BLEU (the model with beam search, 4 wide)", "higher is better", "{:.1f}"),
-    "bits_per_byte": ("bits a byte", "lower is better", "{:.3f}"),
-    "masked_top1": ("hidden words guessed at the first try", "higher is better", "{:.1%}"),
-    "next_sentence_accuracy": ("next sentence or not, told right", "higher is better", "{:.1%}"),
-}
-"""The measures that are drawn, the most telling of a family first; all others stand in the card."""
+MEASURES = {name: measure for name, measure in KNOWN.items() if measure.telling}
+"""The measures that are drawn; all stand in the card."""
 
 
 def compute(_: Params = Params()) -> tuple[Shown, ...]:
@@ -77,20 +79,26 @@ def page() -> None:
             links.to("look", "Open in Look", icon=":material/visibility:", model=model.name)
             with parts.fold("The card: data, training, evidence, weaknesses", f"models.{model.name}") as fold:
                 if fold.open:
-                    _card(model)
+                    _models_card.draw(model.name, model.card, model.training, model.heads, ours=model.terms is not None)
 
 
 def _scores(model: Shown) -> None:
-    """One row of bars a measure: the model and its baselines on the same split."""
-    for measure, (words, better, number) in MEASURES.items():
+    """One row of bars a measure: the model and its baselines on the same split; for a translator BLEU by length."""
+    for measure, how in MEASURES.items():
         for split in dict.fromkeys(score.split for score in model.scores if score.measure == measure):
             rows = [score for score in model.scores if (score.measure, score.split) == (measure, split)]
-            best = sorted(rows, key=lambda score: score.value, reverse=better.startswith("higher"))
-            st.caption(f"{words} on {literal(split)}: {better}")
+            if len(rows) == 1:
+                continue  # nothing to compare with: it stands in the card
+            best = sorted(rows, key=lambda score: score.value, reverse=how.more)
+            st.caption(f"{how.words} on {literal(split)}: {'higher' if how.more else 'lower'} is better")
             parts.show(
-                bars([(score.of, score.value, score.of == model.name) for score in best], number), f"models.{model.name}.{measure}.{split}",
-                "; ".join(f"{score.of} {number.format(score.value)}" for score in best),
+                bars([(score.of, score.value, score.of == model.name) for score in best], how.number), f"models.{model.name}.{measure}.{split}",
+                "; ".join(f"{score.of} {how.number.format(score.value)}" for score in best),
             )  # fmt: skip
+    for split in dict.fromkeys(score.split for score in model.scores):
+        lengths = by_length(model.scores, split, model.name)
+        if lengths:
+            st.caption(f"On {literal(split)}, {told_lengths(lengths)}")
 
 
 def _compared(found: Sequence[Shown]) -> None:
@@ -113,15 +121,7 @@ def _compared(found: Sequence[Shown]) -> None:
 
 def _measured(model: Shown) -> dict[str, str]:
     own = [score for score in model.scores if score.of == model.name and score.measure in MEASURES]
-    return {f"{MEASURES[score.measure][0]}, {score.split}": MEASURES[score.measure][2].format(score.value) for score in own}
-
-
-def _card(model: Shown) -> None:
-    """Our own cards are Markdown; a foreign one is shown as the text it is."""
-    if model.terms:
-        st.markdown(model.card)
-    else:
-        st.code(model.card or "This folder has no card.", language=None, wrap_lines=True)
+    return {f"{MEASURES[score.measure].words}, {score.split}": MEASURES[score.measure].number.format(score.value) for score in own}
 
 
 def _shown(listing: Listing, terms: Shipped | None) -> Shown:
@@ -132,7 +132,10 @@ def _shown(listing: Listing, terms: Shipped | None) -> Shown:
     except Exception:  # noqa: BLE001 (the engine has logged it and says in its listing what is wrong)
         now = next(each for each in core.engine.default().models() if each.name == listing.name)
         return Shown(listing.name, now.problem or "Its files could not be read.", terms=terms)
-    return Shown(listing.name, "", _facts(model, terms), model.card, terms, read_scores(shipped_folder() / listing.name) if terms else ())
+    if terms is None:
+        return Shown(listing.name, "", _facts(model, None), model.card)
+    folder = shipped_folder() / listing.name
+    return Shown(listing.name, "", _facts(model, terms), model.card, terms, read_scores(folder), read_training(folder), read_heads(folder))
 
 
 def _facts(model: Any, terms: Shipped | None) -> tuple[tuple[str, str], ...]:

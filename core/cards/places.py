@@ -1,0 +1,53 @@
+"""Places in a card that a tool fills: between two lines that Markdown does not show.
+
+    [//]: # (computed: scores)
+
+    | | bits a byte |
+
+    [//]: # (end)
+
+Such a line is a link definition that nothing uses; an HTML comment would be shown as text where HTML is not trusted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from core.errors import InputError
+
+PLACE = re.compile(r"^\[//\]: # \(computed: (\w+)\)\n(.*?)^\[//\]: # \(end\)\n", re.MULTILINE | re.DOTALL)
+MARK = re.compile(r"^\[//\]: # \(", re.MULTILINE)
+
+
+def place(name: str, content: str = "") -> str:
+    """One place with what stands in it.
+
+    >>> place("scores", "BLEU 51.4")
+    '[//]: # (computed: scores)\\n\\nBLEU 51.4\\n\\n[//]: # (end)\\n'
+    """
+    inner = content.strip("\n")
+    return f"[//]: # (computed: {name})\n\n{inner}\n\n[//]: # (end)\n" if inner else f"[//]: # (computed: {name})\n\n[//]: # (end)\n"
+
+
+def filled(card: str, contents: Mapping[str, str]) -> str:
+    """The card with these contents in their places, its prose as it stands.
+
+    Raises InputError where the places of the card are not those of the contents, each once, opened and closed.
+    """
+    there = [match[1] for match in PLACE.finditer(card)]
+    if sorted(there) != sorted(contents) or len(MARK.findall(card)) != 2 * len(there):
+        raise InputError(
+            f"The card has the places {', '.join(there) or 'none'}.", f"It has each of {', '.join(sorted(contents))} once, opened and closed.",
+            "Put the missing lines in, as in the card of another model.",
+        )  # fmt: skip
+    return PLACE.sub(lambda match: place(match[1], contents[match[1]]), card)
+
+
+def without(card: str, *names: str) -> str:
+    """The card without these places, for a page that draws them itself.
+
+    >>> without("a\\n\\n" + place("curve", "![](curve.svg)") + "\\nb\\n", "curve")
+    'a\\n\\n\\nb\\n'
+    """
+    return PLACE.sub(lambda match: "" if match[1] in names else match[0], card)

@@ -1,0 +1,135 @@
+"""Cards: their computed places, the curve, and that no card that ships is stale."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+from core import card as command
+from core.cards import curve, sections
+from core.cards.found import habits, linked
+from core.cards.places import filled, place, without
+from core.cards.sections import CURVE, computed, picture
+from core.checkpoints.heads import read_heads
+from core.checkpoints.manifest import shipped_folder
+from core.checkpoints.record import read_training
+from core.checkpoints.scores import Score, by_length, record
+from core.errors import InputError
+
+FOLDERS = [folder for folder in sorted(shipped_folder().iterdir()) if (folder / "config.json").is_file()]
+SHIPPED = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+PARTS = ("Architecture.", "Data.", "How.", "How well.", "Its heads.", "Weaknesses")
+
+
+@SHIPPED
+def test_the_computed_places_of_a_card_are_what_the_tool_would_write_now(folder):
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert filled(card, computed(folder)) == card, f"run python -m core.card {folder.name}"
+    assert (folder / CURVE).read_text(encoding="utf-8") == picture(folder)
+    assert command.UNWRITTEN not in card and all(f"**{part}" in card for part in PARTS)
+
+
+@SHIPPED
+def test_a_card_says_the_exact_number_of_parameters_and_how_it_was_made(folder):
+    import core
+
+    card, training = (folder / "README.md").read_text(encoding="utf-8"), read_training(folder)
+    assert f"{core.open_model(folder.name).n_parameters:,}, stored as float16" in card
+    assert training is not None and training.command in card and f"{training.steps:,} steps" in card and training.machine in card
+
+
+@SHIPPED
+def test_the_heads_of_a_card_are_named_beside_an_untrained_copy(folder):
+    held = read_heads(folder)
+    if held is None:
+        return
+    shown = (folder / "README.md").read_text(encoding="utf-8")
+    rows = [*habits(held), *linked(held)]
+    assert rows
+    for row in rows:
+        assert row.score == held.trained[row.attention].scores[row.measure][row.layer, row.head]
+        assert row.untrained == held.untrained[row.attention].scores[row.measure][row.layer, row.head] <= row.untrained_best
+        assert f"| {row.attention} | {row.words} | {row.name} | {' | '.join(row.numbers)} |" in shown
+
+
+def test_places_are_filled_and_the_prose_is_kept():
+    card = f"# it\n\nProse (of | ours).\n\n{place('one', 'old')}\nMore.\n\n{place('two')}"
+    new = filled(card, {"one": "| a |", "two": "b\nc\n"})
+    assert new == f"# it\n\nProse (of | ours).\n\n{place('one', '| a |')}\nMore.\n\n{place('two', 'b' + chr(10) + 'c')}"
+    assert filled(new, {"one": "old", "two": ""}) == card
+    assert "| a |" not in without(new, "one") and "b\nc" in without(new, "one")
+
+
+@pytest.mark.parametrize(
+    "card",
+    ["", place("one"), place("one") + place("one") + place("two"), place("one") + place("two") + place("three"),
+     place("one") + place("two").replace("[//]: # (end)\n", ""), place("one") + place("two") + "[//]: # (end)\n"],
+)  # fmt: skip
+def test_a_card_with_other_places_is_refused(card):
+    with pytest.raises(InputError, match="one, two once"):
+        filled(card, {"one": "", "two": ""})
+
+
+def test_a_card_is_begun_with_every_place(tmp_path, monkeypatch):
+    folder = tmp_path / "models" / "it"
+    folder.mkdir(parents=True)
+    for name in ("config.json", "model.safetensors", "training.json", "scores.json", "heads.json"):
+        (folder / name).write_bytes((shipped_folder() / "gpt-mini" / name).read_bytes())
+    monkeypatch.setattr(command, "current", lambda name: None)
+    text = command.write(folder).read_text()
+    assert text.startswith("# it\n") and text.count(command.UNWRITTEN) == len(command.HEADINGS)
+    assert filled(text, computed(folder)) == text and (folder / CURVE).is_file()
+    edited = text.replace(f"{command.UNWRITTEN} What it is for.", "It continues a text.")
+    (folder / "README.md").write_text(edited)
+    (folder / "training.json").write_text((folder / "training.json").read_text().replace('"seed": 0', '"seed": 7'))
+    again = command.write(folder).read_text()
+    assert again == edited.replace("seed 0:", "seed 7:")
+
+
+def test_an_unknown_model_is_refused(capsys):
+    assert command.main(["no-such-model"]) == 2
+    assert "no-such-model" in capsys.readouterr().err
+
+
+def test_scores_stand_in_one_table_a_split_the_model_first():
+    rows = [Score("perplexity", "valid", "unigram", 680.3), Score("bits_per_byte", "valid", "m", 1.5), Score("bits_per_byte", "valid", "unigram", 2.589),
+            Score("bleu_by_length, 6-20 words", "valid", "m", 30.0), Score("bleu_by_length, 2-5 words", "valid", "m", 60.0)]  # fmt: skip
+    text = sections.scored(rows, "m")
+    assert text.splitlines()[:4] == ["| valid | bits a byte | perplexity |", "| --- | --- | --- |", "| m | 1.500 |  |", "| unigram | 2.589 | 680.3 |"]
+    assert text.endswith("2-5 words 60.0, 6-20 words 30.0. Longest to shortest third: 0.50.")
+
+
+def test_bleu_by_length_is_recorded_and_read_back(tmp_path):
+    rows = record(tmp_path, "test", {"items": 9, "bleu_beam4": 50.0, "bleu_by_length": {"2-5 words": 55.5, "6-12 words": 44.4}})
+    assert by_length(rows, "test", tmp_path.name) == {"2-5 words": 55.5, "6-12 words": 44.4}
+    assert list(by_length(rows[::-1], "test", tmp_path.name)) == ["2-5 words", "6-12 words"] and by_length(rows, "valid", tmp_path.name) == {}
+
+
+def test_the_curve_puts_each_value_where_its_axis_says():
+    svg = curve.drawn({"loss": [(0, 4.0), (50, 3.0), (100, 1.0)], "valid": [(100, 2.0)]}, "Training of it")
+    root = ElementTree.fromstring(svg)
+    space = "{http://www.w3.org/2000/svg}"
+    assert "prefers-color-scheme:dark" in svg and "loss from 4.00 to 1.00" in root.get("aria-label", "")
+    lines = [[tuple(map(float, pair.split(","))) for pair in line.get("points", "").split()] for line in root.iter(f"{space}polyline")]
+    heights = {text.text: float(text.get("y", 0)) - 4.5 for text in root.iter(f"{space}text") if text.get("text-anchor") == "end" and text.text != "steps"}
+    assert [y for _, y in lines[0]] == pytest.approx([heights["4"], heights["3"], heights["1"]], abs=0.11)
+    assert lines[1][0] == pytest.approx((lines[0][2][0], heights["2"]), abs=0.11)
+    xs = [x for x, _ in lines[0]]
+    assert xs[1] - xs[0] == pytest.approx(xs[2] - xs[1], abs=0.11) and xs[0] == curve.LEFT
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (0.96, 2.96), (3.5, 3.5), (0, 123456), (0.0001, 0.0002), (1.49, 9.8)])
+def test_ticks_are_few_and_hold_everything(low, high):
+    found = curve.ticks(low, high)
+    assert 2 <= len(found) <= 7 or low == high
+    assert found[0] <= low + 1e-9 and found[-1] >= high - 1e-9
+
+
+@pytest.mark.parametrize("change", [{"log": [{"loss": 1.0}]}, {"log": [{"step": 1, "loss": "low"}]}, {"seed": "0"}, {"command": None}])
+def test_a_training_record_that_is_not_understood_is_refused(tmp_path, change):
+    held = json.loads((shipped_folder() / "gpt-mini" / "training.json").read_text()) | change
+    (tmp_path / "training.json").write_text(json.dumps(held))
+    with pytest.raises(InputError, match=r"training\.json"):
+        read_training(tmp_path)
