@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from pathlib import Path
 
@@ -18,7 +18,7 @@ NAMES = {"loss": "loss in training", "valid_nats": "nats a token on valid"}
 SIZES = {
     "family": "Family", "n_layers": "Layers", "n_heads": "Heads", "d_model": "Width", "d_ff": "Inner width", "n_vocab": "Vocabulary",
     "n_ctx": "Context, tokens", "n_segments": "Segments", "cell": "Cell", "bidirectional": "Reads both ways", "attention": "Attention", "score": "Score",
-    "activation": "Activation", "order": "Norm", "dropout": "Dropout in training",
+    "window": "Words to each side of the place", "input_feeding": "Fed with its last output", "activation": "Activation", "order": "Norm", "dropout": "Dropout in training",
 }  # fmt: skip
 SAID = {"pre": "before each sub-layer", "post": "after each sum", True: "yes", False: "no"}
 
@@ -50,12 +50,22 @@ def computed(folder: Path) -> dict[str, str]:
 def architecture(folder: Path) -> str:
     """The sizes of config.json and the exact number of parameters that are stored."""
     config, weights = json_object(folder, "config.json"), find_weights(folder)
-    rows = [(words, _value(config[name])) for name, words in SIZES.items() if config.get(name) is not None]
-    if {"d_model", "n_heads"} <= set(config) and config["family"] != "seq2seq":
+    idle = _idle(config) if config["family"] == "seq2seq" else ()
+    rows = [(words, _value(config[name])) for name, words in SIZES.items() if config.get(name) is not None and name not in idle]
+    if "n_heads" not in idle:
         rows.append(("Width of a head", f"{config['d_model'] // config['n_heads']}"))
     n = sum(prod(entry.shape) for entry in weights.entries.values())
     rows.append(("Parameters", f"{n:,}, stored as float16 in {(folder / SINGLE).stat().st_size / 1e6:.1f} MB"))
     return table(("", ""), rows)
+
+
+def _idle(config: Mapping[str, object]) -> set[str]:
+    """The fields of a recurrent translator that its attention makes no use of."""
+    attention, unused = str(config["attention"]), {"n_heads"}
+    unused |= {"score", "d_ff"} if attention == "none" else set()
+    unused |= {"d_ff"} if config["score"] != "concat" and attention != "luong-local-p" else set()
+    unused |= set() if attention.startswith("luong") else {"input_feeding"}
+    return unused if "local" in attention else unused | {"window"}
 
 
 def _value(value: object) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from xml.etree import ElementTree
 
 import pytest
+from safetensors.torch import save_file
 
 from core import card as command
 from core.cards import curve, sections
@@ -17,6 +19,7 @@ from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.record import read_training
 from core.checkpoints.scores import Score, by_length, record
 from core.errors import InputError
+from core.models.seq2seq import Seq2Seq, Seq2SeqConfig
 
 FOLDERS = [folder for folder in sorted(shipped_folder().iterdir()) if (folder / "config.json").is_file()]
 SHIPPED = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -52,6 +55,24 @@ def test_the_heads_of_a_card_are_named_beside_an_untrained_copy(folder):
         assert row.score == held.trained[row.attention].scores[row.measure][row.layer, row.head]
         assert row.untrained == held.untrained[row.attention].scores[row.measure][row.layer, row.head] <= row.untrained_best
         assert f"| {row.attention} | {row.words} | {row.name} | {' | '.join(row.numbers)} |" in shown
+
+
+@pytest.mark.parametrize(
+    ("config", "there", "not_there"),
+    [
+        ({"attention": "none", "bidirectional": False}, {"Reads both ways"}, {"Inner width", "Score", "Words to each side of the place", "Width of a head", "Heads"}),
+        ({"attention": "bahdanau"}, {"Inner width", "Score"}, {"Words to each side of the place", "Fed with its last output"}),
+        ({"attention": "luong-local-p", "score": "general"}, {"Inner width", "Words to each side of the place", "Fed with its last output"}, {"Heads"}),
+    ],
+)
+def test_a_card_lists_only_what_a_recurrent_translator_uses(tmp_path, config, there, not_there):
+    made = Seq2SeqConfig(d_model=34, n_vocab=29, n_ctx=19, **config)
+    (tmp_path / "config.json").write_text(json.dumps({"family": "seq2seq", **asdict(made)}))
+    save_file(dict(Seq2Seq(made).state_dict()), tmp_path / "model.safetensors")
+    text = sections.architecture(tmp_path)
+    rows = {line.split("|")[1].strip() for line in text.splitlines()[2:]}
+    assert there <= rows and not not_there & rows and "Parameters" in rows
+    assert f"{sum(weight.numel() for weight in Seq2Seq(made).parameters()):,}, stored" in text
 
 
 def test_places_are_filled_and_the_prose_is_kept():
