@@ -50,11 +50,26 @@ def _score(row: Any, name: str) -> Score:
     return Score(**row)
 
 
-def record(folder: Path, split: str, measured: Mapping[str, Any]) -> tuple[Score, ...]:
-    """Write what `core.evaluate` measured of the model of this folder on a split in the place of its older rows there."""
-    new = [Score(name, split, folder.name, float(value)) for name, value in measured.items() if isinstance(value, float) and name != "seconds"]
-    kept = [score for score in read_scores(folder) if (score.split, score.of) != (split, folder.name)]
+def record(folder: Path, split: str, measured: Mapping[str, Any], of: str | None = None) -> tuple[Score, ...]:
+    """Write what `core.evaluate` measured on a split in the place of older rows there of the same.
+
+    `of` says whose it is where that is not the model of this folder itself.
+    """
+    of = of or folder.name
+    new = [Score(name, split, of, value) for name, value in _flat(measured).items() if name != "seconds"]
+    kept = [score for score in read_scores(folder) if (score.split, score.of) != (split, of)]
     rows = (*new, *kept)
     text = ",\n ".join(json.dumps(asdict(score), ensure_ascii=False) for score in rows)
     (folder / FILE).write_text(f"[{text}]\n", encoding="utf-8")
     return rows
+
+
+def _flat(measured: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers with a point, those of a table by the measure and the row: `bleu_by_length` has `bleu, 2-4 words`."""
+    found: dict[str, float] = {}
+    for name, value in measured.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name.partition('_by_')[0]}, {row}": inner for row, inner in _flat(value).items()}
+        elif isinstance(value, float):
+            found[name] = value
+    return found
