@@ -17,21 +17,22 @@ from core.training.loss import cross_entropy
 
 Row = tuple[list[int], list[bool]]
 """Ids, and for each whether it is to be foretold from those before it."""
-CHECKED = 256
+CHECKED = 16
+"""Batches of that many rows, and so many of them, are looked at while training."""
 
 
 class Drawn:
-    """Rows by `draw(rng, split)`, so many a step; the loss is the mean over what is to be foretold."""
+    """Rows by `draw(rng, n, split)`, n a step; the loss is the mean over what is to be foretold."""
 
     def __init__(
-        self, draw: Callable[[np.random.Generator, Split], Row], n_rows: int, tokenizer: Tokenizer, seed: int, device: torch.device
+        self, draw: Callable[[np.random.Generator, int, Split], list[Row]], n_rows: int, tokenizer: Tokenizer, seed: int, device: torch.device
     ) -> None:
         self.draw, self.n_rows, self.tokenizer, self.seed, self.device = draw, n_rows, tokenizer, seed, device
-        self.valid = self._collated([draw(rng, "test") for rng in [np.random.default_rng(0)] for _ in range(CHECKED)])
+        rng = np.random.default_rng(0)
+        self.valid = self._collated([row for _ in range(CHECKED) for row in draw(rng, CHECKED, "test")])
 
     def batch(self, step: int) -> tuple[tuple[Batch, Tensor, Tensor], int]:
-        rng = np.random.default_rng((self.seed, step))
-        rows = [self.draw(rng, "train") for _ in range(self.n_rows)]
+        rows = self.draw(np.random.default_rng((self.seed, step)), self.n_rows, "train")
         return self._collated(rows), sum(len(ids) for ids, _ in rows)
 
     def loss(self, network: Any, batch: tuple[Batch, Tensor, Tensor]) -> Tensor:

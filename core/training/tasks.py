@@ -6,7 +6,7 @@ trained on, however much is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from string import ascii_letters, ascii_lowercase, digits
 from types import MappingProxyType
 
@@ -27,6 +27,8 @@ PROMPT_LENGTHS = range(1, 11)
 REPEATED = ascii_lowercase + digits
 """The signs of strings that come twice."""
 REPEAT_LENGTHS = range(3, 25)
+BEFORE = range(13)
+"""How many signs stand before the first copy."""
 
 
 def string(rng: np.random.Generator, signs: str, length: int, split: Split) -> str:
@@ -57,11 +59,10 @@ def question(task: str, text: str) -> str:
     return f"{task}: {text} ="
 
 
-def prompted(rng: np.random.Generator, split: Split) -> tuple[str, str]:
-    """A question and its answer: any task, any length; half of the strings are lower case only."""
+def prompted(rng: np.random.Generator, length: int, split: Split) -> tuple[str, str]:
+    """A question and its answer, any task; half of the strings are lower case only."""
     task = str(rng.choice(tuple(PROMPTS)))
-    signs = PROMPTED if rng.random() < 0.5 else ascii_lowercase
-    text = string(rng, signs, _length(rng, PROMPT_LENGTHS), split)
+    text = string(rng, PROMPTED if rng.random() < 0.5 else ascii_lowercase, length, split)
     return question(task, text), PROMPTS[task](text)
 
 
@@ -76,8 +77,13 @@ def repeat(rng: np.random.Generator, length: int, split: Split) -> tuple[str, in
     """
     word = _distinct(rng, length, split)
     others = [sign for sign in REPEATED if sign not in word]
-    before = "".join(rng.permutation(others)[: _length(rng, range(len(others)))])
+    before = "".join(rng.permutation(others)[: int(rng.choice(BEFORE))])
     return before + word + word, len(before) + length
+
+
+def drawn_length(rng: np.random.Generator, lengths: range) -> int:
+    """One of the lengths, evenly drawn on a logarithmic scale: from short strings a task is learnt first."""
+    return int(np.exp(rng.uniform(np.log(lengths.start), np.log(lengths.stop))))
 
 
 def _distinct(rng: np.random.Generator, length: int, split: Split) -> str:
@@ -85,7 +91,3 @@ def _distinct(rng: np.random.Generator, length: int, split: Split) -> str:
         found = "".join(REPEATED[i] for i in rng.permutation(len(REPEATED))[:length])
         if side(found) == split:
             return found
-
-
-def _length(rng: np.random.Generator, lengths: Sequence[int]) -> int:
-    return int(lengths[int(rng.integers(len(lengths)))])

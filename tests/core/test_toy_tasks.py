@@ -58,7 +58,7 @@ def random_model(name: str, folder: Path) -> Model:
 
 
 def test_the_same_generator_draws_the_same_and_another_one_others():
-    for draw in (lambda r: tasks.prompted(r, "train"), lambda r: tasks.string(r, "abcdef", 7, "test"), lambda r: tasks.repeat(r, 9, "train")):
+    for draw in (lambda r: tasks.prompted(r, 5, "train"), lambda r: tasks.string(r, "abcdef", 7, "test"), lambda r: tasks.repeat(r, 9, "train")):
         assert draw(rng()) == draw(rng()) != draw(rng(4))
 
 
@@ -67,10 +67,10 @@ def test_a_string_is_of_its_split_by_its_own_hash(split):
     draw = rng()
     for _ in range(200):
         assert side(tasks.string(draw, "abc", 5, split)) == split
-        asked, answer = tasks.prompted(draw, split)
+        asked, answer = tasks.prompted(draw, 4, split)
         task, text = asked.removesuffix(" =").split(": ")
         assert side(text) == split
-        assert len(text) in tasks.PROMPT_LENGTHS
+        assert len(text) == 4
         assert answer == {"copy": text, "reverse": "".join(reversed(text)), "upper": text.upper()}[task]
         row, second = tasks.repeat(draw, 6, split)
         assert row[second:] == row[second - 6 : second]
@@ -86,13 +86,19 @@ def test_every_length_has_strings_of_both_splits():
         tasks.string(rng(), "a", 1, "test" if side("a") == "train" else "train")
 
 
-def test_rows_for_training_begin_the_second_copy_anywhere():
-    begun = {tasks.repeat(draw, int(draw.integers(3, 25)), "train")[1] for draw in [rng()] for _ in range(300)}
-    assert len(begun) > 20
+def test_lengths_are_all_drawn_and_second_copies_begin_anywhere():
+    draw = rng()
+    drawn = [tasks.drawn_length(draw, tasks.REPEAT_LENGTHS) for _ in range(600)]
+    assert set(drawn) == set(tasks.REPEAT_LENGTHS)
+    assert drawn.count(3) > 3 * drawn.count(24)
+    assert {tasks.repeat(draw, 7, "train")[1] - 7 for _ in range(200)} == set(tasks.BEFORE)
+    longest = max(tasks.BEFORE) + 2 * max(tasks.REPEAT_LENGTHS)
+    assert longest <= recipes()["induction-tiny"].config.n_ctx
+    assert max(induction.OFFSETS) in tasks.REPEAT_LENGTHS
 
 
 def test_steps_to_keep():
-    assert spaced(16, 3000)[:4] == (0, 1, 2, 3)
+    assert spaced(5, 1000) == (0, 1, 10, 100, 1000)
     for made, n in ((recipes()["induction-tiny"], 16), (recipes()["gpt-twin"], 12)):
         assert len(set(made.keep_at)) == n
         assert (made.keep_at[0], made.keep_at[-1]) == (0, made.steps)

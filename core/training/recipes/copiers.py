@@ -16,6 +16,7 @@ from core.models.seq2seq import Seq2SeqConfig
 from core.scoring.copying import measure
 from core.text import Tokenizer
 from core.text.learn import characters
+from core.training.grammar import Split
 from core.training.pairs import IDS, SPECIAL, Pairs
 from core.training.recipe import Recipe
 from core.training.tasks import COPIED, COPY_LENGTHS, string
@@ -30,7 +31,7 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Pairs:
     tokenizer = Tokenizer.from_file(work / "tokenizer.json", **IDS)
     rng = np.random.default_rng(seed)
 
-    def drawn(n: int, split: str) -> list[tuple[list[int], list[int]]]:
+    def drawn(n: int, split: Split) -> list[tuple[list[int], list[int]]]:
         texts = [string(rng, COPIED, int(rng.choice(COPY_LENGTHS)), split) for _ in range(n)]
         return [(ids, ids) for ids in tokenizer.encode_many(texts)]
 
@@ -43,9 +44,9 @@ RECIPES = tuple(
         family="seq2seq",
         config=Seq2SeqConfig(
             cell=cell,
-            attention="bahdanau" if attends else "none",
+            attention="luong-global" if attends else "none",
+            score="general",
             d_model=64,
-            d_ff=64,
             n_vocab=len(SPECIAL) + 1 + len(COPIED),
             n_ctx=256,
         ),

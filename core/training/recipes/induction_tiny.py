@@ -10,47 +10,39 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
 
-from core.layers.positions import sinusoidal
 from core.models.gpt import GPTConfig
 from core.scoring.induction import measure
 from core.text import Tokenizer
 from core.text.learn import characters
 from core.training.drawn import Drawn, Row
 from core.training.grammar import Split
+from core.training.optim import full_size
 from core.training.recipe import Recipe, spaced
-from core.training.tasks import REPEAT_LENGTHS, REPEATED, repeat
+from core.training.tasks import REPEAT_LENGTHS, REPEATED, drawn_length, repeat
 
 SPECIAL = ("<end>", "<unk>")
 IDS = {"start": 0, "end": 0, "pad": 0}
-ROWS = 64
+ROWS = 48
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Drawn:
     """Strings that come twice (`core.training.tasks.repeat`); nothing is read from `data`.
 
-    Every sign of a second copy but its first can be foretold, and only that counts.
+    Every sign of a second copy but its first can be foretold, and only that counts. The rows of a step are of one length.
     """
     characters(REPEATED, SPECIAL).save(str(work / "tokenizer.json"))
     tokenizer = Tokenizer.from_file(work / "tokenizer.json", **IDS)
 
-    def draw(rng: np.random.Generator, split: Split) -> Row:
-        text, second = repeat(rng, int(rng.choice(REPEAT_LENGTHS)), split)
-        return list(tokenizer.encode(text).ids), [place > second for place in range(len(text))]
+    def draw(rng: np.random.Generator, n: int, split: Split) -> list[Row]:
+        length = drawn_length(rng, REPEAT_LENGTHS)
+        rows = [repeat(rng, length, split) for _ in range(n)]
+        return [(list(tokenizer.encode(text).ids), [place > second for place in range(len(text))]) for text, second in rows]
 
     return Drawn(draw, ROWS, tokenizer, seed, device)
 
 
-def begin(network: nn.Module) -> None:
-    """Positions begin as sinusoids of the size of the token vectors, so that "the place before" looks alike everywhere."""
-    with torch.no_grad():
-        tokens, places = network.embed["token"].weight, network.embed["position"].weight  # pyright: ignore
-        waves = sinusoidal(*places.shape).to(places)
-        places.copy_(waves * tokens.std() / waves.std())
-
-
-STEPS = 3000
+STEPS = 2000
 RECIPE = Recipe(
     name="induction-tiny",
     family="gpt",
@@ -59,8 +51,8 @@ RECIPE = Recipe(
     ),
     steps=STEPS,
     prepare=prepare,
-    begin=begin,
+    begin=full_size,
     measure=measure,
-    keep_at=spaced(16, STEPS),
+    keep_at=spaced(16, STEPS, first=10),
     ids=IDS,
 )
