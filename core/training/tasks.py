@@ -73,7 +73,7 @@ def repeat(rng: np.random.Generator, length: int, split: Split) -> tuple[str, in
     signs stand before as it happens, so no position tells how far back that is.
 
     >>> repeat(np.random.default_rng(0), 4, "test")
-    ('s0ukjw9e84ce84c', 11)
+    ('s0ue84ce84c', 7)
     """
     word = _distinct(rng, length, split)
     others = [sign for sign in REPEATED if sign not in word]
