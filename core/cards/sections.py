@@ -10,7 +10,7 @@ from core.cards import curve, found
 from core.checkpoints.files import json_object
 from core.checkpoints.heads import Surveyed, read_heads
 from core.checkpoints.record import Training, read_training
-from core.checkpoints.scores import MEASURES, Score, by_length, read_scores
+from core.checkpoints.scores import MEASURES, TABLES, Score, by_part, read_scores
 from core.checkpoints.weights import SINGLE, find_weights
 
 CURVE = "curve.svg"
@@ -93,7 +93,7 @@ def picture(folder: Path) -> str | None:
 
 
 def scored(scores: Sequence[Score], name: str) -> str:
-    """A table a split, the model above its baselines, and BLEU by length where there is one."""
+    """A table a split, the model above its baselines, then what was measured part by part."""
     parts: list[str] = []
     for split in dict.fromkeys(score.split for score in scores):
         here = {(score.of, score.measure): score.value for score in scores if score.split == split}
@@ -102,22 +102,26 @@ def scored(scores: Sequence[Score], name: str) -> str:
         cells = [(of, *(MEASURES[m].number.format(here[of, m]) if (of, m) in here else "" for m in shown)) for of in owners]
         if cells:
             parts.append(table((split, *(MEASURES[m].words for m in shown)), cells))
-        lengths = by_length(scores, split, name)
-        if lengths:
-            parts.append(f"On {split}, {told_lengths(lengths)}")
+        parts += [f"On {split}, {said}" for said in told(scores, split, name)]
     return "\n\n".join(parts)
 
 
-def told_lengths(lengths: dict[str, float]) -> str:
-    """BLEU by the length of the source, and what is left of it in the longest third.
+def told(scores: Sequence[Score], split: str, of: str) -> list[str]:
+    """What was measured part by part, a sentence each; of BLEU by length also what is left of it in the longest third.
 
-    >>> told_lengths({"2-5 words": 55.0, "6-20 words": 44.0})
-    'BLEU (beam search of 4) by length of the source: 2-5 words 55.0, 6-20 words 44.0. Longest to shortest third: 0.80.'
+    >>> told([Score("bleu_by_length, 6-20 words", "test", "m", 44.0), Score("bleu_by_length, 2-5 words", "test", "m", 55.0)], "test", "m")
+    ['BLEU (beam search of 4) by length of the source: 2-5 words 55.0, 6-20 words 44.0. Longest to shortest third: 0.80.']
     """
-    listed = ", ".join(f"{words} {value:.1f}" for words, value in lengths.items())
-    first, *_, last = lengths.values()
-    ratio = f"{last / first:.2f}" if first else "undefined"
-    return f"BLEU (beam search of 4) by length of the source: {listed}. Longest to shortest third: {ratio}."
+    found: list[str] = []
+    for table, words in TABLES.items():
+        rows = by_part(scores, table, split, of)
+        number = "{:.1f}" if table == "bleu_by_length" else "{:.3f}" if table.startswith("induction") else "{:.1%}"
+        if rows:
+            found.append(f"{words}: {', '.join(f'{part} {number.format(value)}' for part, value in rows.items())}.")
+        if rows and table == "bleu_by_length":
+            first, last = next(iter(rows.values())), next(reversed(rows.values()))
+            found[-1] += f" Longest to shortest third: {f'{last / first:.2f}' if first else 'undefined'}."
+    return found
 
 
 def headed(heads: Surveyed) -> str:

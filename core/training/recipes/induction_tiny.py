@@ -1,0 +1,58 @@
+"""induction-tiny: two layers of attention and nothing else, on strings that come twice.
+
+In `A B .. A` it has to write B: the first layer tells each place what stood before it, the second looks for the place
+whose predecessor is the present sign (Elhage et al. 2021, Olsson et al. 2022).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from core.models.gpt import GPTConfig
+from core.scoring.induction import measure
+from core.text import Tokenizer
+from core.text.learn import characters
+from core.training.drawn import Drawn, Row
+from core.training.grammar import Split
+from core.training.optim import full_size
+from core.training.recipe import Recipe, spaced
+from core.training.tasks import REPEAT_LENGTHS, REPEATED, drawn_length, repeat
+
+SPECIAL = ("<end>", "<unk>")
+IDS = {"start": 0, "end": 0, "pad": 0}
+ROWS = 48
+
+
+def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Drawn:
+    """Strings that come twice (`core.training.tasks.repeat`); nothing is read from `data`.
+
+    Every sign of a second copy but its first can be foretold, and only that counts. The rows of a step are of one length.
+    """
+    characters(REPEATED, SPECIAL).save(str(work / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(work / "tokenizer.json", **IDS)
+
+    def draw(rng: np.random.Generator, n: int, split: Split) -> list[Row]:
+        length = drawn_length(rng, REPEAT_LENGTHS)
+        rows = [repeat(rng, length, split) for _ in range(n)]
+        return [(list(tokenizer.encode(text).ids), [place > second for place in range(len(text))]) for text, second in rows]
+
+    return Drawn(draw, ROWS, tokenizer, seed, device)
+
+
+STEPS = 2000
+RECIPE = Recipe(
+    name="induction-tiny",
+    family="gpt",
+    config=GPTConfig(
+        n_layers=2, n_heads=2, d_model=64, d_ff=64, n_vocab=len(SPECIAL) + len(REPEATED), n_ctx=64, attention_only=True
+    ),
+    steps=STEPS,
+    prepare=prepare,
+    begin=full_size,
+    measure=measure,
+    keep_at=spaced(16, STEPS, first=10),
+    ids=IDS,
+)

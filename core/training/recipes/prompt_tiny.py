@@ -1,0 +1,58 @@
+"""prompt-tiny: copies, reverses or upper-cases a string; the word before it says which.
+
+`reverse: abcd =` goes on with `dcba` and ends. Where the `=` is missing the model writes it first.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from core.models.gpt import GPTConfig
+from core.scoring.prompts import measure
+from core.text import Tokenizer
+from core.text.learn import characters
+from core.training.drawn import Drawn, Row
+from core.training.grammar import Split
+from core.training.optim import full_size
+from core.training.recipe import Recipe
+from core.training.tasks import PROMPT_LENGTHS, PROMPTED, PROMPTS, drawn_length, prompted
+
+SPECIAL = ("<end>", "<unk>")
+IDS = {"start": 0, "end": 0, "pad": 0}
+SIGNS = ":=" + PROMPTED
+ROWS = 64
+
+
+def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Drawn:
+    """Questions with their answers (`core.training.tasks.prompted`); nothing is read from `data`.
+
+    The answer counts, its end, and the `=` before it: which letters are asked about nobody can foretell.
+    """
+    characters(SIGNS, SPECIAL, words=tuple(PROMPTS)).save(str(work / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(work / "tokenizer.json", **IDS)
+
+    def one(rng: np.random.Generator, length: int, split: Split) -> Row:
+        asked, answer = (tokenizer.encode(text).ids for text in prompted(rng, length, split))
+        ids = [*asked, *answer, IDS["end"]]
+        return ids, [place >= len(asked) - 1 for place in range(len(ids))]
+
+    def draw(rng: np.random.Generator, n: int, split: Split) -> list[Row]:
+        length = drawn_length(rng, PROMPT_LENGTHS)
+        return [one(rng, length, split) for _ in range(n)]
+
+    return Drawn(draw, ROWS, tokenizer, seed, device)
+
+
+RECIPE = Recipe(
+    name="prompt-tiny",
+    family="gpt",
+    config=GPTConfig(n_layers=3, n_heads=4, d_model=64, d_ff=256, n_vocab=len(SPECIAL) + len(PROMPTS) + len(SIGNS), n_ctx=32),
+    steps=3000,
+    prepare=prepare,
+    begin=full_size,
+    measure=measure,
+    ids=IDS,
+)
