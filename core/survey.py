@@ -33,7 +33,9 @@ def survey(name: str) -> Surveyed | None:
     model = store.load_model(folder, name, shipped=True)  # no manifest asked: it is brought up to date when all is written
     if not model.spec.kinds_of(model.config):
         return None
-    return write_heads(folder, surveyed(model), surveyed(untrained(model)), SEED)
+    recipe = recipes().get(model.name)
+    own = recipe.examples() if recipe else ()
+    return write_heads(folder, surveyed(model, own), surveyed(untrained(model), own), SEED)
 
 
 def current(name: str) -> Surveyed | None:

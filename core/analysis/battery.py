@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from core.analysis.heads import Heads, averages, measures
 from core.analysis.measures import Links, alignment, elsewhere
-from core.lessons.texts import Sentence, texts
+from core.lessons.texts import Example, Sentence, texts
 from core.model import Model
+from core.models import Kind
 from core.run import Attention
 
 Scores = dict[str, np.ndarray]
@@ -22,13 +23,16 @@ EVERYWHERE = ("punctuation", "separator", "spread")
 """Measured on all sentences but the shuffled ones."""
 
 
-def surveyed(model: Model) -> dict[str, Heads]:
+def surveyed(model: Model, own: Sequence[Example] = ()) -> dict[str, Heads]:
     """The habits of all heads by kind of attention, each sentence read once.
 
     Attention inside what is read: over the battery. From a text that is written, to itself or to the one read: over the
-    short pairs, the translation given.
+    short pairs, the translation given. A model to which our sentences mean nothing has its `own`, for all kinds.
     """
     kinds = model.spec.kinds_of(model.config)
+    if own:
+        rows = [of_example(model, example, kinds) for example in own]
+        return {kind.name: Heads(averages([row[kind.name] for row in rows]), len(rows)) for kind in kinds}
     side = "source" if model.spec.has_source else "target"
     read = [kind.name for kind in kinds if kind.queries == kind.keys == side]
     written = [kind for kind in kinds if kind.name not in read]
@@ -38,12 +42,16 @@ def surveyed(model: Model) -> dict[str, Heads]:
         for name in read:
             found[name].append(of_sentence(sentence, run.attention(name, by="word")))
     for example in texts("heads_en-es") if written else ():
-        run = model.run(example.text, target=example.target, keep=KEEP)
-        for kind in written:
-            crosses = kind.queries != kind.keys
-            attention = run.attention(kind.name, by="word", writing=crosses)
-            found[kind.name].append((dict(measures(attention, example.links if crosses else ())), {}))
+        for name, scores in of_example(model, example, written).items():
+            found[name].append((scores, {}))
     return {name: Heads(averages([s for s, _ in rows]), len(rows), averages([c for _, c in rows])) for name, rows in found.items()}
+
+
+def of_example(model: Model, example: Example, kinds: Sequence[Kind]) -> dict[str, Scores]:
+    """What a text says about each head of these kinds; where two texts meet, with the links between them."""
+    run = model.run(example.text, target=example.target, keep=KEEP)
+    crossing = {kind.name: kind.queries != kind.keys for kind in kinds}
+    return {name: dict(measures(run.attention(name, by="word", writing=crosses), example.links if crosses else ())) for name, crosses in crossing.items()}
 
 
 def of_sentence(sentence: Sentence, attention: Attention) -> tuple[Scores, Scores]:

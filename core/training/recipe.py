@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from core.lessons.texts import Example
 from core.models import Family
 from core.scoring import Metrics
 from core.text import Tokenizer
@@ -45,7 +46,8 @@ class Recipe:
     `prepare(data, work, seed, device)` reads the data (caching what is slow in `work`) and returns a Task; `begin`
     changes the weights that the engine drew, before the first step. The weights after the steps of `keep_at` (0: before
     the first) are shipped too, so that one can see how the model came to what it does. `measure(model, limit)`, where
-    given, is how such a model is measured without a file: on items that are drawn and that no training sees.
+    given, is how such a model is measured without a file: on items that are drawn and that no training sees; then
+    `examples` are some of them, on which its heads are measured.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Recipe:
     begin: Callable[[nn.Module], None] = lambda network: None
     keep_at: Sequence[int] = ()
     measure: Callable[[Any, int | None], Metrics] | None = None
+    examples: Callable[[], Sequence[Example]] = tuple
     ids: Mapping[str, int] = field(default_factory=dict[str, int])
     lr: float = 3e-3
     matrix_lr: float = 0.02

@@ -81,6 +81,15 @@ def repeat(rng: np.random.Generator, length: int, split: Split) -> tuple[str, in
     return before + word + word, len(before) + length
 
 
+def apart(text: str) -> str:
+    """With spaces between the signs, so that each is a word of its own to look at; no model of a toy task reads a space.
+
+    >>> apart("abc")
+    'a b c'
+    """
+    return " ".join(text)
+
+
 def drawn_length(rng: np.random.Generator, lengths: range) -> int:
     """One of the lengths, evenly drawn on a logarithmic scale: from short strings a task is learnt first."""
     return int(np.exp(rng.uniform(np.log(lengths.start), np.log(lengths.stop))))

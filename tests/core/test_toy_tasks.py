@@ -15,6 +15,7 @@ import torch
 import core
 from core import evaluate as command
 from core import train
+from core.analysis.battery import surveyed
 from core.checkpoints import open_model, steps_of
 from core.checkpoints.history import steps
 from core.errors import InputError
@@ -370,3 +371,41 @@ def test_the_modules_say_what_they_read():
     assert text.tokens == ["a", "<unk>", "b"]
     assert len(prompt_tiny.SIGNS) == len(set(prompt_tiny.SIGNS))
     assert induction_tiny.RECIPE.measure is induction.measure
+
+
+# --- what their heads are measured on
+
+
+def joined(text: str) -> str:
+    """The string of an example: what a training might draw."""
+    shown = text.partition(":")[2].partition("=")[0] or text
+    return shown.replace(" ", "")
+
+
+@pytest.mark.parametrize("name", ["copy-gru-attention", "prompt-tiny", "induction-tiny"])
+def test_examples_are_held_out_and_read_sign_by_sign(tmp_path, name):
+    model, examples = random_model(name, tmp_path), recipes()[name].examples()
+    assert len(examples) == len(set(examples)) == 32
+    texts = [joined(example.text) for example in examples]
+    if name == "induction-tiny":
+        texts = [text[-n:] for text in texts for n in range(1, len(text) // 2 + 1) if text.endswith(text[-n:] * 2)]
+    assert {side(text) for text in texts} == {"test"}
+    for example in examples[:4]:
+        run = model.run(example.text, target=example.target)
+        assert model.tokenizer.encode("<unk>", special=True).ids[0] not in run.ids
+        if run.kinds:
+            assert run.attention(by="word").keys == tuple(example.text.replace(":", " :").split())
+
+
+def test_a_copier_is_surveyed_on_its_own_strings(tmp_path):
+    """The aligner's score is the mean of its diagonal, each row the sign that is written."""
+    model, own = random_model("copy-gru-attention", tmp_path), recipes()["copy-gru-attention"].examples()[:3]
+    found = surveyed(model, own)["alignment"]
+    assert found.n == 3
+    by_hand = []
+    for example in own:
+        run = model.run(example.text, target=example.target)
+        weights = run.attention("alignment").weights[0]
+        by_hand.append(np.mean([weights[0, i, i] for i in range(10)]))
+    assert found.scores["aligner"].shape == (1, 1)
+    assert found.scores["aligner"][0, 0] == pytest.approx(np.mean(by_hand), abs=1e-6)

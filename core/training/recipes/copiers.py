@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from core.layers.recurrent import CELLS
+from core.lessons.texts import Example
 from core.models.seq2seq import Seq2SeqConfig
 from core.scoring.copying import measure
 from core.text import Tokenizer
@@ -19,10 +20,10 @@ from core.text.learn import characters
 from core.training.grammar import Split
 from core.training.pairs import IDS, SPECIAL, Pairs
 from core.training.recipe import Recipe
-from core.training.tasks import COPIED, COPY_LENGTHS, string
+from core.training.tasks import COPIED, COPY_LENGTHS, apart, string, strings
 
 UNKNOWN = "<unk>"
-N_TRAIN, N_VALID = 60_000, 512
+N_TRAIN, N_VALID, N_EXAMPLES = 60_000, 512, 32
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Pairs:
@@ -36,6 +37,12 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Pairs:
         return [(ids, ids) for ids in tokenizer.encode_many(texts)]
 
     return Pairs(drawn(N_TRAIN, "train"), drawn(N_VALID, "test"), tokenizer, seed, device)
+
+
+def examples() -> tuple[Example, ...]:
+    """Held-out strings beside themselves, each sign linked to itself."""
+    texts = strings(N_EXAMPLES, np.random.default_rng(0), COPIED, 10, "test")
+    return tuple(Example(apart(text), apart(text), tuple((place, place) for place in range(len(text)))) for text in texts)
 
 
 RECIPES = tuple(
@@ -53,6 +60,7 @@ RECIPES = tuple(
         steps=2000,
         prepare=prepare,
         measure=measure,
+        examples=examples,
         ids=IDS,
     )
     for cell in CELLS

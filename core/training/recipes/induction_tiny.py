@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from core.lessons.texts import Example
 from core.models.gpt import GPTConfig
 from core.scoring.induction import measure
 from core.text import Tokenizer
@@ -19,11 +20,11 @@ from core.training.drawn import Drawn, Row
 from core.training.grammar import Split
 from core.training.optim import full_size
 from core.training.recipe import Recipe, spaced
-from core.training.tasks import REPEAT_LENGTHS, REPEATED, drawn_length, repeat
+from core.training.tasks import REPEAT_LENGTHS, REPEATED, apart, drawn_length, repeat
 
 SPECIAL = ("<end>", "<unk>")
 IDS = {"start": 0, "end": 0, "pad": 0}
-ROWS = 48
+ROWS, N_EXAMPLES = 48, 32
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Drawn:
@@ -42,6 +43,12 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Drawn:
     return Drawn(draw, ROWS, tokenizer, seed, device)
 
 
+def examples() -> tuple[Example, ...]:
+    """Held-out strings that come twice, of many lengths."""
+    rng = np.random.default_rng(0)
+    return tuple(Example(apart(repeat(rng, int(length), "test")[0])) for length in np.linspace(4, 24, N_EXAMPLES))
+
+
 STEPS = 2000
 RECIPE = Recipe(
     name="induction-tiny",
@@ -53,6 +60,7 @@ RECIPE = Recipe(
     prepare=prepare,
     begin=full_size,
     measure=measure,
+    examples=examples,
     keep_at=spaced(16, STEPS, first=10),
     ids=IDS,
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from core.lessons.texts import Example
 from core.models.gpt import GPTConfig
 from core.scoring.prompts import measure
 from core.text import Tokenizer
@@ -18,12 +19,12 @@ from core.training.drawn import Drawn, Row
 from core.training.grammar import Split
 from core.training.optim import full_size
 from core.training.recipe import Recipe
-from core.training.tasks import PROMPT_LENGTHS, PROMPTED, PROMPTS, drawn_length, prompted
+from core.training.tasks import PROMPT_LENGTHS, PROMPTED, PROMPTS, apart, drawn_length, prompted
 
 SPECIAL = ("<end>", "<unk>")
 IDS = {"start": 0, "end": 0, "pad": 0}
 SIGNS = ":=" + PROMPTED
-ROWS = 64
+ROWS, N_EXAMPLES = 64, 32
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Drawn:
@@ -46,6 +47,14 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Drawn:
     return Drawn(draw, ROWS, tokenizer, seed, device)
 
 
+def examples() -> tuple[Example, ...]:
+    """Held-out questions with all of the answer but its last sign: what is read before that is written."""
+    rng = np.random.default_rng(0)
+    asked = (prompted(rng, 8, "test") for _ in range(N_EXAMPLES))
+    told = ((*question.split(" "), answer) for question, answer in asked)
+    return tuple(Example(f"{word} {apart(text)} {sign} {apart(answer[:-1])}") for word, text, sign, answer in told)
+
+
 RECIPE = Recipe(
     name="prompt-tiny",
     family="gpt",
@@ -54,5 +63,6 @@ RECIPE = Recipe(
     prepare=prepare,
     begin=full_size,
     measure=measure,
+    examples=examples,
     ids=IDS,
 )
