@@ -155,6 +155,7 @@ def _step(run: _Search, reading: Reading, row: int, node: Node, index: int, over
         surprise=choice.surprise,
         log_total=choice.log_total,
         attention={kind: rows[row] for kind, rows in reading.attention.items()},
+        allowed={kind: rows[row] for kind, rows in reading.allowed.items()},
         keys={},
         ids=ids,
         text=text,

@@ -54,7 +54,7 @@ class OnPaper:
     def read(self, new: Sequence[Sequence[int]]) -> Reading:
         self._rows = [(*old, *row) for old, row in zip(self._rows or [()] * len(new), new, strict=True)]
         with np.errstate(divide="ignore"):
-            return Reading(np.log(np.array([self._tree[row] for row in self._rows], dtype=float)), {})
+            return Reading(np.log(np.array([self._tree[row] for row in self._rows], dtype=float)), {}, {})
 
     def keep(self, rows: Sequence[int]) -> None:
         self._rows = [self._rows[row] for row in rows]

@@ -31,7 +31,7 @@ def decode(
 ) -> Iterator[Step]:
     """Write on, one `Step` a token, computed when it is asked for; closing the generator stops the work.
 
-    `text` is the prompt, or for a model with an encoder the source; `prefix` is then the forced beginning of what it
+    `text` is the prompt, or for a translator the source; `prefix` is then the forced beginning of what it
     writes. `force` holds (step, token) pairs: at that step this token (an id, or the text of one) is written whatever
     the model says. `edits` change values on the way, at every step.
     Equal arguments give equal steps. Raises InputError at once for text, strategy or force that cannot be used.
@@ -80,6 +80,7 @@ def _one_by_one(
             surprise=choice.surprise,
             log_total=choice.log_total,
             attention={kind: rows[0] for kind, rows in reading.attention.items()},
+            allowed={kind: rows[0] for kind, rows in reading.allowed.items()},
             keys={kind: prompt.source_tokens if across else labels for kind, across in sources.items()},
             ids=tuple(written),
             text=text,

@@ -1,4 +1,4 @@
-"""The one place that knows how networks of one stack and of two read on: a text goes in, logits come out."""
+"""The one place that knows how networks read on, of one stack or two or recurrent: a text goes in, logits come out."""
 
 from __future__ import annotations
 
@@ -18,15 +18,18 @@ if TYPE_CHECKING:
     from core.model import Model
 
 Array = np.ndarray
+VALUES = ("pattern", "allowed")
 Forward = Callable[[Tensor, Tap, Any], Tensor]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What reading left for each row: logits (row, vocab), and for each kind the new pattern (row, layer, head, key)."""
+    """What reading left for each row: logits (row, vocab), for each kind the new pattern (row, layer, head, key), and
+    in the same shape where it was allowed to look."""
 
     logits: Array
     attention: Mapping[str, Array]
+    allowed: Mapping[str, Array]
 
 
 class Reads(Protocol):
@@ -44,7 +47,7 @@ class Reads(Protocol):
 
 
 class Reader:
-    """Reads on behind what it has read, with keys and values cached; every call costs only the new tokens.
+    """Reads on behind what it has read, with keys and values (or recurrent states) kept; a call costs only the new tokens.
 
     With edits nothing is cached: the whole text is read anew at each step, so that an edit of query 3 meets the same
     cell each time. A reader belongs to one decoding; nothing is stored on the model.
@@ -53,15 +56,15 @@ class Reader:
     def __init__(self, m: Model, prompt: Prompt, edits: Sequence[Edit] = ()) -> None:
         self.kinds = tuple(kind for kind in m.spec.kinds_of(m.config) if kind.queries == "target")
         self._network, self._edits = m.network, tuple(edits)
-        self._paths = {kind.name: [kind.path(i, "pattern") for i in range(kind.n_layers(m.config))] for kind in self.kinds}
-        self._keep = tuple(path for paths in self._paths.values() for path in paths)
+        self._layers = {kind: range(kind.n_layers(m.config)) for kind in self.kinds}
+        self._keep = tuple(kind.path(i, value) for kind, layers in self._layers.items() for i in layers for value in VALUES)
         self._forward = _two_stacks(m.network, prompt.source) if m.spec.has_source else _one_stack(m.network)
         self._cache = None if edits else m.network.new_cache()
         self._read: list[list[int]] = []
 
     @property
     def nbytes(self) -> int:
-        """What the cached keys and values take."""
+        """What the cached keys and values take, or the states of a recurrent network."""
         return 0 if self._cache is None else self._cache.nbytes
 
     @torch.inference_mode()
@@ -79,11 +82,14 @@ class Reader:
             hidden = self._forward(ids[:, -1:], tap, self._cache)
         logits = self._network.logits(hidden, tap)[:, -1]
         trace = tap.close()
-        attention = {
-            name: np.stack([trace.numpy(path)[:, :, -1] for path in paths], axis=1)
-            for name, paths in self._paths.items()
-        }
-        return Reading(logits.double().numpy(), attention)
+        patterns, allowed = (
+            {
+                kind.name: np.stack([trace.numpy(kind.path(i, value))[:, :, -1] for i in layers], axis=1)
+                for kind, layers in self._layers.items()
+            }
+            for value in VALUES
+        )
+        return Reading(logits.double().numpy(), patterns, allowed)
 
     def keep(self, rows: Sequence[int]) -> None:
         """Go on with these rows, in this order; one may be dropped, another continue twice."""

@@ -80,7 +80,8 @@ class Step:
     "beam". candidates: the most probable tokens, the chosen one among them; `kept` tokens were left by the
     filters, `cuts` says what each filter took. logprob: ln p of the token as the model gives it, before any filter;
     surprise: the same in bits; entropy: of that distribution, in nats; log_total: ln sum exp of the logits.
-    attention: for each kind the pattern (layer, head, key) of the row that wrote the token; keys: the keys' labels.
+    attention: for each kind the pattern (layer, head, key) of the row that wrote the token; allowed: where it might
+    look; keys: the keys' labels. A model without attention has none of the three.
     ids: all that was written, END included. text: all text so far; `pending` are bytes of a character that is not
     complete yet and not in the text. note: what the reader should know before the first step.
     done: nothing follows; reason: "end" (the model wrote END), "limit" (as many tokens as asked for), "context" (the
@@ -101,6 +102,7 @@ class Step:
     surprise: float
     log_total: float
     attention: Mapping[str, Array] = field(repr=False)
+    allowed: Mapping[str, Array] = field(repr=False)
     keys: Mapping[str, tuple[str, ...]] = field(repr=False)
     ids: tuple[int, ...] = field(repr=False)
     text: str

@@ -96,6 +96,11 @@ class Family:
     framed: bool = False
     outputs: Callable[[Any], Mapping[str, Output]] = _logits
 
+    @property
+    def writes(self) -> bool:
+        """Whether a network of this family writes a text word after word: from a source, or behind its own words only."""
+        return self.has_source or any(kind.name == "causal" for kind in self.kinds)
+
     def kinds_of(self, config: Any) -> tuple[Kind, ...]:
         """The kinds that a network with this config has."""
         return tuple(kind for kind in self.kinds if kind.n_layers(config))

@@ -132,3 +132,55 @@ def test_a_phone_needs_no_scrolling(chromium, app_url):
     assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 391 and box["y"] + box["height"] <= 700
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     context.close()
+
+
+def sentences(page):
+    """The open list of ready-made sentences."""
+    page.get_by_role("button", name="Try a sentence").click()
+    page.wait_for_selector('[data-testid="stRadio"]')
+    idle(page)
+    return page.get_by_test_id("stRadio").get_by_role("radio")
+
+
+def shows(page, *words: str) -> None:
+    """Wait until the picture holds these words."""
+    for _ in range(100):
+        idle(page)
+        if all(word in data(page, "words") for word in words):
+            return
+    raise AssertionError(f"{words} are not in {data(page, 'words')}")
+
+
+def test_a_ready_made_sentence_is_chosen_and_what_was_typed_comes_back(visitor, app_url):
+    opened(visitor, app_url + "/")
+    box = visitor.get_by_test_id("stTextInput").get_by_role("textbox")
+    box.fill("My own <b>car</b> is red.")
+    box.press("Enter")
+    shows(visitor, "own", "rojo")
+    assert 4 <= sentences(visitor).count() <= 6
+    visitor.get_by_role("button", name="7 more").click()
+    idle(visitor)
+    visitor.get_by_text("My aunt does not like cold soup.").click()
+    shows(visitor, "aunt", "sopa")
+    assert visitor.get_by_test_id("stRadio").count() == 0, "the list closes with a choice"
+    assert "cold+soup" in visitor.url.replace("%20", "+") and visitor.get_by_text("the soup pleases the aunt").count() == 1
+    assert box.input_value() == "My aunt does not like cold soup."
+    sentences(visitor)
+    visitor.get_by_role("button", name="Back to").click()
+    shows(visitor, "own", "rojo")
+    visitor.go_back()
+    shows(visitor, "aunt", "sopa")
+
+
+def test_the_list_of_sentences_fits_a_phone(chromium, app_url):
+    context = chromium.new_context(viewport={"width": 390, "height": 700}, has_touch=True)
+    page = context.new_page()
+    opened(page, app_url + "/?model=gpt-mini")
+    sentences(page)
+    for label in page.get_by_test_id("stRadio").locator("label").all():
+        box = label.bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_text("Mona Lisa").tap()
+    shows(page, "Mona", "Leonardo")
+    context.close()

@@ -22,15 +22,32 @@ def tokenizer(prefix_space):
     return Tokenizer(backend, pad=0, start=1, end=2)
 
 
+RECURRENT = {
+    "none": {},
+    "bahdanau": {"cell": "gru"},
+    "luong-global": {"score": "general", "input_feeding": True},
+    "luong-local-m": {"score": "dot", "bidirectional": False},
+    "luong-local-p": {"score": "concat"},
+}
+
+
 def build(name, order="pre", seed=0):
+    return _random(name, name, seed, order=order)
+
+
+def recurrent(attention, seed=0):
+    return _random("seq2seq", attention, seed, attention=attention, **RECURRENT[attention])
+
+
+def _random(family, name, seed, **shape):
     torch.manual_seed(seed)
-    names = tokenizer(prefix_space=name == "transformer")
-    family = families()[name]
-    config = replace(family.config.tiny(), order=order, n_vocab=len(names), n_ctx=N_CTX)
-    network = family.network(config)
+    spec = families()[family]
+    names = tokenizer(prefix_space=spec.has_source)
+    config = replace(spec.config.tiny(), n_vocab=len(names), n_ctx=N_CTX, **shape)
+    network = spec.network(config)
     for weight in network.parameters():
         torch.nn.init.normal_(weight, std=0.3)
-    return Model(name, family, config, network, names)
+    return Model(name, spec, config, network, names)
 
 
 def ids_of(m, text, strategy, **options):
@@ -38,7 +55,7 @@ def ids_of(m, text, strategy, **options):
 
 
 def whole_pass(m, text, ids, edits=()):
-    """Logits and attention of one teacher-forced pass over everything that was written, and how much was given."""
+    """Logits, attention and masks of one teacher-forced pass over everything that was written, and how much was given."""
     source = m.tokenizer.encode(text).ids
     given = (m.tokenizer.start,) if m.spec.has_source else source
     row = torch.tensor([[*given, *ids]])
@@ -47,7 +64,7 @@ def whole_pass(m, text, ids, edits=()):
         words = torch.tensor([source])
         batch = replace(batch, source=words, source_real=words >= 0)
     with torch.inference_mode():
-        hidden, trace = record(m.network, batch, keep=["*.pattern"], edits=edits)
+        hidden, trace = record(m.network, batch, keep=["*"], edits=edits)
         return m.network.logits(hidden)[0].numpy(), trace, len(given)
 
 

@@ -70,10 +70,14 @@ def toggle(label: str, name: str, default: bool, help: str | None = None) -> boo
     return _value(key, default)
 
 
-def text(label: str, name: str, default: str, *, quiet: bool = False, placeholder: str | None = None) -> str:
-    """The sentence box. Text over 2,000 letters is not put in the link, and a line below says so."""
+def text(label: str, name: str, default: str, *, quiet: bool = False, placeholder: str | None = None,
+         drops: Sequence[str] = ()) -> str:
+    """The sentence box. Text over 2,000 letters is not put in the link, and a line below says so.
+
+    Another text takes back the choices named in `drops`: a translation belongs to its sentence.
+    """
     key = _bind("text", name, default, str)
-    st.text_input(label, key=key, on_change=_store, args=(key, name), placeholder=placeholder,
+    st.text_input(label, key=key, on_change=_store, args=(key, name, drops), placeholder=placeholder,
                   label_visibility="collapsed" if quiet else "visible")
     value = _value(key, default)
     if not state.fits(value):
@@ -107,10 +111,10 @@ def _value(key: str, default: T) -> T:
     return default if value is None else value
 
 
-def _store(key: str, name: str) -> None:
+def _store(key: str, name: str, drops: Sequence[str] = ()) -> None:
     value: Any = st.session_state.get(key)
     if value is not None:  # a pill that was touched twice
-        state.write(**{name: value})
+        state.write(**{name: value}, **dict.fromkeys(drops))
 
 
 def _numbers(lo: float, hi: float, default: float, step: float) -> tuple[type, Callable[[str], Any]]:

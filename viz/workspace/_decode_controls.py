@@ -7,23 +7,18 @@ from typing import Any
 
 import streamlit as st
 
-import core.engine
 from core.analysis.heads import WORDS
 from core.errors import InputError
-from core.models import families
+from core.models import Family
 from viz.labels import head_name, shorten, visible
-from viz.ui import controls, state
+from viz.ui import controls, notices, state
 from viz.workspace import _decode_player as player
-from viz.workspace import _look_heads
+from viz.workspace import _look_heads, _presets, _tasks
 
 Head = tuple[int, int]
 ALL: Head = (-1, -1)
 """All heads, averaged."""
 OPENING = {False: "Once upon a time", True: "She has a white car."}
-PRESETS = {
-    False: ("Once upon a time", "The king said to the", "It was a cold night and"),
-    True: ("She has a white car.", "You are welcome.", "The old man did not read the letter."),
-}
 WARM = 0.8
 """The temperature that drawing begins with."""
 KNOB = 162
@@ -39,29 +34,39 @@ class Request:
     text: str
 
 
-def writers() -> dict[str, bool]:
-    """The models that write, those with attention over what is written so far: name -> whether it reads a source."""
-    listed = ((entry.name, families()[entry.family]) for entry in core.engine.default().models() if entry.ok)
-    return {name: family.has_source for name, family in listed if any(kind.name == "causal" for kind in family.kinds)}
-
-
 def request(start: Any) -> Request:
-    """Pills for the model, the text box, ready-made texts. A new request begins at its first step."""
-    reads = writers()
-    if not reads:
+    """The text box, chips for the task, ready-made texts. A new request begins at its first step."""
+    writers = {name: family for name, family in _tasks.usable().items() if family.writes}
+    if not writers:
         raise InputError("No model that writes can be opened.", "The models lie in assets/models.", "See More, Models.")
-    names, verbs = list(reads), {False: "Continue a text", True: "Translate"}
-    opening = start.model if start.model in reads else names[0]
-    chosen = state.read("model", opening, state.one_of(names, opening))
+    chosen = _model(writers, start.model)
     _begin_anew(chosen)
-    label = "A sentence in English" if reads[chosen] else "The beginning of a text"
-    text = controls.text(label, "text", OPENING[reads[chosen]], quiet=True, placeholder="Type and press Enter")
+    reads = writers[chosen].has_source
+    label = "A sentence in English" if reads else "The beginning of a text"
+    text = controls.text(label, "text", OPENING[reads], quiet=True, placeholder="Type and press Enter", drops=("target",))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        twice = len(set(reads.values())) < len(names)
-        controls.pills("What the model does", names, "model", opening,
-                       lambda name: f"{verbs[reads[name]]} ({name})" if twice else verbs[reads[name]], quiet=True)  # fmt: skip
-        controls.preset_row(PRESETS[reads[chosen]], "text", OPENING[reads[chosen]])
+        _tasks.chips(writers, chosen)
+        _presets.menu(_look_heads.opened(chosen))
+        _tasks.menu(writers, chosen)
     return Request(chosen, text)
+
+
+def _model(writers: dict[str, Family], wanted: str) -> str:
+    """The model of the link, or of the page before; one that cannot write is told why it is not here."""
+    opening = _tasks.opening(writers, wanted)
+    known, reasons = state.one_of(list(writers), opening), []
+
+    def parse(raw: str) -> str:
+        if why := _tasks.cannot_write(raw):
+            reasons.append((f"{raw} does not write.", why, f"Shown instead: {opening}."))
+            return opening
+        return known(raw)
+
+    chosen = state.read("model", opening, parse)
+    for reason in reasons:
+        notices.tell(*reason)
+        _tasks.take(opening)
+    return chosen
 
 
 def _begin_anew(model: str) -> None:
@@ -132,6 +137,8 @@ def told(data: Any) -> None:
 
 def head(data: Any) -> Head:
     """The head whose attention is shown: the visitor's if it is one of this kind, else all of them."""
+    if data.kind is None:
+        return ALL
     layers, n_heads = data.last.attention[data.kind].shape[:2]
     if state.read("kind", data.kind) != data.kind or state.read("layer", -1, state.whole(-1, 10**6)) < 0:
         return ALL
@@ -139,7 +146,12 @@ def head(data: Any) -> Head:
 
 
 def heads(data: Any, place: Head) -> None:
-    """Pills: all heads averaged, then the clearest head of each habit, and the one in view if it is another."""
+    """Pills: all heads averaged, then the clearest head of each habit, and the one in view if it is another.
+
+    None where there is nothing to choose: a recurrent translator has one alignment, or no attention at all.
+    """
+    if data.kind is None or data.last.attention[data.kind].shape[:2] == (1, 1):
+        return
     measured = _look_heads.survey(data.model.name)[data.kind]
     shown = {ALL: f"All {measured.shape[0] * measured.shape[1]} heads, averaged"}
     shown |= {where: WORDS[habit] for habit, where in measured.best().items() if habit != "mixed" or where == place}

@@ -53,9 +53,18 @@ def _looking(data: Any) -> None:
     with parts.fold(parts.LOOKING, "decode.looking") as opened:
         if not opened.open:
             return
-        if data.model.spec.has_source:
+        recurrent = not any(kind.layered for kind in data.model.spec.kinds)
+        if data.kind is None:
+            st.markdown("A translator without attention: one network reads the sentence word by word, and its last state, one "
+                        "vector, is all that the other network knows of it. What it writes next depends on that vector and on "
+                        "its own words, so no picture of looking exists.")  # fmt: skip
+        elif data.model.spec.has_source:
             st.markdown("Each row of the matrix is one token that was written, from top to bottom; each column a token of the "
                         "source. A row is the pattern of the query that *wrote* the token, so it sums to 1.")  # fmt: skip
+            if recurrent:
+                st.markdown("A recurrent translator has one such pattern, not several heads: its alignment. Hatched cells lie "
+                            "outside the window of one that looks only near a place; around a predicted place a bell curve "
+                            "lowers what is farther off, so a row may sum to less than 1.")  # fmt: skip
         else:
             st.markdown("The framed token is the newest. The others are shaded by the weight they had for the query that *wrote* "
                         "it: that query stands at the token before, and it may look at everything up to there. Touch another "
@@ -66,7 +75,8 @@ def _looking(data: Any) -> None:
                     "and filters made of it, hatching is what they cut; the last row is the lot: all kept tokens side by side, the "
                     "drawn number points at one of them. The same seed draws the same numbers again.")  # fmt: skip
         last = data.last
-        st.text(f"This step took {1000 * last.seconds:.1f} ms when it was computed. The keys and values of {last.cache_bytes // 1024:,} KB "
+        kept = "states" if recurrent else "keys and values"
+        st.text(f"This step took {1000 * last.seconds:.1f} ms when it was computed. The {kept} of {last.cache_bytes // 1024:,} KB "
                 "are kept, so that only the newest token has to be read.")  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from viz.figures.candidates import Bar, Lot, candidates, percent
 from viz.instruments import WRITING, Sentences, heatmap, words_view
 from viz.labels import literal, visible
 from viz.ui import parts
+from viz.workspace import _one_vector
 
 ROWS = 10
 ONE = replace(WRITING, spreads=WRITING.spreads.replace("words", "tokens"))
@@ -29,8 +30,11 @@ def show(data: Any, head: tuple[int, int], below: Callable[[], None]) -> None:
     """Where the model looked while it wrote the newest token (`below` is drawn under it); beside it the candidates."""
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.markdown(f"**Where {literal(data.model.name)} looked**")
-        _alignment(data, head) if data.model.spec.has_source else _flowing(data, head)
+        if data.kind is None:
+            _unlooking(data)
+        else:
+            st.markdown(f"**Where {literal(data.model.name)} looked**")
+            _alignment(data, head) if data.model.spec.has_source else _flowing(data, head)
         place = st.container()
     with right:
         st.markdown("**What could come next**")
@@ -45,9 +49,9 @@ def rows(steps: Sequence[Step], kind: str, head: tuple[int, int]) -> tuple[np.nd
     weights = np.zeros((len(steps), widest), dtype=np.float32)
     allowed = np.zeros(weights.shape, dtype=bool)
     for place, step in enumerate(steps):
-        pattern = step.attention[kind]
-        row = pattern.mean((0, 1)) if head[0] < 0 else pattern[head]
-        weights[place, : row.size], allowed[place, : row.size] = row, True
+        pattern, may = step.attention[kind], step.allowed[kind]
+        row, may = (pattern.mean((0, 1)), may.any((0, 1))) if head[0] < 0 else (pattern[head], may[head])
+        weights[place, : row.size], allowed[place, : row.size] = row, may
     return weights, allowed
 
 
@@ -86,6 +90,13 @@ def _alignment(data: Any, head: tuple[int, int]) -> None:
         selected=(len(weights) - 1, int(weights[-1].argmax())), axis=("written token (query)", "source token (key)"),
         numbers=weights.shape[1] <= 14, height=430,
     )  # fmt: skip
+
+
+def _unlooking(data: Any) -> None:
+    """A translator without attention: what it has written, and that there is nothing to look at."""
+    st.markdown(f"**What {literal(data.model.name)} has written**")
+    _one_vector.show(data.window.text, data.last.text)
+    st.text(f"{data.model.name} reads the whole sentence into one vector before it writes: there is nothing to look back at.")
 
 
 def bars(step: Step) -> Any:

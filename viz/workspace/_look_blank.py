@@ -10,6 +10,8 @@ from viz.labels import literal
 from viz.ui import controls, state
 from viz.workspace._look_heads import blanks
 
+_FILLED = "look.filled"
+
 
 def show(run: Run) -> None:
     """The most probable words for the first blank; choosing one writes it into the sentence."""
@@ -26,9 +28,13 @@ def show(run: Run) -> None:
     )  # fmt: skip
 
 
-def second_text(run: Run) -> None:
-    """A second text, and what the model thinks of it as the continuation of the first."""
-    controls.text("A second text, read behind the first (leave it empty for none)", "pair", "")
+def second_text() -> str:
+    """The box of the second text, which is read behind the first."""
+    return controls.text("A second text, read behind the first (leave it empty for none)", "pair", "")
+
+
+def follows(run: Run) -> None:
+    """What the model thinks of the second text as the continuation of the first."""
     if run.side.pair is not None and "next_sentence" in run.model.outputs:
         st.text(f"That the second text follows the first has, for this model, a probability of {probabilities(run.next_sentence)[0]:.1%}.")
 
@@ -37,3 +43,9 @@ def _fill(key: str, text: str, span: tuple[int, int] | None) -> None:
     word = st.session_state.get(key)
     if word is not None and span is not None:
         state.write(text=text[: span[0]] + word.removeprefix("##") + text[span[1] :])
+        st.session_state[_FILLED] = True
+
+
+def filled() -> bool:
+    """Whether a guess was just written into the sentence: then the whole page has to follow, not the picture alone."""
+    return bool(st.session_state.pop(_FILLED, False))

@@ -17,8 +17,7 @@ from viz.instruments.head_view import start
 from viz.labels import visible
 from viz.pages import Page
 from viz.ui import compute, controls, parts, state
-from viz.workspace import _look_blank
-from viz.workspace._look_heads import Place, crosses, drawn_words, layout, look
+from viz.workspace._look_heads import Place, crosses, drawn_words, layout, look, several
 from viz.workspace._look_heads import show as show_head
 
 KINDS = {
@@ -68,9 +67,8 @@ def show(page: Page, run: Run, measured: Mapping[str, Heads], place: Place) -> N
         st.button("Close the full view", icon=":material/close_fullscreen:", type="tertiary", on_click=lambda: state.write(view=None))
     if run.source is not None:
         controls.text("Its translation: the model's own, or type another to see how it would be written", "target", run.target_text or "")
-    if run.model.spec.framed:
-        _look_blank.second_text(run)
-    heads_grid(run, measured, place)
+    if several(measured):
+        heads_grid(run, measured, place)
     attention, heads = look(run, place.kind, by), measured[place.kind]
     queries, keys = ([visible(w) if by == "token" else w for w in axis] for axis in (attention.queries, attention.keys))
     weights, allowed = attention.weights[place.layer, place.head], attention.allowed[place.layer, place.head]

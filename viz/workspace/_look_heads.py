@@ -148,6 +148,11 @@ def chosen(measured: Mapping[str, Heads]) -> Place:
     return Place(kind, state.read("layer", best.layer, state.whole(0, layers - 1)), state.read("head", best.head, state.whole(0, n_heads - 1)))
 
 
+def several(measured: Mapping[str, Heads]) -> bool:
+    """Whether there are heads to choose from; a recurrent translator has one alignment."""
+    return any(heads.shape != (1, 1) for heads in measured.values())
+
+
 def show(place: Place) -> None:
     state.write(kind=place.kind, layer=place.layer, head=place.head)
 

@@ -68,9 +68,9 @@ class Data:
         return self.steps[-1]
 
     @property
-    def kind(self) -> str:
-        """The attention that is shown: across to the source where there is one, else over the text so far."""
-        return self.model.spec.kinds_of(self.model.config)[-1].name
+    def kind(self) -> str | None:
+        """The attention that is shown: across to the source where there is one, else over the text so far; None if none."""
+        return next((kind.name for kind in reversed(self.model.spec.kinds_of(self.model.config))), None)
 
 
 def at_once(key: Hashable, fn: Callable[[], Any], cost: float) -> Any:
@@ -87,7 +87,7 @@ def compute(p: Params = Params(), submit: Submit = at_once) -> Data:
     else:
         window = submit(("decode.fit", p.model, p.text), lambda: fit(model, p.text, cfg.n_ctx - most), len(p.text) / 50 + 1)
     key = (p.model, window.text, p.strategy)
-    held = 8 * cfg.n_layers * cfg.d_model * cfg.n_ctx  # keys and values of a full context
+    held = 8 * cfg.n_layers * cfg.d_model * cfg.n_ctx  # keys and values of a full context; recurrent states are smaller
 
     def begin() -> Replay:
         return Replay(lambda: decode(model, window.text, p.strategy, max_new_tokens=most), held)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Literal
 
 import streamlit as st
@@ -11,12 +12,13 @@ import streamlit as st
 from core.analysis.heads import Heads
 from core.errors import InputError
 from core.run import Run
-from viz.instruments import words_view
+from viz.instruments import WRITING, Sentences, words_view
 from viz.pages import Cite, Page
 from viz.ui import controls, errors, links, notices, state
 from viz.ui.parts import restore
-from viz.workspace import _look_blank, _look_full, _look_heads
+from viz.workspace import _look_blank, _look_full, _look_heads, _look_note, _one_vector, _presets, _tasks
 from viz.workspace._look_heads import Place
+from viz.workspace._tasks import TRANSLATE
 
 PAGE = Page(
     title="Look",
@@ -32,29 +34,16 @@ PAGE = Page(
 )
 
 
-@dataclass(frozen=True)
-class Task:
-    """What a chip of the first screen sets: a model and the sentence it opens with."""
-
-    chip: str
-    model: str
-    text: str
-    box: str
-
-
-TASKS = (
-    Task("Translate", "translator-en-es", "She has a white car.", "A sentence in English"),
-    Task("Continue", "gpt-mini", "The animal didn't cross the street because it was too tired.", "The beginning of a story"),
-    Task("Fill a blank", "bert-mini", "The cat sat on the [MASK].", "A sentence with [MASK] in the place of a word"),
-)
+ALIGNING = Sentences(**{name: text.replace("this head", "the model") for name, text in asdict(WRITING).items()})
+"""What is said of a recurrent translator: it has one alignment, and no heads."""
 
 
 @dataclass(frozen=True)
 class Params:
     """What the page shows: one text through one model."""
 
-    model: str = TASKS[0].model
-    text: str = TASKS[0].text
+    model: str = TRANSLATE.model
+    text: str = TRANSLATE.text
     target: str | None = None
     pair: str | None = None
 
@@ -83,44 +72,59 @@ def page() -> None:
 
 
 def _controls() -> Params | None:
-    models = _look_heads.listed()
+    models = _tasks.usable()
     if not models:
         raise InputError("No model can be opened.", "The models lie in assets/models.", "See More, Models for what is missing.")
-    model = state.read("model", TASKS[0].model if TASKS[0].model in models else models[0], state.one_of(models))
-    task = next((task for task in TASKS if task.model == model), None)
-    default = task.text if task else TASKS[1].text
-    text = controls.text(task.box if task else "Your text", "text", default, quiet=True, placeholder="Type a sentence and press Enter")
+    model = state.read("model", _tasks.opening(models, TRANSLATE.model), state.one_of(list(models)))
+    task, opened = _tasks.asked_of(models[model]), _look_heads.opened(model)
+    text = controls.text(task.box, "text", task.text, quiet=True, placeholder="Type a sentence and press Enter", drops=("target",))
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        chips = [task.model for task in TASKS if task.model in models] + [name for name in models if name not in {t.model for t in TASKS}]
-        names = {task.model: task.chip for task in TASKS}
-        controls.pills("What the model does", chips, "model", model, lambda name: names.get(name, name), quiet=True)
-        st.button("Your own sentence", icon=":material/edit:", type="tertiary", on_click=lambda: state.write(text="", target=None, pair=None))
+        _tasks.chips(models, model)
+        st.button("Your own", icon=":material/edit:", type="tertiary", on_click=_presets.own)
+        _presets.menu(opened)
+        _tasks.menu(models, model)
     if not text.strip():
         st.text("Type a sentence above and press Enter: the model reads it at once.")
         return None
-    spec = _look_heads.opened(model).spec
+    return Params(model, _look_heads.window(model, text))
+
+
+def _beside(params: Params, view: str) -> Params:
+    """The same with what is read beside the text: a given translation, or a second text."""
+    spec = _look_heads.opened(params.model).spec
     given = state.read("target", "") if spec.has_source else ""
     pair = state.read("pair", "") if spec.framed else ""
-    return Params(model, _look_heads.window(model, text), given or None, pair if pair and pair.strip() else None)
+    if spec.framed and (pair or view == "full"):
+        pair = _look_blank.second_text()
+    return replace(params, target=given or None, pair=pair if pair.strip() else None)
 
 
 @st.fragment
 def _picture(params: Params) -> None:
     with errors.guard():
+        if _look_blank.filled():
+            st.rerun()  # the box above holds another text now
         view = state.read("view", "", state.one_of(("", "heads", "full")))
+        params = _beside(params, view)
         data = compute(params)
+        note = partial(_look_note.show, data.run, given=params.target is not None)
         if not data.heads:
-            st.text(f"“{params.text}” → “{data.run.target_text}”")
+            _one_vector.show(params.text, data.run.target_text or "")
             st.text(f"{params.model} has no attention to look at: one vector carries the whole sentence from the reading to the writing network.")
+            note(side="left")
             return
         place = _look_heads.chosen(data.heads)
         _words(data.run, place, small=view == "full")
-        _look_heads.pills(data.heads, place)
+        several = _look_heads.several(data.heads)
+        if several:
+            _look_heads.pills(data.heads, place)
         if data.run.model.spec.framed and "logits" in data.run.model.outputs:
             _look_blank.show(data.run)
+            _look_blank.follows(data.run)
+        note(side=_look_heads.side(place.kind))
         if view != "full":
-            _buttons(view, _look_heads.side(place.kind))
-        if view == "heads":
+            _buttons(view, _look_heads.side(place.kind), several)
+        if view == "heads" and several:
             _look_full.heads_grid(data.run, data.heads, place)
         if view == "full":
             _look_full.show(PAGE, data.run, data.heads, place)
@@ -139,6 +143,7 @@ def _words(run: Run, place: Place, small: bool) -> None:
         allowed=attention.allowed[place.layer, place.head],
         selected=_look_heads.touched(run, place.kind),
         reading=not crossing,
+        say=None if run.model.spec.kind(place.kind).layered else ALIGNING,
         special=_look_heads.MARKS,
         names=("reads", "writes") if crossing else ("", ""),
         url="look.word",
@@ -146,10 +151,11 @@ def _words(run: Run, place: Place, small: bool) -> None:
     )
 
 
-def _buttons(view: str, side: Literal["left", "center"]) -> None:
+def _buttons(view: str, side: Literal["left", "center"], several: bool) -> None:
     with st.container(horizontal=True, horizontal_alignment=side, vertical_alignment="center", gap="small"):
-        st.button("Hide the other heads" if view == "heads" else "See all heads", icon=":material/grid_view:",
-                  on_click=lambda: state.write(view=None if view == "heads" else "heads"))  # fmt: skip
+        if several:
+            st.button("Hide the other heads" if view == "heads" else "See all heads", icon=":material/grid_view:",
+                      on_click=lambda: state.write(view=None if view == "heads" else "heads"))  # fmt: skip
         st.button("How is it computed?", icon=":material/calculate:", on_click=_open_arithmetic)
         links.to("course", "Teach from here", icon=":material/school:")
 

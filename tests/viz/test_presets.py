@@ -1,0 +1,137 @@
+"""Ready-made sentences in Look and Decode: what is listed, what choosing one does, what is kept."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from tiny_models import served
+
+from core.lessons.texts import texts
+from viz.labels import literal
+from viz.workspace import _presets as presets
+
+KEY = "presets:"
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), "bahdanau", "tiny-bert", "tiny-gpt") as engine:
+        yield engine
+
+
+def page(name: str = "look", *, open: bool = True, **link: str) -> AppTest:
+    test = AppTest.from_string(f"from viz.workspace import {name} as page\npage.page()", default_timeout=120)
+    for key, value in link.items():
+        test.query_params[key] = value
+    test.session_state[KEY] = open
+    return ran(test)
+
+
+def ran(step) -> AppTest:
+    test = step.run()
+    assert not test.exception and "Something went wrong" not in said(test)
+    return test
+
+
+def listed(test: AppTest) -> list[str]:
+    return [option for radio in test.radio for option in radio.options]
+
+
+def choose(test: AppTest, text: str) -> AppTest:
+    for radio in test.radio:
+        for place, option in enumerate(radio.options):
+            if option.startswith(literal(text)):
+                return ran(radio.set_value(place))
+    raise AssertionError(f"{text} is not listed: {listed(test)}")
+
+
+def said(test: AppTest) -> str:
+    return "\n".join(str(element.value) for kind in (test.text, test.markdown) for element in kind).replace("\\", "")
+
+
+def button(test: AppTest, label: str):
+    return next(each for each in test.button if label in each.label.replace("\\", ""))
+
+
+def linked(test: AppTest) -> dict[str, str]:
+    return {name: test.query_params[name] for name in presets.NAMES if name in test.query_params}
+
+
+def rows(*kinds: str) -> list:
+    return [row for row in texts("presets") if row.kind in kinds]
+
+
+@pytest.mark.parametrize(("model", "kinds"), [("bahdanau", ("translate",)), ("tiny-gpt", ("continue",)), ("tiny-bert", ("fill", "pair"))])
+def test_the_list_is_for_the_task_a_few_first_and_all_behind_more(engine, model, kinds):
+    test = page(model=model)
+    assert 4 <= len(listed(test)) <= 6
+    assert len(listed(ran(button(test, " more").click()))) == len(rows(*kinds))
+    assert not page(model=model, open=False).radio, "a closed list is not made"
+
+
+def test_a_choice_fills_the_box_closes_the_list_and_says_what_there_is_to_see(engine):
+    row = rows("translate")[0]
+    test = choose(page(model="bahdanau"), row.text)
+    assert linked(test) == {"text": row.text} and test.text_input[0].value == row.text
+    assert not test.radio and row.note in said(test)
+
+
+def test_a_given_translation_is_one_touch_away_and_named_as_given(engine):
+    row = rows("translate")[0]
+    test = choose(page(model="bahdanau"), row.text)
+    test = ran(button(test, row.second).click())
+    assert linked(test) == {"text": row.text, "target": row.second}
+    test = ran(button(test, "was given").click())
+    assert linked(test) == {"text": row.text}
+
+
+def test_a_pair_fills_both_boxes_and_a_blank_empties_the_second(engine):
+    pair, blank = rows("pair")[0], rows("fill")[0]
+    test = choose(page(model="tiny-bert"), pair.text)
+    assert linked(test) == {"text": pair.text, "pair": pair.second}
+    assert [box.value for box in test.text_input] == [pair.text, pair.second]
+    test.session_state[KEY] = True
+    test = choose(ran(test), blank.text)
+    assert linked(test) == {"text": blank.text} and len(test.text_input) == 1
+
+
+def test_what_was_typed_comes_back(engine):
+    mine = "<b>mine</b> *and* mine alone"
+    test = choose(page(model="bahdanau", text=mine, target="mía"), rows("translate")[1].text)
+    assert linked(test) == {"text": rows("translate")[1].text}
+    test.session_state[KEY] = True
+    test = ran(button(ran(test), "Back to “<b>mine").click())
+    assert linked(test) == {"text": mine, "target": "mía"}
+    test = ran(button(test, "Your own").click())
+    assert test.text_input[0].value == ""
+    test = ran(button(test, "Your own").click())
+    assert linked(test) == {"text": mine, "target": "mía"}
+
+
+def test_a_translation_goes_with_its_sentence(engine):
+    test = page(model="bahdanau", open=False, text="I am a student.", target="Soy estudiante.")
+    assert linked(ran(test.text_input[0].set_value("I am tired."))) == {"text": "I am tired."}
+
+
+def test_another_task_keeps_what_was_typed_and_drops_what_was_made_for_the_task(engine):
+    for text, kept in (("Money is in the [MASK].", False), ("My own [MASK].", True)):
+        test = page(model="tiny-bert", open=False, text=text)
+        chips = next(group for group in test.button_group if group.key == "tasks:")
+        assert list(chips.options) == ["Translate", "Continue", "Fill a blank"]
+        assert (linked(ran(chips.set_value("Translate"))).get("text") == text) == kept
+
+
+def test_decode_lists_them_too(engine):
+    row = rows("continue")[1]
+    test = choose(page("decode", model="tiny-gpt"), row.text)
+    assert test.text_input[0].value == row.text and test.query_params["text"] == row.text
+    assert "decode.n" not in test.query_params
+
+
+def test_every_ready_made_sentence_can_be_read(engine):
+    for model in ("bahdanau", "tiny-gpt", "tiny-bert"):
+        opened = engine.open(model)
+        for row in presets.fitting(opened):
+            second = {"pair": {"pair": row.second}, "translate": {"target": row.second}}.get(row.kind, {})
+            assert opened.run(row.text, **second, keep=[]).tokens
+            assert len(row.note) <= 160, "kept short: it stands in a list"

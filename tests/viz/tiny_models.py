@@ -1,0 +1,67 @@
+"""Small random models written as folders, and an engine that serves nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import core.engine
+from core.analysis.heads import Heads
+from core.checkpoints import manifest, store
+from core.engine import Engine
+from core.lessons.texts import texts
+from core.model import Model
+from core.models import families
+from core.text.learn import byte_level_bpe, wordpiece
+
+ATTENTIONS = {"bahdanau": {}, "luong-global": {"score": "general", "input_feeding": True}, "luong-local-m": {"score": "dot"}, "none": {}}
+MODELS = {
+    "tiny-gpt": ("gpt", {}),
+    "tiny-translator": ("transformer", {}),
+    **{name: ("seq2seq", {"attention": name, **more}) for name, more in ATTENTIONS.items()},
+    "tiny-bert": ("bert", {}),
+}
+MARKS = ("<pad>", "<start>", "<end>")
+
+
+def write(folder: Path, name: str) -> Path:
+    """One model, every weight drawn anew."""
+    family, changes = MODELS[name]
+    framed = families()[family].framed
+    lines = [text for row in texts("presets") for text in (row.text, row.second)] * 2
+    backend = wordpiece(lines, 500) if framed else byte_level_bpe(lines, 400, MARKS, prefix_space=families()[family].has_source)
+    folder.mkdir(parents=True, exist_ok=True)
+    backend.save(str(tokenizer := folder / f"{name}.json"))
+    config = replace(families()[family].config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=180, **changes)
+    torch.manual_seed(5)
+    network = families()[family].network(config)
+    for weight in network.parameters():
+        torch.nn.init.normal_(weight, std=0.3)
+    ids = {"pad": 0, "start": 2, "end": 3, "mask": 4} if framed else {"pad": 0, "start": 1, "end": 2}
+    return store.save_model(folder / name, family=family, config=config, weights=network.state_dict(), tokenizer=tokenizer, ids=ids, training={})
+
+
+def _unmeasured(model: Model) -> dict[str, Heads]:
+    """The heads without their habits: measuring them takes longer than most tests."""
+    spec, config = model.spec, model.config
+    shapes = {kind.name: (kind.n_layers(config), config.n_heads) for kind in spec.kinds_of(config)}
+    return {name: Heads({"first": np.full(shape, 0.1), "spread": np.full(shape, 0.9)}, 1) for name, shape in shapes.items()}
+
+
+@contextmanager
+def served(patch: pytest.MonkeyPatch, folder: Path, *names: str) -> Iterator[Engine]:
+    """These models, and no others, behind the pages."""
+    for name in names:
+        write(folder, name)
+    patch.setattr(manifest, "shipped_folder", lambda: folder / "none")
+    patch.setenv("ATLAS_MODELS", str(folder))
+    with Engine() as engine:
+        patch.setattr(core.engine, "_default", engine)
+        patch.setattr("viz.workspace._look_heads.survey", lambda name: _unmeasured(engine.open(name)))
+        yield engine

@@ -1,0 +1,89 @@
+"""What models are asked to do: one chip a task, and where several models do the same, a quiet menu beside the chips."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+import core.engine
+from core.models import Family, families
+from viz.labels import literal
+from viz.ui import state
+from viz.workspace import _presets
+
+
+@dataclass(frozen=True)
+class Task:
+    """A chip: the model it opens with, that model's opening sentence in Look, and what the sentence box is called."""
+
+    chip: str
+    model: str
+    text: str
+    box: str
+
+
+TRANSLATE = Task("Translate", "translator-en-es", "She has a white car.", "A sentence in English")
+CONTINUE = Task("Continue", "gpt-mini", "The animal didn't cross the street because it was too tired.", "The beginning of a story")
+FILL = Task("Fill a blank", "bert-mini", "The cat sat on the [MASK].", "A sentence with [MASK] in the place of a word")
+TASKS = (TRANSLATE, CONTINUE, FILL)
+
+
+def asked_of(family: Family) -> Task:
+    """The task of a family: to fill blanks where it frames a text, to translate where it reads a source."""
+    return FILL if family.framed else TRANSLATE if family.has_source else CONTINUE
+
+
+def usable() -> dict[str, Family]:
+    """The models that can be opened, with their families."""
+    return {listing.name: families()[listing.family] for listing in core.engine.default().models() if listing.ok}
+
+
+def by_task(models: dict[str, Family]) -> dict[Task, list[str]]:
+    """The models of each task, the one it opens with first; tasks that no model has are left out."""
+    found = {task: [name for name, family in models.items() if asked_of(family) is task] for task in TASKS}
+    return {task: sorted(names, key=lambda name: name != task.model) for task, names in found.items() if names}
+
+
+def opening(models: dict[str, Family], wanted: str) -> str:
+    """The model a page opens with: the wanted one, else the first of the first task."""
+    return wanted if wanted in models else next(iter(by_task(models).values()))[0]
+
+
+def chips(models: dict[str, Family], model: str) -> None:
+    """Pills for the tasks; a touch opens the first model of a task."""
+    offered, now = by_task(models), asked_of(models[model])
+    key = f"tasks:{state.page()}"
+    if st.session_state.get(key) != now.chip:
+        st.session_state[key] = now.chip
+
+    def store() -> None:
+        task = next((task for task in offered if task.chip == st.session_state.get(key)), now)
+        if task is not now:
+            take(offered[task][0])
+
+    st.pills("What the model does", [task.chip for task in offered], key=key, required=True, on_change=store, label_visibility="collapsed")
+
+
+def menu(models: dict[str, Family], model: str) -> None:
+    """The models of the present task by name, where there is more than one."""
+    names = by_task(models)[asked_of(models[model])]
+    if len(names) < 2:
+        return
+    key = f"models:{state.page()}"
+    st.menu_button(literal(model), names, key=key, type="tertiary", icon=":material/memory:", help="Another model for the same task",
+                   format_func=literal, on_click=lambda: take(st.session_state[key]))  # fmt: skip
+
+
+def take(model: str) -> None:
+    """Go on with another model. What the visitor typed stays; a ready-made sentence for another task goes."""
+    _presets.leave(usable()[model])
+    state.write(model=model)
+
+
+def cannot_write(model: str) -> str:
+    """Why a model that is here does not write; "" for one that does, or that nobody knows."""
+    family = usable().get(model)
+    if family is None or family.writes:
+        return ""
+    return "It reads a whole text at once, forwards and backwards, and fills blanks; it cannot go on word by word."
