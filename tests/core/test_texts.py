@@ -11,8 +11,10 @@ import pytest
 import core
 from core.lessons.texts import FILES, FOLDER, HEADED, Example, Neighbors, Sentence, read, texts
 from core.text.words import WORD, words_of
+from core.training.tasks import COPIED, COPY_LENGTHS, PROMPT_LENGTHS, PROMPTED, PROMPTS, REPEATED
 from viz.sources import SOURCES
 
+TOYS = {"copy": COPIED, "prompt": PROMPTED, "repeat": REPEATED}
 BATTERY = texts("battery")
 LEAST = {"previous-word": 30, "coreference": 40, "agreement": 36, "lists": 24, "quotes": 24, "questions": 24, "repetitions": 36, "shuffled": 30}
 PRONOUNS = {"he", "she", "it", "they", "his", "her", "its", "their", "him", "them", "himself", "itself", "themselves"}
@@ -97,7 +99,7 @@ def test_a_shuffled_copy_has_the_words_of_its_original_and_none_of_its_pairs():
 
 
 def test_presets_open_with_the_documents_sentences():
-    rows = texts("presets")
+    rows = [row for row in texts("presets") if row.kind not in TOYS]
     kinds = {kind: [row for row in rows if row.kind == kind] for kind in ("translate", "continue", "fill", "pair")}
     assert sum(map(len, kinds.values())) == len(rows)
     for kind, own in kinds.items():
@@ -108,6 +110,23 @@ def test_presets_open_with_the_documents_sentences():
     assert all(SOURCES[key].teaching for row in rows for key in row.cites)
     assert all((row.text.count("[MASK]") == 1) == (row.kind == "fill") for row in rows)
     assert all(re.fullmatch(r"[a-z]+", row.second) for row in kinds["fill"])
+
+
+def test_what_toy_models_read_is_of_their_signs_and_says_what_is_asked():
+    rows = [row for row in texts("presets") if row.kind in TOYS]
+    assert {row.kind for row in rows} == set(TOYS)
+    for row in rows:
+        words = row.text.split()
+        assert row.task and row.note.endswith(".") and not row.cites
+        if row.kind == "prompt":
+            task, *letters, sign = words
+            assert task.removesuffix(":") in PROMPTS and sign == "=" and len(letters) in PROMPT_LENGTHS
+            words = letters
+        assert all(len(word) == 1 and word in TOYS[row.kind] for word in words)
+        assert row.second == (row.text if row.kind == "copy" else "")
+    lengths = {row.task: len(row.text.split()) for row in rows}
+    assert lengths["as long as any in training"] == max(COPY_LENGTHS) < lengths["longer than any in training"]
+    assert all(word not in row.text.split()[:i] for row in rows if row.task == "nothing comes twice" for i, word in enumerate(row.text.split()))
 
 
 def test_the_fifth_word_is_the_bank_in_both_sentences():

@@ -209,7 +209,7 @@ def test_the_models_page_names_what_is_damaged(monkeypatch: pytest.MonkeyPatch) 
     assert "model.safetensors ends too early." in shown
     assert "Its files could not be read." in shown
     assert "/secret" not in shown
-    assert "2.5 million" in shown
+    assert "2,500,000" in shown
     assert "1,234" in shown
     test.session_state["fold:models.good"] = True
     test.run()

@@ -11,11 +11,12 @@ from viz.labels import literal
 from viz.workspace import _presets as presets
 
 KEY = "presets:"
+MODELS = ("bahdanau", "tiny-bert", "tiny-gpt", "copy-lstm-attention", "prompt-tiny")
 
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), "bahdanau", "tiny-bert", "tiny-gpt") as engine:
+    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), *MODELS) as engine:
         yield engine
 
 
@@ -117,7 +118,7 @@ def test_another_task_keeps_what_was_typed_and_drops_what_was_made_for_the_task(
     for text, kept in (("Money is in the [MASK].", False), ("My own [MASK].", True)):
         test = page(model="tiny-bert", open=False, text=text)
         chips = next(group for group in test.button_group if group.key == "tasks:")
-        assert list(chips.options) == ["Translate", "Continue", "Fill a blank"]
+        assert list(chips.options) == ["Translate", "Continue", "Fill a blank", "Toy tasks"]
         assert (linked(ran(chips.set_value("Translate"))).get("text") == text) == kept
 
 
@@ -129,9 +130,21 @@ def test_decode_lists_them_too(engine):
 
 
 def test_every_ready_made_sentence_can_be_read(engine):
-    for model in ("bahdanau", "tiny-gpt", "tiny-bert"):
+    for model in MODELS:
         opened = engine.open(model)
         for row in presets.fitting(opened):
-            second = {"pair": {"pair": row.second}, "translate": {"target": row.second}}.get(row.kind, {})
-            assert opened.run(row.text, **second, keep=[]).tokens
+            second = {"pair": {"pair": row.second}, "translate": {"target": row.second}, "copy": {"target": row.second}}.get(row.kind, {})
+            assert "<unk>" not in opened.run(row.text, **second, keep=[]).tokens
             assert len(row.note) <= 160, "kept short: it stands in a list"
+
+
+@pytest.mark.parametrize(("name", "model", "kind"), [("look", "copy-lstm-attention", "copy"), ("decode", "prompt-tiny", "prompt")])
+def test_a_model_of_a_toy_task_opens_with_a_text_of_its_own(engine, name, model, kind):
+    test = page(name, model=model)
+    assert listed(test) == [literal(row.text) for row in rows(kind)]
+    assert test.text_input[0].value == rows(kind)[0].text
+    test = choose(test, rows(kind)[2].text)
+    assert linked(test) == {"text": rows(kind)[2].text}
+    chips = next(group for group in test.button_group if group.key.startswith("tasks:"))
+    assert chips.value == "Toy tasks"
+    assert linked(ran(chips.set_value("Continue"))) == {}, "what was made for the task goes"

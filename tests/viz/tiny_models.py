@@ -18,16 +18,23 @@ from core.engine import Engine
 from core.lessons.texts import texts
 from core.model import Model
 from core.models import families
-from core.text.learn import byte_level_bpe, wordpiece
+from core.text.learn import byte_level_bpe, characters, wordpiece
+from core.training.tasks import COPIED, PROMPTED, PROMPTS
 
+MARKS = ("<pad>", "<start>", "<end>")
 ATTENTIONS = {"bahdanau": {}, "luong-global": {"score": "general", "input_feeding": True}, "luong-local-m": {"score": "dot"}, "none": {}}
 MODELS = {
     "tiny-gpt": ("gpt", {}),
     "tiny-translator": ("transformer", {}),
     **{name: ("seq2seq", {"attention": name, **more}) for name, more in ATTENTIONS.items()},
     "tiny-bert": ("bert", {}),
+    "copy-lstm-attention": ("seq2seq", {"attention": "luong-global", "score": "general"}),
+    "prompt-tiny": ("gpt", {}),
 }
-MARKS = ("<pad>", "<start>", "<end>")
+TOYS = {
+    "copy-lstm-attention": lambda: characters(COPIED, (*MARKS, "<unk>")),
+    "prompt-tiny": lambda: characters(":=" + PROMPTED, (*MARKS, "<unk>"), words=tuple(PROMPTS)),
+}
 
 
 def write(folder: Path, name: str) -> Path:
@@ -35,7 +42,7 @@ def write(folder: Path, name: str) -> Path:
     family, changes = MODELS[name]
     framed = families()[family].framed
     lines = [text for row in texts("presets") for text in (row.text, row.second)] * 2
-    backend = wordpiece(lines, 500) if framed else byte_level_bpe(lines, 400, MARKS, prefix_space=families()[family].has_source)
+    backend = TOYS[name]() if name in TOYS else wordpiece(lines, 500) if framed else byte_level_bpe(lines, 400, MARKS, prefix_space=families()[family].has_source)
     folder.mkdir(parents=True, exist_ok=True)
     backend.save(str(tokenizer := folder / f"{name}.json"))
     config = replace(families()[family].config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=180, **changes)

@@ -42,8 +42,9 @@ def request(start: Any) -> Request:
     chosen = _model(writers, start.model)
     _begin_anew(chosen)
     reads = writers[chosen].has_source
-    label = "A sentence in English" if reads else "The beginning of a text"
-    text = controls.text(label, "text", OPENING[reads], quiet=True, placeholder="Type and press Enter", drops=("target",))
+    task = _tasks.opening_with(chosen, writers[chosen])
+    label = task.box if task.toy or reads else "The beginning of a text"
+    text = controls.text(label, "text", task.text if task.toy else OPENING[reads], quiet=True, placeholder="Type and press Enter", drops=("target",))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _tasks.chips(writers, chosen)
         _presets.menu(_look_heads.opened(chosen))

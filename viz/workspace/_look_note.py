@@ -15,7 +15,7 @@ from viz.workspace import _presets
 def show(run: Run, *, given: bool, side: Literal["left", "center"]) -> None:
     """One quiet line below the picture; nothing for a sentence of the visitor's that the model translates itself."""
     spec = run.model.spec
-    row = _presets.chosen(spec)
+    row = _presets.chosen(run.model.name, spec)
     if row is None and not given:
         return
     with st.container(gap=None, horizontal_alignment=side):

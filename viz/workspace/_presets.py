@@ -11,6 +11,7 @@ from core.model import Model
 from core.models import Family
 from viz.labels import literal, shorten
 from viz.ui import state
+from viz.workspace._toys import KIND
 
 TOGETHER = 5
 """Sentences that are listed at once; the others are behind "More"."""
@@ -22,8 +23,10 @@ _TYPED, _MORE, _TAKEN = "presets.typed", "presets.more", "presets.taken"
 Texts = dict[str, str]
 
 
-def kinds(family: Family) -> tuple[str, ...]:
-    """The kinds of sentences that fit the task of a family."""
+def kinds(model: str, family: Family) -> tuple[str, ...]:
+    """The kinds of sentences that fit the task of a model."""
+    if model in KIND:
+        return (KIND[model],)
     return ("fill", "pair") if family.framed else ("translate",) if family.has_source else ("continue",)
 
 
@@ -34,7 +37,7 @@ def fitting(model: Model) -> tuple[Preset, ...]:
         cannot.add("fill")
     if getattr(model.config, "n_segments", 2) < 2:
         cannot.add("pair")
-    return tuple(row for row in texts("presets") if row.kind in kinds(model.spec) and row.kind not in cannot)
+    return tuple(row for row in texts("presets") if row.kind in kinds(model.name, model.spec) and row.kind not in cannot)
 
 
 def telling(rows: Sequence[Preset]) -> tuple[Preset, ...]:
@@ -61,14 +64,14 @@ def same(row: Preset, chosen: Texts) -> bool:
     return chosen.get("text") == row.text and second and chosen.get("target", row.second) == row.second
 
 
-def chosen(family: Family) -> Preset | None:
-    """The sentence in the boxes, if it is a ready-made one for this family."""
-    return next((row for row in texts("presets") if row.kind in kinds(family) and same(row, now())), None)
+def chosen(model: str, family: Family) -> Preset | None:
+    """The sentence in the boxes, if it is a ready-made one for this model."""
+    return next((row for row in texts("presets") if row.kind in kinds(model, family) and same(row, now())), None)
 
 
-def leave(family: Family) -> None:
-    """Before another family's model: take back a ready-made sentence that is none for it."""
-    if not typed(now()) and not any(row.text == now().get("text") for row in texts("presets") if row.kind in kinds(family)):
+def leave(model: str, family: Family) -> None:
+    """Before another model: take back a ready-made sentence that is none for it."""
+    if not typed(now()) and not any(row.text == now().get("text") for row in texts("presets") if row.kind in kinds(model, family)):
         state.write(**dict.fromkeys(NAMES))
 
 

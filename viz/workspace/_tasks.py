@@ -2,46 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
 import core.engine
+from core.lessons.texts import texts
 from core.models import Family, families
 from viz.labels import literal
 from viz.ui import state
 from viz.workspace import _presets
+from viz.workspace._toys import BOX, COPIERS, KIND
 
 
 @dataclass(frozen=True)
 class Task:
-    """A chip: the model it opens with, that model's opening sentence in Look, and what the sentence box is called."""
+    """A chip: the model it opens with, that model's opening sentence in Look, and what the sentence box is called.
+
+    What a `toy` reads is no sentence; its models have texts of their own (`opening_with`).
+    """
 
     chip: str
     model: str
-    text: str
-    box: str
+    text: str = ""
+    box: str = ""
+    toy: bool = False
 
 
 TRANSLATE = Task("Translate", "translator-en-es", "She has a white car.", "A sentence in English")
 CONTINUE = Task("Continue", "gpt-mini", "The animal didn't cross the street because it was too tired.", "The beginning of a story")
 FILL = Task("Fill a blank", "bert-mini", "The cat sat on the [MASK].", "A sentence with [MASK] in the place of a word")
-TASKS = (TRANSLATE, CONTINUE, FILL)
+TOYS = Task("Toy tasks", COPIERS[0], toy=True)
+TASKS = (TRANSLATE, CONTINUE, FILL, TOYS)
 
 
-def asked_of(family: Family) -> Task:
-    """The task of a family: to fill blanks where it frames a text, to translate where it reads a source."""
+def asked_of(model: str, family: Family) -> Task:
+    """The task of a model; by its family to fill blanks where it frames a text, to translate where it reads a source."""
+    if model in KIND:
+        return TOYS
     return FILL if family.framed else TRANSLATE if family.has_source else CONTINUE
 
 
+def opening_with(model: str, family: Family) -> Task:
+    """The task of a model with the text that Look opens with; of a toy task the first of its own."""
+    task = asked_of(model, family)
+    if not task.toy:
+        return task
+    return replace(task, text=next(row.text for row in texts("presets") if row.kind == KIND[model]), box=BOX[KIND[model]])
+
+
 def usable() -> dict[str, Family]:
-    """The models that can be opened, with their families."""
-    return {listing.name: families()[listing.family] for listing in core.engine.default().models() if listing.ok}
+    """The models that can be opened and in whose family words look at words, with their families."""
+    named = {listing.name: families()[listing.family] for listing in core.engine.default().models() if listing.ok}
+    return {name: family for name, family in named.items() if family.kinds}
 
 
 def by_task(models: dict[str, Family]) -> dict[Task, list[str]]:
     """The models of each task, the one it opens with first; tasks that no model has are left out."""
-    found = {task: [name for name, family in models.items() if asked_of(family) is task] for task in TASKS}
+    found = {task: [name for name, family in models.items() if asked_of(name, family) is task] for task in TASKS}
     return {task: sorted(names, key=lambda name: name != task.model) for task, names in found.items() if names}
 
 
@@ -52,7 +70,7 @@ def opening(models: dict[str, Family], wanted: str) -> str:
 
 def chips(models: dict[str, Family], model: str) -> None:
     """Pills for the tasks; a touch opens the first model of a task."""
-    offered, now = by_task(models), asked_of(models[model])
+    offered, now = by_task(models), asked_of(model, models[model])
     key = f"tasks:{state.page()}"
     if st.session_state.get(key) != now.chip:
         st.session_state[key] = now.chip
@@ -67,7 +85,7 @@ def chips(models: dict[str, Family], model: str) -> None:
 
 def menu(models: dict[str, Family], model: str) -> None:
     """The models of the present task by name, where there is more than one."""
-    names = by_task(models)[asked_of(models[model])]
+    names = by_task(models)[asked_of(model, models[model])]
     if len(names) < 2:
         return
     key = f"models:{state.page()}"
@@ -77,7 +95,7 @@ def menu(models: dict[str, Family], model: str) -> None:
 
 def take(model: str) -> None:
     """Go on with another model. What the visitor typed stays; a ready-made sentence for another task goes."""
-    _presets.leave(usable()[model])
+    _presets.leave(model, usable()[model])
     state.write(model=model)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -44,6 +44,7 @@ class Shown:
     scores: tuple[Score, ...] = ()
     training: Training | None = None
     heads: Surveyed | None = None
+    looks: bool = True
 
 
 MEASURES = {name: measure for name, measure in KNOWN.items() if measure.telling}
@@ -76,7 +77,8 @@ def page() -> None:
             _scores(model)
             if model.terms:
                 st.markdown(f"{literal(model.terms.attribution)}  \n:gray[Licence: {literal(model.terms.licence)}.]")
-            links.to("look", "Open in Look", icon=":material/visibility:", model=model.name)
+            if model.looks:
+                links.to("look", "Open in Look", icon=":material/visibility:", model=model.name)
             with parts.fold("The card: data, training, evidence, weaknesses", f"models.{model.name}") as fold:
                 if fold.open:
                     _models_card.draw(model.name, model.card, model.training, model.heads, ours=model.terms is not None)
@@ -131,17 +133,20 @@ def _shown(listing: Listing, terms: Shipped | None) -> Shown:
     except Exception:  # noqa: BLE001 (the engine has logged it and says in its listing what is wrong)
         now = next(each for each in core.engine.default().models() if each.name == listing.name)
         return Shown(listing.name, now.problem or "Its files could not be read.", terms=terms)
+    shown = Shown(listing.name, "", _facts(model, terms), model.card, terms, looks=model.config.n_layers > 0)
     if terms is None:
-        return Shown(listing.name, "", _facts(model, None), model.card)
+        return shown
     folder = shipped_folder() / listing.name
-    return Shown(listing.name, "", _facts(model, terms), model.card, terms, read_scores(folder), read_training(folder), read_heads(folder))
+    return replace(shown, scores=read_scores(folder), training=read_training(folder), heads=read_heads(folder))
 
 
 def _facts(model: Any, terms: Shipped | None) -> tuple[tuple[str, str], ...]:
     config = model.config
-    facts = [("Family", literal(str(model.family))), ("Layers", f"{config.n_layers}"), ("Heads", f"{config.n_heads}"),
-             ("Width", f"{config.d_model}"), ("Vocabulary", f"{config.n_vocab:,}"),
-             ("Context", f"{config.n_ctx:,} tokens"), ("Parameters", f"{model.n_parameters / 1e6:.1f} million")]
+    facts = [("Family", literal(str(model.family)))]
+    if config.n_layers:
+        facts += [("Layers", f"{config.n_layers}"), ("Heads", f"{config.n_heads}")]
+    facts += [("Width", f"{config.d_model}"), ("Vocabulary", f"{config.n_vocab:,}"), ("Context", f"{config.n_ctx:,} tokens"),
+              ("Parameters", f"{model.n_parameters:,}")]
     if terms:
         facts.append(("On disk", f"{sum(file.bytes for file in terms.files.values()) / 1e6:.1f} MB"))
     return tuple(facts)
