@@ -35,7 +35,7 @@ def survey(name: str) -> Surveyed | None:
         return None
     recipe = recipes().get(model.name)
     own = recipe.examples() if recipe else ()
-    return write_heads(folder, surveyed(model, own), surveyed(untrained(model), own), SEED)
+    return write_heads(folder, surveyed(model, own), surveyed(untrained(model), own), SEED, own=bool(own))
 
 
 def current(name: str) -> Surveyed | None:

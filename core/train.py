@@ -54,7 +54,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def save(outcome: Outcome, recipe: Recipe, work: Path, out: Path, seed: int, argv: list[str]) -> None:
     """Write the model folder: float16 weights, config, tokenizer, and the record of how they came about."""
-    machine = torch.cuda.get_device_name() if next(outcome.network.parameters()).is_cuda else f"{torch.get_num_threads()} CPU threads"
+    machine = torch.cuda.get_device_name() if next(outcome.network.parameters()).is_cuda else f"{(n := torch.get_num_threads())} CPU thread{'s' * (n > 1)}"
     record = {
         "command": shlex.join(["python", "-m", "core.train", *_shown(argv)]),
         "seed": seed,
@@ -80,11 +80,13 @@ def save(outcome: Outcome, recipe: Recipe, work: Path, out: Path, seed: int, arg
 
 
 def _shown(argv: list[str]) -> list[str]:
-    """The command without this machine's folders: `--data DIR`."""
+    """The command as one would give it: without where its results went, and without this machine's folder of data."""
     shown = list(argv)
-    for flag in ("--data", "--out", "--work"):
+    for flag in ("--out", "--work"):
         if flag in shown:
-            shown[shown.index(flag) + 1] = flag[2:].upper()
+            del shown[shown.index(flag) : shown.index(flag) + 2]
+    if "--data" in shown:
+        shown[shown.index("--data") + 1] = "DATA"
     return shown
 
 

@@ -23,16 +23,18 @@ SIZES = {
 SAID = {"pre": "before each sub-layer", "post": "after each sum", True: "yes", False: "no"}
 
 
-EXPLAINED = (
-    "A score is the mean share of a head's attention on that place, over our own sentences in `assets/texts`. *Untrained*: the same head of a "
-    "copy whose weights were drawn anew (seed {seed}) and not trained; *its best*: the best of all heads of that copy.",
-    "A score is the mean share of a head's attention on that place (*spread out*: of the largest possible entropy), over the groups of "
+UNTRAINED = (
+    "*Untrained*: the same head of a copy whose weights were drawn anew (seed {seed}) and not trained; *its best*: the best of all heads of that copy."
+)
+EXPLAINED = {
+    "own": f"A score is the mean share of a head's attention on that place, over held-out items of its own task. {UNTRAINED}",
+    "pairs": f"A score is the mean share of a head's attention on that place, over `assets/texts/heads_en-es.tsv`. {UNTRAINED}",
+    "battery": "A score is the mean share of a head's attention on that place (*spread out*: of the largest possible entropy), over the groups of "
     "`assets/texts/battery.tsv`, for attention from a text that is written over `heads_en-es.tsv`. *Shuffled*: the same with the words in "
     "another order. *Other words*: what the other words of the sentence give to the same word; a head has found it only if its score is well "
-    "above that. *Untrained*: the same head of a copy whose weights were drawn anew (seed {seed}) and not trained; *its best*: the best of all "
-    "heads of that copy.",
-)
-"""What the columns mean; the longer where the battery was read."""
+    f"above that. {UNTRAINED}",
+}
+"""What the columns mean, by what was read."""
 
 
 def computed(folder: Path) -> dict[str, str]:
@@ -136,7 +138,7 @@ def headed(heads: Surveyed) -> str:
 
 def explained(heads: Surveyed) -> str:
     """What the columns of `headed` mean."""
-    return EXPLAINED[bool(found.linked(heads))].format(seed=heads.seed)
+    return EXPLAINED["own" if heads.own else "battery" if found.linked(heads) else "pairs"].format(seed=heads.seed)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

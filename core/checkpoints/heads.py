@@ -1,6 +1,6 @@
 """What the heads of a shipped model do, beside it as heads.json: written by `core.survey`, read by cards and pages.
 
-`{"weights": sha256, "seed": 0, "kinds": {"causal": {"n": 254, "trained": TABLES, "untrained": TABLES}}}` where TABLES is
+`{"weights": sha256, "seed": 0, "own": true where items of the model's own task were read, "kinds": {"causal": {"n": 254, "trained": TABLES, "untrained": TABLES}}}` where TABLES is
 `{"scores": {measure: [[a number a head] a layer]}, "controls": {the same}}`.
 """
 
@@ -26,22 +26,26 @@ DIGITS = 4
 
 @dataclass(frozen=True)
 class Surveyed:
-    """The heads by kind of attention: of the model whose weights have this sum, and of an untrained copy of it."""
+    """The heads by kind of attention: of the model whose weights have this sum, and of an untrained copy of it.
+
+    `own` says that they were measured on items of the model's own task, not on our sentences.
+    """
 
     weights: str
     seed: int
     trained: Mapping[str, Heads]
     untrained: Mapping[str, Heads]
+    own: bool = False
 
     def of(self, folder: Path) -> bool:
         """Whether the weights in the folder are those that were measured."""
         return File.of(folder / SINGLE).sha256 == self.weights
 
 
-def write_heads(folder: Path, trained: Mapping[str, Heads], untrained: Mapping[str, Heads], seed: int) -> Surveyed:
+def write_heads(folder: Path, trained: Mapping[str, Heads], untrained: Mapping[str, Heads], seed: int, *, own: bool = False) -> Surveyed:
     """Write what was measured of the weights in the folder, and of its untrained copy."""
     kinds = {name: {"n": heads.n, "trained": _tables(heads), "untrained": _tables(untrained[name])} for name, heads in trained.items()}
-    held = {"weights": File.of(folder / SINGLE).sha256, "seed": seed, "kinds": kinds}
+    held = {"weights": File.of(folder / SINGLE).sha256, "seed": seed, **({"own": True} if own else {}), "kinds": kinds}
     (folder / FILE).write_text(json.dumps(held, separators=(",", ":")).replace('},"', '},\n"') + "\n", encoding="utf-8")
     found = read_heads(folder)
     assert found is not None
@@ -60,7 +64,8 @@ def read_heads(folder: Path) -> Surveyed | None:
         return None
     held = strict_json(small_bytes(path, MB), FILE)
     try:
-        return Surveyed(_text(held["weights"]), int(held["seed"]), _heads(held["kinds"], "trained"), _heads(held["kinds"], "untrained"))
+        trained, untrained = (_heads(held["kinds"], copy) for copy in ("trained", "untrained"))
+        return Surveyed(_text(held["weights"]), int(held["seed"]), trained, untrained, held.get("own") is True)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
             f"{FILE} of {folder.name} is not understood ({error}).", "It holds a table of numbers from 0 to 1 a measure, one a head.",
