@@ -59,7 +59,7 @@ RECIPE = Recipe(
     name="prompt-tiny",
     family="gpt",
     config=GPTConfig(n_layers=3, n_heads=4, d_model=64, d_ff=256, n_vocab=len(SPECIAL) + len(PROMPTS) + len(SIGNS), n_ctx=32),
-    steps=3000,
+    steps=2000,
     prepare=prepare,
     begin=full_size,
     measure=measure,
