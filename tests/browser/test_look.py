@@ -156,7 +156,7 @@ def test_a_ready_made_sentence_is_chosen_and_what_was_typed_comes_back(visitor, 
     box = visitor.get_by_test_id("stTextInput").get_by_role("textbox")
     box.fill("My own <b>car</b> is red.")
     box.press("Enter")
-    shows(visitor, "own", "rojo")
+    shows(visitor, "own")
     assert 4 <= sentences(visitor).count() <= 6
     visitor.get_by_role("button", name="7 more").click()
     idle(visitor)
@@ -167,7 +167,7 @@ def test_a_ready_made_sentence_is_chosen_and_what_was_typed_comes_back(visitor, 
     assert box.input_value() == "My aunt does not like cold soup."
     sentences(visitor)
     visitor.get_by_role("button", name="Back to").click()
-    shows(visitor, "own", "rojo")
+    shows(visitor, "own")
     visitor.go_back()
     shows(visitor, "aunt", "sopa")
 
@@ -177,7 +177,7 @@ def test_the_list_of_sentences_fits_a_phone(chromium, app_url):
     page = context.new_page()
     opened(page, app_url + "/?model=gpt-mini")
     sentences(page)
-    for label in page.get_by_test_id("stRadio").locator("label").all():
+    for label in page.get_by_test_id("stRadio").locator("label:has(input)").all():
         box = label.bounding_box()
         assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
