@@ -224,7 +224,7 @@ def test_the_models_page_draws_each_score_beside_its_baselines() -> None:
     figures = [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
     drawn_rows = {plain.replace("<b>", "").replace("</b>", "") for figure in figures for plain in figure["layout"]["yaxis"]["ticktext"]}
     assert {of for of, measure in named if measure in models.MEASURES} == drawn_rows
-    assert {"gpt-mini", "trigram of the same tokens", "translator-en-es"} <= drawn_rows
+    assert {"gpt-mini", "5-gram, modified Kneser-Ney", "translator-en-es"} <= drawn_rows
 
 
 def test_two_models_are_compared_side_by_side() -> None:
