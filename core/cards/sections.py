@@ -52,9 +52,9 @@ def computed(folder: Path) -> dict[str, str]:
 def architecture(folder: Path) -> str:
     """The sizes of config.json and the exact number of parameters that are stored."""
     config, weights = json_object(folder, "config.json"), find_weights(folder)
-    idle = _idle(config) if config["family"] == "seq2seq" else ()
+    idle = _idle(config)
     rows = [(words, _value(config[name])) for name, words in SIZES.items() if config.get(name) is not None and name not in idle]
-    if "n_heads" not in idle:
+    if "n_heads" in config and "n_heads" not in idle:
         rows.append(("Width of a head", f"{config['d_model'] // config['n_heads']}"))
     n = sum(prod(entry.shape) for entry in weights.entries.values())
     rows.append(("Parameters", f"{n:,}, stored as float16 in {(folder / SINGLE).stat().st_size / 1e6:.1f} MB"))
@@ -62,7 +62,9 @@ def architecture(folder: Path) -> str:
 
 
 def _idle(config: Mapping[str, object]) -> set[str]:
-    """The fields of a recurrent translator that its attention makes no use of."""
+    """The fields that a model makes no use of: a GPT of attention alone, a recurrent translator by its attention."""
+    if config["family"] != "seq2seq":
+        return {"d_ff", "activation"} if config.get("attention_only") else set()
     attention, unused = str(config["attention"]), {"n_heads"}
     unused |= {"score", "d_ff"} if attention == "none" else set()
     unused |= {"d_ff"} if config["score"] != "concat" and attention != "luong-local-p" else set()
