@@ -22,7 +22,7 @@ from core.engine import Listing
 from viz import pages
 from viz.pages import Chapter, Cite, Entry, Exhibit, Page, PageError
 from viz.sources import SOURCES
-from viz.workspace import models
+from viz.workspace import decode, models
 
 ROOT = Path(__file__).resolve().parents[2]
 ENTRIES = pages.discover()
@@ -253,3 +253,8 @@ def test_the_card_of_a_model_is_shown_with_its_curve_and_its_heads() -> None:
     shown = {name for table in test.table for name in table.value.get("head", [])}
     assert shown == {row.name for row in (*habits(held), *linked(held))}
     assert f"{training.steps:,} steps" in words(test) and "curve.svg" not in words(test)
+
+def test_a_model_of_few_tokens_still_reads_a_short_text_whole():
+    found = decode.compute(decode.Params(model="prompt-tiny", text="reverse: k a t o =", n=6))
+    assert found.window.text == "reverse: k a t o =" and found.window.tokens == found.window.of == 7
+    assert [step.token for step in found.steps] == ["o", "t", "a", "k", "END"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 import plotly.graph_objects as go
 
@@ -10,6 +11,8 @@ from viz import theme
 from viz.labels import plain
 
 ROW = 30
+WIDEST = 20
+"""Letters of a name in one line: a phone has no room for more beside the bars."""
 
 
 def bars(rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}") -> go.Figure:
@@ -26,11 +29,12 @@ def bars(rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}") -> go.
         marker={"color": [theme.PRIMARY if own else theme.SEQUENTIAL[2] for _, _, own in rows], "line": {"width": 0}},
     )  # fmt: skip
     figure.update_xaxes(visible=False, range=[0, max([value for _, value, _ in rows] + [1e-9])], fixedrange=True)
-    shown = [(plain(name).replace("·", " "), own) for name, _, own in rows]
+    shown = [("<br>".join(wrap(plain(name).replace("·", " "), WIDEST)), own) for name, _, own in rows]
     names = [f"<b>{name}</b>" if own else name for name, own in shown]
     figure.update_yaxes(
         tickvals=places, ticktext=names, range=[len(rows) - 0.4, -0.6], fixedrange=True, showgrid=False, zeroline=False,
         ticks="outside", ticklen=8, tickcolor="rgba(0,0,0,0)", tickfont={"size": 14, "color": theme.TEXT}, automargin=True,
     )  # fmt: skip
-    figure.update_layout(template=theme.template(), height=ROW * len(rows) + 12, margin={"l": 4, "r": 60, "t": 2, "b": 2}, showlegend=False)
+    height = 12 + sum(ROW + 12 * name.count("<br>") for name, _ in shown)
+    figure.update_layout(template=theme.template(), height=height, margin={"l": 4, "r": 60, "t": 2, "b": 2}, showlegend=False)
     return figure

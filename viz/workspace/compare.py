@@ -19,6 +19,7 @@ from viz.labels import head_name, visible
 from viz.pages import Cite, Page
 from viz.ui import controls, parts, state
 from viz.workspace import _look_heads as chooser
+from viz.workspace import _tasks
 
 PAGE = Page(
     title="Compare",
@@ -89,7 +90,8 @@ def _controls() -> Params | None:
     if not models:
         raise InputError("No model can be opened.", "The models lie in assets/models.", "See More, Models for what is missing.")
     model = controls.pills("Model", models, "model", "gpt-mini" if "gpt-mini" in models else models[0])
-    text = controls.text("Sentence", "text", Params.text, quiet=True, placeholder="Type a sentence and press Enter")
+    task = _tasks.opening_with(model, chooser.opened(model).spec)
+    text = controls.text(task.box if task.toy else "Sentence", "text", task.text if task.toy else Params.text, quiet=True, placeholder="Type a sentence and press Enter")
     if not text.strip():
         st.text("Type a sentence above and press Enter.")
         return None

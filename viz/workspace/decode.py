@@ -85,7 +85,7 @@ def compute(p: Params = Params(), submit: Submit = at_once) -> Data:
     if model.spec.has_source:
         window = Window(p.text, 0, 0)
     else:
-        window = submit(("decode.fit", p.model, p.text), lambda: fit(model, p.text, cfg.n_ctx - most), len(p.text) / 50 + 1)
+        window = submit(("decode.fit", p.model, p.text), lambda: fit(model, p.text, cfg.n_ctx - min(most, cfg.n_ctx // 2)), len(p.text) / 50 + 1)
     key = (p.model, window.text, p.strategy)
     held = 8 * cfg.n_layers * cfg.d_model * cfg.n_ctx  # keys and values of a full context; recurrent states are smaller
 
