@@ -19,6 +19,7 @@ from transformers import (
     AutoTokenizer,
 )
 
+from core.cards.places import without
 from core.checkpoints import export, open_model, store
 from core.checkpoints.foreign import formats
 from core.checkpoints.plan import blank
@@ -78,7 +79,7 @@ def test_gpt_mini_opens_there_with_the_same_numbers(tmp_path, dtype):
     assert not unused
     close(run.logits, out.logits)
     assert {value.dtype for value in load_file(folder / "model.safetensors").values()} == {getattr(torch, dtype)}
-    assert open_model(folder).card == model.card != ""
+    assert open_model(folder).card == without(model.card, "curve") != ""  # the picture stays behind
 
 
 @pytest.mark.parametrize(
