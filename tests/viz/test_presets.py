@@ -8,6 +8,7 @@ from tiny_models import served
 
 from core.lessons.texts import texts
 from viz.labels import literal
+from viz.workspace import _look_heads
 from viz.workspace import _presets as presets
 
 KEY = "presets:"
@@ -148,3 +149,8 @@ def test_a_model_of_a_toy_task_opens_with_a_text_of_its_own(engine, name, model,
     chips = next(group for group in test.button_group if group.key.startswith("tasks:"))
     assert chips.value == "Toy tasks"
     assert linked(ran(chips.set_value("Continue"))) == {}, "what was made for the task goes"
+
+
+def test_look_shows_a_copier_letter_by_letter(engine):
+    run = engine.open("copy-lstm-attention").run("k a t", target="kat", keep=["*.pattern"])
+    assert _look_heads.look(run, "alignment").queries[:3] == _look_heads.look(run, "alignment").keys == ("k", "a", "t")

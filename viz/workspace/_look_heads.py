@@ -21,6 +21,7 @@ from core.models import families
 from core.run import Attention, Run
 from viz.labels import head_name
 from viz.ui import compute, state
+from viz.workspace._toys import KIND
 
 KEEP = ("*.pattern",)
 VAGUE = "mixed"
@@ -103,7 +104,11 @@ def _shipped(folder: Path) -> Mapping[str, Heads]:
 
 
 def look(run: Run, kind: str, by: str = "word") -> Attention:
-    """The patterns as the pages show them: rows of cross-attention are named by the word they write."""
+    """The patterns as the pages show them: rows of cross-attention are named by the word they write.
+
+    A copier writes its letters without spaces, as one word: there each token is a word of its own.
+    """
+    by = "token" if KIND.get(run.model.name) == "copy" else by
     return run.attention(kind, by=by, writing=crosses(kind))
 
 
