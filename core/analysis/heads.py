@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -112,17 +112,6 @@ class Heads:
                     found[kind] = (layer, head)
         rank = {"aligner": -1, "punctuation": 1, "spread": 2, "mixed": 3}
         return dict(sorted(found.items(), key=lambda item: (rank.get(item[0], 0), -self.score(*item[1]))))
-
-
-def survey(examples: Iterable[tuple[Attention, Links]]) -> Heads:
-    """Measure every head on each example (attention by word, links where two texts meet) and average.
-
-    A measure that does not apply to an example (no word occurs twice) is left out of its average.
-    """
-    found = [measures(attention, links) for attention, links in examples]
-    if not found:
-        raise ValueError("a survey of heads needs at least one text")
-    return Heads(averages(found), len(found))
 
 
 def averages(found: Sequence[Mapping[str, Array]]) -> dict[str, Array]:

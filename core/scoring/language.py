@@ -25,9 +25,8 @@ from core.scoring import Metrics, Scoring
 from core.scoring.files import reading
 from core.scoring.progress import progress
 from core.text import Tokenizer
-from core.training.data import lines
+from core.training.data import NEW_TEXT, lines
 
-NEW_TEXT = "=== "
 BATCH_TOKENS = 8192
 LOGITS_AT_ONCE = 2**24  # numbers: 64 MB in float32
 
@@ -55,7 +54,7 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
     if not n_lines:
         raise InputError(
             f"{path.name} has no line to score.",
-            "Lines that begin with '=== ' only begin a text.",
+            f"Lines that begin with {NEW_TEXT!r} only begin a text.",
             "Give a file with text.",
         )
     lost = token_losses(model.network, texts, model.config.n_ctx)

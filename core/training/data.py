@@ -8,6 +8,13 @@ from pathlib import Path
 
 from core.errors import InputError
 
+NEW_TEXT = "=== "
+"""A line that begins so begins a new text, and is none of its lines."""
+PROSE = ("prose_children/train_simple.txt", "prose_children/train_more.txt")
+PROSE_VALID = "prose_children/valid.txt"
+SENTENCES = "english_sentences/train.txt"
+ENGLISH = (*PROSE, SENTENCES)
+
 
 def find(data: Path, name: str) -> Path:
     """`name` below `data`, as it stands or with `.xz`."""
@@ -23,6 +30,11 @@ def lines(path: Path) -> Iterator[str]:
     with opened(path, "rt", encoding="utf-8") as handle:
         for line in handle:
             yield line.rstrip("\r\n")
+
+
+def english(data: Path) -> Iterator[str]:
+    """Every line of the English training sets: what their tokenizers are learnt from."""
+    return (line for name in ENGLISH for line in lines(find(data, name)) if not line.startswith(NEW_TEXT))
 
 
 def pairs(path: Path) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from core.layers.positions import sinusoidal
 from core.layers.recurrent import Cell
@@ -74,11 +74,24 @@ def full_size(network: Any) -> None:
     after 1,000. Larger values and outputs too, and rows of one length a step: 0.9 after 400; these two were not parted.
     Positions begin as sinusoids; the last norm begins at 1/sqrt(d_model), so that scores are not large at first.
     """
-    tokens, places = network.embed["token"].weight, network.embed["position"].weight
+    tokens = network.embed["token"].weight
     nn.init.normal_(tokens)
-    waves = sinusoidal(*places.shape).to(places)
-    places.copy_(waves / waves.std())
+    as_waves(network, 1.0)
     network.final_norm.weight.fill_(tokens.shape[1] ** -0.5)
+    doubled(network, "to_q", "to_k", "to_v", "to_out")
+
+
+@torch.no_grad()
+def as_waves(network: Any, size: Tensor | float) -> None:
+    """Learned positions begin as sinusoids of this standard deviation, so that neighbours are alike from the start."""
+    places = network.embed["position"].weight
+    waves = sinusoidal(*places.shape).to(places)
+    places.copy_(waves * size / waves.std())
+
+
+@torch.no_grad()
+def doubled(network: Any, *parts: str) -> None:
+    """These matrices of every attention begin twice as large, so that patterns are not flat."""
     for layer in network.layers:
-        for part in (layer.self_attn.to_q, layer.self_attn.to_k, layer.self_attn.to_v, layer.self_attn.to_out):
-            part.weight.mul_(2)
+        for part in parts:
+            getattr(layer.self_attn, part).weight.mul_(2)

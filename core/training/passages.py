@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from core.text import Tokenizer
+from core.training.data import NEW_TEXT
 
 Array = np.ndarray
-NEW_BOOK = "=== "
 SENTENCE = re.compile(r"\S.*?(?:[.!?]+[\"')\]]*(?=\s+[\"'(\[]?[A-Z])|$)")
 AT_ONCE = 20_000
 SIDE = 64
@@ -93,7 +93,7 @@ def _sentences(rows: Iterable[str]) -> Iterator[tuple[str, int, int]]:
     """Each sentence with the number of its paragraph and of its book."""
     book = 0
     for paragraph, row in enumerate(rows):
-        if row.startswith(NEW_BOOK):
+        if row.startswith(NEW_TEXT):
             book += 1
             continue
         for match in SENTENCE.finditer(row):

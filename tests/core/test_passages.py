@@ -196,27 +196,35 @@ def task(monkeypatch):
 
 def test_a_batch_has_windows_pairs_and_short_texts_and_depends_on_the_step_alone(task):
     groups, n_tokens = task.batch(3)
-    assert [len(rows.batch.ids) for rows in groups] == [bert_mini.WINDOWS, bert_mini.PAIRS, bert_mini.SHORT]
-    assert groups[0].batch.real.all() and groups[0].batch.ids.shape[1] == 61
+    half = bert_mini.PAIRS // 2
+    assert [len(rows.batch.ids) for rows in groups] == [bert_mini.WINDOWS * 61 // bert_mini.SHORTEST, half, half, bert_mini.SHORT]
+    assert groups[0].batch.real.all() and groups[0].batch.ids.shape[1] == bert_mini.SHORTEST
     assert n_tokens == sum(int(rows.batch.real.sum()) for rows in groups)
-    assert groups[1].follows is not None and 2 < int(groups[1].follows.sum()) < 22
+    assert groups[1].follows is not None and groups[2].follows is not None
+    assert groups[1].batch.ids.shape[1] < groups[2].batch.ids.shape[1]
+    assert half * 0.3 < int(groups[1].follows.sum() + groups[2].follows.sum()) < half * 1.7
     again, _ = task.batch(3)
     assert all(torch.equal(a.batch.ids, b.batch.ids) for a, b in zip(groups, again, strict=True))
     assert not torch.equal(task.batch(4)[0][0].batch.ids, groups[0].batch.ids)
 
 
+def test_windows_grow_to_the_whole_context_and_are_then_as_many_as_the_recipe_says(task):
+    sizes = [task.batch(step)[0][0].batch.ids.shape for step in (0, bert_mini.GROWS, 10 * bert_mini.GROWS)]
+    assert [size[1] for size in sizes] == [16, 32, 61] and sizes[-1][0] == bert_mini.WINDOWS
+
+
 def test_the_loss_is_the_sum_of_the_two_means_and_reaches_every_weight(task):
     torch.manual_seed(0)
     network = families()["bert"].network(bert_mini.RECIPE.config)
-    groups, _ = task.batch(0)
+    groups, _ = task.batch(10 * bert_mini.GROWS)
     loss = task.loss(network, groups)
-    words, told = [], None
+    words, told = [], []
     for rows in groups:
         hidden = network(rows.batch)
         words.append(torch.nn.functional.cross_entropy(network.logits(hidden)[rows.chosen], rows.wanted, reduction="none"))
         if rows.follows is not None:
-            told = torch.nn.functional.cross_entropy(network.next_sentence(network.pooled(hidden)), (~rows.follows).long())
-    torch.testing.assert_close(loss, torch.cat(words).mean() + told, rtol=1e-4, atol=1e-5)
+            told.append(torch.nn.functional.cross_entropy(network.next_sentence(network.pooled(hidden)), (~rows.follows).long(), reduction="none"))
+    torch.testing.assert_close(loss, torch.cat(words).mean() + torch.cat(told).mean(), rtol=1e-4, atol=1e-5)
     loss.backward()
     assert all(weight.grad is not None and weight.grad.abs().max() > 0 for weight in network.parameters())
     with torch.inference_mode():

@@ -11,13 +11,12 @@ from typing import Literal
 import streamlit as st
 
 import core.engine
-from core.analysis import heads
+from core.analysis.battery import surveyed
 from core.analysis.heads import RARE, WORDS, Heads
 from core.checkpoints.heads import FILE, read_heads
 from core.checkpoints.manifest import shipped_folder
 from core.lessons.texts import Example, texts
 from core.model import Model
-from core.models import families
 from core.run import Attention, Run
 from viz.labels import head_name
 from viz.ui import compute, state
@@ -39,12 +38,6 @@ class Place:
 
     def __str__(self) -> str:
         return head_name(self.layer, self.head)
-
-
-def listed(*, many_heads: bool = False) -> list[str]:
-    """The models that can be opened; with `many_heads` those of families that have heads to compare."""
-    good = [listing for listing in core.engine.default().models() if listing.ok]
-    return [listing.name for listing in good if not many_heads or any(kind.layered for kind in families()[listing.family].kinds)]
 
 
 def opened(model: str) -> Model:
@@ -87,14 +80,8 @@ def survey(model: str) -> Mapping[str, Heads]:
     shelf = shipped_folder()
     if (shelf / model / FILE).is_file():
         return compute.submit(("heads", model, FILE), lambda: _shipped(shelf / model), cost=1.0)
-    kinds = [kind.name for kind in reader.spec.kinds_of(reader.config)]
-    examples = battery(reader.spec.has_source) if kinds else ()
-
-    def measure() -> Mapping[str, Heads]:
-        runs = [(reader.run(example.text, target=example.target, keep=KEEP), example.links) for example in examples]
-        return {name: heads.survey((look(run, name), links if crosses(name) else ()) for run, links in runs) for name in kinds}
-
-    return compute.submit(("heads", model), measure, cost=60.0 * len(examples) * reader.config.n_layers)
+    examples = battery(reader.spec.has_source) if reader.spec.kinds_of(reader.config) else ()
+    return compute.submit(("heads", model), lambda: surveyed(reader, examples), cost=60.0 * len(examples) * reader.config.n_layers)
 
 
 def _shipped(folder: Path) -> Mapping[str, Heads]:

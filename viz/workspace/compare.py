@@ -86,12 +86,16 @@ def page() -> None:
 
 
 def _controls() -> Params | None:
-    models = chooser.listed(many_heads=True)
+    models = {name: family for name, family in _tasks.usable().items() if any(kind.layered for kind in family.kinds)}
     if not models:
         raise InputError("No model can be opened.", "The models lie in assets/models.", "See More, Models for what is missing.")
-    model = controls.pills("Model", models, "model", "gpt-mini" if "gpt-mini" in models else models[0])
-    task = _tasks.opening_with(model, chooser.opened(model).spec)
+    opening = _tasks.opening(models, Params.model)
+    model = state.read("model", opening, state.one_of(list(models), opening))
+    task = _tasks.opening_with(model, models[model])
     text = controls.text(task.box if task.toy else "Sentence", "text", task.text if task.toy else Params.text, quiet=True, placeholder="Type a sentence and press Enter")
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        _tasks.chips(models, model)
+        _tasks.menu(models, model)
     if not text.strip():
         st.text("Type a sentence above and press Enter.")
         return None

@@ -12,22 +12,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.layers.positions import sinusoidal
 from core.models import Batch
 from core.models.bert import BERTConfig
 from core.text import Tokenizer
 from core.text.learn import wordpiece
-from core.training.data import find, lines
+from core.training.data import NEW_TEXT, PROSE, PROSE_VALID, SENTENCES, english, find, lines
 from core.training.loss import cross_entropy
-from core.training.passages import NEW_BOOK, Array, Books, Pair, framed, hide, padded
+from core.training.optim import as_waves, doubled
+from core.training.passages import Array, Books, Pair, framed, hide, padded
 from core.training.recipe import Recipe
 
 IDS = {"pad": 0, "start": 2, "end": 3, "mask": 4}
 N_SPECIAL = 5
-PROSE = ("prose_children/train_simple.txt", "prose_children/train_more.txt")
-ALONE = "english_sentences/train.txt"
-WINDOWS, PAIRS, SHORT = 16, 24, 40
+WINDOWS, PAIRS, SHORT = 10, 56, 24
 """Rows of a batch: whole contexts, two texts of 1 to 3 sentences, 1 to 3 sentences alone."""
+SHORTEST, GROWS = 16, 200
+"""Windows are this many tokens at first (and so many more of them), and twice as long after every so many steps."""
 CHECKED = 12
 
 
@@ -50,7 +50,7 @@ class Passages:
         self._starts = {id(books): books.windows(RECIPE.config.n_ctx - 2) for books in (train, valid)}
 
     def batch(self, step: int) -> tuple[list[Rows], int]:
-        groups = self._drawn(self.train, np.random.default_rng((self.seed, step)))
+        groups = self._drawn(self.train, np.random.default_rng((self.seed, step)), length(step))
         return groups, sum(int(rows.batch.real.sum()) for rows in groups)
 
     def loss(self, network: Any, batch: list[Rows]) -> Tensor:
@@ -67,7 +67,7 @@ class Passages:
         right = n = lost = pairs = n_pairs = 0.0
         rng = np.random.default_rng(0)
         for _ in range(CHECKED):
-            groups = self._drawn(self.valid, rng)
+            groups = self._drawn(self.valid, rng, RECIPE.config.n_ctx)
             hidden = [network(rows.batch) for rows in groups]
             scores = network.logits(hidden[0][groups[0].chosen]).float()
             lost += float(F.cross_entropy(scores, groups[0].wanted, reduction="sum"))
@@ -78,18 +78,20 @@ class Passages:
             n_pairs += len(follows)
         return {"valid_nats": lost / n, "top1": right / n, "next": pairs / n_pairs}
 
-    def _drawn(self, books: Books, rng: np.random.Generator) -> list[Rows]:
-        starts, size = self._starts[id(books)], RECIPE.config.n_ctx - 2
-        shift = rng.integers(-size // 2, size // 2, size=WINDOWS)
-        first = np.clip(rng.choice(starts, WINDOWS) + shift, 0, len(books.stream) - size)
+    def _drawn(self, books: Books, rng: np.random.Generator, long: int) -> list[Rows]:
+        """Windows of `long` tokens, as many as fill WINDOWS contexts; pairs, the shorter half apart from the longer; short texts."""
+        n, half, size = WINDOWS * RECIPE.config.n_ctx // long, RECIPE.config.n_ctx // 2, long - 2
+        shift = rng.integers(-half, half, size=n)
+        first = np.clip(rng.choice(self._starts[id(books)], n) + shift, 0, len(books.stream) - size)
         windows = [(books.stream[a : a + size], None) for a in first]
         pairs: list[Pair] = []
         while len(pairs) < PAIRS:
             found = books.pair(int(rng.integers(len(books.book))), rng, bool(rng.integers(2)))
             pairs += [] if found is None else [found]
         short = [(books.sentences(int(rng.integers(len(books.book))), int(rng.integers(1, 4))), None) for _ in range(SHORT)]
-        follows = [pair.follows for pair in pairs]
-        return [self._rows(windows, rng), self._rows([pair[:2] for pair in pairs], rng, follows), self._rows(short, rng)]
+        pairs.sort(key=lambda pair: len(pair.first) + len(pair.second))
+        halves = [self._rows([pair[:2] for pair in some], rng, [pair.follows for pair in some]) for some in (pairs[: PAIRS // 2], pairs[PAIRS // 2 :])]
+        return [self._rows(windows, rng), *halves, self._rows(short, rng)]
 
     def _rows(self, texts: Sequence[tuple[Array, Array | None]], rng: np.random.Generator, follows: list[bool] | None = None) -> Rows:
         ids, segments, real = padded([framed(self.tokenizer, *text) for text in texts], IDS["pad"])
@@ -101,18 +103,29 @@ class Passages:
 
 def _pairs(network: Any, groups: list[Rows], hidden: list[Tensor]) -> tuple[Tensor, Tensor]:
     """Next-sentence scores and the truth, of the rows that are pairs."""
-    h, follows = next((h, rows.follows) for h, rows in zip(hidden, groups, strict=True) if rows.follows is not None)
-    return network.next_sentence(network.pooled(h)), follows
+    told = [(network.pooled(h), rows.follows) for h, rows in zip(hidden, groups, strict=True) if rows.follows is not None]
+    return network.next_sentence(torch.cat([pooled for pooled, _ in told])), torch.cat([follows for _, follows in told])
+
+
+def length(step: int) -> int:
+    """Tokens of a window at this step.
+
+    In a short row even a pattern that is still flat brings words from near by, and there is something to learn; in long
+    ones from the first step this BERT knew after 560 steps how common a word is, and no more.
+
+    >>> length(0), length(799), length(10_000)
+    (16, 128, 256)
+    """
+    return min(RECIPE.config.n_ctx, SHORTEST * 2 ** (step // GROWS))
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Passages:
     saved = work / "tokenizer.json"
     if not saved.is_file():
-        texts = (line for name in (*PROSE, ALONE) for line in lines(find(data, name)) if not line.startswith(NEW_BOOK))
-        wordpiece(texts, RECIPE.config.n_vocab).save(str(saved))
+        wordpiece(english(data), RECIPE.config.n_vocab).save(str(saved))
     tokenizer = Tokenizer.from_file(saved, **IDS)
     books = []
-    for name, rows in (("train", _training(data)), ("valid", lines(find(data, "prose_children/valid.txt")))):
+    for name, rows in (("train", _training(data)), ("valid", lines(find(data, PROSE_VALID)))):
         held = work / f"{name}.npz"
         if not held.is_file():
             np.savez(held, **asdict(Books.read(rows, tokenizer)))
@@ -124,33 +137,25 @@ def _training(data: Path) -> Iterator[str]:
     """The prose, then sentences of which each is a book of its own: none of them is the next of another."""
     for name in PROSE:
         yield from lines(find(data, name))
-    for line in lines(find(data, ALONE)):
-        yield from (NEW_BOOK, line)
+    for line in lines(find(data, SENTENCES)):
+        yield from (NEW_TEXT, line)
 
 
 def begin(network: nn.Module) -> None:
-    """What gets a small BERT off the plateau where it knows nothing but how common a word is.
-
-    Positions begin as sinusoids of the size of the word vectors, so that neighbours are alike from the start; queries,
-    keys and values begin twice as large, so that patterns are not flat.
-    """
-    with torch.no_grad():
-        words, places = network.embed["token"].weight, network.embed["position"].weight  # pyright: ignore
-        waves = sinusoidal(*places.shape).to(places)
-        places.copy_(waves * words.std() / waves.std())
-        for layer in network.layers:  # pyright: ignore
-            for part in (layer.self_attn.to_q, layer.self_attn.to_k, layer.self_attn.to_v):
-                part.weight.mul_(2)
+    """What gets a small BERT off the plateau where it knows nothing but how common a word is."""
+    as_waves(network, network.embed["token"].weight.std())  # pyright: ignore
+    doubled(network, "to_q", "to_k", "to_v")
 
 
 RECIPE = Recipe(
     name="bert-mini",
     family="bert",
     config=BERTConfig(n_layers=6, n_heads=8, d_model=256, d_ff=1024, n_vocab=8000, n_ctx=256),
-    steps=4000,
+    steps=3200,
     prepare=prepare,
     begin=begin,
     ids=IDS,
-    lr=3e-3,
-    matrix_lr=0.02,
+    lr=1.5e-3,
+    matrix_lr=0.01,
+    warm_up=100,
 )

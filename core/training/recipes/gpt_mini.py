@@ -13,13 +13,12 @@ from core.models import Batch
 from core.models.gpt import GPTConfig
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from core.training.data import find, lines
+from core.training.data import ENGLISH, NEW_TEXT, PROSE_VALID, english, find, lines
 from core.training.loss import cross_entropy
 from core.training.recipe import Recipe
 
 BOUNDARY = "<|endoftext|>"
 IDS = {"start": 0, "end": 0, "pad": 0}
-SOURCES = ("prose_children/train_simple.txt", "prose_children/train_more.txt", "english_sentences/train.txt")
 BATCH_TOKENS = 8192
 FRESH = 0.1  # share of windows that begin as a new text does, behind the boundary token
 
@@ -64,20 +63,19 @@ def encoded(path: Path, tokenizer: Tokenizer) -> np.ndarray:
     newline, texts = tokenizer.encode("\n").ids, list(lines(path))
     stream: list[int] = [IDS["start"]]
     for line, ids in zip(texts, tokenizer.encode_many(texts), strict=True):
-        stream.extend((IDS["start"],) if line.startswith("=== ") else (*ids, *newline))
+        stream.extend((IDS["start"],) if line.startswith(NEW_TEXT) else (*ids, *newline))
     return np.array(stream, dtype=np.uint16)
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Windows:
     saved = work / "tokenizer.json"
     if not saved.is_file():
-        texts = (line for name in SOURCES for line in lines(find(data, name)) if not line.startswith("=== "))
-        byte_level_bpe(texts, RECIPE.config.n_vocab, (BOUNDARY,)).save(str(saved))
+        byte_level_bpe(english(data), RECIPE.config.n_vocab, (BOUNDARY,)).save(str(saved))
     tokenizer = Tokenizer.from_file(saved, **IDS)
     streams = work / "streams.npz"
     if not streams.is_file():
-        train = np.concatenate([encoded(find(data, name), tokenizer) for name in SOURCES])
-        np.savez(streams, train=train, valid=encoded(find(data, "prose_children/valid.txt"), tokenizer))
+        train = np.concatenate([encoded(find(data, name), tokenizer) for name in ENGLISH])
+        np.savez(streams, train=train, valid=encoded(find(data, PROSE_VALID), tokenizer))
     held = np.load(streams)
     return Windows(held["train"], held["valid"], tokenizer, seed, device)
 

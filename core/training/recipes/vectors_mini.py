@@ -13,11 +13,10 @@ from torch import Tensor
 from core.models.skipgram import SkipGramConfig
 from core.text import Tokenizer
 from core.text.learn import whole_words
-from core.training.data import find, lines
+from core.training.data import ENGLISH, NEW_TEXT, PROSE_VALID, english, find, lines
 from core.training.recipe import Recipe
 
 IDS = {"pad": 0}
-SOURCES = ("prose_children/train_simple.txt", "prose_children/train_more.txt", "english_sentences/train.txt")
 UNKNOWN = 0
 FREQUENT = 1e-4
 """A word that is more frequent than this is left out with probability 1 - sqrt(FREQUENT / its share)."""
@@ -85,19 +84,19 @@ def pairs(ids: np.ndarray, kept: np.ndarray) -> np.ndarray:
 def encoded(texts: Iterable[str], tokenizer: Tokenizer) -> np.ndarray:
     """Texts as one stream, a window of UNKNOWN behind each."""
     between = [UNKNOWN] * RECIPE.config.window
-    rows = tokenizer.encode_many([text for text in texts if not text.startswith("=== ")])
+    rows = tokenizer.encode_many([text for text in texts if not text.startswith(NEW_TEXT)])
     return np.fromiter((i for row in rows for i in (*row, *between)), dtype=np.uint16)
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Surroundings:
     saved = work / "tokenizer.json"
     if not saved.is_file():
-        whole_words((line for name in SOURCES for line in lines(find(data, name)) if not line.startswith("=== ")), RECIPE.config.n_vocab).save(str(saved))
+        whole_words(english(data), RECIPE.config.n_vocab).save(str(saved))
     tokenizer = Tokenizer.from_file(saved, **IDS)
     streams = work / "streams.npz"
     if not streams.is_file():
-        train = np.concatenate([encoded(lines(find(data, name)), tokenizer) for name in SOURCES])
-        np.savez(streams, train=train, valid=encoded(lines(find(data, "prose_children/valid.txt")), tokenizer))
+        train = np.concatenate([encoded(lines(find(data, name)), tokenizer) for name in ENGLISH])
+        np.savez(streams, train=train, valid=encoded(lines(find(data, PROSE_VALID)), tokenizer))
     held = np.load(streams)
     return Surroundings(held["train"], held["valid"], tokenizer, seed, device)
 
