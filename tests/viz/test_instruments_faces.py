@@ -20,10 +20,10 @@ from streamlit.testing.v1 import AppTest
 
 from viz.instruments import WRITING, mount, words_view
 from viz.instruments.grid import grid, pool
-from viz.instruments.head_view import start
 from viz.instruments.heatmap import heatmap
 from viz.instruments.mask_editor import edited, fingerprint
 from viz.instruments.payload import Packet, budget, runs
+from viz.instruments.words import start
 
 FOLDER = Path(mount.__file__).parent
 KB = 1024
@@ -46,7 +46,8 @@ def unpacked(data: bytes) -> np.ndarray:
     header, body = opened(data)
 
     def part(name: str) -> bytes:
-        return body[header[name][0] : sum(header[name])]
+        first, length = header["parts"][header[name]]
+        return body[first : first + length]
 
     dtype = {"f32": "<f4", "f16": "<f2", "u8": np.uint8}[header["kind"]]
     sent = np.frombuffer(part("values"), dtype=dtype).astype(np.float64)
@@ -124,13 +125,15 @@ CALLS = {
 
 
 def sent(call: str, n: int = 8, causal: bool = False) -> Any:
-    """The message of a second run, when the browser has the code already; and the first, as a pair."""
+    """Three messages: the first of a visit, one of a head that is new when the code is there, and the same head again."""
     at = AppTest.from_string(SCRIPT.format(n=n, causal=causal, call=call)).run(timeout=30)
     assert not at.exception
     first = at.get("bidi_component")[0].proto
     size = first.ByteSize()
-    second = at.run(timeout=30).get("bidi_component")[0].proto
-    return SimpleNamespace(first=size, proto=second, size=second.ByteSize())
+    at.session_state[mount._SENT] = {opened(first.bytes)[0]["code"]}
+    new = at.run(timeout=30).get("bidi_component")[0].proto
+    again = AppTest.run(at, timeout=30).get("bidi_component")[0].proto.ByteSize()
+    return SimpleNamespace(first=size, proto=new, size=new.ByteSize(), again=again)
 
 
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
@@ -150,19 +153,29 @@ def test_144_heads_stay_within_210_kb() -> None:
     assert message.size <= 210 * KB
 
 
-def test_code_travels_once_a_visit() -> None:
-    message = sent(CALLS["words"])
+def test_code_and_numbers_travel_once_a_visit() -> None:
+    message = sent(CALLS["words"], n=64)
     header, _ = opened(message.proto.bytes)
-    assert "code" not in header
+    assert header["code"] not in header["parts"] and header["values"] in header["parts"]
     assert message.first > message.size + 10 * KB
-    assert len(message.proto.js_content) < 2 * KB
+    assert message.again < message.size - 3 * KB
+    assert len(message.proto.js_content) < 2.5 * KB
 
 
-def test_page_without_code_gets_it_when_it_asks() -> None:
+def test_page_that_lacks_a_part_gets_all_when_it_asks() -> None:
     at = AppTest.from_string(SCRIPT.format(n=4, causal=False, call=CALLS["words"])).run().run()
-    assert "code" not in opened(at.get("bidi_component")[0].proto.bytes)[0]
-    del at.session_state["_instrument_code_sent"]  # what the callback of the browser's question does
-    assert "code" in opened(at.run().get("bidi_component")[0].proto.bytes)[0]
+    header, _ = opened(at.get("bidi_component")[0].proto.bytes)
+    assert header["parts"] == {} and set(header["needs"]) == {header["code"], header["values"]}
+    del at.session_state[mount._SENT]  # what the callback of the browser's question does
+    header, _ = opened(at.run().get("bidi_component")[0].proto.bytes)
+    assert set(header["parts"]) == set(header["needs"])
+
+
+def test_two_views_of_one_head_share_its_numbers() -> None:
+    call = CALLS["words"] + "\n" + CALLS["heatmap"].replace('key="k"', 'key="other"')
+    at = AppTest.from_string(SCRIPT.format(n=64, causal=False, call=call)).run(timeout=30)
+    one, two = (opened(found.proto.bytes)[0] for found in at.get("bidi_component"))
+    assert one["values"] == two["values"] and two["values"] not in two["parts"]
 
 
 def test_pool_keeps_every_maximum() -> None:

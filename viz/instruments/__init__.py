@@ -10,8 +10,8 @@ Example:
 """
 
 from viz.instruments.grid import Heads, grid
-from viz.instruments.head_view import READING, WRITING, Sentences, words_view
 from viz.instruments.heatmap import Cells, heatmap
 from viz.instruments.mask_editor import mask_editor
+from viz.instruments.words import READING, WRITING, Sentences, words_view
 
 __all__ = ["READING", "WRITING", "Cells", "Heads", "Sentences", "grid", "heatmap", "mask_editor", "words_view"]

@@ -73,9 +73,21 @@ function writeRuns(mask) {
   return btoa(String.fromCharCode(...out));
 }
 
-function part(packet, name) {
-  const where = packet.header[name];
-  return where && packet.body.slice(where[0], where[0] + where[1]);
+const part = (packet, name) => packet.parts.get(packet.header[name]);
+
+const KEPT = 64e6;   // bytes of parts that a page keeps; older ones are let go, and asked for again when needed
+
+function begin(root, packet, component) {
+  const all = globalThis.attentionAtlas.parts;
+  let held = 0;
+  for (const bytes of all.values()) held += bytes.length;
+  for (const [id, bytes] of all) {
+    if (held <= KEPT) break;
+    if (packet.parts.has(id)) continue;
+    all.delete(id);
+    held -= bytes.length;
+  }
+  return mount(root, packet, component);
 }
 
 function halfToFloat(h) {
@@ -103,6 +115,22 @@ function readMatrix(packet) {
     at += 1;
   }
   return { rows, cols, values, allowed, kind, step };
+}
+
+// ---------------------------------------------------------------- linked views
+
+const HOVER = "attention-atlas-hover";
+
+/** The pointer of `view` is at {query, key} (either may be missing) or nowhere (null): tell the views of its group. */
+function say(view, at) {
+  if (view.group) document.dispatchEvent(new CustomEvent(HOVER, { detail: { group: view.group, from: view.root, at } }));
+}
+
+/** Calls `react(at)` when the pointer of another view of the same group moves; returns what stops it. */
+function hear(view, react) {
+  const listen = ({ detail }) => { if (view.group && detail.group === view.group && detail.from !== view.root) react(detail.at); };
+  document.addEventListener(HOVER, listen);
+  return () => document.removeEventListener(HOVER, listen);
 }
 
 // ---------------------------------------------------------------- theme

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from viz.instruments.mount import Instrument, latest, nothing
-from viz.instruments.payload import Packet, as_matrix, labels
+from viz.instruments.payload import OVERHEAD, Packet, as_matrix, labels
 
 HEATMAP = Instrument("attention_atlas_heatmap", "matrix", "heatmap")
 SCALES = ("pattern", "score", "difference")
@@ -69,7 +69,7 @@ def heatmap(
         "scale": scale, "axis": list(axis), "title": title, "height": height,
         "numbers": bool(numbers) and max(rows, columns) <= 32, "selected": cell, "echo": echo,
     })  # fmt: skip
-    packet.add_matrix(matrix, allowed, centred=centred, spare=len(packet.to_bytes()) + 240)
+    packet.add_matrix(matrix, allowed, centred=centred, spare=len(packet.to_bytes()) + OVERHEAD)
     packet.header["limit"] = limit or packet.header.pop("bound")
     HEATMAP.show(packet, key=key, on_cell_change=nothing)
     return Cells((cell[0], cell[1]) if cell else None)

@@ -1,14 +1,13 @@
-"""How an instrument gets into the page: code once a visit, numbers each time.
+"""How an instrument gets into the page: each part once a visit.
 
 Streamlit sends a component's JavaScript again with every update. So what is registered is a loader of
-a few hundred bytes; the instrument's own code (common.js + its files + its CSS) travels inside the first
-payload of a visit, under the name "code", and stays in the page. If it never arrived (a run was replaced
-before the browser saw it), the loader asks for it, and the next run sends it again.
+a few hundred bytes; the instrument's own code (common.js + its files + its CSS) is a part of the payload like the
+numbers it draws, travels with the first payload of a visit and stays in the page. If a part never arrived (a run was
+replaced before the browser saw it, or the page let go of old ones), the loader asks, and the next run sends it again.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -18,11 +17,11 @@ from typing import Any
 import streamlit as st
 from streamlit.components.v2 import component
 
-from viz.instruments.payload import Packet
+from viz.instruments.payload import Packet, identity
 from viz.theme import DARK, LIGHT
 
 HERE = Path(__file__).parent
-_SENT = "_instrument_code_sent"
+_SENT = "_instrument_parts_sent"
 
 
 def bundle(*names: str) -> str:
@@ -37,37 +36,33 @@ def bundle(*names: str) -> str:
     palettes = json.dumps({"light": asdict(LIGHT), "dark": asdict(DARK)})
     head = f"const PALETTES = {palettes};\nconst CSS = {json.dumps(css)};\n"
     files = [(HERE / f"{name}.js").read_text("utf-8") for name in ("common", *names)]
-    return head + "\n".join(files) + "\nexport default mount;\n"
+    return head + "\n".join(files) + "\nexport default begin;\n"
 
 
 class Instrument:
     """One component of the family, registered under `name` when its module is imported.
 
     Example:
-        >>> words = Instrument("atlas_demo", "head_view")
-        >>> len(words.version)
-        12
+        >>> Instrument("atlas_demo", "words_paint", "words").source[:14]
+        b'const PALETTES'
     """
 
     def __init__(self, name: str, *files: str) -> None:
-        self.code = bundle(*files)
-        self.version = hashlib.sha256(self.code.encode()).hexdigest()[:12]
+        self.source = bundle(*files).encode()
+        self.code = identity(self.source)
         self._renderer = component(name, html='<div class="atlas"></div>', js=(HERE / "loader.js").read_text("utf-8"))
 
     def show(self, packet: Packet, *, key: str, height: int | None = None, **states: Any) -> Any:
         """Mount with `packet`; returns Streamlit's result object. `states` are `on_<name>_change=...`."""
+        packet.add("code", self.source)
         sent: set[str] = st.session_state.setdefault(_SENT, set())
-        packet.header["version"] = self.version
-        if self.version not in sent:
-            packet.add("code", self.code.encode())
-            sent.add(self.version)
-        return self._renderer(
-            key=key, data=packet.to_bytes(), height=height or "content", on_code_change=_forget, **states
-        )
+        data = packet.to_bytes(known=sent)
+        sent.update(packet.parts)
+        return self._renderer(key=key, data=data, height=height or "content", on_lost_change=_forget, **states)
 
 
 def _forget() -> None:
-    """A page says that it has no code: send it again in the run that follows."""
+    """A page says that it lacks a part: send all of them again in the run that follows."""
     st.session_state.pop(_SENT, None)
 
 

@@ -1,7 +1,8 @@
 """Numbers on their way to the browser: as exact as the budget of a picture allows.
 
 A payload is one `bytes` object: the length of a JSON header (4 bytes, little endian), the header, and
-the raw arrays that the header points into. Only cells that may be attended to are sent, in row-major
+raw parts. A part is named by what it holds (a hash), the header says which part is what, and parts that
+the page has already are not sent again: two views of one head cost one copy. Only cells that may be attended to are sent, in row-major
 order; which cells those are travels as run lengths (a causal mask of 512 tokens needs 1.5 KB).
 Values go as float32 if that fits the budget, else as float16, else as one byte each with the step
 stated; the browser prints a value only as exactly as it knows it.
@@ -13,14 +14,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 LARGEST_SIDE = 1024
+OVERHEAD = 2300
+"""Bytes that each message costs besides labels and numbers: the loader, names of parts, Streamlit's own."""
 _FLOAT16_SAFE = 6e4
 _LONE = re.compile("[\ud800-\udfff]")
 
@@ -66,22 +70,25 @@ def runs(mask: NDArray[np.bool_]) -> bytes:
 
 @dataclass
 class Packet:
-    """A header and the arrays it points into; `to_bytes()` is what the browser gets.
+    """A header and the parts it names; `to_bytes()` is what the browser gets.
 
     Example:
         >>> packet = Packet({"kind": "demo"})
         >>> packet.add("mask", runs(np.ones(9, dtype=bool)))
         >>> packet.to_bytes()[4:].decode()
-        '{"kind":"demo","mask":[0,1]}\\t'
+        '{"kind":"demo","mask":"4cd4a4418b45b24f","needs":["4cd4a4418b45b24f"],"parts":{"4cd4a4418b45b24f":[0,1]}}\\t'
+        >>> packet.to_bytes(known=packet.parts)[-11:]
+        b'"parts":{}}'
     """
 
     header: dict[str, Any] = field(default_factory=dict)
-    body: bytearray = field(default_factory=bytearray)
+    parts: dict[str, bytes] = field(default_factory=dict)
 
     def add(self, name: str, data: bytes) -> None:
-        """Append raw bytes; the header gets `name: [offset, length]`."""
-        self.header[name] = [len(self.body), len(data)]
-        self.body += data
+        """Add raw bytes; the header gets `name: id of the part`."""
+        part = identity(data)
+        self.header[name] = part
+        self.parts[part] = data
 
     def add_matrix(
         self, values: ArrayLike, allowed: ArrayLike | None = None, *, centred: bool = False, spare: int = 0
@@ -110,10 +117,20 @@ class Packet:
         if may is not None and not may.all():
             self.add("allowed", runs(may))
 
-    def to_bytes(self) -> bytes:
-        """Length of the header, header, arrays."""
-        header = json.dumps(self.header, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-        return len(header).to_bytes(4, "little") + header + bytes(self.body)
+    def to_bytes(self, known: Collection[str] = ()) -> bytes:
+        """Length of the header, header, and the parts that are not `known`: `needs` has all their ids, `parts` {id: [offset, length]}."""
+        places, body = {}, bytearray()
+        for part, data in self.parts.items():
+            if part not in known:
+                places[part] = [len(body), len(data)]
+                body += data
+        header = json.dumps(self.header | {"needs": list(self.parts), "parts": places}, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        return len(header).to_bytes(4, "little") + header + bytes(body)
+
+
+def identity(data: bytes) -> str:
+    """The name of a part: a hash of what it holds."""
+    return blake2b(data, digest_size=8).hexdigest()
 
 
 def _kind(cells: int, side: int, spare: int, *, halves: bool) -> str:

@@ -13,7 +13,7 @@ from core.analysis.measures import entropy
 from core.lessons.arithmetic import Row, needed, row_of
 from core.run import Attention, Run
 from viz.instruments import grid, heatmap
-from viz.instruments.head_view import start
+from viz.instruments.words import start
 from viz.labels import visible
 from viz.pages import Page
 from viz.ui import compute, controls, parts, state

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.mount import Instrument
-from viz.instruments.payload import Packet, as_allowed, as_matrix, labels
+from viz.instruments.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
 
-WORDS = Instrument("attention_atlas_words", "words_paint", "head_view")
+WORDS = Instrument("attention_atlas_words", "words_paint", "words")
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def words_view(
         "say": asdict(say or (READING if reading else WRITING)), "names": list(names),
         "special": sorted(set(special)), "caption": caption, "url": url, "height": height,
     })  # fmt: skip
-    packet.add_matrix(matrix, may, spare=len(packet.to_bytes()) + 200)
+    packet.add_matrix(matrix, may, spare=len(packet.to_bytes()) + OVERHEAD)
     WORDS.show(packet, key=key)
 
 
