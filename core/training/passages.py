@@ -68,8 +68,8 @@ class Books:
             last -= 1
         return self.stream[self.bounds[first] : min(self.bounds[last], self.bounds[first] + SIDE)].astype(np.int64)
 
-    def pair(self, first: int, rng: np.random.Generator, follows: bool) -> Pair | None:
-        """Two texts of 1 to 3 sentences: neighbours, or the second from far away.
+    def pair(self, first: int, rng: np.random.Generator, follows: bool, *, anywhere: bool = False) -> Pair | None:
+        """Two texts of 1 to 3 sentences: neighbours, or the second from far away in the same book, or from `anywhere`.
 
         None where the book ends before, or is too short to have a sentence far away.
         """
@@ -78,7 +78,9 @@ class Books:
         after = second + n_second
         if after > len(self.book) or self.book[after - 1] != self.book[first]:
             return None
-        if not follows:
+        if not follows and anywhere:
+            second = int(rng.integers(len(self.book) - n_second + 1))
+        elif not follows:
             low, high = np.searchsorted(self.book, [self.book[first], self.book[first] + 1])
             near = np.searchsorted(self.paragraph[low:high], [self.paragraph[first] - FAR + 1, self.paragraph[first] + FAR]) + low
             before, behind = max(0, near[0] - low - n_second + 1), max(0, high - near[1] - n_second + 1)
@@ -100,14 +102,16 @@ def _sentences(rows: Iterable[str]) -> Iterator[tuple[str, int, int]]:
             yield match.group(), paragraph, book
 
 
-def hide(ids: Array, special: Array, rng: np.random.Generator, *, mask: int, drawable: Array) -> tuple[Array, Array]:
+def hide(
+    ids: Array, special: Array, rng: np.random.Generator, *, mask: int, drawable: Array, share: float = SHARE
+) -> tuple[Array, Array]:
     """Hide 15 % of the tokens of each row: 80 % become the mask, 10 % a random word, 10 % stay (Devlin et al. 2019).
 
     ids and special (row pos), True where a token is never chosen -> the ids to read, and True where to guess.
-    Each row has round(0.15 n) of its n other tokens chosen, at least one.
+    Each row has round(share n) of its n other tokens chosen, at least one.
     """
     order = rng.random(ids.shape) + special * 2.0
-    n_chosen = np.maximum(1, np.rint(SHARE * (~special).sum(1, keepdims=True)))
+    n_chosen = np.maximum(1, np.rint(share * (~special).sum(1, keepdims=True)))
     chosen = (order.argsort(1).argsort(1) < n_chosen) & ~special
     fate = rng.random(ids.shape)
     hidden = np.where(chosen & (fate < MASKED), mask, ids)

@@ -196,16 +196,24 @@ def task(monkeypatch):
 
 def test_a_batch_has_windows_pairs_and_short_texts_and_depends_on_the_step_alone(task):
     groups, n_tokens = task.batch(3)
-    half = bert_mini.PAIRS // 2
-    assert [len(rows.batch.ids) for rows in groups] == [bert_mini.WINDOWS * 61 // bert_mini.SHORTEST, half, half, bert_mini.SHORT]
+    quarter = bert_mini.PAIRS // bert_mini.GROUPS
+    assert [len(rows.batch.ids) for rows in groups] == [bert_mini.WINDOWS * 61 // bert_mini.SHORTEST, *[quarter] * 4, bert_mini.SHORT]
     assert groups[0].batch.real.all() and groups[0].batch.ids.shape[1] == bert_mini.SHORTEST
     assert n_tokens == sum(int(rows.batch.real.sum()) for rows in groups)
-    assert groups[1].follows is not None and groups[2].follows is not None
-    assert groups[1].batch.ids.shape[1] < groups[2].batch.ids.shape[1]
-    assert half * 0.3 < int(groups[1].follows.sum() + groups[2].follows.sum()) < half * 1.7
+    told = [rows.follows for rows in groups if rows.follows is not None]
+    assert len(told) == 4 and groups[1].batch.ids.shape[1] < groups[4].batch.ids.shape[1]
+    assert 0.25 * bert_mini.PAIRS < int(torch.cat(told).sum()) < 0.75 * bert_mini.PAIRS
     again, _ = task.batch(3)
     assert all(torch.equal(a.batch.ids, b.batch.ids) for a, b in zip(groups, again, strict=True))
     assert not torch.equal(task.batch(4)[0][0].batch.ids, groups[0].batch.ids)
+
+
+def test_less_and_less_is_hidden_down_to_the_usual_share(task):
+    def share(step: int) -> float:
+        rows = task.batch(step)[0][0]
+        return len(rows.wanted) / int((rows.batch.real.sum(1) - 2).sum())
+
+    assert share(0) == pytest.approx(0.3, abs=0.03) and share(bert_mini.RECIPE.steps) == pytest.approx(0.15, abs=0.02)
 
 
 def test_windows_grow_to_the_whole_context_and_are_then_as_many_as_the_recipe_says(task):
