@@ -1,1 +1,58 @@
-"""What is seen: figures, instruments, pages. Knows `core`; `core` never knows this package."""
+"""What is seen: figures, instruments, pages. Knows `core`; `core` never knows this package.
+
+In a notebook, without the app, the instruments display themselves:
+
+    import core
+    import viz
+
+    run = core.open_model("translator-en-es").run("She has a white car.")
+    viz.head_view(run, layer=2)
+
+`kind` is one of `run.kinds` (None: the most telling one), `by` is "word" or "token", layers and heads count from 0.
+Each returns a `Picture`: the last line of a cell shows it, `.save("picture.html")` writes a page that works offline.
+A layer, a head or a kind that the run does not have is an InputError that says which there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from core.run import Run
+    from viz.instruments.picture import Picture
+
+__all__ = ["grid", "head_view", "heatmap", "words"]
+
+
+def head_view(
+    run: Run, layer: int = 0, heads: Sequence[int] | None = None, kind: str | None = None, by: str = "word"
+) -> Picture:
+    """Lines from each token to what it looks at: all heads of a layer, or those named in `heads`."""
+    from viz.instruments import picture
+
+    return picture.head_view(run, layer, heads, kind, by)
+
+
+def heatmap(run: Run, layer: int = 0, head: int = 0, kind: str | None = None, by: str = "word") -> Picture:
+    """One head as a grid of cells, query rows and key columns, with the exact values under the pointer.
+
+    By token it has further lenses: the scores before the softmax, and the weights times the size of the values.
+    """
+    from viz.instruments import picture
+
+    return picture.heatmap(run, layer, head, kind, by)
+
+
+def grid(run: Run, kind: str | None = None, by: str = "word") -> Picture:
+    """Every layer and head of the run as a thumbnail."""
+    from viz.instruments import picture
+
+    return picture.grid(run, kind, by)
+
+
+def words(run: Run, layer: int = 0, head: int = 0, kind: str | None = None) -> Picture:
+    """The text in large type: touch a word and see what one head looks at, with the sentence that says so."""
+    from viz.instruments import picture
+
+    return picture.words(run, layer, head, kind)

@@ -9,9 +9,16 @@ Example:
     >>> chosen = heatmap(weights, queries, keys, key="h").cell    # doctest: +SKIP
 """
 
+from viz.instruments.arithmetic import Steps, arithmetic
 from viz.instruments.grid import Heads, grid
+from viz.instruments.head_view import Lines, head_view, head_view_packet
 from viz.instruments.heatmap import Cells, heatmap
 from viz.instruments.mask_editor import mask_editor
+from viz.instruments.source import Chosen, source
+from viz.instruments.strip import strip
 from viz.instruments.words import READING, WRITING, Sentences, words_view
 
-__all__ = ["READING", "WRITING", "Cells", "Heads", "Sentences", "grid", "heatmap", "mask_editor", "words_view"]
+__all__ = [
+    "READING", "WRITING", "Cells", "Chosen", "Heads", "Lines", "Sentences", "Steps", "arithmetic", "grid", "head_view",
+    "head_view_packet", "heatmap", "mask_editor", "source", "strip", "words_view",
+]  # fmt: skip

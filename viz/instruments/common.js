@@ -9,9 +9,11 @@ function visible(text) {
   return text.replace(/[\n\t\r\u0000]/g, (c) => MARKS[c]).replace(/[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 }
 
+const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+
 /** Cut after `most` characters as people count them, never inside an emoji. */
 function cut(text, most) {
-  const parts = [...new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(text)];
+  const parts = [...graphemes.segment(text)];
   return parts.length <= most ? text : parts.slice(0, most - 1).map((p) => p.segment).join("") + "\u2026";
 }
 
@@ -96,22 +98,38 @@ function halfToFloat(h) {
   return exponent ? sign * 2 ** (exponent - 15) * (1 + fraction / 1024) : sign * 2 ** -14 * (fraction / 1024);
 }
 
-/** {rows, cols, values: Float32Array, allowed: Uint8Array, kind, step}; forbidden cells hold 0. */
-function readMatrix(packet) {
-  const { shape: [rows, cols], kind, low, step } = packet.header;
-  const total = rows * cols;
-  const runs = part(packet, "allowed");
-  const allowed = runs ? readRuns(runs, total) : new Uint8Array(total).fill(1);
-  const raw = part(packet, "values");
-  const bad = part(packet, "bad");
-  const sent = kind === "f32" ? new Float32Array(raw.buffer) : kind === "f16" ? new Uint16Array(raw.buffer) : raw;
-  const finite = bad && readRuns(bad, sent.length);
+/** Whole numbers as steps.py packs them: a parameter k for each 64, then for each number its upper bits as zeros, a one, its k lowest bits. */
+function readSteps(bytes, total) {
+  const out = new Uint16Array(total);
+  for (let i = 0, at = Math.ceil(total / 64) * 8; i < total; i++) {
+    const byte = at >> 3, shift = at & 7, k = bytes[i >> 6];
+    const four = (bytes[byte] << 24) | (bytes[byte + 1] << 16) | (bytes[byte + 2] << 8) | bytes[byte + 3];
+    const next = shift ? (four << shift) | (bytes[byte + 4] >> (8 - shift)) : four;   // the 32 bits from here
+    const zeros = Math.clz32(next);
+    if (zeros > 15) { out[i] = next & 0xffff; at += 32; continue; }
+    out[i] = (zeros << k) | (k ? (next << (zeros + 1)) >>> (32 - k) : 0);
+    at += zeros + 1 + k;
+  }
+  return out;
+}
+
+/** {rows, cols, values: Float32Array, allowed: Uint8Array, kind, step}; forbidden cells hold 0. `prefix` says which, if there are several. */
+function readMatrix(packet, prefix = "") {
+  const field = (name) => packet.header[prefix + name], bytes = (name) => part(packet, prefix + name);
+  const [rows, cols] = field("shape"), kind = field("kind"), step = field("step"), total = rows * cols;
+  const allowed = bytes("allowed") ? readRuns(bytes("allowed"), total) : new Uint8Array(total).fill(1);
+  const count = allowed.reduce((sum, v) => sum + v, 0), raw = bytes("values");
+  const sent = kind === "f32" ? new Float32Array(raw.buffer) : kind === "f16" ? new Uint16Array(raw.buffer) : readSteps(raw, count);
+  const finite = bytes("bad") && readRuns(bytes("bad"), count);
+  const number = {
+    f32: (v) => v,
+    f16: halfToFloat,
+    steps: field("signed") ? (v) => (v & 1 ? -(v + 1) / 2 : v / 2) * step : (v) => v * step,
+  }[kind];
   const values = new Float32Array(total);
   for (let i = 0, at = 0; i < total; i++) {
     if (!allowed[i]) continue;
-    const v = sent[at];
-    values[i] = kind === "f32" ? v : kind === "f16" ? halfToFloat(v) : low + v * step;
-    if (finite && !finite[at]) values[i] = NaN;
+    values[i] = finite && !finite[at] ? NaN : number(sent[at]);
     at += 1;
   }
   return { rows, cols, values, allowed, kind, step };
@@ -209,10 +227,11 @@ function sharp(canvas, width, height) {
   return pen;
 }
 
-/** The hatching of forbidden cells, the same everywhere. */
+/** The hatching of forbidden cells, the same everywhere; as fine as the pen is, and lines on a pen that writes SVG. */
 function hatching(pen, theme) {
+  if (pen.vector) return pen.hatch(theme.hatch);
   const tile = document.createElement("canvas");
-  const ratio = globalThis.devicePixelRatio || 1, size = Math.round(6 * ratio);
+  const ratio = Math.hypot(pen.getTransform().a, pen.getTransform().b) || 1, size = Math.round(6 * ratio);
   tile.width = tile.height = size;
   const t = tile.getContext("2d");
   t.strokeStyle = theme.hatch;

@@ -14,7 +14,7 @@ export default async function (component) {
   for (let i = 0; i < 20 && lost(); i++) await new Promise((done) => setTimeout(done, 25));
   if (lost()) return component.setTriggerValue("lost", lost());
   const parts = new Map(header.needs.map((id) => [id, box.parts.get(id)]));
-  if (!box.modules.has(header.code)) box.modules.set(header.code, import(URL.createObjectURL(new Blob([parts.get(header.code)], { type: "text/javascript" }))));
+  if (!box.modules.has(header.code)) box.modules.set(header.code, import(URL.createObjectURL(new Blob([parts.get(header.kit), parts.get(header.code)], { type: "text/javascript" }))));
   const module = await box.modules.get(header.code);
   return turns.get(root) === turn ? module.default(root, { header, parts }, component) : undefined;
 }

@@ -1,8 +1,8 @@
 """How an instrument gets into the page: each part once a visit.
 
 Streamlit sends a component's JavaScript again with every update. So what is registered is a loader of
-a few hundred bytes; the instrument's own code (common.js + its files + its CSS) is a part of the payload like the
-numbers it draws, travels with the first payload of a visit and stays in the page. If a part never arrived (a run was
+a few hundred bytes; the kit that all instruments share (common.js, saving) and an instrument's own code (its files and
+CSS) are parts of the payload like the numbers it draws, travel with the first payload of a visit and stay in the page. If a part never arrived (a run was
 replaced before the browser saw it, or the page let go of old ones), the loader asks, and the next run sends it again.
 """
 
@@ -18,43 +18,84 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from viz.instruments.payload import Packet, identity
-from viz.theme import DARK, LIGHT
+from viz.theme import DARK, FONT, LIGHT, SERIF, Palette
 
 HERE = Path(__file__).parent
+SAVING = ("npz", "svg_pen", "dom_pen", "save")
+"""What every instrument carries to save itself; of their names only those of SHARED are seen outside of them."""
+SHARED = ("saveMenu", "SvgPen", "paintElement", "matrixArrays", "matrixRows", "exactness")
 _SENT = "_instrument_parts_sent"
 
 
+def kit() -> str:
+    """What all instruments share, sent once a visit: palettes, common.js, saving, and the page that stands alone."""
+    common, *saving = (_script(name) for name in ("common", *SAVING))
+    shared = "{ " + ", ".join(SHARED) + " }"
+    head = [_constant("PALETTES", {"light": asdict(LIGHT), "dark": asdict(DARK)}), _constant("PAGE", page())]
+    return "\n".join([*head, common, f"const {shared} = (() => {{", *saving, f"return {shared};", "})();", ""])
+
+
 def bundle(*names: str) -> str:
-    """One JavaScript module: the palettes of viz.theme, the CSS as a string, common.js, and the named files in order.
+    """What one instrument adds to the kit: its CSS as a string and the named files in order. Both together are one module.
 
     The last file defines `mount(root, packet, component)`, which draws `packet` into `root` and returns
-    a function that lets go of everything.
+    a function that lets go of everything. The module starts by itself where the page that stands alone asks for it.
     """
-    css = "".join(
-        (HERE / f"{name}.css").read_text("utf-8") for name in ("common", *names) if (HERE / f"{name}.css").exists()
+    sheets = [HERE / f"{name}.css" for name in ("common", *SAVING, *names)]
+    css = "".join(sheet.read_text("utf-8") for sheet in sheets if sheet.exists())
+    tail = ["export default begin;", "globalThis.attentionAtlas.alone?.(begin);", ""]
+    return "\n".join(["// the instrument", _constant("CSS", css), *map(_script, names), *tail])
+
+
+def _constant(name: str, value: Any) -> str:
+    """In these strings no tag can stand: `</script>` in one would end the script of the page that stands alone."""
+    return f"const {name} = " + json.dumps(value).replace("<", "\\u003c") + ";"
+
+
+def _script(name: str) -> str:
+    return (HERE / f"{name}.js").read_text("utf-8")
+
+
+def page() -> str:
+    """The page that holds one instrument and needs nothing else; %%CODE%% and %%PACKET%% are still open in it."""
+
+    def colours(palette: Palette) -> str:
+        named = {"background": palette.background, "secondary-background": palette.surface, "text": palette.text,
+                 "border": palette.line, "primary": palette.primary}  # fmt: skip
+        return " ".join(f"--st-{name}-color: {colour};" for name, colour in named.items())
+
+    sans, serif = FONT.replace(", ", ", system-ui, "), SERIF.replace(", ", ", 'Source Serif 4', Georgia, ")
+    fonts = f"--st-font: {sans}; --st-heading-font: {serif};"
+    style = (
+        f":root {{ color-scheme: light dark; {fonts} {colours(LIGHT)} }}\n"
+        f"@media (prefers-color-scheme: dark) {{ :root {{ {colours(DARK)} }} }}"
     )
-    palettes = json.dumps({"light": asdict(LIGHT), "dark": asdict(DARK)})
-    head = f"const PALETTES = {palettes};\nconst CSS = {json.dumps(css)};\n"
-    files = [(HERE / f"{name}.js").read_text("utf-8") for name in ("common", *names)]
-    return head + "\n".join(files) + "\nexport default begin;\n"
+    return (HERE / "alone.html").read_text("utf-8").replace("%%STYLE%%", style)
 
 
 class Instrument:
     """One component of the family, registered under `name` when its module is imported.
 
     Example:
-        >>> Instrument("atlas_demo", "words_paint", "words").source[:14]
-        b'const PALETTES'
+        >>> Instrument("atlas_demo", "words_paint", "words").source[:17]
+        b'// the instrument'
     """
+
+    kit = kit().encode()
 
     def __init__(self, name: str, *files: str) -> None:
         self.source = bundle(*files).encode()
         self.code = identity(self.source)
         self._renderer = component(name, html='<div class="atlas"></div>', js=(HERE / "loader.js").read_text("utf-8"))
 
+    def equip(self, packet: Packet) -> None:
+        """Add the code that draws `packet`, in two parts."""
+        packet.add("kit", self.kit)
+        packet.add("code", self.source)
+
     def show(self, packet: Packet, *, key: str, height: int | None = None, **states: Any) -> Any:
         """Mount with `packet`; returns Streamlit's result object. `states` are `on_<name>_change=...`."""
-        packet.add("code", self.source)
+        self.equip(packet)
         sent: set[str] = st.session_state.setdefault(_SENT, set())
         data = packet.to_bytes(known=sent)
         sent.update(packet.parts)

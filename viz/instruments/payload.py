@@ -4,8 +4,9 @@ A payload is one `bytes` object: the length of a JSON header (4 bytes, little en
 raw parts. A part is named by what it holds (a hash), the header says which part is what, and parts that
 the page has already are not sent again: two views of one head cost one copy. Only cells that may be attended to are sent, in row-major
 order; which cells those are travels as run lengths (a causal mask of 512 tokens needs 1.5 KB).
-Values go as float32 if that fits the budget, else as float16, else as one byte each with the step
-stated; the browser prints a value only as exactly as it knows it.
+Values go as float32 if that fits the budget, else as float16, else as whole numbers of a step that is stated
+(`steps.py`: few bits each); the browser prints a value only as exactly as it knows it. Several matrices over the same
+cells, say weights and scores, share one budget.
 
 Budgets (bytes a head, square of n tokens): n <= 64: 8 KB, 128: 25 KB, 512: 350 KB.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -22,9 +23,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from viz.instruments import steps
+
 LARGEST_SIDE = 1024
-OVERHEAD = 2300
+OVERHEAD = 2000
 """Bytes that each message costs besides labels and numbers: the loader, names of parts, Streamlit's own."""
+_FIELDS = 420
+"""Bytes of the header that each further matrix takes."""
 _FLOAT16_SAFE = 6e4
 _LONE = re.compile("[\ud800-\udfff]")
 
@@ -91,31 +96,45 @@ class Packet:
         self.parts[part] = data
 
     def add_matrix(
-        self, values: ArrayLike, allowed: ArrayLike | None = None, *, centred: bool = False, spare: int = 0
+        self,
+        values: ArrayLike,
+        allowed: ArrayLike | None = None,
+        *,
+        centred: bool = False,
+        spare: int = 0,
+        prefix: str = "",
     ) -> None:
-        """Append a (query, key) matrix under the names shape, kind, low, step, bound, values, allowed, bad.
+        """Add a (query, key) matrix under the names shape, kind, step, bound, signed, values, allowed, bad, each after `prefix`.
 
-        values: (query, key) floats; `centred` maps one byte onto -bound..bound, otherwise onto 0..1.
+        values: (query, key) floats; `centred` if they lie around 0 (scores, differences) and not from 0 to 1.
         allowed: boolean, broadcastable to values; forbidden cells are not sent.
         spare: bytes of the budget that header and labels need.
+        prefix: goes before each name, so that one packet holds several matrices ("h3." + "values").
         """
-        matrix = as_matrix(values)
-        may = as_allowed(allowed, matrix.shape)
-        sent = matrix[may] if may is not None else matrix.ravel()
-        finite = np.isfinite(sent)
-        bound = float(np.abs(sent[finite]).max()) if finite.any() else 1.0
-        kind = _kind(sent.size, max(matrix.shape), spare, halves=bound < _FLOAT16_SAFE)
-        low, step = (-bound, bound / 127 if bound else 1.0) if centred else (0.0, 1 / 255)
-        self.header |= {"shape": list(matrix.shape), "kind": kind, "low": low, "step": step, "bound": bound}
-        if kind == "u8":
-            levels = np.rint((np.where(finite, sent, 0.0) - low) / step).clip(0, 255)
-            self.add("values", levels.astype(np.uint8).tobytes())
-            if not finite.all():
-                self.add("bad", runs(finite))
-        else:
-            self.add("values", sent.astype("<f4" if kind == "f32" else "<f2").tobytes())
-        if may is not None and not may.all():
-            self.add("allowed", runs(may))
+        self.add_matrices({prefix: Layer(values, 1.0, centred)}, allowed, spare=spare)
+
+    def add_matrices(self, layers: Mapping[str, Layer], allowed: ArrayLike | None = None, *, spare: int = 0) -> None:
+        """Add matrices over the same cells, {prefix: layer}, as exact as one budget lets them be; the first comes first."""
+        grids = {prefix: as_matrix(layer.values) for prefix, layer in layers.items()}
+        shape = next(iter(grids.values())).shape
+        for grid in grids.values():
+            if grid.shape != shape:
+                raise ValueError(f"one matrix has {grid.shape} (query, key) cells, another {shape}: give both the same")
+        may = as_allowed(allowed, shape)
+        runs_of_may = runs(may) if may is not None and not may.all() else None
+        room = budget(max(shape)) - spare - len(runs_of_may or b"") - _FIELDS * (len(layers) - 1)
+        cells = [
+            _Cells(grid[may] if may is not None else grid.ravel(), layers[prefix], max(shape))
+            for prefix, grid in grids.items()
+        ]
+        for prefix, sent, form in zip(grids, cells, _fitting(cells, room), strict=True):
+            fields, data, bad = sent.written(form)
+            self.header |= {f"{prefix}{name}": value for name, value in ({"shape": list(shape)} | fields).items()}
+            self.add(f"{prefix}values", data)
+            if bad:
+                self.add(f"{prefix}bad", bad)
+            if runs_of_may is not None:
+                self.add(f"{prefix}allowed", runs_of_may)
 
     def to_bytes(self, known: Collection[str] = ()) -> bytes:
         """Length of the header, header, and the parts that are not `known`: `needs` has all their ids, `parts` {id: [offset, length]}."""
@@ -133,11 +152,95 @@ def identity(data: bytes) -> str:
     return blake2b(data, digest_size=8).hexdigest()
 
 
-def _kind(cells: int, side: int, spare: int, *, halves: bool) -> str:
-    room = budget(side) - spare
-    if cells * 4 <= room:
-        return "f32"
-    return "f16" if halves and cells * 2 <= room else "u8"
+@dataclass(frozen=True)
+class Layer:
+    """One matrix to send: (query, key) floats from 0 to `top` (None: to the largest), or `centred` around 0."""
+
+    values: ArrayLike
+    top: float | None = None
+    centred: bool = False
+
+
+class _Cells:
+    """The cells of one layer that are sent, and the forms that they can take."""
+
+    def __init__(self, sent: NDArray[np.float64], layer: Layer, side: int) -> None:
+        self.sent, self.layer = sent, layer
+        self.finite = np.isfinite(sent)
+        self.whole = bool(self.finite.all())
+        self.bound = float(np.abs(sent if self.whole else sent[self.finite]).max(initial=0.0)) or (
+            0.0 if self.finite.any() else 1.0
+        )
+        top = layer.top or self.bound or 1.0
+        self.finest = top / 1000 if layer.centred or layer.top is None else 1 / _parts(side)
+        self._counted: dict[int, tuple[NDArray[np.uint16], int]] = {}
+
+    def can(self, form: Form) -> bool:
+        return form != "f16" or self.bound < _FLOAT16_SAFE
+
+    def least(self, form: Form) -> int:
+        """At least so many bytes: twice as coarse a step saves a bit a number at most."""
+        if isinstance(form, str):
+            return self.sent.size * (4 if form == "f32" else 2)
+        known = max((f for f in self._counted if f <= form), default=None)
+        return 0 if known is None else self._counted[known][1] - self.sent.size * int(form // known).bit_length() // 8
+
+    def size(self, form: Form) -> int:
+        if isinstance(form, str):
+            return self.least(form)
+        if form not in self._counted:
+            levels = self._levels(form)
+            self._counted[form] = levels, steps.size(levels) + (0 if self.whole else len(runs(self.finite)))
+        return self._counted[form][1]
+
+    def written(self, form: Form) -> tuple[dict[str, Any], bytes, bytes | None]:
+        """Header fields, the numbers, and where they are finite if the form cannot say so itself."""
+        fields = {"kind": form, "step": 0.0, "bound": self.bound}
+        if isinstance(form, str):
+            return fields, self.sent.astype("<f4" if form == "f32" else "<f2").tobytes(), None
+        self.size(form)
+        fields |= {"kind": "steps", "step": self.finest * form, "signed": self.layer.centred}
+        return fields, steps.packed(self._counted[form][0]), None if self.whole else runs(self.finite)
+
+    def _levels(self, form: int) -> NDArray[np.uint16]:
+        sent = self.sent if self.whole else np.where(self.finite, self.sent, 0.0)
+        levels = np.rint(sent * (1 / (self.finest * form))).clip(-32767, 32767).astype(np.int16)
+        if self.layer.centred:  # 0, -1, 1, -2, 2 ... as 0, 1, 2, 3, 4 ...
+            return (levels << 1 ^ levels >> 15).view(np.uint16)
+        return levels.clip(0).view(np.uint16)
+
+
+Form = str | int
+"""How the numbers of a layer are written: "f32", "f16", or in so many of its finest steps each."""
+_FORMS: tuple[Form, ...] = ("f32", "f16", 1, 2, 4, 8, 16, 32, 64)
+_COARSEST = _FORMS.index(8)
+"""The first of several layers gives up no more than this; the others go on to the last form."""
+
+
+def _fitting(layers: Sequence[_Cells], room: int) -> list[Form]:
+    """The most exact forms that fit together: the first layer ahead of the others, by three forms at most."""
+    first = rest = 0
+    last = _COARSEST if len(layers) > 1 else len(_FORMS) - 1
+    while True:
+        forms: list[Form] = [_FORMS[first], *[_FORMS[rest]] * (len(layers) - 1)]
+        if all(map(_Cells.can, layers, forms)) and _fit(layers, forms, room):
+            return forms
+        if len(layers) > 1 and rest < len(_FORMS) - 1 and (rest - first < 3 or first == last):
+            rest += 1
+        elif first < last:
+            first += 1
+            rest = max(first, rest - 1)
+        else:
+            return forms
+
+
+def _fit(layers: Sequence[_Cells], forms: Sequence[Form], room: int) -> bool:
+    return all(sum(map(weigh, layers, forms)) <= room for weigh in (_Cells.least, _Cells.size))
+
+
+def _parts(side: int) -> int:
+    """How many steps there are from 0 to 1: so many that an even look at `side` tokens is still 15 steps, a round number."""
+    return next(n for n in (1000, 2000, 5000, 10000, 20000) if n >= 15 * min(side, LARGEST_SIDE))
 
 
 def as_matrix(values: ArrayLike) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ function mount(root, packet, component) {
   let view = views.get(root);
   if (!view) views.set(root, (view = build(root)));
   accept(view, packet);
+  saveWords(view, packet);
   return () => { view.drawn.stop(); views.delete(root); };
 }
 
@@ -21,7 +22,8 @@ function build(root) {
   view.canvas.setAttribute("aria-hidden", "true");
   view.upper = make("div", "row upper", view.stage);
   view.lower = make("div", "row lower", view.stage);
-  view.sentence = make("p", "sentence", root);
+  view.foot = make("div", "foot", root);
+  view.sentence = make("p", "sentence", view.foot);
   view.sentence.setAttribute("aria-live", "polite");
   view.sentence.setAttribute("role", "status");
   view.note = make("div", "quiet note", root);
@@ -47,7 +49,7 @@ function accept(view, packet) {
     fill(view, view.one ? [] : head.keys, words);
   }
   view.caption.textContent = head.caption;
-  view.note.textContent = view.matrix.kind === "u8" ? "Weights of this long text are shown in steps of 1/255." : "";
+  view.note.textContent = view.matrix.kind === "steps" ? `Weights of this long text are shown in steps of ${Number(view.matrix.step.toPrecision(2))}.` : "";
   view.scroll.style.maxHeight = head.height ? `${head.height}px` : "";
   view.scroll.style.overflow = head.height ? "auto" : "";
   fit(view);

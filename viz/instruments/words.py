@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz.instruments.mount import Instrument
 from viz.instruments.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
 
-WORDS = Instrument("attention_atlas_words", "words_paint", "words")
+WORDS = Instrument("attention_atlas_words", "words_paint", "words_save", "words")
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,52 @@ READING = Sentences(
 )
 
 
+def words_packet(
+    weights: ArrayLike,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    layout: str = "two",
+    targets: Sequence[tuple[str, int]] | None = None,
+    allowed: ArrayLike | None = None,
+    selected: int | str | None = None,
+    reading: bool = False,
+    say: Sentences | None = None,
+    names: tuple[str, str] = ("", ""),
+    special: Sequence[str] = (),
+    caption: str = "",
+    url: str | None = None,
+    height: int | None = None,
+    python: str = "",
+) -> Packet:
+    """What the browser needs to draw one head over words; see `words_view` for the arguments.
+
+    Raises ValueError naming both numbers when labels, rows and weights do not fit.
+
+    Example:
+        >>> words_packet([[0.9, 0.1]], ["START"], ["a", "car"], targets=[("un", 0)]).header["start"]
+        ['target', 0]
+    """
+    matrix = as_matrix(weights)
+    may = as_allowed(allowed, matrix.shape)
+    query_words, key_words = labels(queries, matrix.shape[0], "query"), labels(keys, matrix.shape[1], "key")
+    drawn = _targets(targets, query_words, key_words, layout, reading)
+    for word, row in drawn:
+        if not -1 <= row < matrix.shape[0]:
+            raise ValueError(f"{word!r} asks for row {row}; this head has {matrix.shape[0]} rows")
+    if layout == "one" and len(drawn) < len(key_words):
+        raise ValueError(f"{len(drawn)} words for {len(key_words)} keys: in one row each key is a drawn word")
+    words = labels([word for word, _ in drawn], len(drawn), "target")
+    packet = Packet({
+        "layout": layout, "keys": key_words, "words": None if words == key_words else words,
+        "rows": [row for _, row in drawn], "start": start(matrix, may, drawn, len(key_words), selected, layout),
+        "say": asdict(say or (READING if reading else WRITING)), "names": list(names),
+        "special": sorted(set(special)), "caption": caption, "url": url, "height": height, "python": python,
+    })  # fmt: skip
+    packet.add_matrix(matrix, may, spare=len(packet.to_bytes()) + OVERHEAD)
+    return packet
+
+
 def words_view(
     weights: ArrayLike,
     queries: Sequence[str],
@@ -79,6 +125,7 @@ def words_view(
     caption: str = "",
     url: str | None = None,
     height: int | None = None,
+    python: str = "",
 ) -> None:
     """Draw one head over words.
 
@@ -91,29 +138,17 @@ def words_view(
         word with the clearest look at another place.
     special: words drawn small and quiet (START, END). names: small labels of the two rows.
     url: a query parameter that follows the touched word, so that a link restores it.
+    python: lines that make this picture again, for the visitor to take along.
 
     Raises ValueError naming both numbers when labels, rows and weights do not fit.
 
     Example:
         >>> words_view([[0.9, 0.1]], ["START"], ["a", "car"], targets=[("un", 0)], key="w")  # doctest: +SKIP
     """
-    matrix = as_matrix(weights)
-    may = as_allowed(allowed, matrix.shape)
-    query_words, key_words = labels(queries, matrix.shape[0], "query"), labels(keys, matrix.shape[1], "key")
-    drawn = _targets(targets, query_words, key_words, layout, reading)
-    for word, row in drawn:
-        if not -1 <= row < matrix.shape[0]:
-            raise ValueError(f"{word!r} asks for row {row}; this head has {matrix.shape[0]} rows")
-    if layout == "one" and len(drawn) < len(key_words):
-        raise ValueError(f"{len(drawn)} words for {len(key_words)} keys: in one row each key is a drawn word")
-    words = labels([word for word, _ in drawn], len(drawn), "target")
-    packet = Packet({
-        "layout": layout, "keys": key_words, "words": None if words == key_words else words,
-        "rows": [row for _, row in drawn], "start": start(matrix, may, drawn, len(key_words), selected, layout),
-        "say": asdict(say or (READING if reading else WRITING)), "names": list(names),
-        "special": sorted(set(special)), "caption": caption, "url": url, "height": height,
-    })  # fmt: skip
-    packet.add_matrix(matrix, may, spare=len(packet.to_bytes()) + OVERHEAD)
+    packet = words_packet(
+        weights, queries, keys, layout=layout, targets=targets, allowed=allowed, selected=selected, reading=reading, say=say,
+        names=names, special=special, caption=caption, url=url, height=height, python=python,
+    )  # fmt: skip
     WORDS.show(packet, key=key)
 
 

@@ -1,0 +1,31 @@
+"""What else a heatmap of one head can show beside its weights: scores, and how much each key brings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.run import Run
+
+Array = np.ndarray
+
+
+def lenses(run: Run, kind: str, layer: int, head: int, by: str = "token", *, writing: bool = False) -> tuple[Array | None, Array | None]:
+    """The scores before mask and softmax (query, key), and ||v_j W_O||, the size of what each key brings (key,).
+
+    The second times a weight is how long the vector is that the key adds to the residual stream (Kobayashi et al. 2020,
+    Eq. 6). None for what the run did not record, for recurrent alignments, and by word where a word has several
+    pieces: neither scores nor sizes add up over pieces.
+    """
+    found = run.model.spec.kind(kind)
+    queries, keys = (run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys))
+    words = (queries.written() if writing else queries).words, keys.words
+    if not found.layered or (by == "word" and any(len(word.pieces) > 1 for side in words for word in side)):
+        return None, None
+    rows, columns = (list(range(len(side.ids))) for side in (queries, keys))
+    if by == "word":
+        rows, columns = ([word.pieces[0] for word in side] for side in words)
+    scores, values = (run.trace[path][head] if path in run.trace else None for path in (found.path(layer, leaf) for leaf in ("scores", "v")))
+    if values is not None:
+        to_out, width = found.module(run.model.network, layer).to_out.weight.detach().cpu().numpy(), values.shape[1]
+        values = np.linalg.norm(values @ to_out[:, head * width : (head + 1) * width].T, axis=1)[columns]
+    return None if scores is None else scores[np.ix_(rows, columns)], values

@@ -1,0 +1,105 @@
+"""A page of a few lines in a real browser: served by Streamlit, opened as often as a test likes, every message counted."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+OPTIONS = {
+    "server.address": "127.0.0.1", "server.headless": "true", "server.fileWatcherType": "none",
+    "browser.gatherUsageStats": "false", "client.toolbarMode": "minimal",
+}  # fmt: skip
+
+
+@contextmanager
+def served(app: str, folder: Path) -> Iterator[str]:
+    """The address at which `app`, the text of a Streamlit script, is served. `?show=` chooses what it shows."""
+    (folder / "app.py").write_text(app, "utf-8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", *(f"--{k}={v}" for k, v in OPTIONS.items())]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=log, stderr=log)
+        address = f"http://127.0.0.1:{port}"
+        for _ in range(300):
+            try:
+                urllib.request.urlopen(f"{address}/_stcore/health", timeout=1).close()
+                break
+            except OSError:
+                time.sleep(0.2)
+        try:
+            yield address
+        finally:
+            process.terminate()
+            process.wait(timeout=20)
+
+
+@dataclass
+class Visit:
+    """One open page and everything that it said or asked for."""
+
+    page: Any
+    sent: list[Any] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+
+    def attribute(self, name: str, n: int = 0) -> str | None:
+        return self.page.locator(".atlas").nth(n).get_attribute(f"data-{name}")
+
+    def text(self, place: str) -> str:
+        return self.page.locator(place).first.inner_text()
+
+    def says(self, words: str) -> None:
+        """Wait until Python has written `words`."""
+        self.page.get_by_text(words, exact=True).first.wait_for(timeout=10000)
+
+    def saved(self, kind: str, folder: Path) -> Path:
+        """The file of this kind that the menu "Save" of the first instrument makes."""
+        self.page.get_by_role("button", name="Save", exact=True).first.click()
+        with self.page.expect_download() as waiting:
+            self.page.locator(f'.save-item[data-kind="{kind}"]').first.click()
+        path = folder / waiting.value.suggested_filename
+        waiting.value.save_as(path)
+        return path
+
+    def width(self) -> int:
+        return self.page.evaluate("document.documentElement.scrollWidth")
+
+
+class Visitor:
+    """Opens pages of one server; `leave` closes them, and asserts that no page complained or asked elsewhere."""
+
+    def __init__(self, browser: Any, address: str) -> None:
+        self.browser, self.address, self.open = browser, address, []
+
+    def __call__(self, show: str, width: int = 1280, height: int = 800, scheme: str = "light", **more: Any) -> Visit:
+        context = self.browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, **more)
+        seen = Visit(context.new_page())
+        own = (self.address, "blob:", "data:", self.address.replace("http", "ws"))
+        seen.page.on("websocket", lambda socket: socket.on("framesent", lambda frame: seen.sent.append(frame)))
+        seen.page.on("console", lambda m: seen.errors.append(m.text) if m.type == "error" else None)
+        seen.page.on("pageerror", lambda error: seen.errors.append(str(error)))
+        seen.page.on("request", lambda r: None if r.url.startswith(own) else seen.outside.append(r.url))
+        seen.page.goto(f"{self.address}/?show={show}")
+        seen.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+        seen.page.wait_for_selector(".atlas[data-mode]", state="attached")
+        seen.page.wait_for_timeout(400)
+        self.open.append((context, seen))
+        return seen
+
+    def leave(self) -> None:
+        for context, seen in self.open:
+            assert seen.errors == []
+            assert seen.outside == []
+            context.close()

@@ -1,0 +1,55 @@
+"""Scores and sizes of contributions: the tensors of the run, and where they mean nothing, nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import core
+from core.analysis.lenses import lenses
+from core.analysis.measures import contributions
+
+
+@pytest.fixture(scope="module")
+def model():
+    return core.open_model("translator-en-es")
+
+
+def test_sizes_times_weights_are_the_contributions(model):
+    run = model.run("She has a white car.", target="Ella tiene un coche blanco.")
+    pattern, v = run.trace["decoder.layer.1.cross_attn.pattern"], run.trace["decoder.layer.1.cross_attn.v"]
+    to_out = model.network.decoder[1].cross_attn.to_out.weight.detach().numpy()
+    parts = to_out.reshape(to_out.shape[0], len(v), -1).transpose(1, 2, 0)
+    scores, sizes = lenses(run, "cross", 1, 3)
+    np.testing.assert_allclose(pattern[3] * sizes, contributions(pattern, v, parts)[3], rtol=1e-4, atol=1e-6)
+    np.testing.assert_array_equal(scores, run.trace["decoder.layer.1.cross_attn.scores"][3])
+
+
+def test_by_word_where_every_word_is_one_piece(model):
+    run = model.run("She has a white car.", target="Ella tiene un coche blanco.")
+    words = run.attention("self", by="word")
+    scores, sizes = lenses(run, "self", 0, 2, "word")
+    if all(len(word.pieces) == 1 for word in run.source.words):
+        assert scores.shape == words.weights.shape[2:] and sizes.shape == (len(words.keys),)
+    else:
+        assert scores is None and sizes is None
+
+
+def test_by_word_rows_are_those_that_write(model):
+    run = model.run("She has a white car.", target="Ella tiene un coche blanco.")
+    words = run.attention("cross", by="word", writing=True)
+    scores, _ = lenses(run, "cross", 0, 0, "word", writing=True)
+    if scores is not None:
+        assert scores.shape == words.weights.shape[2:]
+
+
+def test_words_of_several_pieces_have_neither(model):
+    run = model.run("Unbelievable xylophones.", target="Hola.")
+    assert lenses(run, "cross", 0, 0, "word", writing=True) == (None, None)
+    scores, sizes = lenses(run, "cross", 0, 0, "token")
+    assert scores is not None and sizes is not None
+
+
+def test_what_was_not_recorded_is_none(model):
+    run = model.run("She has a white car.", keep=["*.pattern"])
+    assert lenses(run, "cross", 0, 0) == (None, None)

@@ -1,0 +1,146 @@
+"""Instruments in a notebook: pictures of a run that need no server, no network, and believe no word of the data."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_models import write
+
+import core
+import viz
+from viz.instruments.picture import Picture
+from viz.instruments.words import WORDS, words_packet
+
+ROOT = Path(viz.__file__).parents[1]
+EVIL = "</script><script>window.owned=1</script>"
+
+
+class Tags(HTMLParser):
+    """Every element of a page with its attributes, and the text of each script."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.found and self.found[-1][0] == "script":
+            self.scripts[-1] += data
+
+
+def opened(picture: Picture) -> dict[str, Any]:
+    """The header in the page, read the way the page reads it."""
+    data = base64.b64decode(Tags(picture.html()).scripts[0])
+    return json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
+
+
+@pytest.fixture(scope="module")
+def run() -> core.Run:
+    return core.open_model("translator-en-es").run("She has a white car.")
+
+
+def drawn(run: core.Run) -> dict[str, Picture]:
+    return {
+        "words": viz.words(run, 1, 5), "heatmap": viz.heatmap(run, 1, 5), "grid": viz.grid(run), "head_view": viz.head_view(run, 2),
+        "pieces": viz.heatmap(run, 0, 2, kind="self", by="token"), "some": viz.head_view(run, 1, heads=[5, 0], kind="causal", by="token"),
+    }  # fmt: skip
+
+
+def test_each_instrument_is_a_page_of_its_own(run: core.Run) -> None:
+    for name, picture in drawn(run).items():
+        page = Tags(picture.html())
+        assert [tag for tag, _ in page.found if tag == "script"] == ["script"] * 3, name
+        addresses = [value for _, attributes in page.found for key, value in attributes.items() if key in ("src", "href")]
+        assert addresses == [] and picture.html().count("%%PACKET%%") == 1, name  # the one in its own copy of the page
+        header = opened(picture)
+        assert header["code"] not in header["parts"] and set(header["needs"]) - set(header["parts"]) == {header["kit"], header["code"]}
+        assert page.scripts[2].rstrip() == (picture.instrument.kit + picture.instrument.source).decode().rstrip()
+        assert "translator-en-es" in repr(picture)
+
+
+def test_the_numbers_are_those_of_the_run(run: core.Run) -> None:
+    attention = run.attention("cross", by="word", writing=True)
+    picture = viz.heatmap(run, 1, 5)
+    header = opened(picture)
+    assert header["queries"] == list(attention.queries) and header["keys"] == list(attention.keys) and header["kind"] == "f32"
+    values = np.frombuffer(picture.packet.parts[header["values"]], "<f4").reshape(header["shape"])
+    assert np.array_equal(values, attention.weights[1, 5])
+    pieces = opened(viz.heatmap(run, 0, 2, kind="self", by="token"))
+    assert {"scores.values", "sizes"} <= set(pieces)
+
+
+def test_the_lines_make_the_picture_again(run: core.Run) -> None:
+    for name, picture in drawn(run).items():
+        *before, last = picture.packet.header["python"].splitlines()
+        space: dict[str, Any] = {}
+        exec("\n".join(before), space)
+        again = eval(last, space)
+        assert again.html() == picture.html(), name
+
+
+def test_other_families_too(tmp_path: Path) -> None:
+    story = core.open_model("gpt-mini").run("Once upon a time")
+    assert opened(viz.words(story, 1, 2))["layout"] == "one"
+    assert opened(viz.grid(story))["size"] == [story.model.config.n_layers, story.model.config.n_heads]
+    copier = core.open_model("copy-gru-attention").run("a b c")
+    assert opened(viz.head_view(copier))["heads"] == [0] and opened(viz.heatmap(copier, by="token"))["axis"][0] == "written (query)"
+    pair = core.open_model(write(tmp_path, "tiny-bert")).run("The dog was here.", pair="It ran away.")
+    assert "run = model.run('The dog was here.', pair='It ran away.')" in viz.head_view(pair, 0, heads=[1]).packet.header["python"]
+
+
+def test_a_notebook_frame_holds_the_page_and_nothing_escapes_it() -> None:
+    words = [EVIL, '"><img src=x onerror=window.owned=1>', "<!--"]
+    picture = Picture(WORDS, words_packet(np.eye(3), words, words, reading=True, caption=EVIL), name=f'"{EVIL}')
+    assert EVIL not in picture.html() and "<img" not in picture.html()
+    assert opened(picture)["keys"] == words
+    frame = Tags(picture._repr_html_())
+    assert [tag for tag, _ in frame.found] == ["div", "iframe"]
+    assert frame.found[1][1]["srcdoc"] == picture.html() and frame.found[1][1]["title"] == f'"{EVIL}'
+    assert "height:480px" in str(frame.found[1][1]["style"])
+    assert "<noscript>" in picture.html()
+
+
+def test_a_page_is_written_and_its_place_returned(run: core.Run, tmp_path: Path) -> None:
+    picture = viz.grid(run)
+    path = picture.save(tmp_path / "heads.html")
+    assert path == tmp_path / "heads.html" and path.read_text("utf-8") == picture.html()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda run: viz.heatmap(run, layer=7), "no layer 7 in the cross attention of translator-en-es. It has 3, counted from 0"),
+        (lambda run: viz.words(run, head=99), "no head 99"),
+        (lambda run: viz.head_view(run, layer=0, heads=[0, -1]), "no head -1"),
+        (lambda run: viz.grid(run, kind="sideways"), "sideways"),
+        (lambda run: viz.heatmap(run, by="letter"), "letter"),
+    ],
+)
+def test_what_a_run_does_not_have_is_refused_by_name(run: core.Run, call: Any, message: str) -> None:
+    with pytest.raises(core.InputError, match=message):
+        call(run)
+
+
+def test_without_a_server_nothing_complains() -> None:
+    code = (
+        "import sys, viz; assert not {'torch', 'streamlit'} & set(sys.modules)\n"
+        "import core; run = core.open_model('translator-en-es').run('She has a white car.')\n"
+        "print(len(viz.grid(run)._repr_html_()) > 10000, len(viz.head_view(run, layer=2)._repr_html_()) > 10000)\n"
+        "from streamlit.runtime import Runtime; assert not Runtime.exists()"
+    )
+    out = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (out.stdout.strip(), out.stderr) == ("True True", "")
