@@ -1,84 +1,178 @@
-// One head: colour by scale, exact values under the pointer, a click for Python.
+// One head: colour by scale, exact values under the pointer, lenses, bars at the rim, a click for Python.
 
 const views = new WeakMap();
 
 function mount(root, packet, component) {
   dress(root);
   let view = views.get(root);
-  if (!view) {
-    view = matrixView(root, { tell: (tip, at) => tell(view, tip, at), pick: (at) => choose(view, at) });
-    views.set(root, view);
-  }
+  if (!view) views.set(root, (view = build(root)));
   view.component = component;
   accept(view, packet);
-  return () => { view.drawn.stop(); views.delete(root); };
+  return () => { view.drawn.stop(); view.deaf(); views.delete(root); };
+}
+
+function build(root) {
+  const view = matrixView(root, {
+    lines: true,
+    tell: (tip, at) => tellPlace(view, tip, at),
+    pick: (at) => choose(view, inWhole(view, at)),
+    key: (event) => !event.ctrlKey && !event.metaKey && zoomKey(view, event.key),
+    beyond: (goal) => walkOn(view, goal),
+    rim: (pen) => { if (view.margins) { paintMargins(pen, view); paintMarginNames(pen, view); } },
+    rimOver: (pen, _, at) => { if (view.margins && at) paintMarked(pen, view, at); },
+    before: () => { if (view.long) placeOverview(view.box); },
+    after: () => numbersButton(view),
+  });
+  root.classList.add("heatmap");
+  view.segments = make("div", "segments");
+  view.segments.setAttribute("role", "group");
+  view.segments.setAttribute("aria-label", "What is shown");
+  view.written = tool(view, "Numbers", "Numbers", () => writeNumbers(view));
+  view.tools.prepend(view.segments, view.written);
+  view.none = make("p", "quiet none", root);
+  zoomable(view);
+  view.deaf = hear(view, (at) => link(view, at));
+  return view;
 }
 
 function accept(view, packet) {
-  const head = packet.header, matrix = readMatrix(packet), theme = readTheme(view.root);
-  const centred = head.scale !== "pattern", limit = centred ? head.limit || 1 : 1;
-  const colours = centred ? theme.diverging : theme.sequential;
-  const shades = new Uint8ClampedArray(matrix.values.length * 4), broken = [];
-  matrix.values.forEach((value, i) => {
+  const { header: head } = packet, data = readMatrix(packet);
+  const same = view.data && view.data.rows === data.rows && view.data.cols === data.cols;
+  Object.assign(view, { packet, head, data, theme: readTheme(view.root), group: head.group ?? "", lenses: readLenses(packet, data) });
+  view.words = { queries: head.queries, keys: head.keys ?? head.queries };
+  view.axis = head.axis;
+  view.now = view.lenses.find((lens) => lens.id === view.now?.id) ?? view.lenses.find((lens) => lens.id === head.lens) ?? view.lenses[0];
+  if (!same) Object.assign(view, { numbers: head.numbers, linked: null });
+  if (!view.sent || head.echo === view.sent) view.chosen = head.selected;
+  view.margins = head.margins ? readMargins(data) : null;
+  view.rim = view.margins ? RIM : { right: 0, bottom: 0 };
+  view.long = openWindow(view);
+  if (view.long) view.box ??= overview(view);
+  if (view.box) view.box.element.hidden = !view.long;
+  view.root.dataset.cell = view.chosen ? view.chosen.join(",") : "";
+  view.root.dataset.scale = head.scale;
+  view.root.dataset.margins = view.margins ? "on" : "off";
+  const empty = !data.rows || !data.cols;
+  view.none.textContent = empty ? "There are no tokens to look at yet." : "";
+  view.body.hidden = view.tools.hidden = empty;
+  lensButtons(view);
+  show(view);
+  if (typeof saveMenu === "function" && !empty) saveMenu(view, view.tools, savedHeatmap(view));
+}
+
+/** The numbers that were given, each as one lens: {id, name, label, values, centred, limit, kind, step}. */
+function readLenses(packet, data) {
+  const { header: head } = packet, first = { pattern: "weight", score: "score", difference: "difference" }[head.scale];
+  const centred = head.scale !== "pattern", several = "sizes" in head || "scores.values" in head || "contributions.values" in head;
+  const label = centred ? first : head.margins || several ? "weight" : "";
+  const lenses = [{ ...data, id: first, name: first, label, centred, limit: centred ? head.limit || 1 : 1 }];
+  if ("scores.values" in head) lenses.push({ ...readMatrix(packet, "scores."), id: "score", name: "score", label: "score", centred: true, limit: head["scores.bound"] || 1 });
+  const weighted = { id: "contribution", name: "value-weighted", label: "weight \u00d7 size of the value", centred: false };
+  if ("contributions.values" in head) lenses.push({ ...readMatrix(packet, "contributions."), ...weighted, limit: head["contributions.bound"] || 1 });
+  else if ("sizes" in head) {
+    const sizes = new Float32Array(part(packet, "sizes").buffer), values = data.values.map((weight, i) => weight * sizes[i % data.cols]);
+    const most = values.reduce((best, v) => (Number.isFinite(v) && v > best ? v : best), 0);
+    lenses.push({ ...data, ...weighted, values, limit: most || 1, ...(data.kind === "steps" && { step: data.step * Math.max(...sizes.filter(Number.isFinite)) || data.step }) });
+  }
+  return lenses;
+}
+
+function lensButtons(view) {
+  const { segments } = view, lenses = view.lenses.length > 1 ? view.lenses : [];
+  segments.hidden = !lenses.length;
+  if (segments.children.length !== lenses.length || [...segments.children].some((button, i) => button.dataset.lens !== lenses[i].id)) {
+    segments.replaceChildren(...lenses.map((lens) => {
+      const button = make("button", "segment");
+      button.type = "button";
+      button.dataset.lens = lens.id;
+      button.textContent = lens.name;
+      button.onclick = () => { view.now = view.lenses.find((other) => other.id === lens.id); lensButtons(view); show(view); };
+      return button;
+    }));
+  }
+  for (const button of segments.children) button.setAttribute("aria-pressed", String(button.dataset.lens === view.now.id));
+  view.root.dataset.lens = view.now.id;
+  view.root.dataset.range = view.now.centred ? `${-view.now.limit},${view.now.limit}` : `0,${view.now.limit}`;
+}
+
+// ---------------------------------------------------------------- showing
+
+function shade(view, value) {
+  const { centred, limit } = view.now, x = centred ? (value / limit + 1) / 2 : value / limit;
+  return colours(view)[Math.round(Math.min(1, Math.max(0, x)) * 255)];
+}
+
+function show(view) {
+  if (view.long) paintOverview(view.box);
+  showWindow(view);
+  let broken = 0;
+  view.now.values.forEach((value) => { broken += !Number.isFinite(value); });
+  tellScale(view, broken);
+}
+
+/** The window of the matrix (all of it up to 128 tokens) becomes the contents of the grid. */
+function showWindow(view) {
+  const { head, data, now, theme, words, window: { r, c, h, w } } = view;
+  const values = windowOf(view, now.values), allowed = windowOf(view, data.allowed), shades = new Uint8ClampedArray(h * w * 4), broken = [];
+  values.forEach((value, i) => {
     const fine = Number.isFinite(value);
     if (!fine) broken.push(i);
-    const x = centred ? (value / limit + 1) / 2 : value;
-    const [r, g, b] = colours[fine ? Math.round(Math.min(1, Math.max(0, x)) * 255) : 0];
-    shades.set([r, g, b, 255], i * 4);
+    shades.set([...shade(view, fine ? value : 0), 255], i * 4);
   });
-  Object.assign(view, { matrix, head, centred });
-  if (!view.sent || head.echo === view.sent) view.cell = head.selected;
-  view.root.dataset.cell = view.cell ? view.cell.join(",") : "";
-  view.root.dataset.scale = head.scale;
-  view.root.dataset.range = centred ? `${-limit},${limit}` : "0,1";
-  const places = limit >= 10 ? 0 : limit >= 1 ? 1 : 2;
+  const places = now.centred ? (now.limit >= 10 ? 0 : now.limit >= 1 ? 1 : 2) : now.limit >= 10 ? 1 : -1;
+  view.cell = view.chosen && contains(view.window, view.chosen) ? [view.chosen[0] - r, view.chosen[1] - c] : null;
+  if (view.long) announce(view.box); else view.aside = 0;
   setMatrix(view, {
-    rows: matrix.rows, cols: matrix.cols, queries: head.queries, keys: head.keys ?? head.queries, axis: head.axis,
-    title: head.title, height: head.height, allowed: matrix.allowed, shades, broken, theme,
-    texts: head.numbers && ((i) => (matrix.allowed[i] && Number.isFinite(matrix.values[i]) ? inCell(matrix.values[i], centred ? places : -1) : "")),
+    rows: h, cols: w, queries: words.queries.slice(r, r + h), keys: words.keys.slice(c, c + w), axis: head.axis,
+    first: [r, c], title: head.title, height: head.height, allowed, shades, broken, theme,
+    texts: view.numbers && Math.max(h, w) <= 32 && ((i) => (allowed[i] && Number.isFinite(values[i]) ? inCell(values[i], places) : "")),
   });
-  view.frame.setAttribute("aria-label", `${head.title || "Heatmap"}: ${matrix.rows} ${head.axis[0]} rows, ${matrix.cols} ${head.axis[1]} columns. Arrow keys walk over the cells, Enter chooses one.`);
-  legend(view, colours, limit, broken.length, matrix, theme);
+  view.frame.setAttribute("aria-label", `${head.title || "Heatmap"}: ${h} ${head.axis[0]} rows, ${w} ${head.axis[1]} columns, ${now.name}. Arrow keys walk over the cells, Enter chooses one, plus and minus zoom.`);
 }
 
-/** A value short enough for a cell: ".98", "1.7"; only an exact zero is written "0". */
-function inCell(value, places) {
-  if (value === 0) return "0";
-  if (places < 0) return value.toFixed(2).replace(/^0/, "");
-  return value.toFixed(places).replace(/^-(?=[0.]+$)/, "").replace("-", "\u2212");
+/** Walking over the edge of a window takes the window along. */
+function walkOn(view, [r, c]) {
+  if (!view.long) return null;
+  const { window: old } = view, by = (x, n) => (x < 0 ? x : x >= n ? x - n + 1 : 0);
+  moveWindow(view.box, { r: old.r + by(r, old.h), c: old.c + by(c, old.w) });
+  return [r + old.r - view.window.r, c + old.c - view.window.c];
 }
 
-function legend(view, colours, limit, broken, matrix, theme) {
-  const { legend: box } = view, nice = Number(limit.toPrecision(3));
-  box.replaceChildren();
-  ramp(box, colours, view.centred ? `\u2212${nice}` : "0", view.centred ? `${nice}` : "1");
-  if (matrix.allowed.includes(0)) swatch(box, "shut", "forbidden");
-  if (broken) swatch(box, "cross", "not a finite number");
-  if (matrix.kind === "u8") make("span", "entry", box).textContent = view.centred ? `values in steps of ${matrix.step.toPrecision(2)}` : "values in steps of 1/255";
-  if (matrix.kind === "f16") make("span", "entry", box).textContent = "values to three digits";
-  view.root.style.setProperty("--hatch", theme.hatch);
+/** Values in the cells on wish: where the cells are too small for them they are made larger, and small again after. */
+function writeNumbers(view) {
+  const written = isWritten(view);
+  view.numbers = !written;
+  if (written && view.grown) zoom(view, 1 / view.zoom, view.left, view.top);
+  view.grown = !written && view.unit < 30;
+  if (view.grown) zoom(view, 30 / view.unit, view.left, view.top);
+  showWindow(view);
 }
 
-/** As many digits as were sent: float32 seven, float16 three, a byte what its step allows. */
-function printed(view, value) {
-  const { kind, step } = view.matrix;
-  if (Number.isNaN(value)) return "not a finite number";
-  if (!Number.isFinite(value)) return value > 0 ? "+\u221e" : "\u2212\u221e";
-  if (kind === "u8") return `\u2248 ${value.toFixed(Math.max(0, Math.ceil(-Math.log10(step))))}`;
-  return String(Number(value.toPrecision(kind === "f32" ? 7 : 3))).replace("-", "\u2212");
+const isWritten = (view) => Boolean(view.texts) && view.unit >= 30;
+
+function numbersButton(view) {
+  view.written.hidden = Math.max(view.rows, view.cols) > 32;
+  view.written.setAttribute("aria-pressed", String(isWritten(view)));
+  view.root.dataset.numbers = isWritten(view) ? "written" : "";
 }
 
-function tell(view, tip, [r, c]) {
-  const i = r * view.cols + c, shut = !view.matrix.allowed[i];
-  const value = shut ? "forbidden: may not be looked at" : printed(view, view.matrix.values[i]);
-  view.root.dataset.value = shut ? "forbidden" : String(view.matrix.values[i]);
-  speak(tip, "{query} \u2192 {key} {value}", { query: { word: view.queries[r] }, key: { word: view.keys[c] }, value });
-}
+// ---------------------------------------------------------------- choosing and linking
 
 function choose(view, at) {
-  view.cell = at;
+  view.chosen = view.followed = at;
+  view.cell = contains(view.window, at) ? [at[0] - view.first[0], at[1] - view.first[1]] : null;
   view.sent = eventId();
   view.root.dataset.cell = at.join(",");
   drawOver(view);
+  if (view.long) placeOverview(view.box);
   view.component.setStateValue("cell", { at, id: view.sent });
+}
+
+/** The pointer of another view of the group is at {query, key}: marked here too, as far as the window shows it. */
+function link(view, at) {
+  const inWindow = (i, axis, n) => (Number.isInteger(i) && i >= view.first[axis] && i < view.first[axis] + n ? i - view.first[axis] : -1);
+  const place = at && [inWindow(at.query, 0, view.rows), inWindow(at.key, 1, view.cols)];
+  view.linked = place && Math.max(...place) >= 0 ? place : null;
+  view.root.dataset.linked = view.linked ? inWhole(view, view.linked).join(",") : "";
+  drawOver(view);
 }

@@ -2,7 +2,8 @@
 
 Colour means one thing: "pattern" is sequential and fixed from 0 to 1; "score" and "difference" are
 diverging and centred on 0. Forbidden cells are hatched, never the colour of zero; a value that is not
-finite is crossed out. Hovering, walking and zooming stay in the browser; a chosen cell reaches Python.
+finite is crossed out. Hovering, walking, zooming, the choice of a lens (weight, score, value-weighted) and of a
+window into a long text stay in the browser; a chosen cell reaches Python.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.mount import Instrument, latest, nothing
-from viz.instruments.payload import OVERHEAD, Packet, as_matrix, labels
+from viz.instruments.payload import OVERHEAD, Layer, Packet, as_allowed, as_matrix, labels
 
-HEATMAP = Instrument("attention_atlas_heatmap", "matrix", "heatmap")
+HEATMAP = Instrument(
+    "attention_atlas_heatmap", "matrix", "matrix_paint", "zoom", "margins", "overview", "heatmap_tell", "heatmap_save", "heatmap"
+)
 SCALES = ("pattern", "score", "difference")
 
 
@@ -26,13 +30,14 @@ class Cells:
     cell: tuple[int, int] | None
 
 
-def heatmap(
-    values: ArrayLike,
+def heatmap_packet(
+    weights: ArrayLike,
     queries: Sequence[str],
     keys: Sequence[str],
     *,
-    key: str,
     allowed: ArrayLike | None = None,
+    scores: ArrayLike | None = None,
+    values: ArrayLike | None = None,
     scale: str = "pattern",
     limit: float | None = None,
     selected: tuple[int, int] | None = None,
@@ -40,36 +45,107 @@ def heatmap(
     title: str = "",
     numbers: bool = False,
     height: int | None = None,
-) -> Cells:
-    """Draw (query, key) values of one head.
+    group: str = "",
+    python: str = "",
+    echo: str | None = None,
+) -> Packet:
+    """What the browser needs to draw `weights`; see `heatmap` for the arguments, `echo` is the id of the last click.
 
+    Raises ValueError naming both numbers when labels and matrices do not fit.
+
+    Example:
+        >>> packet = heatmap_packet([[0.25, 0.75]], ["le"], ["the", "cat"], scores=[[0.0, 1.1]], values=[2.0, 0.5])
+        >>> packet.header["shape"], packet.header["scores.bound"], packet.header["margins"]
+        ([1, 2], 1.1, True)
+    """
+    if scale not in SCALES:
+        raise ValueError(f"scale={scale!r}; there are {', '.join(SCALES)}")
+    if scale != "pattern" and (scores is not None or values is not None):
+        raise ValueError(f"scale={scale!r} with scores or values: only a pattern has these further lenses")
+    matrix = as_matrix(weights)
+    rows, columns = matrix.shape
+    query_words, key_words = labels(queries, rows, "query"), labels(keys, columns, "key")
+    may = as_allowed(allowed, matrix.shape)
+    packet = Packet({
+        "queries": query_words, "keys": None if key_words == query_words else key_words,
+        "scale": scale, "axis": list(axis), "title": title, "height": height, "group": group, "python": python,
+        "numbers": bool(numbers) and max(rows, columns) <= 32, "selected": selected, "echo": echo,
+        "margins": scale == "pattern" and _shared_out(matrix, may),
+    })  # fmt: skip
+    layers = {"": Layer(matrix, 1.0, centred=scale != "pattern")}
+    if scores is not None:
+        layers["scores."] = Layer(scores, centred=True)
+    if values is not None:
+        size = np.asarray(values, dtype=np.float64)
+        if size.ndim == 1:
+            if len(size) != columns:
+                raise ValueError(f"sizes of {len(size)} values for {columns} keys")
+            packet.add("sizes", size.astype("<f4").tobytes())
+        else:
+            layers["contributions."] = Layer(size)
+    packet.add_matrices(layers, may, spare=len(packet.to_bytes()) + OVERHEAD)
+    packet.header["limit"] = limit or packet.header.pop("bound")
+    if scores is not None and limit:
+        packet.header["scores.bound"] = limit
+    return packet
+
+
+def heatmap(
+    weights: ArrayLike,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    key: str,
+    allowed: ArrayLike | None = None,
+    scores: ArrayLike | None = None,
+    values: ArrayLike | None = None,
+    scale: str = "pattern",
+    limit: float | None = None,
+    selected: tuple[int, int] | None = None,
+    axis: tuple[str, str] = ("query", "key"),
+    title: str = "",
+    numbers: bool = False,
+    height: int | None = None,
+    group: str = "",
+    python: str = "",
+) -> Cells:
+    """Draw (query, key) weights of one head.
+
+    scores: (query, key) scores before the mask and the softmax: a second lens.
+    values: how much of each value arrives: a third lens. Of shape (key,) the size of each value, which the browser
+        multiplies by the weights; of shape (query, key) the products themselves. The first costs next to nothing.
     scale: "pattern" (0 to 1), "score" or "difference" (centred on 0, from -limit to limit).
-    limit: the end of a centred scale; None takes the largest finite size in `values`. Views that stand
-        side by side get one limit.
+    limit: the end of a centred scale; None takes the largest finite size. Views that stand side by side get one limit.
     selected: a cell outlined from the start. `cell` of the result is the newest choice: the visitor's
         click or `selected`, whichever changed last; None when there is neither.
-    axis: the names of rows and columns. numbers: write values into the cells (32 tokens at most).
+    axis: the names of rows and columns. numbers: values are written into the cells from the start (32 tokens at most).
     height: the largest height of the cells in pixels, 560 if None.
+    group: views of one group mark each other's cell under the pointer. python: lines that make this picture again.
 
-    Raises ValueError naming both numbers when labels and values do not fit.
+    A pattern whose rows each add up to one gets bars: what each key receives, how spread each query looks.
+    Above 128 tokens the whole is an overview with a window into it.
+
+    Raises ValueError naming both numbers when labels and matrices do not fit.
 
     Example:
         >>> heatmap([[1.0, 0.0]], ["le"], ["the", "cat"], key="h").cell    # doctest: +SKIP
         (0, 1)
     """
-    if scale not in SCALES:
-        raise ValueError(f"scale={scale!r}; there are {', '.join(SCALES)}")
-    matrix = as_matrix(values)
-    rows, columns = matrix.shape
-    query_words, key_words = labels(queries, rows, "query"), labels(keys, columns, "key")
-    centred = scale != "pattern"
+    matrix = as_matrix(weights)
     cell, echo = latest(key, "cell", selected, matrix.shape)
-    packet = Packet({
-        "queries": query_words, "keys": None if key_words == query_words else key_words,
-        "scale": scale, "axis": list(axis), "title": title, "height": height,
-        "numbers": bool(numbers) and max(rows, columns) <= 32, "selected": cell, "echo": echo,
-    })  # fmt: skip
-    packet.add_matrix(matrix, allowed, centred=centred, spare=len(packet.to_bytes()) + OVERHEAD)
-    packet.header["limit"] = limit or packet.header.pop("bound")
+    chosen = (cell[0], cell[1]) if cell else None
+    packet = heatmap_packet(
+        matrix, queries, keys, allowed=allowed, scores=scores, values=values, scale=scale, limit=limit, selected=chosen,
+        axis=axis, title=title, numbers=numbers, height=height, group=group, python=python, echo=echo,
+    )  # fmt: skip
     HEATMAP.show(packet, key=key, on_cell_change=nothing)
-    return Cells((cell[0], cell[1]) if cell else None)
+    return Cells(chosen)
+
+
+def _shared_out(matrix: NDArray[np.float64], may: NDArray[np.bool_] | None) -> bool:
+    """Whether each row shares out one look: adds up to one, or to nothing where nothing is allowed. Non-finite rows aside."""
+    if not matrix.size:
+        return False
+    sums = (matrix if may is None else np.where(may, matrix, 0.0)).sum(axis=1)
+    known = sums[np.isfinite(sums)]
+    return bool(known.size and (known > 0.5).any() and (np.minimum(abs(known - 1), abs(known)) < 0.01).all())

@@ -2,16 +2,18 @@
 //
 // The sheet is as large as all cells; the two canvases are as large as what is seen of it and stick to its
 // corner, so labels stay in place while cells scroll, and 512 tokens cost no more canvas than 12.
+// A place is [row, column]; -1 for one of them is a whole line of cells.
 
-const LABEL = 13, THIN = 17;
+const LABEL = 13, THIN = 17, LARGEST = 48;
 
 function matrixView(root, hooks) {
   root.classList.add("matrix");
-  const view = { root, hooks, zoom: 1, hover: null, cell: null };
+  const view = { root, hooks, zoom: 1, hover: null, linked: null, cell: null, first: [0, 0], rim: { right: 0, bottom: 0 }, aside: 0 };
   view.bar = make("div", "head", root);
   view.heading = make("div", "title", view.bar);
   view.tools = make("div", "tools", view.bar);
-  view.frame = make("div", "frame", root);
+  view.body = make("div", "body", root);
+  view.frame = make("div", "frame", view.body);
   view.scroller = make("div", "scroller", view.frame);
   view.sheet = make("div", "sheet", view.scroller);
   view.pane = make("div", "pane", view.sheet);
@@ -22,22 +24,26 @@ function matrixView(root, hooks) {
   view.legend = make("div", "legend quiet", root);
   view.frame.tabIndex = 0;
   view.frame.setAttribute("role", "application");
-  view.smaller = tool(view, "\u2212", "Smaller cells", () => zoom(view, 1 / 1.5));
-  view.larger = tool(view, "+", "Larger cells", () => zoom(view, 1.5));
-  view.drawn = keepDrawn(root, () => { place(view); drawBase(view); drawOver(view); });
-  view.scroller.onscroll = () => { drawBase(view); point(view, null); };
-  view.pane.onpointermove = (event) => { hooks.drag?.(cellAt(view, event)); if (event.pointerType === "mouse") point(view, cellAt(view, event)); };
+  view.sizes = make("span", "pair", view.tools);
+  view.smaller = tool(view, "\u2212", "Smaller cells", () => zoom(view, 1 / 1.5), view.sizes);
+  view.larger = tool(view, "+", "Larger cells", () => zoom(view, 1.5), view.sizes);
+  view.drawn = keepDrawn(root, () => redraw(view));
+  view.scroller.onscroll = () => { drawBase(view); if (view.walked) drawOver(view); else point(view, null); };
+  view.pane.onpointermove = (event) => {
+    hooks.drag?.(cellAt(view, event));
+    if (event.pointerType === "mouse") { view.walked = false; point(view, placeAt(view, event)); }
+  };
   view.pane.onpointerleave = () => point(view, null);
   view.pane.onpointerdown = (event) => { if (hooks.press && event.button === 0) hooks.press(cellAt(view, event), event, view); };
   view.pane.onpointerup = view.pane.onpointercancel = () => hooks.lift?.();
-  view.pane.onclick = (event) => { const at = cellAt(view, event); point(view, at); if (at) hooks.pick(at); };
+  view.pane.onclick = (event) => { const at = placeAt(view, event); point(view, at); if (at && Math.min(...at) >= 0) hooks.pick(at); };
   view.frame.onkeydown = (event) => steer(view, event);
   view.frame.onblur = () => point(view, null);
   return view;
 }
 
-function tool(view, text, label, act) {
-  const button = make("button", "tool", view.tools);
+function tool(view, text, label, act, where = view.tools) {
+  const button = make("button", "tool", where);
   button.type = "button";
   button.textContent = text;
   button.setAttribute("aria-label", label);
@@ -46,10 +52,11 @@ function tool(view, text, label, act) {
   return button;
 }
 
-/** New contents: {rows, cols, queries, keys, axis, title, height, shades, allowed, broken, texts, theme}. */
+/** New contents: {rows, cols, queries, keys, axis, title, height, shades, allowed, broken, texts, theme, and `first`, where a window begins}. */
 function setMatrix(view, contents) {
-  const size = `${contents.rows}x${contents.cols}`;
-  if (view.size !== size) { view.zoom = 1; view.hover = null; view.size = size; }
+  const size = `${contents.rows}x${contents.cols}`, first = contents.first ?? [0, 0];
+  if (view.size !== size || String(first) !== String(view.first)) { point(view, null); view.linked = null; }   // other cells are there now
+  if (view.size !== size) { view.zoom = 1; view.size = size; }
   Object.assign(view, contents);
   view.heading.textContent = contents.title;
   view.queryNames = contents.queries.map((w) => cut(visible(w), 16));
@@ -57,7 +64,14 @@ function setMatrix(view, contents) {
   view.image = document.createElement("canvas");
   view.image.width = Math.max(1, view.cols); view.image.height = Math.max(1, view.rows);
   recolour(view, contents.shades);
+  redraw(view);
+  if (view.hover) tellAt(view, view.hover);   // of the new numbers
+}
+
+function redraw(view) {
+  view.hooks.before?.();
   place(view); drawBase(view); drawOver(view);
+  view.hooks.after?.();
 }
 
 /** `shades` is RGBA of every cell, row after row; the runs of forbidden cells are found again. */
@@ -75,202 +89,128 @@ function recolour(view, shades) {
   }
 }
 
-function zoom(view, factor) {
-  view.zoom = Math.max(1, Math.min(24 / view.fitted, view.zoom * factor));
-  place(view); drawBase(view); drawOver(view);
+/** Cells `factor` times as large; what is at (x, y) of the pane, or in the middle, stays there. */
+function zoom(view, factor, x = (view.left + view.edgeX) / 2, y = (view.top + view.edgeY) / 2) {
+  const { scroller, left, top, unit } = view;
+  const c = (x - left + scroller.scrollLeft) / unit, r = (y - top + scroller.scrollTop) / unit;
+  view.zoom = Math.max(1, Math.min(Math.max(1, LARGEST / view.fitted), view.zoom * factor));
+  place(view);
+  scroller.scrollLeft = c * view.unit - (x - left);
+  scroller.scrollTop = r * view.unit - (y - top);
+  drawBase(view); drawOver(view);
+  view.hooks.after?.();
 }
 
 // ---------------------------------------------------------------- where things are
 
 function place(view) {
-  const width = view.root.clientWidth;
-  if (!width || !view.rows || !view.cols) return;
-  const phone = width < 560, pen = probe, { rows, cols } = view;
+  const width = view.root.clientWidth - view.aside;
+  if (width <= 0 || !view.rows || !view.cols) return;
+  const phone = width < 560, pen = probe, { rows, cols, rim } = view;
   pen.font = `${LABEL}px ${view.theme.font}`;
   const widest = (names) => Math.min(phone ? 84 : 130, Math.ceil(Math.max(...names.map((n) => pen.measureText(n).width))));
   const side = widest(view.queryNames), up = widest(view.keyNames);
   pen.font = `600 12px ${view.theme.font}`;
-  const corner = Math.ceil(Math.max(...view.axis.map((name) => pen.measureText(`${name} \u2192`).width)));
-  view.left = Math.max(side + 12, Math.min(corner + 10, 150));
+  view.axisNames = view.axis.map((name, axis) => (phone ? plainAxis(view, axis) : name));
+  const corner = Math.ceil(Math.max(...view.axisNames.map((name) => pen.measureText(`${name} \u2192`).width)));
+  view.left = Math.max(side + 12, Math.min(corner + 10, 150), rim.bottom ? 66 : 0);
   const tallest = view.height ?? (phone ? 420 : 560);
-  const try_ = (top, right) => Math.min(phone ? 40 : 48, (width - view.left - right - 2) / cols, tallest / rows);
-  let cell = try_(42, 6);
+  const fit = (top, right) => Math.min(phone ? 40 : LARGEST, (width - view.left - right - 2) / cols, tallest / rows);
+  let cell = fit(42, Math.max(6, rim.right));
   view.flat = up <= cell - 6;
   view.top = Math.max(42, view.flat ? 28 : Math.ceil(up * 0.71) + 18);
-  view.right = view.flat ? 6 : Math.ceil(up * 0.71) + 6;
-  if (!view.flat) cell = try_(view.top, view.right);
+  view.right = Math.max(rim.right, view.flat ? 6 : Math.ceil(up * 0.71) + 6);
+  if (!view.flat) cell = fit(view.top, view.right);
   view.fitted = cell >= 8 ? Math.floor(cell) : cell;
   view.unit = view.fitted * view.zoom;
-  view.smaller.hidden = view.larger.hidden = view.fitted >= 14;
+  view.smaller.hidden = view.larger.hidden = view.fitted >= 14 && view.zoom === 1;
   view.smaller.disabled = view.zoom <= 1;
-  view.larger.disabled = view.unit >= 24;
-  const w = view.left + cols * view.unit + view.right, h = view.top + rows * view.unit + 4;
-  view.root.dataset.place = [view.left, view.top, view.unit].map((v) => v.toFixed(2)).join();   // where cells begin, for tests
+  view.larger.disabled = view.unit >= LARGEST;
+  const w = view.left + cols * view.unit + view.right, h = view.top + rows * view.unit + 4 + rim.bottom;
+  Object.assign(view.root.dataset, { place: [view.left, view.top, view.unit].map((v) => v.toFixed(2)).join(), zoom: view.zoom.toFixed(2) });   // where cells begin, for tests
+  view.room = width;
   view.width = Math.min(w, width);
-  view.tall = Math.min(h, view.top + tallest + 4);
+  view.tall = Math.min(h, view.top + tallest + 4 + rim.bottom);
   view.scroller.style.overflow = w > width + 1 || h > view.tall + 1 ? "auto" : "hidden";
-  view.bar.style.width = `${Math.max(view.width, Math.min(width, 280))}px`;
+  view.bar.style.width = `${Math.max(view.width, Math.min(width, 280)) + view.aside}px`;
   view.scroller.style.width = `${view.width}px`;
   view.scroller.style.height = `${view.tall}px`;
   view.sheet.style.width = `${w}px`;
   view.sheet.style.height = `${h}px`;
   view.seenW = view.scroller.clientWidth || view.width;
   view.seenH = view.scroller.clientHeight || view.tall;
+  view.edgeX = rim.right ? view.seenW - view.right : view.seenW;        // where cells end and the rim begins
+  view.edgeY = rim.bottom ? view.seenH - rim.bottom - 4 : view.seenH;
+}
+
+/** The place under the pointer: a cell; for a view that tells of lines also the line of a label or of the rim. */
+function placeAt(view, event) {
+  const box = view.pane.getBoundingClientRect(), { left, top, unit, scroller } = view;
+  const x = event.clientX - box.left, y = event.clientY - box.top, above = y < top && !view.flat;
+  const c = Math.floor((x - left - (above ? top - 7 - y : 0) + scroller.scrollLeft) / unit), r = Math.floor((y - top + scroller.scrollTop) / unit);
+  const row = y >= top && y < view.edgeY && r >= 0 && r < view.rows, col = x >= left && (x < view.edgeX || above) && c >= 0 && c < view.cols;
+  if (row && col) return [r, c];
+  if (!view.hooks.lines) return null;
+  return row ? [r, -1] : col ? [-1, c] : null;
 }
 
 function cellAt(view, event) {
-  const box = view.pane.getBoundingClientRect(), { left, top, unit } = view;
-  const x = event.clientX - box.left, y = event.clientY - box.top;
-  if (x < left || y < top) return null;
-  const c = Math.floor((x - left + view.scroller.scrollLeft) / unit), r = Math.floor((y - top + view.scroller.scrollTop) / unit);
-  return r >= 0 && c >= 0 && r < view.rows && c < view.cols ? [r, c] : null;
+  const at = placeAt(view, event);
+  return at && Math.min(...at) >= 0 ? at : null;
 }
+
+/** "written word (query)" -> "query": the role, where the name of an axis says it in brackets. */
+const plainAxis = (view, axis) => view.axis[axis].match(/\(([^)]+)\)$/)?.[1] ?? view.axis[axis];
 
 const xOf = (view, c) => view.left + c * view.unit - view.scroller.scrollLeft;
 const yOf = (view, r) => view.top + r * view.unit - view.scroller.scrollTop;
 
-// ---------------------------------------------------------------- drawing
-
-function drawBase(view) {
-  if (!view.rows || !view.cols || !view.unit) return;
-  const began = performance.now();
-  const { left, top, unit, rows, cols, theme, seenW, seenH } = view;
-  const pen = sharp(view.base, seenW, seenH), x0 = xOf(view, 0), y0 = yOf(view, 0), w = cols * unit, h = rows * unit;
-  pen.save();
-  pen.beginPath(); pen.rect(left, top, seenW - left, seenH - top); pen.clip();
-  pen.imageSmoothingEnabled = unit * (globalThis.devicePixelRatio || 1) < 1;
-  pen.drawImage(view.image, x0, y0, w, h);
-  pen.beginPath();
-  for (const [r, from, to] of view.shut) pen.rect(x0 + from * unit, y0 + r * unit, (to - from) * unit, unit);
-  pen.fillStyle = theme.background; pen.fill();
-  pen.fillStyle = hatching(pen, theme); pen.fill();
-  if (unit >= 12) {
-    pen.strokeStyle = theme.background; pen.lineWidth = 1;
-    pen.beginPath();
-    for (let c = 1; c < cols; c++) { pen.moveTo(x0 + c * unit, y0); pen.lineTo(x0 + c * unit, y0 + h); }
-    for (let r = 1; r < rows; r++) { pen.moveTo(x0, y0 + r * unit); pen.lineTo(x0 + w, y0 + r * unit); }
-    pen.stroke();
-  }
-  for (const i of view.broken ?? []) cross(pen, view, Math.floor(i / cols), i % cols);
-  if (view.texts && unit >= 30) writeCells(pen, view);
-  pen.strokeStyle = theme.border; pen.lineWidth = 1;
-  pen.strokeRect(x0 - 0.5, y0 - 0.5, w + 1, h + 1);
-  pen.restore();
-  drawLabels(pen, view);
-  view.root.dataset.drawn = (performance.now() - began).toFixed(2);
-}
-
-function cross(pen, view, r, c) {
-  const x = xOf(view, c), y = yOf(view, r), u = view.unit, gap = u > 10 ? 4 : 0;
-  pen.fillStyle = view.theme.background; pen.fillRect(x, y, u, u);
-  pen.strokeStyle = view.theme.text; pen.lineWidth = u > 10 ? 1.5 : 1;
-  pen.beginPath();
-  pen.moveTo(x + gap, y + gap); pen.lineTo(x + u - gap, y + u - gap);
-  pen.moveTo(x + u - gap, y + gap); pen.lineTo(x + gap, y + u - gap);
-  pen.stroke();
-}
-
-function writeCells(pen, view) {
-  pen.font = `12px ${view.theme.font}`; pen.textAlign = "center"; pen.textBaseline = "middle";
-  for (let r = 0; r < view.rows; r++) for (let c = 0; c < view.cols; c++) {
-    const i = r * view.cols + c, text = view.texts(i);
-    if (!text) continue;
-    pen.fillStyle = inkOn([...view.shades.slice(i * 4, i * 4 + 3)], view.theme);
-    pen.fillText(text, xOf(view, c) + view.unit / 2, yOf(view, r) + view.unit / 2 + 0.5);
-  }
-}
-
-function label(pen, view, axis, i, strong) {
-  const { theme, left, top, unit } = view, row = axis === "query", name = row ? view.queryNames[i] : view.keyNames[i];
-  const most = row ? left - 12 : 130, turned = !row && !view.flat;
-  pen.save();
-  pen.font = `${strong ? "600 " : ""}${LABEL}px ${theme.font}`;
-  pen.textBaseline = "middle";
-  pen.textAlign = row ? "right" : turned ? "left" : "center";
-  if (row) pen.translate(left - 8, yOf(view, i) + unit / 2);
-  else pen.translate(xOf(view, i) + unit / 2, turned ? top - 7 : top - 14);
-  if (turned) pen.rotate(-Math.PI / 4);
-  if (strong) {                       // covers the label beneath, and its neighbours where they are dense
-    const width = Math.min(pen.measureText(name).width, most) + 8, x = row ? 4 - width : turned ? -4 : -width / 2;
-    pen.fillStyle = theme.background;
-    pen.beginPath(); pen.roundRect(x, -10, width, 20, 5); pen.fill();
-    if (unit < THIN) { pen.strokeStyle = theme.border; pen.lineWidth = 1; pen.stroke(); }
-  }
-  pen.fillStyle = strong ? theme.text : css(rgb(theme.text), 0.78);
-  pen.fillText(name, 0, 0, most);
-  pen.restore();
-}
-
-function drawLabels(pen, view) {
-  const { left, top, unit, rows, cols, seenW, seenH, theme } = view, every = Math.max(1, Math.ceil(THIN / unit));
-  pen.save();
-  pen.beginPath(); pen.rect(0, top - 5, left, seenH - top + 5); pen.clip();
-  for (let r = 0; r < rows; r += every) if (yOf(view, r) > top - unit && yOf(view, r) < seenH) label(pen, view, "query", r, false);
-  pen.restore();
-  pen.save();
-  pen.beginPath(); pen.rect(left - 4, 0, seenW - left + 4, top); pen.clip();
-  for (let c = 0; c < cols; c += every) if (xOf(view, c) > left - unit * 0.9 && xOf(view, c) < seenW) label(pen, view, "key", c, false);
-  pen.restore();
-  pen.font = `600 12px ${theme.font}`; pen.fillStyle = css(rgb(theme.text), 0.62);
-  pen.textBaseline = "middle"; pen.textAlign = "right";
-  pen.fillText(`${view.axis[1]} \u2192`, left - 8, top - 30, left - 8);
-  pen.fillText(`${view.axis[0]} \u2193`, left - 8, top - 13, left - 8);
-}
-
-function drawOver(view) {
-  if (!view.unit) return;
-  const { theme, left, top, unit, rows, cols, seenW, seenH } = view, pen = sharp(view.over, seenW, seenH);
-  const outline = ([r, c], colour, width) => {
-    const grow = unit < 10 ? 2 : 0;
-    pen.lineWidth = width + 2; pen.strokeStyle = theme.background;
-    pen.strokeRect(xOf(view, c) - grow, yOf(view, r) - grow, unit + grow * 2, unit + grow * 2);
-    pen.lineWidth = width; pen.strokeStyle = colour;
-    pen.strokeRect(xOf(view, c) - grow, yOf(view, r) - grow, unit + grow * 2, unit + grow * 2);
-  };
-  for (const at of [view.cell, view.hover]) if (at) { label(pen, view, "query", at[0], true); label(pen, view, "key", at[1], true); }
-  pen.save();
-  pen.beginPath(); pen.rect(left - 3, top - 3, seenW - left + 3, seenH - top + 3); pen.clip();
-  if (view.hover) {
-    const [r, c] = view.hover;
-    pen.strokeStyle = css(rgb(theme.text), 0.5); pen.lineWidth = 1;
-    pen.strokeRect(xOf(view, 0) - 0.5, yOf(view, r) - 0.5, cols * unit + 1, unit + 1);
-    pen.strokeRect(xOf(view, c) - 0.5, yOf(view, 0) - 0.5, unit + 1, rows * unit + 1);
-  }
-  if (view.cell) outline(view.cell, theme.text, 2);
-  if (view.hover) outline(view.hover, theme.accent ?? theme.primary, 2);
-  pen.restore();
-}
-
 // ---------------------------------------------------------------- touching
+
+const inWhole = (view, at) => at.map((i, axis) => (i < 0 ? i : i + view.first[axis]));   // of a window: in the whole text
 
 function point(view, at) {
   if (String(at) === String(view.hover)) return;
   view.hover = at;
-  view.root.dataset.hover = at ? at.join(",") : "";
+  const whole = at && inWhole(view, at);
+  view.root.dataset.hover = whole ? whole.join(",") : "";
   drawOver(view);
+  say(view, whole && { ...(whole[0] >= 0 && { query: whole[0] }), ...(whole[1] >= 0 && { key: whole[1] }) });
   view.tip.hidden = !at;
-  if (!at) return;
+  if (at) tellAt(view, at);
+}
+
+/** The tip of a place, beside it and inside the instrument. */
+function tellAt(view, at) {
   view.hooks.tell(view.tip, at);
-  const x = xOf(view, at[1]) + view.unit, y = yOf(view, at[0]);
-  const w = view.tip.offsetWidth, h = view.tip.offsetHeight, room = view.root.clientWidth;
-  view.tip.style.left = `${Math.max(0, x + w + 12 < room ? x + 10 : x - view.unit - w - 10)}px`;
-  view.tip.style.top = `${y - h - 8 > 0 ? y - h - 8 : y + view.unit + 8}px`;
+  const x = at[1] < 0 ? view.left : xOf(view, at[1]) + view.unit, y = at[0] < 0 ? view.top : yOf(view, at[0]);
+  const w = view.tip.offsetWidth, h = view.tip.offsetHeight;
+  const beside = x + w + 12 < view.room ? x + 10 : x - view.unit - w - 10;
+  view.tip.style.left = `${Math.max(0, Math.min(beside, view.room - w))}px`;
+  view.tip.style.top = `${y - h - 8 > view.top ? y - h - 8 : y + view.unit + 8}px`;   // never over the names of the keys
 }
 
 function steer(view, event) {
-  const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-  const at = view.hover ?? view.cell ?? [0, 0];
+  const at = (view.hover ?? view.cell ?? [0, 0]).map((i) => Math.max(0, i)), [r, c] = at, whole = event.ctrlKey || event.metaKey;
   if (event.target !== view.frame || !view.rows || !view.cols) return;
-  if (step) {
-    const go = view.hover ? [at[0] + step[0], at[1] + step[1]] : at;
-    const to = [Math.max(0, Math.min(view.rows - 1, go[0])), Math.max(0, Math.min(view.cols - 1, go[1]))];
-    const { scroller, unit } = view;
-    scroller.scrollLeft = Math.max(Math.min(scroller.scrollLeft, to[1] * unit), (to[1] + 1) * unit - (view.seenW - view.left));
-    scroller.scrollTop = Math.max(Math.min(scroller.scrollTop, to[0] * unit), (to[0] + 1) * unit - (view.seenH - view.top));
-    view.scroller.onscroll(); point(view, to);
-  } else if (event.key === "Enter" || event.key === " ") { if (view.hover) view.hooks.pick(view.hover, true); }
+  const goal = {
+    ArrowUp: [r - 1, c], ArrowDown: [r + 1, c], ArrowLeft: [r, c - 1], ArrowRight: [r, c + 1],
+    Home: [whole ? 0 : r, 0], End: [whole ? view.rows - 1 : r, view.cols - 1],
+  }[event.key];
+  if (goal) walkTo(view, view.hover || !event.key.startsWith("Arrow") ? goal : at);
+  else if (event.key === "Enter" || event.key === " ") { if (view.hover && Math.min(...view.hover) >= 0) view.hooks.pick(view.hover, true); }
   else if (event.key === "Escape") point(view, null);
   else if (!view.hooks.key?.(event)) return;
   event.preventDefault();
   event.stopPropagation();   // a page may step with the same arrows
+}
+
+function walkTo(view, goal) {
+  const [r, c] = view.hooks.beyond?.(goal) ?? goal, { scroller, unit } = view;
+  const to = [Math.max(0, Math.min(view.rows - 1, r)), Math.max(0, Math.min(view.cols - 1, c))];
+  view.walked = true;
+  scroller.scrollLeft = Math.max(Math.min(scroller.scrollLeft, to[1] * unit), (to[1] + 1) * unit - (view.edgeX - view.left));
+  scroller.scrollTop = Math.max(Math.min(scroller.scrollTop, to[0] * unit), (to[0] + 1) * unit - (view.edgeY - view.top));
+  drawBase(view);
+  point(view, to);
 }

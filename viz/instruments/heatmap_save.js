@@ -1,0 +1,105 @@
+// What a heatmap saves: the picture as it is now, and exactly the numbers that it shows.
+
+const SCALE_WIDTH = 136;
+
+/** The contents of the menu "Save" (see save.js). */
+const savedHeatmap = (view) => ({
+  name: view.head.title || "heatmap",
+  size: () => [Math.max(view.seenW, 300), titleHeight(view) + view.seenH + 34],
+  paint: (pen) => paintSaved(pen, view),
+  arrays: () => savedArrays(view),
+  rows: () => savedRows(view),
+  code: view.head.python ?? "",
+  packet: view.packet,
+  header: () => ({ selected: view.chosen ?? null, numbers: Boolean(view.numbers), lens: view.now.id, window: view.long ? view.window : null }),
+});
+
+const titleHeight = (view) => (view.head.title ? 30 : 0);
+
+function paintSaved(pen, view) {
+  const { theme } = view, below = titleHeight(view);
+  if (view.head.title) {
+    pen.font = `600 15px ${theme.font}`; pen.fillStyle = theme.text; pen.textAlign = "left"; pen.textBaseline = "middle";
+    pen.fillText(cut(visible(view.head.title), 90), 0, 12, Math.max(view.seenW, 300));
+  }
+  pen.save();
+  pen.translate(0, below);
+  paintMatrix(pen, view);
+  pen.save();
+  pen.beginPath(); pen.rect(view.left - 3, view.top - 3, view.edgeX - view.left + 6, view.edgeY - view.top + 6); pen.clip();
+  paintChoice(pen, view);
+  pen.restore();
+  pen.translate(0, view.seenH + 18);
+  paintScale(pen, view);
+  pen.restore();
+}
+
+/** The legend, drawn: the scale with its ends, what is hatched or crossed, how exact the numbers are. */
+function paintScale(pen, view) {
+  const { theme, now } = view, [from, to] = ends(now), quiet = css(rgb(theme.text), 0.75), ladderNow = colours(view);
+  let x = 0;
+  pen.font = `13px ${theme.font}`; pen.textBaseline = "middle"; pen.textAlign = "left";
+  const write = (words) => { pen.fillStyle = quiet; pen.fillText(words, x, 0); x += pen.measureText(words).width + 7; };
+  if (now.label) { write(now.label); x += 8; }
+  write(from);
+  for (let i = 0; i < 64; i++) {
+    pen.fillStyle = css(ladderNow[Math.round((i / 63) * 255)]);
+    pen.fillRect(x + (i * SCALE_WIDTH) / 64, -6, SCALE_WIDTH / 64 + 0.4, 12);
+  }
+  pen.strokeStyle = theme.border; pen.lineWidth = 1; pen.strokeRect(x, -6, SCALE_WIDTH, 12);
+  x += SCALE_WIDTH + 7;
+  write(to);
+  if (view.shut.length) {
+    x += 10;
+    pen.fillStyle = hatching(pen, theme); pen.fillRect(x, -6, 16, 12); pen.strokeRect(x, -6, 16, 12);
+    x += 23; write("forbidden");
+  }
+  if (view.broken.length) {
+    x += 10;
+    pen.strokeStyle = theme.text; pen.beginPath();
+    pen.moveTo(x, -6); pen.lineTo(x + 12, 6); pen.moveTo(x + 12, -6); pen.lineTo(x, 6); pen.stroke();
+    x += 20; write("not a finite number");
+  }
+  if (known(now)) { x += 10; write(known(now)); }
+}
+
+// ---------------------------------------------------------------- numbers
+
+const PLURAL = { weight: "weights", score: "scores", difference: "differences", contribution: "contributions" };
+
+/** The cells of the window, row after row. */
+function windowOf({ window: { r, c, h, w }, data }, values) {
+  const out = new values.constructor(h * w);
+  for (let i = 0; i < h; i++) out.set(values.subarray((r + i) * data.cols + c, (r + i) * data.cols + c + w), i * w);
+  return out;
+}
+
+function savedArrays(view) {
+  const { r, c, h, w } = view.window, shape = [h, w], axes = ["query", "key"], out = {};
+  for (const lens of view.lenses) {
+    out[PLURAL[lens.id]] = { shape, values: windowOf(view, lens.values), axes };
+    if (lens.kind === "steps") out[`${PLURAL[lens.id]}_step`] = { shape: [1], values: Float32Array.of(lens.step), axes: ["one"] };
+  }
+  out.allowed = { shape, values: windowOf(view, view.data.allowed), axes, bool: true };
+  out.queries = { shape: [h], values: view.words.queries.slice(r, r + h), axes: ["query"] };
+  out.keys = { shape: [w], values: view.words.keys.slice(c, c + w), axes: ["key"] };
+  if (h < view.data.rows || w < view.data.cols) {
+    out.query_positions = { shape: [h], values: Float32Array.from({ length: h }, (_, i) => r + i), axes: ["query"] };
+    out.key_positions = { shape: [w], values: Float32Array.from({ length: w }, (_, i) => c + i), axes: ["key"] };
+  }
+  if (view.margins) {
+    out.received = { shape: [w], values: Float32Array.from(view.margins.received.subarray(c, c + w)), axes: ["key"] };
+    out.entropy_bits = { shape: [h], values: Float32Array.from(view.margins.entropy.subarray(r, r + h)), axes: ["query"] };
+  }
+  return out;
+}
+
+function savedRows(view) {
+  const { r, c, h, w } = view.window, names = view.lenses.map((lens) => (known(lens) ? `${lens.id} (${known(lens)})` : lens.id));
+  const rows = [["query position", "key position", "query", "key", ...names]];
+  for (let q = r; q < r + h; q++) for (let k = c; k < c + w; k++) {
+    const i = q * view.data.cols + k, open = view.data.allowed[i];
+    rows.push([q, k, view.words.queries[q], view.words.keys[k], ...view.lenses.map((lens) => (open ? lens.values[i] : "forbidden"))]);
+  }
+  return rows;
+}

@@ -1,0 +1,64 @@
+// What a heatmap says in words: numbers as exact as they were sent, the tip, the legend.
+
+/** As many digits as were sent: float32 seven, float16 three, else what the step allows. */
+function printed({ kind, step }, value) {
+  if (Number.isNaN(value)) return "not a finite number";
+  if (!Number.isFinite(value)) return value > 0 ? "+\u221e" : "\u2212\u221e";
+  if (kind === "steps") return `\u2248 ${value.toFixed(Math.max(0, Math.ceil(-Math.log10(step) - 0.01)))}`.replace("-", "\u2212");
+  return String(Number(value.toPrecision(kind === "f32" ? 7 : 3))).replace("-", "\u2212");
+}
+
+/** A value short enough for a cell: ".98", "1.7"; only an exact zero is written "0". */
+function inCell(value, places) {
+  if (value === 0) return "0";
+  if (places < 0) return value.toFixed(2).replace(/^0/, "");
+  return value.toFixed(places).replace(/^-(?=[0.]+$)/, "").replace("-", "\u2212");
+}
+
+/** The tip of a place: the words whole, the number of the lens in use, below it the other numbers and the bars. */
+function tellPlace(view, tip, at) {
+  const [r, c] = inWhole(view, at), { data, now } = view, i = r * data.cols + c;
+  const query = { word: cut(view.words.queries[r] ?? "", 600) }, key = { word: cut(view.words.keys[c] ?? "", 600) };
+  for (const name of ["value", "received", "entropy", ...view.lenses.map((lens) => lens.id)]) delete view.root.dataset[name];
+  const facts = [], line = make("div", "");
+  if (r >= 0 && c >= 0) {
+    const shut = !data.allowed[i];
+    view.root.dataset.value = shut ? "forbidden" : String(now.values[i]);
+    const alone = shut || view.lenses.length === 1;
+    speak(line, alone ? "{query} \u2192 {key} {value}" : "{query} \u2192 {key}", { query, key, value: shut ? "forbidden: may not be looked at" : printed(now, now.values[i]) });
+    for (const lens of shut ? [] : view.lenses) {
+      view.root.dataset[lens.id] = String(lens.values[i]);
+      if (!alone) facts.push([lens.name, printed(lens, lens.values[i]), lens === now]);
+    }
+  } else speak(line, r >= 0 ? `{word} ${plainAxis(view, 0)} ${r}` : `{word} ${plainAxis(view, 1)} ${c}`, { word: r >= 0 ? query : key });
+  if (view.margins) facts.push(...marginFacts(view, [r, c]));
+  const list = make("div", "facts");
+  for (const [name, value, main] of facts) {
+    make("span", main ? "main" : "", list).textContent = name;
+    make("b", main ? "main" : "", list).textContent = value;
+  }
+  tip.replaceChildren(line, ...(facts.length ? [list] : []));
+}
+
+/** Scale, what is hatched or crossed, how exact the numbers are. */
+function tellScale(view, broken) {
+  const { legend: box, now, theme } = view;
+  box.replaceChildren();
+  box.hidden = !view.data.rows || !view.data.cols;
+  if (now.label) make("span", "entry", box).textContent = now.label;
+  ramp(box, colours(view), ...ends(now));
+  if (view.data.allowed.includes(0)) swatch(box, "shut", "forbidden");
+  if (broken) swatch(box, "cross", "not a finite number");
+  if (known(now)) make("span", "entry", box).textContent = known(now);
+  view.root.style.setProperty("--hatch", theme.hatch);
+}
+
+const colours = ({ now, theme }) => (now.centred ? theme.diverging : theme.sequential);
+
+/** The two ends of a scale as text. */
+function ends({ centred, limit }) {
+  const nice = Number(limit.toPrecision(3));
+  return centred ? [`\u2212${nice}`, `${nice}`] : ["0", `${nice}`];
+}
+
+const known = ({ kind, step }) => (kind === "steps" ? `values in steps of ${Number(step.toPrecision(2))}` : kind === "f16" ? "values to three digits" : "");

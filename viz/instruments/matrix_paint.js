@@ -1,0 +1,153 @@
+// How a matrix looks: cells, labels and what the pointer marks, on a canvas or on a pen that writes SVG.
+
+function drawBase(view) {
+  if (!view.rows || !view.cols || !view.unit) return;
+  const began = performance.now();
+  paintMatrix(sharp(view.base, view.seenW, view.seenH), view);
+  view.root.dataset.drawn = (performance.now() - began).toFixed(2);
+}
+
+/** Cells, labels and rim as they are seen, without what the pointer does. */
+function paintMatrix(pen, view) {
+  const { left, top, unit, rows, cols, theme } = view, x0 = xOf(view, 0), y0 = yOf(view, 0), w = cols * unit, h = rows * unit;
+  pen.save();
+  pen.beginPath(); pen.rect(left, top, view.edgeX - left, view.edgeY - top); pen.clip();
+  paintCells(pen, view, x0, y0, w, h);
+  pen.beginPath();
+  for (const [r, from, to] of view.shut) pen.rect(x0 + from * unit, y0 + r * unit, (to - from) * unit, unit);
+  pen.fillStyle = theme.background; pen.fill();
+  pen.fillStyle = hatching(pen, theme); pen.fill();
+  if (unit >= 12) {
+    pen.strokeStyle = theme.background; pen.lineWidth = 1;
+    pen.beginPath();
+    for (let c = 1; c < cols; c++) { pen.moveTo(x0 + c * unit, y0); pen.lineTo(x0 + c * unit, y0 + h); }
+    for (let r = 1; r < rows; r++) { pen.moveTo(x0, y0 + r * unit); pen.lineTo(x0 + w, y0 + r * unit); }
+    pen.stroke();
+  }
+  for (const i of view.broken ?? []) cross(pen, view, Math.floor(i / cols), i % cols);
+  if (view.texts && unit >= 30) writeCells(pen, view);
+  pen.strokeStyle = theme.border; pen.lineWidth = 1;
+  pen.strokeRect(x0 - 0.5, y0 - 0.5, w + 1, h + 1);
+  pen.restore();
+  drawLabels(pen, view);
+  view.hooks.rim?.(pen, view);
+}
+
+function paintCells(pen, view, x0, y0, w, h) {
+  const { unit, rows, cols, shades } = view;
+  if (!pen.vector || Math.max(rows, cols) > 64) {
+    pen.imageSmoothingEnabled = unit * (globalThis.devicePixelRatio || 1) < 1;
+    pen.drawImage(view.image, x0, y0, w, h);
+    return;
+  }
+  for (let r = 0; r < rows; r++) for (let c = 0; c < cols; c++) {
+    const i = r * cols + c;
+    if (!view.allowed[i]) continue;
+    pen.fillStyle = css([...shades.subarray(i * 4, i * 4 + 3)]);
+    pen.fillRect(x0 + c * unit, y0 + r * unit, unit, unit);
+  }
+}
+
+function cross(pen, view, r, c) {
+  const x = xOf(view, c), y = yOf(view, r), u = view.unit, gap = u > 10 ? 4 : 0;
+  pen.fillStyle = view.theme.background; pen.fillRect(x, y, u, u);
+  pen.strokeStyle = view.theme.text; pen.lineWidth = u > 10 ? 1.5 : 1;
+  pen.beginPath();
+  pen.moveTo(x + gap, y + gap); pen.lineTo(x + u - gap, y + u - gap);
+  pen.moveTo(x + u - gap, y + gap); pen.lineTo(x + gap, y + u - gap);
+  pen.stroke();
+}
+
+function writeCells(pen, view) {
+  pen.font = `12px ${view.theme.font}`; pen.textAlign = "center"; pen.textBaseline = "middle";
+  for (let r = 0; r < view.rows; r++) for (let c = 0; c < view.cols; c++) {
+    const i = r * view.cols + c, text = view.texts(i);
+    if (!text) continue;
+    pen.fillStyle = inkOn([...view.shades.slice(i * 4, i * 4 + 3)], view.theme);
+    pen.globalAlpha = /[1-9\u221e]/.test(text) ? 1 : 0.45;       // what rounds to nothing steps back
+    pen.fillText(text, xOf(view, c) + view.unit / 2, yOf(view, r) + view.unit / 2 + 0.5);
+  }
+  pen.globalAlpha = 1;
+}
+
+function label(pen, view, axis, i, strong) {
+  const { theme, left, top, unit } = view, row = axis === "query", name = row ? view.queryNames[i] : view.keyNames[i];
+  const most = row ? left - 12 : 130, turned = !row && !view.flat;
+  pen.save();
+  pen.font = `${strong ? "600 " : ""}${LABEL}px ${theme.font}`;
+  pen.textBaseline = "middle";
+  pen.textAlign = row ? "right" : turned ? "left" : "center";
+  if (row) pen.translate(left - 8, yOf(view, i) + unit / 2);
+  else pen.translate(xOf(view, i) + unit / 2, turned ? top - 7 : top - 14);
+  if (turned) pen.rotate(-Math.PI / 4);
+  if (strong) {                       // covers the label beneath, and its neighbours where they are dense
+    const width = Math.min(pen.measureText(name).width, most) + 8, x = row ? 4 - width : turned ? -4 : -width / 2;
+    pen.fillStyle = theme.background;
+    pen.beginPath(); pen.roundRect(x, -10, width, 20, 5); pen.fill();
+    if (unit < THIN) { pen.strokeStyle = theme.border; pen.lineWidth = 1; pen.stroke(); }
+  }
+  pen.fillStyle = strong ? theme.text : css(rgb(theme.text), 0.78);
+  pen.fillText(name, 0, 0, most);
+  pen.restore();
+}
+
+function drawLabels(pen, view) {
+  const { left, top, unit, rows, cols, theme } = view, every = Math.max(1, Math.ceil(THIN / unit));
+  pen.save();
+  pen.beginPath(); pen.rect(0, top - 5, left, view.edgeY - top + 10); pen.clip();
+  for (let r = 0; r < rows; r += every) if (yOf(view, r) > top - unit && yOf(view, r) < view.edgeY) label(pen, view, "query", r, false);
+  pen.restore();
+  pen.save();
+  pen.beginPath(); pen.rect(left - 4, 0, view.seenW - left + 4, top); pen.clip();
+  for (let c = 0; c < cols; c += every) if (xOf(view, c) > left - unit * 0.9 && xOf(view, c) < view.edgeX - 1) label(pen, view, "key", c, false);
+  pen.restore();
+  pen.font = `600 12px ${theme.font}`; pen.fillStyle = css(rgb(theme.text), 0.62);
+  pen.textBaseline = "middle"; pen.textAlign = "right";
+  pen.fillText(`${view.axisNames[1]} \u2192`, left - 8, top - 30, left - 8);
+  pen.fillText(`${view.axisNames[0]} \u2193`, left - 8, top - 13, left - 8);
+}
+
+/** What the pointer, another view's pointer and the choice mark: outlines and strong labels. Colours stay as they are: they are numbers. */
+function drawOver(view) {
+  if (!view.unit || !view.rows || !view.cols) return;
+  const { theme, left, top } = view, pen = sharp(view.over, view.seenW, view.seenH), at = view.hover ?? view.linked;
+  for (const [r, c] of [view.cell, at].filter(Boolean)) {
+    if (r >= 0 && shownRow(view, r)) label(pen, view, "query", r, true);
+    if (c >= 0 && shownColumn(view, c)) label(pen, view, "key", c, true);
+  }
+  pen.save();
+  pen.beginPath(); pen.rect(left - 3, top - 3, view.edgeX - left + 6, view.edgeY - top + 6); pen.clip();
+  paintChoice(pen, view);
+  if (at) {
+    lines(pen, view, at, theme.text, 0.6);
+    if (Math.min(...at) >= 0) outline(pen, view, at, theme.accent ?? theme.primary);
+  }
+  pen.restore();
+  view.hooks.rimOver?.(pen, view, at ?? view.cell);
+  view.root.dataset.emphasis = at ?? view.cell ?? "";
+}
+
+const shownRow = (view, r) => yOf(view, r) > view.top - view.unit && yOf(view, r) < view.edgeY;
+const shownColumn = (view, c) => xOf(view, c) > view.left - view.unit && xOf(view, c) < view.edgeX;
+
+function paintChoice(pen, view) {
+  if (!view.cell) return;
+  lines(pen, view, view.cell, view.theme.accent ?? view.theme.primary, 0.55);
+  outline(pen, view, view.cell, view.theme.text);
+}
+
+function lines(pen, view, [r, c], colour, alpha) {
+  const { unit } = view;
+  pen.strokeStyle = css(rgb(colour), alpha); pen.lineWidth = 1;
+  if (r >= 0 && shownRow(view, r)) pen.strokeRect(xOf(view, 0) - 0.5, yOf(view, r) - 0.5, view.cols * unit + 1, unit + 1);
+  if (c >= 0 && shownColumn(view, c)) pen.strokeRect(xOf(view, c) - 0.5, yOf(view, 0) - 0.5, unit + 1, view.rows * unit + 1);
+}
+
+function outline(pen, view, [r, c], colour) {
+  if (!shownRow(view, r) || !shownColumn(view, c)) return;
+  const { unit } = view, grow = unit < 10 ? 2 : 0;
+  for (const [width, ink] of [[4, view.theme.background], [2, colour]]) {
+    pen.lineWidth = width; pen.strokeStyle = ink;
+    pen.strokeRect(xOf(view, c) - grow, yOf(view, r) - grow, unit + grow * 2, unit + grow * 2);
+  }
+}
