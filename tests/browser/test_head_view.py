@@ -1,0 +1,624 @@
+"""The head view in a real browser: state is read from data attributes, traffic is counted on the wire."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
+
+APP = '''
+import numpy as np, streamlit as st
+from viz.instruments import head_view, heatmap
+
+PROSE = """The animal did not cross the street because it was too tired , and the people who had been waiting at
+the corner since early morning went home without a word , for the light had long gone from the windows and nobody
+wanted to be the last one who stayed behind in the cold""".split()
+ask = st.query_params
+show, n, h = ask.get("show", "lines"), int(ask.get("n", 8)), int(ask.get("h", 1))
+causal = "causal" in ask
+
+def made(h, n, m=None, causal=False):
+    """Heads of clear kinds: previous word, first word, itself, and sharp ones by chance; rows sum to 1."""
+    m = m or n
+    rng = np.random.default_rng(3)
+    out = rng.dirichlet(np.full(m, .06), size=(h, n)) * .9 + .1 / m
+    for head in range(h):
+        for q in range(n):
+            if head % 4 == 1: out[head, q] = .1 / m; out[head, q, max(0, q - 1) % m] += .9
+            if head % 4 == 2: out[head, q] = .3 / m; out[head, q, 0] += .7
+    if causal: out = out * np.tri(n, m)
+    return out / out.sum(-1, keepdims=True)
+
+words = (PROSE * 12)[:n]
+if show == "lines":
+    head_view(made(h, n, causal=causal), words, words, key="v", url="word", selected=ask.get("word"), title=ask.get("title", ""),
+              allowed=np.tri(n, dtype=bool) if causal else None, layout=ask.get("layout", "auto"))
+if show == "known":
+    w = np.array([[[.7, .1, .1, .1], [.5, .3, .15, .05], [.02, .18, .5, .3], [.25, .25, .25, .25]],
+                  [[.1, .1, .1, .7], [.1, .6, .2, .1], [.0, .9, .05, .05], [.97, .01, .01, .01]]])
+    head_view(w, ["[CLS]", "cats", "dogs", "sleep"], ["[CLS]", "cats", "dogs", "sleep"], key="v", heads=[2, 7], special=["[CLS]"])
+if show == "pair":
+    text, marks = "[CLS] do cats sleep [SEP] yes they do [SEP]".split(), [0, 0, 0, 0, 0, 1, 1, 1, 1]
+    head_view(made(2, 9), text, text, key="v", segments=marks, special=["[CLS]", "[SEP]"])
+if show == "arabic":
+    text = "\\u062c\\u0644\\u0633 \\u0627\\u0644\\u0648\\u0644\\u062f \\u0641\\u064a \\u0627\\u0644\\u062d\\u062f\\u064a\\u0642\\u0629 \\u0648\\u0642\\u0631\\u0623 \\u0643\\u062a\\u0627\\u0628\\u0627 (1984) .".split()
+    head_view(made(h, len(text)), text, text, key="v", layout=ask.get("layout", "auto"))
+if show == "toarabic":
+    english, arabic = "The boy read a book .".split(), "\\u0642\\u0631\\u0623 \\u0627\\u0644\\u0648\\u0644\\u062f \\u0643\\u062a\\u0627\\u0628\\u0627 .".split()
+    head_view(made(1, 4, 6), arabic, english, key="v", axis=("Arabic", "English"), reading=False)
+if show == "chinese":
+    text = list("\\u56e0\\u4e3a\\u592a\\u7d2f\\u4e86\\u6240\\u4ee5\\u90a3\\u53ea\\u52a8\\u7269\\u6ca1\\u6709\\u8fc7\\u9a6c\\u8def\\u3002" * int(ask.get("times", 1)))
+    head_view(made(h, len(text)), text, text, key="v")
+if show == "odd":
+    evil = ["<img src=x onerror=window.owned=1>", " leading", "\\u202egnp.exe", "a" * 60]
+    w = np.eye(4)[None].copy(); w[0, 1, 1] = np.nan
+    head_view(w, evil, evil, key="v", title="<b>", allowed=np.array([[1, 1, 1, 1], [1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 1, 1]], bool))
+    head_view(np.zeros((1, 0, 0)), [], [], key="none")
+    head_view([[1.0]], ["one"], ["one"], key="one")
+if show == "asked":
+    count = st.session_state.setdefault("count", 0)
+    got = head_view(made(3, 8), words, words, key="v", on_touched_change=lambda: st.session_state.update(count=st.session_state.count + 1))
+    st.text(f"touched {got.touched} heads {got.heads} after {st.session_state.count}")
+if show == "linked":
+    w = made(2, 8)
+    head_view(w, words, words, key="a", group="g")
+    head_view(w, words, words, key="b", group="g")
+    head_view(w, words, words, key="c")
+if show == "other":
+    which = st.radio("Sentence", ["first", "second"], horizontal=True)
+    w = made(4, 8)
+    head_view(w if which == "first" else w[:, ::-1], words if which == "first" else words[::-1], words if which == "first" else words[::-1], key="v")
+'''
+KNOWN = np.array(
+    [
+        [[0.7, 0.1, 0.1, 0.1], [0.5, 0.3, 0.15, 0.05], [0.02, 0.18, 0.5, 0.3], [0.25, 0.25, 0.25, 0.25]],
+        [[0.1, 0.1, 0.1, 0.7], [0.1, 0.6, 0.2, 0.1], [0.0, 0.9, 0.05, 0.05], [0.97, 0.01, 0.01, 0.01]],
+    ]
+)
+LEAST = 4 / 255
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("head_view")
+    (folder / "app.py").write_text(APP, "utf-8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = {
+        "server.port": port, "server.address": "127.0.0.1", "server.headless": "true", "server.fileWatcherType": "none",
+        "browser.gatherUsageStats": "false", "client.toolbarMode": "minimal",
+    }  # fmt: skip
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", *(f"--{k}={v}" for k, v in options.items())]
+    log = (folder / "log").open("w")
+    path = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    process = subprocess.Popen(command, cwd=folder, env=os.environ | path, stdout=log, stderr=log)
+    address = f"http://127.0.0.1:{port}"
+    for _ in range(150):
+        try:
+            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=1):
+                break
+        except OSError:
+            time.sleep(0.2)
+    yield address
+    process.terminate()
+    process.wait(timeout=10)
+    log.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as play:
+        chromium = play.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"],
+        )
+        yield chromium
+        chromium.close()
+
+
+@dataclass
+class Visit:
+    """One open page, everything that it said or asked for, and where the tokens of a view are."""
+
+    page: Any
+    sent: list[Any] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+
+    def get(self, name: str, n: int = 0) -> str:
+        return str(self.page.locator(".atlas").nth(n).get_attribute(f"data-{name}"))
+
+    def share(self, name: str) -> list[float]:
+        return [float(part) for part in self.get(name).split(",")]
+
+    def sentence(self, n: int = 0) -> str:
+        return self.page.locator(".sentence").nth(n).inner_text()
+
+    def place(self, side: str, index: int, n: int = 0) -> tuple[float, float]:
+        """The point of the screen where a token of a side is drawn."""
+        across, along = self.get("places", n).split("|")[side == "key"].split(":")
+        at, columns = float(along.split()[index]), self.get("layout", n) == "columns"
+        pane = self.page.locator(".lines .pane").nth(n)
+        box = pane.bounding_box()
+        scrolled = self.page.locator(".lines .scroller").nth(n).evaluate("(s) => [s.scrollLeft, s.scrollTop]")
+        x, y = (float(across), at - scrolled[1]) if columns else (at - scrolled[0], float(across))
+        return box["x"] + x, box["y"] + y
+
+    def hover(self, side: str, index: int, n: int = 0) -> None:
+        self.page.mouse.move(*self.place(side, index, n))
+
+    def click(self, side: str, index: int, n: int = 0) -> None:
+        self.page.mouse.click(*self.place(side, index, n))
+
+    def chip(self, head: int) -> Any:
+        return self.page.locator(f'.chip[data-head="{head}"]')
+
+    def pill(self, name: str) -> Any:
+        return self.page.get_by_role("button", name=name, exact=True)
+
+
+@pytest.fixture
+def visit(server: str, browser: Any) -> Iterator[Any]:
+    contexts: list[tuple[Any, Visit]] = []
+
+    def open_page(query: str, width: int = 1280, height: int = 900, scheme: str = "light", **more: Any) -> Visit:
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, **more)
+        page = context.new_page()
+        seen = Visit(page)
+        ours = (server, "blob:", "data:", server.replace("http", "ws"))
+        page.on("websocket", lambda socket: socket.on("framesent", lambda frame: seen.sent.append(frame)))
+        page.on("console", lambda m: seen.errors.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error: seen.errors.append(str(error)))
+        page.on("request", lambda r: None if r.url.startswith(ours) else seen.outside.append(r.url))
+        page.goto(f"{server}/?show={query}")
+        page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+        page.wait_for_selector(".lines[data-layout], .lines .sentence:not(:empty)", state="attached")
+        page.wait_for_timeout(400)
+        contexts.append((context, seen))
+        return seen
+
+    yield open_page
+    for context, seen in contexts:
+        assert seen.errors == []
+        assert seen.outside == []
+        context.close()
+
+
+# ---------------------------------------------------------------- what is drawn
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("query", ["lines", "lines&n=30&h=8", "arabic", "chinese", "pair"])
+def test_draws_in_both_themes(visit: Any, query: str, scheme: str) -> None:
+    seen = visit(query, scheme=scheme)
+    assert (seen.get("mode"), int(seen.get("lines")) > 0) == (scheme, True)
+    colours = seen.page.locator(".lines canvas.base").first.evaluate(
+        "(c) => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
+    )
+    assert colours > 30
+
+
+def test_a_line_for_each_weight_that_can_be_seen(visit: Any) -> None:
+    seen = visit("known")
+    assert int(seen.get("lines")) == np.count_nonzero(KNOWN >= LEAST)
+    assert seen.get("heads") == "2,7"
+    shown = KNOWN[KNOWN >= LEAST].sum() / KNOWN.sum()
+    assert float(seen.get("shown")) == pytest.approx(shown, abs=1e-4)
+    assert seen.share("hidden") == pytest.approx([0, 0, 0, 1 - shown], abs=1e-4)
+    assert "The lines show" in seen.page.locator(".note").inner_text()
+
+
+def test_a_touched_token_keeps_its_lines_and_the_others_fade(visit: Any) -> None:
+    seen = visit("known")
+    before = len(seen.sent)
+    base = seen.page.locator("canvas.base")
+    assert base.evaluate("(c) => c.style.opacity") == "1"
+    seen.hover("query", 1)
+    assert seen.get("touched") == "query:1"
+    assert float(base.evaluate("(c) => c.style.opacity")) < 0.2
+    assert int(seen.get("touched-lines")) == np.count_nonzero(KNOWN[:, 1] >= LEAST)
+    assert [float(w) for w in seen.get("weights").split()] == pytest.approx(KNOWN[:, 1].max(0), abs=1e-3)
+    assert seen.sentence() == "Reading cats: head 7 looks 60 % at cats and head 2 looks 50 % at [CLS]."
+    seen.hover("key", 3)
+    assert seen.get("touched") == "key:3"
+    assert int(seen.get("touched-lines")) == np.count_nonzero(KNOWN[:, :, 3] >= LEAST)
+    most = "[CLS] (70 % by head 7), dogs (30 % by head 2), sleep (25 % by head 2)"
+    assert seen.sentence() == f"sleep is looked at most while reading {most}."
+    seen.page.mouse.move(2, 2)
+    assert (seen.get("touched"), base.evaluate("(c) => c.style.opacity")) == ("", "1")
+    seen.page.wait_for_timeout(300)
+    assert len(seen.sent) == before
+
+
+def test_a_click_pins_a_tap_too_and_again_lets_go(visit: Any) -> None:
+    seen = visit("lines")
+    seen.click("query", 3)
+    seen.page.mouse.move(2, 2)
+    assert (seen.get("pinned"), seen.get("touched")) == ("query:3", "query:3")
+    seen.click("query", 3)
+    assert seen.get("pinned") == ""
+    phone = visit("lines&h=3", width=390, has_touch=True)
+    phone.page.touchscreen.tap(*phone.place("key", 2))
+    assert phone.get("touched") == "key:2"
+    rows = [float(at) for at in phone.get("places").split("|")[0].split(":")[1].split()]
+    assert min(np.diff(rows)) >= 24  # a finger needs room
+
+
+# ---------------------------------------------------------------- heads
+
+
+def test_chips_switch_heads(visit: Any) -> None:
+    seen = visit("lines&h=12&n=10")
+    before = len(seen.sent)
+    assert seen.get("heads") == ",".join(map(str, range(12)))
+    seen.chip(3).click()
+    assert seen.get("heads") == "0,1,2,4,5,6,7,8,9,10,11"
+    assert seen.chip(3).get_attribute("aria-pressed") == "false"
+    seen.chip(5).dblclick()
+    assert seen.get("heads") == "5"
+    seen.chip(7).click(modifiers=["Shift"])
+    assert seen.get("heads") == "7"
+    seen.pill("None").or_(seen.page.get_by_label("No head")).first.click()
+    assert (seen.get("heads"), seen.get("lines")) == ("", "0")
+    assert seen.sentence() == "No head is shown: switch one on."
+    seen.page.get_by_label("All heads").click()
+    assert seen.get("heads").count(",") == 11
+    seen.chip(2).focus()
+    seen.page.keyboard.press("Shift+Enter")
+    assert seen.get("heads") == "2"
+    seen.page.locator(".lines .frame").focus()
+    for key in ("4", "9", "2"):
+        seen.page.keyboard.press(key)
+    assert seen.get("heads") == "4,9"
+    seen.page.keyboard.press("Shift+Digit9")
+    assert seen.get("heads") == "9"
+    seen.page.wait_for_timeout(300)
+    assert len(seen.sent) == before
+
+
+def test_a_head_has_a_second_sign_beside_its_colour(visit: Any) -> None:
+    seen = visit("lines&h=12&n=10")
+    assert seen.page.locator(".chip").all_inner_texts() == [str(h) for h in range(12)]
+    samples = seen.page.locator(".chip canvas").evaluate_all(
+        """(all) => all.map((c) => [...c.getContext('2d').getImageData(0, c.height / 2, c.width, 1).data].filter((_, i) => i % 4 === 3).map((a) => Number(a > 128)).join(''))"""
+    )
+    assert len(set(samples)) == 5  # dashes as such, whatever the colour
+    assert all(a != b for a, b in itertools.pairwise(samples))
+
+
+# ---------------------------------------------------------------- what is left out, and said
+
+
+def test_threshold_and_strongest(visit: Any) -> None:
+    seen = visit("known")
+    seen.page.locator(".field input").fill("7")
+    assert int(seen.get("lines")) == np.count_nonzero(KNOWN >= 0.3)
+    assert "lines under 30 %" in seen.page.locator(".note").inner_text()
+    seen.page.locator(".field input").fill("0")
+    seen.page.locator(".lines select").select_option("1")
+    assert int(seen.get("lines")) == 8  # two heads, four rows
+    best = KNOWN.max(-1).sum() / KNOWN.sum()
+    assert float(seen.get("shown")) == pytest.approx(best, abs=1e-4)
+    assert "weaker lines" in seen.page.locator(".note").inner_text()
+
+
+def test_hidden_tokens_and_the_share_they_held(visit: Any) -> None:
+    seen = visit("known")
+    total = KNOWN.sum()
+    seen.page.get_by_text("Hide first token").click()
+    assert seen.share("hidden")[0] == pytest.approx(KNOWN[:, :, 0].sum() / total, abs=1e-4)
+    first = f"{KNOWN[:, :, 0].sum() / total:.0%}".replace("%", " %")
+    assert f"{first} on the first token, hidden" in seen.page.locator(".note").inner_text()
+    assert int(seen.get("lines")) == np.count_nonzero(KNOWN[:, :, 1:] >= LEAST)
+    seen.hover("query", 3)
+    assert seen.sentence().endswith("Hidden: 61 % of its weight.")
+    seen.page.get_by_text("Hide special tokens").click()
+    assert seen.share("hidden")[1] == pytest.approx(KNOWN[:, 0, 1:].sum() / total, abs=1e-4)
+    seen.page.get_by_text("Hide first token").click()
+    assert seen.share("hidden")[:2] == pytest.approx(
+        [0, (KNOWN[:, :, 0].sum() + KNOWN[:, 0, 1:].sum()) / total], abs=1e-4
+    )
+    assert float(seen.get("shown")) + sum(seen.share("hidden")) == pytest.approx(1, abs=1e-3)
+    seen.page.locator(".lines select").select_option("1")  # the strongest of what is left
+    assert int(seen.get("lines")) == 5  # three rows of two heads; one row has nothing left that can be seen
+    seen.click("query", 0)
+    assert seen.sentence() == "What [CLS] looks at is hidden."
+
+
+def test_pairs_of_sentences(visit: Any) -> None:
+    seen = visit("pair")
+    everything = int(seen.get("lines"))
+    counts = []
+    for only in range(4):
+        for p, text in enumerate(("A→A", "A→B", "B→A", "B→B")):
+            button = seen.page.get_by_text(text, exact=True)
+            if (button.get_attribute("aria-pressed") == "true") != (p == only):
+                button.click()
+        counts.append(int(seen.get("lines")))
+        assert float(seen.get("shown")) + sum(seen.share("hidden")) == pytest.approx(1, abs=1e-3)
+    assert sum(counts) == everything
+    assert all(counts)
+    seen.page.get_by_text("A→B", exact=True).click()
+    seen.page.get_by_text("B→B", exact=True).click()  # now A to B only
+    seen.hover("query", 1)
+    weights = [float(w) for w in seen.get("weights").split()]
+    assert max(weights[:5]) == 0 < max(weights[5:])
+    seen.hover("query", 6)
+    assert seen.sentence() == "What they looks at is hidden."
+    assert "between other sentences, hidden" in seen.page.locator(".note").inner_text()
+
+
+def test_no_filter_without_what_it_filters(visit: Any) -> None:
+    seen = visit("lines")
+    assert not seen.page.get_by_text("A→A", exact=True).is_visible()
+    assert not seen.page.get_by_text("Hide special tokens").is_visible()
+    assert seen.page.locator(".chip").count() == 0
+
+
+# ---------------------------------------------------------------- layout and scripts
+
+
+@pytest.mark.parametrize(
+    ("query", "width", "layout"),
+    [("lines", 1280, "rows"), ("lines&n=30", 1280, "columns"), ("lines&n=12", 390, "columns"), ("chinese", 1280, "rows"),
+     ("chinese&times=4", 1280, "columns"), ("lines&layout=columns", 1280, "columns")],
+)  # fmt: skip
+def test_the_layout_is_what_fits(visit: Any, query: str, width: int, layout: str) -> None:
+    seen = visit(query, width=width)
+    assert seen.get("layout") == layout
+    assert float(seen.get("gap")) >= 0
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_visitor_turns_the_picture(visit: Any) -> None:
+    seen = visit("lines")
+    seen.pill("Columns").click()
+    assert seen.get("layout") == "columns"
+    top, bottom = seen.place("query", 0), seen.place("query", 7)
+    assert top[0] == bottom[0]
+    assert bottom[1] > top[1]
+    seen.hover("query", 5)
+    assert seen.get("touched") == "query:5"
+    seen.pill("Rows").click()
+    left, right = seen.place("key", 0), seen.place("key", 7)
+    assert left[1] == right[1]
+    assert right[0] > left[0]
+
+
+def test_texts_from_the_right(visit: Any) -> None:
+    seen = visit("arabic")
+    assert (seen.get("dir"), seen.get("layout")) == ("rtl,rtl", "rows")
+    assert seen.place("query", 0)[0] > seen.place("query", 7)[0]
+    seen.hover("query", 2)
+    seen.page.keyboard.press("Tab")
+    em = seen.page.locator(".sentence em").first
+    assert (em.inner_text(), em.get_attribute("dir")) == ("في", "auto")
+    assert em.evaluate("(e) => [getComputedStyle(e).unicodeBidi, getComputedStyle(e).direction]") == ["isolate", "rtl"]
+    seen.page.locator(".lines .frame").focus()
+    seen.page.keyboard.press("ArrowLeft")  # onwards in the text
+    assert seen.get("touched") == "query:3"
+    seen.pill("Columns").click()
+    assert seen.place("query", 0)[0] > seen.place("key", 0)[0]  # reading begins at the right
+    mixed = visit("toarabic")
+    assert mixed.get("dir") == "rtl,ltr"
+    assert mixed.place("query", 0)[0] > mixed.place("query", 3)[0]
+    assert mixed.place("key", 0)[0] < mixed.place("key", 5)[0]
+    mixed.hover("query", 0)
+    assert mixed.sentence().startswith("Writing ")
+
+
+# ---------------------------------------------------------------- long texts
+
+
+def test_48_tokens_are_all_labelled(visit: Any) -> None:
+    seen = visit("lines&n=48&h=8")
+    assert seen.get("regular") == "48,48"
+    assert float(seen.get("gap")) >= 0
+    rows = [float(at) for at in seen.get("places").split("|")[0].split(":")[1].split()]
+    assert min(np.diff(rows)) >= 17
+
+
+@pytest.mark.parametrize("layout", ["columns", "rows"])
+@pytest.mark.parametrize(("n", "heads"), [(120, 8), (512, 1)])
+def test_long_texts_scroll_thin_their_labels_and_answer_within_a_frame(visit: Any, n: int, heads: int, layout: str) -> None:
+    seen = visit(f"lines&n={n}&h={heads}&layout={layout}&causal")
+    assert seen.get("scrolls") == "yes"
+    assert float(seen.get("gap")) >= 0
+    times, drawn = [], float(seen.get("drawn"))
+    for index in range(12):
+        seen.hover("query", index)
+        assert seen.get("touched") == f"query:{index}"
+        assert float(seen.get("gap")) >= 0
+        times.append(float(seen.get("touching")))
+    print(f"{n} tokens, {heads} heads, {layout}: all lines {drawn} ms, hover {sorted(times)[6]} ms (largest {max(times)})")
+    assert sorted(times)[6] <= 16
+    seen.page.locator(".lines .frame").focus()
+    seen.page.keyboard.press("End")
+    assert seen.get("touched") == f"query:{n - 1}"
+    x, y = seen.place("query", n - 1)
+    box = seen.page.locator(".lines .pane").bounding_box()
+    assert box["x"] <= x <= box["x"] + box["width"]
+    assert box["y"] <= y <= box["y"] + box["height"]
+    before, after = seen.share("beyond")
+    assert before > 0.3  # said at the edge: what it looks at above the window
+    assert after == 0
+    while seen.page.get_by_label("Closer together").is_enabled():
+        seen.page.get_by_label("Closer together").click()
+    assert seen.get("scrolls") == "no"
+    assert float(seen.get("gap")) >= 0
+    assert int(seen.get("regular").split(",")[0]) < n
+
+
+# ---------------------------------------------------------------- keyboard, links, other views, Python
+
+
+def test_the_keyboard_reaches_every_token(visit: Any) -> None:
+    seen = visit("lines")
+    frame = seen.page.locator(".lines .frame")
+    assert frame.get_attribute("role") == "application"
+    assert "8 query words, 8 key words" in frame.get_attribute("aria-label")
+    assert seen.page.locator(".sentence").get_attribute("role") == "status"
+    frame.focus()
+    walked = []
+    for key in ("ArrowRight", "ArrowRight", "ArrowUp", "End", "ArrowDown", "Home", "Enter", "Escape"):
+        seen.page.keyboard.press(key)
+        walked.append(seen.get("touched"))
+    assert walked == ["query:0", "query:1", "key:1", "key:7", "query:7", "query:0", "query:0", ""]
+    assert frame.evaluate("(f) => getComputedStyle(f).outlineStyle") == "solid"
+    controls = seen.page.locator(".lines :is(button, select, input):visible")
+    assert controls.evaluate_all("(all) => Math.min(...all.map((c) => c.getBoundingClientRect().height))") >= 24
+
+
+def test_a_link_restores_the_pinned_token(visit: Any) -> None:
+    seen = visit("lines")
+    seen.click("key", 4)
+    seen.page.wait_for_function("location.search.endsWith('word=s4')")
+    assert visit("lines&word=s4").get("pinned") == "key:4"
+    assert visit("lines&word=nonsense").get("pinned") == ""
+
+
+def test_views_of_a_group_hear_each_other(visit: Any) -> None:
+    seen = visit("linked", height=1600)
+    before = len(seen.sent)
+    seen.hover("query", 4, 0)
+    assert [seen.get("touched", n) for n in range(3)] == ["query:4", "query:4", ""]
+    seen.hover("key", 2, 1)
+    assert [seen.get("touched", n) for n in range(3)] == ["key:2", "key:2", ""]
+    seen.page.mouse.move(2, 2)
+    assert [seen.get("touched", n) for n in range(3)] == ["", "", ""]
+    seen.page.evaluate(
+        "document.dispatchEvent(new CustomEvent('attention-atlas-hover', {detail: {group: 'g', from: null, at: {query: 5, key: 1}}}))"
+    )
+    assert (seen.get("touched"), seen.get("mark")) == ("query:5", "key:1")
+    assert len(seen.sent) == before
+
+
+def test_python_hears_what_was_pinned_only_if_it_asked(visit: Any) -> None:
+    seen = visit("asked")
+    before = len(seen.sent)
+    for index in range(8):
+        seen.hover("query", index)
+    seen.page.wait_for_timeout(300)
+    assert len(seen.sent) == before
+    seen.click("query", 3)
+    seen.page.get_by_text("touched ('query', 3) heads (0, 1, 2) after 1").wait_for(timeout=8000)
+    seen.chip(1).click()
+    seen.page.get_by_text("touched ('query', 3) heads (0, 2) after 2").wait_for(timeout=8000)
+    seen.click("query", 3)
+    seen.page.get_by_text("touched None heads (0, 2) after 3").wait_for(timeout=8000)
+    silent = visit("lines&h=3")
+    before = len(silent.sent)
+    silent.click("query", 3)
+    silent.chip(1).click()
+    silent.page.wait_for_timeout(400)
+    assert len(silent.sent) == before
+
+
+def test_what_the_visitor_chose_survives_another_text(visit: Any) -> None:
+    seen = visit("other")
+    seen.chip(1).click()
+    seen.page.locator(".field input").fill("4")
+    seen.pill("Columns").click()
+    seen.click("query", 2)
+    seen.page.get_by_text("second", exact=True).click()
+    seen.page.locator('.atlas[data-pinned=""]').wait_for(timeout=8000)
+    assert (seen.get("heads"), seen.get("layout")) == ("0,2,3", "columns")
+    assert "Lines from 10 %" in seen.page.locator(".field").first.inner_text()
+
+
+# ---------------------------------------------------------------- odd texts, small screens
+
+
+def test_tokens_are_never_markup(visit: Any) -> None:
+    seen = visit("odd", height=1800)
+    seen.hover("query", 0)
+    assert seen.sentence() == "Reading <img src=x onerror=window.owned=1>, this head looks 100 % at <img src=x onerror=window.owned=1>."
+    seen.hover("query", 1)
+    assert seen.sentence() == "The row of ·leading holds a number that is not finite."
+    seen.hover("query", 2)
+    assert "\u202e" not in seen.sentence()
+    assert seen.sentence().endswith("this head may look at nothing.")
+    assert "1 weight is not a finite number" in seen.page.locator(".note").first.inner_text()
+    assert seen.page.evaluate("window.owned") is None
+    assert seen.page.locator(".atlas img").count() == 0
+    assert seen.sentence(1) == "There are no words to look at yet."
+    assert (seen.get("lines", 2), seen.get("shown", 2)) == ("1", "1.0000")
+
+
+@pytest.mark.parametrize("query", ["lines&h=8", "lines&n=30&h=12", "pair", "arabic", "chinese", "lines&n=120&h=8&layout=rows"])
+def test_a_phone_needs_no_sideways_scroll(visit: Any, query: str) -> None:
+    seen = visit(query, width=390, height=700, has_touch=True, device_scale_factor=2)
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert not seen.page.locator(".lines .tools").is_visible()
+    seen.pill("Options").tap()
+    assert seen.page.locator(".lines .tools").is_visible()
+    parts = seen.page.locator(".lines :is(.pill, .field, .sentence, .note, .pane):visible")
+    assert parts.evaluate_all("(all) => Math.max(...all.map((e) => e.getBoundingClientRect().right))") <= 391
+
+
+def test_a_change_of_theme_redraws(visit: Any) -> None:
+    seen = visit("lines")
+    picture = "(c) => c.toDataURL()"
+    light = seen.page.locator("canvas.over").evaluate(picture)
+    seen.page.emulate_media(color_scheme="dark")
+    seen.page.wait_for_timeout(500)
+    assert seen.get("mode") == "dark"
+    assert seen.page.locator("canvas.over").evaluate(picture) != light
+
+
+SAVE = Path(__file__).parents[2] / "viz" / "instruments" / "save.js"
+
+
+@pytest.mark.skipif(not SAVE.exists(), reason="nothing can be saved yet: there is no save.js")
+def test_what_is_saved_is_what_is_shown(visit: Any, tmp_path: Path) -> None:
+    seen = visit("known", accept_downloads=True)
+    seen.chip(0).click()  # head 7 alone
+    seen.page.locator(".field input").fill("7")
+    seen.click("query", 1)
+
+    def save(kind: str) -> Path:
+        seen.page.get_by_role("button", name="Save").click()
+        with seen.page.expect_download() as got:
+            seen.page.locator(f'.save-item[data-kind="{kind}"]').click()
+        got.value.save_as(tmp_path / kind)
+        seen.page.get_by_role("button", name="Save", exact=True).wait_for(timeout=5000)
+        return tmp_path / kind
+
+    with np.load(save("npz")) as numbers:
+        assert numbers["heads"].tolist() == ["7"]
+        assert numbers["weights"][0] == pytest.approx(KNOWN[1], abs=1e-6)
+        assert np.array_equal(numbers["drawn"][0] != 0, KNOWN[1] >= 0.3)
+    table = save("csv").read_text("utf-8-sig").splitlines()
+    assert len(table) == 1 + np.count_nonzero(KNOWN[1] >= 0.3)
+    assert "7,1,cats,1,cats,0.6" in table
+    drawing = save("svg").read_text("utf-8")
+    assert drawing.count("[CLS]") == 2
+    assert "head 7" in drawing
+    assert "The lines show" in drawing
+    assert save("png").stat().st_size > 5000
+    alone = seen.page.context.new_page()
+    page = tmp_path / "alone.html"
+    page.write_bytes(save("html").read_bytes())
+    alone.goto(page.as_uri())
+    view = alone.locator(".lines")
+    view.locator("canvas.base").wait_for()
+    alone.wait_for_timeout(500)
+    names = ("heads", "pinned", "lines", "layout")
+    assert [view.get_attribute(f"data-{name}") for name in names] == [seen.get(name) for name in names]

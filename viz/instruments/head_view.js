@@ -1,0 +1,83 @@
+// Heads of one layer as lines: built once, filled by each packet.
+
+const views = new WeakMap();
+
+function mount(root, packet, component) {
+  dress(root);
+  let view = views.get(root);
+  if (!view) views.set(root, (view = build(root)));
+  view.component = component;
+  accept(view, packet);
+  return () => { view.drawn.stop(); view.deaf(); views.delete(root); };
+}
+
+function build(root) {
+  root.classList.add("lines");
+  const view = {
+    root, zoom: 1, hover: null, linked: null, pinned: null, mark: null, touched: null, on: new Set(), identity: "", open: false,
+    options: { from: LEAST, top: 0, hideFirst: false, hideSpecial: false, pairs: new Set([0, 1, 2, 3]), layout: null },
+  };
+  buildControls(view);
+  view.frame = make("div", "frame", root);
+  view.scroller = make("div", "scroller", view.frame);
+  view.sheet = make("div", "sheet", view.scroller);
+  view.pane = make("div", "pane", view.sheet);
+  for (const name of ["base", "over"]) (view[name] = make("canvas", name, view.pane)).setAttribute("aria-hidden", "true");
+  view.frame.tabIndex = 0;
+  view.frame.setAttribute("role", "application");
+  view.scroller.tabIndex = -1;
+  view.sentence = make("p", "sentence", root);
+  view.sentence.setAttribute("role", "status");
+  view.sentence.setAttribute("aria-live", "polite");
+  view.note = make("div", "quiet note", root);
+  view.drawn = keepDrawn(root, () => redraw(view));
+  listen(view);
+  return view;
+}
+
+function accept(view, packet) {
+  const head = packet.header, keys = head.keys ?? head.queries, [rows, cols] = head["h0.shape"];
+  Object.assign(view, { head, rows, cols, group: head.group, names: head.heads, words: { query: head.queries, key: keys }, segments: head.segments, measured: "" });
+  view.heads = head.heads.map((_, h) => readHead(readMatrix(packet, `h${h}.`)));
+  view.theme = readTheme(view.root);
+  view.theme.ink = rgb(view.theme.text);          // asked for at each label: reading a colour back is slow
+  view.theme.paper = rgb(view.theme.background);
+  view.single = head.heads.length === 1;
+  view.inks = head.inks.map((number) => headInk(view.theme, view.single ? -1 : number));
+  const special = new Set(head.special);
+  view.special = { query: head.queries.map((w) => Number(special.has(w))), key: keys.map((w) => Number(special.has(w))) };
+  choose(view, head, keys);
+  view.heading.textContent = head.title;
+  view.frame.setAttribute("aria-label", `${head.title || "Lines of attention"}: ${rows} ${head.axis[0]} words, ${cols} ${head.axis[1]} words. Arrow keys walk over the words, Enter keeps one, digits switch heads.`);
+  chooseLines(view);
+  redraw(view);
+  offerSaving(view, packet);
+  // A page that writes its own parameters drops ours from the address: put it back.
+  if (view.byHand && head.url) for (const ms of [0, 300]) setTimeout(() => followLink(view), ms);
+}
+
+/** What the visitor chose stays while it fits: the pinned token until the words or the page's choice change, heads until others come. */
+function choose(view, head, keys) {
+  const names = JSON.stringify(head.heads), identity = JSON.stringify([head.queries, keys, head.selected]);
+  const words = JSON.stringify([head.queries, keys]);
+  if (head.now && !view.identity) Object.assign(view.options, head.now.options, { pairs: new Set(head.now.options.pairs) });
+  if (names !== view.namesKey) { view.namesKey = names; view.on = new Set(head.now?.on ?? head.heads.keys()); buildChips(view); }
+  if (words !== view.wordsKey) { view.wordsKey = words; view.zoom = 1; view.scrolled = false; view.hover = view.linked = view.mark = null; }
+  const own = head.tell && view.sent && head.echo !== view.sent;   // the answer to an older click
+  if (identity !== view.identity && !own) {
+    view.identity = identity;
+    view.pinned = head.selected && { side: SIDES[head.selected[0]], index: head.selected[1] };
+    view.shownPinned = false;
+    view.byHand = false;
+  }
+}
+
+/** Places, controls, lines and labels, from what the view holds. */
+function redraw(view) {
+  placeTokens(view);
+  showControls(view);
+  if (view.pinned && !view.shownPinned && view.pos) { view.shownPinned = true; reveal(view, view.pinned); }
+  if (view.pos) shiftHeads(view);
+  drawLines(view);
+  settle(view);
+}
