@@ -1,0 +1,300 @@
+"""The arithmetic and the source in a real browser: what the page shows is read there, calculated again and compared."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.lessons import digits
+
+APP = '''
+import functools
+import streamlit as st
+import core
+from core import edits
+from core.lessons.arithmetic import lines_of
+from core.lessons.source import source_of, tensor_card
+from viz.instruments import arithmetic, source
+
+@st.cache_resource
+def opened(name):
+    return core.open_model(name)
+
+@st.cache_data(hash_funcs={tuple: repr})
+def cell(name, kind):
+    return {"translator-en-es": ("She has a white car.", 2, 5, 4, 3), "gpt-mini": ("Once upon a time there was a little girl who lived", 2, 1, 7, 3),
+            "induction-tiny": ("a b c d a b c", 1, 0, 5, 2), "prompt-tiny": ("abcab", 1, 1, 3, 1), "copy-gru-attention": ("abcdefgh", 0, 0, 2, 3)}[name]
+
+ask = st.query_params
+st.set_page_config(layout="wide")
+name, kind, show = ask.get("model", "gpt-mini"), ask.get("kind", "causal"), ask.get("show", "both")
+text, layer, head, query, key = cell(name, kind)
+model = opened(name)
+found = model.spec.kind(kind)
+chosen = (edits.ZeroHead(found.path(layer, "heads"), head=head),) if ask.get("edit") else ()
+run = model.run(text, edits=chosen)
+if ask.get("key"):
+    key = int(ask["key"])
+st.title("Arithmetic")
+path = None
+if show in ("both", "lines"):
+    words = ("<img src=x onerror=window.owned=1>", "a" * 60) if ask.get("evil") else None
+    path = arithmetic(lines_of(run, kind, layer, head, query, key), key="a", words=words).path
+    st.text(f"tensor {path}")
+if show in ("both", "source"):
+    lines = source_of(run, kind, layer, chosen)
+    slot = st.session_state.get("shown")
+    got = source(lines, key="s", selected=path, card=tensor_card(run, slot) if slot else None, height=460)
+    if got.path != slot:
+        st.session_state.shown = got.path
+        st.rerun()
+    st.text(f"line {got.path}")
+'''
+MODELS = [("translator-en-es", kind) for kind in ("self", "causal", "cross")] + [("gpt-mini", "causal"), ("induction-tiny", "causal"), ("prompt-tiny", "causal"), ("copy-gru-attention", "alignment")]
+FITS = """() => [document.documentElement, document.querySelector('[data-testid="stMain"]')].every((box) => box.scrollWidth <= box.clientWidth)"""
+READ = """(root) => [...root.querySelectorAll('.step')].map((step) => ({
+  name: step.dataset.name, title: step.querySelector('h5').innerText, put: step.querySelector('.put')?.innerText ?? '',
+  math: step.querySelector('.math')?.innerText ?? '', cites: step.querySelector('.cites').innerText,
+  sum: step.querySelector('.total .value')?.innerText ?? '', rest: step.querySelector('.more .rest')?.innerText ?? '',
+  rows: [...step.querySelectorAll('tbody tr:not(.more)')].map((row) => ({ label: row.querySelector('th').innerText,
+    factors: [...row.querySelectorAll('.factor')].map((cell) => cell.innerText), value: row.querySelector('.value').innerText })),
+}))"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("arithmetic")
+    (folder / "app.py").write_text(APP, "utf-8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = {
+        "server.port": port, "server.address": "127.0.0.1", "server.headless": "true", "server.fileWatcherType": "none",
+        "browser.gatherUsageStats": "false", "client.toolbarMode": "minimal",
+    }  # fmt: skip
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", *(f"--{k}={v}" for k, v in options.items())]
+    log = (folder / "log").open("w")
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
+    address = f"http://127.0.0.1:{port}"
+    for _ in range(300):
+        try:
+            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=1):
+                break
+        except OSError:
+            time.sleep(0.2)
+    yield address
+    process.terminate()
+    try:
+        process.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    log.close()
+
+
+@pytest.fixture
+def visit(server: str, chromium: Any) -> Iterator[Any]:
+    kept: list[tuple[Any, list[str]]] = []
+
+    def open_page(query: str, width: int = 1280, scheme: str = "light", **more: Any) -> Any:
+        context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, **more)
+        page, wrong = context.new_page(), []
+        page.set_default_timeout(90_000)
+        page.sent = []
+        page.on("websocket", lambda wire: wire.on("framesent", lambda frame: page.sent.append(frame)))
+        page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda r: None if r.url.startswith((server, "blob:", "data:", server.replace("http", "ws"))) else wrong.append(r.url))
+        page.goto(f"{server}/?{query}")
+        page.wait_for_selector(".arith .step, .source .line", state="attached")
+        page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+        page.wait_for_timeout(300)
+        kept.append((context, wrong))
+        return page
+
+    yield open_page
+    for context, wrong in kept:
+        context.close()
+        assert wrong == []
+
+
+KNOWN = {"root": math.sqrt, "exp": math.exp, "tanh": math.tanh, "sigma": lambda x: 1 / (1 + math.exp(-x)), "abs": abs}
+
+
+def calculate(text: str) -> float:
+    """What an expression on the page says, by its own characters."""
+    text = re.sub(r"√(\d[\d.]*)", r"√(\1)", text.replace("∞", "1e999"))
+    for sign, word in {"√": "root", "e^": "exp", "σ": "sigma", "·": "*", "−": "-", "²": "**2"}.items():
+        text = text.replace(sign, word)
+    assert re.fullmatch(r"[\d\s+\-*/().e]*", re.sub(r"root|exp|tanh|sigma", "", text)), text
+    return eval(text, {"__builtins__": {}}, KNOWN)
+
+
+def places(text: str) -> int:
+    return len(text.partition(".")[2])
+
+
+def near(number: float, text: str) -> bool:
+    return number == digits.read(text) or abs(number - digits.read(text)) <= 0.5 * 10.0 ** -places(text) * (1 + 1e-6) + 1e-12
+
+
+def check(steps: list[dict[str, Any]]) -> int:
+    """Every line on the page, calculated from its own text; returns how many sums there were."""
+    sums = 0
+    for step in steps:
+        assert step["cites"] and step["math"], step["name"]
+        if step["put"]:
+            left, right = step["put"].split(" = ")
+            assert near(calculate(left), right.strip()), step["put"]
+        for row in step["rows"]:
+            if row["factors"]:
+                assert near(calculate("".join(row["factors"])), row["value"]), row
+        if step["sum"]:
+            shown = [row["value"] for row in step["rows"]] + ([step["rest"]] if step["rest"] else [])
+            decimals = {places(text) for text in shown}
+            assert len(decimals) == 1 and decimals.pop() >= places(step["sum"]) + 3
+            scale = 10 ** (places(shown[0]) - places(step["sum"]))
+            assert 2 * abs(sum(map(digits.whole, shown)) - digits.whole(step["sum"]) * scale) < scale, step
+            sums += 1
+    return sums
+
+
+def says(page: Any, text: str) -> None:
+    page.get_by_text(text, exact=True).wait_for()
+
+
+@pytest.mark.parametrize(("model", "kind"), MODELS)
+def test_the_text_of_the_page_adds_up_folded_and_open(visit: Any, model: str, kind: str) -> None:
+    page = visit(f"show=lines&model={model}&kind={kind}")
+    folded = page.locator(".arith").evaluate(READ)
+    assert check(folded) >= 4
+    assert any(step["rest"] for step in folded)
+    before = len(page.sent)
+    page.get_by_role("button", name="All terms").click()
+    opened = page.locator(".arith").evaluate(READ)
+    assert check(opened) >= 4
+    assert not any(step["rest"] for step in opened) and len(page.sent) == before, "opening asks nobody"
+    for short, long in zip(folded, opened, strict=True):
+        assert (short["sum"], short["put"]) == (long["sum"], long["put"]) and len(short["rows"]) <= len(long["rows"])
+    labels = [row["label"] for row in next(step for step in opened if step["name"] == "product")["rows"]]
+    assert labels == [str(i) for i in range(len(labels))], "open, the terms stand in their own order"
+
+
+def test_one_long_vector_opens_in_place_by_keyboard(visit: Any) -> None:
+    page = visit("show=lines")
+    more = page.locator('.step[data-name="product"] .more button')
+    assert more.inner_text() == "and 26 more: sum" and more.get_attribute("aria-expanded") == "false"
+    more.focus()
+    page.keyboard.press("Enter")
+    assert page.locator('.step[data-name="product"] tbody tr').count() == 33
+    assert page.locator(".arith").get_attribute("data-open") == "product"
+    focused = "(root) => root.getRootNode().activeElement.getAttribute('aria-expanded')"
+    assert page.locator(".arith").evaluate(focused) == "true"
+    page.keyboard.press("Enter")
+    assert page.locator(".arith").get_attribute("data-open") == "" and page.locator(".arith").evaluate(focused) == "false"
+
+
+def test_the_question_is_the_weight_and_bars_have_sides(visit: Any) -> None:
+    page = visit("show=lines")
+    weight = float(page.locator(".arith").get_attribute("data-weight"))
+    assert page.locator(".arith .title").inner_text() == f"How is {round(weight * 100)} % computed?"
+    sides = page.locator(".arith").evaluate("""(root) => [...root.querySelectorAll('.step[data-name="product"] tbody tr:not(.more)')].map((row) => {
+        const bar = row.querySelector('.bar').getBoundingClientRect(), cell = row.querySelector('.value').getBoundingClientRect();
+        return [row.querySelector('.value').innerText, bar.left + bar.width / 2 < cell.left + cell.width / 2, getComputedStyle(row.querySelector('.bar')).backgroundColor, bar.width]; })""")
+    assert {value.startswith("−") for value, *_ in sides} == {True, False}
+    assert all(value.startswith("−") == left for value, left, *_ in sides), "below zero to the left"
+    assert len({(left, colour) for _, left, colour, _ in sides}) == 2, "a side has its colour"
+    assert [width for *_, width in sides] == sorted((width for *_, width in sides), reverse=True)
+
+
+def test_an_edited_tensor_is_said(visit: Any) -> None:
+    page = visit("edit=1")
+    assert page.locator(".arith .used").all_inner_texts() == ["An edit put another number here: the run goes on with 0.0000."]
+    assert page.locator('.step[data-name="output"] .used').count() == 1
+    assert page.locator(".source .badge").count() == 1 and page.locator(".source .edited .row").inner_text().strip().startswith("65")
+    assert "ZeroHead" in page.locator(".source .edited .row").get_attribute("aria-label")
+
+
+def test_a_tensor_and_a_line_of_code_find_each_other(visit: Any) -> None:
+    page = visit("show=both")
+    says(page, "tensor None")
+    page.locator('.step[data-name="scale"] .path').click()
+    says(page, "tensor layer.2.self_attn.scores")
+    says(page, "line layer.2.self_attn.scores")
+    chosen = page.locator('.source .tapped[aria-pressed="true"]')
+    assert chosen.count() == 1 and 'tap("scores"' in chosen.inner_text()
+    assert re.fullmatch(r"head 8 × query (\d+) × key \1", page.locator(".source .card .shape").inner_text())
+
+
+def test_a_tap_line_clicked_reaches_python_and_shows_its_tensor(visit: Any) -> None:
+    page = visit("show=source")
+    says(page, "line None")
+    page.locator(".source .tapped", has_text='tap("pattern"').click()
+    says(page, "line layer.2.self_attn.pattern")
+    page.locator(".source .card dd").first.wait_for()
+    card = page.locator(".source .card").inner_text()
+    assert "layer.2.self_attn.pattern" in card and "head 8 × query" in card and "largest" in card and "1.000" in card
+    assert page.locator(".source").get_attribute("data-path") == "layer.2.self_attn.pattern"
+
+
+def test_the_source_is_walked_by_keyboard(visit: Any) -> None:
+    page = visit("show=source&model=copy-gru-attention&kind=alignment")
+    taps = str(page.locator(".source").get_attribute("data-taps")).split()
+    assert taps == [f"decoder.attn.{leaf}" for leaf in ("k", "v", "allowed", "pattern", "q", "scores", "heads", "context")]
+    assert page.locator(".source .tapped[tabindex='0']").count() == 1, "one stop for the Tab key"
+    page.locator(".source .tapped").first.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "End", "ArrowUp", "ArrowUp"):
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    says(page, "line decoder.attn.scores")
+    files = page.locator(".source .file").all_inner_texts()
+    assert files == ["core/layers/alignment.py", "core/layers/scores.py", "core/layers/attention.py"]
+
+
+def test_the_code_on_the_page_is_the_code_in_the_file(visit: Any) -> None:
+    page = visit("show=source")
+    rows = page.locator(".source").evaluate("(root) => [...root.querySelectorAll('.line')].map((line) => [Number(line.dataset.number), line.querySelector('.text').textContent])")
+    file = (Path(__file__).parents[2] / "core/layers/attention.py").read_text("utf-8").splitlines()
+    assert len(rows) > 10 and all(file[number - 1] == text for number, text in rows)
+
+
+def test_words_are_never_markup_and_long_ones_do_not_burst(visit: Any) -> None:
+    page = visit("show=lines&evil=1", width=390)
+    assert page.evaluate("window.owned") is None and page.locator(".arith img").count() == 0
+    assert "<img src=x onerror=window.owned=1>".replace(" ", "·") in page.locator(".arith .intro").inner_text()
+    assert page.evaluate(FITS)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_it_fits_and_can_be_read(visit: Any, width: int, scheme: str) -> None:
+    page = visit("show=both&model=translator-en-es&kind=cross", width=width, scheme=scheme, has_touch=width == 390)
+    assert page.locator(".arith").get_attribute("data-mode") == page.locator(".source").get_attribute("data-mode") == scheme
+    page.get_by_role("button", name="All terms").click()
+    assert page.evaluate(FITS), "nothing sticks out"
+    inside = page.locator(".arith .terms").evaluate_all("(all) => all.map((t) => t.scrollWidth <= t.parentElement.clientWidth + 1)")
+    assert len(inside) >= 5 and all(inside)
+    heights = page.locator(".arith button:visible, .source .tapped").evaluate_all("(all) => all.map((b) => b.getBoundingClientRect().height)")
+    assert len(heights) > 15 and min(heights) >= 24, "a finger finds every button"
+
+
+def test_a_saved_table_holds_what_is_shown(visit: Any, tmp_path: Path) -> None:
+    page = visit("show=lines")
+    page.locator(".arith .save-open").click()
+    with page.expect_download() as download:
+        page.locator('.arith .save-item[data-kind="csv"]').click()
+    download.value.save_as(tmp_path / "cell.csv")
+    text = (tmp_path / "cell.csv").read_text("utf-8-sig")
+    shown = next(step for step in page.locator(".arith").evaluate(READ) if step["name"] == "scale")
+    assert shown["put"].split(" = ")[0] in text and len([row for row in text.splitlines() if row.startswith("product")]) == 33

@@ -1,0 +1,280 @@
+"""The text of the arithmetic is read back and calculated again: every line is true as it stands on the page."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from decoding_helpers import tokenizer
+
+import core
+from core import edits
+from core.layers import scores
+from core.lessons import digits
+from core.lessons.arithmetic import lines_of, needed_lines, row_of
+from core.lessons.lines import FORMS, Line, Lines
+from core.lessons.scored import SCORED
+from core.models import families
+from core.models.seq2seq import ATTENTIONS
+
+SHIPPED = {
+    "translator-en-es": "She has a white car.",
+    "gpt-mini": "Once upon a time there was a little girl",
+    "induction-tiny": "a b c d a b c",
+    "prompt-tiny": "ab",
+    "copy-gru-attention": "abcde",
+}
+opened = functools.cache(core.open_model)
+CELLS = ((0, 0), (2, 1), (1, 3), (3, 2))
+WORDS = {"√": "root", "e^": "exp", "tanh": "tanh", "σ": "sigma"}
+KNOWN = {"root": math.sqrt, "exp": math.exp, "tanh": math.tanh, "sigma": lambda x: 1 / (1 + math.exp(-x)), "abs": abs}
+
+
+def calculate(text: str) -> float:
+    """What an expression says, by nothing but its own characters."""
+    text = re.sub(r"\|([^|]*)\|", r"abs(\1)", text.replace("∞", "1e999"))
+    text = re.sub(r"√(\d[\d.]*)", r"√(\1)", text)
+    for sign, word in WORDS.items():
+        text = text.replace(sign, word)
+    text = text.replace("·", "*").replace("−", "-").replace("²", "**2")
+    assert re.fullmatch(r"[\d\s+\-*/().e]*", re.sub(r"root|exp|tanh|sigma|abs", "", text)), text
+    return eval(text, {"__builtins__": {}}, KNOWN)
+
+
+def places(text: str) -> int:
+    return len(text.partition(".")[2])
+
+
+def near(number: float, text: str) -> bool:
+    """Whether a number rounds to what is shown (a hair is left for the float that adds it up)."""
+    return abs(number - digits.read(text)) <= 0.5 * 10.0 ** -places(text) * (1 + 1e-6) + 1e-12
+
+
+def check(line: Line) -> None:
+    for term in line.terms:
+        assert near(calculate(line.written(term)), term.value), (line.name, term)
+    if line.put:
+        assert calculate(line.put) == digits.read(line.result) or near(calculate(line.put), line.result), (line.name, line.put, line.result)
+    if line.terms and line.result:
+        added = digits.total([term.value for term in line.terms])
+        exact = sum(digits.whole(term.value) for term in line.terms)
+        scale = 10 ** (places(line.terms[0].value) - places(line.result))
+        assert digits.whole(added) == exact
+        assert 2 * abs(exact - digits.whole(line.result) * scale) < scale, (line.name, added, line.result)
+        assert all(places(term.value) >= places(line.result) + 3 for term in line.terms)
+        few = line.few()
+        folded = sum(digits.whole(line.terms[i].value) for i in few)
+        if len(few) < len(line.terms):
+            folded += digits.whole(line.rest(few))
+        assert folded == exact, "the folded view adds up as well"
+        assert line.chosen is None or line.chosen in few
+    assert not line.result or line.value == digits.read(line.result) or near(line.value, line.result), (line.name, line.value, line.result)
+
+
+def check_all(run: core.Run, found: Lines) -> None:
+    for line in found.lines:
+        check(line)
+        for path in (line.path, *line.reads):
+            assert not path or path in run.trace, path
+    recorded = run.attention(found.kind).weights[found.layer, found.head, found.query, found.key]
+    assert found.weight == recorded
+    last = "weighted" if "weighted" in found else "weight"
+    assert found[last].value == pytest.approx(recorded, abs=1e-6) or found[last].used
+    assert found.residue < 2e-4, "the run's own numbers are these"
+
+
+def random_model(name: str, seed: int = 0, **changes: object) -> core.Model:
+    family, names = families()[name], tokenizer(prefix_space=True)
+    torch.manual_seed(seed)
+    config = replace(family.config.tiny(), n_vocab=len(names), n_ctx=41, **changes)
+    network = family.network(config).eval()
+    for weight in network.parameters():
+        torch.nn.init.normal_(weight, std=0.3)
+    return core.Model("tiny", family, config, network, names)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_line_of_a_shipped_model_adds_up(name: str) -> None:
+    model = opened(name)
+    run = model.run(SHIPPED[name])
+    n = 0
+    for kind in run.kinds:
+        weights = run.attention(kind).weights
+        for layer, head in {(0, 0), (weights.shape[0] - 1, weights.shape[1] - 1)}:
+            for query, key in CELLS:
+                found = lines_of(run, kind, layer, head, query % weights.shape[2], key % weights.shape[3])
+                check_all(run, found)
+                n += 1
+    assert n >= 4 and any(not run.attention(kind).allowed.all() for kind in run.kinds) == (name != "copy-gru-attention")
+
+
+def test_the_lines_of_a_transformer_are_the_tensors_of_the_run() -> None:
+    run = opened("translator-en-es").run(SHIPPED["translator-en-es"])
+    for kind in ("self", "causal", "cross"):
+        found, leaf = lines_of(run, kind, 1, 3, 3, 2), run.model.spec.kind(kind)
+        names = [line.name for line in found.lines]
+        assert names == ["product", "scale", "mask", "numerator", "denominator", "weight", "value", "output", "projection", "heads", "stream", "share", "stream_share"]
+        q, k = (run.trace[leaf.path(1, side)][3] for side in "qk")
+        shown = [[digits.read(factor) for factor in term.factors] for term in found["product"].terms]
+        assert np.allclose(np.array(shown).T, [q[3], k[2]], atol=1e-5)
+        assert found["scale"].value == run.trace[leaf.path(1, "scores")][3, 3, 2]
+        assert found["weight"].value == run.trace[leaf.path(1, "pattern")][3, 3, 2]
+        shown_value = [digits.read(term.factors[1]) for term in found["value"].terms]
+        assert np.allclose(shown_value, run.trace[leaf.path(1, "v")][3, 2], atol=1e-5)
+        assert found["output"].value in run.trace[leaf.path(1, "heads")][3, 3]
+        assert found["heads"].value in run.trace[leaf.path(1, "out")][3]
+        assert found["stream"].value in run.trace[found["stream"].path][3]
+        assert found["stream"].path.endswith("resid_cross" if kind == "cross" else "resid_mid")
+        other = lines_of(run, kind, 1, 3, 3, 1)
+        assert other["product"].result != found["product"].result
+
+
+def test_shares_of_all_heads_and_the_bias_make_the_whole() -> None:
+    model = opened("gpt-mini")
+    run = model.run(SHIPPED["gpt-mini"])
+    shares = sum(lines_of(run, "causal", 2, head, 4, 1)["share"].value for head in range(8))
+    out, bias = run.trace["layer.2.self_attn.out"][4].astype(float), model.network.layers[2].self_attn.to_out.bias.numpy()
+    assert shares + bias @ out / (out @ out) == pytest.approx(1, abs=1e-5)
+
+
+def test_every_score_function_has_its_lines() -> None:
+    made = {type(make(4, 4, 3, 5)) for make in scores.SCORES.values()}
+    assert made == set(SCORED)
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS[1:])
+@pytest.mark.parametrize("score", scores.SCORES)
+def test_recurrent_lines_add_up_and_end_in_the_recorded_score(score: str, attention: str) -> None:
+    model = random_model("seq2seq", attention=attention, score=score)
+    run = model.run("the old cat sat", target="a cat sat on")
+    for query, key in ((0, 0), (2, 3), (3, 1)):
+        found = lines_of(run, "alignment", 0, 0, query, key)
+        check_all(run, found)
+        last = next(line for line in reversed(found.lines) if line.path == "decoder.attn.scores")
+        assert last.value == run.trace["decoder.attn.scores"][0, query, key] and not last.used
+        assert found["mixed"].value in run.trace["decoder.mixed"][query] and not found["mixed"].used
+        if attention == "luong-local-p":
+            assert found["centre"].value == run.trace["decoder.attn.centre"][0, query]
+            if "numerator" in found:
+                assert found["gaussian"].value == run.trace["decoder.attn.gaussian"][0, query, key]
+                assert found["weight"].value == run.trace["decoder.attn.align"][0, query, key]
+        assert ("window" in found) == attention.startswith("luong-local")
+
+
+def test_a_sharp_cosine_says_so() -> None:
+    model = random_model("seq2seq", attention="luong-global", score="cosine")
+    model.network.decoder.attend.score.sharpness = 3.0
+    run = model.run("the old cat", target="a cat")
+    found = lines_of(run, "alignment", 0, 0, 1, 1)
+    check_all(run, found)
+    assert found["score"].put.endswith("· 3") and "3" in found["score"].words
+
+
+@pytest.mark.parametrize(("family", "changes"), [("transformer", {"order": "post"}), ("transformer", {"order": "pre"}), ("gpt", {"order": "post"}), ("bert", {})])
+def test_both_orders_of_norm_and_sum(family: str, changes: dict[str, object]) -> None:
+    model = random_model(family, **changes)
+    run = model.run("the old cat sat", **({"target": "a cat sat"} if family == "transformer" else {}))
+    for kind in run.kinds:
+        for cell in CELLS:
+            found = lines_of(run, kind, 1, 2, *cell) if max(cell) < min(run.attention(kind).weights.shape[2:]) else lines_of(run, kind, 1, 2, 1, 1)
+            check_all(run, found)
+            assert not any(line.used for line in found.lines)
+
+
+def test_a_forbidden_cell_and_an_empty_row() -> None:
+    model = opened("gpt-mini")
+    run = model.run(SHIPPED["gpt-mini"])
+    found = lines_of(run, "causal", 0, 0, 1, 3)
+    check_all(run, found)
+    assert (found["mask"].result, found["weight"].result, "numerator" in found) == ("−∞", "0.0000", False)
+    assert len(found["denominator"].terms) == 2, "only what may be looked at is added"
+    empty = model.run(SHIPPED["gpt-mini"], edits=[edits.Forbid("layer.0.self_attn.allowed", query=1)])
+    nothing = lines_of(empty, "causal", 0, 0, 1, 0)
+    check_all(empty, nothing)
+    assert nothing["weight"].result == "0.0000" and "Nothing is allowed" in nothing["weight"].words and "denominator" not in nothing
+
+
+@pytest.mark.parametrize(
+    ("edit", "name"),
+    [
+        (edits.Scale("layer.0.self_attn.scores", 2.0), "scale"),
+        (edits.ZeroHead("layer.0.self_attn.heads", head=1), "output"),
+        (edits.SetPattern("layer.0.self_attn.pattern", query=4, weights=(1.0,) + 9 * (0.0,)), "weight"),
+        (edits.AddVector("layer.0.resid_mid", [1.0] * 256), "stream"),
+        (edits.Scale("layer.0.self_attn.out", 0.5), "heads"),
+    ],
+)
+def test_an_edit_shows_where_the_run_went_another_way(edit: core.trace.Edit, name: str) -> None:
+    run = opened("gpt-mini").run(SHIPPED["gpt-mini"], edits=[edit])
+    found = lines_of(run, "causal", 0, 1, 4, 2)
+    for line in found.lines:
+        check(line)
+    assert [line.name for line in found.lines if line.used] == [name]
+    assert digits.read(found[name].used) != digits.read(found[name].result)
+
+
+def test_what_is_needed_is_enough_and_no_more() -> None:
+    for name, text in SHIPPED.items():
+        model = opened(name)
+        for kind in (k.name for k in model.spec.kinds_of(model.config)):
+            keep = needed_lines(model.run(text), kind, 0) if name != "gpt-mini" else needed_lines(model.run(text, keep=["*.pattern"]), kind, 0)
+            run = model.run(text, keep=keep)
+            found = lines_of(run, kind, 0, 0, 1, 0)
+            assert {path for line in found.lines for path in (line.path, *line.reads) if path} <= set(keep)
+            assert row_of(run, kind, 0, 0, 1).weights[0] == pytest.approx(found.weight, abs=1e-6)
+
+
+def test_a_cell_that_is_not_there() -> None:
+    run = opened("induction-tiny").run("a b c")
+    with pytest.raises(core.InputError, match="There is no key 9 in causal. It has 3"):
+        lines_of(run, "causal", 0, 0, 0, 9)
+    with pytest.raises(KeyError, match="There is no line 'nonsense'; there are product"):
+        lines_of(run, "causal", 0, 0, 0, 0)["nonsense"]
+
+
+def test_an_element_can_be_followed() -> None:
+    run = opened("gpt-mini").run(SHIPPED["gpt-mini"])
+    found = lines_of(run, "causal", 0, 0, 4, 2, element=7)
+    check_all(run, found)
+    assert found["output"].value == run.trace["layer.0.self_attn.heads"][0, 4, 7]
+
+
+def test_a_number_that_is_none_is_said_and_never_a_zero() -> None:
+    run = opened("gpt-mini").run(SHIPPED["gpt-mini"], edits=[edits.Scale("layer.0.self_attn.q", float("nan"))])
+    found = lines_of(run, "causal", 0, 0, 4, 2)
+    assert found["product"].result == found["scale"].result == digits.NOT_A_NUMBER
+    assert found["product"].terms[0].value == digits.NOT_A_NUMBER
+    for line in found.lines:
+        line.rest(line.few())
+
+
+def test_rounding_between_two_is_settled_by_a_digit() -> None:
+    """A sum that lies on the edge between two shown results: the figures still agree."""
+    draw = np.random.default_rng(0)
+    for i in range(300):
+        column = draw.normal(size=32)
+        column[-1] += round(float(column.sum()), 3) + 0.0005 - column.sum() + draw.normal() * 1e-8 * (i % 3)
+        noise = float(column.sum()) + draw.normal() * 1e-7
+        told = digits.added([column], FORMS["{}"], noise)
+        scale = 10 ** (places(told.terms[0]) - places(told.result))
+        assert 2 * abs(sum(map(digits.whole, told.terms)) - digits.whole(told.result) * scale) < scale
+
+
+def test_a_cell_of_128_tokens_costs_a_few_milliseconds() -> None:
+    model = opened("gpt-mini")
+    run = model.run("Once upon a time there was a little girl. " * 10, keep=["layer.3.*"])
+    assert len(run.tokens) >= 100
+    lines_of(run, "causal", 3, 0, 90, 4)
+    took = []
+    for key in range(7):
+        start = time.thread_time()
+        lines_of(run, "causal", 3, 0, 95, key)
+        took.append(time.thread_time() - start)
+    print(f"lines of a cell of {len(run.tokens)} tokens: {min(took) * 1e3:.1f} ms")
+    assert min(took) < 0.01

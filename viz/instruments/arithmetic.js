@@ -1,0 +1,216 @@
+// How one weight is computed, line by line. Long vectors show their largest terms and open in place.
+
+const views = new WeakMap();
+
+function mount(root, packet, component) {
+  dress(root);
+  let view = views.get(root);
+  if (!view) views.set(root, (view = build(root)));
+  view.component = component;
+  accept(view, packet);
+  return () => { view.drawn.stop(); views.delete(root); };
+}
+
+function build(root) {
+  root.classList.add("arith");
+  const view = { root, open: new Set(), identity: "" };
+  view.bar = make("div", "head", root);
+  view.title = make("h3", "title", view.bar);
+  view.tools = make("div", "tools", view.bar);
+  view.all = make("button", "tool", view.tools);
+  view.all.type = "button";
+  view.all.onclick = () => openAll(view);
+  view.intro = make("p", "quiet intro", root);
+  view.steps = make("ol", "steps", root);
+  view.steps.setAttribute("aria-label", "From query and key to the weight");
+  view.turn = make("h4", "turn", root);
+  view.turn.textContent = "What the weight does";
+  view.after = make("ol", "steps", root);
+  view.after.setAttribute("aria-label", view.turn.textContent);
+  view.foot = make("p", "quiet foot", root);
+  view.drawn = keepDrawn(root, () => { view.theme = colours(view); });
+  return view;
+}
+
+function accept(view, packet) {
+  const head = packet.header, identity = head.lines + head.query + head.key;
+  Object.assign(view, { head, packet, theme: colours(view) });
+  if (!view.sent || head.echo === view.sent) view.chosen = head.selected;
+  if (identity !== view.identity) {
+    const read = (name) => JSON.parse(new TextDecoder().decode(part(packet, name))), cites = read("cites");
+    view.lines = read("lines").map((line, i) => ({ ...line, cites: cites[i] }));
+    view.identity = identity;                       // lines that were open stay open: another cell is compared with this one
+    view.title.textContent = head.title || `How is ${percent(head.weight)} computed?`;
+    speak(view.intro, "{query} (place {i}) looks at {key} (place {j}) in {head}. Every figure is from this run.",
+      { ...named(view), i: head.cell[2], j: head.cell[3], head: `L${head.cell[0]}.H${head.cell[1]}` });
+    view.parts = view.lines.map((line) => step(view, line));
+    const turn = view.lines.findIndex((line) => line.name === head.turn);
+    view.steps.replaceChildren(...view.parts.slice(0, turn).map((each) => each.item));
+    view.after.replaceChildren(...view.parts.slice(turn).map((each) => each.item));
+    view.after.start = turn + 1;
+    view.after.style.counterReset = `step ${turn}`;
+    view.foot.textContent = `Terms have three digits more than their sum, so the sum of the shown terms rounds to the shown result. Calculated again in double precision; the run's own numbers differ by at most ${head.residue}.`;
+    view.root.dataset.lines = view.lines.map((line) => line.name).join(" ");
+    view.root.dataset.cell = head.cell.join(",");
+    view.root.dataset.weight = String(head.weight);
+  }
+  view.root.style.maxHeight = head.height ? `${head.height}px` : "";
+  view.root.classList.toggle("scrolls", Boolean(head.height));
+  refresh(view);
+  saveMenu(view, view.tools, saving(view));
+}
+
+const named = (view) => ({ query: { word: view.head.query }, key: { word: view.head.key } });
+
+/** Bars take the two ends of the scale of differences: left and one colour below zero, right and the other above. */
+function colours(view) {
+  const theme = readTheme(view.root);
+  view.root.style.setProperty("--plus", css(theme.diverging[theme.dark ? 215 : 200]));
+  view.root.style.setProperty("--minus", css(theme.diverging[theme.dark ? 40 : 55]));
+  return theme;
+}
+
+// ---------------------------------------------------------------- one line
+
+function step(view, line) {
+  const item = make("li", "step");
+  item.dataset.name = line.name;
+  const say = make("div", "say", item), sum = make("div", "sum", item);
+  make("h5", "", say).textContent = line.title;
+  speak(make("p", "words", say), line.words, named(view));
+  if (line.equation) typeset(make("p", "math", say), line.equation);
+  places(make("p", "quiet cites", say), line.cites);
+  const made = { line, item, table: null, path: null };
+  if (line.put) {
+    const put = make("p", "put", sum);
+    put.append(`${line.put} = `);
+    make("b", "result", put).textContent = line.result;
+  }
+  if (line.terms.length) made.table = terms(view, sum, made);
+  if (line.used) {
+    const note = make("p", "used", sum);
+    speak(note, "An edit put another number here: the run goes on with {used}.", { used: line.used });
+  }
+  if (line.path) made.path = tensor(view, sum, line.path);
+  return made;
+}
+
+function places(parent, cites) {
+  cites.forEach(([brief, whole], i) => {
+    if (i) parent.append(" · ");
+    const each = make("cite", "", parent);
+    each.textContent = brief;
+    each.title = whole;
+  });
+}
+
+/** The tensor that holds this result: a button that tells Python. */
+function tensor(view, parent, path) {
+  const button = make("button", "path", parent);
+  button.type = "button";
+  button.textContent = path;
+  button.title = "The tensor of the run that holds this number: choose it to see the line of code that makes it";
+  button.onclick = () => {
+    view.chosen = view.head.paths.indexOf(path);
+    view.sent = eventId();
+    refresh(view);
+    view.component.setStateValue("path", { at: [view.chosen], id: view.sent });
+  };
+  return button;
+}
+
+// ---------------------------------------------------------------- terms
+
+function terms(view, parent, made) {
+  const { line } = made, table = make("table", "terms", parent), body = make("tbody"), foot = make("tfoot");
+  make("caption", "sr", table).textContent = line.title;
+  const top = make("tr", "quiet", make("thead", "", table));
+  for (const name of [line.axis, ...line.columns]) make("th", "", top).textContent = name;
+  if (line.columns.length > 1 || line.terms[0][1][0] !== line.terms[0][2]) make("th", "", top).textContent = line.columns.length > 1 ? "makes" : "";
+  for (const th of top.children) th.scope = "col";
+  table.append(body, foot);
+  if (line.result) {
+    const row = make("tr", "total", foot), name = make("th", "", row);
+    name.scope = "row";
+    name.colSpan = Math.max(1, top.children.length - 1);
+    name.textContent = "sum";
+    make("b", "result", make("td", "value", row)).textContent = line.result;
+  }
+  table.dataset.name = line.name;
+  return { table, body, few: line.few.length < line.terms.length };
+}
+
+/** Rows of a table as it is now: the few largest and one for the rest, or all in their own order. */
+function fill(view, made) {
+  const { line, table: { body, table } } = made, open = view.open.has(line.name), all = line.few.length === line.terms.length;
+  const values = line.terms.map((term) => number(term[2])), most = Math.max(...values.map((v) => (Number.isFinite(v) ? Math.abs(v) : 0))) || 1;
+  const signed = values.some((v) => v < 0), shown = open || all ? line.terms.map((_, i) => i) : line.few;
+  body.replaceChildren(...shown.map((i) => row(line, i, values[i] / most, signed)));
+  const wide = table.tHead.rows[0].children.length - 1;
+  if (!all) {
+    const more = make("tr", "more", body), cell = make("th", "", more), button = make("button", "", cell);
+    cell.colSpan = wide;
+    button.type = "button";
+    button.setAttribute("aria-expanded", String(open));
+    button.textContent = open ? `show the largest ${line.few.length} only` : `and ${line.terms.length - line.few.length} more${line.rest ? ": sum" : ""}`;
+    button.onclick = () => { open ? view.open.delete(line.name) : view.open.add(line.name); refresh(view); made.item.querySelector(".more button").focus(); };
+    make("td", "value rest", more).textContent = open ? "" : line.rest;
+  }
+  made.item.dataset.open = all || open;
+}
+
+function row(line, i, share, signed) {
+  const [label, cells, value] = line.terms[i], tr = make("tr", i === line.chosen ? "chosen" : ""), name = make("th", line.words_axis ? "word" : "", tr);
+  name.scope = "row";
+  name.textContent = cut(label, 16);
+  name.title = label;
+  name.dir = "auto";
+  const only = cells.length === 1 && cells[0] === value;
+  if (!only) for (const cell of cells) make("td", "factor", tr).textContent = cell;
+  const td = make("td", "value", tr), bar = make("i", share < 0 ? "bar minus" : "bar plus", td), full = signed ? 50 : 100;
+  bar.style.width = `${Number.isFinite(share) ? Math.abs(share) * full : 0}%`;
+  if (signed) bar.style[share < 0 ? "right" : "left"] = "50%";
+  else bar.style.left = "0";
+  make("span", "", td).textContent = value;
+  return tr;
+}
+
+const number = (text) => Number(text.replace("\u2212", "-").replace("\u221e", "Infinity"));
+
+// ---------------------------------------------------------------- state
+
+function refresh(view) {
+  for (const made of view.parts) {
+    if (made.table) fill(view, made);
+    if (made.path) made.path.setAttribute("aria-pressed", String(view.head.paths[view.chosen] === made.line.path));
+  }
+  const long = view.lines.filter((line) => line.few.length < line.terms.length), opened = long.filter((line) => view.open.has(line.name));
+  view.all.hidden = !long.length;
+  view.all.textContent = opened.length === long.length ? "Fewer terms" : "All terms";
+  view.root.dataset.open = opened.map((line) => line.name).join(" ");
+  view.root.dataset.path = view.head.paths[view.chosen] ?? "";
+}
+
+function openAll(view) {
+  const long = view.lines.filter((line) => line.few.length < line.terms.length).map((line) => line.name);
+  if (long.every((name) => view.open.has(name))) long.forEach((name) => view.open.delete(name));
+  else long.forEach((name) => view.open.add(name));
+  refresh(view);
+}
+
+function saving(view) {
+  const all = (line) => line.terms.map((term) => number(term[2]));
+  return {
+    name: view.title.textContent,
+    size: () => [view.root.scrollWidth, view.root.scrollHeight],
+    paint: (pen) => { for (const each of [view.title, view.intro, view.steps, view.turn, view.after, view.foot]) paintElement(pen, each, view.root, view.theme); },
+    arrays: () => Object.fromEntries(view.lines.map((line) => [line.name, line.terms.length
+      ? { shape: [line.terms.length], values: Float32Array.from(all(line)), axes: [line.axis] }
+      : { shape: [1], values: Float32Array.of(number(line.result)), axes: ["result"] }])),
+    rows: () => [["line", "term", "calculation", "value"], ...view.lines.flatMap((line) => [
+      ...line.terms.map(([label, cells, value]) => [line.name, label, cells.join(""), value]),
+      ...(line.result ? [[line.name, line.terms.length ? "sum" : "", line.put, line.result]] : [])])],
+    code: view.head.python,
+    packet: view.packet,
+  };
+}

@@ -1,0 +1,168 @@
+// Lines of code as they stand in the file. A line that makes a tensor is a button; arrow keys walk from one to the next.
+
+const views = new WeakMap();
+
+function mount(root, packet, component) {
+  dress(root);
+  let view = views.get(root);
+  if (!view) views.set(root, (view = build(root)));
+  view.component = component;
+  accept(view, packet);
+  return () => { view.drawn.stop(); views.delete(root); };
+}
+
+function build(root) {
+  root.classList.add("source");
+  const view = { root, identity: "" };
+  view.bar = make("div", "head", root);
+  view.title = make("h3", "title", view.bar);
+  view.tools = make("div", "tools", view.bar);
+  view.body = make("div", "body", root);
+  view.code = make("div", "code", view.body);
+  view.card = make("div", "card", view.body);
+  view.card.setAttribute("role", "status");
+  view.drawn = keepDrawn(root, () => { view.theme = colours(view); });
+  view.code.onkeydown = (event) => walk(view, event);
+  return view;
+}
+
+function colours(view) {
+  const theme = readTheme(view.root), put = (name, value) => view.root.style.setProperty(name, value);
+  const kinds = PALETTES[theme.dark ? "dark" : "light"].categorical;
+  put("--keyword", kinds[0]); put("--string", kinds[5]); put("--number", kinds[1]); put("--tap", kinds[3]);
+  put("--edit", css(theme.diverging[theme.dark ? 60 : 45]));
+  return theme;
+}
+
+function accept(view, packet) {
+  const head = packet.header;
+  Object.assign(view, { head, packet, theme: colours(view) });
+  if (!view.sent || head.echo === view.sent) view.chosen = head.selected;
+  view.title.textContent = head.title || "The code that made it";
+  if (head.lines !== view.identity) {
+    view.identity = head.lines;
+    view.lines = JSON.parse(new TextDecoder().decode(part(packet, "lines")));
+    write(view);
+  }
+  view.code.style.maxHeight = head.height ? `${head.height}px` : "";
+  refresh(view);
+  saveMenu(view, view.tools, saving(view));
+}
+
+// ---------------------------------------------------------------- lines
+
+function write(view) {
+  let file = "", block = null;
+  view.code.replaceChildren();
+  view.buttons = [];
+  for (const line of view.lines) {
+    if (line.file !== file) {
+      file = line.file;
+      make("div", "file quiet", view.code).textContent = file;
+      block = make("ol", "lines", view.code);
+      block.setAttribute("aria-label", `Lines of ${file}`);
+    }
+    if (line.gap) make("li", "gap", block).textContent = "\u22ee";
+    const item = make("li", "line", block);
+    item.dataset.number = line.number;
+    const taps = line.path !== null, row = make(taps ? "button" : "span", taps ? "row tapped" : "row", item);
+    const gutter = make("span", "number", row);
+    gutter.textContent = line.number;
+    const text = make("span", "text", row);
+    for (const [kind, piece] of line.spans) {
+      if (kind) make("span", kind, text).textContent = piece;
+      else text.append(piece);
+    }
+    if (line.leaf !== null && !taps) note(item, row, "not run in this model", "idle");
+    if (line.edits.length) { item.classList.add("edited"); note(item, row, "edited", "badge").title = line.edits.join("\n"); }
+    if (taps) button(view, row, line);
+  }
+  view.root.dataset.taps = view.buttons.map(({ line }) => line.path).join(" ");
+  view.root.dataset.edited = view.lines.filter((line) => line.edits.length).map((line) => line.number).join(" ");
+}
+
+function note(item, row, words, name) {
+  const mark = make("span", name, row);
+  mark.textContent = words;
+  return mark;
+}
+
+function button(view, row, line) {
+  const index = view.buttons.length;
+  row.type = "button";
+  row.dataset.path = line.path;
+  row.setAttribute("aria-label", `Line ${line.number}: makes ${line.path}, ${shape(line)}${line.edits.length ? `; changed by ${line.edits.join(", ")}` : ""}`);
+  row.onclick = () => choose(view, index);
+  view.buttons.push({ row, line });
+}
+
+const shape = (line) => line.axes.map(([word, size]) => `${word} ${size}`).join(" \u00d7 ") || "one number";
+
+function choose(view, index) {
+  view.chosen = index;
+  view.sent = eventId();
+  refresh(view);
+  view.component.setStateValue("path", { at: [index], id: view.sent });
+}
+
+/** Up and down walk over the lines that make a tensor; Home and End go to the first and the last. */
+function walk(view, event) {
+  const here = view.buttons.findIndex(({ row }) => row === view.root.getRootNode().activeElement);
+  const to = { ArrowDown: here + 1, ArrowUp: here - 1, Home: 0, End: view.buttons.length - 1 }[event.key];
+  if (here < 0 || to === undefined) return;
+  event.preventDefault();
+  focus(view, Math.max(0, Math.min(view.buttons.length - 1, to)));
+}
+
+function focus(view, index) {
+  view.buttons.forEach(({ row }, i) => { row.tabIndex = i === index ? 0 : -1; });
+  view.buttons[index].row.focus();
+}
+
+// ---------------------------------------------------------------- the chosen tensor
+
+function refresh(view) {
+  const stop = view.chosen ?? 0;
+  view.buttons.forEach(({ row }, i) => {
+    row.setAttribute("aria-pressed", String(i === view.chosen));
+    row.tabIndex = i === stop ? 0 : -1;
+  });
+  const line = view.buttons[view.chosen]?.line;
+  view.root.dataset.path = line ? line.path : "";
+  view.card.replaceChildren();
+  if (!line) {
+    make("p", "quiet", view.card).textContent = "Choose a line that taps a tensor: its axes and numbers from this run stand here.";
+    return;
+  }
+  const card = view.head.card?.path === line.path ? view.head.card : null;
+  make("p", "path", view.card).textContent = line.path;
+  make("p", "shape", view.card).textContent = shape(line);
+  if (card) numbers(view.card, card);
+  for (const edit of line.edits) make("p", "changed", view.card).textContent = `Changed by ${edit}`;
+}
+
+function numbers(parent, card) {
+  if (card.sentence) make("p", "quiet", parent).textContent = card.sentence;
+  const list = make("dl", "", parent);
+  for (const [name, value] of card.numbers) {
+    make("dt", "quiet", list).textContent = name;
+    make("dd", "", list).textContent = value;
+  }
+  make("p", "quiet", parent).textContent = `The first ${card.first.length}`;
+  make("p", "first", parent).textContent = card.first.join("  ");
+}
+
+function saving(view) {
+  return {
+    name: view.title.textContent,
+    size: () => [Math.max(view.root.clientWidth, view.code.scrollWidth), view.root.scrollHeight],
+    paint: (pen) => { for (const each of [view.title, view.body]) paintElement(pen, each, view.root, view.theme); },
+    arrays: () => ({ number: { shape: [view.lines.length], values: Float32Array.from(view.lines, (line) => line.number), axes: ["line"] },
+                     path: { shape: [view.lines.length], values: view.lines.map((line) => line.path ?? ""), axes: ["line"] } }),
+    rows: () => [["file", "line", "text", "path", "axes", "edits"], ...view.lines.map((line) => [
+      line.file, line.number, line.spans.map(([, text]) => text).join(""), line.path ?? "", line.path ? shape(line) : "", line.edits.join("; ")])],
+    code: view.head.python,
+    packet: view.packet,
+    header: () => ({ selected: view.chosen }),
+  };
+}
