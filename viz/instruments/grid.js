@@ -1,7 +1,7 @@
-// Every head as one tile of one canvas; touching names it, clicking opens it.
+// Every head as one tile of one canvas; touching names and enlarges it, clicking opens it.
 
 const views = new WeakMap();
-const SIZE = 13;
+const PREVIEW = 160;
 
 function mount(root, packet, component) {
   dress(root);
@@ -14,19 +14,28 @@ function mount(root, packet, component) {
 
 function build(root) {
   root.classList.add("heads");
-  const view = { root, hover: null, chosen: null };
-  view.title = make("div", "title", root);
+  const view = { root, hover: null, chosen: null, order: "", colour: "none" };
+  view.bar = make("div", "head", root);
+  view.title = make("div", "title", view.bar);
+  view.tools = make("div", "tools", view.bar);
+  view.menus = { order: menu(view, "Order", (value) => { view.order = value; }), colour: menu(view, "Colour", (value) => { view.colour = value; }) };
   view.frame = make("div", "frame", root);
-  view.base = make("canvas", "", view.frame);
-  view.over = make("canvas", "", view.frame);
+  view.scroller = make("div", "scroller", view.frame);
+  view.sheet = make("div", "sheet", view.scroller);
+  view.base = make("canvas", "", view.sheet);
+  view.over = make("canvas", "", view.sheet);
   view.tip = make("div", "tip", view.frame);
-  view.tip.setAttribute("role", "status");
+  view.large = make("canvas", "", view.tip);
+  view.words = make("div", "", view.tip);
+  view.words.setAttribute("role", "status");
   view.tip.hidden = true;
   view.legend = make("div", "legend quiet", root);
+  view.kinds = make("div", "legend quiet kinds", root);
   view.frame.tabIndex = 0;
   view.frame.setAttribute("role", "application");
-  view.drawn = keepDrawn(root, () => { place(view); drawBase(view); drawOver(view); });
-  view.frame.onpointermove = (event) => { if (event.pointerType === "mouse") point(view, tileAt(view, event)); };
+  view.drawn = keepDrawn(root, () => draw(view));
+  view.scroller.onscroll = () => { if (!view.walked) point(view, -1); drawOver(view); };
+  view.frame.onpointermove = (event) => { if (event.pointerType === "mouse") { view.walked = false; point(view, tileAt(view, event)); } };
   view.frame.onpointerleave = () => point(view, -1);
   view.frame.onclick = (event) => { const at = tileAt(view, event); if (at >= 0) choose(view, at); };
   view.frame.onkeydown = (event) => steer(view, event);
@@ -34,174 +43,180 @@ function build(root) {
   return view;
 }
 
+function menu(view, name, act) {
+  const label = make("label", "menu", view.tools);
+  make("span", "quiet", label).textContent = name;
+  const select = make("select", "", label);
+  select.setAttribute("aria-label", name);
+  select.onchange = () => {
+    act(select.value);
+    point(view, -1);
+    draw(view); legend(view); remember(view, `${view.order}.${view.colour}`);
+  };
+  return { label, select };
+}
+
 function accept(view, packet) {
-  const head = packet.header, [layers, heads] = head.size;
-  view.head = head;
-  view.theme = readTheme(view.root);
-  view.tiles = (head.order ?? Array.from({ length: layers * heads }, (_, i) => [Math.floor(i / heads), i % heads]))
-    .map(([layer, at]) => ({ layer, head: at, name: `L${layer}.H${at}`, kind: head.kinds?.[layer][at] ?? "", score: head.scores?.[layer]?.[at] }));
+  const head = packet.header, [layers, heads] = head.size, first = !view.head, paged = Boolean(head.order);
+  Object.assign(view, { head, packet, theme: readTheme(view.root), all: readTiles(view, packet), letters: letters(head.kinds) });
+  view.ranges = head.measures.map((_, m) => range(view.all.map((tile) => tile.numbers[m])));
   if (!view.sent || head.echo === view.sent) view.chosen = head.selected;
+  if (first || paged !== view.paged) view.order = paged ? "page" : "layers";   // the page changed its mind
+  Object.assign(view, { paged, wide: null });
+  const offered = choices(head);
+  if (first) [view.order, view.colour] = restored(view, recall(head) ?? head.arranged, offered);
+  for (const name of ["order", "colour"]) offer(view, name, offered[name]);
   view.title.textContent = head.title;
-  view.atlas = thumbnails(view, part(packet, "thumbs"), layers * heads);
   const runs = part(packet, "allowed");
   view.allowed = runs && readRuns(runs, head.shape[0] * head.shape[1]);
+  view.atlas = thumbnails(view, part(packet, "thumbs"), layers * heads);
   view.frame.setAttribute("aria-label", `${head.title || "Heads"}: ${layers} layers of ${heads} heads. Arrow keys walk over the heads, Enter opens one.`);
-  view.legend.replaceChildren();
-  ramp(view.legend, view.theme.sequential, "0", "1");
-  if (view.allowed?.includes(0)) swatch(view.legend, "shut", "forbidden");
   view.root.style.setProperty("--hatch", view.theme.hatch);
-  make("span", "entry", view.legend).textContent = "rows look, columns are looked at";
-  if (Math.max(...head.tokens) > 32) make("span", "entry", view.legend).textContent = "each point is the largest weight of its block";
-  view.root.dataset.heads = view.tiles.length;
-  mark(view);
-  place(view); drawBase(view); drawOver(view);
+  view.root.dataset.heads = view.all.length;
+  mark(view); draw(view); legend(view);
+  saveMenu(view, view.tools, saving(view));
+  keepAddress(view);
 }
 
-/** All thumbnails in one image, one beside the other; 255 is a value that is not finite. */
-function thumbnails(view, levels, count) {
-  const [h, w] = view.head.shape, canvas = document.createElement("canvas");
-  canvas.width = Math.max(1, w * count); canvas.height = Math.max(1, h);
-  if (!w || !h) return canvas;
-  const image = new ImageData(w * count, h), bad = rgb("#c2185b");
-  for (let t = 0, i = 0; t < count; t++) for (let r = 0; r < h; r++) for (let c = 0; c < w; c++, i++) {
-    const [red, green, blue] = levels[i] === 255 ? bad : view.theme.sequential[Math.round((levels[i] / 254) * 255)];
-    image.data.set([red, green, blue, 255], (r * w * count + t * w + c) * 4);
-  }
-  canvas.getContext("2d").putImageData(image, 0, 0);
-  return canvas;
+/** The choices of the menus; what is no longer offered falls back to the first. */
+function offer(view, name, entries) {
+  const { label, select } = view.menus[name];
+  if (!entries.some(([value]) => value === view[name])) view[name] = entries[0][0];
+  label.hidden = entries.length < 2;
+  select.replaceChildren(...entries.map(([value, words]) => {
+    const option = make("option");
+    option.value = value; option.textContent = words;
+    return option;
+  }));
+  select.value = view[name];
 }
 
-// ---------------------------------------------------------------- where tiles are
-
-function place(view) {
-  const width = view.root.clientWidth, { head, tiles, root } = view, [layers, heads] = head.size;
-  if (!width || !tiles.length) return;
-  const phone = width < 560, sorted = Boolean(head.order);
-  root.dataset.order = sorted ? "sorted" : "layers";
-  view.left = sorted ? 0 : phone ? 28 : 72;
-  view.top = sorted ? 0 : 28;
-  view.gap = phone ? 6 : 12;
-  view.columns = sorted ? Math.max(1, Math.floor((width + view.gap) / ((phone ? 78 : 104) + view.gap))) : heads;
-  const fit = (width - view.left - view.gap * (view.columns - 1) - 4) / view.columns;
-  view.side = Math.max(12, Math.floor(Math.min(fit, sorted ? 120 : 112)));
-  view.lines = sorted ? (head.kinds ? 2 : 1) : head.kinds && view.side >= 72 ? 1 : 0;
-  view.pitch = view.side + view.lines * 17 + (view.lines ? 6 : 0) + view.gap;
-  view.rows = Math.ceil(tiles.length / view.columns);
-  view.w = Math.min(width, view.left + view.columns * (view.side + view.gap) - view.gap + 4);
-  view.h = view.top + view.rows * view.pitch + 2;
+function restored(view, text, offered) {
+  const [order, colour] = String(text ?? "").split("."), known = (name, value) => offered[name].some(([one]) => one === value);
+  return [known("order", order) ? order : view.order, known("colour", colour) ? colour : view.colour];
 }
 
-const spot = (view, i) => [view.left + 2 + (i % view.columns) * (view.side + view.gap), view.top + 2 + Math.floor(i / view.columns) * view.pitch];
-
-function tileAt(view, event) {
-  const box = view.base.getBoundingClientRect(), x = event.clientX - box.left - view.left - 2, y = event.clientY - box.top - view.top - 2;
-  const column = Math.floor(x / (view.side + view.gap)), row = Math.floor(y / view.pitch);
-  if (column < 0 || row < 0 || column >= view.columns) return -1;
-  if (x - column * (view.side + view.gap) > view.side) return -1;
-  const i = row * view.columns + column;
-  return i < view.tiles.length ? i : -1;
+/** From 0 to 1 where all values lie there, else from the smallest to the largest. */
+function range(values) {
+  const finite = values.filter(Number.isFinite);
+  if (finite.every((v) => v >= 0 && v <= 1)) return [0, 1];
+  return [Math.min(...finite), Math.max(...finite)];
 }
 
-// ---------------------------------------------------------------- drawing
+function draw(view) { place(view); drawBase(view); drawOver(view); }
 
-function drawBase(view) {
-  if (!view.w) return;
-  const began = performance.now(), pen = sharp(view.base, view.w, view.h);
-  const { theme, side, tiles, head: { shape: [h, w], size: [layers, heads], order } } = view;
-  const quiet = css(rgb(theme.text), 0.72);
-  pen.imageSmoothingEnabled = side * (globalThis.devicePixelRatio || 1) < Math.max(w, h);
-  const veil = shutTile(view);
-  tiles.forEach((tile, i) => {
-    const [x, y] = spot(view, i);
-    if (w && h) pen.drawImage(view.atlas, (tile.layer * heads + tile.head) * w, 0, w, h, x, y, side, side);
-    if (veil) pen.drawImage(veil, x, y, side, side);
-    pen.strokeStyle = theme.border; pen.lineWidth = 1;
-    pen.strokeRect(x - 0.5, y - 0.5, side + 1, side + 1);
-    pen.textAlign = "center"; pen.textBaseline = "top"; pen.fillStyle = quiet;
-    const lines = order ? [tile.name, tile.kind] : [tile.kind];
-    lines.slice(0, view.lines).forEach((text, k) => {
-      pen.font = `${order && k === 0 ? "600 " : ""}12px ${theme.font}`;
-      pen.fillText(shorten(pen, text, side + view.gap - 4), x + side / 2, y + side + 6 + k * 17);
-    });
+function legend(view) {
+  const { legend: box, kinds, head, theme } = view, m = measured(view.colour);
+  box.replaceChildren(); kinds.replaceChildren();
+  ramp(box, theme.sequential, "0", "1");
+  if (view.allowed?.includes(0)) swatch(box, "shut", "forbidden");
+  make("span", "entry", box).textContent = "rows look, columns are looked at";
+  if (Math.max(...head.tokens) > 32) make("span", "entry", box).textContent = "each point is the largest weight of its block";
+  if (view.levels.includes(255)) swatch(box, "broken", "not a finite number");
+  if (view.colour === "kind") head.kinds.forEach((name, kind) => {
+    const entry = make("span", "entry", kinds), sign = make("span", "badge", entry), colour = kindColour(view, kind);
+    sign.textContent = view.letters[kind];
+    sign.style.background = colour; sign.style.color = inkOn(rgb(colour), theme);
+    make("span", "", entry).textContent = `${visible(name)} (${view.all.filter((tile) => tile.kind === kind).length})`;
   });
-  if (!order) {
-    pen.fillStyle = quiet; pen.font = `${SIZE}px ${theme.font}`; pen.textBaseline = "middle"; pen.textAlign = "center";
-    const words = pen.measureText("Head 00").width < side + view.gap - 4;
-    for (let c = 0; c < heads; c++) pen.fillText(words ? `Head ${c}` : side >= 20 || c % 2 === 0 ? (side >= 24 ? `H${c}` : String(c)) : "", spot(view, c)[0] + side / 2, 13);
-    pen.textAlign = "left";
-    for (let r = 0; r < layers; r++) pen.fillText(view.left < 60 ? `L${r}` : `Layer ${r}`, 0, spot(view, r * heads)[1] + side / 2);
+  if (m >= 0) {
+    make("span", "entry", kinds).textContent = `${visible(head.measures[m])}:`;
+    ramp(kinds, theme.sequential, number(view.ranges[m][0]), number(view.ranges[m][1]));
+    make("span", "entry", kinds).textContent = "frame and bar of each head";
   }
-  view.root.dataset.drawn = (performance.now() - began).toFixed(2);
+  kinds.hidden = !kinds.childElementCount;
 }
 
-/** The forbidden cells of a tile, hatched, drawn once and stamped on each. */
-function shutTile(view) {
-  if (!view.allowed || !view.allowed.includes(0)) return null;
-  const tile = document.createElement("canvas"), pen = sharp(tile, view.side, view.side);
-  const [h, w] = view.head.shape, x = view.side / w, y = view.side / h;
-  pen.beginPath();
-  for (let r = 0; r < h; r++) for (let c = 0, from = -1; c <= w; c++) {
-    const shut = c < w && !view.allowed[r * w + c];
-    if (shut && from < 0) from = c;
-    if (!shut && from >= 0) { pen.rect(from * x, r * y, (c - from) * x, y); from = -1; }
-  }
-  pen.fillStyle = view.theme.background; pen.fill();
-  pen.fillStyle = hatching(pen, view.theme); pen.fill();
-  return tile;
-}
+// ---------------------------------------------------------------- saving
 
-function shorten(pen, text, room) {
-  if (pen.measureText(text).width <= room) return text;
-  let n = text.length;
-  while (n > 1 && pen.measureText(`${text.slice(0, n)}\u2026`).width > room) n -= 1;
-  return `${text.slice(0, n)}\u2026`;
-}
+/** How wide the entries of a legend are. */
+const widthOf = (box) => Math.max(0, ...[...box.children].map((entry) => entry.offsetLeft + entry.offsetWidth)) + 4;
 
-function drawOver(view) {
-  if (!view.w) return;
-  const pen = sharp(view.over, view.w, view.h), { side, theme } = view;
-  const outline = (i, colour, width, out) => {
-    const [x, y] = spot(view, i);
-    pen.strokeStyle = colour; pen.lineWidth = width;
-    pen.beginPath(); pen.roundRect(x - out, y - out, side + 2 * out, side + 2 * out, 4); pen.stroke();
+function saving(view) {
+  const { head } = view, legendHeight = () => view.legend.offsetHeight + view.kinds.offsetHeight + 24;
+  return {
+    name: head.title || "heads", packet: view.packet, code: head.python ?? "",
+    size: () => [Math.max(view.w, ...[view.legend, view.kinds].map(widthOf)), view.h + (head.title ? 30 : 0) + legendHeight()],
+    paint: (pen) => {
+      pen.save();
+      if (head.title) { pen.font = `600 15px ${view.theme.font}`; pen.fillStyle = view.theme.text; pen.textAlign = "left"; pen.textBaseline = "alphabetic"; pen.fillText(head.title, 0, 15); pen.translate(0, 30); }
+      paintTiles(pen, view, true);
+      pen.translate(0, view.h + 12);
+      paintElement(pen, view.legend, view.legend, view.theme);
+      pen.translate(0, view.legend.offsetHeight + 6);
+      if (!view.kinds.hidden) paintElement(pen, view.kinds, view.kinds, view.theme);
+      pen.restore();
+    },
+    header: () => ({ selected: view.chosen, arranged: `${view.order}.${view.colour}`, url: null }),
+    rows: () => [["layer", "head", ...(head.kind ? ["kind"] : []), ...(head.scores ? ["score"] : []), ...head.measures],
+      ...view.tiles.map((tile) => [tile.layer, tile.head, ...(head.kind ? [head.kinds[tile.kind]] : []), ...(head.scores ? [tile.score ?? NaN] : []), ...tile.numbers])],
+    arrays: () => ({
+      thumbnails: { shape: [...head.size, ...head.shape], values: Float32Array.from(view.levels, (level) => (level === 255 ? NaN : level / 254)), axes: ["layer", "head", "query", "key"] },
+      ...Object.fromEntries(head.measures.map((name, m) => [name, { shape: head.size, values: Float32Array.from(view.all, (tile) => tile.numbers[m]), axes: ["layer", "head"] }])),
+      ...(head.kind && { kinds: { shape: head.size, values: view.all.map((tile) => head.kinds[tile.kind]), axes: ["layer", "head"] } }),
+      exactness: { shape: [1], values: [`in steps of 1/254${Math.max(...head.tokens) > 32 ? ", the largest weight of each block" : ""}`] },
+    }),
   };
-  const chosen = view.tiles.findIndex((t) => view.chosen && t.layer === view.chosen[0] && t.head === view.chosen[1]);
-  if (chosen >= 0) outline(chosen, theme.text, 2.5, 1.75);
-  if (view.hover >= 0 && view.hover !== null) outline(view.hover, theme.primary, 2, 1.5);
 }
 
 // ---------------------------------------------------------------- touching
+
+const chosenAt = (view) => view.tiles.findIndex((t) => view.chosen && t.layer === view.chosen[0] && t.head === view.chosen[1]);
 
 function mark(view) { view.root.dataset.head = view.chosen ? view.chosen.join(",") : ""; }
 
 function point(view, i) {
   if (i === view.hover) return;
   view.hover = i;
-  const tile = view.tiles[i];
+  const tile = view.tiles?.[i];
   view.root.dataset.hover = tile ? tile.name : "";
   view.tip.hidden = !tile;
   drawOver(view);
   view.frame.style.cursor = tile ? "pointer" : "default";
   if (!tile) return;
-  const score = typeof tile.score === "number" && tile.kind ? ` ${percent(tile.score)}` : "";
-  speak(view.tip, `{name}${tile.kind ? ", {kind}" : ""}{score}`, { name: tile.name, kind: { word: tile.kind }, score });
-  const [x, y] = spot(view, i), w = view.tip.offsetWidth, h = view.tip.offsetHeight;
-  view.tip.style.left = `${Math.max(0, Math.min(view.root.clientWidth - w, x + view.side / 2 - w / 2))}px`;
-  view.tip.style.top = `${y - h - 8 > -8 ? y - h - 8 : y + view.side + 8}px`;
+  const kind = tile.kind >= 0 ? view.head.kinds[tile.kind] : "", shown = [...new Set([measured(view.order), measured(view.colour)])].filter((m) => m >= 0);
+  const parts = { name: tile.name, kind: { word: kind }, score: kind && tile.score !== null ? ` ${percent(tile.score)}` : "" };
+  shown.forEach((m) => { parts[`m${m}`] = { word: view.head.measures[m] }; parts[`v${m}`] = number(tile.numbers[m]); });
+  speak(view.words, `{name}${kind ? ", {kind}" : ""}{score}${shown.map((m) => `, {m${m}} {v${m}}`).join("")}`, parts);
+  preview(view, tile);
+  beside(view, i);
+}
+
+/** The head as large as it can be read, from the thumbnail that is here. */
+function preview(view, tile) {
+  const pen = sharp(view.large, PREVIEW, PREVIEW);
+  paintTile(pen, view, tile, 0, 0, PREVIEW, (view.wide ??= shutTile(view, PREVIEW)));
+  view.root.dataset.preview = `${tile.name} ${PREVIEW}`;
+}
+
+/** Near the tile and never on it: right of it, left, below, above. */
+function beside(view, i) {
+  const [left, top] = view.spots[i], x = left - view.scroller.scrollLeft, { side, tip } = view, w = tip.offsetWidth, h = tip.offsetHeight, room = view.root.clientWidth;
+  const level = Math.max(-6, top + side / 2 - h / 2), middle = Math.max(0, Math.min(room - w, x + side / 2 - w / 2));
+  const at = x + side + 10 + w <= room ? [x + side + 10, level] : x - 10 - w >= 0 ? [x - 10 - w, level] : [middle, top + side + view.meter + 10];
+  tip.style.left = `${at[0]}px`;
+  tip.style.top = `${at[1]}px`;
 }
 
 function steer(view, event) {
-  const step = { ArrowUp: -view.columns, ArrowDown: view.columns, ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
-  const chosen = view.tiles.findIndex((t) => view.chosen && t.layer === view.chosen[0] && t.head === view.chosen[1]);
-  if (step) {
-    const at = view.hover >= 0 && view.hover !== null ? view.hover + step : Math.max(0, chosen);
-    if (at >= 0 && at < view.tiles.length) point(view, at);
-    else if (!Number.isFinite(step)) point(view, step < 0 ? 0 : view.tiles.length - 1);
-  } else if (event.key === "Enter" || event.key === " ") { if (view.hover >= 0 && view.hover !== null) choose(view, view.hover); }
+  const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key], line = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+  if (event.target !== view.frame || !view.tiles?.length) return;
+  const here = view.hover >= 0 && view.hover !== null, at = here ? view.hover : Math.max(0, chosenAt(view));
+  if (step || line) {
+    const to = !here && Number.isFinite(step ?? line) ? at : step === -Infinity ? 0 : step === Infinity ? view.tiles.length - 1 : line ? beyond(view, at, line) : at + step;
+    if (to >= 0 && to < view.tiles.length) { view.walked = true; reveal(view, to); point(view, to); }
+  } else if (event.key === "Enter" || event.key === " ") { if (here) choose(view, view.hover); }
   else if (event.key === "Escape") point(view, -1);
   else return;
   event.preventDefault();
   event.stopPropagation();   // a page may step with the same arrows
+}
+
+/** Slide the tiles so that this one is in sight. */
+function reveal(view, i) {
+  const { scroller } = view, [x] = view.spots[i];
+  if (!view.slides) return;
+  scroller.scrollLeft = Math.max(Math.min(scroller.scrollLeft, x - view.left - 6), x + view.side + 6 - scroller.clientWidth);
 }
 
 function choose(view, i) {

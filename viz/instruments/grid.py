@@ -1,21 +1,24 @@
 """All layers and heads as thumbnails on one canvas: a tile is one head, a click opens it.
 
-A thumbnail is the pattern, max-pooled to at most 32 by 32 and one byte a cell: 144 heads are 147 KB.
-Pooling by the maximum keeps what a head looks at; it makes thin lines thicker, and says so on hover.
+A thumbnail is the pattern, max-pooled to at most 32 by 32 and one byte a cell: 144 heads are 147 KB, causal ones
+half of it, for forbidden cells are not sent. Pooling by the maximum keeps what a head looks at; it makes thin lines
+thicker, and the legend says so. The visitor orders and colours the tiles by kind or by a measure in the browser.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.mount import Instrument, latest, nothing
 from viz.instruments.payload import Packet, labels, runs
+from viz.remember import remembered
 
-GRID = Instrument("attention_atlas_grid", "grid")
+GRID = Instrument("attention_atlas_grid", "remember", "grid_place", "grid_paint", "grid")
 THUMB = 32
 _NOT_FINITE = 255
 
@@ -27,54 +30,112 @@ class Heads:
     head: tuple[int, int] | None
 
 
-def grid(
-    weights: ArrayLike,
-    *,
-    key: str,
-    kinds: Sequence[Sequence[str]] | None = None,
-    scores: ArrayLike | None = None,
-    allowed: ArrayLike | None = None,
-    order: Sequence[tuple[int, int]] | None = None,
-    selected: tuple[int, int] | None = None,
-    title: str = "",
-) -> Heads:
-    """Draw every head of a run.
+def grid(weights: ArrayLike, *, key: str, selected: tuple[int, int] | None = None, **options: Any) -> Heads:
+    """Draw every head of a run; the options are those of `grid_packet`.
 
-    weights: (layer, head, query, key) patterns. kinds: names of measured kinds, (layer, head), drawn under the
-    tiles where there is room and named on hover. scores: (layer, head) floats shown beside the kind, 0 to 1.
-    allowed: boolean, broadcastable to (query, key); forbidden cells are hatched.
-    order: draw the heads in this order, each tile with its own label, instead of layers by heads.
     selected: (layer, head) outlined. `head` of the result is the newest choice: click or `selected`.
-
-    Raises ValueError when the axes do not fit, naming both sizes.
 
     Example:
         >>> grid(run.attention("causal").weights, key="g").head    # doctest: +SKIP
         (2, 5)
     """
-    stack = np.asarray(weights)
-    if stack.ndim != 4:
-        raise ValueError(f"expected axes (layer, head, query, key); got {stack.ndim} axes of shape {stack.shape}")
+    stack = _stack(weights)
+    head, echo = latest(key, "head", selected, stack.shape[:2])
+    chosen = (head[0], head[1]) if head else None
+    GRID.show(grid_packet(stack, selected=chosen, echo=echo, place=key, **options), key=key, on_head_change=nothing)
+    return Heads(chosen)
+
+
+def grid_packet(
+    weights: ArrayLike,
+    *,
+    kinds: Sequence[Sequence[str]] | None = None,
+    scores: ArrayLike | None = None,
+    measures: Mapping[str, ArrayLike] | None = None,
+    allowed: ArrayLike | None = None,
+    order: Sequence[tuple[int, int]] | None = None,
+    order_name: str = "as this page has them",
+    kind_order: Sequence[str] = (),
+    selected: tuple[int, int] | None = None,
+    title: str = "",
+    url: str | None = None,
+    place: str = "",
+    echo: str | None = None,
+    python: str = "",
+) -> Packet:
+    """What the browser needs to draw the grid.
+
+    weights: (layer, head, query, key) patterns. kinds: names of measured kinds, (layer, head), drawn under the
+    tiles where there is room and named on hover. scores: (layer, head) floats shown beside the kind, 0 to 1.
+    measures: more (layer, head) floats by name. The tiles can be ordered and coloured by kind and by each of them.
+    allowed: boolean, broadcastable to (query, key); forbidden cells are hatched.
+    order: begin with the heads in this order, called `order_name`, each tile with its own label, instead of layers by
+        heads. kind_order: the kinds in the order in which they are grouped; the others follow, the clearest first.
+    url: a query parameter that follows order and colour. place: under which name they are remembered for the visit.
+
+    Raises ValueError when the axes do not fit, naming both sizes.
+
+    Example:
+        >>> packet = grid_packet(np.ones((1, 2, 4, 4)), kinds=[["first word", "spread out"]], measures={"entropy": [[0, 2]]})
+        >>> packet.header["kinds"], packet.header["kind"], packet.header["measures"]
+        (['first word', 'spread out'], [[0, 1]], ['entropy'])
+    """
+    stack = _stack(weights)
     n_layers, n_heads, rows, columns = stack.shape
     if kinds is not None and [len(row) for row in kinds] != [n_heads] * n_layers:
         raise ValueError(
             f"kinds for {[len(row) for row in kinds]} heads a layer; this run has {n_layers} layers of {n_heads}"
         )
-    head, echo = latest(key, "head", selected, (n_layers, n_heads))
-    thumbs = pool(stack)
+    named = None if kinds is None else [labels(list(row), n_heads, "kind") for row in kinds]
+    worth = None if scores is None else _measure("scores", scores, (n_layers, n_heads))
+    ranks = [] if named is None else _ranks(named, worth, kind_order)
+    numbers = {name: _measure(name, values, (n_layers, n_heads)) for name, values in (measures or {}).items()}
+    thumbs, may = remembered(stack, "pool", lambda: pool(stack)), None
     packet = Packet({
         "size": [n_layers, n_heads], "shape": list(thumbs.shape[2:]), "tokens": [rows, columns], "title": title,
-        "kinds": None if kinds is None else [labels(list(row), n_heads, "kind") for row in kinds],
-        "scores": None if scores is None else np.round(np.asarray(scores, dtype=float), 3).tolist(),
+        "kinds": ranks, "kind": None if named is None else [[ranks.index(name) for name in row] for row in named],
+        "scores": None if worth is None else [[_printed(value) for value in row] for row in worth.tolist()],
+        "measures": labels(list(numbers), len(numbers), "measure"), "order_name": order_name,
         "order": None if order is None else [[int(layer), int(head)] for layer, head in order],
-        "selected": head, "echo": echo,
+        "selected": selected, "echo": echo, "url": url, "place": place, "python": python,
     })  # fmt: skip
-    packet.add("thumbs", thumbs.tobytes())
     if allowed is not None:
-        may = np.broadcast_to(np.asarray(allowed, dtype=bool), (rows, columns))
-        packet.add("allowed", runs(_pool(may[None, None].astype(np.float32))[0, 0] > 0))
-    GRID.show(packet, key=key, on_head_change=nothing)
-    return Heads((head[0], head[1]) if head else None)
+        cells = np.broadcast_to(np.asarray(allowed, dtype=bool), (rows, columns))
+        may = _pool(cells[None, None].astype(np.float32))[0, 0] > 0
+        packet.add("allowed", runs(may))
+    packet.add("thumbs", (thumbs if may is None else thumbs[:, :, may]).tobytes())
+    if numbers:
+        packet.add("numbers", np.stack(list(numbers.values())).astype("<f4").tobytes())
+    return packet
+
+
+def _stack(weights: ArrayLike) -> NDArray[Any]:
+    stack = np.asarray(weights)
+    if stack.ndim != 4:
+        raise ValueError(f"expected axes (layer, head, query, key); got {stack.ndim} axes of shape {stack.shape}")
+    return stack
+
+
+def _measure(name: str, values: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:
+    found = np.asarray(values, dtype=np.float64)
+    if found.shape != size:
+        raise ValueError(f"{name!r} has shape {found.shape}; this run has {size[0]} layers of {size[1]} heads")
+    return found
+
+
+def _printed(value: float) -> float | None:
+    return round(value, 3) if np.isfinite(value) else None
+
+
+def _ranks(kinds: Sequence[Sequence[str]], scores: NDArray[np.float64] | None, first: Sequence[str]) -> list[str]:
+    """Every kind once: those of `first` in their order, then by the best score of a head of that kind."""
+    best: dict[str, float] = {}
+    for i, row in enumerate(kinds):
+        for j, name in enumerate(row):
+            score = 0.0 if scores is None else float(np.nan_to_num(scores[i, j]))
+            best[name] = max(best.get(name, -np.inf), score)
+    known = {name: place for place, name in enumerate(first)}
+    return sorted(best, key=lambda name: (known.get(name, len(known)), -best[name]))
 
 
 def pool(weights: NDArray[np.floating]) -> NDArray[np.uint8]:

@@ -1,44 +1,75 @@
-// Cells to allow and forbid by clicking and dragging; each finished stroke reaches Python.
+// Cells to allow and forbid: click, drag, rectangles, whole rows and columns, presets; each finished stroke reaches Python.
 
 const views = new WeakMap();
+const HELP = "Arrow keys walk, Space allows or forbids, Shift with arrows spans a rectangle, R takes the row, C the column, Control Z undoes, Control Y redoes.";
 
 function mount(root, packet, component) {
   dress(root);
   let view = views.get(root);
-  if (!view) {
-    view = matrixView(root, {
-      tell: (tip, at) => tell(view, tip, at),
-      pick: (at, byKey) => { if (byKey) { press(view, at); lift(view); } },
-      press: (at, event) => { if (at) { view.pane.setPointerCapture(event.pointerId); press(view, at); } },
-      drag: (at) => drag(view, at),
-      lift: () => lift(view),
-      key: (event) => (event.ctrlKey || event.metaKey) && event.key === "z" && (undo(view), true),
-    });
-    view.root.classList.add("editor");
-    view.undo = tool(view, "Undo", "Undo", () => undo(view));
-    view.again = tool(view, "Start again", "Start again", () => restart(view));
-    views.set(root, view);
-  }
+  if (!view) views.set(root, (view = buildEditor(root)));
   view.component = component;
   accept(view, packet);
   return () => { view.drawn.stop(); views.delete(root); };
 }
 
+function buildEditor(root) {
+  const view = matrixView(root, {
+    lines: true,
+    tell: (tip, at) => tell(view, tip, at),
+    pick: (at, byKey) => { if (byKey) { press(view, at, false); lift(view); } },
+    press: (_, event) => start(view, placeAt(view, event), event),
+    drag: (at) => drag(view, at),
+    lift: () => lift(view),
+    key: (event) => shortcut(view, event),
+    rim: (pen) => markEmpty(pen, view),
+  });
+  root.classList.add("editor");
+  view.presets = make("div", "presets");
+  view.presets.setAttribute("role", "group");
+  view.presets.setAttribute("aria-label", "Masks by name");
+  root.insertBefore(view.presets, view.body);
+  view.undo = tool(view, "Undo", "Undo", () => turnBack(view, view.past, view.future));
+  view.redo = tool(view, "Redo", "Redo", () => turnBack(view, view.future, view.past));
+  view.again = tool(view, "Start again", "Start again", () => become(view, view.start));
+  view.box = tool(view, "Rectangle", "Rectangle: drag from corner to corner (or hold Shift)", () => { view.boxes = !view.boxes; summary(view); });
+  view.frame.addEventListener("keydown", (event) => { if (spans(event) && !view.stroke && view.hover && Math.min(...view.hover) >= 0) press(view, view.hover, true); }, true);
+  view.frame.addEventListener("keydown", (event) => { if (spans(event) && view.stroke) drag(view, view.hover); });
+  view.frame.addEventListener("keyup", (event) => { if (event.key === "Shift") lift(view); });
+  view.frame.addEventListener("blur", () => lift(view));
+  return view;
+}
+
+const spans = (event) => event.shiftKey && event.key.startsWith("Arrow");
+
 function accept(view, packet) {
-  const head = packet.header, [rows, cols] = head.shape;
+  const head = view.head = packet.header, [rows, cols] = head.shape;
   view.theme = readTheme(view.root);
   if (view.key !== head.base) {
     view.key = head.base;
     view.start = readRuns(part(packet, "start"), rows * cols);
     view.now = readRuns(part(packet, "now"), rows * cols);
-    view.past = [];
+    view.past = []; view.future = []; view.stroke = null;
   }
   setMatrix(view, {
     rows, cols, queries: head.queries, keys: head.keys ?? head.queries, axis: head.axis, title: head.title, height: head.height,
     allowed: view.now, shades: shades(view, rows * cols), theme: view.theme,
   });
-  view.frame.setAttribute("aria-label", `${head.title || "Mask"}: ${rows} ${head.axis[0]} rows, ${cols} ${head.axis[1]} columns. Arrow keys walk, Space allows or forbids, Control Z undoes.`);
+  view.presets.replaceChildren(...(head.presets ?? []).map((name, i) => preset(view, visible(name), readRuns(part(packet, `preset${i}`), rows * cols))));
+  view.presets.hidden = !view.presets.childElementCount;
+  view.frame.setAttribute("aria-label", `${head.title || "Mask"}: ${rows} ${head.axis[0]} rows, ${cols} ${head.axis[1]} columns. ${HELP}`);
   summary(view);
+  if (rows && cols) saveMask(view, packet);
+}
+
+// ---------------------------------------------------------------- presets and what is said
+
+function preset(view, name, mask) {
+  const button = make("button", "tool");
+  button.type = "button";
+  button.textContent = name;
+  button.onclick = () => become(view, mask);
+  button.mask = mask;
+  return button;
 }
 
 function shades(view, total) {
@@ -47,21 +78,47 @@ function shades(view, total) {
   return out;
 }
 
+const same = (one, other) => one.every((v, i) => v === other[i]);
+const rowOf = (view, r) => view.now.subarray(r * view.cols, (r + 1) * view.cols);
+
 function summary(view) {
-  const total = view.now.length, open = view.now.reduce((sum, v) => sum + v, 0);
-  let empty = 0;
-  for (let r = 0; r < view.rows; r++) empty += view.now.subarray(r * view.cols, (r + 1) * view.cols).includes(1) ? 0 : 1;
-  view.legend.replaceChildren();
-  view.root.style.setProperty("--hatch", view.theme.hatch);
-  const colour = css(view.theme.sequential[view.theme.dark ? 130 : 110]);
-  swatch(view.legend, "", "may attend").querySelector("i").style.background = colour;
-  swatch(view.legend, "shut", "forbidden");
-  make("span", "entry", view.legend).textContent = `${open} of ${total} cells allowed`;
-  if (empty) make("span", "entry", view.legend).textContent = empty === 1 ? "1 row allows nothing" : `${empty} rows allow nothing`;
+  const total = view.now.length, open = view.now.reduce((sum, v) => sum + v, 0), { legend, theme } = view;
+  const empty = Array.from({ length: view.rows }, (_, r) => r).filter((r) => view.cols && !rowOf(view, r).includes(1));
+  legend.replaceChildren();
+  view.root.style.setProperty("--hatch", theme.hatch);
+  view.root.style.setProperty("--warm", css(warm(theme)));
+  swatch(legend, "", "may attend").querySelector("i").style.background = css(theme.sequential[theme.dark ? 130 : 110]);
+  swatch(legend, "shut", "forbidden");
+  make("span", "entry", legend).textContent = `${open} of ${total} cells allowed`;
+  if (empty.length) swatch(legend, "nothing", empty.length === 1 ? "1 row allows nothing" : `${empty.length} rows allow nothing`);
   view.undo.disabled = !view.past.length;
-  view.again.disabled = view.now.every((v, i) => v === view.start[i]);
-  view.root.dataset.allowed = open;
-  view.root.dataset.mask = writeRuns(view.now);
+  view.redo.disabled = !view.future.length;
+  view.again.disabled = same(view.now, view.start);
+  view.box.setAttribute("aria-pressed", String(Boolean(view.boxes)));
+  for (const button of view.presets.children) button.setAttribute("aria-pressed", String(same(view.now, button.mask)));
+  Object.assign(view.root.dataset, { allowed: open, mask: writeRuns(view.now), empty: empty.join(","), past: view.past.length, future: view.future.length });
+}
+
+const warm = (theme) => theme.diverging[theme.dark ? 60 : 40];
+
+/** A row that allows nothing: framed and named, for its output is zeros. */
+function markEmpty(pen, view) {
+  const { left, top, unit, cols, theme } = view, wide = Math.min(cols * unit, view.edgeX - left);
+  pen.save();
+  pen.beginPath(); pen.rect(left - 6, top - 2, wide + 8, view.edgeY - top + 4); pen.clip();
+  for (let r = 0; r < view.rows; r++) {
+    if (rowOf(view, r).includes(1)) continue;
+    const y = yOf(view, r), words = "allows nothing";
+    pen.strokeStyle = pen.fillStyle = css(warm(theme)); pen.lineWidth = 2;
+    pen.setLineDash([5, 4]); pen.strokeRect(left + 1, y + 1, wide - 2, Math.max(1, unit - 2)); pen.setLineDash([]);
+    pen.fillRect(left - 5, y, 4, unit);
+    pen.font = `600 12px ${theme.font}`; pen.textAlign = "left"; pen.textBaseline = "middle";
+    const long = pen.measureText(words).width;
+    if (unit < 16 || long + 16 > wide) continue;
+    pen.fillStyle = theme.background; pen.fillRect(left + 6, y + unit / 2 - 8, long + 8, 16);
+    pen.fillStyle = css(warm(theme)); pen.fillText(words, left + 10, y + unit / 2 + 0.5);
+  }
+  pen.restore();
 }
 
 function refresh(view) {
@@ -69,41 +126,77 @@ function refresh(view) {
   recolour(view, view.shades);
   drawBase(view); drawOver(view);
   summary(view);
+  if (view.hover) tell(view, view.tip, view.hover);
 }
 
-function press(view, [r, c]) {
-  view.past.push(view.now.slice());
-  view.stroke = { value: view.now[r * view.cols + c] ? 0 : 1, at: [r, c] };
-  drag(view, [r, c]);
+// ---------------------------------------------------------------- strokes
+
+/** The pointer goes down: on a label it takes the whole row or column, on a cell a stroke or a rectangle begins. */
+function start(view, at, event) {
+  if (!at) return;
+  if (Math.min(...at) < 0) { line(view, at); return; }
+  view.pane.setPointerCapture(event.pointerId);
+  press(view, at, event.shiftKey || view.boxes);
 }
 
-/** Every cell on the straight way from the last one: a fast pointer leaves no holes. */
+function press(view, at, box) {
+  const before = view.now.slice();
+  view.stroke = { value: view.now[at[0] * view.cols + at[1]] ? 0 : 1, from: at, at, box, before };
+  drag(view, at);
+}
+
+/** Every cell on the straight way from the last one, for a fast pointer leaves no holes; or the rectangle from the first. */
 function drag(view, at) {
-  if (!view.stroke || !at) return;
-  const [r0, c0] = view.stroke.at, steps = Math.max(Math.abs(at[0] - r0), Math.abs(at[1] - c0), 1);
-  for (let k = 0; k <= steps; k++) {
-    const r = Math.round(r0 + ((at[0] - r0) * k) / steps), c = Math.round(c0 + ((at[1] - c0) * k) / steps);
-    view.now[r * view.cols + c] = view.stroke.value;
+  const { stroke, cols } = view;
+  if (!stroke || !at || Math.min(...at) < 0) return;
+  if (stroke.box) {
+    view.now.set(stroke.before);
+    const [top, bottom] = [stroke.from[0], at[0]].sort((a, b) => a - b), [left, right] = [stroke.from[1], at[1]].sort((a, b) => a - b);
+    for (let r = top; r <= bottom; r++) view.now.fill(stroke.value, r * cols + left, r * cols + right + 1);
+  } else {
+    const [r0, c0] = stroke.at, steps = Math.max(Math.abs(at[0] - r0), Math.abs(at[1] - c0), 1);
+    for (let k = 0; k <= steps; k++) view.now[Math.round(r0 + ((at[0] - r0) * k) / steps) * cols + Math.round(c0 + ((at[1] - c0) * k) / steps)] = stroke.value;
   }
-  view.stroke.at = at;
+  stroke.at = at;
   refresh(view);
 }
 
 function lift(view) {
   if (!view.stroke) return;
+  const { before } = view.stroke;
   view.stroke = null;
-  commit(view);
+  if (same(before, view.now)) return;
+  finish(view, before);
 }
 
-function undo(view) {
-  if (!view.past.length) return;
-  view.now = view.past.pop();
+/** A whole row [r, -1] or column [-1, c]: allowed, or, if all of it is, forbidden. */
+function line(view, [r, c]) {
+  const before = view.now.slice(), { cols, rows } = view;
+  const cells = r >= 0 ? Array.from({ length: cols }, (_, k) => r * cols + k) : Array.from({ length: rows }, (_, k) => k * cols + c);
+  const value = cells.every((i) => view.now[i]) ? 0 : 1;
+  for (const i of cells) view.now[i] = value;
+  finish(view, before);
+}
+
+/** All cells at once: a preset, or the mask as it was handed in. */
+function become(view, mask) {
+  if (same(view.now, mask)) return;
+  const before = view.now;
+  view.now = mask.slice();
+  finish(view, before);
+}
+
+function finish(view, before) {
+  view.past.push(before);
+  view.future = [];
   refresh(view); commit(view);
 }
 
-function restart(view) {
-  view.past.push(view.now);
-  view.now = view.start.slice();
+/** Undo and redo: the last of `from` becomes the mask, the mask the last of `to`. */
+function turnBack(view, from, to) {
+  if (!from.length || view.stroke) return;
+  to.push(view.now);
+  view.now = from.pop();
   refresh(view); commit(view);
 }
 
@@ -111,7 +204,25 @@ function commit(view) {
   view.component.setStateValue("mask", { base: view.key, runs: writeRuns(view.now) });
 }
 
+function shortcut(view, event) {
+  const key = event.key.toLowerCase(), control = event.ctrlKey || event.metaKey;
+  if (control && key === "z" && !event.shiftKey) turnBack(view, view.past, view.future);
+  else if (control && (key === "y" || key === "z")) turnBack(view, view.future, view.past);
+  else if (!control && !event.altKey && (key === "r" || key === "c") && view.hover) {
+    const [r, c] = view.hover;
+    if ((key === "r" ? r : c) >= 0) line(view, key === "r" ? [r, -1] : [-1, c]);
+  } else return false;
+  return true;
+}
+
 function tell(view, tip, [r, c]) {
-  const open = view.now[r * view.cols + c];
-  speak(tip, open ? "{query} may look at {key}" : "{query} may not look at {key}", { query: { word: view.queries[r] }, key: { word: view.keys[c] } });
+  const query = { word: view.queries[r] ?? "" }, key = { word: view.keys[c] ?? "" };
+  if (c < 0) {
+    const open = rowOf(view, r).reduce((sum, v) => sum + v, 0);
+    speak(tip, open === view.cols ? "{query} may look at all {cols}. Click: at none" : "{query} may look at {open} of {cols}. Click: at all", { query, open, cols: view.cols });
+  } else if (r < 0) {
+    let open = 0;
+    for (let k = 0; k < view.rows; k++) open += view.now[k * view.cols + c];
+    speak(tip, open === view.rows ? "All {rows} may look at {key}. Click: none" : "{open} of {rows} may look at {key}. Click: all", { key, open, rows: view.rows });
+  } else speak(tip, view.now[r * view.cols + c] ? "{query} may look at {key}" : "{query} may not look at {key}", { query, key });
 }

@@ -1,14 +1,15 @@
-"""A mask edited by hand: click or drag over cells to allow and forbid, undo, start again.
+"""A mask edited by hand: click or drag over cells, whole rows and columns by their labels, rectangles, undo and redo.
 
-True means "may attend", as everywhere. Presets are made in Python (core.masks) and handed in; handing in
-another mask starts a new edit. The edited matrix reaches Python when the pointer is lifted.
+True means "may attend", as everywhere. Presets are made in Python (core.masks) and handed in as `presets`: buttons that
+change the mask in the browser. Handing in another `allowed` starts a new edit. The edited matrix reaches Python
+when the pointer is lifted. A row that allows nothing is marked: its output is zeros.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,38 +18,59 @@ from numpy.typing import ArrayLike, NDArray
 from viz.instruments.mount import Instrument, nothing, stored
 from viz.instruments.payload import Packet, as_matrix, labels, runs
 
-EDITOR = Instrument("attention_atlas_mask", "matrix", "mask_editor")
+EDITOR = Instrument("attention_atlas_mask", "matrix", "matrix_paint", "mask_save", "mask_editor")
 
 
 def mask_editor(
+    allowed: ArrayLike, queries: Sequence[str], keys: Sequence[str], *, key: str, **options: Any
+) -> NDArray[np.bool_]:
+    """Edit `allowed` (query, key), True = may attend; returns the matrix as it is now. Options: those of `mask_packet`.
+
+    Raises ValueError naming both numbers when labels, presets and cells do not fit.
+
+    Example:
+        >>> mask_editor(np.tri(3, dtype=bool), "abc", "abc", key="m", presets={"all": np.ones((3, 3))})    # doctest: +SKIP
+    """
+    start = as_matrix(allowed) > 0.5
+    now = edited(stored(key, "mask"), start, fingerprint(start))
+    EDITOR.show(mask_packet(start, queries, keys, now=now, **options), key=key, on_mask_change=nothing)
+    return now
+
+
+def mask_packet(
     allowed: ArrayLike,
     queries: Sequence[str],
     keys: Sequence[str],
     *,
-    key: str,
+    now: NDArray[np.bool_] | None = None,
+    presets: Mapping[str, ArrayLike] | None = None,
     axis: tuple[str, str] = ("query", "key"),
     title: str = "",
     height: int | None = None,
-) -> NDArray[np.bool_]:
-    """Edit `allowed` (query, key), True = may attend; returns the matrix as it is now.
-
-    Raises ValueError naming both numbers when labels and cells do not fit.
+    python: str = "",
+) -> Packet:
+    """What the browser needs to edit `allowed`; `now` is the mask as it was edited before, `presets` are masks by name.
 
     Example:
-        >>> mask_editor(np.tri(3, dtype=bool), "abc", "abc", key="m")    # doctest: +SKIP
+        >>> mask_packet(np.tri(2, dtype=bool), "ab", "ab", presets={"all": np.ones((2, 2))}).header["presets"]
+        ['all']
     """
     start = as_matrix(allowed) > 0.5
     words = labels(list(queries), start.shape[0], "query"), labels(list(keys), start.shape[1], "key")
-    base = fingerprint(start)
+    named = presets or {}
     packet = Packet({
         "queries": words[0], "keys": None if words[0] == words[1] else words[1], "axis": list(axis), "title": title,
-        "shape": list(start.shape), "base": base, "height": height,
+        "shape": list(start.shape), "base": fingerprint(start), "height": height,
+        "presets": labels(list(named), len(named), "preset"), "python": python,
     })  # fmt: skip
-    now = edited(stored(key, "mask"), start, base)
     packet.add("start", runs(start))
-    packet.add("now", runs(now))
-    EDITOR.show(packet, key=key, on_mask_change=nothing)
-    return now
+    packet.add("now", runs(start if now is None else now))
+    for i, (name, mask) in enumerate(named.items()):
+        cells = as_matrix(mask) > 0.5
+        if cells.shape != start.shape:
+            raise ValueError(f"the preset {name!r} has shape {cells.shape}; the mask has {start.shape}")
+        packet.add(f"preset{i}", runs(cells))
+    return packet
 
 
 def fingerprint(mask: NDArray[np.bool_]) -> str:

@@ -1,0 +1,195 @@
+"""The grid of all heads in a real browser: order, colour, preview, keyboard; state is read from data attributes."""
+
+from __future__ import annotations
+
+import csv
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_app import Visitor, served
+
+APP = """
+import numpy as np, streamlit as st
+from viz.instruments import grid
+
+show = st.query_params.get("show", "some")
+luck = np.random.default_rng(0)
+KINDS = ["previous word", "first word", "the word itself", "spread out", "a mixture"]
+if show == "some":
+    w = np.stack([np.eye(10), np.eye(10, k=-1), np.eye(10, k=-2), np.ones((10, 10)) / 10] * 3).reshape(3, 4, 10, 10)
+    kinds = [["the word itself", "previous word", "a mixture", "spread out"]] * 3
+    scores = [[.9, .8, .4, .95], [.7, .99, .3, .9], [.8, .6, .2, .99]]
+    measures = {"entropy": [[0, 0, 0, 3.3], [.1, .2, .3, 2.5], [.4, .5, np.nan, 1.5]], "<b>reach</b>": np.linspace(0, 1, 12).reshape(3, 4)}
+    chosen = grid(w, key="g", kinds=kinds, scores=scores, measures=measures, selected=(0, 1), title="Heads", url="grid",
+                  kind_order=["previous word", "the word itself"], allowed=np.tri(10, dtype=bool))
+    st.text(f"chosen {chosen.head}")
+if show == "many":
+    n = int(st.query_params.get("n", 12))
+    w = np.tril(luck.random((12, n, 64, 64)) ** 8)
+    kinds = luck.choice(KINDS, (12, n)).tolist()
+    if st.query_params.get("order"):
+        st.session_state.setdefault("Sort", True)
+    chosen = grid(w / w.sum(-1, keepdims=True), key="g", kinds=kinds, scores=luck.random((12, n)), allowed=np.tri(64, dtype=bool),
+                  measures={"entropy": luck.random((12, n)) * 4, "distance": luck.random((12, n)) * 20}, url="grid")
+    st.text(f"chosen {chosen.head}")
+if show == "page":
+    sorted_ = st.radio("Tiles", ["sorted", "as they are"]) == "sorted"
+    w = luck.random((2, 3, 5, 5))
+    chosen = grid(w, key="g", order=[(1, 2), (0, 0), (0, 1), (1, 0), (0, 2), (1, 1)] if sorted_ else None, kinds=[["a", "b", "c"]] * 2)
+    st.text(f"chosen {chosen.head}")
+if show == "bare":
+    w = luck.random((1, 2, 3, 3)); w[0, 1, 1, 1] = np.nan
+    grid(w, key="g")
+if show == "tiny":
+    grid(np.zeros((1, 1, 0, 0)), key="g")
+    grid(np.ones((2, 2, 1, 1)), key="h")
+"""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(APP, tmp_path_factory.mktemp("grid")) as found:
+        yield found
+
+
+@pytest.fixture
+def visit(address: str, chromium: Any) -> Iterator[Visitor]:
+    visitor = Visitor(chromium, address)
+    yield visitor
+    visitor.leave()
+
+
+def tiles(seen: Any) -> list[str]:
+    return seen.attribute("tiles").split()
+
+
+def choose(seen: Any, menu: str, words: str) -> None:
+    seen.page.get_by_label(menu, exact=True).select_option(label=words)
+
+
+def walk(seen: Any, *keys: str) -> str:
+    seen.page.locator(".heads .frame").focus()
+    for key in keys:
+        seen.page.keyboard.press(key)
+    return seen.attribute("hover")
+
+
+def test_order_and_colour_are_chosen_in_the_instrument_without_a_message(visit: Visitor) -> None:
+    seen = visit("some")
+    before = len(seen.sent)
+    assert (seen.attribute("order"), seen.attribute("colour")) == ("layers", "none")
+    assert tiles(seen)[:5] == ["L0.H0", "L0.H1", "L0.H2", "L0.H3", "L1.H0"]
+    choose(seen, "Order", "what they do")  # kinds in the order that Python gave, the clearest head of each first
+    assert tiles(seen) == ["L1.H1", "L0.H1", "L2.H1", "L0.H0", "L2.H0", "L1.H0", "L2.H3", "L0.H3", "L1.H3", "L0.H2", "L1.H2", "L2.H2"]
+    choose(seen, "Order", "entropy")
+    assert tiles(seen)[:3] == ["L0.H3", "L1.H3", "L2.H3"]
+    assert tiles(seen)[-1] == "L2.H2"  # not a number: last
+    choose(seen, "Colour", "what they do")
+    assert [text.split("\n") for text in seen.page.locator(".kinds .entry").all_inner_texts()] == [
+        ["P", "previous word (3)"], ["W", "the word itself (3)"], ["S", "spread out (3)"], ["M", "a mixture (3)"]]  # fmt: skip
+    choose(seen, "Colour", "<b>reach</b>")
+    assert seen.text(".kinds").split("\n")[:3] == ["<b>reach</b>:", "0.00", "1.00"]
+    assert walk(seen, "Home") == "L0.H3"
+    assert seen.text(".tip") == "L0.H3, spread out 95 %, entropy 3.30, <b>reach</b> 0.27"
+    seen.page.wait_for_timeout(400)
+    assert len(seen.sent) == before
+    seen.page.wait_for_function("location.search.includes('grid=m0.m1')")
+
+
+def test_a_link_brings_order_and_colour_back(visit: Visitor) -> None:
+    seen = visit("some&grid=kind.m0")
+    assert (seen.attribute("order"), seen.attribute("colour"), tiles(seen)[0]) == ("kind", "m0", "L1.H1")
+    assert seen.page.get_by_label("Order", exact=True).input_value() == "kind"
+    seen = visit("some&grid=nonsense.m9")
+    assert (seen.attribute("order"), seen.attribute("colour")) == ("layers", "none")
+
+
+def test_the_choice_outlives_an_update_and_a_click_opens_the_right_head(visit: Visitor) -> None:
+    seen = visit("some")
+    choose(seen, "Order", "entropy")
+    walk(seen, "Home", "ArrowRight", "Enter")
+    seen.says("chosen (1, 3)")
+    assert (seen.attribute("order"), seen.attribute("head")) == ("m0", "1,3")
+    choose(seen, "Order", "what they do")
+    assert walk(seen, "Home", "ArrowDown", "ArrowDown", "ArrowRight") == "L0.H3"  # from group to group
+    seen.page.keyboard.press("Enter")
+    seen.says("chosen (0, 3)")
+
+
+def test_the_order_of_the_page_still_holds(visit: Visitor) -> None:
+    seen = visit("page")
+    assert (seen.attribute("order"), tiles(seen)[:2]) == ("page", ["L1.H2", "L0.H0"])
+    seen.page.get_by_text("as they are", exact=True).click()
+    seen.page.wait_for_timeout(800)
+    assert (seen.attribute("order"), tiles(seen)[:2]) == ("layers", ["L0.H0", "L0.H1"])
+
+
+def test_the_pointer_shows_a_larger_head_and_a_finger_does_not(visit: Visitor) -> None:
+    seen = visit("many")
+    before = len(seen.sent)
+    frame = seen.page.locator(".heads .frame")
+    frame.hover(position={"x": 90, "y": 50})
+    assert (seen.attribute("hover"), seen.attribute("preview")) == ("L0.H0", "L0.H0 160")
+    large = seen.page.locator(".tip canvas")
+    assert (large.bounding_box()["width"], large.bounding_box()["height"]) == (160, 160)
+    inks = large.evaluate("""(c) => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size""")
+    assert inks > 20
+    tip, x = seen.page.locator(".tip").bounding_box(), frame.bounding_box()["x"] + 90
+    assert not tip["x"] <= x <= tip["x"] + tip["width"]  # never on the tile itself
+    assert len(seen.sent) == before
+    phone = visit("many", width=390, height=760, has_touch=True)
+    phone.page.locator(".heads .frame").tap(position={"x": 50, "y": 50})
+    phone.says("chosen (0, 0)")
+    assert not phone.page.locator(".tip").is_visible()
+
+
+@pytest.mark.parametrize(("n", "slides"), [(12, "false"), (16, "true")])
+def test_tiles_are_never_smaller_than_a_finger_needs(visit: Visitor, n: int, slides: str) -> None:
+    seen = visit(f"many&n={n}", width=390, height=760, has_touch=True)
+    assert int(seen.attribute("side")) >= 24
+    assert seen.attribute("slides") == slides
+    assert seen.width() <= 390
+    walk(seen, "Home", *["ArrowRight"] * (n - 1))
+    assert seen.attribute("hover") == f"L0.H{n - 1}"
+    if slides == "true":
+        assert seen.page.locator(".heads .scroller").evaluate("(s) => s.scrollLeft") > 50
+    for order in ("what they do", "entropy"):
+        choose(seen, "Order", order)
+        assert int(seen.attribute("side")) >= 24 and seen.width() <= 390
+
+
+def test_144_heads_are_drawn_at_once(visit: Visitor) -> None:
+    seen = visit("many")
+    choose(seen, "Colour", "entropy")
+    print(f"grid, 144 heads: drawn in {seen.attribute('drawn')} ms")
+    assert float(seen.attribute("drawn")) <= 60
+
+
+def test_a_run_without_kinds_has_no_menus_and_broken_numbers_are_marked(visit: Visitor) -> None:
+    seen = visit("bare")
+    assert not seen.page.get_by_label("Order", exact=True).is_visible()
+    assert "not a finite number" in seen.text(".legend")
+    assert visit("tiny").attribute("heads") == "1"
+
+
+def test_what_is_saved_is_what_is_shown(visit: Visitor, chromium: Any, tmp_path: Path) -> None:
+    seen = visit("some&grid=m0.kind")
+    rows = list(csv.reader(seen.saved("csv", tmp_path).read_text("utf-8-sig").splitlines()))
+    assert rows[0] == ["layer", "head", "kind", "score", "entropy", "<b>reach</b>"]
+    assert [f"L{row[0]}.H{row[1]}" for row in rows[1:]] == tiles(seen)
+    assert rows[-1][4] == "nan"
+    arrays = np.load(seen.saved("npz", tmp_path))
+    assert arrays["thumbnails"].shape == (3, 4, 10, 10)
+    assert np.array_equal(arrays["thumbnails"][0, 0], np.eye(10))
+    drawn = list(ET.fromstring(seen.saved("svg", tmp_path).read_text("utf-8")).itertext())
+    assert {"L0.H3", "3.30", "P", "Heads"} <= {text.strip() for text in drawn}
+    context = chromium.new_context(offline=True)
+    page = context.new_page()
+    page.goto(seen.saved("html", tmp_path).as_uri())
+    page.wait_for_selector('.atlas[data-order="m0"][data-colour="kind"]')
+    assert page.locator(".atlas").get_attribute("data-tiles") == seen.attribute("tiles")
+    context.close()

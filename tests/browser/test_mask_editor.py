@@ -1,0 +1,209 @@
+"""The mask editor in a real browser: strokes, rectangles, lines, presets, undo and redo, all of it by keyboard too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_app import Visitor, served
+
+APP = """
+import numpy as np, streamlit as st
+from viz.instruments import mask_editor
+n = int(st.query_params.get("n", 6))
+words = ("She has a white car . It is <b>old</b> and \\u0633\\u064a\\u0627\\u0631\\u0629 \\U0001f697 " * 9).split()[:n]
+window = np.abs(np.subtract.outer(np.arange(n), np.arange(n))) <= 1
+mask = mask_editor(np.tri(n, dtype=bool), words, words, key="m", title="Mask",
+                   presets={"causal": np.tri(n), "everything": np.ones((n, n)), "<b>window</b>": window})
+st.text(f"mask {''.join(str(int(v)) for v in mask.ravel())}")
+"""
+CAUSAL = np.tri(6, dtype=int)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(APP, tmp_path_factory.mktemp("mask")) as found:
+        yield found
+
+
+@pytest.fixture
+def visit(address: str, chromium: Any) -> Iterator[Visitor]:
+    visitor = Visitor(chromium, address)
+    yield visitor
+    visitor.leave()
+
+
+def place(seen: Any, row: float, column: float) -> tuple[float, float]:
+    """The middle of a cell; -1 is the label beside or above it."""
+    left, top, unit = (float(v) for v in seen.attribute("place").split(","))
+    box = seen.page.locator(".matrix .pane").bounding_box()
+    x = box["x"] + (left - 14 if column < 0 else left + (column + 0.5) * unit)
+    return x, box["y"] + (top - 12 if row < 0 else top + (row + 0.5) * unit)
+
+
+def is_(seen: Any, mask: np.ndarray) -> None:
+    """Python has exactly this mask."""
+    seen.says("mask " + "".join(str(int(v)) for v in mask.ravel()))
+
+
+def changed(rows: Any, columns: Any, value: int, mask: np.ndarray = CAUSAL) -> np.ndarray:
+    out = mask.copy()
+    out[rows, columns] = value
+    return out
+
+
+def keys(seen: Any, *names: str) -> None:
+    seen.page.locator(".matrix .frame").focus()
+    for name in names:
+        seen.page.keyboard.press(name)
+
+
+def test_undo_and_redo_walk_the_whole_way(visit: Visitor) -> None:
+    seen = visit("mask")
+    one, two = changed(0, 5, 1), changed(0, [4, 5], 1)
+    seen.page.mouse.click(*place(seen, 0, 5))
+    is_(seen, one)
+    seen.page.mouse.click(*place(seen, 0, 4))
+    is_(seen, two)
+    undo, redo = (seen.page.get_by_role("button", name=name, exact=True) for name in ("Undo", "Redo"))
+    undo.click()
+    is_(seen, one)
+    undo.click()
+    is_(seen, CAUSAL)
+    assert undo.is_disabled()
+    redo.click()
+    redo.click()
+    is_(seen, two)
+    assert redo.is_disabled()
+    keys(seen, "Control+z")
+    is_(seen, one)
+    keys(seen, "Control+y")
+    is_(seen, two)
+    keys(seen, "Control+z", "Control+Shift+z")
+    is_(seen, two)
+    keys(seen, "Control+z")
+    seen.page.mouse.click(*place(seen, 3, 0))  # a new stroke: nothing is left to redo
+    is_(seen, changed(3, 0, 0, one))
+    assert redo.is_disabled()
+
+
+def test_a_label_takes_the_whole_row_or_column(visit: Visitor) -> None:
+    seen = visit("mask")
+    seen.page.mouse.click(*place(seen, 2, -1))
+    is_(seen, changed(2, slice(None), 1))
+    assert seen.text(".tip") == "a may look at all 6. Click: at none"
+    seen.page.mouse.click(*place(seen, 2, -1))
+    is_(seen, changed(2, slice(None), 0))
+    assert seen.attribute("empty") == "2"
+    assert "1 row allows nothing" in seen.text(".legend")
+    seen.page.get_by_role("button", name="Start again").click()
+    is_(seen, CAUSAL)
+    seen.page.mouse.click(*place(seen, -1, 5))
+    is_(seen, changed(slice(None), 5, 1))
+    seen.page.get_by_role("button", name="Undo", exact=True).click()
+    is_(seen, CAUSAL)
+
+
+def test_shift_and_drag_is_a_rectangle_from_corner_to_corner(visit: Visitor) -> None:
+    seen = visit("mask")
+    mouse, wanted = seen.page.mouse, changed(slice(0, 3), slice(3, 6), 1)
+    mouse.move(*place(seen, 0, 5))
+    seen.page.keyboard.down("Shift")
+    mouse.down()
+    mouse.move(*place(seen, 4, 1), steps=3)  # further, and back: only the last rectangle counts
+    mouse.move(*place(seen, 2, 3), steps=3)
+    mouse.up()
+    seen.page.keyboard.up("Shift")
+    is_(seen, wanted)
+    seen.page.get_by_role("button", name="Undo", exact=True).click()
+    is_(seen, CAUSAL)
+    seen.page.get_by_role("button", name="Rectangle").click()  # the same without a Shift key
+    mouse.move(*place(seen, 0, 5))
+    mouse.down()
+    mouse.move(*place(seen, 2, 3))
+    mouse.up()
+    is_(seen, wanted)
+
+
+def test_presets_are_buttons_and_can_be_undone(visit: Visitor) -> None:
+    seen = visit("mask")
+    group = seen.page.get_by_role("group", name="Masks by name")
+    assert [b.inner_text() for b in group.get_by_role("button").all()] == ["causal", "everything", "<b>window</b>"]
+    assert group.get_by_role("button", name="causal").get_attribute("aria-pressed") == "true"
+    group.get_by_role("button", name="everything").click()
+    is_(seen, np.ones((6, 6)))
+    assert group.get_by_role("button", name="everything").get_attribute("aria-pressed") == "true"
+    assert seen.attribute("allowed") == "36" and "36 of 36 cells allowed" in seen.text(".legend")
+    group.get_by_role("button", name="window").click()
+    is_(seen, np.eye(6, dtype=int) + np.eye(6, k=1, dtype=int) + np.eye(6, k=-1, dtype=int))
+    seen.page.get_by_role("button", name="Undo", exact=True).click()
+    is_(seen, np.ones((6, 6)))
+
+
+def test_everything_works_by_keyboard(visit: Visitor) -> None:
+    seen = visit("mask")
+    keys(seen, "ArrowDown", "ArrowRight", "Space")  # the first arrow shows where one is
+    is_(seen, changed(0, 1, 1))
+    keys(seen, "r")
+    is_(seen, changed(0, slice(None), 1))
+    keys(seen, "r")
+    is_(seen, changed(0, slice(None), 0))
+    assert seen.attribute("empty") == "0"
+    keys(seen, "Control+z", "Control+z", "Control+z", "c")
+    is_(seen, changed(slice(None), 1, 1))
+    keys(seen, "Control+z", "ArrowRight")
+    frame = seen.page.locator(".matrix .frame")
+    frame.focus()
+    seen.page.keyboard.down("Shift")
+    for name in ("ArrowRight", "ArrowDown"):
+        seen.page.keyboard.press(name)
+    seen.page.keyboard.up("Shift")
+    is_(seen, changed(slice(0, 2), slice(2, 4), 1))
+    assert seen.attribute("past") == "1"
+    seen.page.keyboard.press("Shift+Tab")
+    assert seen.page.evaluate("() => { let e = document.activeElement; while (e.shadowRoot) e = e.shadowRoot.activeElement; return e.tagName; }") == "BUTTON"
+
+
+def test_a_stroke_leaves_no_holes_and_one_message(visit: Visitor) -> None:
+    seen = visit("mask")
+    before, mouse = len(seen.sent), seen.page.mouse
+    mouse.move(*place(seen, 0, 1))
+    mouse.down()
+    mouse.move(*place(seen, 0, 5), steps=2)
+    assert seen.attribute("allowed") == str(21 + 5)
+    assert len(seen.sent) == before  # Python hears of it when the pointer is lifted
+    mouse.up()
+    is_(seen, changed(0, slice(None), 1))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_and_a_finger(visit: Visitor, scheme: str) -> None:
+    seen = visit("mask&n=12", width=390, height=760, has_touch=True, scheme=scheme)
+    assert seen.width() <= 390
+    seen.page.touchscreen.tap(*place(seen, 0, 3))
+    assert seen.attribute("allowed") == str(78 + 1)
+    seen.page.touchscreen.tap(*place(seen, 1, -1))
+    assert seen.attribute("allowed") == str(78 + 1 + 10)
+    buttons = seen.page.locator(".editor .tool:visible").evaluate_all("(all) => all.map((b) => b.getBoundingClientRect()).map((b) => [b.height, b.right])")
+    assert min(h for h, _ in buttons) >= 24 and max(right for _, right in buttons) <= 390
+
+
+def test_the_mask_as_it_is_now_is_saved(visit: Visitor, chromium: Any, tmp_path: Path) -> None:
+    seen = visit("mask")
+    seen.page.get_by_role("button", name="everything").click()  # now and a preset are one part
+    is_(seen, np.ones((6, 6)))
+    seen.page.mouse.click(*place(seen, 2, -1))
+    wanted = changed(2, slice(None), 0, np.ones((6, 6), dtype=int))
+    assert np.array_equal(np.load(seen.saved("npz", tmp_path))["allowed"], wanted > 0)
+    assert "allows nothing" in seen.saved("svg", tmp_path).read_text("utf-8")
+    context = chromium.new_context(offline=True)
+    page = context.new_page()
+    page.goto(seen.saved("html", tmp_path).as_uri())
+    page.wait_for_selector('.atlas[data-empty="2"]')
+    assert page.locator(".atlas").get_attribute("data-allowed") == str(wanted.sum())
+    page.get_by_role("button", name="everything").click()
+    assert page.locator(".atlas").get_attribute("data-allowed") == "36"
+    context.close()

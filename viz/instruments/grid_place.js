@@ -1,0 +1,110 @@
+// In which order the tiles stand, and where.
+
+const SMALLEST = 24, CAPTION = 16, METER = 9;
+
+/** Every head of the run: {layer, head, name, kind (a number or -1), score, numbers: one a measure}. */
+function readTiles(view, packet) {
+  const head = packet.header, [layers, heads] = head.size, bytes = head.measures.length ? part(packet, "numbers") : null;
+  const numbers = bytes && new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+  return Array.from({ length: layers * heads }, (_, i) => {
+    const layer = Math.floor(i / heads), at = i % heads;
+    return {
+      layer, head: at, name: `L${layer}.H${at}`, kind: head.kind ? head.kind[layer][at] : -1, score: head.scores?.[layer]?.[at] ?? null,
+      numbers: head.measures.map((_, m) => numbers[m * layers * heads + i]),
+    };
+  });
+}
+
+/** What the menus offer: [value, words]. "m0" is the first measure. */
+function choices(head) {
+  const measures = head.measures.map((name, m) => [`m${m}`, visible(name)]);
+  return {
+    order: [...(head.order ? [["page", head.order_name]] : []), ["layers", "layers"], ...(head.kind ? [["kind", "what they do"]] : []), ...measures],
+    colour: [["none", "none"], ...(head.kind ? [["kind", "what they do"]] : []), ...measures],
+  };
+}
+
+/** The groups of tiles in drawn order: [{kind, tiles}]; only the order by kind has more than one. */
+function arrange(view) {
+  const { head, all, order } = view, measure = /^m(\d+)$/.exec(order);
+  const falling = (value) => (a, b) => (Number.isFinite(value(b)) - Number.isFinite(value(a))) || (value(b) - value(a)) || 0;
+  if (order === "page") return [{ tiles: head.order.map(([layer, at]) => all[layer * head.size[1] + at]) }];
+  if (order === "kind") {
+    return head.kinds.map((_, kind) => ({ kind, tiles: all.filter((tile) => tile.kind === kind).sort(falling((tile) => tile.score ?? 0)) }))
+      .filter((group) => group.tiles.length);
+  }
+  if (measure) return [{ tiles: [...all].sort(falling((tile) => tile.numbers[measure[1]])) }];
+  return [{ tiles: all }];
+}
+
+/** One letter for each kind, the first of its own that no other has: the second sign beside the colour. */
+function letters(kinds) {
+  const taken = new Set();
+  return kinds.map((name) => {
+    const own = [...name.replace(/\b(the|a|an|of|to|what)\b/gi, "").toUpperCase(), ..."ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"].filter((c) => /[\p{L}\p{N}]/u.test(c));
+    const letter = own.find((c) => !taken.has(c)) ?? "\u2022";
+    taken.add(letter);
+    return letter;
+  });
+}
+
+const measured = (choice) => (/^m\d+$/.test(choice) ? Number(choice.slice(1)) : -1);
+
+function place(view) {
+  const width = view.root.clientWidth, { head, all, root } = view, [, heads] = head.size;
+  if (!width || !all.length) return;
+  const phone = width < 560, layered = view.order === "layers", meter = measured(view.colour) >= 0 ? METER : 0;
+  view.groups = arrange(view);
+  view.tiles = view.groups.flatMap((group) => group.tiles);
+  view.left = layered ? (phone ? 28 : 72) : 0;
+  view.gap = phone ? (layered && heads > 8 ? 3 : 8) : 12;
+  if (layered) {
+    view.columns = heads;
+    const fit = (width - view.left - view.gap * (heads - 1) - 6) / heads;
+    view.side = Math.max(SMALLEST, Math.floor(Math.min(fit, 112)));
+  } else {
+    const many = all.length > 96 ? 0 : all.length > 40 ? 1 : 2, wanted = (phone ? [54, 64, 78] : [64, 84, 104])[many];
+    view.columns = Math.max(1, Math.floor((width + view.gap) / (wanted + view.gap)));
+    view.side = Math.floor(Math.min((width - view.gap * (view.columns - 1) - 8) / view.columns, phone ? 120 : wanted + 16));
+  }
+  view.captions = layered ? (head.kind && view.side >= 72 ? 1 : 0) : view.order === "page" && !head.kind ? 1 : 2;
+  view.meter = meter;
+  const pitch = view.side + meter + view.captions * CAPTION + (view.captions ? 7 : 0) + view.gap;
+  let y = layered ? 30 : 4;
+  view.spots = []; view.headings = []; view.lines = [];
+  for (const group of view.groups) {
+    if (group.kind !== undefined) { view.headings.push({ kind: group.kind, count: group.tiles.length, y: y + 6 }); y += 34; }
+    group.tiles.forEach((_, i) => {
+      const column = i % view.columns;
+      if (i && !column) y += pitch;
+      if (!column) view.lines.push(view.spots.length);
+      view.spots.push([view.left + (layered ? 2 : 4) + column * (view.side + view.gap), y]);
+    });
+    y += pitch + (group.kind !== undefined ? 4 : 0);
+  }
+  const across = Math.min(view.columns, Math.max(...view.groups.map((group) => group.tiles.length)));
+  view.full = view.left + across * (view.side + view.gap) - view.gap + (layered ? 6 : 8);
+  view.w = Math.max(view.full, view.headings.length ? Math.min(width, 260) : 0);
+  view.h = y;
+  view.slides = view.w > width + 1;
+  view.scroller.style.overflowX = view.slides ? "auto" : "hidden";
+  view.scroller.style.width = `${Math.min(width, view.w)}px`;
+  Object.assign(root.dataset, { order: view.order, colour: view.colour, side: view.side, columns: view.columns, slides: view.slides });
+  root.dataset.tiles = view.tiles.map((tile) => tile.name).join(" ");
+}
+
+/** The tile under the pointer, -1 if none. */
+function tileAt(view, event) {
+  const box = view.base.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+  const slack = Math.min(view.gap, 4) / 2;
+  return view.spots.findIndex(([left, top]) => x >= left - slack && x < left + view.side + slack && y >= top - slack && y < top + view.side + view.meter + slack);
+}
+
+/** The tile one line further up or down, the nearest one across. */
+function beyond(view, i, step) {
+  const line = view.lines.findLastIndex((first) => first <= i) + step;
+  if (line < 0 || line >= view.lines.length) return -1;
+  const first = view.lines[line], last = (view.lines[line + 1] ?? view.spots.length) - 1;
+  const column = Math.round((view.spots[i][0] - view.spots[first][0]) / (view.side + view.gap));
+  return Math.min(last, first + column);
+}
