@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened, unpacked
+from test_instruments_faces import carried, opened, unpacked
 
 import core.engine
 from core.engine import Engine, Listing
@@ -63,13 +64,15 @@ def test_the_picture_is_the_alignment_of_the_run_or_says_that_there_is_none(mode
         assert "no attention to look at" in said and not packets(test, "layout")
         return
     wanted = model.run(TEXT, target="Ella tiene un auto.").attention("alignment", by="word", writing=True)
-    (packet,) = packets(test, "layout")
+    (packet,) = packets(test, "layout", "words")
     assert opened(packet)[0]["layout"] == "two" and opened(packet)[0]["keys"] == list(wanted.keys)
     np.testing.assert_allclose(unpacked(packet), wanted.weights[0, 0], atol=1e-6)
     table = next(frame.value for frame in test.dataframe if "weight" in frame.value.columns and "e^(s − max)" in frame.value.columns)
     assert ("Gaussian" in table.columns) == (model.name == "luong-local-p") and "q · k" not in table.columns
-    steps = next(frame.value for frame in test.table).index
-    assert any("its network" in step for step in steps) and any("Gaussian" in step for step in steps) == (model.name == "luong-local-p")
+    page = packets(test)
+    (cell,) = packets(test, "cell", "residue")
+    steps = [line["name"] for line in json.loads(carried(*page)[opened(cell)[0]["lines"]])]
+    assert "weight" in steps and ("gaussian" in steps) == (model.name == "luong-local-p")
 
 
 def test_the_arithmetic_ends_at_the_weight_of_the_run(model):

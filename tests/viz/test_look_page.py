@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened, unpacked
 
 import core
+from core.analysis.aggregate import aggregated
 from core.checkpoints.heads import read_heads
 from core.checkpoints.manifest import shipped_folder
 from core.lessons.arithmetic import row_of
@@ -68,7 +69,9 @@ def test_all_heads_are_one_picture_on_one_scale():
     test = page("look", view="heads")
     (packet,) = named(test, "kinds", "size")
     header = opened(packet)[0]
-    assert header["size"] == [3, 8] and len(header["kinds"]) == 3 and header["tokens"] == [7, 6]
+    assert header["size"] == [3, 8] and [len(row) for row in header["kind"]] == [8] * 3 and header["tokens"] == [7, 6]
+    measured = heads.survey(MODEL)["cross"]
+    assert header["kinds"][header["kind"][1][5]] == measured.word(1, 5)
 
 
 @pytest.mark.parametrize(("kind", "shape"), [("cross", (7, 6)), ("self", (6, 6)), ("causal", (7, 7))])
@@ -77,8 +80,48 @@ def test_the_heatmap_holds_the_exact_values_of_the_run(run, kind, shape):
     (packet,) = named(test, "scale", "axis")
     wanted = run.attention(kind, by="word", writing=kind == "cross").weights[2, 3]
     assert wanted.shape == shape
-    np.testing.assert_allclose(unpacked(packet), wanted, atol=1e-6)
-    assert "How this number is computed" in [element.value for element in test.subheader]
+    np.testing.assert_allclose(unpacked(packet, page=packets(test)), wanted, atol=1e-6)
+    (lines,) = named(test, "h0.values")
+    np.testing.assert_allclose(unpacked(lines, "h0.", packets(test)), wanted, atol=1e-6)
+    assert opened(lines)[0]["group"] == opened(packet)[0]["group"] == "look"
+
+
+@pytest.mark.parametrize("kind", ["cross", "self", "causal"])
+def test_the_arithmetic_is_that_of_the_chosen_cell_and_the_source_that_of_its_tensor(run, kind):
+    test = page("look", view="full", kind=kind, layer="2", head="3")
+    (heat,), (cell,), (code,) = named(test, "scale", "axis"), named(test, "cell", "residue"), named(test, "card")
+    header, (query, key) = opened(cell)[0], opened(heat)[0]["selected"]
+    weights = run.attention(kind, by="word", writing=kind == "cross").weights[2, 3]
+    assert header["weight"] == pytest.approx(weights[query, key], abs=1e-6) and header["cell"][:2] == [2, 3]
+    path = opened(code)[0]["card"]["path"]
+    assert path == run.attention(kind).paths[2] and path in header["paths"]
+
+
+@pytest.mark.parametrize(("how", "says"), [("mean", "no single head"), ("largest", "do not add up"), ("rollout", "picture of paths")])
+def test_heads_joined_are_those_of_the_core_and_come_with_a_word_of_care(run, how, says):
+    test = page("look", view="full", kind="self", layer="1", **{"look.how": how})
+    (packet,) = named(test, "scale", "axis")
+    wanted = aggregated(run, "self", how, "word").weights[1, 0]
+    np.testing.assert_allclose(unpacked(packet, page=packets(test)), wanted, atol=1e-6)
+    assert says in "\n".join(caption.value for caption in test.caption) and not named(test, "cell", "residue")
+
+
+def test_rollout_is_not_offered_between_two_texts():
+    test = page("look", view="full", kind="cross", **{"look.how": "rollout"})
+    (bar,) = [group for group in test.segmented_control if group.label == "Heads of the layer"]
+    assert "Rollout" not in bar.options and bar.value == "one"
+
+
+def test_a_sink_is_named_where_there_is_one_and_not_elsewhere():
+    def cautioned(layer: int, head: int) -> str:
+        test = page("look", model="gpt-mini", view="full", layer=str(layer), head=str(head), text="The old man sat by the fire and told a story.")
+        return "\n".join(caption.value for caption in test.caption)
+
+    pattern = core.open_model("gpt-mini").run("The old man sat by the fire and told a story.").attention("causal", by="word").weights
+    rest = pattern[:, :, 1:, 0].mean(-1)
+    most, least = (np.unravel_index(int(place), rest.shape) for place in (rest.argmax(), rest.argmin()))
+    assert rest[most] > 0.55 and rest[least] < 0.45
+    assert "attention sink" in cautioned(*most) and "attention sink" not in cautioned(*least)
 
 
 def test_the_arithmetic_ends_at_the_weight_of_the_run(run):

@@ -1,23 +1,31 @@
-"""The full view of Look: all heads, the chosen one as a heatmap with exact values, the arithmetic of a row."""
+"""The full view of Look: all heads, the chosen one as a heatmap and as lines, the arithmetic of a cell, its source."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.heads import Heads
+from core.analysis.aggregate import How, aggregated
+from core.analysis.cautions import Caution, cautions
+from core.analysis.heads import WORDS, Heads
+from core.analysis.lenses import lenses
 from core.analysis.measures import entropy
-from core.lessons.arithmetic import Row, needed, row_of
+from core.lessons.arithmetic import Row, row_of
 from core.run import Attention, Run
-from viz.instruments import grid, heatmap
+from viz.instruments import grid, head_view, heatmap
+from viz.instruments.picture import lines as python_lines
 from viz.instruments.words import start
-from viz.labels import visible
+from viz.labels import literal, visible
 from viz.pages import Page
-from viz.ui import compute, controls, parts, state
-from viz.workspace._look_heads import Place, crosses, drawn_words, layout, look, several
+from viz.remember import remembered
+from viz.ui import controls, parts, state
+from viz.workspace import _look_cell
+from viz.workspace._look_heads import MARKS, Place, crosses, drawn_words, layout, look, several
 from viz.workspace._look_heads import show as show_head
 
 KINDS = {
@@ -32,7 +40,19 @@ NOTES = {
     "cross": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
     "alignment": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
 }
-SINK = "Weight on the first word often means that a head has nothing to do here: the first word is a place to rest (an attention sink), not a meaning."
+ONE = "one"
+JOINED = {ONE: "One", "mean": "Mean", "largest": "Largest", "rollout": "Rollout"}
+CARE = {
+    "sink": "{share} of this head's weight rests on the first place, whichever word looks. Often that means it has nothing to do here: a place to rest (an attention sink), not a meaning.",
+    "separator": "{share} of this head's weight rests on the marks between texts, whichever word looks: a place to rest, not a meaning.",
+    "even": "{query} looks about evenly at all it may look at ({share} of the largest entropy): this row tells nothing apart.",
+    "itself": "{query} looks mostly at its own place ({share}); that place may hold more than the word, once lower layers have written into it.",
+    "few": "{query} may look at one place only: its {share} is no choice.",
+    "mean": "A mean over the heads of the layer: no single head may look like it.",
+    "largest": "The largest weight that any head of the layer gives to a cell: rows do not add up to 1.",
+    "rollout": "Rollout follows the mean pattern and the residual connection down to the words (Abnar and Zuidema 2020). It leaves out values and feed-forward layers: a picture of paths, no measure of influence.",
+}
+EXPLAINS = "A large weight says what was looked at, not why the model decided as it did: attention is not an explanation."
 CODE = """import core
 
 model = core.open_model({model!r})
@@ -41,83 +61,184 @@ attention = run.attention({kind!r}, by="word"{writing})
 print(attention.weights[{layer}, {head}])"""
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What heatmap and lines show: one head or the heads of a layer joined, as (query, key)."""
+
+    attention: Attention
+    layer: int
+    head: int
+    name: str
+
+    @property
+    def weights(self) -> np.ndarray:
+        return self.attention.weights[self.layer, self.head]
+
+    @property
+    def allowed(self) -> np.ndarray:
+        return self.attention.allowed[self.layer, min(self.head, self.attention.allowed.shape[1] - 1)]
+
+
 def heads_grid(run: Run, measured: Mapping[str, Heads], place: Place) -> None:
     """Every head of this kind as a thumbnail, the clearest of each habit first; a click swaps the picture above."""
     attention, heads = look(run, place.kind), measured[place.kind]
-    rows, columns = (range(n) for n in heads.shape)
-    by_kind = controls.toggle("Sort by what they do", "look.sorted", state.read("view", "") != "full")
-    habits = list(heads.best())
-    order = sorted(((i, j) for i in rows for j in columns), key=lambda p: (habits.index(heads.kind(*p)), -heads.score(*p)))
+    tiles = remembered(heads, "tiles", lambda: _tiles(heads))
     picked = grid(
-        attention.weights, key=f"look.grid.{place.kind}", kinds=[[heads.word(i, j) for j in columns] for i in rows],
-        scores=[[heads.score(i, j) for j in columns] for i in rows], allowed=attention.allowed[0, 0],
-        order=order if by_kind else None, selected=(place.layer, place.head),
+        attention.weights, key=f"look.grid.{place.kind}", kinds=tiles.kinds, scores=tiles.scores, kind_order=tiles.habits,
+        measures=remembered(attention, "measures", lambda: _measures(attention)), allowed=attention.allowed[0, 0],
+        order=None if state.read("view", "") == "full" else tiles.clearest, order_name="the clearest first", url="look.order", selected=(place.layer, place.head), python=python_lines(run, "grid", kind=place.kind),
     ).head  # fmt: skip
     if picked is not None and picked != (place.layer, place.head):
         show_head(Place(place.kind, *picked))
         st.rerun(scope="fragment")
 
 
+@dataclass(frozen=True)
+class Tiles:
+    """What the battery says about all heads of a kind: (layer, head) tables, the habits and the heads with the clearest first."""
+
+    kinds: list[list[str]]
+    scores: list[list[float]]
+    habits: list[str]
+    clearest: list[tuple[int, int]]
+
+
+def _tiles(heads: Heads) -> Tiles:
+    layers, n_heads = heads.shape
+    places, habits = [(i, j) for i in range(layers) for j in range(n_heads)], list(heads.best())
+    return Tiles(
+        [[heads.word(i, j) for j in range(n_heads)] for i in range(layers)], [[heads.score(i, j) for j in range(n_heads)] for i in range(layers)],
+        [WORDS[habit] for habit in habits], sorted(places, key=lambda at: (habits.index(heads.kind(*at)), -heads.score(*at))),
+    )  # fmt: skip
+
+
+def _measures(attention: Attention) -> dict[str, np.ndarray]:
+    """Figures of this sentence by which the tiles can be ordered and coloured."""
+    w = attention.weights
+    return {"entropy here, bits": entropy(w).mean(-1) / np.log(2), "largest weight here": w.max((-1, -2)), "on the first word here": w[..., 0].mean(-1)}
+
+
 def show(page: Page, run: Run, measured: Mapping[str, Heads], place: Place) -> None:
-    """Kinds and pieces, grid, heatmap with exact values, one sentence of numbers, the folds."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        if len(run.kinds) > 1:
-            controls.segmented("Which attention", run.kinds, "kind", place.kind, lambda k: KINDS[k])
-        by = controls.segmented("Shown by", ("word", "token"), "look.by", "word", lambda b: {"word": "Words", "token": "Pieces"}[b])
-        st.button("Close the full view", icon=":material/close_fullscreen:", type="tertiary", on_click=lambda: state.write(view=None))
+    """Kinds, pieces and how heads are joined; grid; heatmap beside lines; care; arithmetic and source; the folds."""
+    by, how = _choices(run, place, joins=several(measured))
     if run.source is not None:
         controls.text("Its translation: the model's own, or type another to see how it would be written", "target", run.target_text or "")
     if several(measured):
         heads_grid(run, measured, place)
-    attention, heads = look(run, place.kind, by), measured[place.kind]
-    queries, keys = ([visible(w) if by == "token" else w for w in axis] for axis in (attention.queries, attention.keys))
-    weights, allowed = attention.weights[place.layer, place.head], attention.allowed[place.layer, place.head]
-    touched = _touched(attention, place) if by == "word" else None
+    seen = _seen(run, measured[place.kind], place, by, how)
     left, right = st.columns([3, 2], gap="large")
     with left:
-        cell = heatmap(
-            weights, queries, keys, key=f"look.heatmap.{place.kind}.{by}", allowed=allowed, numbers=len(keys) <= 16, axis=_axis_names(place.kind),
-            selected=touched, title=f"{place}, {heads.word(place.layer, place.head)}: choose a cell",
-        ).cell  # fmt: skip
-    query, key = (int(i) for i in cell or np.unravel_index(int(np.argmax(weights)), weights.shape))
+        query, key = _heatmap(run, place, seen, by, how)
     with right:
-        _steps(attention, place, _deep_row(run, place, *_pieces(run, place.kind, query, key, by)), query, key, by)
-    parts.numbers(_sentence(attention, place, query, key))
-    _folds(page, run, heads, place, attention, _pieces(run, place.kind, query, key, by)[0])
+        _lines(run, place, seen, by, how)
+    _care(run, seen, query, how)
+    parts.numbers(_sentence(seen, place, query, key))
+    piece = _pieces(run, place.kind, query, key, by)
+    if how == ONE:
+        _look_cell.show(run, place, piece, (seen.attention.queries[query], seen.attention.keys[key]), joined=by == "word")
+    _folds(page, run, measured[place.kind], place, seen, piece[0])
 
 
-def _touched(attention: Attention, place: Place) -> tuple[int, int]:
+def _choices(run: Run, place: Place, *, joins: bool) -> tuple[str, str]:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        if len(run.kinds) > 1:
+            controls.segmented("Which attention", run.kinds, "kind", place.kind, lambda k: KINDS[k])
+        by = controls.segmented("Shown by", ("word", "token"), "look.by", "word", lambda b: {"word": "Words", "token": "Pieces"}[b])
+        offered = [how for how in JOINED if how != "rollout" or not crosses(place.kind)]
+        how = controls.segmented("Heads of the layer", offered, "look.how", ONE, JOINED.__getitem__) if joins else ONE
+        st.button("Close the full view", icon=":material/close_fullscreen:", type="tertiary", on_click=lambda: state.write(view=None))
+    return by, how
+
+
+def _seen(run: Run, heads: Heads, place: Place, by: str, how: str) -> Seen:
+    if how == ONE:
+        return Seen(look(run, place.kind, by), place.layer, place.head, f"{place}, {heads.word(place.layer, place.head)}")
+    joined = aggregated(run, place.kind, next(name for name in get_args(How) if name == how), by, writing=crosses(place.kind))
+    return Seen(joined, place.layer, 0, f"{JOINED[how]} of layer {place.layer}")
+
+
+def _heatmap(run: Run, place: Place, seen: Seen, by: str, how: str) -> tuple[int, int]:
+    """The pattern with its lenses; the chosen cell, before any choice the largest weight."""
+    queries, keys = _labels(seen, by)
+    found = _look_cell.deep(run, place) if how == ONE else run
+    scores, values = lenses(found, place.kind, place.layer, place.head, by, writing=crosses(place.kind)) if how == ONE else (None, None)
+    picture = heatmap(
+        seen.weights, queries, keys, key=f"look.heatmap.{place.kind}.{by}", allowed=seen.allowed, numbers=len(keys) <= 16, scores=scores, values=values,
+        axis=("written word (query)", "source word (key)") if crosses(place.kind) else ("word that looks (query)", "word looked at (key)"),
+        selected=_touched(seen, place) if by == "word" else None, title=f"{seen.name}: choose a cell", group="look",
+        python=python_lines(run, "heatmap", layer=place.layer, head=place.head, kind=place.kind, by=by) if how == ONE else "",
+    )  # fmt: skip
+    return picture.cell or _telling(seen)
+
+
+def _telling(seen: Seen) -> tuple[int, int]:
+    """The largest weight that says something: not on the word's own place or the first one, in a row that has a choice."""
+    weights = np.nan_to_num(np.where(seen.allowed & (seen.allowed.sum(1, keepdims=True) > 1), seen.weights, 0.0))
+    n = min(weights.shape) if seen.attention.queries == seen.attention.keys else 0
+    weights[:n, :1] = weights[range(n), range(n)] = 0.0
+    query, key = np.unravel_index(int(np.argmax(weights if weights.any() else np.nan_to_num(seen.weights))), weights.shape)
+    return int(query), int(key)
+
+
+def _lines(run: Run, place: Place, seen: Seen, by: str, how: str) -> None:
+    """The same head as lines between words; on wish all heads of its layer."""
+    queries, keys = _labels(seen, by)
+    n_heads = seen.attention.weights.shape[1]
+    whole = how == ONE and n_heads > 1 and controls.toggle("All heads of this layer", "look.lines", False)
+    heads = list(range(n_heads)) if whole else [seen.head]
+    head_view(
+        seen.attention.weights[seen.layer, heads], queries, keys, key=f"look.lines.{place.kind}.{by}.{whole}", reading=not crosses(place.kind),
+        heads=heads if how == ONE else [JOINED[how]], allowed=np.stack([seen.allowed] * len(heads)), segments=_segments(run, place, by),
+        special=MARKS, group="look", height=560,
+        python=python_lines(run, "head_view", layer=place.layer, heads=heads, kind=place.kind, by=by) if how == ONE else "",
+    )  # fmt: skip
+
+
+def _labels(seen: Seen, by: str) -> tuple[list[str], list[str]]:
+    """Words as they are; pieces with their spaces visible."""
+    queries, keys = ([visible(w) if by == "token" else w for w in axis] for axis in (seen.attention.queries, seen.attention.keys))
+    return queries, keys
+
+
+def _segments(run: Run, place: Place, by: str) -> list[int] | None:
+    """Which of two texts each place belongs to, where two are read at once."""
+    if run.side.pair is None or place.kind != "self":
+        return None
+    return list(run.segments) if by == "token" else [run.segments[word.pieces[0]] for word in run.side.words]
+
+
+def _touched(seen: Seen, place: Place) -> tuple[int, int]:
     """The cell of the word that is touched in the picture above: where it looks most, or who looks at it most."""
-    weights, allowed = attention.weights[place.layer, place.head], attention.allowed[place.layer, place.head]
-    drawn = drawn_words(attention)
-    side, index = start(weights, allowed, drawn, len(attention.keys), state.read("look.word", "") or None, layout(place.kind))
+    drawn = drawn_words(seen.attention)
+    side, index = start(seen.weights, seen.allowed, drawn, len(seen.attention.keys), state.read("look.word", "") or None, layout(place.kind))
     if side == "source":
-        return int(weights[:, index].argmax()), int(index)
+        return int(seen.weights[:, int(index)].argmax()), int(index)
     row = drawn[int(index)][1]
-    return row, int(weights[row].argmax())
+    return row, int(seen.weights[row].argmax())
 
 
-def open_arithmetic() -> None:
-    st.session_state["fold:look.arithmetic"] = True
+def _care(run: Run, seen: Seen, query: int, how: str) -> None:
+    """What keeps from reading too much into this picture, as far as its numbers call for it."""
+    found = cautions(seen.weights, seen.allowed, seen.attention.keys, query, MARKS[1:])
+    said = [*([] if how == ONE else [Caution(how, 1.0)]), *found]  # pyright: ignore[reportArgumentType]
+    word = f"“{literal(visible(seen.attention.queries[query]))}”"
+    lines = [CARE[caution.kind].format(share=f"{caution.share:.0%}", query=word) for caution in said]
+    st.caption("  \n".join([*lines, EXPLAINS]))
 
 
-def _axis_names(kind: str) -> tuple[str, str]:
-    return ("written word (query)", "source word (key)") if crosses(kind) else ("word that looks (query)", "word looked at (key)")
-
-
-def _sentence(attention: Attention, place: Place, query: int, key: int) -> str:
-    row = attention.weights[place.layer, place.head, query]
-    doing = "Writing" if crosses(place.kind) else "Reading"
+def _sentence(seen: Seen, place: Place, query: int, key: int) -> str:
+    row = seen.weights[query]
+    doing, who = "Writing" if crosses(place.kind) else "Reading", str(place) if seen.attention.weights.shape[1] > 1 else seen.name
     return (
-        f"{doing} “{visible(attention.queries[query])}”, {place} gives {row[key]:.1%} to “{visible(attention.keys[key])}”; "
-        f"the row adds up to {row.sum():.3f} and is as spread as an even look at {float(np.exp(entropy(row))):.1f} words."
+        f"{doing} “{visible(seen.attention.queries[query])}”, {who} gives {row[key]:.1%} to “{visible(seen.attention.keys[key])}”; "
+        f"the row adds up to {row.sum():.3f} and is as spread as an even look at {float(np.exp(entropy(row / (row.sum() or 1.0)))):.1f} words."
     )
 
 
-def _folds(page: Page, run: Run, heads: Heads, place: Place, attention: Attention, piece: int) -> None:
+def _folds(page: Page, run: Run, heads: Heads, place: Place, seen: Seen, piece: int) -> None:
     with parts.fold(parts.EQUATION, "look.arithmetic") as fold:
         if fold.open:
-            _arithmetic(_deep_row(run, place, piece)[0])
+            _row(row_of(_look_cell.deep(run, place), place.kind, place.layer, place.head, piece))
     with parts.fold(parts.LOOKING, "look.looking") as fold:
         if fold.open:
             word, score = heads.word(place.layer, place.head), heads.score(place.layer, place.head)
@@ -126,16 +247,13 @@ def _folds(page: Page, run: Run, heads: Heads, place: Place, attention: Attentio
                 f"Layer {place.layer} of {heads.shape[0]} and head {place.head} of {heads.shape[1]}, both counted from 0. The name of a head is its "
                 f"habit, measured on {heads.n} sentences of our own, not on this one: *{word}*, score {score:.2f}."
             )
-            st.markdown(SINK)
-            st.markdown("A large weight says what was looked at, not why the model decided as it did: attention is not an explanation.")
     parts.documents(page)
-    parts.as_table(lambda: _table(attention, place), "look")
-    weights, allowed = (array[place.layer, place.head] for array in (attention.weights, attention.allowed))
+    parts.as_table(lambda: _table(seen), "look")
     code = CODE.format(
         model=run.model.name, text=run.source.text if run.source else run.side.text, kind=place.kind, layer=place.layer, head=place.head,
         target=f", target={run.target_text!r}" if run.source else f", pair={run.side.pair!r}" if run.side.pair else "", writing=", writing=True" if crosses(place.kind) else "",
     )  # fmt: skip
-    parts.take_away(lambda: {"weights": weights, "allowed": allowed}, code, key="look")
+    parts.take_away(lambda: {"weights": seen.weights, "allowed": seen.allowed}, code, key="look")
 
 
 def _pieces(run: Run, kind: str, query: int, key: int, by: str) -> tuple[int, int]:
@@ -147,61 +265,26 @@ def _pieces(run: Run, kind: str, query: int, key: int, by: str) -> tuple[int, in
     return (queries.written() if crosses(kind) else queries).words[query].pieces[0], keys.words[key].pieces[0]
 
 
-def _deep_row(run: Run, place: Place, query: int, key: int = 0) -> tuple[Row, int]:
-    keep = needed(run, place.kind, place.layer)
-    text = run.source.text if run.source else run.side.text
-    deep = compute.run(run.model.name, text, target=run.target_text, pair=run.side.pair, keep=keep)
-    return row_of(deep, place.kind, place.layer, place.head, query), key
-
-
-def _steps(attention: Attention, place: Place, at: tuple[Row, int], query: int, key: int, by: str) -> None:
-    """The way of one number, from the dot product to the weight."""
-    row, token = at
-    st.subheader("How this number is computed", anchor=False)
-    st.text(f"“{visible(attention.queries[query])}” looks at “{visible(attention.keys[key])}”: {attention.weights[place.layer, place.head, query, key]:.4f}")
-    if not row.allowed[token]:
-        st.text("The mask forbids this cell: its weight is exactly 0, whatever its score.")
-        return
-    share, score = row.exps[token] / row.total, f"{row.scores[token]:.4f}"
-    steps = [("the score that its network gives this pair", score)] if row.dots is None else [
-        ("query · key", f"{row.dots[token]:.4f}"), (f"divided by √{row.d_head}: the score", score)]
-    steps += [("e to the (score − largest score)", f"{row.exps[token]:.4f}"),
-              ("divided by the sum over the row", f"{row.exps[token]:.4f} / {row.total:.4f} = {share:.4f}")]
-    if row.gaussian is not None:
-        steps.append(("times the Gaussian around the predicted place", f"{share:.4f} · {row.gaussian[token]:.4f} = {row.weights[token]:.4f}"))
-    st.table(pd.DataFrame(steps, columns=["step", "value"]).set_index("step"))
-    if by == "word":
-        st.caption("Arithmetic is done on pieces: this is the first piece of each word. A word's weight is the sum over its pieces.")
-
-
-def _arithmetic(row: Row) -> None:
+def _row(row: Row) -> None:
+    """The whole row of the chosen query, from scores to weights."""
     dotted = row.dots is not None
     parts.equation(r"a_{ij} = \frac{e^{s_{ij}}}{\sum_{k} e^{s_{ik}}}" + (
         r", \qquad s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d}}, \qquad d = " + str(row.d_head) if dotted else
         r", \qquad s_{ij} = \mathrm{score}(q_i, k_j)") + ("" if row.gaussian is None else r", \qquad a'_{ij} = a_{ij}\, e^{-(j - p_i)^2 / 2\sigma^2}"))  # fmt: skip
-    best = int(np.argmax(row.weights))
-    come = f"{row.dots[best]:.4f} / √{row.d_head} = {row.scores[best]:.4f}" if row.dots is not None else f"the score is {row.scores[best]:.4f}"
-    factor = "" if row.gaussian is None else f" · {row.gaussian[best]:.4f}"
-    st.text(
-        f"The row of “{visible(row.query)}” (arithmetic is done on pieces). For “{visible(row.keys[best])}”: "
-        f"{come}; the largest allowed score is taken off before e^, which changes nothing: "
-        f"{row.exps[best]:.4f} / {row.total:.4f}{factor} = {row.weights[best]:.4f}."
-    )
     columns = {
         "key": [visible(key) for key in row.keys], "q · k": row.dots, f"s = q · k / √{row.d_head}" if dotted else "score": row.scores,
         "may look": row.allowed, "e^(s − max)": row.exps, "Gaussian": row.gaussian, "weight": row.weights,
     }  # fmt: skip
     st.dataframe(pd.DataFrame({name: values for name, values in columns.items() if values is not None}).round(4), hide_index=True, key="look.arithmetic.table")
-    st.caption(f"Recomputed here in float64; it differs from the tensor of the run by at most {row.residue:.1e}.")
+    st.caption(f"The row of the chosen query, by pieces; recomputed here in float64, it differs from the tensor of the run by at most {row.residue:.1e}.")
 
 
-def _table(attention: Attention, place: Place) -> pd.DataFrame:
+def _table(seen: Seen) -> pd.DataFrame:
     """One line a pair of words, strongest first: words repeat, so they are cells and not column names."""
-    weights, allowed = attention.weights[place.layer, place.head], attention.allowed[place.layer, place.head]
-    rows, columns = np.nonzero(allowed)
-    order = np.argsort(-weights[rows, columns], kind="stable")
+    rows, columns = np.nonzero(seen.allowed)
+    order = np.argsort(-seen.weights[rows, columns], kind="stable")
     return pd.DataFrame({
-        "row": rows[order], "query": [visible(attention.queries[i]) for i in rows[order]],
-        "column": columns[order], "key": [visible(attention.keys[j]) for j in columns[order]],
-        "weight": weights[rows, columns][order].round(4),
+        "row": rows[order], "query": [visible(seen.attention.queries[i]) for i in rows[order]],
+        "column": columns[order], "key": [visible(seen.attention.keys[j]) for j in columns[order]],
+        "weight": seen.weights[rows, columns][order].round(4),
     })  # fmt: skip

@@ -19,6 +19,7 @@ from core.lessons.texts import Example, texts
 from core.model import Model
 from core.run import Attention, Run
 from viz.labels import head_name
+from viz.remember import remembered
 from viz.ui import compute, state
 from viz.workspace._toys import KIND
 
@@ -96,7 +97,7 @@ def look(run: Run, kind: str, by: str = "word") -> Attention:
     A copier writes its letters without spaces, as one word: there each token is a word of its own.
     """
     by = "token" if KIND.get(run.model.name) == "copy" else by
-    return run.attention(kind, by=by, writing=crosses(kind))
+    return remembered(run, (kind, by), lambda: run.attention(kind, by=by, writing=crosses(kind)))
 
 
 def crosses(kind: str) -> bool:

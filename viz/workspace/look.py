@@ -157,10 +157,5 @@ def _buttons(view: str, side: Literal["left", "center"], several: bool) -> None:
         if several:
             st.button("Hide the other heads" if view == "heads" else "See all heads", icon=":material/grid_view:",
                       on_click=lambda: state.write(view=None if view == "heads" else "heads"))  # fmt: skip
-        st.button("How is it computed?", icon=":material/calculate:", on_click=_open_arithmetic)
+        st.button("How is it computed?", icon=":material/calculate:", on_click=lambda: state.write(view="full"))
         links.to("course", "Teach from here", icon=":material/school:")
-
-
-def _open_arithmetic() -> None:
-    state.write(view="full")
-    _look_full.open_arithmetic()
