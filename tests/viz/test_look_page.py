@@ -106,6 +106,17 @@ def test_heads_joined_are_those_of_the_core_and_come_with_a_word_of_care(run, ho
     assert says in "\n".join(caption.value for caption in test.caption) and not named(test, "cell", "residue")
 
 
+@pytest.mark.parametrize("kind", ["self", "cross"])
+def test_the_text_can_be_shaded_in_the_place_of_lines(run, kind):
+    test = page("look", view="full", kind=kind, layer="2", head="3", **{"look.beside": "text"})
+    (packet,) = named(test, "direction", "mode")
+    wanted = run.attention(kind, by="word", writing=kind == "cross")
+    np.testing.assert_allclose(unpacked(packet, page=packets(test)), wanted.weights[2, 3], atol=1e-6)
+    header = opened(packet)[0]
+    assert header["queries"]["words"] == list(wanted.queries) and (header["keys"] is None) == (kind == "self")
+    assert not named(test, "h0.values")
+
+
 def test_rollout_is_not_offered_between_two_texts():
     test = page("look", view="full", kind="cross", **{"look.how": "rollout"})
     (bar,) = [group for group in test.segmented_control if group.label == "Heads of the layer"]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from core.analysis.aggregate import How, aggregated
@@ -15,17 +14,16 @@ from core.analysis.cautions import Caution, cautions
 from core.analysis.heads import WORDS, Heads
 from core.analysis.lenses import lenses
 from core.analysis.measures import entropy
-from core.lessons.arithmetic import Row, row_of
 from core.run import Attention, Run
-from viz.instruments import grid, head_view, heatmap
+from viz.instruments import READING, WRITING, grid, head_view, heatmap, strip
 from viz.instruments.picture import lines as python_lines
 from viz.instruments.words import start
 from viz.labels import literal, visible
 from viz.pages import Page
 from viz.remember import remembered
 from viz.ui import controls, parts, state
-from viz.workspace import _look_cell
-from viz.workspace._look_heads import MARKS, Place, crosses, drawn_words, layout, look, several
+from viz.workspace import _look_cell, _look_folds
+from viz.workspace._look_heads import MARKS, Place, Seen, crosses, drawn_words, layout, look, several
 from viz.workspace._look_heads import show as show_head
 
 KINDS = {
@@ -33,12 +31,6 @@ KINDS = {
     "causal": "The words written so far",
     "cross": "From the translation to the source",
     "alignment": "From the translation to the source",
-}
-NOTES = {
-    "self": "Rows are the words that look (queries), columns the words looked at (keys); in an encoder every word may look at every word.",
-    "causal": "Rows are the words that look (queries), columns the words looked at (keys). A word may look at itself and at what stands before it: the hatched cells are forbidden by the mask.",
-    "cross": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
-    "alignment": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
 }
 ONE = "one"
 JOINED = {ONE: "One", "mean": "Mean", "largest": "Largest", "rollout": "Rollout"}
@@ -53,32 +45,6 @@ CARE = {
     "rollout": "Rollout follows the mean pattern and the residual connection down to the words (Abnar and Zuidema 2020). It leaves out values and feed-forward layers: a picture of paths, no measure of influence.",
 }
 EXPLAINS = "A large weight says what was looked at, not why the model decided as it did: attention is not an explanation."
-CODE = """import core
-
-model = core.open_model({model!r})
-run = model.run({text!r}{target})
-attention = run.attention({kind!r}, by="word"{writing})
-print(attention.weights[{layer}, {head}])"""
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What heatmap and lines show: one head or the heads of a layer joined, as (query, key)."""
-
-    attention: Attention
-    layer: int
-    head: int
-    name: str
-
-    @property
-    def weights(self) -> np.ndarray:
-        return self.attention.weights[self.layer, self.head]
-
-    @property
-    def allowed(self) -> np.ndarray:
-        return self.attention.allowed[self.layer, min(self.head, self.attention.allowed.shape[1] - 1)]
-
-
 def heads_grid(run: Run, measured: Mapping[str, Heads], place: Place) -> None:
     """Every head of this kind as a thumbnail, the clearest of each habit first; a click swaps the picture above."""
     attention, heads = look(run, place.kind), measured[place.kind]
@@ -130,13 +96,14 @@ def show(page: Page, run: Run, measured: Mapping[str, Heads], place: Place) -> N
     with left:
         query, key = _heatmap(run, place, seen, by, how)
     with right:
-        _lines(run, place, seen, by, how)
+        beside = controls.segmented("Beside it", ("lines", "text"), "look.beside", "lines", {"lines": "Lines", "text": "The text, shaded"}.__getitem__, quiet=True)
+        (_text if beside == "text" else _lines)(run, place, seen, by, how)
     _care(run, seen, query, how)
     parts.numbers(_sentence(seen, place, query, key))
     piece = _pieces(run, place.kind, query, key, by)
     if how == ONE:
         _look_cell.show(run, place, piece, (seen.attention.queries[query], seen.attention.keys[key]), joined=by == "word")
-    _folds(page, run, measured[place.kind], place, seen, piece[0])
+    _look_folds.show(page, run, measured[place.kind], place, seen, piece[0])
 
 
 def _choices(run: Run, place: Place, *, joins: bool) -> tuple[str, str]:
@@ -194,6 +161,17 @@ def _lines(run: Run, place: Place, seen: Seen, by: str, how: str) -> None:
     )  # fmt: skip
 
 
+def _text(run: Run, place: Place, seen: Seen, by: str, how: str) -> None:
+    """The same head over the running text: each word shaded by what the touched one gives it, or one line a word."""
+    crossing = crosses(place.kind)
+    queries, keys = seen.attention.queries, seen.attention.keys
+    strip(
+        seen.weights, queries, keys=keys if crossing else None, key=f"look.strip.{place.kind}.{by}", allowed=seen.allowed, special=MARKS, group="look",
+        say=WRITING if crossing else READING, who="this head" if how == ONE else f"{JOINED[how].lower()} of the heads", names=("reads", "writes") if crossing else ("", ""),
+        spans=None if by == "word" or crossing else (run.source if place.kind == "self" and run.source else run.side).spans, height=560,
+    )  # fmt: skip
+
+
 def _labels(seen: Seen, by: str) -> tuple[list[str], list[str]]:
     """Words as they are; pieces with their spaces visible."""
     queries, keys = ([visible(w) if by == "token" else w for w in axis] for axis in (seen.attention.queries, seen.attention.keys))
@@ -235,27 +213,6 @@ def _sentence(seen: Seen, place: Place, query: int, key: int) -> str:
     )
 
 
-def _folds(page: Page, run: Run, heads: Heads, place: Place, seen: Seen, piece: int) -> None:
-    with parts.fold(parts.EQUATION, "look.arithmetic") as fold:
-        if fold.open:
-            _row(row_of(_look_cell.deep(run, place), place.kind, place.layer, place.head, piece))
-    with parts.fold(parts.LOOKING, "look.looking") as fold:
-        if fold.open:
-            word, score = heads.word(place.layer, place.head), heads.score(place.layer, place.head)
-            st.markdown(NOTES[place.kind])
-            st.markdown(
-                f"Layer {place.layer} of {heads.shape[0]} and head {place.head} of {heads.shape[1]}, both counted from 0. The name of a head is its "
-                f"habit, measured on {heads.n} sentences of our own, not on this one: *{word}*, score {score:.2f}."
-            )
-    parts.documents(page)
-    parts.as_table(lambda: _table(seen), "look")
-    code = CODE.format(
-        model=run.model.name, text=run.source.text if run.source else run.side.text, kind=place.kind, layer=place.layer, head=place.head,
-        target=f", target={run.target_text!r}" if run.source else f", pair={run.side.pair!r}" if run.side.pair else "", writing=", writing=True" if crosses(place.kind) else "",
-    )  # fmt: skip
-    parts.take_away(lambda: {"weights": seen.weights, "allowed": seen.allowed}, code, key="look")
-
-
 def _pieces(run: Run, kind: str, query: int, key: int, by: str) -> tuple[int, int]:
     """The tokens of a chosen cell: the first piece of each word."""
     if by == "token":
@@ -263,28 +220,3 @@ def _pieces(run: Run, kind: str, query: int, key: int, by: str) -> tuple[int, in
     found = run.model.spec.kind(kind)
     queries, keys = (run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys))
     return (queries.written() if crosses(kind) else queries).words[query].pieces[0], keys.words[key].pieces[0]
-
-
-def _row(row: Row) -> None:
-    """The whole row of the chosen query, from scores to weights."""
-    dotted = row.dots is not None
-    parts.equation(r"a_{ij} = \frac{e^{s_{ij}}}{\sum_{k} e^{s_{ik}}}" + (
-        r", \qquad s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d}}, \qquad d = " + str(row.d_head) if dotted else
-        r", \qquad s_{ij} = \mathrm{score}(q_i, k_j)") + ("" if row.gaussian is None else r", \qquad a'_{ij} = a_{ij}\, e^{-(j - p_i)^2 / 2\sigma^2}"))  # fmt: skip
-    columns = {
-        "key": [visible(key) for key in row.keys], "q · k": row.dots, f"s = q · k / √{row.d_head}" if dotted else "score": row.scores,
-        "may look": row.allowed, "e^(s − max)": row.exps, "Gaussian": row.gaussian, "weight": row.weights,
-    }  # fmt: skip
-    st.dataframe(pd.DataFrame({name: values for name, values in columns.items() if values is not None}).round(4), hide_index=True, key="look.arithmetic.table")
-    st.caption(f"The row of the chosen query, by pieces; recomputed here in float64, it differs from the tensor of the run by at most {row.residue:.1e}.")
-
-
-def _table(seen: Seen) -> pd.DataFrame:
-    """One line a pair of words, strongest first: words repeat, so they are cells and not column names."""
-    rows, columns = np.nonzero(seen.allowed)
-    order = np.argsort(-seen.weights[rows, columns], kind="stable")
-    return pd.DataFrame({
-        "row": rows[order], "query": [visible(seen.attention.queries[i]) for i in rows[order]],
-        "column": columns[order], "key": [visible(seen.attention.keys[j]) for j in columns[order]],
-        "weight": seen.weights[rows, columns][order].round(4),
-    })  # fmt: skip

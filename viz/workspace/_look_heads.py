@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import streamlit as st
 
 import core.engine
@@ -39,6 +40,24 @@ class Place:
 
     def __str__(self) -> str:
         return head_name(self.layer, self.head)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What heatmap and lines show: one head or the heads of a layer joined, as (query, key)."""
+
+    attention: Attention
+    layer: int
+    head: int
+    name: str
+
+    @property
+    def weights(self) -> np.ndarray:
+        return self.attention.weights[self.layer, self.head]
+
+    @property
+    def allowed(self) -> np.ndarray:
+        return self.attention.allowed[self.layer, min(self.head, self.attention.allowed.shape[1] - 1)]
 
 
 def opened(model: str) -> Model:

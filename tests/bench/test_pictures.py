@@ -1,6 +1,6 @@
 """The budgets of the instruments: bytes on the way to the page, and milliseconds from a key to the drawn head.
 
-`pytest -m bench -s tests/bench/test_instruments.py`, on an idle machine; what was measured stands beside what is allowed.
+`pytest -m bench -s tests/bench/test_pictures.py`, on an idle machine; what was measured stands beside what is allowed.
 """
 
 from __future__ import annotations
