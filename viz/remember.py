@@ -32,7 +32,9 @@ def remembered(thing: Any, name: Hashable, make: Callable[[], T]) -> T:
             return found[1]
     made = make()
     with _lock:
-        _made[key] = (weakref.ref(thing, lambda _: _made.pop(key, None)), made)
+        _made[key] = (weakref.ref(thing), made)
+        for gone in [other for other, (ref, _) in _made.items() if ref() is None]:
+            del _made[gone]
         while len(_made) > MOST:
             _made.popitem(last=False)
     return made

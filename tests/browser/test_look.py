@@ -94,7 +94,28 @@ def test_all_heads_and_the_full_view(visitor, app_url):
     visitor.wait_for_selector("[data-cell][data-scale]")
     idle(visitor)
     assert "view=full" in visitor.url
-    assert visitor.get_by_text("Recomputed here in float64").count() == 1
+    visitor.wait_for_selector(".arith[data-weight]")
+    assert visitor.get_by_text("How is over 99 % computed?").count() == 1 and visitor.get_by_text("The code that did it").count() == 1
+
+
+def test_in_the_full_view_heatmap_and_lines_mark_the_same_word_and_a_choice_is_calculated(visitor, app_url):
+    opened(visitor, app_url + "/?view=full")
+    visitor.wait_for_selector("[data-cell][data-scale]")
+    visitor.wait_for_selector(".arith[data-weight]")
+    idle(visitor)
+    frames, heatmap = visitor.sent, visitor.locator("[data-cell][data-scale]")
+    visitor.locator(".matrix .frame").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowLeft"):  # the first one shows where the pointer stands
+        visitor.keyboard.press(key)
+    row = heatmap.get_attribute("data-hover").split(",")[0]
+    visitor.wait_for_timeout(200)
+    assert visitor.locator("[data-touched]").first.get_attribute("data-touched") == f"query:{row}"
+    assert visitor.sent == frames
+    before = visitor.locator(".arith").get_attribute("data-weight")
+    visitor.keyboard.press("Enter")
+    idle(visitor)
+    assert heatmap.get_attribute("data-cell").split(",")[0] == row
+    assert visitor.locator(".arith").get_attribute("data-weight") != before
 
 
 def test_a_link_restores_the_view(visitor, app_url):
