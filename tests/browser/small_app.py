@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = {
@@ -50,6 +50,9 @@ class Visit:
     """One open page and everything that it said or asked for."""
 
     page: Any
+    tall: ClassVar[int] = 800
+    """Pixels of a window, if a test asks for no others."""
+
     sent: list[Any] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
@@ -80,12 +83,12 @@ class Visit:
 class Visitor:
     """Opens pages of one server; `leave` closes them, and asserts that no page complained or asked elsewhere."""
 
-    def __init__(self, browser: Any, address: str) -> None:
-        self.browser, self.address, self.open = browser, address, []
+    def __init__(self, browser: Any, address: str, make: type[Visit] = Visit) -> None:
+        self.browser, self.address, self.make, self.open = browser, address, make, []
 
-    def __call__(self, show: str, width: int = 1280, height: int = 800, scheme: str = "light", **more: Any) -> Visit:
-        context = self.browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, **more)
-        seen = Visit(context.new_page())
+    def __call__(self, show: str, width: int = 1280, height: int | None = None, scheme: str = "light", **more: Any) -> Any:
+        context = self.browser.new_context(viewport={"width": width, "height": height or self.make.tall}, color_scheme=scheme, **more)
+        seen = self.make(context.new_page())
         own = (self.address, "blob:", "data:", self.address.replace("http", "ws"))
         seen.page.on("websocket", lambda socket: socket.on("framesent", lambda frame: seen.sent.append(frame)))
         seen.page.on("console", lambda m: seen.errors.append(m.text) if m.type == "error" else None)

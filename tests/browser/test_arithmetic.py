@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 import re
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,39 +66,8 @@ READ = """(root) => [...root.querySelectorAll('.step')].map((step) => ({
 }))"""
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("arithmetic")
-    (folder / "app.py").write_text(APP, "utf-8")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = {
-        "server.port": port, "server.address": "127.0.0.1", "server.headless": "true", "server.fileWatcherType": "none",
-        "browser.gatherUsageStats": "false", "client.toolbarMode": "minimal",
-    }  # fmt: skip
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", *(f"--{k}={v}" for k, v in options.items())]
-    log = (folder / "log").open("w")
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
-    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
-    address = f"http://127.0.0.1:{port}"
-    for _ in range(300):
-        try:
-            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=1):
-                break
-        except OSError:
-            time.sleep(0.2)
-    yield address
-    process.terminate()
-    try:
-        process.wait(timeout=30)
-    except subprocess.TimeoutExpired:
-        process.kill()
-    log.close()
-
-
 @pytest.fixture
-def visit(server: str, chromium: Any) -> Iterator[Any]:
+def visit(address: str, chromium: Any) -> Iterator[Any]:
     kept: list[tuple[Any, list[str]]] = []
 
     def open_page(query: str, width: int = 1280, scheme: str = "light", **more: Any) -> Any:
@@ -115,8 +78,8 @@ def visit(server: str, chromium: Any) -> Iterator[Any]:
         page.on("websocket", lambda wire: wire.on("framesent", lambda frame: page.sent.append(frame)))
         page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda r: None if r.url.startswith((server, "blob:", "data:", server.replace("http", "ws"))) else wrong.append(r.url))
-        page.goto(f"{server}/?{query}")
+        page.on("request", lambda r: None if r.url.startswith((address, "blob:", "data:", address.replace("http", "ws"))) else wrong.append(r.url))
+        page.goto(f"{address}/?{query}")
         page.wait_for_selector(".arith .step, .source .line", state="attached")
         page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
         page.wait_for_timeout(300)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from small_app import Visitor, served
+from small_app import Visitor
 
 APP = """
 import numpy as np, streamlit as st
@@ -48,19 +47,6 @@ if show == "tiny":
     grid(np.zeros((1, 1, 0, 0)), key="g")
     grid(np.ones((2, 2, 1, 1)), key="h")
 """
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(APP, tmp_path_factory.mktemp("grid")) as found:
-        yield found
-
-
-@pytest.fixture
-def visit(address: str, chromium: Any) -> Iterator[Visitor]:
-    visitor = Visitor(chromium, address)
-    yield visitor
-    visitor.leave()
 
 
 def tiles(seen: Any) -> list[str]:

@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
+from small_app import Visit
 
 APP = '''
 import numpy as np, streamlit as st
@@ -94,53 +82,10 @@ KNOWN = np.array(
 LEAST = 4 / 255
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("head_view")
-    (folder / "app.py").write_text(APP, "utf-8")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = {
-        "server.port": port, "server.address": "127.0.0.1", "server.headless": "true", "server.fileWatcherType": "none",
-        "browser.gatherUsageStats": "false", "client.toolbarMode": "minimal",
-    }  # fmt: skip
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", *(f"--{k}={v}" for k, v in options.items())]
-    log = (folder / "log").open("w")
-    path = {"PYTHONPATH": str(Path(__file__).parents[2])}
-    process = subprocess.Popen(command, cwd=folder, env=os.environ | path, stdout=log, stderr=log)
-    address = f"http://127.0.0.1:{port}"
-    for _ in range(150):
-        try:
-            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=1):
-                break
-        except OSError:
-            time.sleep(0.2)
-    yield address
-    process.terminate()
-    process.wait(timeout=10)
-    log.close()
+class Seen(Visit):
+    """A page, and where the tokens of a view are."""
 
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as play:
-        chromium = play.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"],
-        )
-        yield chromium
-        chromium.close()
-
-
-@dataclass
-class Visit:
-    """One open page, everything that it said or asked for, and where the tokens of a view are."""
-
-    page: Any
-    sent: list[Any] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    outside: list[str] = field(default_factory=list)
+    tall = 900
 
     def get(self, name: str, n: int = 0) -> str:
         return str(self.page.locator(".atlas").nth(n).get_attribute(f"data-{name}"))
@@ -172,33 +117,6 @@ class Visit:
 
     def pill(self, name: str) -> Any:
         return self.page.get_by_role("button", name=name, exact=True)
-
-
-@pytest.fixture
-def visit(server: str, browser: Any) -> Iterator[Any]:
-    contexts: list[tuple[Any, Visit]] = []
-
-    def open_page(query: str, width: int = 1280, height: int = 900, scheme: str = "light", **more: Any) -> Visit:
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, **more)
-        page = context.new_page()
-        seen = Visit(page)
-        ours = (server, "blob:", "data:", server.replace("http", "ws"))
-        page.on("websocket", lambda socket: socket.on("framesent", lambda frame: seen.sent.append(frame)))
-        page.on("console", lambda m: seen.errors.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: seen.errors.append(str(error)))
-        page.on("request", lambda r: None if r.url.startswith(ours) else seen.outside.append(r.url))
-        page.goto(f"{server}/?show={query}")
-        page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
-        page.wait_for_selector(".lines[data-layout], .lines .sentence:not(:empty)", state="attached")
-        page.wait_for_timeout(400)
-        contexts.append((context, seen))
-        return seen
-
-    yield open_page
-    for context, seen in contexts:
-        assert seen.errors == []
-        assert seen.outside == []
-        context.close()
 
 
 # ---------------------------------------------------------------- what is drawn
@@ -410,7 +328,8 @@ def test_texts_from_the_right(visit: Any) -> None:
     seen.page.keyboard.press("Tab")
     em = seen.page.locator(".sentence em").first
     assert (em.inner_text(), em.get_attribute("dir")) == ("في", "auto")
-    assert em.evaluate("(e) => [getComputedStyle(e).unicodeBidi, getComputedStyle(e).direction]") == ["isolate", "rtl"]
+    dressed = "(s) => { const d = getComputedStyle(s.querySelector('em')); return [d.unicodeBidi, d.direction]; }"
+    assert seen.page.locator(".sentence").evaluate(dressed) == ["isolate", "rtl"]
     seen.page.locator(".lines .frame").focus()
     seen.page.keyboard.press("ArrowLeft")  # onwards in the text
     assert seen.get("touched") == "query:3"

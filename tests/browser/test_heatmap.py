@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 import csv
-import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
+from small_app import Visit
 
 DATA = """
 import numpy as np
@@ -73,55 +62,19 @@ exec(DATA, space)
 head = space["head"]
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("heatmap")
-    (folder / "app.py").write_text(APP, "utf-8")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = {
-        "server.port": port, "server.address": "127.0.0.1", "server.headless": "true", "server.fileWatcherType": "none",
-        "browser.gatherUsageStats": "false", "client.toolbarMode": "minimal",
-    }  # fmt: skip
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", *(f"--{k}={v}" for k, v in options.items())]
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
-        address = f"http://127.0.0.1:{port}"
-        for _ in range(150):
-            try:
-                with urllib.request.urlopen(f"{address}/_stcore/health", timeout=1):
-                    break
-            except OSError:
-                time.sleep(0.2)
-        yield address
-        process.terminate()
-        process.wait(timeout=10)
+class Seen(Visit):
+    """One instrument of an open page."""
 
+    tall = 1100
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as play:
-        chromium = play.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"],
-        )
-        yield chromium
-        chromium.close()
-
-
-class Heatmap:
-    """One instrument of an open page; what the page sends is counted in `sent`."""
-
-    def __init__(self, page: Any, sent: list[Any], which: int = 0) -> None:
-        self.page, self.sent = page, sent
+    def __init__(self, page: Any, sent: list[Any] | None = None, which: int = 0) -> None:
+        super().__init__(page, [] if sent is None else sent)
         self.atlas = page.locator(".atlas").nth(which)
         self.frame, self.pane, self.tip = (self.atlas.locator(f".{name}") for name in ("frame", "pane", "tip"))
         self.brush = self.atlas.locator(".brush")
 
-    def other(self, which: int) -> Heatmap:
-        return Heatmap(self.page, self.sent, which)
+    def other(self, which: int) -> Seen:
+        return Seen(self.page, self.sent, which)
 
     def state(self, name: str) -> str | None:
         return self.atlas.get_attribute(f"data-{name}")
@@ -149,29 +102,6 @@ class Heatmap:
 
     def window(self) -> list[list[int]]:
         return [[int(i) for i in axis.split("-")] for axis in str(self.state("window")).split(",")]
-
-
-@pytest.fixture
-def visit(server: str, browser: Any) -> Iterator[Any]:
-    contexts: list[tuple[Any, list[str]]] = []
-
-    def open_page(query: str, width: int = 1280, height: int = 1100, scheme: str = "light", **more: Any) -> Heatmap:
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, **more)
-        page, wrong, sent = context.new_page(), [], []
-        page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
-        page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.goto(f"{server}/?show={query}")
-        page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
-        page.wait_for_selector(".atlas[data-scale]", state="attached")
-        page.wait_for_timeout(400)
-        contexts.append((context, wrong))
-        return Heatmap(page, sent)
-
-    yield open_page
-    for context, wrong in contexts:
-        assert wrong == []
-        context.close()
 
 
 def entropy(row: np.ndarray) -> float:
@@ -487,46 +417,37 @@ def test_hover_in_one_marks_the_other_of_its_group(visit: Any) -> None:
 # ---------------------------------------------------------------- saving
 
 
-def saved(seen: Heatmap, kind: str, folder: Path) -> Path:
-    seen.button("Save").click()
-    with seen.page.expect_download() as download:
-        seen.atlas.locator(f".save-item[data-kind={kind}]").click()
-    path = folder / f"heatmap.{kind}"
-    download.value.save_as(path)
-    return path
-
-
 def test_what_is_shown_is_saved(visit: Any, tmp_path: Path) -> None:
     scores, weights, allowed, sizes = head(6, causal=True)
     seen = visit("lenses&causal", accept_downloads=True)
     seen.button("score").click()
-    arrays = np.load(saved(seen, "npz", tmp_path))
+    arrays = np.load(seen.saved("npz", tmp_path))
     for name, values in (("weights", weights), ("scores", scores * allowed), ("contributions", weights * sizes)):
         assert np.allclose(arrays[name], values, rtol=1e-6), name
     assert np.array_equal(arrays["allowed"], allowed)
     assert np.allclose(arrays["received"], weights.sum(0)) and np.allclose(arrays["entropy_bits"][3], entropy(weights[3]))
-    with saved(seen, "csv", tmp_path).open(encoding="utf-8-sig", newline="") as file:
+    with seen.saved("csv", tmp_path).open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.reader(file))
     assert rows[0] == ["query position", "key position", "query", "key", "weight", "score", "contribution"]
     assert len(rows) == 37 and rows[2][4:] == ["forbidden"] * 3
     assert [float(v) for v in rows[7][4:6]] == pytest.approx([weights[1, 0], scores[1, 0]], rel=1e-6)
-    drawn = saved(seen, "svg", tmp_path).read_text("utf-8")
+    drawn = seen.saved("svg", tmp_path).read_text("utf-8")
     for words in ("L2.H5", "She", "received", "entropy", "forbidden", "score", "read (key)"):
         assert words in drawn, words
     assert "<image" not in drawn  # clean lines and boxes
-    assert saved(seen, "png", tmp_path).read_bytes()[:4] == b"\x89PNG"
+    assert seen.saved("png", tmp_path).read_bytes()[:4] == b"\x89PNG"
 
 
-def test_the_page_that_stands_alone_opens_as_the_picture_is_now(visit: Any, browser: Any, tmp_path: Path) -> None:
+def test_the_page_that_stands_alone_opens_as_the_picture_is_now(visit: Any, chromium: Any, tmp_path: Path) -> None:
     seen = visit("lenses&n=300", accept_downloads=True)
     seen.brush.focus()
     seen.page.keyboard.press("End")
     seen.button("score").click()
-    file = saved(seen, "html", tmp_path)
-    page = browser.new_page()
+    file = seen.saved("html", tmp_path)
+    page = chromium.new_page()
     page.goto(file.as_uri())
     page.wait_for_selector(".atlas[data-window]")
-    alone = Heatmap(page, [])
+    alone = Seen(page)
     assert (alone.state("lens"), alone.window()) == ("score", seen.window())
     alone.hover(3, 3)
     assert alone.state("hover") == "271,271"

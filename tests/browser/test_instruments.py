@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
+from small_app import Visit
 
 APP = """
 import numpy as np, streamlit as st
@@ -72,53 +59,8 @@ if show == "mask":
 CAUSAL = "".join("1" * (r + 1) + "0" * (5 - r) for r in range(6))
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("instruments")
-    (folder / "app.py").write_text(APP, "utf-8")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    root = Path(__file__).parents[2]
-    options = {
-        "server.port": port, "server.address": "127.0.0.1", "server.headless": "true", "server.fileWatcherType": "none",
-        "browser.gatherUsageStats": "false", "client.toolbarMode": "minimal",
-    }  # fmt: skip
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", *(f"--{k}={v}" for k, v in options.items())]
-    log = (folder / "log").open("w")
-    process = subprocess.Popen(command, cwd=folder, env=os.environ | {"PYTHONPATH": str(root)}, stdout=log, stderr=log)
-    address = f"http://127.0.0.1:{port}"
-    for _ in range(150):
-        try:
-            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=1):
-                break
-        except OSError:
-            time.sleep(0.2)
-    yield address
-    process.terminate()
-    process.wait(timeout=10)
-    log.close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as play:
-        chromium = play.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"],
-        )
-        yield chromium
-        chromium.close()
-
-
-@dataclass
-class Visit:
-    """One open page and everything that it said or asked for."""
-
-    page: Any
-    sent: list[Any] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    outside: list[str] = field(default_factory=list)
+class Seen(Visit):
+    """A page, and where its words and cells are."""
 
     def atlas(self, n: int = 0) -> Any:
         return self.page.locator(".atlas").nth(n)
@@ -139,40 +81,7 @@ class Visit:
         return box["x"] + left + (column + 0.5) * unit, box["y"] + top + (row + 0.5) * unit
 
 
-@pytest.fixture
-def visit(server: str, browser: Any) -> Iterator[Any]:
-    contexts: list[tuple[Any, Visit]] = []
-
-    def open_page(query: str, width: int = 1280, height: int = 800, scheme: str = "light", **more: Any) -> Visit:
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, **more)
-        page = context.new_page()
-        seen = Visit(page)
-        page.on("websocket", lambda socket: socket.on("framesent", lambda frame: seen.sent.append(frame)))
-        page.on("console", lambda m: seen.errors.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: seen.errors.append(str(error)))
-        page.on(
-            "request",
-            lambda r: (
-                None
-                if r.url.startswith((server, "blob:", "data:", server.replace("http", "ws")))
-                else seen.outside.append(r.url)
-            ),
-        )
-        page.goto(f"{server}/?show={query}")
-        page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
-        page.wait_for_selector(".atlas canvas", state="attached")
-        page.wait_for_timeout(400)
-        contexts.append((context, seen))
-        return seen
-
-    yield open_page
-    for context, seen in contexts:
-        assert seen.errors == []
-        assert seen.outside == []
-        context.close()
-
-
-def colours(seen: Visit, which: str = "canvas") -> int:
+def colours(seen: Seen, which: str = "canvas") -> int:
     """How many different pixels the first canvas holds."""
     return seen.page.locator(f".atlas {which}").first.evaluate(
         """(canvas) => {

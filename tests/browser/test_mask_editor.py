@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from small_app import Visitor, served
+from small_app import Visitor
 
 APP = """
 import numpy as np, streamlit as st
@@ -21,19 +20,6 @@ mask = mask_editor(np.tri(n, dtype=bool), words, words, key="m", title="Mask",
 st.text(f"mask {''.join(str(int(v)) for v in mask.ravel())}")
 """
 CAUSAL = np.tri(6, dtype=int)
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(APP, tmp_path_factory.mktemp("mask")) as found:
-        yield found
-
-
-@pytest.fixture
-def visit(address: str, chromium: Any) -> Iterator[Visitor]:
-    visitor = Visitor(chromium, address)
-    yield visitor
-    visitor.leave()
 
 
 def place(seen: Any, row: float, column: float) -> tuple[float, float]:

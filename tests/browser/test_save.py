@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from small_app import Visitor, served
+from small_app import Visitor
 
 from viz.instruments.mount import bundle, kit
 
@@ -59,19 +59,6 @@ if show == "strip":
 """
 ENGLISH, SPANISH = ["She", "has", "a", "white", "car", "."], ["Ella", "tiene", "un", "auto", "blanco", "."]
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(APP, tmp_path_factory.mktemp("save")) as address:
-        yield address
-
-
-@pytest.fixture
-def visit(server: str, chromium: Any) -> Iterator[Visitor]:
-    visitor = Visitor(chromium, server)
-    yield visitor
-    visitor.leave()
 
 
 @pytest.fixture
@@ -323,7 +310,7 @@ def test_a_long_text_says_how_exact_its_numbers_are(visit: Visitor, tmp_path: Pa
     assert exactness in header
 
 
-def test_python_is_copied_or_else_downloaded(visit: Visitor, server: str, tmp_path: Path) -> None:
+def test_python_is_copied_or_else_downloaded(visit: Visitor, address: str, tmp_path: Path) -> None:
     seen = visit("words", permissions=["clipboard-read", "clipboard-write"])
     seen.page.locator(".save-open").click()
     seen.page.locator('.save-item[data-kind="py"]').click()
@@ -365,7 +352,7 @@ def bench(chromium: Any) -> Iterator[Any]:
     page = context.new_page()
     page.set_content('<div class="atlas" style="--st-background-color:#fbfaf7"></div>')
     names = "saveMenu, SvgPen, paintElement, hatching, readTheme, make, matrixArrays, matrixRows, begin"
-    page.add_script_tag(content=f"{kit()}\nconst CSS = ''; const mount = null;\nglobalThis.kit = {{ {names} }};", type="module")
+    page.add_script_tag(content=f"{kit()}\nconst CSS = '';\nglobalThis.kit = {{ {names} }};", type="module")
     page.wait_for_function("globalThis.kit")
     yield page
     context.close()

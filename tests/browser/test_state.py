@@ -51,6 +51,11 @@ def path(page) -> str:
     return urlsplit(page.url).path
 
 
+def shows(page, title: str) -> bool:
+    """Whether the page has arrived: the address changes at once, what is under it with the next run."""
+    return page.locator("h1").first.inner_text() == title
+
+
 def test_a_choice_is_in_the_address_and_back_undoes_it(page, app_url: str) -> None:
     visit(page, app_url + PAGE)
     opening = query(page)
@@ -72,16 +77,16 @@ def test_a_choice_is_in_the_address_and_back_undoes_it(page, app_url: str) -> No
 def test_what_travels_comes_along_and_back_takes_one_press_a_page(page, app_url: str) -> None:
     visit(page, f"{app_url}/course?text=mine%20%26%20%3Cb%3E&layer=2")
     page.get_by_role("link", name="Positional encoding").click()
-    settled(page, lambda: path(page) == PAGE and "text" in query(page))
+    settled(page, lambda: path(page) == PAGE and "text" in query(page) and shows(page, "Positional encoding"))
     assert (query(page)["text"], query(page)["layer"]) == ("mine & <b>", "2")
     page.get_by_role("link", name="Course").click()
-    settled(page, lambda: path(page) == "/course" and "text" in query(page))
+    settled(page, lambda: path(page) == "/course" and "text" in query(page) and shows(page, "Course"))
     assert (query(page)["text"], query(page)["layer"]) == ("mine & <b>", "2")
     page.go_back()
-    settled(page, lambda: path(page) == PAGE)
+    settled(page, lambda: path(page) == PAGE and shows(page, "Positional encoding"))
     assert path(page) == PAGE
     page.go_back()
-    settled(page, lambda: path(page) == "/course")
+    settled(page, lambda: path(page) == "/course" and shows(page, "Course"))
     assert path(page) == "/course"
     assert query(page)["text"] == "mine & <b>"
 

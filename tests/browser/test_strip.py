@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from small_app import Visitor, served
+from small_app import Visitor
 
 APP = """
 import numpy as np, streamlit as st
@@ -63,19 +62,6 @@ if show == "swap":
     which = st.radio("Head", ["a", "b"], horizontal=True)
     strip(look if which == "a" else np.eye(n), fbi, spans=spans, key="s", selected=4)
 """
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(APP, tmp_path_factory.mktemp("strip")) as found:
-        yield found
-
-
-@pytest.fixture
-def visit(address: str, chromium: Any) -> Iterator[Visitor]:
-    visitor = Visitor(chromium, address)
-    yield visitor
-    visitor.leave()
 
 
 def tok(seen: Any, i: int, line: int | None = None) -> Any:

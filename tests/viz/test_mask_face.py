@@ -34,6 +34,13 @@ def test_a_preset_does_not_begin_a_new_edit() -> None:
     assert np.array_equal(edited(answer, start, with_), ~start)
 
 
+def test_another_turn_begins_a_new_edit_of_the_same_mask() -> None:
+    start = np.tri(3, dtype=bool)
+    first, second = (mask_packet(start, "abc", "abc", turn=turn).header["base"] for turn in (0, 1))
+    answer = {"base": first, "runs": base64.b64encode(runs(~start)).decode()}
+    assert np.array_equal(edited(answer, start, second), start)
+
+
 def test_the_edit_so_far_travels_beside_the_start() -> None:
     start, now = np.tri(3, dtype=bool), np.ones((3, 3), dtype=bool)
     packet = mask_packet(start, "abc", "abc", now=now)

@@ -14,7 +14,7 @@ from viz.ui import controls, state
 
 OWN = "own"
 PILLS = lesson.KINDS | {OWN: "draw your own"}
-_START, _ROUND, _CODE, _NAMED = "masks.start", "masks.round", "masks.code", "masks.named"
+_START, _TURN, _CODE, _NAMED = "masks.start", "masks.turn", "masks.code", "masks.named"
 # of this session: the matrix an edit began with, how many edits were begun, the last one as a link, the last kind by name
 Matrix = np.ndarray
 
@@ -88,9 +88,8 @@ def _editor(data: Any, own: bool, names: list[str]) -> None:
     known = memory.get(_CODE)
     if not own or code != known:  # a mask by name, or one that came with a link: a new edit begins here
         memory[_START], memory[_CODE] = data.allowed.copy(), code if own else None
-        memory[_ROUND] = memory.get(_ROUND, 0) + (own or known is not None)
-    now = mask_editor(memory[_START], names, names, key=f"masks.mask.{memory.get(_ROUND, 0)}",
-                      title="Mask: click a cell")  # fmt: skip
+        memory[_TURN] = memory.get(_TURN, 0) + (own or known is not None)
+    now = mask_editor(memory[_START], names, names, key="masks.mask", turn=memory.get(_TURN, 0), title="Mask: click a cell")
     if (now != data.allowed).any():
         memory[_CODE] = pack(now)
         state.write(**{"masks.kind": OWN, "masks.drawn": memory[_CODE]})

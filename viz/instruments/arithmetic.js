@@ -1,16 +1,5 @@
 // How one weight is computed, line by line. Long vectors show their largest terms and open in place.
 
-const views = new WeakMap();
-
-function mount(root, packet, component) {
-  dress(root);
-  let view = views.get(root);
-  if (!view) views.set(root, (view = build(root)));
-  view.component = component;
-  accept(view, packet);
-  return () => { view.drawn.stop(); views.delete(root); };
-}
-
 function build(root) {
   root.classList.add("arith");
   const view = { root, open: new Set(), identity: "" };

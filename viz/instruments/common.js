@@ -79,17 +79,29 @@ const part = (packet, name) => packet.parts.get(packet.header[name]);
 
 const KEPT = 64e6;   // bytes of parts that a page keeps; older ones are let go, and asked for again when needed
 
-function begin(root, packet, component) {
+function letGo(needed) {
   const all = globalThis.attentionAtlas.parts;
   let held = 0;
   for (const bytes of all.values()) held += bytes.length;
   for (const [id, bytes] of all) {
     if (held <= KEPT) break;
-    if (packet.parts.has(id)) continue;
+    if (needed.has(id)) continue;
     all.delete(id);
     held -= bytes.length;
   }
-  return mount(root, packet, component);
+}
+
+const views = new WeakMap();
+
+/** Each packet of an instrument: its `build(root)` makes a view once, its `accept(view, packet)` fills it; returns what lets go. */
+function begin(root, packet, component) {
+  letGo(packet.parts);
+  dress(root);
+  let view = views.get(root);
+  if (!view) views.set(root, (view = build(root)));
+  view.component = component;
+  accept(view, packet);
+  return () => { view.drawn.stop(); view.deaf?.(); views.delete(root); };
 }
 
 function halfToFloat(h) {

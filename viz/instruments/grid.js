@@ -1,16 +1,6 @@
 // Every head as one tile of one canvas; touching names and enlarges it, clicking opens it.
 
-const views = new WeakMap();
 const PREVIEW = 160;
-
-function mount(root, packet, component) {
-  dress(root);
-  let view = views.get(root);
-  if (!view) views.set(root, (view = build(root)));
-  view.component = component;
-  accept(view, packet);
-  return () => { view.drawn.stop(); views.delete(root); };
-}
 
 function build(root) {
   root.classList.add("heads");

@@ -1,16 +1,5 @@
 // Heads of one layer as lines: built once, filled by each packet.
 
-const views = new WeakMap();
-
-function mount(root, packet, component) {
-  dress(root);
-  let view = views.get(root);
-  if (!view) views.set(root, (view = build(root)));
-  view.component = component;
-  accept(view, packet);
-  return () => { view.drawn.stop(); view.deaf(); views.delete(root); };
-}
-
 function build(root) {
   root.classList.add("lines");
   const view = {

@@ -1,16 +1,5 @@
 // One head: colour by scale, exact values under the pointer, lenses, bars at the rim, a click for Python.
 
-const views = new WeakMap();
-
-function mount(root, packet, component) {
-  dress(root);
-  let view = views.get(root);
-  if (!view) views.set(root, (view = build(root)));
-  view.component = component;
-  accept(view, packet);
-  return () => { view.drawn.stop(); view.deaf(); views.delete(root); };
-}
-
 function build(root) {
   const view = matrixView(root, {
     lines: true,

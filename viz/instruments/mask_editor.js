@@ -1,18 +1,8 @@
 // Cells to allow and forbid: click, drag, rectangles, whole rows and columns, presets; each finished stroke reaches Python.
 
-const views = new WeakMap();
 const HELP = "Arrow keys walk, Space allows or forbids, Shift with arrows spans a rectangle, R takes the row, C the column, Control Z undoes, Control Y redoes.";
 
-function mount(root, packet, component) {
-  dress(root);
-  let view = views.get(root);
-  if (!view) views.set(root, (view = buildEditor(root)));
-  view.component = component;
-  accept(view, packet);
-  return () => { view.drawn.stop(); views.delete(root); };
-}
-
-function buildEditor(root) {
+function build(root) {
   const view = matrixView(root, {
     lines: true,
     tell: (tip, at) => tell(view, tip, at),

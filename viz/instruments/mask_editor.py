@@ -1,8 +1,8 @@
 """A mask edited by hand: click or drag over cells, whole rows and columns by their labels, rectangles, undo and redo.
 
 True means "may attend", as everywhere. Presets are made in Python (core.masks) and handed in as `presets`: buttons that
-change the mask in the browser. Handing in another `allowed` starts a new edit. The edited matrix reaches Python
-when the pointer is lifted. A row that allows nothing is marked: its output is zeros.
+change the mask in the browser. Handing in another `allowed`, or another `turn`, starts a new edit. The edited matrix
+reaches Python when the pointer is lifted. A row that allows nothing is marked: its output is zeros.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EDITOR = Instrument("attention_atlas_mask", "matrix", "matrix_paint", "mask_save
 
 
 def mask_editor(
-    allowed: ArrayLike, queries: Sequence[str], keys: Sequence[str], *, key: str, **options: Any
+    allowed: ArrayLike, queries: Sequence[str], keys: Sequence[str], *, key: str, turn: int = 0, **options: Any
 ) -> NDArray[np.bool_]:
     """Edit `allowed` (query, key), True = may attend; returns the matrix as it is now. Options: those of `mask_packet`.
 
@@ -32,8 +32,8 @@ def mask_editor(
         >>> mask_editor(np.tri(3, dtype=bool), "abc", "abc", key="m", presets={"all": np.ones((3, 3))})    # doctest: +SKIP
     """
     start = as_matrix(allowed) > 0.5
-    now = edited(stored(key, "mask"), start, fingerprint(start))
-    EDITOR.show(mask_packet(start, queries, keys, now=now, **options), key=key, on_mask_change=nothing)
+    now = edited(stored(key, "mask"), start, fingerprint(start, turn))
+    EDITOR.show(mask_packet(start, queries, keys, now=now, turn=turn, **options), key=key, on_mask_change=nothing)
     return now
 
 
@@ -43,6 +43,7 @@ def mask_packet(
     keys: Sequence[str],
     *,
     now: NDArray[np.bool_] | None = None,
+    turn: int = 0,
     presets: Mapping[str, ArrayLike] | None = None,
     axis: tuple[str, str] = ("query", "key"),
     title: str = "",
@@ -60,7 +61,7 @@ def mask_packet(
     named = presets or {}
     packet = Packet({
         "queries": words[0], "keys": None if words[0] == words[1] else words[1], "axis": list(axis), "title": title,
-        "shape": list(start.shape), "base": fingerprint(start), "height": height,
+        "shape": list(start.shape), "base": fingerprint(start, turn), "height": height,
         "presets": labels(list(named), len(named), "preset"), "python": python,
     })  # fmt: skip
     packet.add("start", runs(start))
@@ -73,9 +74,9 @@ def mask_packet(
     return packet
 
 
-def fingerprint(mask: NDArray[np.bool_]) -> str:
-    """A short name of exactly this mask, so that an edit of another one is never taken for its own."""
-    return hashlib.sha256(str(mask.shape).encode() + np.packbits(mask).tobytes()).hexdigest()[:16]
+def fingerprint(mask: NDArray[np.bool_], turn: int = 0) -> str:
+    """A short name of exactly this mask in this turn, so that an edit of another one is never taken for its own."""
+    return hashlib.sha256(f"{turn} {mask.shape}".encode() + np.packbits(mask).tobytes()).hexdigest()[:16]
 
 
 def edited(state: Any, start: NDArray[np.bool_], base: str) -> NDArray[np.bool_]:

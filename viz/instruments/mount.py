@@ -38,8 +38,8 @@ def kit() -> str:
 def bundle(*names: str) -> str:
     """What one instrument adds to the kit: its CSS as a string and the named files in order. Both together are one module.
 
-    The last file defines `mount(root, packet, component)`, which draws `packet` into `root` and returns
-    a function that lets go of everything. The module starts by itself where the page that stands alone asks for it.
+    The last file defines `build(root)`, which makes a view with `drawn` (see keepDrawn), and `accept(view, packet)`,
+    which draws `packet` in it; `begin` of common.js calls both. The module starts by itself where the page that stands alone asks for it.
     """
     sheets = [HERE / f"{name}.css" for name in ("common", *SAVING, *names)]
     css = "".join(sheet.read_text("utf-8") for sheet in sheets if sheet.exists())

@@ -1,16 +1,5 @@
 // Lines of code as they stand in the file. A line that makes a tensor is a button; arrow keys walk from one to the next.
 
-const views = new WeakMap();
-
-function mount(root, packet, component) {
-  dress(root);
-  let view = views.get(root);
-  if (!view) views.set(root, (view = build(root)));
-  view.component = component;
-  accept(view, packet);
-  return () => { view.drawn.stop(); views.delete(root); };
-}
-
 function build(root) {
   root.classList.add("source");
   const view = { root, identity: "" };

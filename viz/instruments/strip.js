@@ -1,16 +1,6 @@
 // The touched token, what it looks at or what looks at it, and the sentence that says so.
 
-const views = new WeakMap();
 const WAYS = { query: "What it looks at", key: "What looks at it" };
-
-function mount(root, packet, component) {
-  dress(root);
-  let view = views.get(root);
-  if (!view) views.set(root, (view = build(root)));
-  view.component = component;
-  accept(view, packet);
-  return () => { view.drawn.stop(); view.deaf(); views.delete(root); };
-}
 
 function build(root) {
   root.classList.add("strip");

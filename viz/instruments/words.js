@@ -1,16 +1,6 @@
 // Words in large type; the touched one, what it looks at, and the sentence that says so.
 
-const views = new WeakMap();
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g;
-
-function mount(root, packet, component) {
-  dress(root);
-  let view = views.get(root);
-  if (!view) views.set(root, (view = build(root)));
-  accept(view, packet);
-  saveWords(view, packet);
-  return () => { view.drawn.stop(); views.delete(root); };
-}
 
 function build(root) {
   root.classList.add("words");
@@ -58,6 +48,7 @@ function accept(view, packet) {
   if (head.height && there) view.scroll.scrollTop = there.box.y - head.height / 2;
   // A page that writes its own parameters drops ours from the address: put it back.
   if (view.byHand) for (const ms of [0, 300]) setTimeout(() => follow(view), ms);
+  saveWords(view, packet);
 }
 
 // ---------------------------------------------------------------- words
