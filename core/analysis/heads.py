@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -104,6 +105,10 @@ class Heads:
 
     def best(self) -> dict[str, tuple[int, int]]:
         """For every kind that some head has, the head with the highest score; the kinds with the clearest head first."""
+        return dict(self._best)
+
+    @cached_property
+    def _best(self) -> dict[str, tuple[int, int]]:
         found: dict[str, tuple[int, int]] = {}
         for layer in range(self.shape[0]):
             for head in range(self.shape[1]):

@@ -4,9 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.run import Run
+from core.run import Run, Side
 
 Array = np.ndarray
+
+
+def has_lenses(run: Run, kind: str, by: str = "token", *, writing: bool = False) -> bool:
+    """Whether `lenses` has something to say: not for recurrent alignments, nor by word where a word has several pieces."""
+    queries, keys = _sides(run, kind)
+    words = (queries.written() if writing else queries).words, keys.words
+    single = by == "token" or all(len(word.pieces) == 1 for side in words for word in side)
+    return run.model.spec.kind(kind).layered and single
+
+
+def _sides(run: Run, kind: str) -> tuple[Side, Side]:
+    """The tokens that look and those that are looked at."""
+    found = run.model.spec.kind(kind)
+    queries, keys = (run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys))
+    return queries, keys
 
 
 def lenses(run: Run, kind: str, layer: int, head: int, by: str = "token", *, writing: bool = False) -> tuple[Array | None, Array | None]:
@@ -16,11 +31,10 @@ def lenses(run: Run, kind: str, layer: int, head: int, by: str = "token", *, wri
     Eq. 6). None for what the run did not record, for recurrent alignments, and by word where a word has several
     pieces: neither scores nor sizes add up over pieces.
     """
-    found = run.model.spec.kind(kind)
-    queries, keys = (run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys))
-    words = (queries.written() if writing else queries).words, keys.words
-    if not found.layered or (by == "word" and any(len(word.pieces) > 1 for side in words for word in side)):
+    if not has_lenses(run, kind, by, writing=writing):
         return None, None
+    found, (queries, keys) = run.model.spec.kind(kind), _sides(run, kind)
+    words = (queries.written() if writing else queries).words, keys.words
     rows, columns = (list(range(len(side.ids))) for side in (queries, keys))
     if by == "word":
         rows, columns = ([word.pieces[0] for word in side] for side in words)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import unpacked
+from test_instruments_faces import opened, unpacked
 
 from viz.instruments import head_view_packet, mount
 from viz.instruments.head_view import HEAD_VIEW, LAYOUTS
@@ -62,16 +62,12 @@ head_view(w, words, words, key="v", allowed=may)
 """
 
 
-def opened(data: bytes) -> dict[str, Any]:
-    return json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
-
-
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
 @pytest.mark.parametrize("n", [8, 24, 64, 128, 256])
 def test_a_head_is_shared_with_its_heatmap(n: int, causal: bool) -> None:
     at = AppTest.from_string(BOTH.format(n=n, causal=causal)).run(timeout=30)
     assert not at.exception
-    one, two = (opened(found.proto.bytes) for found in at.get("bidi_component"))
+    one, two = (opened(found.proto.bytes)[0] for found in at.get("bidi_component"))
     assert two["h2.values"] == one["values"]
     assert two["h2.values"] not in two["parts"]
     assert {two[f"h{h}.values"] for h in (0, 1, 3)} <= set(two["parts"])
@@ -82,8 +78,8 @@ def test_a_head_is_shared_with_its_heatmap(n: int, causal: bool) -> None:
 @pytest.mark.parametrize(("n", "most"), [(64, 8), (128, 25), (512, 350)])
 def test_one_head_stays_within_its_budget(n: int, most: int) -> None:
     packet = head_view_packet(heads(1, n), words(n), words(n))
-    packet.add("code", HEAD_VIEW.source)
-    size = len(packet.to_bytes(known=[HEAD_VIEW.code])) + 2300
+    HEAD_VIEW.equip(packet)
+    size = len(packet.to_bytes(known=[packet.header["kit"], packet.header["code"]])) + 1200
     print(f"head view n={n}: {size / KB:.1f} KB of {most}")
     assert size <= most * KB == budget(n)
 
@@ -159,7 +155,7 @@ def test_the_result_is_what_the_arguments_said_unless_python_asks() -> None:
     assert at.text[0].value == "Lines(touched=('key', 1), heads=(4, 5))"
     asked = AppTest.from_string(ASKED.format(selected=None, more=", on_touched_change=lambda: None")).run()
     assert asked.text[0].value == "Lines(touched=None, heads=(4, 5))"
-    header = opened(asked.get("bidi_component")[0].proto.bytes)
+    header = opened(asked.get("bidi_component")[0].proto.bytes)[0]
     assert (header["tell"], header["echo"]) == (True, None)
 
 

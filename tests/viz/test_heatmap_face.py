@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
@@ -12,26 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from hypothesis.extra.numpy import arrays
 from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened, unstepped
 
 from viz.instruments import mount
 from viz.instruments.heatmap import heatmap_packet
-from viz.instruments.payload import Layer, Packet, budget
-from viz.instruments.steps import BLOCK, ESCAPE, packed, size
-
-
-def unstepped(data: bytes, total: int) -> np.ndarray:
-    """Whole numbers from the bits of steps.py, one by one."""
-    bits = "".join(f"{byte:08b}" for byte in data[-(-total // BLOCK) :])
-    out, at = [], 0
-    for i in range(total):
-        k, one = data[i // BLOCK], bits.find("1", at, at + ESCAPE)
-        if one < 0:
-            out.append(int(bits[at + ESCAPE : at + ESCAPE + 16], 2))
-            at += ESCAPE + 16
-        else:
-            out.append((one - at << k) + int(bits[one + 1 : one + 1 + k] or "0", 2))
-            at = one + 1 + k
-    return np.array(out, dtype=np.int64)
+from viz.instruments.payload import Layer, Packet, budget, identity
+from viz.instruments.steps import packed, size
 
 
 def sent(packet: Packet, prefix: str = "") -> np.ndarray:
@@ -123,8 +108,8 @@ heatmap(w, words, words, key="k", scores=s, values=np.ones(n), title="Layer 2, h
     at = AppTest.from_string(script).run(timeout=30)
     first = at.get("bidi_component")[0].proto
     data = first.bytes
-    header = json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
-    at.session_state[mount._SENT] = {header["code"], header.get("kit", "")}
+    header = opened(data)[0]
+    at.session_state[mount._SENT] = {identity(mount.BOOT), header["code"], header["kit"]}
     message = at.run(timeout=30).get("bidi_component")[0].proto.ByteSize()
     print(f"weights, scores and sizes of 64 tokens: {message} of 8192 bytes")
     assert message <= 8192

@@ -23,7 +23,7 @@ from viz.instruments import WRITING, mount, words_view
 from viz.instruments.grid import grid, pool
 from viz.instruments.heatmap import heatmap
 from viz.instruments.mask_editor import edited, fingerprint
-from viz.instruments.payload import Packet, budget, runs
+from viz.instruments.payload import Packet, budget, identity, runs
 from viz.instruments.steps import BLOCK, ESCAPE, packed
 from viz.instruments.words import start
 
@@ -31,10 +31,22 @@ FOLDER = Path(mount.__file__).parent
 KB = 1024
 
 
+_seen: dict[str, bytes] = {}
+"""Steady parts of all packets: a later packet of a visit names them without bringing them."""
+
+
 def opened(data: bytes) -> tuple[dict[str, Any], bytes]:
-    """Header and body of a packet, read the way loader.js reads it."""
+    """Header and body of a packet, alone or after what boots the page, with what is steady back in the header."""
+    boot = int.from_bytes(data[:4], "little")
+    if not boot or data[4:6] == b"//":
+        data = data[4 + boot :]
     size = int.from_bytes(data[:4], "little")
-    return json.loads(data[4 : 4 + size]), data[4 + size :]
+    header, body = json.loads(data[4 : 4 + size]), data[4 + size :]
+    steady = header.pop("steady", None)
+    if steady in header["parts"]:
+        at, length = header["parts"][steady]
+        _seen[steady] = body[at : at + length]
+    return (json.loads(_seen[steady]) if steady else {}) | header, body
 
 
 def unrun(data: bytes, size: int) -> np.ndarray:
@@ -63,7 +75,7 @@ def carried(*packets: bytes) -> dict[str, bytes]:
     """The parts that these packets bring to the page."""
     found = {}
     for header, body in map(opened, packets):
-        found |= {part: body[first : first + length] for part, (first, length) in header["parts"].items()}
+        found |= {part: body[first : first + length] for part, (first, length, *_) in header["parts"].items()}
     return found
 
 
@@ -75,19 +87,23 @@ def unpacked(data: bytes, prefix: str = "", page: Sequence[bytes] = ()) -> np.nd
     def part(name: str) -> bytes:
         return held[header[prefix + name]]
 
+    stack = None if f"{prefix}values" in header else header.get("stack")
+    if stack:
+        header, prefix = {name[6:]: value for name, value in header.items() if name.startswith("stack.")} | stack | {"at": header["at"]}, ""
     kind, step, shape = (header[prefix + name] for name in ("kind", "step", "shape"))
-    total = int(np.prod(shape))
-    may = unrun(part("allowed"), total) if prefix + "allowed" in header else np.ones(total, dtype=bool)
+    cells, each = int(np.prod(shape[-2:])), int(np.prod(shape[:-2]))
+    may = unrun(part("allowed"), cells) if prefix + "allowed" in header else np.ones(cells, dtype=bool)
     if kind == "steps":
-        levels = unstepped(part("values"), int(may.sum()))
-        sent = np.where(levels % 2, -(levels + 1) / 2, levels / 2) * step if header[prefix + "signed"] else levels * step
+        levels = unstepped(part("values"), int(may.sum()) * each)
+        sent = np.where(levels % 2, -(levels + 1) / 2, levels / 2) * step if header.get(prefix + "signed") else levels * step
         if prefix + "bad" in header:
             sent[~unrun(part("bad"), sent.size)] = np.nan
     else:
         sent = np.frombuffer(part("values"), dtype={"f32": "<f4", "f16": "<f2"}[kind]).astype(np.float64)
-    matrix = np.zeros(total)
-    matrix[may] = sent
-    return matrix.reshape(shape)
+    matrix = np.zeros((each, cells))
+    matrix[:, may] = sent.reshape(each, -1)
+    matrix = matrix.reshape(shape)
+    return matrix[tuple(np.ravel(header["at"]))] if stack else matrix
 
 
 def pattern(n: int, m: int | None = None, causal: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
@@ -164,7 +180,7 @@ def sent(call: str, n: int = 8, causal: bool = False) -> Any:
     first = at.get("bidi_component")[0].proto
     size = first.ByteSize()
     header, _ = opened(first.bytes)
-    at.session_state[mount._SENT] = {header["kit"], header["code"]}
+    at.session_state[mount._SENT] = {identity(mount.BOOT), header["kit"], header["code"]}
     new = at.run(timeout=30).get("bidi_component")[0].proto
     again = AppTest.run(at, timeout=30).get("bidi_component")[0].proto.ByteSize()
     return SimpleNamespace(first=size, proto=new, size=new.ByteSize(), again=again)
@@ -193,13 +209,16 @@ def test_code_and_numbers_travel_once_a_visit() -> None:
     assert header["code"] not in header["parts"] and header["values"] in header["parts"]
     assert message.first > message.size + 10 * KB
     assert message.again < message.size - 2 * KB
-    assert len(message.proto.js_content) < 2.5 * KB
+    assert len(message.proto.js_content) < KB
 
 
 def test_page_that_lacks_a_part_gets_all_when_it_asks() -> None:
-    at = AppTest.from_string(SCRIPT.format(n=4, causal=False, call=CALLS["words"])).run().run()
+    at = AppTest.from_string(SCRIPT.format(n=4, causal=False, call=CALLS["words"])).run()
+    opened(at.get("bidi_component")[0].proto.bytes)
+    at.run()
     header, _ = opened(at.get("bidi_component")[0].proto.bytes)
-    assert header["parts"] == {} and set(header["needs"]) == {header[name] for name in ("kit", "code", "values")}
+    assert header["parts"] == {} and {header[name] for name in ("kit", "code", "values")} < set(header["needs"])
+    assert len(header["needs"]) == 4  # and what is steady
     del at.session_state[mount._SENT]  # what the callback of the browser's question does
     header, _ = opened(at.run().get("bidi_component")[0].proto.bytes)
     assert set(header["parts"]) == set(header["needs"])

@@ -81,8 +81,8 @@ def test_the_heatmap_holds_the_exact_values_of_the_run(run, kind, shape):
     wanted = run.attention(kind, by="word", writing=kind == "cross").weights[2, 3]
     assert wanted.shape == shape
     np.testing.assert_allclose(unpacked(packet, page=packets(test)), wanted, atol=1e-6)
-    (lines,) = named(test, "h0.values")
-    np.testing.assert_allclose(unpacked(lines, "h0.", packets(test)), wanted, atol=1e-6)
+    (lines,) = named(test, "inks")
+    np.testing.assert_allclose(unpacked(lines, page=packets(test)), wanted, atol=1e-6)
     assert opened(lines)[0]["group"] == opened(packet)[0]["group"] == "look"
 
 
@@ -114,7 +114,7 @@ def test_the_text_can_be_shaded_in_the_place_of_lines(run, kind):
     np.testing.assert_allclose(unpacked(packet, page=packets(test)), wanted.weights[2, 3], atol=1e-6)
     header = opened(packet)[0]
     assert header["queries"]["words"] == list(wanted.queries) and (header["keys"] is None) == (kind == "self")
-    assert not named(test, "h0.values")
+    assert not named(test, "inks")
 
 
 def test_rollout_is_not_offered_between_two_texts():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_instruments_faces import opened as read
 from tiny_models import write
 
 import core
@@ -44,8 +44,7 @@ class Tags(HTMLParser):
 
 def opened(picture: Picture) -> dict[str, Any]:
     """The header in the page, read the way the page reads it."""
-    data = base64.b64decode(Tags(picture.html()).scripts[0])
-    return json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
+    return read(base64.b64decode(Tags(picture.html()).scripts[0]))[0]
 
 
 @pytest.fixture(scope="module")

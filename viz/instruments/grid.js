@@ -125,7 +125,7 @@ const widthOf = (box) => Math.max(0, ...[...box.children].map((entry) => entry.o
 function saving(view) {
   const { head } = view, legendHeight = () => view.legend.offsetHeight + view.kinds.offsetHeight + 24;
   return {
-    name: head.title || "heads", packet: view.packet, code: head.python ?? "",
+    name: head.title || "heads", packet: view.packet, code: codeOf(head),
     size: () => [Math.max(view.w, ...[view.legend, view.kinds].map(widthOf)), view.h + (head.title ? 30 : 0) + legendHeight()],
     paint: (pen) => {
       pen.save();
@@ -214,5 +214,7 @@ function choose(view, i) {
   view.chosen = [layer, head];
   view.sent = eventId();
   mark(view); drawOver(view);
+  const tile = view.tiles[i];
+  say(view, { at: view.chosen, name: tile.kind >= 0 ? `${tile.name}, ${view.head.kinds[tile.kind]}` : tile.name, id: view.sent }, TURN);
   view.component.setStateValue("head", { at: view.chosen, id: view.sent });
 }

@@ -7,14 +7,14 @@ thicker, and the legend says so. The visitor orders and colours the tiles by kin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from viz.instruments.mount import Instrument, latest, nothing
+from viz.instruments.mount import Instrument, latest, nothing, stored
 from viz.instruments.payload import Packet, labels, runs
 from viz.remember import remembered
 
@@ -42,8 +42,26 @@ def grid(weights: ArrayLike, *, key: str, selected: tuple[int, int] | None = Non
     stack = _stack(weights)
     head, echo = latest(key, "head", selected, stack.shape[:2])
     chosen = (head[0], head[1]) if head else None
-    GRID.show(grid_packet(stack, selected=chosen, echo=echo, place=key, **options), key=key, on_head_change=nothing)
+    show_grid(grid_packet(stack, place=key, **options), key=key, selected=chosen, echo=echo)
     return Heads(chosen)
+
+
+def show_grid(
+    packet: Packet,
+    *,
+    key: str,
+    selected: tuple[int, int] | None = None,
+    echo: str | None = None,
+    on_choice: Callable[[], None] = nothing,
+) -> None:
+    """Draw a grid whose packet was made before; `on_choice` is called before the run that answers a click (`clicked`)."""
+    GRID.show(replace(packet, header=packet.header | {"selected": selected, "echo": echo}), key=key, on_head_change=on_choice)
+
+
+def clicked(key: str) -> tuple[tuple[int, int] | None, str | None]:
+    """The (layer, head) that the visitor last opened in the grid `key`, and the id of that click."""
+    event = stored(key, "head")
+    return ((int(event["at"][0]), int(event["at"][1])), str(event["id"])) if event else (None, None)
 
 
 def grid_packet(
@@ -56,11 +74,10 @@ def grid_packet(
     order: Sequence[tuple[int, int]] | None = None,
     order_name: str = "as this page has them",
     kind_order: Sequence[str] = (),
-    selected: tuple[int, int] | None = None,
     title: str = "",
+    group: str = "",
     url: str | None = None,
     place: str = "",
-    echo: str | None = None,
     python: str = "",
 ) -> Packet:
     """What the browser needs to draw the grid.
@@ -71,7 +88,8 @@ def grid_packet(
     allowed: boolean, broadcastable to (query, key); forbidden cells are hatched.
     order: begin with the heads in this order, called `order_name`, each tile with its own label, instead of layers by
         heads. kind_order: the kinds in the order in which they are grouped; the others follow, the clearest first.
-    url: a query parameter that follows order and colour. place: under which name they are remembered for the visit.
+    group: pictures of one group that have a stack follow the head that is opened. url: a query parameter that follows
+        order and colour. place: under which name they are remembered for the visit.
 
     Raises ValueError when the axes do not fit, naming both sizes.
 
@@ -97,8 +115,10 @@ def grid_packet(
         "scores": None if worth is None else [[_printed(value) for value in row] for row in worth.tolist()],
         "measures": labels(list(numbers), len(numbers), "measure"), "order_name": order_name,
         "order": None if order is None else [[int(layer), int(head)] for layer, head in order],
-        "selected": selected, "echo": echo, "url": url, "place": place, "python": python,
+        "group": group, "url": url, "place": place, "python": python,
     })  # fmt: skip
+    packet.steady = tuple(packet.header)
+    packet.header |= {"selected": None, "echo": None}
     if allowed is not None:
         cells = np.broadcast_to(np.asarray(allowed, dtype=bool), (rows, columns))
         may = _pool(cells[None, None].astype(np.float32))[0, 0] > 0

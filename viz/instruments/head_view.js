@@ -25,9 +25,9 @@ function build(root) {
 }
 
 function accept(view, packet) {
-  const head = packet.header, keys = head.keys ?? head.queries, [rows, cols] = head["h0.shape"];
-  Object.assign(view, { head, rows, cols, group: head.group, names: head.heads, words: { query: head.queries, key: keys }, segments: head.segments, measured: "" });
-  view.heads = head.heads.map((_, h) => readHead(readMatrix(packet, `h${h}.`)));
+  const head = packet.header, keys = head.keys ?? head.queries, rows = head.queries.length, cols = keys.length;
+  Object.assign(view, { head, rows, cols, names: head.heads, words: { query: head.queries, key: keys }, segments: head.segments, measured: "" });
+  view.heads = head.heads.map((_, h) => readHead(readOne(packet, head.at?.[h], `h${h}.`)));
   view.theme = readTheme(view.root);
   view.theme.ink = rgb(view.theme.text);          // asked for at each label: reading a colour back is slow
   view.theme.paper = rgb(view.theme.background);
@@ -37,12 +37,19 @@ function accept(view, packet) {
   view.special = { query: head.queries.map((w) => Number(special.has(w))), key: keys.map((w) => Number(special.has(w))) };
   choose(view, head, keys);
   view.heading.textContent = head.title;
+  view.root.dataset.at = (head.at ?? []).join(" ");
   view.frame.setAttribute("aria-label", `${head.title || "Lines of attention"}: ${rows} ${head.axis[0]} words, ${cols} ${head.axis[1]} words. Arrow keys walk over the words, Enter keeps one, digits switch heads.`);
   chooseLines(view);
   redraw(view);
   offerSaving(view, packet);
   // A page that writes its own parameters drops ours from the address: put it back.
   if (view.byHand && head.url) for (const ms of [0, 300]) setTimeout(() => followLink(view), ms);
+}
+
+/** The header of another head: itself alone, or all heads of its layer where all of a layer are shown. */
+function turned(view, head, { at: [layer, number] }) {
+  const whole = head.heads.length > 1;
+  return { ...emptied(head), at: whole ? head.at.map(([, h]) => [layer, h]) : [[layer, number]], ...(!whole && { heads: [number], inks: [number] }) };
 }
 
 /** What the visitor chose stays while it fits: the pinned token until the words or the page's choice change, heads until others come. */

@@ -4,7 +4,7 @@ One or several heads, each in a colour, a dash and a number of its own. A touche
 fade, and its weights stand beside the tokens of the other side. Touching, walking, switching heads, thresholds and
 filters stay in the browser; the touched token reaches Python only when the caller asks for it.
 
-Each head travels as the heatmap sends it, so both views of one head cost one copy.
+Each head travels as the heatmap sends it, so both views of one head cost one copy; or all travel as one stack.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.mount import Instrument, latest, stored
 from viz.instruments.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
+from viz.instruments.stack import Among
 
 HEAD_VIEW = Instrument(
     "attention_atlas_head_view",
@@ -27,6 +28,7 @@ HEAD_VIEW = Instrument(
 LAYOUTS = ("auto", "columns", "rows")
 MOST = 1_500_000
 """Bytes of weights that one view may carry (UI budget of a single update)."""
+STEADY = ("queries", "keys", "segments", "special", "axis", "group", "url", "height", "python")
 Segments = Sequence[int | None]
 
 
@@ -56,6 +58,7 @@ def head_view_packet(
     python: str = "",
     url: str | None = None,
     height: int | None = None,
+    among: Among | None = None,
 ) -> Packet:
     """What the browser needs to draw `weights`; see `head_view` for the arguments.
 
@@ -78,7 +81,11 @@ def head_view_packet(
         "layout": layout, "segments": _segments(segments, rows, columns), "special": sorted(set(special)),
         "selected": _start(selected, rows, columns), "reading": bool(reading), "axis": list(axis), "title": title,
         "group": group, "python": python, "url": url, "height": height,
-    })  # fmt: skip
+    }, steady=STEADY)  # fmt: skip
+    if among is not None:
+        among.join(packet, [name for name in names if isinstance(name, int)])
+        if not among.stack.rough:
+            return packet
     may, spare = as_allowed(allowed, stack.shape), len(packet.to_bytes()) + OVERHEAD
     for i, matrix in enumerate(stack):
         packet.add_matrix(matrix, None if may is None else may[i], spare=spare, prefix=f"h{i}.")
@@ -110,6 +117,7 @@ def head_view(
     python: str = "",
     url: str | None = None,
     height: int | None = None,
+    among: Among | None = None,
     on_touched_change: Callable[[], None] | None = None,
 ) -> Lines:
     """Draw heads of one layer as lines between their tokens.
@@ -125,6 +133,8 @@ def head_view(
     reading: the sentence says "Reading x" (the word's own row), or else "Writing x" (labels are words written).
     group: views of one group hear each other's pointer. url: a query parameter that follows the pinned token.
     python: lines of Python that make the picture again. height: the largest height of the picture, 720 if None.
+    among: all heads of this kind, those of `weights` among them, `heads` their numbers: others that are chosen in the
+        grid of the group are then drawn without asking Python.
     on_touched_change: asks for the pinned token and the set of heads to reach Python (a rerun, this function first);
         without it nothing is sent, and the result says only what the arguments said.
 
@@ -146,7 +156,7 @@ def head_view(
     packet = head_view_packet(
         weights, queries, keys, heads=heads, allowed=allowed, layout=layout, segments=segments, special=special,
         selected=None if pinned is None else f"{'s' * pinned[0]}{pinned[1]}", reading=reading, axis=axis, title=title,
-        group=group, python=python, url=url, height=height,
+        group=group, python=python, url=url, height=height, among=among,
     )  # fmt: skip
     states: dict[str, Any] = {}
     if on_touched_change is not None:

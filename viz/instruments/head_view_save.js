@@ -90,6 +90,6 @@ function offerSaving(view, packet) {
   if (typeof saveMenu !== "function") return;
   saveMenu(view, view.saveAt, {
     name: view.head.title || "Lines of attention", size: () => savedPicture(view).size, paint: (pen) => paintSaved(pen, view),
-    arrays: () => savedArrays(view), rows: () => savedRows(view), code: view.head.python ?? "", packet, header: () => asSeen(view),
+    arrays: () => savedArrays(view), rows: () => savedRows(view), code: codeOf(view.head), packet, header: () => asSeen(view),
   });
 }

@@ -25,12 +25,14 @@ function build(root) {
 }
 
 function accept(view, packet) {
-  const { header: head } = packet, data = readMatrix(packet);
+  const { header: head } = packet, data = readOne(packet, head.at);
   const same = view.data && view.data.rows === data.rows && view.data.cols === data.cols;
-  Object.assign(view, { packet, head, data, theme: readTheme(view.root), group: head.group ?? "", lenses: readLenses(packet, data) });
+  Object.assign(view, { packet, head, data, theme: readTheme(view.root), lenses: readLenses(packet, data) });
   view.words = { queries: head.queries, keys: head.keys ?? head.queries };
   view.axis = head.axis;
-  view.now = view.lenses.find((lens) => lens.id === view.now?.id) ?? view.lenses.find((lens) => lens.id === head.lens) ?? view.lenses[0];
+  const named = (id) => view.lenses.find((lens) => lens.id === id), asked = named(view.asked);
+  if (asked) view.asked = null;
+  view.now = asked ?? named(view.now?.id) ?? view.lenses.find((lens) => lens.id === head.lens) ?? view.lenses[0];
   if (!same) Object.assign(view, { numbers: head.numbers, linked: null });
   if (!view.sent || head.echo === view.sent) view.chosen = head.selected;
   view.margins = head.margins ? readMargins(data) : null;
@@ -44,6 +46,7 @@ function accept(view, packet) {
   const empty = !data.rows || !data.cols;
   view.none.textContent = empty ? "There are no tokens to look at yet." : "";
   view.body.hidden = view.tools.hidden = empty;
+  view.root.dataset.at = (head.at ?? []).join(",");
   lensButtons(view);
   show(view);
   if (typeof saveMenu === "function" && !empty) saveMenu(view, view.tools, savedHeatmap(view));
@@ -66,8 +69,19 @@ function readLenses(packet, data) {
   return lenses;
 }
 
+/** The header of another head: its title, and none of the lenses of the head that was there. */
+function turned(view, head, { at, name }) {
+  if (view.now.id !== view.lenses[0].id) return null;   // what is shown is not in the stack: Python sends it
+  const others = Object.entries(emptied(head)).filter(([field]) => !/^(scores|contributions)\.|^sizes$/.test(field));
+  return { ...Object.fromEntries(others), at, title: head.called.replace("{head}", name) };
+}
+
+const OFFERED = { score: "score", contribution: "value-weighted" };
+
+/** A button for each lens that is here, and for those that Python makes when they are asked for. */
 function lensButtons(view) {
-  const { segments } = view, lenses = view.lenses.length > 1 ? view.lenses : [];
+  const { segments, head } = view, further = (head.offers ?? []).filter((id) => !view.lenses.some((lens) => lens.id === id));
+  const all = [...view.lenses, ...further.map((id) => ({ id, name: OFFERED[id] }))], lenses = all.length > 1 ? all : [];
   segments.hidden = !lenses.length;
   if (segments.children.length !== lenses.length || [...segments.children].some((button, i) => button.dataset.lens !== lenses[i].id)) {
     segments.replaceChildren(...lenses.map((lens) => {
@@ -75,13 +89,25 @@ function lensButtons(view) {
       button.type = "button";
       button.dataset.lens = lens.id;
       button.textContent = lens.name;
-      button.onclick = () => { view.now = view.lenses.find((other) => other.id === lens.id); lensButtons(view); show(view); };
+      button.onclick = () => look(view, lens.id);
       return button;
     }));
   }
-  for (const button of segments.children) button.setAttribute("aria-pressed", String(button.dataset.lens === view.now.id));
+  for (const button of segments.children) {
+    button.setAttribute("aria-pressed", String(button.dataset.lens === (view.asked ?? view.now.id)));
+    button.setAttribute("aria-busy", String(button.dataset.lens === view.asked));
+  }
   view.root.dataset.lens = view.now.id;
   view.root.dataset.range = view.now.centred ? `${-view.now.limit},${view.now.limit}` : `0,${view.now.limit}`;
+}
+
+function look(view, id) {
+  const lens = view.lenses.find((other) => other.id === id);
+  view.asked = lens ? null : id;
+  if (lens) view.now = lens;
+  lensButtons(view);
+  if (lens) show(view);
+  if (view.head.offers?.length) view.component.setStateValue("lens", id);
 }
 
 // ---------------------------------------------------------------- showing

@@ -8,19 +8,24 @@ window into a long text stay in the browser; a chosen cell reaches Python.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from viz.instruments.mount import Instrument, latest, nothing
+from viz.instruments.mount import Instrument, latest, nothing, stored
 from viz.instruments.payload import OVERHEAD, Layer, Packet, as_allowed, as_matrix, labels
+from viz.instruments.stack import Among
 
 HEATMAP = Instrument(
     "attention_atlas_heatmap", "matrix", "matrix_paint", "zoom", "margins", "overview", "heatmap_tell", "heatmap_save", "heatmap"
 )
 SCALES = ("pattern", "score", "difference")
+FURTHER = ("score", "contribution")
+"""Lenses besides the weight that Python can make when a visitor asks for one."""
+STEADY = ("queries", "keys", "scale", "axis", "height", "group", "called", "offers", "python")
+Lenses = Callable[[], tuple[ArrayLike | None, ArrayLike | None]]
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,9 @@ def heatmap_packet(
     height: int | None = None,
     group: str = "",
     python: str = "",
+    among: Among | None = None,
+    called: str = "{head}",
+    offers: Sequence[str] = (),
     echo: str | None = None,
 ) -> Packet:
     """What the browser needs to draw `weights`; see `heatmap` for the arguments, `echo` is the id of the last click.
@@ -70,9 +78,9 @@ def heatmap_packet(
         "queries": query_words, "keys": None if key_words == query_words else key_words,
         "scale": scale, "axis": list(axis), "title": title, "height": height, "group": group, "python": python,
         "numbers": bool(numbers) and max(rows, columns) <= 32, "selected": selected, "echo": echo,
-        "margins": scale == "pattern" and _shared_out(matrix, may),
-    })  # fmt: skip
-    layers = {"": Layer(matrix, 1.0, centred=scale != "pattern")}
+        "margins": scale == "pattern" and _shared_out(matrix, may), "called": called, "offers": list(offers),
+    }, steady=STEADY)  # fmt: skip
+    layers = {} if among and not among.stack.rough else {"": Layer(matrix, 1.0, centred=scale != "pattern")}
     if scores is not None:
         layers["scores."] = Layer(scores, centred=True)
     if values is not None:
@@ -84,7 +92,9 @@ def heatmap_packet(
         else:
             layers["contributions."] = Layer(size)
     packet.add_matrices(layers, may, spare=len(packet.to_bytes()) + OVERHEAD)
-    packet.header["limit"] = limit or packet.header.pop("bound")
+    packet.header["limit"] = limit or packet.header.pop("bound", 1.0)
+    if among:
+        among.join(packet)
     if scores is not None and limit:
         packet.header["scores.bound"] = limit
     return packet
@@ -108,6 +118,9 @@ def heatmap(
     height: int | None = None,
     group: str = "",
     python: str = "",
+    among: Among | None = None,
+    called: str = "{head}",
+    lenses: Lenses | None = None,
 ) -> Cells:
     """Draw (query, key) weights of one head.
 
@@ -120,7 +133,11 @@ def heatmap(
         click or `selected`, whichever changed last; None when there is neither.
     axis: the names of rows and columns. numbers: values are written into the cells from the start (32 tokens at most).
     height: the largest height of the cells in pixels, 560 if None.
-    group: views of one group mark each other's cell under the pointer. python: lines that make this picture again.
+    group: views of one group mark each other's cell under the pointer. python: lines that make this picture again
+        (with a stack: LAYER and HEAD in place of the two numbers).
+    among: all heads of this kind, `weights` among them: another one that is chosen in the grid of the group is then
+        drawn without asking Python. called: the title then, {head} is its name.
+    lenses: gives scores and values; called only while the visitor looks through one of these lenses.
 
     A pattern whose rows each add up to one gets bars: what each key receives, how spread each query looks.
     Above 128 tokens the whole is an overview with a window into it.
@@ -134,11 +151,15 @@ def heatmap(
     matrix = as_matrix(weights)
     cell, echo = latest(key, "cell", selected, matrix.shape)
     chosen = (cell[0], cell[1]) if cell else None
+    offers = () if lenses is None else FURTHER
+    if lenses is not None and stored(key, "lens") in FURTHER:
+        scores, values = lenses()
     packet = heatmap_packet(
         matrix, queries, keys, allowed=allowed, scores=scores, values=values, scale=scale, limit=limit, selected=chosen,
-        axis=axis, title=title, numbers=numbers, height=height, group=group, python=python, echo=echo,
+        axis=axis, title=title, numbers=numbers, height=height, group=group, python=python, among=among,
+        called=called, offers=offers, echo=echo,
     )  # fmt: skip
-    HEATMAP.show(packet, key=key, on_cell_change=nothing)
+    HEATMAP.show(packet, key=key, on_cell_change=nothing, on_lens_change=nothing)
     return Cells(chosen)
 
 

@@ -9,7 +9,7 @@ const savedHeatmap = (view) => ({
   paint: (pen) => paintSaved(pen, view),
   arrays: () => savedArrays(view),
   rows: () => savedRows(view),
-  code: view.head.python ?? "",
+  code: codeOf(view.head),
   packet: view.packet,
   header: () => ({ selected: view.chosen ?? null, numbers: Boolean(view.numbers), lens: view.now.id, window: view.long ? view.window : null }),
 });

@@ -1,14 +1,17 @@
 """How an instrument gets into the page: each part once a visit.
 
-Streamlit sends a component's JavaScript again with every update. So what is registered is a loader of
-a few hundred bytes; the kit that all instruments share (common.js, saving) and an instrument's own code (its files and
-CSS) are parts of the payload like the numbers it draws, travel with the first payload of a visit and stay in the page. If a part never arrived (a run was
-replaced before the browser saw it, or the page let go of old ones), the loader asks, and the next run sends it again.
+Streamlit sends a component's JavaScript again with every update. So what is registered is a loader of a few hundred
+bytes. What it loads, boot.js, goes before the first payload of a visit; the kit that all instruments share (common.js,
+saving) and an instrument's own code (its files and CSS) are deflated parts of the payload like the numbers it draws,
+travel with the first payload that needs them and stay in the page. If a part never arrived (a run was replaced before
+the browser saw it, or the page let go of old ones), the browser asks, and the next run sends it again.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -24,22 +27,23 @@ HERE = Path(__file__).parent
 SAVING = ("npz", "svg_pen", "dom_pen", "save")
 """What every instrument carries to save itself; of their names only those of SHARED are seen outside of them."""
 SHARED = ("saveMenu", "SvgPen", "paintElement", "matrixArrays", "matrixRows", "exactness")
+BOOT = (HERE / "boot.js").read_bytes()
 _SENT = "_instrument_parts_sent"
 
 
 def kit() -> str:
-    """What all instruments share, sent once a visit: palettes, common.js, saving, and the page that stands alone."""
-    common, *saving = (_script(name) for name in ("common", *SAVING))
+    """What all instruments share, sent once a visit: palettes, common.js, packets.js, saving, and the page that stands alone."""
+    common, packets, *saving = (_script(name) for name in ("common", "packets", *SAVING))
     shared = "{ " + ", ".join(SHARED) + " }"
     head = [_constant("PALETTES", {"light": asdict(LIGHT), "dark": asdict(DARK)}), _constant("PAGE", page())]
-    return "\n".join([*head, common, f"const {shared} = (() => {{", *saving, f"return {shared};", "})();", ""])
+    return "\n".join([*head, common, packets, f"const {shared} = (() => {{", *saving, f"return {shared};", "})();", ""])
 
 
 def bundle(*names: str) -> str:
     """What one instrument adds to the kit: its CSS as a string and the named files in order. Both together are one module.
 
     The last file defines `build(root)`, which makes a view with `drawn` (see keepDrawn), and `accept(view, packet)`,
-    which draws `packet` in it; `begin` of common.js calls both. The module starts by itself where the page that stands alone asks for it.
+    which draws `packet` in it; `begin` of packets.js calls both. The module starts by itself where the page that stands alone asks for it.
     """
     sheets = [HERE / f"{name}.css" for name in ("common", *SAVING, *names)]
     css = "".join(sheet.read_text("utf-8") for sheet in sheets if sheet.exists())
@@ -54,6 +58,11 @@ def _constant(name: str, value: Any) -> str:
 
 def _script(name: str) -> str:
     return (HERE / f"{name}.js").read_text("utf-8")
+
+
+def loader() -> str:
+    """loader.js without comments and indents, since it is sent each time; still several lines, or Streamlit takes it for a path."""
+    return re.sub(r"(?m)^\s*//.*\n|^\s+", "", _script("loader"))
 
 
 def page() -> str:
@@ -82,23 +91,26 @@ class Instrument:
     """
 
     kit = kit().encode()
+    packed_kit = zlib.compress(kit, 9)
 
     def __init__(self, name: str, *files: str) -> None:
         self.source = bundle(*files).encode()
-        self.code = identity(self.source)
-        self._renderer = component(name, html='<div class="atlas"></div>', js=(HERE / "loader.js").read_text("utf-8"))
+        self.packed_source = zlib.compress(self.source, 9)
+        self.code = identity(self.packed_source)
+        self._renderer = component(name, html='<div class="atlas"></div>', js=loader())
 
     def equip(self, packet: Packet) -> None:
         """Add the code that draws `packet`, in two parts."""
-        packet.add("kit", self.kit)
-        packet.add("code", self.source)
+        packet.add("kit", self.packed_kit, deflated=True)
+        packet.add("code", self.packed_source, deflated=True)
 
     def show(self, packet: Packet, *, key: str, height: int | None = None, **states: Any) -> Any:
         """Mount with `packet`; returns Streamlit's result object. `states` are `on_<name>_change=...`."""
         self.equip(packet)
         sent: set[str] = st.session_state.setdefault(_SENT, set())
-        data = packet.to_bytes(known=sent)
-        sent.update(packet.parts)
+        boot = b"" if identity(BOOT) in sent else BOOT
+        data = len(boot).to_bytes(4, "little") + boot + packet.to_bytes(known=sent)
+        sent.update({identity(BOOT), *packet.whole()})
         return self._renderer(key=key, data=data, height=height or "content", on_lost_change=_forget, **states)
 
 

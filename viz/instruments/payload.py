@@ -2,7 +2,8 @@
 
 A payload is one `bytes` object: the length of a JSON header (4 bytes, little endian), the header, and
 raw parts. A part is named by what it holds (a hash), the header says which part is what, and parts that
-the page has already are not sent again: two views of one head cost one copy. Only cells that may be attended to are sent, in row-major
+the page has already are not sent again: two views of one head cost one copy. Fields of the header that stay as they
+are while a visitor goes from head to head (labels, names of axes) are a part as well. Only cells that may be attended to are sent, in row-major
 order; which cells those are travels as run lengths (a causal mask of 512 tokens needs 1.5 KB).
 Values go as float32 if that fits the budget, else as float16, else as whole numbers of a step that is stated
 (`steps.py`: few bits each); the browser prints a value only as exactly as it knows it. Several matrices over the same
@@ -81,19 +82,25 @@ class Packet:
         >>> packet = Packet({"kind": "demo"})
         >>> packet.add("mask", runs(np.ones(9, dtype=bool)))
         >>> packet.to_bytes()[4:].decode()
-        '{"kind":"demo","mask":"4cd4a4418b45b24f","needs":["4cd4a4418b45b24f"],"parts":{"4cd4a4418b45b24f":[0,1]}}\\t'
+        '{"kind":"demo","mask":"ee1d3d171c43","needs":["ee1d3d171c43"],"parts":{"ee1d3d171c43":[0,1]}}\\t'
         >>> packet.to_bytes(known=packet.parts)[-11:]
         b'"parts":{}}'
     """
 
     header: dict[str, Any] = field(default_factory=dict)
     parts: dict[str, bytes] = field(default_factory=dict)
+    steady: Collection[str] = ()
+    """Names of the header whose values many packets share."""
+    deflated: set[str] = field(default_factory=set)
+    """Ids of the parts that are inflated in the page (zlib)."""
 
-    def add(self, name: str, data: bytes) -> None:
+    def add(self, name: str, data: bytes, *, deflated: bool = False) -> None:
         """Add raw bytes; the header gets `name: id of the part`."""
         part = identity(data)
         self.header[name] = part
         self.parts[part] = data
+        if deflated:
+            self.deflated.add(part)
 
     def add_matrix(
         self,
@@ -115,6 +122,8 @@ class Packet:
 
     def add_matrices(self, layers: Mapping[str, Layer], allowed: ArrayLike | None = None, *, spare: int = 0) -> None:
         """Add matrices over the same cells, {prefix: layer}, as exact as one budget lets them be; the first comes first."""
+        if not layers:
+            return
         grids = {prefix: as_matrix(layer.values) for prefix, layer in layers.items()}
         shape = next(iter(grids.values())).shape
         for grid in grids.values():
@@ -136,20 +145,34 @@ class Packet:
             if runs_of_may is not None:
                 self.add(f"{prefix}allowed", runs_of_may)
 
+    def whole(self) -> dict[str, bytes]:
+        """All parts, what is steady in the header among them."""
+        if not self.steady:
+            return self.parts
+        steady = _json({name: self.header[name] for name in self.steady})
+        return self.parts | {identity(steady): steady}
+
     def to_bytes(self, known: Collection[str] = ()) -> bytes:
-        """Length of the header, header, and the parts that are not `known`: `needs` has all their ids, `parts` {id: [offset, length]}."""
-        places, body = {}, bytearray()
-        for part, data in self.parts.items():
+        """Length of the header, header, and the parts that are not `known`: `needs` has all their ids,
+        `parts` {id: [offset, length]}, and a third number 1 for those that are deflated."""
+        whole, places, body = self.whole(), {}, bytearray()
+        for part, data in whole.items():
             if part not in known:
-                places[part] = [len(body), len(data)]
+                places[part] = [len(body), len(data), 1] if part in self.deflated else [len(body), len(data)]
                 body += data
-        header = json.dumps(self.header | {"needs": list(self.parts), "parts": places}, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        lively = {name: value for name, value in self.header.items() if name not in self.steady}
+        steady = {"steady": next(reversed(whole))} if self.steady else {}
+        header = _json(lively | steady | {"needs": list(whole), "parts": places})
         return len(header).to_bytes(4, "little") + header + bytes(body)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def identity(data: bytes) -> str:
     """The name of a part: a hash of what it holds."""
-    return blake2b(data, digest_size=8).hexdigest()
+    return blake2b(data, digest_size=6).hexdigest()
 
 
 @dataclass(frozen=True)

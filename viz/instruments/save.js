@@ -182,7 +182,7 @@ function base64(bytes) {
   return btoa(text);
 }
 
-/** The same packet as the server would send it: length of the header, header, all parts but the code. */
+/** The same packet as the server would send it: length of the header, the whole header, all parts but the code. */
 function packed({ header, parts }, changes) {
   const places = {}, bodies = [];
   let at = 0;
@@ -192,7 +192,7 @@ function packed({ header, parts }, changes) {
     bodies.push(bytes);
     at += bytes.length;
   }
-  const head = new TextEncoder().encode(JSON.stringify({ ...header, ...changes, needs: [...parts.keys()], parts: places }));
+  const head = new TextEncoder().encode(JSON.stringify({ ...header, ...changes, needs: Object.keys(places), parts: places }));
   const out = new Uint8Array(4 + head.length + at);
   new DataView(out.buffer).setUint32(0, head.length, true);
   out.set(head, 4);
@@ -202,7 +202,7 @@ function packed({ header, parts }, changes) {
 
 /** The page of viz/instruments/alone.html with the code and, in base64, what is drawn: no word of it can become markup. */
 function standAlone(spec) {
-  const packet = typeof spec.packet === "function" ? spec.packet() : spec.packet;
+  const packet = single(typeof spec.packet === "function" ? spec.packet() : spec.packet);
   const [kit, code] = ["kit", "code"].map((name) => new TextDecoder().decode(part(packet, name)));
   const filled = { KIT: kit, CODE: code, PACKET: base64(packed(packet, spec.header?.())) };
   return PAGE.replace(/%%(KIT|CODE|PACKET)%%/g, (_, name) => filled[name]);

@@ -24,25 +24,23 @@ function build(root) {
 function accept(view, packet) {
   const head = packet.header;
   view.head = head;
-  view.matrix = readMatrix(packet);
+  view.matrix = readOne(packet, head.at);
   view.rows = head.rows;
   view.one = head.layout === "one";
   view.theme = readTheme(view.root);
   view.theme.line = view.theme.dark ? css(view.theme.sequential[200]) : view.theme.primary;
   const words = head.words ?? head.keys;
   const start = { side: head.start[0], index: head.start[1] };
-  const identity = JSON.stringify([head.layout, head.keys, words, head.start]);
-  if (identity !== view.identity) {
-    view.identity = identity;
-    view.touched = start;
-    view.byHand = false;
-    fill(view, view.one ? [] : head.keys, words);
-  }
+  const identity = JSON.stringify([head.layout, head.keys, words, head.names, head.special]), other = identity !== view.identity;
+  if (other || String(head.start) !== String(view.begun)) Object.assign(view, { identity, begun: head.start, touched: start, byHand: false });
+  if (other) fill(view, view.one ? [] : head.keys, words);
+  view.root.dataset.at = (head.at ?? []).join(",");
   view.caption.textContent = head.caption;
   view.note.textContent = view.matrix.kind === "steps" ? `Weights of this long text are shown in steps of ${Number(view.matrix.step.toPrecision(2))}.` : "";
   view.scroll.style.maxHeight = head.height ? `${head.height}px` : "";
   view.scroll.style.overflow = head.height ? "auto" : "";
-  fit(view);
+  if (other || view.theme.heading !== view.set) fit(view);
+  view.set = view.theme.heading;
   touch(view, view.touched.side, view.touched.index, false);
   const there = (view.touched.side === "source" ? view.sources : view.targets)[view.touched.index];
   if (head.height && there) view.scroll.scrollTop = there.box.y - head.height / 2;
@@ -50,6 +48,8 @@ function accept(view, packet) {
   if (view.byHand) for (const ms of [0, 300]) setTimeout(() => follow(view), ms);
   saveWords(view, packet);
 }
+
+const turned = (_, head, { at }) => ({ ...emptied(head), at });
 
 // ---------------------------------------------------------------- words
 

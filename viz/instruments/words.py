@@ -18,8 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.mount import Instrument
 from viz.instruments.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
+from viz.instruments.stack import Among
 
 WORDS = Instrument("attention_atlas_words", "words_paint", "words_save", "words")
+STEADY = ("layout", "keys", "words", "rows", "say", "names", "special", "caption", "group", "url", "height", "python")
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,9 @@ def words_packet(
     caption: str = "",
     url: str | None = None,
     height: int | None = None,
+    group: str = "",
     python: str = "",
+    among: Among | None = None,
 ) -> Packet:
     """What the browser needs to draw one head over words; see `words_view` for the arguments.
 
@@ -102,9 +106,13 @@ def words_packet(
         "layout": layout, "keys": key_words, "words": None if words == key_words else words,
         "rows": [row for _, row in drawn], "start": start(matrix, may, drawn, len(key_words), selected, layout),
         "say": asdict(say or (READING if reading else WRITING)), "names": list(names),
-        "special": sorted(set(special)), "caption": caption, "url": url, "height": height, "python": python,
-    })  # fmt: skip
-    packet.add_matrix(matrix, may, spare=len(packet.to_bytes()) + OVERHEAD)
+        "special": sorted(set(special)), "caption": caption, "url": url, "height": height, "group": group,
+        "python": python,
+    }, steady=STEADY)  # fmt: skip
+    if among is None or among.stack.rough:
+        packet.add_matrix(matrix, may, spare=len(packet.to_bytes()) + OVERHEAD)
+    if among is not None:
+        among.join(packet)
     return packet
 
 
@@ -125,7 +133,9 @@ def words_view(
     caption: str = "",
     url: str | None = None,
     height: int | None = None,
+    group: str = "",
     python: str = "",
+    among: Among | None = None,
 ) -> None:
     """Draw one head over words.
 
@@ -138,6 +148,7 @@ def words_view(
         word with the clearest look at another place.
     special: words drawn small and quiet (START, END). names: small labels of the two rows.
     url: a query parameter that follows the touched word, so that a link restores it.
+    group, among: another head of the same kind that is chosen in the grid of the group is drawn without asking Python.
     python: lines that make this picture again, for the visitor to take along.
 
     Raises ValueError naming both numbers when labels, rows and weights do not fit.
@@ -147,7 +158,7 @@ def words_view(
     """
     packet = words_packet(
         weights, queries, keys, layout=layout, targets=targets, allowed=allowed, selected=selected, reading=reading, say=say,
-        names=names, special=special, caption=caption, url=url, height=height, python=python,
+        names=names, special=special, caption=caption, url=url, height=height, group=group, python=python, among=among,
     )  # fmt: skip
     WORDS.show(packet, key=key)
 
@@ -190,14 +201,17 @@ def start(
     side, digits, count = ("source", asked[1:], n_keys) if asked.startswith("s") else ("target", asked, len(drawn))
     if digits.isascii() and digits.isdigit() and int(digits) < count and not (side == "source" and layout == "one"):
         return [side, int(digits)]
+    places = np.array([(index, row) for index, (_, row) in enumerate(drawn) if row >= 0], dtype=int).reshape(-1, 2)
+    if not places.size or not n_keys:
+        return ["target", 0]
+    index, row = places.T
+    elsewhere = np.nan_to_num(np.where(True if allowed is None else allowed[row], weights[row], 0.0))
+    own = index < n_keys
+    elsewhere[np.flatnonzero(own), index[own]] = 0.0
+    if layout == "one" and n_keys > 2:
+        elsewhere[:, 0] = 0.0  # the first word collects what a head has no use for
     best, found = -1.0, 0
-    for index, (_, row) in enumerate(drawn):
-        if row < 0:
-            continue
-        line = np.nan_to_num(np.where(True if allowed is None else allowed[row], weights[row], 0.0))
-        elsewhere = np.where(np.arange(line.size) == index, 0.0, line)
-        if layout == "one" and line.size > 2:
-            elsewhere[0] = 0.0  # the first word collects what a head has no use for
-        if elsewhere.size and elsewhere.max() > best + 1e-3:
-            best, found = float(elsewhere.max()), index
+    for place, most in zip(index.tolist(), elsewhere.max(axis=1).tolist(), strict=True):
+        if most > best + 1e-3:
+            best, found = most, place
     return ["target", found]

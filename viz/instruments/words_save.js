@@ -8,7 +8,7 @@ function saveWords(view, packet) {
     paint: (pen) => paintWords(pen, view),
     arrays: () => { const { words, drawn } = drawnRows(view); return matrixArrays(drawn, words, head.keys); },
     rows: () => { const { words, drawn } = drawnRows(view); return matrixRows(drawn, words, head.keys); },
-    code: head.python,
+    code: codeOf(head),
     packet,
     header: () => ({ start: [view.touched.side, view.touched.index], height: null }),
   });

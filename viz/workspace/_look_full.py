@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import get_args
 
 import numpy as np
@@ -12,18 +13,31 @@ import streamlit as st
 from core.analysis.aggregate import How, aggregated
 from core.analysis.cautions import Caution, cautions
 from core.analysis.heads import WORDS, Heads
-from core.analysis.lenses import lenses
+from core.analysis.lenses import has_lenses, lenses
 from core.analysis.measures import entropy
 from core.run import Attention, Run
-from viz.instruments import READING, WRITING, grid, head_view, heatmap, strip
+from viz.instruments import READING, WRITING, clicked, grid_packet, head_view, heatmap, show_grid, strip
 from viz.instruments.picture import lines as python_lines
+from viz.instruments.stack import HEAD, LAYER
 from viz.instruments.words import start
 from viz.labels import literal, visible
 from viz.pages import Page
 from viz.remember import remembered
 from viz.ui import controls, parts, state
 from viz.workspace import _look_cell, _look_folds
-from viz.workspace._look_heads import MARKS, Place, Seen, crosses, drawn_words, layout, look, several
+from viz.workspace._look_heads import (
+    GROUP,
+    MARKS,
+    Place,
+    Seen,
+    among,
+    crosses,
+    drawn_words,
+    grid_key,
+    layout,
+    look,
+    several,
+)
 from viz.workspace._look_heads import show as show_head
 
 KINDS = {
@@ -47,16 +61,21 @@ CARE = {
 EXPLAINS = "A large weight says what was looked at, not why the model decided as it did: attention is not an explanation."
 def heads_grid(run: Run, measured: Mapping[str, Heads], place: Place) -> None:
     """Every head of this kind as a thumbnail, the clearest of each habit first; a click swaps the picture above."""
-    attention, heads = look(run, place.kind), measured[place.kind]
+    attention, heads, full, key = look(run, place.kind), measured[place.kind], state.read("view", "") == "full", grid_key(place.kind)
     tiles = remembered(heads, "tiles", lambda: _tiles(heads))
-    picked = grid(
-        attention.weights, key=f"look.grid.{place.kind}", kinds=tiles.kinds, scores=tiles.scores, kind_order=tiles.habits,
-        measures=remembered(attention, "measures", lambda: _measures(attention)), allowed=attention.allowed[0, 0],
-        order=None if state.read("view", "") == "full" else tiles.clearest, order_name="the clearest first", url="look.order", selected=(place.layer, place.head), python=python_lines(run, "grid", kind=place.kind),
-    ).head  # fmt: skip
-    if picked is not None and picked != (place.layer, place.head):
-        show_head(Place(place.kind, *picked))
-        st.rerun(scope="fragment")
+    packet = remembered(attention, ("grid", full), lambda: grid_packet(
+        attention.weights, kinds=tiles.kinds, scores=tiles.scores, kind_order=tiles.habits, measures=_measures(attention), allowed=attention.allowed[0, 0],
+        order=None if full else tiles.clearest, order_name="the clearest first", group=GROUP, url="look.order", place=key,
+        python=python_lines(run, "grid", kind=place.kind),
+    ))  # fmt: skip
+    show_grid(packet, key=key, selected=(place.layer, place.head), echo=clicked(key)[1], on_choice=partial(_open, place.kind))
+
+
+def _open(kind: str) -> None:
+    """The visitor clicked a tile: its head is the one of the run that follows."""
+    at, _ = clicked(grid_key(kind))
+    if at is not None:
+        show_head(Place(kind, *at))
 
 
 @dataclass(frozen=True)
@@ -84,8 +103,19 @@ def _measures(attention: Attention) -> dict[str, np.ndarray]:
     return {"entropy here, bits": entropy(w).mean(-1) / np.log(2), "largest weight here": w.max((-1, -2)), "on the first word here": w[..., 0].mean(-1)}
 
 
-def show(page: Page, run: Run, measured: Mapping[str, Heads], place: Place) -> None:
-    """Kinds, pieces and how heads are joined; grid; heatmap beside lines; care; arithmetic and source; the folds."""
+@dataclass(frozen=True)
+class Shown:
+    """What the pictures show: the head or the joined heads, the chosen cell, words or pieces, how heads are joined."""
+
+    seen: Seen
+    query: int
+    key: int
+    by: str
+    how: str
+
+
+def pictures(run: Run, measured: Mapping[str, Heads], place: Place) -> Shown:
+    """Kinds, pieces and how heads are joined; grid; heatmap beside lines or the shaded text."""
     by, how = _choices(run, place, joins=several(measured))
     if run.source is not None:
         controls.text("Its translation: the model's own, or type another to see how it would be written", "target", run.target_text or "")
@@ -98,11 +128,17 @@ def show(page: Page, run: Run, measured: Mapping[str, Heads], place: Place) -> N
     with right:
         beside = controls.segmented("Beside it", ("lines", "text"), "look.beside", "lines", {"lines": "Lines", "text": "The text, shaded"}.__getitem__, quiet=True)
         (_text if beside == "text" else _lines)(run, place, seen, by, how)
+    return Shown(seen, query, key, by, how)
+
+
+def details(page: Page, run: Run, measured: Mapping[str, Heads], place: Place, shown: Shown) -> None:
+    """What the pictures call for: care, the chosen cell in a sentence, its arithmetic and source; the folds."""
+    seen, query, key, how = shown.seen, shown.query, shown.key, shown.how
     _care(run, seen, query, how)
     parts.numbers(_sentence(seen, place, query, key))
-    piece = _pieces(run, place.kind, query, key, by)
+    piece = _pieces(run, place.kind, query, key, shown.by)
     if how == ONE:
-        _look_cell.show(run, place, piece, (seen.attention.queries[query], seen.attention.keys[key]), joined=by == "word")
+        _look_cell.show(run, place, piece, (seen.attention.queries[query], seen.attention.keys[key]), joined=shown.by == "word")
     _look_folds.show(page, run, measured[place.kind], place, seen, piece[0])
 
 
@@ -127,13 +163,20 @@ def _seen(run: Run, heads: Heads, place: Place, by: str, how: str) -> Seen:
 def _heatmap(run: Run, place: Place, seen: Seen, by: str, how: str) -> tuple[int, int]:
     """The pattern with its lenses; the chosen cell, before any choice the largest weight."""
     queries, keys = _labels(seen, by)
-    found = _look_cell.deep(run, place) if how == ONE else run
-    scores, values = lenses(found, place.kind, place.layer, place.head, by, writing=crosses(place.kind)) if how == ONE else (None, None)
+    crossing = crosses(place.kind)
+
+    def further() -> tuple[np.ndarray | None, np.ndarray | None]:
+        return lenses(_look_cell.deep(run, place), place.kind, place.layer, place.head, by, writing=crossing)
+
+    one = among(seen.attention, place) if how == ONE else None
+    layer, head = (LAYER, HEAD) if one else (place.layer, place.head)
     picture = heatmap(
-        seen.weights, queries, keys, key=f"look.heatmap.{place.kind}.{by}", allowed=seen.allowed, numbers=len(keys) <= 16, scores=scores, values=values,
-        axis=("written word (query)", "source word (key)") if crosses(place.kind) else ("word that looks (query)", "word looked at (key)"),
-        selected=_touched(seen, place) if by == "word" else None, title=f"{seen.name}: choose a cell", group="look",
-        python=python_lines(run, "heatmap", layer=place.layer, head=place.head, kind=place.kind, by=by) if how == ONE else "",
+        seen.weights, queries, keys, key=f"look.heatmap.{place.kind}.{by}", allowed=seen.allowed, numbers=len(keys) <= 16,
+        lenses=further if how == ONE and has_lenses(run, place.kind, by, writing=crossing) else None,
+        among=one, called="{head}: choose a cell",
+        axis=("written word (query)", "source word (key)") if crossing else ("word that looks (query)", "word looked at (key)"),
+        selected=_touched(seen, place) if by == "word" else None, title=f"{seen.name}: choose a cell", group=GROUP,
+        python=python_lines(run, "heatmap", layer=layer, head=head, kind=place.kind, by=by) if how == ONE else "",
     )  # fmt: skip
     return picture.cell or _telling(seen)
 
@@ -153,11 +196,13 @@ def _lines(run: Run, place: Place, seen: Seen, by: str, how: str) -> None:
     n_heads = seen.attention.weights.shape[1]
     whole = how == ONE and n_heads > 1 and controls.toggle("All heads of this layer", "look.lines", False)
     heads = list(range(n_heads)) if whole else [seen.head]
+    one = among(seen.attention, place) if how == ONE else None
+    layer, named = (LAYER, heads if whole else [HEAD]) if one else (place.layer, heads)
     head_view(
         seen.attention.weights[seen.layer, heads], queries, keys, key=f"look.lines.{place.kind}.{by}.{whole}", reading=not crosses(place.kind),
         heads=heads if how == ONE else [JOINED[how]], allowed=np.stack([seen.allowed] * len(heads)), segments=_segments(run, place, by),
-        special=MARKS, group="look", height=560,
-        python=python_lines(run, "head_view", layer=place.layer, heads=heads, kind=place.kind, by=by) if how == ONE else "",
+        special=MARKS, group=GROUP, height=560, among=one,
+        python=python_lines(run, "head_view", layer=layer, heads=named, kind=place.kind, by=by) if how == ONE else "",
     )  # fmt: skip
 
 
@@ -166,7 +211,7 @@ def _text(run: Run, place: Place, seen: Seen, by: str, how: str) -> None:
     crossing = crosses(place.kind)
     queries, keys = seen.attention.queries, seen.attention.keys
     strip(
-        seen.weights, queries, keys=keys if crossing else None, key=f"look.strip.{place.kind}.{by}", allowed=seen.allowed, special=MARKS, group="look",
+        seen.weights, queries, keys=keys if crossing else None, key=f"look.strip.{place.kind}.{by}", allowed=seen.allowed, special=MARKS, group=GROUP,
         say=WRITING if crossing else READING, who="this head" if how == ONE else f"{JOINED[how].lower()} of the heads", names=("reads", "writes") if crossing else ("", ""),
         spans=None if by == "word" or crossing else (run.source if place.kind == "self" and run.source else run.side).spans, height=560,
     )  # fmt: skip
@@ -174,8 +219,10 @@ def _text(run: Run, place: Place, seen: Seen, by: str, how: str) -> None:
 
 def _labels(seen: Seen, by: str) -> tuple[list[str], list[str]]:
     """Words as they are; pieces with their spaces visible."""
-    queries, keys = ([visible(w) if by == "token" else w for w in axis] for axis in (seen.attention.queries, seen.attention.keys))
-    return queries, keys
+    attention = seen.attention
+    if by == "word":
+        return list(attention.queries), list(attention.keys)
+    return remembered(attention, "pieces", lambda: ([*map(visible, attention.queries)], [*map(visible, attention.keys)]))
 
 
 def _segments(run: Run, place: Place, by: str) -> list[int] | None:

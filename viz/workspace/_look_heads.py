@@ -19,6 +19,7 @@ from core.checkpoints.manifest import shipped_folder
 from core.lessons.texts import Example, texts
 from core.model import Model
 from core.run import Attention, Run
+from viz.instruments import Among, clicked, stacked
 from viz.labels import head_name
 from viz.remember import remembered
 from viz.ui import compute, state
@@ -27,6 +28,8 @@ from viz.workspace._toys import KIND
 KEEP = ("*.pattern",)
 VAGUE = "mixed"
 MARKS = ("START", "[CLS]", "[SEP]")
+GROUP = "look"
+"""The instruments that hear of each other's pointer, and of the head that is opened in the grid."""
 PILLS = 4
 
 
@@ -119,6 +122,16 @@ def look(run: Run, kind: str, by: str = "word") -> Attention:
     return remembered(run, (kind, by), lambda: run.attention(kind, by=by, writing=crosses(kind)))
 
 
+def grid_key(kind: str) -> str:
+    return f"look.grid.{kind}"
+
+
+def among(attention: Attention, place: Place) -> Among | None:
+    """This head among all of its kind, for pictures that follow the grid; None for texts too long to send all heads."""
+    stack = remembered(attention, "stack", lambda: stacked(attention.weights, attention.allowed))
+    return stack and Among(stack, (place.layer, place.head), clicked(grid_key(place.kind))[1])
+
+
 def crosses(kind: str) -> bool:
     """Whether this attention looks from what is written to another text that is read."""
     return kind in ("cross", "alignment")
@@ -191,8 +204,8 @@ def _store(key: str) -> None:
 
 def blanks(found: Run) -> list[int]:
     """Where a word is hidden."""
-    mask = found.model.tokenizer.mask
-    return [place for place, index in enumerate(found.ids) if found.model.spec.framed and index == mask]
+    mask = found.model.tokenizer.mask if found.model.spec.framed else None
+    return [] if mask is None else [place for place, index in enumerate(found.ids) if index == mask]
 
 
 def touched(found: Run, kind: str) -> str | None:
@@ -200,7 +213,8 @@ def touched(found: Run, kind: str) -> str | None:
     now = (found.model.name, found.side.text, found.source.text if found.source else "", kind)
     before = st.session_state.get("look.shown")
     st.session_state["look.shown"] = now
-    hidden = [word for word, text in enumerate(found.side.words) if text.pieces[0] in blanks(found)[:1]]
+    first = blanks(found)[:1]
+    hidden = [word for word, text in enumerate(found.side.words) if text.pieces[0] in first]
     start = str(hidden[0]) if hidden else None
     if before not in (None, now):
         state.write(**{"look.word": None})

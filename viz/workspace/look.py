@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Literal
@@ -115,23 +115,36 @@ def _picture(params: Params) -> None:
             note(side="left")
             return
         place = _look_heads.chosen(data.heads)
-        _words(data.run, place, small=view == "full")
-        several = _look_heads.several(data.heads)
-        if several:
-            _look_heads.pills(data.heads, place)
-        if data.run.model.spec.framed and "logits" in data.run.model.outputs:
-            _look_blank.show(data.run)
-            _look_blank.follows(data.run)
-        note(side=_look_heads.side(place.kind))
-        if view != "full":
+        above, below = st.container(), st.container()
+        if view == "full":  # a head that was opened in the grid is answered there first
+            with below:
+                shown = _look_full.pictures(data.run, data.heads, place)
+            with above:
+                _above(data, place, view, note)
+            with below:
+                _look_full.details(PAGE, data.run, data.heads, place, shown)
+            return
+        with above:
+            _above(data, place, view, note)
+        with below:
+            several = _look_heads.several(data.heads)
             _buttons(view, _look_heads.side(place.kind), several)
-        if view == "heads" and several:
-            _look_full.heads_grid(data.run, data.heads, place)
-        if view == "full":
-            _look_full.show(PAGE, data.run, data.heads, place)
+            if view == "heads" and several:
+                _look_full.heads_grid(data.run, data.heads, place)
 
 
-def _words(run: Run, place: Place, small: bool) -> None:
+def _above(data: Looking, place: Place, view: str, note: Callable[..., None]) -> None:
+    """The words with what one head does there, the pills of heads, what stands in a blank."""
+    _words(data.run, place, view)
+    if _look_heads.several(data.heads):
+        _look_heads.pills(data.heads, place)
+    if data.run.model.spec.framed and "logits" in data.run.model.outputs:
+        _look_blank.show(data.run)
+        _look_blank.follows(data.run)
+    note(side=_look_heads.side(place.kind))
+
+
+def _words(run: Run, place: Place, view: str) -> None:
     crossing = _look_heads.crosses(place.kind)
     attention = _look_heads.look(run, place.kind)
     words_view(
@@ -148,7 +161,9 @@ def _words(run: Run, place: Place, small: bool) -> None:
         special=_look_heads.MARKS,
         names=("reads", "writes") if crossing else ("", ""),
         url="look.word",
-        height=320 if small else None,
+        height=320 if view == "full" else None,
+        group=_look_heads.GROUP,
+        among=_look_heads.among(attention, place) if view else None,
     )
 
 

@@ -1,0 +1,126 @@
+"""Another head, opened in the grid, is drawn from the stack before Python answers; older answers turn nothing back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from small_app import Visit
+
+DATA = """
+import numpy as np
+rng = np.random.default_rng(3)
+scores = rng.normal(size=(2, 3, 9, 9)) * 3
+may = np.tri(9, dtype=bool)
+weights = np.exp(np.where(may, scores, -np.inf))
+weights = weights / weights.sum(-1, keepdims=True)
+words = [f"w{i}" for i in range(9)]
+"""
+APP = (
+    DATA
+    + """
+import time
+import streamlit as st
+from viz.instruments import Among, clicked, grid_packet, head_view, heatmap, show_grid, stacked, words_view
+late = st.query_params.get("show") == "late"
+
+@st.fragment
+def pictures():
+    at, turn = clicked("g")
+    at = at or (0, 0)
+    if late and turn:
+        time.sleep(1.5)
+    among = Among(stacked(weights, may), at, turn)
+    one = dict(allowed=may, among=among, group="g")
+    words_view(weights[at], words, words, key="w", layout="one", reading=True, **one)
+    show_grid(grid_packet(weights, kinds=[["a", "b", "c"]] * 2, group="g"), key="g", selected=at, echo=turn)
+    found = heatmap(weights[at], words, words, key="h", title=f"L{at[0]}.H{at[1]}, {'abc'[at[1]]}: look", called="{head}: look", numbers=True,
+                    lenses=lambda: (scores[at], np.ones(9)), **one)
+    head_view(weights[at[0], [at[1]]], words, words, key="l", heads=[at[1]], **one)
+    st.text(f"Python has {at}")
+
+pictures()
+"""
+)
+space: dict[str, Any] = {}
+exec(DATA, space)
+WEIGHTS = space["weights"]
+
+
+class Seen(Visit):
+    """The four pictures of the page."""
+
+    tall = 1600
+
+    def view(self, name: str) -> Any:
+        return self.page.locator(f".atlas.{name}")
+
+    def at(self) -> list[str | None]:
+        return [self.view(name).get_attribute("data-at") for name in ("words", "heatmap", "lines")]
+
+    def open(self, *steps: str) -> None:
+        self.view("heads").locator(".frame").focus()
+        for step in (*steps, "Enter"):
+            self.page.keyboard.press(step)
+
+
+def all_at(layer: int, head: int) -> list[str]:
+    return [f"{layer},{head}"] * 3
+
+
+def test_another_head_is_drawn_before_python_answers(visit: Any) -> None:
+    seen = visit("late")
+    assert seen.at() == all_at(0, 0)
+    seen.open("Home", "ArrowRight", "ArrowRight")
+    assert seen.at() == all_at(0, 2)
+    title = seen.view("heatmap").locator(".title").first
+    assert title.inner_text() == "L0.H2, c: look"
+    assert seen.page.get_by_text("Python has (0, 0)").count() == 1
+    seen.says("Python has (0, 2)")
+    assert seen.at() == all_at(0, 2)
+    assert title.inner_text() == "L0.H2, c: look"
+
+
+def test_an_older_answer_does_not_turn_back(visit: Any) -> None:
+    seen = visit("late")
+    seen.page.evaluate("""() => {
+      globalThis.all = [];
+      const find = (root) => root.querySelector('.atlas.heatmap') ?? [...root.querySelectorAll('*')].map((e) => e.shadowRoot && find(e.shadowRoot)).find(Boolean);
+      const atlas = find(document);
+      new MutationObserver(() => all.push(atlas.dataset.at)).observe(atlas, { attributes: true, attributeFilter: ['data-at'] });
+    }""")
+    seen.open("Home", "ArrowRight")
+    seen.page.wait_for_timeout(600)
+    seen.open("ArrowRight")
+    seen.says("Python has (0, 2)")
+    seen.page.wait_for_timeout(300)
+    kept = seen.page.evaluate("() => all.filter((at, i) => at !== all[i - 1])")
+    assert kept == ["0,1", "0,2"]
+
+
+def test_the_numbers_are_those_of_the_head(visit: Any) -> None:
+    seen = visit("now")
+    for head in (1, 2):
+        seen.open("Home", *["ArrowRight"] * head)
+        seen.says(f"Python has (0, {head})")
+        seen.view("heatmap").locator(".frame").focus()
+        for key in ["ArrowDown"] * 9 + ["Home"]:
+            seen.page.keyboard.press(key)
+        assert seen.view("heatmap").get_attribute("data-hover") == "8,0"
+        said = seen.view("heatmap").locator(".tip").inner_text().splitlines()[0]
+        assert float(said.removeprefix("w8 → w0 ")) == pytest.approx(WEIGHTS[0, head, 8, 0], rel=1e-6)
+
+
+def test_a_lens_comes_when_it_is_asked_for_and_then_with_each_head(visit: Any) -> None:
+    seen = visit("now")
+    heatmap = seen.view("heatmap")
+    names = heatmap.locator(".segment")
+    assert names.all_inner_texts() == ["weight", "score", "value-weighted"]
+    names.nth(1).click()
+    seen.page.wait_for_function("(e) => e.dataset.lens === 'score'", arg=heatmap.element_handle())
+    seen.open("Home", "ArrowRight", "ArrowRight")
+    seen.says("Python has (0, 2)")
+    assert heatmap.get_attribute("data-lens") == "score"
+    assert heatmap.get_attribute("data-at") == "0,2"
+    names.nth(0).click()
+    assert heatmap.get_attribute("data-lens") == "weight"
