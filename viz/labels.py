@@ -10,10 +10,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 _MARKS = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽"}
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=\"'@/])")
+
+SHORT = 40
+"""Texts up to so many letters are remembered: the pieces and words of a sentence are asked for again with every rerun."""
 
 
 def visible(token: str) -> str:
@@ -22,7 +26,16 @@ def visible(token: str) -> str:
     >>> visible(" cat"), visible("a\nb"), visible(""), visible("\x00"), visible("\ud800")
     ('·cat', 'a↵b', '∅', '␀', '�')
     """
+    if token.isalnum() and token.isascii():
+        return token
+    return _seen(token) if len(token) <= SHORT else _written(token)
+
+
+def _written(token: str) -> str:
     return "".join(_visible(letter) for letter in token) or "∅"
+
+
+_seen = lru_cache(4096)(_written)
 
 
 def _visible(letter: str) -> str:

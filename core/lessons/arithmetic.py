@@ -161,7 +161,7 @@ def _softmax_lines(cell: _Cell, leaf: str, cites: tuple[Place, ...]) -> list[Lin
     words = "The same for every open key of the row, added" + (f"; the {shut} that the mask forbids add exactly 0." if shut else ".")
     chosen = int(place[0]) if len(place) else None
     below = adds("denominator", "the sum over the row", words, "Σ_{k} e^{s_{ik} − max}", cites, columns={"s": scores, "max": top}, form="e^({} − {})", axis="key",
-                 labels=[cell.keys[j] for j in open_keys], chosen=chosen, reads=[cell.paths("scores"), cell.paths("allowed")])  # fmt: skip
+                 labels=cell.keys, at=open_keys, chosen=chosen, shared=True, reads=[cell.paths("scores"), cell.paths("allowed")])  # fmt: skip
     share = "The share of {key} in the row: its weight." if len(place) else "Forbidden: its share in the row is exactly 0."
     over = lines[0].value if lines else 0.0
     return [*lines, below, puts("weight", "the weight", share, equation, cites, form="{} / {}", formula=lambda a, b: a / b, values=[over, below.value],

@@ -9,8 +9,9 @@ less.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
@@ -63,9 +64,92 @@ def total(texts: Sequence[str]) -> str:
     if any("n" in text or "∞" in text for text in texts):
         return NOT_A_NUMBER
     decimals = len(texts[0].partition(".")[2]) if texts else 0
-    units = sum(map(whole, texts))
+    return written(sum(map(whole, texts)), decimals)
+
+
+def written(units: int, decimals: int) -> str:
+    """So many units of the last decimal as a shown number.
+
+    >>> written(-125, 2), written(5, 3), written(7, 0)
+    ('−1.25', '0.005', '7')
+    """
     digits = f"{abs(units):0{decimals + 1}d}"
     return ("−" if units < 0 else "") + (f"{digits[:-decimals]}.{digits[-decimals:]}" if decimals else digits)
+
+
+EXACT = 2.0**52
+"""Below so many units a float tells every unit from the next one, and a thousand of them still add up exactly."""
+
+
+@dataclass(frozen=True, eq=False)
+class Figures(Sequence[str]):
+    """Shown numbers with equally many decimals: a sequence of texts that are written when somebody reads them.
+
+    `units` counts each in its last decimal (int64). What is not finite, or too large for that, has 0 there and its text in `odd`.
+    """
+
+    units: Array
+    decimals: int
+    odd: Mapping[int, str]
+
+    @classmethod
+    def of(cls, values: Array, decimals: int) -> Figures:
+        """The numbers rounded as `shown` rounds them, halves and all.
+
+        >>> list(Figures.of(np.array([0.5, -0.25, np.inf]), 1))
+        ['0.5', '−0.2', '∞']
+        """
+        with np.errstate(all="ignore"):
+            scaled = values * 10.0**decimals
+            plain = np.abs(scaled) < EXACT
+        odd = {} if plain.all() else {i: shown(float(values[i]), decimals) for i in np.flatnonzero(~plain).tolist()}
+        scaled = np.where(plain, scaled, 0.0) if odd else scaled
+        size, units = np.abs(scaled), np.rint(scaled)
+        for i in np.flatnonzero(np.abs(size - np.floor(size) - 0.5) <= size * 2.0**-51).tolist():
+            units[i] = whole(shown(float(values[i]), decimals))  # so near to a half that the product's own rounding could decide
+        return cls(units.astype(np.int64), decimals, odd)
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        place = range(len(self.units))[index]
+        return self.odd.get(place) or written(int(self.units[place]), self.decimals)
+
+    def __iter__(self) -> Iterator[str]:
+        for i, units in enumerate(self.units.tolist()):
+            yield self.odd.get(i) or written(units, self.decimals)
+
+    def values(self) -> Array:
+        """What the shown numbers say, to the last bit of a float."""
+        found = self.units / 10.0**self.decimals
+        for i, text in self.odd.items():
+            found[i] = read(text)
+        return found
+
+    def sum(self, places: Sequence[int] | None = None) -> str:
+        """The exact sum of all, or of those at these places, as it would be shown.
+
+        >>> Figures.of(np.array([0.1, -0.25, 1.0]), 2).sum(), Figures.of(np.array([0.1, -0.25, 1.0]), 2).sum([0, 1])
+        ('0.85', '−0.15')
+        """
+        if self.odd:
+            return total(list(self) if places is None else [self[i] for i in places])
+        units = self.units if places is None else self.units[np.asarray(places, dtype=np.int64)]
+        return written(int(units.sum()), self.decimals)
+
+    def order(self) -> Array:
+        """The places by size: what is no number first, then the largest, equal ones as they stand."""
+        if not self.odd:
+            return np.argsort(-np.abs(self.units), kind="stable")
+        values = self.values()
+        return np.lexsort((-np.abs(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf)), ~np.isnan(values)))
 
 
 def places(value: float) -> int:
@@ -79,12 +163,12 @@ def places(value: float) -> int:
     return min(max(SIGNIFICANT - 1 - math.floor(math.log10(abs(value))), 1), MOST)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sum:
-    """Shown terms and their shown sum: `factors` one tuple a column, `terms` and `result` as texts."""
+    """Shown terms and their shown sum: `factors` holds the figures of each column."""
 
-    factors: tuple[tuple[str, ...], ...]
-    terms: tuple[str, ...]
+    factors: tuple[Figures, ...]
+    terms: Figures
     result: str
 
 
@@ -93,28 +177,34 @@ def added(columns: Sequence[Array], formula: Formula, result: float) -> Sum:
 
     Each column holds one factor of every term; `result` is the number that the sum is known to be.
 
-    >>> added([np.array([0.5, 0.25]), np.array([2.0, 3.0])], np.multiply, 1.75)
-    Sum(factors=(('0.500000', '0.250000'), ('2.000000', '3.000000')), terms=('1.000000', '0.750000'), result='1.750')
+    >>> told = added([np.array([0.5, 0.25]), np.array([2.0, 3.0])], np.multiply, 1.75)
+    >>> [list(column) for column in told.factors], list(told.terms), told.result
+    ([['0.500000', '0.250000'], ['2.000000', '3.000000']], ['1.000000', '0.750000'], '1.750')
     """
-    lists = [np.asarray(column, dtype=np.float64).tolist() for column in columns]
-    if not math.isfinite(result) or not all(math.isfinite(x) for column in lists for x in column):
-        return _told(lists, formula, result, SIGNIFICANT + MORE, SIGNIFICANT)
-    last = None
-    for decimals in range(places(result), -1, -1):
-        for finer in (decimals + MORE, decimals + MORE + 2):
-            last = _told(lists, formula, result, finer, decimals)
-            scale = 10 ** (finer - decimals)
-            if 2 * abs(sum(map(whole, last.terms)) - whole(last.result) * scale) < scale:
-                return last
+    with np.errstate(all="ignore"):
+        columns = [np.asarray(column, dtype=np.float64) for column in columns]
+        if not math.isfinite(result) or not all(np.isfinite(column).all() for column in columns):
+            return _told(columns, formula, result, SIGNIFICANT + MORE, SIGNIFICANT)
+        last = None
+        for decimals in range(places(result), -1, -1):
+            for finer in (decimals + MORE, decimals + MORE + 2):
+                last = _told(columns, formula, result, finer, decimals)
+                if _agrees(last, 10 ** (finer - decimals)):
+                    return last
     assert last is not None
     return last
 
 
-def _told(lists: list[list[float]], formula: Formula, result: float, finer: int, decimals: int) -> Sum:
-    factors = tuple(tuple(shown(value, finer) for value in column) for column in lists)
-    with np.errstate(all="ignore"):
-        values = np.asarray(formula(*(np.array([read(text) for text in column]) for column in factors)))
-    return Sum(factors, tuple(shown(value, finer) for value in values.tolist()), shown(result, decimals))
+def _told(columns: Sequence[Array], formula: Formula, result: float, finer: int, decimals: int) -> Sum:
+    factors = tuple(Figures.of(column, finer) for column in columns)
+    terms = np.asarray(formula(*(column.values() for column in factors)))
+    return Sum(factors, Figures.of(terms, finer), shown(result, decimals))
+
+
+def _agrees(told: Sum, scale: int) -> bool:
+    """Whether the shown terms add up to what rounds to the shown result; terms without end add up to nothing."""
+    added = told.terms.sum()
+    return added == NOT_A_NUMBER or 2 * abs(whole(added) - whole(told.result) * scale) < scale
 
 
 def put_in(formula: Callable[..., float], values: Sequence[float], result: float) -> tuple[tuple[str, ...], str]:

@@ -6,12 +6,13 @@ What a page shows of a line is text made here, so that a test can read the same 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from core.lessons import digits
-from core.lessons.digits import Array, Formula
+from core.lessons.digits import Array, Figures, Formula
 
 Place = tuple[str, str, str]
 """Document (a key of the list of sources), section, equation: as the pages' `cites`."""
@@ -36,7 +37,9 @@ class Line:
     """One step. `words` is a sentence with {query} and {key} for the two tokens; `equation` writes a_{ij} and x^{2}.
 
     A line is a sum (`terms`, each `form` filled with its factors, named by what `axis` counts), or one expression
-    (`put`), or a vector whose elements stand side by side (`terms`, but no `result`). `path` is the tensor of the run
+    (`put`), or a vector whose elements stand side by side (`terms`, but no `result`). The terms are kept as columns:
+    the shown `factors` and what they make, `values`; their names are those of `labels` at the places `at` (None: at all
+    of them; no labels: their numbers). `shared` says that every key of the query has these same terms. `path` is the tensor of the run
     that holds the result ("" where the run does not keep it), `reads` those that were put in. `value` is the result
     unrounded, `residue` how far the run's own number is from what is calculated here, `used` the run's number where an
     edit put another one in the place of this result.
@@ -53,12 +56,25 @@ class Line:
     form: str = "{}"
     axis: str = "element"
     columns: tuple[str, ...] = ()
-    terms: tuple[Term, ...] = ()
+    factors: tuple[Figures, ...] = ()
+    values: Figures | None = None
+    labels: tuple[str, ...] = ()
+    at: Array | None = None
+    shared: bool = False
     chosen: int | None = None
     path: str = ""
     reads: tuple[str, ...] = ()
     residue: float = 0.0
     used: str = ""
+
+    @cached_property
+    def terms(self) -> tuple[Term, ...]:
+        """The terms one by one, as texts."""
+        if self.values is None:
+            return ()
+        count = range(len(self.values)) if self.at is None else self.at.tolist()
+        names = (self.labels[i] if self.labels else str(i) for i in count)
+        return tuple(Term(*each) for each in zip(names, zip(*self.factors, strict=True), self.values, strict=True))
 
     def written(self, term: Term) -> str:
         """A term as it is calculated: its factors in the line's form."""
@@ -71,20 +87,21 @@ class Line:
     def few(self, most: int = FEW) -> tuple[int, ...]:
         """The terms to show first: the largest, the largest of all first, and the chosen one; all where that saves nothing.
 
-        >>> terms = tuple(Term(str(i), (), text) for i, text in enumerate(["0.1", "−3.0", "2.0", "0.5", "0.0"]))
-        >>> Line("a", "", "", "", (), terms=terms, chosen=4).few(2)
+        >>> Line("a", "", "", "", (), values=Figures.of(np.array([0.1, -3.0, 2.0, 0.5, 0.0]), 1), chosen=4).few(2)
         (1, 2, 4)
         """
-        sizes = [-abs(digits.read(term.value)) for term in self.terms]
-        order = sorted(range(len(sizes)), key=lambda i: (sizes[i] == sizes[i], sizes[i]))
-        if len(order) <= most + 1:
-            return tuple(range(len(order)))
-        first = order[:most]
+        if self.values is None or len(self.values) <= most + 1:
+            return tuple(range(len(self.values or ())))
+        first = self.values.order()[:most].tolist()
         return tuple(first if self.chosen is None or self.chosen in first else [*first, self.chosen])
 
     def rest(self, few: Sequence[int]) -> str:
         """The exact sum of the terms that `few` leaves out, as they would be shown."""
-        return digits.total([term.value for i, term in enumerate(self.terms) if i not in set(few)])
+        if self.values is None:
+            return digits.total([])
+        left = np.ones(len(self.values), dtype=bool)
+        left[list(few)] = False
+        return self.values.sum(np.flatnonzero(left).tolist())
 
 
 @dataclass(frozen=True)
@@ -149,25 +166,23 @@ def cells(form: str, factors: Sequence[str]) -> tuple[str, ...]:
 
 
 def adds(name: str, title: str, words: str, equation: str, cites: Sequence[Place], *, columns: dict[str, Array],
-         labels: Sequence[str] | None = None, form: str = "{} · {}", recorded: float | None = None,
-         axis: str = "element", chosen: int | None = None, path: str = "", reads: Sequence[str] = ()) -> Line:  # fmt: skip
+         labels: Sequence[str] = (), at: Array | None = None, form: str = "{} · {}", recorded: float | None = None,
+         axis: str = "element", chosen: int | None = None, path: str = "", reads: Sequence[str] = (), shared: bool = False) -> Line:  # fmt: skip
     """A line whose result is the sum of its terms; `recorded` is the run's own number for it, where it has one."""
     values = [np.asarray(column, dtype=np.float64) for column in columns.values()]
     with np.errstate(all="ignore"):
         terms = np.asarray(FORMS[form](*values))
-    own = float(terms.sum())
-    result, residue, used = _settled(own, recorded, float(np.abs(terms).sum()))
+        own, size = float(terms.sum()), float(np.abs(terms).sum())
+    result, residue, used = _settled(own, recorded, size)
     text = digits.added(values, FORMS[form], result)
-    names = [str(i) for i in range(len(terms))] if labels is None else labels
-    told = tuple(Term(*each) for each in zip(names, zip(*text.factors, strict=True), text.terms, strict=True))
-    return Line(name, title, words, equation, tuple(cites), text.result, result, "", form, axis, tuple(columns), told, chosen,
-                path, tuple(reads), residue, used)  # fmt: skip
+    return Line(name, title, words, equation, tuple(cites), text.result, result, form=form, axis=axis, columns=tuple(columns),
+                factors=text.factors, values=text.terms, labels=tuple(labels), at=at, shared=shared, chosen=chosen,
+                path=path, reads=tuple(reads), residue=residue, used=used)  # fmt: skip
 
 
 def beside(line: Line) -> Line:
     """The same terms as a vector: side by side, not added."""
-    return Line(line.name, line.title, line.words, line.equation, line.cites, "", 0.0, "", line.form, line.axis, line.columns,
-                line.terms, line.chosen, line.path, line.reads)  # fmt: skip
+    return replace(line, result="", value=0.0, residue=0.0, used="")
 
 
 def puts(name: str, title: str, words: str, equation: str, cites: Sequence[Place], *, form: str, formula: Callable[..., float],

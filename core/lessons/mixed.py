@@ -43,7 +43,7 @@ def mixing_lines(weights: Array, values: Array, heads: Array, key: int, keys: Se
                 f"a_{{ij}} {value}_{{j}}", cites, columns={"a": scale, value: values[key]}, reads=[paths("pattern"), paths("v")])  # fmt: skip
     which = f"its number {shown}" + (f", the largest of {len(heads)}" if element is None else f" of {len(heads)}")
     whole = adds("output", f"the sum over all keys, number {shown}", f"All keys give their part; added up they are what this head hands on for {{query}}. Here {which}.",
-                 f"{mixture}_{{i}} = Σ_{{j}} a_{{ij}} {value}_{{j}}", cites, columns={"a": weights, value: values[:, shown]}, labels=keys, axis="key", chosen=key,
+                 f"{mixture}_{{i}} = Σ_{{j}} a_{{ij}} {value}_{{j}}", cites, columns={"a": weights, value: values[:, shown]}, labels=keys, axis="key", chosen=key, shared=True,
                  recorded=float(heads[shown]), path=paths("heads"), reads=[paths("pattern"), paths("v")])  # fmt: skip
     return [beside(part), whole]
 
@@ -61,9 +61,9 @@ def projection_lines(module: Any, head: int, heads: Array, out: Array, stream: S
         shares, labels = np.append(shares, float(module.to_out.bias[at])), [*labels, "bias"]
     return [
         adds("projection", f"this head's slice of W_O, number {at}", f"The output matrix has {width} columns for this head. They turn what it hands on into a vector as wide as the stream; here number {at} of {len(out)}, the largest.",
-             f"c_{{{at}}} = Σ_{{e}} W_{{O,{at}e}} z_{{ie}}", PROJECTED, columns={"W_O": row[head], "z": heads[head]}, reads=[paths("heads")]),
+             f"c_{{{at}}} = Σ_{{e}} W_{{O,{at}e}} z_{{ie}}", PROJECTED, columns={"W_O": row[head], "z": heads[head]}, shared=True, reads=[paths("heads")]),
         adds("heads", "all heads together", f"Number {at} of all {n_heads} heads" + (" and the bias" if len(labels) > n_heads else "") + ", added: what the sublayer gives.",
-             "Z_{t} = W_{O}^{⊤} concat(Z_{1} … Z_{h})", PROJECTED, columns={"c": shares}, form="{}", labels=labels, axis="head", chosen=head,
+             "Z_{t} = W_{O}^{⊤} concat(Z_{1} … Z_{h})", PROJECTED, columns={"c": shares}, form="{}", labels=labels, axis="head", chosen=head, shared=True,
              recorded=float(out[at]), path=paths("out"), reads=[paths("heads")]),
         puts("stream", "into the residual stream", f"Added to number {at} of what stood there before: the residual stream behind this sublayer.",
              "z'_{t} = z_{t} + x_{t}", RESIDUAL, form="{} + {}", formula=lambda x, z: x + z, values=[float(stream.before[at]), float(out[at])],
@@ -95,7 +95,7 @@ def attentional_lines(mix: Any, context: Array, state: Array, mixed: Array, path
     form, values = ("{} + {} + {}", [float(part[at]), own, bias]) if mix.bias is not None else ("{} + {}", [float(part[at]), own])
     return [
         adds("projection", f"the context's part, number {at}", f"A matrix reads the context and the decoder's state side by side. The half for the context gives, as number {at} of {width}, its largest:",
-             f"(W_{{c}} c_{{t}})_{{{at}}}", ATTENTIONAL, columns={"W_c": weight[at, :width], "c": context}, reads=[paths["heads"]]),
+             f"(W_{{c}} c_{{t}})_{{{at}}}", ATTENTIONAL, columns={"W_c": weight[at, :width], "c": context}, shared=True, reads=[paths["heads"]]),
         puts("mixed", "with the decoder's state", "The state's part and the bias are added, and tanh squashes the sum: what the output layer reads.",
              "h̃_{t} = tanh(W [c_{t}; s_{t}])", ATTENTIONAL, form=f"tanh({form})", formula=lambda *x: math.tanh(sum(x)), values=values,
              size=sum(map(abs, values)), recorded=float(mixed[at]), path=paths["mixed"], reads=[paths["heads"], paths["state"]]),

@@ -178,7 +178,7 @@ def window_lines(attend: Any, q: Array, query: int, key: int, n: int, centre: fl
     else:
         hidden, v = plain(attend.to_hidden.weight).astype(np.float64) @ q, plain(attend.to_centre.weight)[0]
         place = adds("place", "where to look", "A small network reads {query}'s state and says where in the source to look.", "x_{t} = v_{p} · tanh(W_{p} q_{t})", LOCAL,
-                     columns={"v": v, "W q": hidden}, form="{} · tanh({})", axis="unit", reads=[read])  # fmt: skip
+                     columns={"v": v, "W q": hidden}, form="{} · tanh({})", axis="unit", shared=True, reads=[read])  # fmt: skip
         made = [place, puts("centre", "the middle of the window", f"Squashed to a share between 0 and 1 of the {n} places: the middle of the window, counted from 0.",
                             "p_{t} = n · σ(x_{t})", LOCAL, form=f"{n} · σ({{}})", formula=lambda x: n / (1 + math.exp(-x)), values=[place.value],
                             size=n, recorded=centre, path=paths("centre"))]  # fmt: skip

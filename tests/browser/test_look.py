@@ -94,14 +94,18 @@ def test_all_heads_and_the_full_view(visitor, app_url):
     visitor.wait_for_selector("[data-cell][data-scale]")
     idle(visitor)
     assert "view=full" in visitor.url
-    visitor.wait_for_selector(".arith[data-weight]")
+    visitor.locator(".arith").scroll_into_view_if_needed()
+    visitor.wait_for_selector(".arith[data-lines]")
+    visitor.wait_for_selector(".source[data-taps]")
     assert visitor.get_by_text("How is over 99 % computed?").count() == 1 and visitor.get_by_text("The code that did it").count() == 1
 
 
 def test_in_the_full_view_heatmap_and_lines_mark_the_same_word_and_a_choice_is_calculated(visitor, app_url):
     opened(visitor, app_url + "/?view=full")
     visitor.wait_for_selector("[data-cell][data-scale]")
-    visitor.wait_for_selector(".arith[data-weight]")
+    visitor.locator(".arith").scroll_into_view_if_needed()
+    visitor.wait_for_selector(".arith[data-lines]")
+    visitor.wait_for_selector(".source[data-taps]")
     idle(visitor)
     frames, heatmap = visitor.sent, visitor.locator("[data-cell][data-scale]")
     visitor.locator(".matrix .frame").focus()

@@ -47,6 +47,7 @@ def look(**link: str) -> AppTest:
     for key, value in ({"text": TEXT, "target": "Ella tiene un auto."} | link).items():
         test.query_params[key] = value
     test.session_state["fold:look.arithmetic"] = True
+    test.session_state["look.cell"] = {"near": True}  # what the browser says when the arithmetic is in view
     test.run()
     assert not test.exception
     return test

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened, unpacked
+from test_instruments_faces import carried, opened, unpacked
 
 import core
 from core.analysis.aggregate import aggregated
 from core.checkpoints.heads import read_heads
 from core.checkpoints.manifest import shipped_folder
 from core.lessons.arithmetic import row_of
+from viz.workspace import _look_cell, compare
 from viz.workspace import _look_heads as heads
-from viz.workspace import compare
 
 MODEL, TEXT = "translator-en-es", "She has a white car."
 
@@ -23,10 +25,12 @@ def run() -> core.Run:
     return core.open_model(MODEL).run(TEXT)
 
 
-def page(name: str, **link: str) -> AppTest:
+def page(name: str, near: str = "yes", **link: str) -> AppTest:
     test = AppTest.from_string(f"from viz.workspace import {name} as page\npage.page()", default_timeout=60)
     for key, value in link.items():
         test.query_params[key] = value
+    if near:
+        test.session_state["look.cell"] = {"near": True}  # what the browser says when the arithmetic is in view
     test.run()
     assert not test.exception
     return test
@@ -89,12 +93,39 @@ def test_the_heatmap_holds_the_exact_values_of_the_run(run, kind, shape):
 @pytest.mark.parametrize("kind", ["cross", "self", "causal"])
 def test_the_arithmetic_is_that_of_the_chosen_cell_and_the_source_that_of_its_tensor(run, kind):
     test = page("look", view="full", kind=kind, layer="2", head="3")
-    (heat,), (cell,), (code,) = named(test, "scale", "axis"), named(test, "cell", "residue"), named(test, "card")
+    (heat,), (cell,), (code,) = named(test, "scale", "axis"), named(test, "cell", "residue"), named(test, "scope")
     header, (query, key) = opened(cell)[0], opened(heat)[0]["selected"]
     weights = run.attention(kind, by="word", writing=kind == "cross").weights[2, 3]
     assert header["weight"] == pytest.approx(weights[query, key], abs=1e-6) and header["cell"][:2] == [2, 3]
-    path = opened(code)[0]["card"]["path"]
-    assert path == run.attention(kind).paths[2] and path in header["paths"]
+    told = opened(code)[0]
+    assert told["selected"] == json.loads(carried(*packets(test))[told["card"]])["path"] == run.attention(kind).paths[2]
+    assert header["light"] is False and header["told"][0]["result"]
+
+
+def test_nothing_is_calculated_while_nobody_sees_it(run, monkeypatch):
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("calculated for nobody")
+
+    for name in ("lines_of", "source_of", "tensor_card"):
+        monkeypatch.setattr(_look_cell, name, never)
+    test = page("look", view="full", kind="cross", layer="2", head="3", near="")
+    (heat,), (cell,) = named(test, "scale", "axis"), named(test, "light")
+    header, (query, key) = opened(cell)[0], opened(heat)[0]["selected"]
+    weights = run.attention("cross", by="word", writing=True).weights[2, 3]
+    assert header["light"] is True and header["cell"][:2] == [2, 3] and header["weight"] == pytest.approx(weights[query, key], abs=1e-6)
+    assert not {"lines", "told", "numbers"} & set(header) and not named(test, "scope")
+    assert set(header["needs"]) == {header["kit"], header["code"]}, "no part but the code of the instrument"
+
+
+def test_the_browser_has_the_last_word_on_what_is_in_view():
+    test = page("look", view="full", near="")
+    before = opened(named(test, "light")[0])[0]
+    test.session_state["look.cell"] = {"near": True}
+    after = opened(named(test.run(), "light")[0])[0]
+    assert (before["light"], after["light"]) == (True, False) and before["of"] == after["of"]
+    test.query_params["head"] = "3"
+    other = opened(named(test.run(), "light")[0])[0]
+    assert other["light"] is False and other["of"] != after["of"], "in view at the last word: no second trip"
 
 
 @pytest.mark.parametrize(("how", "says"), [("mean", "no single head"), ("largest", "do not add up"), ("rollout", "picture of paths")])

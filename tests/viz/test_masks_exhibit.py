@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra.numpy import arrays
 from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened
 
 import core.engine
 from core import masks as masks_of
@@ -75,7 +76,7 @@ def said(test: AppTest) -> str:
 def packets(test: AppTest) -> dict[str, dict]:
     """The headers of the instruments on the page by title."""
     found = [e.proto.bytes for e in test.get("bidi_component") if e.proto.bytes]
-    headers = [json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")]) for data in found]
+    headers = [opened(data)[0] for data in found]
     return {header.get("title", ""): header for header in headers}
 
 

@@ -22,16 +22,43 @@ function build(root) {
 }
 
 function accept(view, packet) {
-  const head = packet.header, identity = head.lines + head.query + head.key;
-  Object.assign(view, { head, packet, theme: colours(view) });
-  if (!view.sent || head.echo === view.sent) view.chosen = head.selected;
+  const head = packet.header, known = view.head?.of === head.of && !view.blank;
+  if (head.light && known && head.of) { view.head = { ...view.head, light: true }; tellNear(view); return; }   // what stands here is true of this cell
+  Object.assign(view, { head, theme: colours(view) });
+  introduce(view);
+  if (head.light) blank(view);
+  else write(view, packet);
+  if (head.light !== undefined) { watch(view); tellNear(view); }
+}
+
+function introduce(view) {
+  const { head, root } = view;
+  view.title.textContent = head.title || `How is ${percent(head.weight)} computed?`;
+  speak(view.intro, head.light ? "{query} (place {i}) looks at {key} (place {j}) in {head}. Its arithmetic comes when this place is in view."
+    : "{query} (place {i}) looks at {key} (place {j}) in {head}. Every figure is from this run.",
+  { ...named(view), i: head.cell[2], j: head.cell[3], head: `L${head.cell[0]}.H${head.cell[1]}` });
+  root.dataset.cell = head.cell.join(",");
+  root.dataset.weight = String(head.weight);
+  root.dataset.light = String(Boolean(head.light));
+}
+
+/** Figures of another cell go at once; their height stays, so that nothing on the page moves. */
+function blank(view) {
+  view.root.style.minHeight = view.tall ? `${view.tall}px` : "";
+  for (const each of [view.tools, view.steps, view.turn, view.after, view.foot]) each.hidden = true;
+  view.steps.replaceChildren();
+  view.after.replaceChildren();
+  Object.assign(view, { blank: true, identity: "", parts: [], lines: [] });
+  for (const name of ["lines", "open", "path"]) delete view.root.dataset[name];
+}
+
+function write(view, packet) {
+  const { head } = view, identity = JSON.stringify([head.lines, head.labels, head.row, head.pair, head.numbers, head.told, head.query, head.key]);
+  view.packet = packet;
   if (identity !== view.identity) {
-    const read = (name) => JSON.parse(new TextDecoder().decode(part(packet, name))), cites = read("cites");
-    view.lines = read("lines").map((line, i) => ({ ...line, cites: cites[i] }));
+    view.lines = linesOf(packet);
     view.identity = identity;                       // lines that were open stay open: another cell is compared with this one
-    view.title.textContent = head.title || `How is ${percent(head.weight)} computed?`;
-    speak(view.intro, "{query} (place {i}) looks at {key} (place {j}) in {head}. Every figure is from this run.",
-      { ...named(view), i: head.cell[2], j: head.cell[3], head: `L${head.cell[0]}.H${head.cell[1]}` });
+    view.paths = [...new Set(view.lines.map((line) => line.path).filter(Boolean))];
     view.parts = view.lines.map((line) => step(view, line));
     const turn = view.lines.findIndex((line) => line.name === head.turn);
     view.steps.replaceChildren(...view.parts.slice(0, turn).map((each) => each.item));
@@ -40,13 +67,37 @@ function accept(view, packet) {
     view.after.style.counterReset = `step ${turn}`;
     view.foot.textContent = `Terms have three digits more than their sum, so the sum of the shown terms rounds to the shown result. Calculated again in double precision; the run's own numbers differ by at most ${head.residue}.`;
     view.root.dataset.lines = view.lines.map((line) => line.name).join(" ");
-    view.root.dataset.cell = head.cell.join(",");
-    view.root.dataset.weight = String(head.weight);
+    view.unasked = true;
   }
+  if (!view.sent || head.echo === view.sent) view.chosen = head.selected;
+  view.blank = false;
+  for (const each of [view.tools, view.steps, view.turn, view.after, view.foot]) each.hidden = false;
+  view.root.style.minHeight = "";
   view.root.style.maxHeight = head.height ? `${head.height}px` : "";
   view.root.classList.toggle("scrolls", Boolean(head.height));
   refresh(view);
   saveMenu(view, view.tools, saving(view));
+}
+
+/** The lines of a packet: what is said of all cells, with the numbers and columns of this one. `terms` are [name, [cells], value]. */
+function linesOf(packet) {
+  const { numbers, told } = packet.header, read = (name) => JSON.parse(new TextDecoder().decode(part(packet, name)));
+  const labels = read("labels"), fill = filler(numbers), [row, pair] = ["row", "pair"].map((name) => taker(readNumbers(part(packet, name))));
+  return read("lines").map((said, i) => {
+    const [title, words, equation, path, ...columns] = [said.title, said.words, said.equation, said.path, ...said.columns].map(fill);
+    const line = { put: "", result: "", used: "", rest: "", chosen: null, ...said, ...told[i], title, words, equation, path, columns, terms: [] };
+    if (said.shared !== null) {
+      const { texts, at } = (said.shared ? row : pair).columns();
+      for (const [column, place, text] of line.odd ?? []) texts[column][place] = text;
+      const values = texts.pop(), names = said.labels === null ? null : labels[said.labels];
+      line.terms = values.map((value, j) => {
+        const place = at ? at[j] : j;
+        return [names ? names[place] : String(place), formed(said.form, texts.map((column) => column[j])), value];
+      });
+    }
+    line.few ??= line.terms.map((_, j) => j);
+    return line;
+  });
 }
 
 const named = (view) => ({ query: { word: view.head.query }, key: { word: view.head.key } });
@@ -100,10 +151,10 @@ function tensor(view, parent, path) {
   button.textContent = path;
   button.title = "The tensor of the run that holds this number: choose it to see the line of code that makes it";
   button.onclick = () => {
-    view.chosen = view.head.paths.indexOf(path);
+    view.chosen = path;
     view.sent = eventId();
     refresh(view);
-    view.component.setStateValue("path", { at: [view.chosen], id: view.sent });
+    view.component.setStateValue("path", { at: [view.paths.indexOf(path)], id: view.sent });
   };
   return button;
 }
@@ -171,13 +222,13 @@ const number = (text) => Number(text.replace("\u2212", "-").replace("\u221e", "I
 function refresh(view) {
   for (const made of view.parts) {
     if (made.table) fill(view, made);
-    if (made.path) made.path.setAttribute("aria-pressed", String(view.head.paths[view.chosen] === made.line.path));
+    if (made.path) made.path.setAttribute("aria-pressed", String(view.chosen === made.line.path));
   }
   const long = view.lines.filter((line) => line.few.length < line.terms.length), opened = long.filter((line) => view.open.has(line.name));
   view.all.hidden = !long.length;
   view.all.textContent = opened.length === long.length ? "Fewer terms" : "All terms";
   view.root.dataset.open = opened.map((line) => line.name).join(" ");
-  view.root.dataset.path = view.head.paths[view.chosen] ?? "";
+  view.root.dataset.path = view.paths.includes(view.chosen) ? view.chosen : "";
 }
 
 function openAll(view) {
@@ -201,5 +252,6 @@ function saving(view) {
       ...(line.result ? [[line.name, line.terms.length ? "sum" : "", line.put, line.result]] : [])])],
     code: view.head.python,
     packet: view.packet,
+    header: () => ({ light: undefined }),   // alone it waits for nobody
   };
 }

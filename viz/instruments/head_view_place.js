@@ -91,10 +91,11 @@ function placeColumns(view) {
 function crossColumns(view, paneW) {
   const { size, phone, names } = view, many = names.length, one = many === 1;
   view.slot = one ? 0 : phone ? Math.max(3, Math.min(8, 44 / many)) : many <= 6 ? 13 : many <= 12 ? 10 : 8;
-  view.talk = one ? 48 : phone ? 0 : 64;          // the percentage beside the strip
+  view.talk = paneW < 330 ? 0 : one ? 48 : phone ? 0 : 64;          // the percentage beside the strip
   view.strip = view.slot * many + view.talk + 6;
   const most = phone ? (one ? 92 : 78) : 150;
-  const widest = (side) => Math.min(most, Math.max(...view.ems[side]) * size + 2);
+  const half = Math.max(24, (paneW - 2 * view.strip - 100) / 2);    // at least 60 pixels are for the lines
+  const widest = (side) => Math.min(most, half, Math.max(...view.ems[side]) * size + 2);
   const labels = { query: widest("query"), key: widest("key") };
   const full = Math.min(paneW - 4, labels.query + labels.key + view.strip * 2 + 44 + (phone ? 240 : 440)), x0 = (paneW - full) / 2;
   const flip = (view.flip = view.fromRight.query && view.fromRight.key);

@@ -99,12 +99,12 @@ function readMatrix(packet, prefix = "") {
   const [rows, cols] = field("shape"), kind = field("kind"), step = field("step"), total = rows * cols;
   const allowed = bytes("allowed") ? readRuns(bytes("allowed"), total) : new Uint8Array(total).fill(1);
   const count = allowed.reduce((sum, v) => sum + v, 0);
-  const sent = readNumbers(bytes("values"), count, kind), finite = bytes("bad") && readRuns(bytes("bad"), count);
+  const sent = readCells(bytes("values"), count, kind), finite = bytes("bad") && readRuns(bytes("bad"), count);
   const values = spread(sent, finite, allowed, 0, numberOf(kind, step, field("signed"))), rounded = field("rounded");
   return { rows, cols, values, allowed, ...(rounded ? { kind: "steps", step: rounded } : { kind, step }) };
 }
 
-const readNumbers = (raw, count, kind) => ({
+const readCells = (raw, count, kind) => ({
   f32: () => new Float32Array(raw.buffer),
   f16: () => new Uint16Array(raw.buffer),
   u8: () => raw,
@@ -139,7 +139,7 @@ function readStacked(packet, [layer, head]) {
     const runs = part(packet, "stack.allowed"), bad = part(packet, "stack.bad");
     const allowed = runs ? readRuns(runs, rows * cols) : new Uint8Array(rows * cols).fill(1), each = allowed.reduce((sum, v) => sum + v, 0);
     const count = layers * heads * each;
-    stacks.set(raw, (read = { sent: readNumbers(raw, count, kind), finite: bad && readRuns(bad, count), allowed, each }));
+    stacks.set(raw, (read = { sent: readCells(raw, count, kind), finite: bad && readRuns(bad, count), allowed, each }));
   }
   const values = spread(read.sent, read.finite, read.allowed, (layer * heads + head) * read.each, numberOf(kind, step, false));
   return { rows, cols, values, allowed: read.allowed, kind: kind === "u8" ? "steps" : kind, step };

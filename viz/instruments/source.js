@@ -26,13 +26,16 @@ function colours(view) {
 function accept(view, packet) {
   const head = packet.header;
   Object.assign(view, { head, packet, theme: colours(view) });
-  if (!view.sent || head.echo === view.sent) view.chosen = head.selected;
   view.title.textContent = head.title || "The code that made it";
-  if (head.lines !== view.identity) {
-    view.identity = head.lines;
-    view.lines = JSON.parse(new TextDecoder().decode(part(packet, "lines")));
+  const read = (name) => JSON.parse(new TextDecoder().decode(part(packet, name)));
+  const identity = JSON.stringify([head.lines, head.scope, head.sizes, head.edits]);
+  if (identity !== view.identity) {
+    view.identity = identity;
+    view.lines = read("lines").map((line, i) => ({ ...line, path: line.path === null ? null : head.scope + line.path, axes: line.axes.map((word) => [word, head.sizes[word]]), edits: head.edits[i] ?? [] }));
     write(view);
   }
+  view.numbers = read("card");
+  if (!view.sent || head.echo === view.sent) view.chosen = view.buttons.findIndex(({ line }) => line.path === head.selected);
   view.code.style.maxHeight = head.height ? `${head.height}px` : "";
   refresh(view);
   saveMenu(view, view.tools, saving(view));
@@ -111,7 +114,7 @@ function focus(view, index) {
 // ---------------------------------------------------------------- the chosen tensor
 
 function refresh(view) {
-  const stop = view.chosen ?? 0;
+  const stop = Math.max(0, view.chosen);
   view.buttons.forEach(({ row }, i) => {
     row.setAttribute("aria-pressed", String(i === view.chosen));
     row.tabIndex = i === stop ? 0 : -1;
@@ -123,7 +126,7 @@ function refresh(view) {
     make("p", "quiet", view.card).textContent = "Choose a line that taps a tensor: its axes and numbers from this run stand here.";
     return;
   }
-  const card = view.head.card?.path === line.path ? view.head.card : null;
+  const card = view.numbers?.path === line.path ? view.numbers : null;
   make("p", "path", view.card).textContent = line.path;
   make("p", "shape", view.card).textContent = shape(line);
   if (card) numbers(view.card, card);
@@ -152,6 +155,6 @@ function saving(view) {
       line.file, line.number, line.spans.map(([, text]) => text).join(""), line.path ?? "", line.path ? shape(line) : "", line.edits.join("; ")])],
     code: view.head.python,
     packet: view.packet,
-    header: () => ({ selected: view.chosen }),
+    header: () => ({ selected: view.buttons[view.chosen]?.line.path ?? null }),
   };
 }

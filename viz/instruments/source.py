@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from viz.instruments.mount import Instrument, latest, nothing
+from viz.instruments.mount import Instrument, nothing
+from viz.instruments.paths import path_chosen
 from viz.instruments.payload import Packet
 
 if TYPE_CHECKING:
@@ -48,10 +50,7 @@ def source(
         >>> source(source_of(run, "causal", 2), key="s").path    # doctest: +SKIP
         'layer.2.self_attn.scores'
     """
-    paths = paths_of(lines)
-    at = (paths.index(selected),) if selected in paths else None
-    chosen, echo = latest(key, "path", at, (len(paths),))
-    path = paths[chosen[0]] if chosen else None
+    path, echo = path_chosen(key, paths_of(lines), selected)
     packet = source_packet(lines, selected=path, edits=edits, card=card, title=title, height=height, python=python)
     packet.header["echo"] = echo
     SOURCE.show(packet, key=key, on_path_change=nothing)
@@ -73,22 +72,44 @@ def source_packet(
     height: int | None = None,
     python: str = "",
 ) -> Packet:
-    """What the browser needs to show the lines."""
-    paths = paths_of(lines)
+    """What the browser needs to show the lines.
+
+    The text of the lines is a part of its own, the same for every layer and text; so is the card, the same for every head.
+    """
+    changes = {i: found for i, line in enumerate(lines) if (found := line.edits if edits is None else tuple(edits.get(line.path or "", ())))}
+    sizes = {word: size for line in lines for word, size in zip(line.axes, line.shape, strict=True)}
+    scope = _scope(paths_of(lines))
     packet = Packet({
-        "title": title, "paths": paths, "selected": paths.index(selected) if selected in paths else None, "echo": None,
-        "card": None if card is None else _card(card), "height": height, "python": python,
+        "title": title, "scope": scope, "sizes": sizes, "edits": changes, "selected": selected, "echo": None, "height": height, "python": python,
     })  # fmt: skip
-    told = [_told(line, line.edits if edits is None else tuple(edits.get(line.path or "", ()))) for line in lines]
-    packet.add("lines", json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
+    packet.add("lines", _text(tuple((line.file, line.number, line.spans, line.leaf, line.path and line.path.removeprefix(scope), line.axes, line.gap) for line in lines)))
+    packet.add("card", b"null" if card is None else _json(_card(card)))
     return packet
 
 
-def _told(line: SourceLine, edits: Sequence[str]) -> dict[str, Any]:
-    return {
-        "file": line.file, "number": line.number, "spans": line.spans, "leaf": line.leaf, "path": line.path, "gap": line.gap,
-        "axes": list(zip(line.axes, line.shape, strict=True)), "edits": list(edits),
-    }  # fmt: skip
+def _scope(paths: Sequence[str]) -> str:
+    """What the names of all tensors begin with: the layer. The names behind it are those of every layer.
+
+    Example:
+        >>> _scope(["layer.2.self_attn.q", "layer.2.self_attn.k"]), _scope([])
+        ('layer.2.self_attn.', '')
+    """
+    words = [path.split(".")[:-1] for path in paths]
+    alike = [each[0] for each in zip(*words, strict=False) if len(set(each)) == 1]
+    return "".join(f"{word}." for word in alike) if all(each[: len(alike)] == alike for each in words) else ""
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+@lru_cache(64)
+def _text(lines: tuple[tuple[Any, ...], ...]) -> bytes:
+    """The lines as they stand in their files; `path` goes on where the scope of the layer ends."""
+    return _json([
+        {"file": file, "number": number, "spans": spans, "leaf": leaf, "path": made, "axes": axes, "gap": gap}
+        for file, number, spans, leaf, made, axes, gap in lines
+    ])  # fmt: skip
 
 
 def _card(card: TensorCard) -> dict[str, Any]:

@@ -1,8 +1,13 @@
-"""One cell of the full view: how its weight is computed, and the lines of code that computed it."""
+"""One cell of the full view: how its weight is computed, and the lines of code that computed it.
+
+Both stand below the pictures, so they are made only while the visitor sees their place (or nearly): until the browser says
+so, a packet of a few hundred bytes names the cell. When the place comes into view, this part alone runs again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -10,22 +15,43 @@ from core.lessons.arithmetic import lines_of, needed, needed_lines
 from core.lessons.source import needed_source, source_of, tensor_card
 from core.run import Run
 from viz.instruments import arithmetic, source
+from viz.instruments.arithmetic import Cell, awaited, in_view, paths_of
+from viz.instruments.paths import path_chosen
 from viz.remember import remembered
-from viz.ui import compute
+from viz.ui import compute, errors
 from viz.workspace._look_heads import Place
 
 WHOLE = 128
 """Up to so many tokens the tensors of all layers are kept at once: another head then needs no further pass."""
 TENSOR = "look.tensor"
+LINES, CODE = "look.cell", "look.source"
+
+
+@dataclass(frozen=True)
+class Pass:
+    """How to get the run again from the engine: Streamlit keeps what a fragment was called with, and a run is large."""
+
+    model: str
+    text: str
+    target: str | None
+    pair: str | None
+    keep: tuple[str, ...]
+
+    def run(self) -> Run:
+        return compute.run(self.model, self.text, target=self.target, pair=self.pair, keep=self.keep)
 
 
 def deep(run: Run, place: Place) -> Run:
     """The same pass with every tensor that the arithmetic and the source show."""
+    return _pass(run, place).run()
+
+
+def _pass(run: Run, place: Place) -> Pass:
     kind = run.model.spec.kind(place.kind)
     layers = range(kind.n_layers(run.model.config)) if len(run.ids) <= WHOLE else (place.layer,)
     keep = remembered(run.model, ("deep", place.kind, tuple(layers)), lambda: _paths(run, place.kind, layers))
     text = run.source.text if run.source else run.side.text
-    return compute.run(run.model.name, text, target=run.target_text, pair=run.side.pair, keep=keep)
+    return Pass(run.model.name, text, run.target_text, run.side.pair, keep)
 
 
 def _paths(run: Run, kind: str, layers: Iterable[int]) -> tuple[str, ...]:
@@ -35,17 +61,42 @@ def _paths(run: Run, kind: str, layers: Iterable[int]) -> tuple[str, ...]:
 
 def show(run: Run, place: Place, piece: tuple[int, int], words: tuple[str, str], *, joined: bool) -> None:
     """The arithmetic of the cell, and beside it the source; a tensor chosen in one is marked in the other."""
-    found = deep(run, place)
-    lines = lines_of(found, place.kind, place.layer, place.head, *piece)
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        path = arithmetic(lines, key="look.cell", words=words, selected=st.session_state.get(TENSOR)).path
-        if joined:
-            st.caption("Arithmetic is done on pieces: this is the first piece of each word. A word's weight is the sum over its pieces.")
-    with right:
+    weight = float(run.trace[run.model.spec.kind(place.kind).path(place.layer, "pattern")][place.head][piece])
+    way = _pass(run, place)
+    of = repr((replace(way, keep=()), place.kind))
+    _cell(way, place, Cell((place.layer, place.head, *piece), weight, words, of), joined=joined)
+
+
+@st.fragment
+def _cell(way: Pass, place: Place, cell: Cell, *, joined: bool) -> None:
+    """As much of it as the visitor can see; what the browser says about that reruns this and nothing else."""
+    with errors.guard():
+        left, right = st.columns([3, 2], gap="large")
+        if not in_view(LINES):
+            with left:
+                awaited(cell, key=LINES)
+            return
+        found = way.run()
+        lines = lines_of(found, place.kind, *cell.at)
         code = source_of(found, place.kind, place.layer)
-        given = path or next((line.path for line in code if line.leaf == "pattern"), None)
-        chosen = source(code, key="look.source", selected=given, card=None if given is None else tensor_card(found, given), title="The code that did it").path
-    if chosen != given:  # a line of code was touched: its numbers, and its place in the arithmetic, come with the next run
-        st.session_state[TENSOR] = chosen
-        st.rerun(scope="fragment")
+        taps = [line.path for line in code if line.path is not None]
+        chosen = _chosen({CODE: taps, LINES: paths_of(lines)})
+        given = chosen or next((line.path for line in code if line.leaf == "pattern"), None)
+        with left:
+            arithmetic(lines, key=LINES, words=cell.words, selected=chosen, cell=cell)
+            if joined:
+                st.caption("Arithmetic is done on pieces: these are the two pieces with the largest weight. A word's weight is the sum over its pieces.")
+        with right:
+            card = None if given is None else remembered(found, ("card", given), lambda: tensor_card(found, given))
+            source(code, key=CODE, selected=given, card=card, title="The code that did it")
+
+
+def _chosen(offered: dict[str, list[str]]) -> str | None:
+    """The tensor that is marked in both: that of the last click in either of them, as long as one of them shows it."""
+    now = st.session_state.get(TENSOR)
+    if not any(now in paths for paths in offered.values()):
+        now = None  # it belongs to another layer or model
+    for key, paths in offered.items():
+        now = path_chosen(key, paths, now)[0] or now
+    st.session_state[TENSOR] = now
+    return now

@@ -136,7 +136,7 @@ def details(page: Page, run: Run, measured: Mapping[str, Heads], place: Place, s
     seen, query, key, how = shown.seen, shown.query, shown.key, shown.how
     _care(run, seen, query, how)
     parts.numbers(_sentence(seen, place, query, key))
-    piece = _pieces(run, place.kind, query, key, shown.by)
+    piece = _pieces(run, place, query, key, shown.by)
     if how == ONE:
         _look_cell.show(run, place, piece, (seen.attention.queries[query], seen.attention.keys[key]), joined=shown.by == "word")
     _look_folds.show(page, run, measured[place.kind], place, seen, piece[0])
@@ -260,10 +260,13 @@ def _sentence(seen: Seen, place: Place, query: int, key: int) -> str:
     )
 
 
-def _pieces(run: Run, kind: str, query: int, key: int, by: str) -> tuple[int, int]:
-    """The tokens of a chosen cell: the first piece of each word."""
+def _pieces(run: Run, place: Place, query: int, key: int, by: str) -> tuple[int, int]:
+    """The tokens of a chosen cell: of two words, the pieces with the largest weight."""
     if by == "token":
         return query, key
-    found = run.model.spec.kind(kind)
+    found = run.model.spec.kind(place.kind)
     queries, keys = (run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys))
-    return (queries.written() if crosses(kind) else queries).words[query].pieces[0], keys.words[key].pieces[0]
+    rows, columns = (queries.written() if crosses(place.kind) else queries).words[query].pieces, keys.words[key].pieces
+    weights = run.trace[found.path(place.layer, "pattern")][place.head][np.ix_(rows, columns)]
+    row, column = np.unravel_index(int(np.argmax(np.nan_to_num(weights))), weights.shape)
+    return rows[row], columns[column]
