@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -70,20 +70,50 @@ class Attention:
 
     def joined(self, query_words: list[Word], key_words: list[Word]) -> Attention:
         """By words: the sum over a word's key pieces, the mean over its query pieces; rows still sum to 1."""
-        to_key = _membership(key_words, len(self.keys))
-        to_query = _membership(query_words, len(self.queries))
-        mean = to_query / to_query.sum(1, keepdims=True)
-        weights = np.einsum("wq,lhqk,vk->lhwv", mean, self.weights, to_key, optimize=True)
-        allowed = np.einsum("wq,lhqk,vk->lhwv", to_query, self.allowed.astype(np.float32), to_key, optimize=True) > 0
-        queries, keys = (tuple(word.text for word in words) for words in (query_words, key_words))
-        return Attention(self.kind, weights.astype(np.float32), queries, keys, allowed, self.paths)
+        return by_word(self.kind, self.weights, self.allowed, self.paths, query_words, key_words)
 
 
-def _membership(words: list[Word], n: int) -> Array:
-    member = np.zeros((len(words), n), dtype=np.float32)
-    for row, word in enumerate(words):
-        member[row, list(word.pieces)] = 1
-    return member
+def by_word(
+    kind: str, weights: Sequence[Array] | Array, allowed: Array, paths: tuple[str, ...], query_words: list[Word], key_words: list[Word]
+) -> Attention:
+    """The patterns (head, query, key) of each layer by word, see `Attention.joined`; one head after the other, to need little memory."""
+    queries, keys = _picked(query_words), _picked(key_words)
+    sizes = np.array([[len(word.pieces)] for word in query_words], dtype=np.float32)
+    found = np.empty((len(weights), len(weights[0]), len(query_words), len(key_words)), dtype=np.float32)
+    for place in np.ndindex(found.shape[:2]):
+        found[place] = _over(_over(weights[place[0]][place[1]], queries, 0) / sizes, keys, 1)
+    alike = tuple(slice(1 if stride == 0 else None) for stride in allowed.strides[:2])  # one mask for all heads is joined once
+    may = np.stack([_over(_over(layer, queries, 1), keys, 2) for layer in allowed[alike]])
+    query_names, key_names = (tuple(word.text for word in words) for words in (query_words, key_words))
+    return Attention(kind, found, query_names, key_names, np.broadcast_to(may, found.shape), paths)
+
+
+def _picked(words: list[Word]) -> list[tuple[list[int], list[int]]]:
+    """The first pieces of all words, then the second pieces with the places of the words that have one, and so on."""
+    found = []
+    for nth in range(max((len(word.pieces) for word in words), default=1)):
+        places = [place for place, word in enumerate(words) if len(word.pieces) > nth]
+        found.append((places, [words[place].pieces[nth] for place in places]))
+    return found
+
+
+def _over(values: Array, picked: list[tuple[list[int], list[int]]], axis: int) -> Array:
+    """The values of each word's pieces added along an axis; of booleans, whether any is true.
+
+    Most words are one piece: picking these and adding the further ones is several times faster than a product with the
+    table of which piece belongs to which word.
+    """
+    found = values.take(picked[0][1], axis=axis)
+    for places, pieces in picked[1:]:
+        found[(slice(None),) * axis + (places,)] += values.take(pieces, axis=axis)
+    return found
+
+
+def _one_or_all(layers: list[Array]) -> Array:
+    """The layers along a new first axis; where all are one and the same array, as masks are, without a copy."""
+    first = layers[0]
+    same = all((layer.ctypes.data, layer.strides) == (first.ctypes.data, first.strides) for layer in layers)
+    return np.broadcast_to(first, (len(layers), *first.shape)) if same else np.stack(layers)
 
 
 class RunTrace:
@@ -231,13 +261,14 @@ class Run:
             raise InputError(f"by='{by}' is unknown.", "Attention is given by 'token' or by 'word'.", "Choose one of them.")
         found = self.model.spec.kind(kind)
         paths = tuple(found.path(layer, "pattern") for layer in range(found.n_layers(self.model.config)))
-        weights = np.stack([self.trace[path] for path in paths])
-        allowed = np.stack([self.trace[found.path(layer, "allowed")] for layer in range(len(weights))])
+        layers = [self.trace[path] for path in paths]
+        allowed = _one_or_all([self.trace[found.path(layer, "allowed")] for layer in range(len(layers))])
         queries, keys = self._axis(found, "queries"), self._axis(found, "keys")
         writes = writing and queries is self.side and not self.model.spec.framed
         queries = queries.written() if writes else queries
-        attention = Attention(kind, weights, queries.tokens, keys.tokens, allowed, paths)
-        return attention if by == "token" else attention.joined(queries.words, keys.words)
+        if by == "word":
+            return by_word(kind, layers, allowed, paths, queries.words, keys.words)
+        return Attention(kind, np.stack(layers), queries.tokens, keys.tokens, allowed, paths)
 
     def _axis(self, kind: Kind, axis: str) -> Side:
         return self.side if getattr(kind, axis) == "target" or self.source is None else self.source

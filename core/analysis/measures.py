@@ -13,6 +13,9 @@ import numpy as np
 Array = np.ndarray
 Links = Sequence[tuple[int, int]]
 
+CROWD = 2**20
+"""Above so many numbers a measure goes head by head: what it makes on the way then stays in the processor's cache."""
+
 
 def entropy(weights: Array) -> Array:
     """-sum w ln w over the keys, in nats; a row of zeros has entropy 0.
@@ -20,7 +23,11 @@ def entropy(weights: Array) -> Array:
     >>> float(np.round(entropy(np.array([0.5, 0.5])), 4))
     0.6931
     """
-    return -np.sum(weights * np.log(np.where(weights > 0, weights, 1.0)), axis=-1)
+    if weights.ndim > 2 and weights.size > CROWD:
+        return np.stack([entropy(part) for part in weights])
+    logs = np.log(np.maximum(weights, np.finfo(np.result_type(weights, np.float32)).tiny))  # 0 ln 0 is 0
+    logs *= weights
+    return -logs.sum(-1)
 
 
 def spread(weights: Array, allowed: Array) -> Array:
