@@ -121,7 +121,7 @@ def grid_packet(
     packet.header |= {"selected": None, "echo": None}
     if allowed is not None:
         cells = np.broadcast_to(np.asarray(allowed, dtype=bool), (rows, columns))
-        may = _pool(cells[None, None].astype(np.float32))[0, 0] > 0
+        may = _pool(cells.astype(np.float32)) > 0
         packet.add("allowed", runs(may))
     packet.add("thumbs", (thumbs if may is None else thumbs[:, :, may]).tobytes())
     if numbers:
@@ -165,14 +165,16 @@ def pool(weights: NDArray[np.floating]) -> NDArray[np.uint8]:
         >>> pool(np.full((1, 1, 64, 3), 0.5)).shape, int(pool(np.ones((1, 1, 2, 2)))[0, 0, 0, 0])
         ((1, 1, 32, 3), 254)
     """
-    pooled = _pool(np.where(np.isfinite(weights), weights, np.inf))
+    pooled = np.array([[_pool(head) for head in layer] for layer in weights])  # one by one: a copy of all may be 600 MB
     finite = np.isfinite(pooled)
     levels = np.rint(np.where(finite, pooled, 0).clip(0, 1) * 254).astype(np.uint8)
     return np.where(finite, levels, np.uint8(_NOT_FINITE))
 
 
 def _pool(values: NDArray[np.floating]) -> NDArray[np.floating]:
-    for axis in (2, 3):
+    if not np.isfinite(values).all():
+        values = np.where(np.isfinite(values), values, np.inf)
+    for axis in (0, 1):
         size = values.shape[axis]
         if size > THUMB:
             values = np.maximum.reduceat(values, np.arange(THUMB) * size // THUMB, axis=axis)

@@ -1,0 +1,61 @@
+"""The pictures of a notebook, as Jupyter keeps them in a page: drawn and touched with the network switched off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import core
+import viz
+
+TEXT = "The <b>old</b> man sat by the fire."
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a saved notebook is: each output's HTML, one under the other."""
+    run = core.open_model("gpt-mini").run(TEXT)
+    pictures = [viz.words(run, 2, 5), viz.heatmap(run, 2, 5), viz.head_view(run, layer=2), viz.grid(run)]
+    path = tmp_path_factory.mktemp("notebook") / "explore.html"
+    path.write_text("<!doctype html><meta charset=utf-8>" + "".join(f"<div class=output>{p._repr_html_()}</div>" for p in pictures), "utf-8")
+    return path
+
+
+@pytest.fixture
+def page(chromium: Any, kept: Path) -> Iterator[Any]:
+    context = chromium.new_context(viewport={"width": 1000, "height": 900}, offline=True)
+    page, wrong = context.new_page(), []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
+    page.on("request", lambda r: None if r.url.startswith(("file:", "blob:", "data:", "about:")) else wrong.append(r.url))
+    page.goto(kept.as_uri())
+    yield page
+    context.close()
+    assert wrong == []
+
+
+def test_each_picture_is_drawn_at_its_own_height_and_can_be_touched(page: Any) -> None:
+    for i, name in enumerate(("words", "heatmap", "lines", "heads")):
+        frame = page.locator("iframe").nth(i)
+        frame.scroll_into_view_if_needed()
+        inside = page.frame_locator("iframe").nth(i)
+        atlas = inside.locator(f".atlas.{name}[data-mode]")
+        atlas.wait_for(timeout=20_000)
+        page.wait_for_timeout(400)
+        assert abs(frame.bounding_box()["height"] - inside.locator("html").evaluate("(e) => e.offsetHeight")) <= 1
+        if name == "words":
+            continue
+        inside.locator(".frame").first.focus()
+        for key in ("ArrowDown", "ArrowRight"):
+            page.keyboard.press(key)
+        assert atlas.get_attribute({"heatmap": "data-hover", "lines": "data-touched", "heads": "data-hover"}[name])
+
+
+def test_the_words_are_those_of_the_text_and_never_markup(page: Any) -> None:
+    inside = page.frame_locator("iframe").first
+    inside.locator(".word").first.wait_for(timeout=20_000)
+    assert "".join(inside.locator(".word .text").all_inner_texts()) == "The·<b>old</b>mansatbythefire."
+    assert inside.locator(".stage b").count() == 0

@@ -1,0 +1,121 @@
+"""The pages at 200 % zoom and under a finger: nothing scrolls sideways, a tap touches what is under it, Tab reaches everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+ZOOMED = {"viewport": {"width": 720, "height": 450}, "device_scale_factor": 2}  # a window of 1440 x 900 at 200 %
+PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True, "is_mobile": True}
+PAGES = {
+    "gpt-mini": "/?model=gpt-mini&view=full",
+    "translator": "/?model=translator-en-es&view=full",
+    "masks": "/masks",
+}
+FOCUSED = """() => {
+  let at = document.activeElement;
+  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  if (!at || at === document.body) return null;
+  const ring = (e) => { const s = getComputedStyle(e); return (s.outlineStyle !== "none" && parseFloat(s.outlineWidth) > 0) || s.boxShadow !== "none"; };
+  let seen = false;
+  for (let e = at, i = 0; e && i < 4; e = e.parentElement, i++) seen ||= ring(e);
+  const near = at.nextElementSibling ? ring(at.nextElementSibling) : false;
+  const own = at.getRootNode().host ? at.closest(".atlas")?.className ?? "" : "";
+  return [seen || near, `${at.tagName} ${at.className} ${at.getAttribute("aria-label") ?? at.textContent}`.slice(0, 120), own];
+}"""
+
+
+@pytest.fixture
+def look(chromium: Any, app_url: str) -> Iterator[Any]:
+    """Opens a page of the app and waits until its instruments are drawn; no page may complain."""
+    contexts, wrong = [], []
+
+    def open_page(path: str, **options: Any) -> Any:
+        contexts.append(chromium.new_context(**options))
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.goto(app_url + path)
+        page.wait_for_selector(".arith" if "full" in path else ".matrix .frame", state="attached", timeout=120_000)
+        page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=120_000)
+        page.wait_for_timeout(1_000)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def point(page: Any, side: str, index: int) -> tuple[float, float]:
+    """Where the head view has put a token of a side, on the screen."""
+    across, along = page.locator(".lines[data-places]").get_attribute("data-places").split("|")[side == "key"].split(":")
+    assert page.locator(".lines[data-places]").get_attribute("data-layout") == "columns"
+    pane = page.locator(".lines .pane")
+    pane.scroll_into_view_if_needed()
+    box = pane.bounding_box()
+    return box["x"] + float(across), box["y"] + float(along.split()[index])
+
+
+@pytest.mark.parametrize("options", [ZOOMED, PHONE], ids=["zoomed", "phone"])
+@pytest.mark.parametrize("path", PAGES.values(), ids=PAGES)
+def test_nothing_scrolls_sideways_and_every_instrument_has_a_name(look, path, options):
+    page = look(path, **options)
+    width = options["viewport"]["width"]
+    assert page.evaluate("[document.documentElement.scrollWidth, document.querySelector('[data-testid=stMain]').scrollWidth]") == [width, width]
+    boxes = [instrument.bounding_box() for instrument in page.locator(".atlas[data-mode]").all()]
+    assert boxes and all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
+    for place in page.locator(".atlas [role=application], .atlas [role=img], .atlas [role=group]").all():
+        assert place.get_attribute("aria-label") or place.get_attribute("aria-labelledby"), place.evaluate("(e) => e.outerHTML.slice(0, 200)")
+
+
+@pytest.mark.parametrize("options", [ZOOMED, PHONE], ids=["zoomed", "phone"])
+def test_queries_stand_apart_from_keys(look, options):
+    page = look(PAGES["gpt-mini"], **options)
+    across = [float(side.split(":")[0]) for side in page.locator(".lines[data-places]").get_attribute("data-places").split("|")]
+    assert abs(across[1] - across[0]) > 60
+
+
+def test_a_tap_on_either_side_of_the_lines_touches_that_word(look):
+    page = look(PAGES["gpt-mini"], **PHONE)
+    for side, index in (("query", 4), ("key", 2)):
+        page.touchscreen.tap(*point(page, side, index))
+        page.wait_for_selector(f'.lines[data-touched="{side}:{index}"]')
+
+
+def test_a_tap_in_the_heatmap_chooses_the_cell_and_it_is_calculated(look):
+    page = look(PAGES["gpt-mini"], **PHONE)
+    heatmap = page.locator(".atlas[data-cell][data-scale]")
+    before = page.locator(".arith").get_attribute("data-weight")
+    left, top, unit = (float(part) for part in heatmap.get_attribute("data-place").split(","))
+    frame = page.locator(".matrix .pane").first
+    frame.scroll_into_view_if_needed()
+    box = frame.bounding_box()
+    page.touchscreen.tap(box["x"] + left + 1.5 * unit, box["y"] + top + 5.5 * unit)
+    page.wait_for_selector('.atlas[data-cell="5,1"][data-scale]')
+    for _ in range(60):
+        if page.locator(".arith").get_attribute("data-weight") != before:
+            return
+        page.wait_for_timeout(250)
+    raise AssertionError("the arithmetic is still that of the cell before")
+
+
+def test_tab_reaches_every_instrument_and_each_stop_in_one_has_a_ring(look):
+    page = look(PAGES["gpt-mini"], viewport={"width": 1280, "height": 900})
+    wanted = {"words", "heads", "matrix", "lines", "arith", "source"}
+    met: set[str] = set()
+    unseen: list[str] = []
+    for _ in range(160):
+        page.keyboard.press("Tab")
+        found = page.evaluate(FOCUSED)
+        if found is None:
+            continue
+        ring, name, own = found
+        met |= {part for part in wanted if part in own.split()}
+        if own and not ring:
+            unseen.append(f"{own}: {name}")
+        if met == wanted:
+            break
+    assert met == wanted, f"not reached: {wanted - met}"
+    assert not unseen, unseen
