@@ -22,16 +22,20 @@ class Word:
 def words_of(text: str, tokens: Sequence[str], spans: Sequence[Span]) -> list[Word]:
     """Group neighbouring tokens by the word their first letter stands in; an added token is a word of its own.
 
-    A token of white space alone joins nothing and stays by itself; one that begins a word and reaches over more than
-    that ([MASK], or a full stop and a quote) is named by all it stands for.
+    A single space belongs to the word right after it, as where one token holds both; other white space alone joins
+    nothing and stays by itself. A token that begins a word and reaches over more than that ([MASK], or a full stop
+    and a quote) is named by all it stands for.
 
     >>> [w.text for w in words_of("It's old.", ["It", "'s", " old", "."], [(0, 2), (2, 4), (4, 8), (8, 9)])]
     ["It's", 'old', '.']
+    >>> [w.pieces for w in words_of("Run .", ["Run", " ", "."], [(0, 3), (3, 4), (4, 5)])]
+    [(0,), (1, 2)]
     """
     owner: dict[int, int] = {}
     matches = list(WORD.finditer(text))
     for number, match in enumerate(matches):
-        owner.update(dict.fromkeys(range(*match.span()), number))
+        first, end = match.span()
+        owner.update(dict.fromkeys(range(first - (text[first - 1 : first] == " "), end), number))
     words: list[tuple[str, list[int]]] = []
     last: int | None = None
     for piece, (token, span) in enumerate(zip(tokens, spans, strict=True)):

@@ -223,3 +223,17 @@ def test_names_of_heads_are_those_that_ship_and_measured_where_none_do(monkeypat
     assert here["self"].n == 16 < shipped["self"].n and not here["self"].controls
     assert next(iter(heads.habits(here))) == next(iter(heads.habits(shipped)))
     np.testing.assert_allclose(here["cross"].scores["aligner"], shipped["cross"].scores["aligner"], atol=1e-3)
+
+
+def test_the_sentence_of_the_documents_gives_ten_lines_each_a_causal_row():
+    """"The FBI is chasing a criminal on the run .": one line a word, each shaded by what it looks back at."""
+    text = "The FBI is chasing a criminal on the run ."
+    test = page("look", model="gpt-mini", text=text, view="full", layer="3", head="6", **{"look.beside": "text"})
+    (packet,) = named(test, "direction", "mode")
+    lines = opened(packet)[0]["queries"]["words"]
+    assert lines == text.split() and len(lines) == 10
+    shades = unpacked(packet, page=packets(test))
+    wanted = core.open_model("gpt-mini").run(text).attention("causal", by="word").weights[3, 6]
+    np.testing.assert_allclose(shades, wanted, atol=1e-6)
+    np.testing.assert_allclose(shades.sum(1), 1, atol=1e-5)
+    assert (np.triu(shades, 1) == 0).all()
