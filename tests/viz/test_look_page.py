@@ -237,3 +237,18 @@ def test_the_sentence_of_the_documents_gives_ten_lines_each_a_causal_row():
     np.testing.assert_allclose(shades, wanted, atol=1e-6)
     np.testing.assert_allclose(shades.sum(1), 1, atol=1e-5)
     assert (np.triu(shades, 1) == 0).all()
+
+
+@pytest.mark.parametrize(("word", "several"), [("3", True), ("1", False)])
+def test_of_words_with_several_pieces_the_heaviest_pair_is_calculated_and_said_so(word, several):
+    text = "The old man didn't know."
+    test = page("look", model="gpt-mini", text=text, view="full", layer="3", head="6", **{"look.word": word})
+    (cell,) = named(test, "cell", "residue")
+    header, said = opened(cell)[0], [caption.value for caption in test.caption if "pair of pieces" in caption.value]
+    run = core.open_model("gpt-mini").run(text)
+    row = run.attention("causal", by="word").weights[3, 6, int(word)]
+    pieces, key = (run.side.words[place].pieces for place in (int(word), int(row.argmax())))
+    pattern = run.attention("causal").weights[3, 6][np.ix_(pieces, key)]
+    assert header["weight"] == pytest.approx(pattern.max(), abs=1e-6)
+    assert bool(said) == several == (len(pieces) + len(key) > 2)
+    assert not several or (f"{row.max():.1%}" in said[0] and f"{pattern.max():.1%}" in said[0])

@@ -21,12 +21,11 @@ const press_ = (button, on) => button.setAttribute("aria-pressed", String(on));
 function buildControls(view) {
   view.bar = make("div", "bar", view.root);
   view.heading = make("div", "title", view.bar);
+  view.more = pill(view.bar, "Options", "", () => { view.open = !view.open; fold(view); });
   view.saveAt = make("div", "saving", view.bar);
   view.chips = make("div", "chips", view.root);
   view.chips.setAttribute("role", "group");
   view.chips.setAttribute("aria-label", "Heads. Click switches one on or off, double click or Shift shows only this one.");
-  view.more = pill(view.root, "Options", "", () => { view.open = !view.open; fold(view); });
-  view.more.classList.add("more");
   view.tools = make("div", "tools", view.root);
   const { tools } = view;
 

@@ -17,6 +17,7 @@ from core.run import Run
 from viz.instruments import arithmetic, source
 from viz.instruments.arithmetic import Cell, awaited, in_view, paths_of
 from viz.instruments.paths import path_chosen
+from viz.labels import literal, visible
 from viz.remember import remembered
 from viz.ui import compute, errors
 from viz.workspace._look_heads import Place
@@ -25,6 +26,11 @@ WHOLE = 128
 """Up to so many tokens the tensors of all layers are kept at once: another head then needs no further pass."""
 TENSOR = "look.tensor"
 LINES, CODE = "look.cell", "look.source"
+SAME = 5e-4
+PIECES = (
+    "The model reads pieces, and “{0}” or “{1}” is several: {2} is the sum over the pieces looked at and the mean over those that look. "
+    "Calculated here is the pair of pieces with the largest weight, {3}."
+)
 
 
 @dataclass(frozen=True)
@@ -59,16 +65,19 @@ def _paths(run: Run, kind: str, layers: Iterable[int]) -> tuple[str, ...]:
     return tuple(sorted({path for paths in wanted for path in paths}))
 
 
-def show(run: Run, place: Place, piece: tuple[int, int], words: tuple[str, str], *, joined: bool) -> None:
-    """The arithmetic of the cell, and beside it the source; a tensor chosen in one is marked in the other."""
+def show(run: Run, place: Place, piece: tuple[int, int], words: tuple[str, str], *, whole: float) -> None:
+    """The arithmetic of the cell, and beside it the source; a tensor chosen in one is marked in the other.
+
+    whole: the weight as the pictures show it; of words with several pieces it is not that of `piece`.
+    """
     weight = float(run.trace[run.model.spec.kind(place.kind).path(place.layer, "pattern")][place.head][piece])
     way = _pass(run, place)
     of = repr((replace(way, keep=()), place.kind))
-    _cell(way, place, Cell((place.layer, place.head, *piece), weight, words, of), joined=joined)
+    _cell(way, place, Cell((place.layer, place.head, *piece), weight, words, of), whole)
 
 
 @st.fragment
-def _cell(way: Pass, place: Place, cell: Cell, *, joined: bool) -> None:
+def _cell(way: Pass, place: Place, cell: Cell, whole: float) -> None:
     """As much of it as the visitor can see; what the browser says about that reruns this and nothing else."""
     with errors.guard():
         left, right = st.columns([3, 2], gap="large")
@@ -83,9 +92,9 @@ def _cell(way: Pass, place: Place, cell: Cell, *, joined: bool) -> None:
         chosen = _chosen({CODE: taps, LINES: paths_of(lines)})
         given = chosen or next((line.path for line in code if line.leaf == "pattern"), None)
         with left:
+            if abs(whole - cell.weight) > SAME:
+                st.caption(PIECES.format(*(literal(visible(word)) for word in cell.words), f"{whole:.1%}", f"{cell.weight:.1%}"))
             arithmetic(lines, key=LINES, words=cell.words, selected=chosen, cell=cell)
-            if joined:
-                st.caption("Arithmetic is done on pieces: these are the two pieces with the largest weight. A word's weight is the sum over its pieces.")
         with right:
             card = None if given is None else remembered(found, ("card", given), lambda: tensor_card(found, given))
             source(code, key=CODE, selected=given, card=card, title="The code that did it")

@@ -138,7 +138,8 @@ def details(page: Page, run: Run, measured: Mapping[str, Heads], place: Place, s
     parts.numbers(_sentence(seen, place, query, key))
     piece = _pieces(run, place, query, key, shown.by)
     if how == ONE:
-        _look_cell.show(run, place, piece, (seen.attention.queries[query], seen.attention.keys[key]), joined=shown.by == "word")
+        words = seen.attention.queries[query], seen.attention.keys[key]
+        _look_cell.show(run, place, piece, words, whole=float(seen.weights[query, key]))
     _look_folds.show(page, run, measured[place.kind], place, seen, piece[0])
 
 
