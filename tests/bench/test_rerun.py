@@ -11,7 +11,7 @@ import time
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_cell import TEXT
+from test_cell_budget import TEXT
 
 from viz.workspace import _look_full, look
 

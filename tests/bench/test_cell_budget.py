@@ -1,6 +1,6 @@
 """The budgets of one cell in the full view: bytes for each further cell and head, interpreter time of its arithmetic and source.
 
-`pytest -m bench -s tests/bench/test_cell.py`, on an idle machine; what was measured stands beside what is allowed.
+`pytest -m bench -s tests/bench/test_cell_budget.py`, on an idle machine; what was measured stands beside what is allowed.
 """
 
 from __future__ import annotations
