@@ -252,3 +252,19 @@ def test_of_words_with_several_pieces_the_heaviest_pair_is_calculated_and_said_s
     assert header["weight"] == pytest.approx(pattern.max(), abs=1e-6)
     assert bool(said) == several == (len(pieces) + len(key) > 2)
     assert not several or (f"{row.max():.1%}" in said[0] and f"{pattern.max():.1%}" in said[0])
+
+
+def test_a_text_beyond_the_context_says_what_is_read_and_lets_it_be_moved():
+    text = " ".join(f"word{i}" for i in range(400))
+    tokens = len([span for span in core.open_model("gpt-mini").tokenizer.encode(text).spans if span])
+    test = page("look", model="gpt-mini")
+    test.text_input[0].set_value(text).run()
+    (slider,) = [slider for slider in test.slider if "Shown from token" in slider.label]
+    assert f"{tokens:,} tokens" in slider.label and "512 at once" in slider.label and (slider.min, slider.max) == (0, tokens - 512)
+    (packet,) = named(test, "layout", "words")
+    assert opened(packet)[0]["keys"][0] == "word0"
+    slider.set_value(tokens - 512).run()
+    assert not test.exception and test.query_params["look.from"] == str(tokens - 512)
+    (packet,) = named(test, "layout", "words")
+    keys = opened(packet)[0]["keys"]
+    assert keys[-1] == "word399" and keys[0] != "word0" and text.endswith(" ".join(keys[1:]))
