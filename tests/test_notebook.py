@@ -26,6 +26,6 @@ def test_the_notebook_runs(capsys):
     assert all(cell.get("outputs", []) == [] for cell in cells), "the notebook is kept without outputs"
     assert len({cell["id"] for cell in cells}) == len(cells)
     pictures = [result for result in results if hasattr(result, "_repr_html_")]
-    assert len(pictures) == 5
+    assert len(pictures) == 8
     for picture in pictures:
         assert picture._repr_html_().startswith("<div><iframe ") and "http" not in picture.packet.header["python"]

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from core.run import Run
     from viz.instruments.picture import Picture
 
-__all__ = ["grid", "head_view", "heatmap", "words"]
+__all__ = ["arithmetic", "grid", "head_view", "heatmap", "source", "strip", "words"]
 
 
 def head_view(
     run: Run, layer: int = 0, heads: Sequence[int] | None = None, kind: str | None = None, by: str = "word"
 ) -> Picture:
     """Lines from each token to what it looks at: all heads of a layer, or those named in `heads`."""
-    from viz.instruments import picture
+    from viz.instruments import notebook
 
-    return picture.head_view(run, layer, heads, kind, by)
+    return notebook.head_view(run, layer, heads, kind, by)
 
 
 def heatmap(run: Run, layer: int = 0, head: int = 0, kind: str | None = None, by: str = "word") -> Picture:
@@ -39,20 +39,44 @@ def heatmap(run: Run, layer: int = 0, head: int = 0, kind: str | None = None, by
 
     By token it has further lenses: the scores before the softmax, and the weights times the size of the values.
     """
-    from viz.instruments import picture
+    from viz.instruments import notebook
 
-    return picture.heatmap(run, layer, head, kind, by)
+    return notebook.heatmap(run, layer, head, kind, by)
 
 
 def grid(run: Run, kind: str | None = None, by: str = "word") -> Picture:
     """Every layer and head of the run as a thumbnail."""
-    from viz.instruments import picture
+    from viz.instruments import notebook
 
-    return picture.grid(run, kind, by)
+    return notebook.grid(run, kind, by)
 
 
 def words(run: Run, layer: int = 0, head: int = 0, kind: str | None = None) -> Picture:
     """The text in large type: touch a word and see what one head looks at, with the sentence that says so."""
-    from viz.instruments import picture
+    from viz.instruments import notebook
 
-    return picture.words(run, layer, head, kind)
+    return notebook.words(run, layer, head, kind)
+
+
+def strip(run: Run, layer: int = 0, head: int = 0, kind: str | None = None, by: str = "word") -> Picture:
+    """The running text, each word shaded by what a touched one gives it, or receives from it; on wish one line a word."""
+    from viz.instruments import notebook
+
+    return notebook.strip(run, layer, head, kind, by)
+
+
+def arithmetic(run: Run, layer: int = 0, head: int = 0, query: int = -1, key: int | None = None, kind: str | None = None) -> Picture:
+    """How one weight is computed from the tensors of this run, line by line, and what it then does.
+
+    query and key are positions of tokens; without a key it is the one that this query looks at most.
+    """
+    from viz.instruments import notebook
+
+    return notebook.arithmetic(run, layer, head, query, key, kind)
+
+
+def source(run: Run, layer: int = 0, kind: str | None = None, path: str | None = None) -> Picture:
+    """The lines of code that made the attention of a layer, beside the numbers of one tensor (`path`; first the pattern)."""
+    from viz.instruments import notebook
+
+    return notebook.source(run, layer, kind, path)

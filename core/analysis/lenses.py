@@ -24,6 +24,15 @@ def _sides(run: Run, kind: str) -> tuple[Side, Side]:
     return queries, keys
 
 
+def _cells(run: Run, kind: str, by: str, writing: bool) -> tuple[list[int], list[int]]:
+    """The tokens that stand for the rows and the columns."""
+    queries, keys = _sides(run, kind)
+    if by == "token":
+        return list(range(len(queries.ids))), list(range(len(keys.ids)))
+    words = (queries.written() if writing else queries).words, keys.words
+    return [word.pieces[0] for word in words[0]], [word.pieces[0] for word in words[1]]
+
+
 def lenses(run: Run, kind: str, layer: int, head: int, by: str = "token", *, writing: bool = False) -> tuple[Array | None, Array | None]:
     """The scores before mask and softmax (query, key), and ||v_j W_O||, the size of what each key brings (key,).
 
@@ -33,13 +42,26 @@ def lenses(run: Run, kind: str, layer: int, head: int, by: str = "token", *, wri
     """
     if not has_lenses(run, kind, by, writing=writing):
         return None, None
-    found, (queries, keys) = run.model.spec.kind(kind), _sides(run, kind)
-    words = (queries.written() if writing else queries).words, keys.words
-    rows, columns = (list(range(len(side.ids))) for side in (queries, keys))
-    if by == "word":
-        rows, columns = ([word.pieces[0] for word in side] for side in words)
+    found, (rows, columns) = run.model.spec.kind(kind), _cells(run, kind, by, writing)
     scores, values = (run.trace[path][head] if path in run.trace else None for path in (found.path(layer, leaf) for leaf in ("scores", "v")))
     if values is not None:
         to_out, width = found.module(run.model.network, layer).to_out.weight.detach().cpu().numpy(), values.shape[1]
         values = np.linalg.norm(values @ to_out[:, head * width : (head + 1) * width].T, axis=1)[columns]
     return None if scores is None else scores[np.ix_(rows, columns)], values
+
+
+def log_sums(run: Run, kind: str, layer: int, head: int, by: str = "token", *, writing: bool = False) -> Array | None:
+    """ln of the softmax's denominator of each query: a score before the softmax is ln(weight) + this.
+
+    None where `lenses` has no scores, and where the weights are not the softmax of the scores (an edit, a window).
+    """
+    path = run.model.spec.kind(kind).path(layer, "scores")
+    if path not in run.trace or not has_lenses(run, kind, by, writing=writing):
+        return None
+    scores, pattern = run.trace[path][head], run.trace[run.model.spec.kind(kind).path(layer, "pattern")][head]
+    looked = np.where(pattern > 0, scores, -np.inf)
+    most = looked.max(1, keepdims=True)
+    sums = most + np.log(np.exp(looked - most).sum(1, keepdims=True))
+    if not np.allclose(np.exp(looked - sums), pattern, atol=1e-4):
+        return None
+    return sums[_cells(run, kind, by, writing)[0], 0]

@@ -1,4 +1,4 @@
-"""Beam search: several beginnings side by side, and the whole tree of what was tried."""
+"""Beam search: several beginnings side by side, in one group or in several that keep away from each other."""
 
 from __future__ import annotations
 
@@ -13,105 +13,126 @@ from core.decoding.filters import Array, log_softmax
 from core.decoding.prompt import Prompt
 from core.decoding.reader import Reading, Reads
 from core.decoding.steps import Step, checked, choose, largest
+from core.decoding.tree import Node, Tree
 
 if TYPE_CHECKING:
     from core.decoding.strategies import Beam
 
 
 @dataclass(frozen=True)
-class Node:
-    """One token in the tree. `parent` is the place of its parent among the nodes, -1 at the root; `logprob` the sum of
-    ln p from the root to here."""
+class _Text:
+    """A text in the search: the place of its node (-1: nothing written), what it adds up to, its ids."""
 
-    parent: int
-    step: int
-    id: int
-    token: str
-    logprob: float
+    place: int = -1
+    logprob: float = 0.0
+    cost: float = 0.0
+    ids: tuple[int, ...] = ()
 
-
-@dataclass(frozen=True)
-class Tree:
-    """All nodes so far; which of them are open (best first), which ended a text and with what score (best first).
-
-    The score is the sum of ln p / length ** length_penalty. `best` is the node that the best text ends in.
-    """
-
-    nodes: tuple[Node, ...] = field(repr=False)
-    open: tuple[int, ...]
-    finished: tuple[tuple[int, float], ...]
-    best: int
-
-    def path(self, place: int) -> tuple[int, ...]:
-        """The places from the root to this node."""
-        path: list[int] = []
-        while place >= 0:
-            path.append(place)
-            place = self.nodes[place].parent
-        return tuple(reversed(path))
-
-    def pruned(self) -> frozenset[int]:
-        """The nodes that no open and no finished text goes through."""
-        alive = {place for leaf in (*self.open, *(leaf for leaf, _ in self.finished)) for place in self.path(leaf)}
-        return frozenset(range(len(self.nodes))) - alive
+    @property
+    def total(self) -> float:
+        return self.logprob - self.cost
 
 
 @dataclass
-class _Search:
-    """The nodes while they grow. An open text is (place of its node, sum of ln p, its ids)."""
+class _Group:
+    """Texts that compete with one another: `open`, best first, and the best that are `finished`."""
 
-    prompt: Prompt
+    number: int
     strategy: Beam
-    nodes: list[Node] = field(default_factory=list)
-    open: list[tuple[int, float, tuple[int, ...]]] = field(default_factory=lambda: [(-1, 0.0, ())])
-    finished: list[tuple[int, float, tuple[int, ...]]] = field(default_factory=list)
+    open: list[_Text] = field(default_factory=lambda: [_Text()])
+    finished: list[_Text] = field(default_factory=list)
 
-    def extend(self, log_p: Array, step: int, last: bool) -> tuple[int, list[int]]:
-        """One step from log p (row, vocab): (row of the best continuation, the rows that go on).
+    @property
+    def width(self) -> int:
+        return self.strategy.width // self.strategy.groups
 
-        Of the 2 * width best continuations those among the first `width` that end are finished, and the first `width`
-        that do not end stay open; in the last step all of the first `width` end.
-        """
-        width = self.strategy.width
-        total = np.array([score for _, score, _ in self.open])[:, None] + log_p
-        cells = [divmod(cell, log_p.shape[1]) for cell in largest(total.ravel(), 2 * width) if np.isfinite(total.flat[cell])]
-        rows, still = [], []
-        for rank, (row, token) in enumerate(cells):
-            parent, _, written = self.open[row]
-            score, ids = float(total[row, token]), (*written, token)
-            ends = last or token == self.prompt.end
-            self.nodes.append(Node(parent, step, token, self.prompt.name(token), score))
-            place = len(self.nodes) - 1
-            if ends and rank < width:
-                self.finished.append((place, score / len(ids) ** self.strategy.length_penalty, ids))
-            elif not ends and len(still) < width:
-                rows.append(row)
-                still.append((place, score, ids))
-        self.finished = sorted(self.finished, key=lambda text: -text[1])[:width]
-        self.open = still
-        return cells[0][0], rows
+    def score(self, text: _Text) -> float:
+        return text.total / len(text.ids) ** self.strategy.length_penalty
 
     def over(self) -> bool:
         """Whether no open text is worth carrying on."""
         if not self.open:
             return True
-        if len(self.finished) < self.strategy.width:
+        if len(self.finished) < self.width:
             return False
-        _, score, ids = self.open[0]
-        return self.strategy.early_stopping or score / len(ids) ** self.strategy.length_penalty <= self.finished[-1][1]
+        return self.strategy.early_stopping or self.score(self.open[0]) <= self.score(self.finished[-1])
 
-    def best(self, over: bool) -> tuple[int, tuple[int, ...]]:
+
+@dataclass
+class _Search:
+    """The nodes while they grow, and the groups that grow them; one group for a plain beam."""
+
+    prompt: Prompt
+    strategy: Beam
+    nodes: list[Node] = field(default_factory=list)
+    groups: list[_Group] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.groups = [_Group(number, self.strategy) for number in range(self.strategy.groups)]
+
+    def going(self) -> list[_Group]:
+        return [group for group in self.groups if not group.over()]
+
+    def extend(self, log_p: Array, step: int, last: bool) -> tuple[int, Node, list[int]]:
+        """One step from log p (row, vocab): the row and node of the best continuation, and the rows that go on.
+
+        The rows are the open texts of the groups that go on, group after group; in the first step all share row 0.
+        What a group writes costs those behind it `diversity` for each of its texts.
+        """
+        cost = np.zeros(log_p.shape[1])
+        tops, rows, first = [], [], 0
+        for group in self.going():
+            row = first if step else 0
+            cells = self._extend(group, log_p[row : row + len(group.open)], cost, step, last)
+            first += len(group.open)
+            tops.append((row + cells[0][0], cells[0][2]))
+            taken = [cell for cell in cells if cell[1] != self.prompt.end][: group.width]
+            cost = cost + self.strategy.diversity * np.bincount([token for _, token, _ in taken], minlength=cost.size)
+            group.open = [text for _, _, text in taken if not last]
+            if not group.over():
+                rows += [row + parent for parent, _, _ in taken]
+        row, best = max(tops, key=lambda top: top[1].total)
+        return row, self.nodes[best.place], rows
+
+    def _extend(self, group: _Group, log_p: Array, cost: Array, step: int, last: bool) -> list[tuple[int, int, _Text]]:
+        """The 2 * width best continuations of a group, each (parent among the open ones, token, text), best first.
+
+        Those among the first `width` that end are finished; in the last step all of the first `width` end.
+        """
+        total = np.array([text.total for text in group.open])[:, None] + log_p - cost
+        cells = []
+        for rank, cell in enumerate(largest(total.ravel(), 2 * group.width)):
+            if not np.isfinite(total.flat[cell]):
+                break
+            row, token = divmod(cell, log_p.shape[1])
+            parent = group.open[row]
+            logprob, spent = parent.logprob + float(log_p[row, token]), parent.cost + float(cost[token])
+            text = _Text(len(self.nodes), logprob, spent, (*parent.ids, token))
+            self.nodes.append(Node(parent.place, step, token, self.prompt.name(token), logprob, spent, group.number))
+            if (last or token == self.prompt.end) and rank < group.width:
+                group.finished.append(text)
+            cells.append((row, token, text))
+        group.finished = sorted(group.finished, key=group.score, reverse=True)[: group.width]
+        return cells
+
+    def best(self) -> _Text:
         """The best text: at the end the finished one of the best score, before it the best open one."""
-        place, _, ids = self.finished[0] if self.finished and (over or not self.open) else self.open[0]
-        return place, ids
+        ranked = [text for group in self.going() for text in group.open]
+        if not ranked:
+            return max((text for group in self.groups for text in group.finished), key=self.groups[0].score)
+        return max(ranked, key=lambda text: text.total)
 
-    def tree(self, best: int) -> Tree:
-        finished = tuple((place, score) for place, score, _ in self.finished)
-        return Tree(tuple(self.nodes), tuple(place for place, _, _ in self.open), finished, best)
+    def tree(self) -> Tree:
+        """The tree so far. A group that is over keeps its open texts: nobody cut them, they were not needed."""
+        opened = sorted((text for group in self.groups for text in group.open), key=lambda text: -text.total)
+        finished = [(text.place, group.score(text)) for group in self.groups for text in group.finished]
+        finished.sort(key=lambda leaf: -leaf[1])
+        places = tuple(text.place for text in opened)
+        return Tree(tuple(self.nodes), places, tuple(finished), self.best().place, self.strategy.length_penalty)
 
 
 def search(reader: Reads, prompt: Prompt, strategy: Beam, limit: int, forced: Mapping[int, int]) -> Iterator[Step]:
-    """Beam search over anything that reads. Width 1 is greedy, save that the limit may cut it short of END."""
+    """Beam search over anything that reads, plain or in groups. Width 1 is greedy, save that the limit may cut it short of END."""
     run = _Search(prompt, strategy)
     new: list[tuple[int, ...]] = [prompt.ids]
     for index in range(limit):
@@ -121,26 +142,26 @@ def search(reader: Reads, prompt: Prompt, strategy: Beam, limit: int, forced: Ma
         if index in forced:
             others = np.arange(log_p.shape[1]) != forced[index]
             log_p = np.where(others, -np.inf, log_p)
-        labels = [prompt.labels(ids) for _, _, ids in run.open]
+        rows = [text.ids for group in run.going() for text in group.open]
         full = len(prompt.ids) + index + 1 >= prompt.room
-        first = len(run.nodes)
-        row, rows = run.extend(log_p, index, full or index + 1 == limit)
-        over = run.over()
-        step = _step(run, reading, row, run.nodes[first], index, over)
-        labelled = {kind.name: prompt.source_tokens if kind.keys == "source" else labels[row] for kind in reader.kinds}
+        row, node, kept = run.extend(log_p, index, full or index + 1 == limit)
+        over = not run.going()
+        step = _step(run, reading, row, node, index, over)
+        labels = prompt.labels(rows[row])
+        labelled = {kind.name: prompt.source_tokens if kind.keys == "source" else labels for kind in reader.kinds}
         reason = "" if not over else "end" if step.ids[-1] == prompt.end else "context" if full else "limit"
         seconds = time.perf_counter() - begun
         yield replace(step, keys=labelled, reason=reason, seconds=seconds, cache_bytes=reader.nbytes)
         if over:
             return
-        reader.keep(rows)
-        new = [(ids[-1],) for _, _, ids in run.open]
+        reader.keep(kept)
+        new = [(text.ids[-1],) for group in run.going() for text in group.open]
 
 
 def _step(run: _Search, reading: Reading, row: int, node: Node, index: int, over: bool) -> Step:
     choice = choose(reading.logits[row], run.prompt.name, forced=node.id)
-    place, ids = run.best(over)
-    text, pending = run.prompt.text(ids)
+    best = run.best()
+    text, pending = run.prompt.text(best.ids)
     return Step(
         index=index,
         token=node.token,
@@ -157,10 +178,10 @@ def _step(run: _Search, reading: Reading, row: int, node: Node, index: int, over
         attention={kind: rows[row] for kind, rows in reading.attention.items()},
         allowed={kind: rows[row] for kind, rows in reading.allowed.items()},
         keys={},
-        ids=ids,
+        ids=best.ids,
         text=text,
         pending=pending,
         done=over,
         note=run.prompt.note if index == 0 else "",
-        tree=run.tree(place),
+        tree=run.tree(),
     )

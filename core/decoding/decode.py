@@ -61,7 +61,10 @@ def _one_by_one(
         begun = time.perf_counter()
         reading = reader.read([new])
         seed = (strategy.seed, index) if isinstance(strategy, Sample) and strategy.draws else None
-        choice = choose(reading.logits[0], prompt.name, filters=strategy.filters, seed=seed, forced=forced.get(index))
+        text_ids = (*prompt.ids, *written)
+        choice = choose(
+            reading.logits[0], prompt.name, filters=strategy.filters, ids=text_ids, seed=seed, forced=forced.get(index)
+        )
         labels = prompt.labels(written)
         written.append(choice.id)
         text, pending = prompt.text(written)

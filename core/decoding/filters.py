@@ -1,10 +1,12 @@
-"""Filters: each takes the logits of one step (vocab,) and returns them changed; a token that is cut gets -inf.
+"""Filters: each takes the logits of one step (vocab,) and the ids of the text so far, and returns the logits changed;
+a token that is cut gets -inf. Most do not look at the text.
 
 A new one is a frozen dataclass with a `name` and `__call__`; a strategy lists those it uses, in order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -14,11 +16,31 @@ Array = np.ndarray
 
 
 class Filter(Protocol):
-    """`name` is what a cut token says it was cut by."""
+    """`name` is what a cut token says it was cut by. `ids` is the whole text that is being written, its given beginning too."""
 
     name: ClassVar[str]
 
-    def __call__(self, logits: Array) -> Array: ...
+    def __call__(self, logits: Array, ids: Sequence[int] = ()) -> Array: ...
+
+
+@dataclass(frozen=True)
+class RepetitionPenalty:
+    """z / penalty if z > 0, else z * penalty, for each token that stands in the text already (Keskar et al. 2019,
+    CTRL, section 4.1; there z / penalty whatever the sign, which would help a token with z < 0). Above 1 what was
+    written becomes less probable, below 1 more. How often a token stands there does not matter. Cuts nothing.
+
+    >>> RepetitionPenalty(2.0)(np.array([3.0, 3.0, -1.0, -1.0]), ids=[1, 2, 1]).tolist()
+    [3.0, 1.5, -2.0, -1.0]
+    """
+
+    penalty: float
+    name: ClassVar[str] = "repetition_penalty"
+
+    def __call__(self, logits: Array, ids: Sequence[int] = ()) -> Array:
+        seen = np.unique(np.array(ids, dtype=int))
+        changed = logits.copy()
+        changed[seen] = np.where(logits[seen] > 0, logits[seen] / self.penalty, logits[seen] * self.penalty)
+        return changed
 
 
 @dataclass(frozen=True)
@@ -32,7 +54,7 @@ class Temperature:
     value: float
     name: ClassVar[str] = "temperature"
 
-    def __call__(self, logits: Array) -> Array:
+    def __call__(self, logits: Array, ids: Sequence[int] = ()) -> Array:
         with np.errstate(over="ignore"):
             return (logits - logits.max()) / self.value
 
@@ -48,7 +70,7 @@ class TopK:
     k: int
     name: ClassVar[str] = "top_k"
 
-    def __call__(self, logits: Array) -> Array:
+    def __call__(self, logits: Array, ids: Sequence[int] = ()) -> Array:
         if self.k >= logits.size:
             return logits
         return np.where(logits < np.partition(logits, -self.k)[-self.k], -np.inf, logits)
@@ -65,13 +87,29 @@ class TopP:
     p: float
     name: ClassVar[str] = "top_p"
 
-    def __call__(self, logits: Array) -> Array:
+    def __call__(self, logits: Array, ids: Sequence[int] = ()) -> Array:
         rising = np.argsort(logits, kind="stable")
         cut = np.cumsum(softmax(logits)[rising]) <= 1 - self.p
         cut[-1] = False
         kept = logits.copy()
         kept[rising[cut]] = -np.inf
         return kept
+
+
+@dataclass(frozen=True)
+class MinP:
+    """Keep the tokens at least p times as probable as the most probable one (Nguyen et al. 2024, section 3): many
+    where the model hesitates, few where it is sure. The most probable stays whatever p.
+
+    >>> MinP(0.5)(np.log([0.5, 0.3, 0.2])).round(3).tolist()
+    [-0.693, -1.204, -inf]
+    """
+
+    p: float
+    name: ClassVar[str] = "min_p"
+
+    def __call__(self, logits: Array, ids: Sequence[int] = ()) -> Array:
+        return np.where(np.exp(logits - logits.max()) < self.p, -np.inf, logits)
 
 
 def log_softmax(logits: Array) -> Array:

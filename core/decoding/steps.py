@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from core.decoding.filters import Array, Filter, log_softmax, softmax
 from core.errors import InputError
 
 if TYPE_CHECKING:
-    from core.decoding.beam import Tree
+    from core.decoding.tree import Tree
 
 LISTED = 20
 """Candidates that a step lists; the chosen one is always among them."""
@@ -23,7 +23,8 @@ class Candidate:
     """A token that could have come next.
 
     `before` is its probability as the model gives it, softmax(logits); `after` what it has when temperature and
-    filters are done, 0 where one of them cut it; `cut_by` names that filter.
+    filters are done, 0 where one of them cut it; `cut_by` names that filter. `logit` is the model's score, `scores`
+    what each of the strategy's filters in turn made of it.
     """
 
     id: int
@@ -32,6 +33,7 @@ class Candidate:
     before: float
     after: float
     cut_by: str | None = None
+    scores: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -125,11 +127,13 @@ def choose(
     name: Callable[[int], str],
     *,
     filters: tuple[Filter, ...] = (),
+    ids: Sequence[int] = (),
     seed: tuple[int, int] | None = None,
     forced: int | None = None,
     by: str = "argmax",
 ) -> Choice:
-    """Take one token of the logits (vocab,): the forced one, a drawn one (`seed` given), or the largest.
+    """Take one token of the logits (vocab,): the forced one, a drawn one (`seed` given), or the largest that the
+    filters leave. `ids` is the text so far, for filters that look at it.
 
     Of equals the one with the smallest id is taken. Raises InputError when a logit is not a number.
 
@@ -138,9 +142,10 @@ def choose(
     (1, 'b', 1.0)
     """
     before = log_softmax(checked(logits))
-    left, cut_by = logits, np.full(logits.shape, -1)
+    left, cut_by, stages = logits, np.full(logits.shape, -1), []
     for number, step in enumerate(filters):
-        left = step(left)
+        left = step(left, ids)
+        stages.append(left)
         cut_by[np.isneginf(left) & ~np.isneginf(logits) & (cut_by < 0)] = number
     after = softmax(left)
     draw = None
@@ -158,7 +163,11 @@ def choose(
         chosen_by=by,
         draw=draw,
         candidates=tuple(
-            Candidate(i, name(i), float(logits[i]), float(p[i]), float(after[i]), filters[c].name if (c := cut_by[i]) >= 0 else None)
+            Candidate(
+                i, name(i), float(logits[i]), float(p[i]), float(after[i]),
+                cut_by=filters[c].name if (c := cut_by[i]) >= 0 else None,
+                scores=tuple(float(stage[i]) for stage in stages),
+            )
             for i in _listed(before, taken)
         ),
         kept=int((cut_by < 0).sum()),

@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from core.decoding.filters import Filter, Temperature, TopK, TopP
+from core.decoding.filters import Filter, MinP, RepetitionPenalty, Temperature, TopK, TopP
 from core.errors import InputError
 
 WIDEST = 64
 LARGEST_SEED = 2**63 - 1
+PENALTIES = 0.01, 100.0
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,15 @@ class Sample:
     """Draw the next token from what the filters leave of softmax(logits / temperature).
 
     `top_k` keeps the k most probable (0 or None: all), then `top_p` the fewest that together have at least
-    that probability (1: all, 0: only the first) (Holtzman et al. 2020). Temperature 0 is greedy. Step t of
-    a decoding draws with a generator seeded by (seed, t), so a replay gives the same tokens.
+    that probability (1: all, 0: only the first) (Holtzman et al. 2020), then `min_p` those at least that many times
+    as probable as the first (0: all) (Nguyen et al. 2024). Before all this `repetition_penalty` lowers the scores of
+    tokens that stand in the text already (1: nothing) (Keskar et al. 2019): what is being written and its given
+    beginning, not the source of a translator. Temperature 0 takes the largest of the penalised scores, without a
+    penalty it is greedy. Step t of a decoding draws with a generator seeded by (seed, t), so a replay gives the same
+    tokens.
 
-    >>> Sample(temperature=0.8, top_k=40).filters
-    (Temperature(value=0.8), TopK(k=40))
+    >>> Sample(temperature=0.8, top_k=40, repetition_penalty=1.2).filters
+    (RepetitionPenalty(penalty=1.2), Temperature(value=0.8), TopK(k=40))
     >>> Sample(temperature=-1)
     Traceback (most recent call last):
     core.errors.InputError: The temperature is -1. It is a number from 0 (always the most probable) upwards. Choose 0 to 2.
@@ -45,6 +50,8 @@ class Sample:
     top_k: int | None = 0
     top_p: float = 1.0
     seed: int = 0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
 
     def __post_init__(self) -> None:
         if not _is_number(self.temperature) or self.temperature < 0:
@@ -59,6 +66,13 @@ class Sample:
         if not _is_whole(self.seed) or not 0 <= self.seed <= LARGEST_SEED:
             rule = f"It is a whole number from 0 to {LARGEST_SEED:,}."
             raise InputError(f"The seed is {self.seed}.", rule, "Choose another number.")
+        if not _is_number(self.min_p) or not 0 <= self.min_p <= 1:
+            rule = "It is a share: the tokens kept have at least that part of the largest probability."
+            raise InputError(f"min-p is {self.min_p}.", rule, "Choose 0 to 1; 0 keeps all.")
+        low, high = PENALTIES
+        if not _is_number(self.repetition_penalty) or not low <= self.repetition_penalty <= high:
+            rule = f"It is a number from {low:g} to {high:g}; 1 changes nothing, above 1 repeating becomes rarer."
+            raise InputError(f"The repetition penalty is {self.repetition_penalty}.", rule, "Choose 1 to 1.5.")
 
     @property
     def draws(self) -> bool:
@@ -67,12 +81,15 @@ class Sample:
     @property
     def filters(self) -> tuple[Filter, ...]:
         """What happens to the logits, in order; filters that change nothing are left out."""
+        penalty = (RepetitionPenalty(float(self.repetition_penalty)),) if self.repetition_penalty != 1 else ()
         if not self.draws:
-            return ()
+            return penalty
         return (
+            *penalty,
             *([Temperature(float(self.temperature))] if self.temperature != 1 else []),
             *([TopK(self.top_k)] if self.top_k else []),
             *([TopP(float(self.top_p))] if self.top_p < 1 else []),
+            *([MinP(float(self.min_p))] if self.min_p > 0 else []),
         )
 
 
@@ -83,11 +100,23 @@ class Beam:
     The length counts END; 0 prefers short texts, 1 is the mean a token. With `early_stopping` the search ends when
     `width` texts are finished, without it when no open one can pass the worst of them any more (guessed, as everybody
     does, at the present length).
+
+    Diverse beam search (Vijayakumar et al. 2018, section 4, Hamming diversity): the width is divided into `groups`
+    that search one after the other within each step, each a beam of its own. What the earlier groups have just
+    written costs a later one: `diversity` for each of their texts that took the same token. The cost is carried
+    along with the text, as fairseq and transformers do, so that a score is (sum of log p - costs) / length **
+    length_penalty. With one group, or diversity 0, nothing is taken off.
+
+    >>> Beam(width=6, groups=4)
+    Traceback (most recent call last):
+    core.errors.InputError: A width of 6 is not divided by 4 groups. All groups have the same width. Choose 1, 2, 3 or 6 groups.
     """
 
     width: int = 4
     length_penalty: float = 1.0
     early_stopping: bool = True
+    groups: int = 1
+    diversity: float = 0.0
 
     def __post_init__(self) -> None:
         if not _is_whole(self.width) or not 1 <= self.width <= WIDEST:
@@ -95,6 +124,15 @@ class Beam:
             raise InputError(f"The width of the beam is {self.width}.", rule, "Choose 4.")
         if not _is_number(self.length_penalty):
             raise InputError(f"The length penalty is {self.length_penalty}.", "It is a number.", "Choose 0 to 2.")
+        if not isinstance(self.early_stopping, bool):
+            raise InputError(f"Early stopping is {self.early_stopping}.", "It is yes or no.", "Choose True or False.")
+        if not _is_whole(self.groups) or self.groups < 1 or self.width % self.groups:
+            *some, most = (n for n in range(1, self.width + 1) if not self.width % n)
+            remedy = f"Choose {', '.join(map(str, some))} or {most} groups." if some else "Choose 1 group."
+            raise InputError(f"A width of {self.width} is not divided by {self.groups} groups.", "All groups have the same width.", remedy)
+        if not _is_number(self.diversity) or self.diversity < 0:
+            rule = "It is what a token costs that an earlier group has just written, 0 or more."
+            raise InputError(f"The diversity is {self.diversity}.", rule, "Choose 0 to 1.")
 
 
 Strategy = Greedy | Sample | Beam

@@ -36,6 +36,9 @@ if show == "lenses":
     chosen = heatmap(weights, names, names, key="h", allowed=allowed, scores=scores, values=sizes, title="L2.H5",
                      axis=("reading (query)", "read (key)"), python="heatmap(...)")
     st.text(f"chosen {chosen.cell}")
+if show == "sums":
+    logs = np.log(np.where(allowed, np.exp(scores), 0).sum(1))
+    heatmap(weights, names, names, key="h", allowed=allowed, log_sums=logs)
 if show == "linked":
     heatmap(weights, names, names, key="one", group="pair", title="Pattern")
     heatmap(scores, names, names, key="two", scale="score", group="pair", title="Scores")
@@ -130,6 +133,17 @@ def test_hover_says_query_key_weight_score_and_both_bars(visit: Any) -> None:
     assert seen.state("value") == "forbidden" and "forbidden" in seen.tip.inner_text()
     seen.page.wait_for_timeout(200)
     assert len(seen.sent) == before
+
+
+def test_the_score_stands_beside_a_weight_before_anybody_asks_for_its_lens(visit: Any) -> None:
+    scores, weights, _, _ = head(6, causal=True)
+    seen = visit("sums&causal")
+    seen.hover(4, 2)
+    assert float(seen.state("weight")) == pytest.approx(weights[4, 2], rel=1e-5)
+    assert float(seen.state("score")) == pytest.approx(scores[4, 2], abs=1e-5)
+    assert f"score{scores[4, 2]:.4f}".replace("-", "\u2212") in seen.tip.inner_text().replace("\n", "")
+    seen.hover(1, 5)
+    assert seen.state("value") == "forbidden" and seen.state("score") is None
 
 
 def test_labels_and_bars_are_hovered_too(visit: Any) -> None:
@@ -390,6 +404,24 @@ def test_very_long_texts_stay_usable(visit: Any, n: int) -> None:
     print(f"a step of the window over {n} tokens: {took:.1f} ms")
     assert took <= 100
     assert seen.window() != [[0, 31]] * 2
+
+
+def test_a_small_brush_is_dragged_too(visit: Any) -> None:
+    seen = visit("lenses&n=1000")
+    box = seen.brush.bounding_box()
+    assert box["width"] < 12
+    mouse = seen.page.mouse
+    mouse.move(box["x"] + 7, box["y"] + 7)
+    mouse.down()
+    mouse.move(box["x"] + 7 + 48, box["y"] + 7 + 24, steps=4)
+    mouse.up()
+    assert seen.window() == [[100, 147], [200, 247]]  # 240 pixels are 1000 tokens
+    corner = seen.atlas.locator(".handle").bounding_box()
+    mouse.move(corner["x"] + 8, corner["y"] + 8)
+    mouse.down()
+    mouse.move(corner["x"] + 8 + 12, corner["y"] + 8, steps=4)
+    mouse.up()
+    assert seen.window() == [[100, 147], [200, 297]]
 
 
 def test_a_tall_matrix_has_an_overview_too(visit: Any) -> None:

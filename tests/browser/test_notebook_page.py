@@ -11,6 +11,7 @@ import pytest
 import core
 import viz
 
+TOUCHED = {"heatmap": "data-hover", "lines": "data-touched", "heads": "data-hover"}
 TEXT = "The <b>old</b> man sat by the fire."
 
 
@@ -18,7 +19,7 @@ TEXT = "The <b>old</b> man sat by the fire."
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a saved notebook is: each output's HTML, one under the other."""
     run = core.open_model("gpt-mini").run(TEXT)
-    pictures = [viz.words(run, 2, 5), viz.heatmap(run, 2, 5), viz.head_view(run, layer=2), viz.grid(run)]
+    pictures = [viz.words(run, 2, 5), viz.heatmap(run, 2, 5), viz.head_view(run, layer=2), viz.grid(run), viz.strip(run, 2, 5), viz.arithmetic(run, 2, 5), viz.source(run, 2)]
     path = tmp_path_factory.mktemp("notebook") / "explore.html"
     path.write_text("<!doctype html><meta charset=utf-8>" + "".join(f"<div class=output>{p._repr_html_()}</div>" for p in pictures), "utf-8")
     return path
@@ -38,7 +39,7 @@ def page(chromium: Any, kept: Path) -> Iterator[Any]:
 
 
 def test_each_picture_is_drawn_at_its_own_height_and_can_be_touched(page: Any) -> None:
-    for i, name in enumerate(("words", "heatmap", "lines", "heads")):
+    for i, name in enumerate(("words", "heatmap", "lines", "heads", "strip", "arith", "source")):
         frame = page.locator("iframe").nth(i)
         frame.scroll_into_view_if_needed()
         inside = page.frame_locator("iframe").nth(i)
@@ -46,12 +47,12 @@ def test_each_picture_is_drawn_at_its_own_height_and_can_be_touched(page: Any) -
         atlas.wait_for(timeout=20_000)
         page.wait_for_timeout(400)
         assert abs(frame.bounding_box()["height"] - inside.locator("html").evaluate("(e) => e.offsetHeight")) <= 1
-        if name == "words":
+        if name not in TOUCHED:
             continue
         inside.locator(".frame").first.focus()
         for key in ("ArrowDown", "ArrowRight"):
             page.keyboard.press(key)
-        assert atlas.get_attribute({"heatmap": "data-hover", "lines": "data-touched", "heads": "data-hover"}[name])
+        assert atlas.get_attribute(TOUCHED[name])
 
 
 def test_the_words_are_those_of_the_text_and_never_markup(page: Any) -> None:

@@ -11,7 +11,7 @@ from decoding_helpers import build, counted, ids_of, whole_pass
 
 from core import edits
 from core.decoding import Greedy, Replay, Sample, decode
-from core.decoding.filters import TopK, TopP
+from core.decoding.filters import MinP, RepetitionPenalty, Temperature, TopK, TopP
 from core.decoding.steps import choose
 
 
@@ -117,6 +117,34 @@ def test_what_a_filter_cuts_is_told():
     np.testing.assert_allclose([c.after for c in choice.candidates], [4 / 9, 3 / 9, 2 / 9, 0, 0])
     np.testing.assert_allclose([c.before for c in choice.candidates], p)
     assert choice.kept == 3
+
+
+def test_the_scores_after_each_filter_stand_beside_the_models_own():
+    logits = np.array([2.0, 1.5, -1.0, 0.5])
+    filters = (RepetitionPenalty(2.0), Temperature(0.5), MinP(0.3))
+    choice = choose(logits, str, filters=filters, ids=(0, 2, 2))
+    assert choice.id == 1  # the model's own first, 0, stands in the text already
+    told = {c.id: (c.logit, c.scores, c.cut_by) for c in choice.candidates}
+    assert told == {
+        0: (2.0, (1.0, -1.0, -1.0), None),
+        1: (1.5, (1.5, 0.0, 0.0), None),
+        2: (-1.0, (-2.0, -7.0, -np.inf), "min_p"),
+        3: (0.5, (0.5, -2.0, -np.inf), "min_p"),
+    }
+    np.testing.assert_allclose([c.before for c in choice.candidates], np.exp([2, 1.5, 0.5, -1]) / np.exp(logits).sum())
+    assert (choice.kept, [(cut.by, cut.tokens) for cut in choice.cuts]) == (2, [("min_p", 2)])
+
+
+@pytest.mark.parametrize("name", ["gpt", "transformer"])
+def test_a_penalty_counts_what_is_written_and_its_given_beginning(name):
+    m = build(name)
+    options = {"prefix": "el gato"} if m.spec.has_source else {}
+    given = (m.tokenizer.start, *m.tokenizer.encode("el gato").ids) if m.spec.has_source else m.tokenizer.encode("the old cat").ids
+    for step in decode(m, "the old cat", Sample(seed=2, repetition_penalty=1.5), max_new_tokens=6, **options):
+        seen = {*given, *step.ids[:-1]}
+        for c in step.candidates:
+            wanted = c.logit if c.id not in seen else c.logit / 1.5 if c.logit > 0 else c.logit * 1.5
+            assert c.scores == (pytest.approx(wanted),)
 
 
 def test_numbers_of_a_choice_by_hand():

@@ -91,7 +91,8 @@ def test_the_number_of_tokens_is_a_whole_number(gpt, n):
     [
         {"temperature": -0.1}, {"temperature": float("nan")}, {"temperature": float("inf")}, {"temperature": "1"},
         {"top_k": -1}, {"top_k": 2.5}, {"top_k": True}, {"top_p": -0.1}, {"top_p": 1.1}, {"top_p": float("nan")},
-        {"seed": -1}, {"seed": 0.5}, {"seed": 2**63},
+        {"seed": -1}, {"seed": 0.5}, {"seed": 2**63}, {"min_p": -0.1}, {"min_p": 1.1}, {"min_p": float("nan")}, {"min_p": True},
+        {"repetition_penalty": 0}, {"repetition_penalty": -1}, {"repetition_penalty": 101}, {"repetition_penalty": float("nan")}, {"repetition_penalty": "1"},
     ],
 )  # fmt: skip
 def test_a_sampling_that_makes_no_sense_is_refused_in_three_parts(wrong):
@@ -110,7 +111,7 @@ def test_strategies_are_data():
     assert len({Greedy(), Greedy(), Sample(), Sample(seed=0), Beam(), Beam(width=5)}) == 4
     with pytest.raises(FrozenInstanceError):
         Sample().seed = 2
-    assert Sample(top_k=None).filters == Sample(top_k=0, top_p=1).filters == ()
+    assert Sample(top_k=None).filters == Sample(top_k=0, top_p=1, min_p=0, repetition_penalty=1).filters == ()
 
 
 @pytest.mark.parametrize("temperature", [1e-300, 1e-5, 1e5, 1e300])

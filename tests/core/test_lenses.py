@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import core
-from core.analysis.lenses import lenses
+from core.analysis.lenses import lenses, log_sums
 from core.analysis.measures import contributions
 
 
@@ -53,3 +53,21 @@ def test_words_of_several_pieces_have_neither(model):
 def test_what_was_not_recorded_is_none(model):
     run = model.run("She has a white car.", keep=["*.pattern"])
     assert lenses(run, "cross", 0, 0) == (None, None)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("translator-en-es", "cross"), ("translator-en-es", "causal"), ("gpt-mini", "causal")])
+def test_a_score_is_the_logarithm_of_its_weight_and_that_of_the_sum(name, kind):
+    run = core.open_model(name).run("She has a white car.")
+    found = run.model.spec.kind(kind)
+    scores, pattern = (run.trace[found.path(1, leaf)][3] for leaf in ("scores", "pattern"))
+    with np.errstate(divide="ignore"):
+        again = np.log(pattern) + log_sums(run, kind, 1, 3)[:, None]
+    np.testing.assert_allclose(again[pattern > 1e-6], scores[pattern > 1e-6], atol=1e-4)
+
+
+def test_weights_that_are_no_softmax_have_no_sums():
+    model = core.open_model("gpt-mini")
+    halved = model.run("She has a white car.", edits=[core.edits.Scale("layer.1.self_attn.pattern", 0.5)])
+    assert log_sums(halved, "causal", 1, 0) is None and log_sums(halved, "causal", 2, 0) is not None
+    assert log_sums(model.run("She has a car.", keep=["*.pattern"]), "causal", 1, 0) is None
+    assert log_sums(core.open_model("copy-gru-attention").run("a b c"), "alignment", 0, 0) is None

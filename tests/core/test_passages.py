@@ -196,16 +196,28 @@ def task(monkeypatch):
 
 def test_a_batch_has_windows_pairs_and_short_texts_and_depends_on_the_step_alone(task):
     groups, n_tokens = task.batch(3)
-    quarter = bert_mini.PAIRS // bert_mini.GROUPS
-    assert [len(rows.batch.ids) for rows in groups] == [bert_mini.WINDOWS * 61 // bert_mini.SHORTEST, *[quarter] * 4, bert_mini.SHORT]
+    of = bert_mini.mix(3)
+    assert [len(rows.batch.ids) for rows in groups] == [of.windows * 61 // bert_mini.SHORTEST, *[of.pairs // bert_mini.GROUPS] * 4, of.short]
     assert groups[0].batch.real.all() and groups[0].batch.ids.shape[1] == bert_mini.SHORTEST
     assert n_tokens == sum(int(rows.batch.real.sum()) for rows in groups)
     told = [rows.follows for rows in groups if rows.follows is not None]
     assert len(told) == 4 and groups[1].batch.ids.shape[1] < groups[4].batch.ids.shape[1]
-    assert 0.25 * bert_mini.PAIRS < int(torch.cat(told).sum()) < 0.75 * bert_mini.PAIRS
+    assert 0.25 * of.pairs < int(torch.cat(told).sum()) < 0.75 * of.pairs
     again, _ = task.batch(3)
     assert all(torch.equal(a.batch.ids, b.batch.ids) for a, b in zip(groups, again, strict=True))
     assert not torch.equal(task.batch(4)[0][0].batch.ids, groups[0].batch.ids)
+
+
+def test_at_first_in_the_later_part_a_rare_word_tells_what_follows(task, monkeypatch):
+    step, drawn = bert_mini.LATER, []
+    assert bert_mini.mix(step).telling and not bert_mini.mix(step - 1).telling and not bert_mini.mix(step + bert_mini.TELLING).telling
+    counts = np.bincount(BOOKS.stream, minlength=len(TOK))
+    task._rare = counts < 8
+    monkeypatch.setattr(task, "_rows", lambda texts, rng, share, follows=None: drawn.append((texts, follows)))
+    task._drawn(BOOKS, np.random.default_rng(0), bert_mini.mix(step))
+    pairs = [(*texts, follows) for group, told in drawn if told for texts, follows in zip(group, told, strict=True)]
+    shared = [any(counts[i] < 8 for i in {*first} & {*second}) for first, second, _ in pairs]
+    assert len(pairs) == bert_mini.mix(step).pairs and shared == [follows for *_, follows in pairs] and len({*shared}) == 2
 
 
 def test_less_and_less_is_hidden_down_to_the_usual_share(task):
@@ -213,12 +225,13 @@ def test_less_and_less_is_hidden_down_to_the_usual_share(task):
         rows = task.batch(step)[0][0]
         return len(rows.wanted) / int((rows.batch.real.sum(1) - 2).sum())
 
-    assert share(0) == pytest.approx(0.3, abs=0.03) and share(bert_mini.RECIPE.steps) == pytest.approx(0.15, abs=0.02)
+    assert share(0) == pytest.approx(0.3, abs=0.03) and share(bert_mini.LATER - 1) == pytest.approx(0.15, abs=0.02)
+    assert share(bert_mini.RECIPE.steps) < 0.1
 
 
 def test_windows_grow_to_the_whole_context_and_are_then_as_many_as_the_recipe_says(task):
     sizes = [task.batch(step)[0][0].batch.ids.shape for step in (0, bert_mini.GROWS, 10 * bert_mini.GROWS)]
-    assert [size[1] for size in sizes] == [16, 32, 61] and sizes[-1][0] == bert_mini.WINDOWS
+    assert [size[1] for size in sizes] == [16, 32, 61] and sizes[-1][0] == bert_mini.mix(10 * bert_mini.GROWS).windows
 
 
 def test_the_loss_is_the_sum_of_the_two_means_and_reaches_every_weight(task):

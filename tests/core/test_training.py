@@ -25,7 +25,7 @@ from core.text.learn import byte_level_bpe
 from core.training import data, engine, pairs
 from core.training.engine import Plan, train
 from core.training.loss import ROWS, cross_entropy
-from core.training.optim import initialise, optimisers, schedule
+from core.training.optim import OUTSIDE, initialise, optimisers, schedule
 from core.training.recipe import Recipe, recipes
 from core.training.recipes import gpt_mini
 
@@ -222,10 +222,10 @@ def test_muon_gets_the_matrices_of_the_blocks_and_nothing_else(family):
     matrices = {names[id(weight)] for each in muon for group in each.param_groups for weight in group["params"]}
     others = {names[id(weight)]: group["weight_decay"] for group in adam.param_groups for weight in group["params"]}
     assert bool(matrices) == (family != "skipgram")
-    assert all(network.get_parameter(name).ndim == 2 and not name.startswith("embed.") for name in matrices)
+    assert all(network.get_parameter(name).ndim == 2 and not name.startswith(OUTSIDE) for name in matrices)
     assert matrices.isdisjoint(others)
     assert matrices | set(others) == set(names.values())
-    passed = {name for name in others if network.get_parameter(name).ndim == 2 and not name.startswith("embed.")}
+    passed = {name for name in others if network.get_parameter(name).ndim == 2 and not name.startswith(OUTSIDE)}
     assert all(name.endswith("from_hidden.weight") for name in passed), "a state passes these at every step"
     assert not {name for name in matrices if name.endswith("from_hidden.weight")}
     assert all((decay > 0) == (network.get_parameter(name).ndim >= 2) for name, decay in others.items())

@@ -11,7 +11,7 @@ import torch
 
 from core.decoding import Beam, Greedy, Sample
 from core.decoding.decode import write
-from core.decoding.filters import softmax
+from core.decoding.filters import MinP, RepetitionPenalty, Temperature, TopK, TopP, softmax
 from core.decoding.prompt import Prompt
 from core.decoding.reader import Reader
 from core.model import Model
@@ -126,13 +126,14 @@ def test_the_beams_above_meet_both_ends():
     [
         {"temperature": 0.7}, {"temperature": 1.9}, {"top_k": 1}, {"top_k": 6}, {"top_k": 500}, {"top_p": 0.9},
         {"top_p": 0.3}, {"top_p": 0.0}, {"temperature": 0.6, "top_k": 9, "top_p": 0.8}, {"temperature": 2.5, "top_k": 3, "top_p": 0.95},
+        {"min_p": 0.1}, {"min_p": 1.0}, {"repetition_penalty": 1.3}, {"repetition_penalty": 0.5}, {"temperature": 1.4, "min_p": 0.2},
+        {"temperature": 1.6, "top_k": 12, "top_p": 0.9, "min_p": 0.08, "repetition_penalty": 1.7},
     ],
 )  # fmt: skip
 def test_filters_leave_the_same_distribution(knobs):
     m, network = pair(1)
     step = ours(m, PROMPTS[2], Sample(seed=3, **knobs))[0]
     options = {"temperature": 1.0, "top_k": 0, "top_p": 1.0} | knobs
-    torch.manual_seed(0)
     want = softmax(theirs(network, PROMPTS[2], n=1, do_sample=True, **options).scores[0][0].double().numpy())
     np.testing.assert_allclose([c.after for c in step.candidates], want[[c.id for c in step.candidates]], atol=1e-6)
     assert step.kept == (want > 0).sum()
@@ -141,10 +142,49 @@ def test_filters_leave_the_same_distribution(knobs):
 
 def test_a_draw_of_ours_is_possible_under_their_filters():
     m, network = pair(2)
-    steps = ours(m, PROMPTS[0], Sample(temperature=1.3, top_k=7, top_p=0.9, seed=11))
+    options = {"temperature": 1.3, "top_k": 7, "top_p": 0.9, "min_p": 0.03, "repetition_penalty": 1.4}
+    steps = ours(m, PROMPTS[0], Sample(seed=11, **options))
     written = list(steps[-1].ids)
     for n, step in enumerate(steps):
-        options = {"temperature": 1.3, "top_k": 7, "top_p": 0.9}
         want = theirs(network, [*PROMPTS[0], *written[:n]], n=1, do_sample=True, **options).scores[0][0].double().numpy()
         assert softmax(want)[step.id] == pytest.approx(step.chosen.after, abs=1e-5)
         assert step.chosen.after > 0
+
+
+@pytest.mark.parametrize("penalty", [0.7, 1.1, 1.5, 4.0])
+@pytest.mark.parametrize("ids", PROMPTS)
+def test_greedy_with_a_repetition_penalty_writes_the_same(penalty, ids):
+    plain = 0
+    for seed in range(4):
+        m, network = pair(seed)
+        steps = ours(m, ids, Sample(temperature=0, repetition_penalty=penalty))
+        want = theirs(network, ids, do_sample=False, repetition_penalty=penalty)
+        assert list(steps[-1].ids) == want.sequences[0, len(ids) :].tolist()
+        for step, scores in zip(steps, want.scores, strict=True):
+            listed = [c.id for c in step.candidates]
+            np.testing.assert_allclose([c.scores[0] for c in step.candidates], scores[0, listed], atol=1e-3)
+            assert step.chosen_by == "argmax"
+        plain += steps[-1].ids == ours(m, ids, Greedy())[-1].ids
+    assert plain < 4
+
+
+PROCESSORS = [
+    (Temperature(0.6), "TemperatureLogitsWarper", 0.6), (Temperature(2.3), "TemperatureLogitsWarper", 2.3),
+    (TopK(1), "TopKLogitsWarper", 1), (TopK(13), "TopKLogitsWarper", 13), (TopP(0.37), "TopPLogitsWarper", 0.37),
+    (TopP(0.93), "TopPLogitsWarper", 0.93), (MinP(0.013), "MinPLogitsWarper", 0.013), (MinP(0.31), "MinPLogitsWarper", 0.31),
+    (MinP(1.0), "MinPLogitsWarper", 1.0), (RepetitionPenalty(0.4), "RepetitionPenaltyLogitsProcessor", 0.4),
+    (RepetitionPenalty(1.2), "RepetitionPenaltyLogitsProcessor", 1.2), (RepetitionPenalty(9.0), "RepetitionPenaltyLogitsProcessor", 9.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("filtering", "name", "value"), PROCESSORS, ids=lambda case: str(case))
+def test_each_filter_is_the_librarys_processor(filtering, name, value):
+    draw = np.random.default_rng(5)
+    processor = getattr(transformers, name, None) or getattr(transformers.generation, name)
+    for _ in range(40):
+        logits, ids = draw.normal(size=53) * draw.uniform(0.2, 6), draw.integers(53, size=draw.integers(1, 31))
+        logits[draw.integers(53, size=5)] = -np.inf
+        found = filtering(logits, ids.tolist())
+        want = processor(value)(torch.tensor(ids)[None], torch.tensor(logits)[None])[0].numpy()
+        np.testing.assert_allclose(softmax(found), softmax(want), atol=1e-12)
+        assert (np.isneginf(found) == np.isneginf(want)).all()

@@ -13,13 +13,14 @@ from streamlit.testing.v1 import AppTest
 
 import core.engine
 from core.analysis.heads import Heads
-from core.decoding import Greedy, Sample, decode
+from core.decoding import Beam, Greedy, Sample, decode, n_best, prompt_of
 from core.engine import Engine, Listing
 from core.errors import InputError
 from core.model import Model
 from core.models import families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
+from viz.workspace import _decode_beam as beams
 from viz.workspace import _decode_controls as controls
 from viz.workspace import _decode_folds as folds
 from viz.workspace import _decode_pictures as pictures
@@ -141,10 +142,10 @@ def test_rows_are_one_heads_or_the_mean(engine):
 def test_bars_of_a_step_add_up_to_one(engine):
     for temperature, top_k in ((0.0, 0), (1.0, 5), (1.5, 0)):
         step = page.compute(page.Params(model="gpt-mini", temperature=temperature, top_k=top_k, n=2)).last
-        figure = pictures.bars(step)
-        assert sum(next(found for found in figure.data if found.name == "after").x) == pytest.approx(1)
-        n_others = int(figure.layout.yaxis.ticktext[10].removesuffix(" others"))
-        assert n_others + 10 == 320
+        shown = pictures.bars(step)
+        n_others, _, after = shown["others"]
+        assert sum(bar.after for bar in shown["bars"]) + after == pytest.approx(1)
+        assert n_others + len(shown["bars"]) == 320 and shown["taken"] in {bar.id for bar in shown["bars"]}
 
 
 def test_tables_arrays_and_code_agree_with_the_steps(engine):
@@ -195,7 +196,7 @@ def test_the_page_opens_on_a_first_token(engine):
     test = drawn()
     assert not test.exception
     assert "After “Once upon a time”, gpt-mini gives" in said(test)
-    assert len(test.get("plotly_chart")) == 1
+    assert len(test.get("bidi_component")) == 4
     assert test.button(key="decode.back").disabled
     assert not test.button(key="decode.next").disabled
 
@@ -216,22 +217,62 @@ def test_the_translator_draws_a_matrix_with_a_row_a_step(engine):
     test = drawn(model="translator-en-es", text="a white car", decode__n="4")
     assert not test.exception
     assert "translator-en-es gives" in said(test)
-    assert len(test.get("bidi_component")) == 2
+    assert len(test.get("bidi_component")) == 4
 
 
 def test_drawing_shows_its_knobs_and_the_same_link_draws_the_same(engine):
     assert not drawn().slider
     query = {"decode__temperature": "1.3", "decode__top_k": "20", "decode__seed": "7", "decode__n": "5"}
     one, two, other = drawn(**query), drawn(**query), drawn(**{**query, "decode__seed": "8"})
-    assert len(one.slider) == 2
+    assert len(one.slider) == 4
     assert "The lot" in said(one)
     assert said(one) == said(two) != said(other)
 
 
+def test_a_link_with_forks_writes_the_same_again(engine):
+    query = {"decode__n": "4", "decode__force": "1:9.3:12", "decode__tried": "@6;1:5@2"}
+    one = drawn(**query)
+    assert not one.exception and said(one) == said(drawn(**query)) != said(drawn(decode__n="4"))
+    forced = page.compute(page.Params(model="gpt-mini", n=4, force=((1, 9), (3, 12)))).steps
+    assert [forced[1].id, forced[3].id] == [9, 12] and {forced[1].chosen_by, forced[0].chosen_by} == {"forced", "argmax"}
+
+
+@pytest.mark.parametrize("model", FAMILY)
+def test_a_beam_shows_its_tree_and_what_its_best_text_scores(engine, model):
+    test = drawn(model=model, text="a white car", decode__beam="4", decode__length="0.7", decode__n="5")
+    assert not test.exception
+    data = page.compute(page.Params(model=model, text="a white car", beam=4, length=0.7, n=5))
+    want = list(decode(engine.models[model], "a white car", Beam(4, 0.7), max_new_tokens=5))
+    best = n_best(data.last.tree, prompt_of(engine.models[model], "a white car"))[0]
+    assert [step.tree.nodes for step in data.steps[:4]] == [step.tree.nodes for step in want[:4]]  # in the last step all end
+    assert f"{best.score:.3f}".replace("-", "−") in said(test)
+    nodes = beams.branches(data.last, Beam(4, 0.7))
+    assert {node.state for node in nodes} >= {"best", "pruned"} and all("ln p" in node.says for node in nodes)
+
+
+def test_groups_that_do_not_divide_the_width_are_told(engine):
+    test = drawn(decode__beam="4", decode__groups="3", decode__n="2")
+    assert not test.exception and "4 texts are not divided by 3 groups" in said(test)
+    assert not drawn(decode__beam="4", decode__groups="2", decode__diversity="1.5", decode__n="2").exception
+
+
+def test_further_filters_are_drawn_and_named(engine):
+    data = page.compute(page.Params(model="gpt-mini", temperature=1.0, min_p=0.5, repetition=1.5, n=3))
+    assert {cut.by for cut in data.last.cuts} <= {"min_p"} and data.last.cuts
+    test = drawn(decode__temperature="1", decode__min_p="0.5", decode__repetition="1.5", decode__n="3")
+    assert not test.exception and len(test.slider) == 4
+
+
+@pytest.mark.parametrize("wrong", ["1:9.", "3:1.2:1", "1:999999", "<b>"])
+def test_a_broken_fork_in_the_link_is_told_and_the_text_goes_on(engine, wrong):
+    test = drawn(decode__n="3", decode__force=wrong)
+    assert not test.exception and "cannot be shown" in said(test)
+
+
 def test_another_text_begins_at_its_first_token(engine):
-    test = drawn(decode__n="4")
+    test = drawn(decode__n="4", decode__force="1:9", decode__tried="@3")
     test = test.text_input[0].set_value("the old man").run()
-    assert "decode.n" not in test.query_params
+    assert not {"decode.n", "decode.force", "decode.tried"} & set(test.query_params)
     assert "After “the old man”" in said(test)
 
 

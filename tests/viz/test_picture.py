@@ -56,6 +56,7 @@ def drawn(run: core.Run) -> dict[str, Picture]:
     return {
         "words": viz.words(run, 1, 5), "heatmap": viz.heatmap(run, 1, 5), "grid": viz.grid(run), "head_view": viz.head_view(run, 2),
         "pieces": viz.heatmap(run, 0, 2, kind="self", by="token"), "some": viz.head_view(run, 1, heads=[5, 0], kind="causal", by="token"),
+        "strip": viz.strip(run, 1, 5), "arithmetic": viz.arithmetic(run, 1, 5, query=2), "source": viz.source(run, 1),
     }  # fmt: skip
 
 
@@ -80,6 +81,15 @@ def test_the_numbers_are_those_of_the_run(run: core.Run) -> None:
     assert np.array_equal(values, attention.weights[1, 5])
     pieces = opened(viz.heatmap(run, 0, 2, kind="self", by="token"))
     assert {"scores.values", "sizes"} <= set(pieces)
+
+
+def test_one_weight_is_the_one_that_is_asked_for(run: core.Run) -> None:
+    weights = run.attention("cross", by="token", writing=True).weights
+    told = opened(viz.arithmetic(run, 1, 5, query=2))
+    assert told["cell"] == [1, 5, 2, int(weights[1, 5, 2].argmax())] and told["weight"] == pytest.approx(float(weights[1, 5, 2].max()))
+    assert opened(viz.arithmetic(run, 1, 5, query=-1, key=0))["cell"] == [1, 5, weights.shape[2] - 1, 0]
+    assert opened(viz.source(run, 2))["selected"] == "decoder.layer.2.cross_attn.pattern"
+    assert opened(viz.source(run, 2, path="decoder.layer.2.cross_attn.q"))["selected"] == "decoder.layer.2.cross_attn.q"
 
 
 def test_the_lines_make_the_picture_again(run: core.Run) -> None:
@@ -127,6 +137,9 @@ def test_a_page_is_written_and_its_place_returned(run: core.Run, tmp_path: Path)
         (lambda run: viz.head_view(run, layer=0, heads=[0, -1]), "no head -1"),
         (lambda run: viz.grid(run, kind="sideways"), "sideways"),
         (lambda run: viz.heatmap(run, by="letter"), "letter"),
+        (lambda run: viz.arithmetic(run, query=-40), "no query -40"),
+        (lambda run: viz.arithmetic(run, 1, key=99), "no key 99"),
+        (lambda run: viz.source(run, 3), "no layer 3"),
     ],
 )
 def test_what_a_run_does_not_have_is_refused_by_name(run: core.Run, call: Any, message: str) -> None:

@@ -10,6 +10,7 @@ Example:
 """
 
 from viz.instruments.arithmetic import Steps, arithmetic
+from viz.instruments.candidates import candidates
 from viz.instruments.grid import Heads, clicked, grid, grid_packet, show_grid
 from viz.instruments.head_view import Lines, head_view, head_view_packet
 from viz.instruments.heatmap import Cells, heatmap
@@ -17,10 +18,12 @@ from viz.instruments.mask_editor import mask_editor
 from viz.instruments.source import Chosen, source
 from viz.instruments.stack import Among, Stack, stacked
 from viz.instruments.strip import strip
+from viz.instruments.timeline import timeline
+from viz.instruments.tree import Branch, Node, tree, tree_packet
 from viz.instruments.words import READING, WRITING, Sentences, words_view
 
 __all__ = [
-    "READING", "WRITING", "Among", "Cells", "Chosen", "Heads", "Lines", "Sentences", "Stack", "Steps", "arithmetic", "clicked",
-    "grid", "grid_packet", "head_view", "head_view_packet", "heatmap", "mask_editor", "show_grid", "source", "stacked", "strip",
-    "words_view",
+    "READING", "WRITING", "Among", "Branch", "Cells", "Chosen", "Heads", "Lines", "Node", "Sentences", "Stack", "Steps", "arithmetic",
+    "candidates", "clicked", "grid", "grid_packet", "head_view", "head_view_packet", "heatmap", "mask_editor", "show_grid", "source",
+    "stacked", "strip", "timeline", "tree", "tree_packet", "words_view",
 ]  # fmt: skip

@@ -36,6 +36,7 @@ function accept(view, packet) {
   if (!same) Object.assign(view, { numbers: head.numbers, linked: null });
   if (!view.sent || head.echo === view.sent) view.chosen = head.selected;
   view.margins = head.margins ? readMargins(data) : null;
+  view.logSums = "log_sums" in head ? new Float32Array(part(packet, "log_sums").buffer) : null;
   view.rim = view.margins ? RIM : { right: 0, bottom: 0 };
   view.long = openWindow(view);
   if (view.long) view.box ??= overview(view);
@@ -72,7 +73,7 @@ function readLenses(packet, data) {
 /** The header of another head: its title, and none of the lenses of the head that was there. */
 function turned(view, head, { at, name }) {
   if (view.now.id !== view.lenses[0].id) return null;   // what is shown is not in the stack: Python sends it
-  const others = Object.entries(emptied(head)).filter(([field]) => !/^(scores|contributions)\.|^sizes$/.test(field));
+  const others = Object.entries(emptied(head)).filter(([field]) => !/^(scores|contributions)\.|^(sizes|log_sums)$/.test(field));
   return { ...Object.fromEntries(others), at, title: head.called.replace("{head}", name) };
 }
 

@@ -56,6 +56,7 @@ def heatmap_packet(
     called: str = "{head}",
     offers: Sequence[str] = (),
     echo: str | None = None,
+    log_sums: ArrayLike | None = None,
 ) -> Packet:
     """What the browser needs to draw `weights`; see `heatmap` for the arguments, `echo` is the id of the last click.
 
@@ -81,6 +82,8 @@ def heatmap_packet(
         "margins": scale == "pattern" and _shared_out(matrix, may), "called": called, "offers": list(offers),
     }, steady=STEADY)  # fmt: skip
     layers = {} if among and not among.stack.rough else {"": Layer(matrix, 1.0, centred=scale != "pattern")}
+    if log_sums is not None:
+        packet.add("log_sums", np.asarray(log_sums, dtype="<f4").tobytes())
     if scores is not None:
         layers["scores."] = Layer(scores, centred=True)
     if values is not None:
@@ -121,6 +124,7 @@ def heatmap(
     among: Among | None = None,
     called: str = "{head}",
     lenses: Lenses | None = None,
+    log_sums: ArrayLike | None = None,
 ) -> Cells:
     """Draw (query, key) weights of one head.
 
@@ -138,6 +142,7 @@ def heatmap(
     among: all heads of this kind, `weights` among them: another one that is chosen in the grid of the group is then
         drawn without asking Python. called: the title then, {head} is its name.
     lenses: gives scores and values; called only while the visitor looks through one of these lenses.
+    log_sums: (query,) ln of the denominators of the softmax; with it the score stands beside each weight all the time.
 
     A pattern whose rows each add up to one gets bars: what each key receives, how spread each query looks.
     Above 128 tokens the whole is an overview with a window into it.
@@ -157,7 +162,7 @@ def heatmap(
     packet = heatmap_packet(
         matrix, queries, keys, allowed=allowed, scores=scores, values=values, scale=scale, limit=limit, selected=chosen,
         axis=axis, title=title, numbers=numbers, height=height, group=group, python=python, among=among,
-        called=called, offers=offers, echo=echo,
+        called=called, offers=offers, echo=echo, log_sums=log_sums,
     )  # fmt: skip
     HEATMAP.show(packet, key=key, on_cell_change=nothing, on_lens_change=nothing)
     return Cells(chosen)

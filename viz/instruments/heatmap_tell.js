@@ -19,7 +19,7 @@ function inCell(value, places) {
 function tellPlace(view, tip, at) {
   const [r, c] = inWhole(view, at), { data, now } = view, i = r * data.cols + c;
   const query = { word: cut(view.words.queries[r] ?? "", 600) }, key = { word: cut(view.words.keys[c] ?? "", 600) };
-  for (const name of ["value", "received", "entropy", ...view.lenses.map((lens) => lens.id)]) delete view.root.dataset[name];
+  for (const name of ["value", "received", "entropy", "score", ...view.lenses.map((lens) => lens.id)]) delete view.root.dataset[name];
   const facts = [], line = make("div", "");
   if (r >= 0 && c >= 0) {
     const shut = !data.allowed[i];
@@ -30,6 +30,7 @@ function tellPlace(view, tip, at) {
       view.root.dataset[lens.id] = String(lens.values[i]);
       if (!alone) facts.push([lens.name, printed(lens, lens.values[i]), lens === now]);
     }
+    if (!shut && !("score" in view.root.dataset)) facts.push(...scoreFact(view, r, view.lenses[0].values[i]));
   } else speak(line, r >= 0 ? `{word} ${plainAxis(view, 0)} ${r}` : `{word} ${plainAxis(view, 1)} ${c}`, { word: r >= 0 ? query : key });
   if (view.margins) facts.push(...marginFacts(view, [r, c]));
   const list = make("div", "facts");
@@ -38,6 +39,16 @@ function tellPlace(view, tip, at) {
     make("b", main ? "main" : "", list).textContent = value;
   }
   tip.replaceChildren(line, ...(facts.length ? [list] : []));
+}
+
+/** The score from which a weight came: ln(weight) + ln(denominator), to as many places as the weight allows. */
+function scoreFact({ logSums, data: { kind, step }, root }, row, weight) {
+  if (!logSums || !(weight > 0)) return [];
+  const score = Math.log(weight) + logSums[row], rounded = kind !== "f32";
+  const places = Math.floor(-Math.log10(rounded ? (kind === "steps" ? step : 1e-3 * weight) / weight : 1e-6 * Math.max(1, Math.abs(logSums[row]))));
+  if (places < 1) return [];
+  root.dataset.score = String(score);
+  return [["score", `${rounded ? "\u2248 " : ""}${score.toFixed(Math.min(places, 4))}`.replace("-", "\u2212"), false]];
 }
 
 /** Scale, what is hatched or crossed, how exact the numbers are. */

@@ -28,6 +28,7 @@ SAVING = ("npz", "svg_pen", "dom_pen", "save")
 """What every instrument carries to save itself; of their names only those of SHARED are seen outside of them."""
 SHARED = ("saveMenu", "SvgPen", "paintElement", "matrixArrays", "matrixRows", "exactness")
 BOOT = (HERE / "boot.js").read_bytes()
+BOOT_ID = identity(BOOT)
 _SENT = "_instrument_parts_sent"
 
 
@@ -101,16 +102,16 @@ class Instrument:
 
     def equip(self, packet: Packet) -> None:
         """Add the code that draws `packet`, in two parts."""
-        packet.add("kit", self.packed_kit, deflated=True)
-        packet.add("code", self.packed_source, deflated=True)
+        packet.add("kit", self.packed_kit, deflated=True, lasting=True)
+        packet.add("code", self.packed_source, deflated=True, lasting=True)
 
     def show(self, packet: Packet, *, key: str, height: int | None = None, **states: Any) -> Any:
         """Mount with `packet`; returns Streamlit's result object. `states` are `on_<name>_change=...`."""
         self.equip(packet)
         sent: set[str] = st.session_state.setdefault(_SENT, set())
-        boot = b"" if identity(BOOT) in sent else BOOT
+        boot = b"" if BOOT_ID in sent else BOOT
         data = len(boot).to_bytes(4, "little") + boot + packet.to_bytes(known=sent)
-        sent.update({identity(BOOT), *packet.whole()})
+        sent.update({BOOT_ID, *packet.whole()})
         return self._renderer(key=key, data=data, height=height or "content", on_lost_change=_forget, **states)
 
 

@@ -7,6 +7,7 @@
 const WHOLE = 128;                        // up to so many tokens no overview is needed
 const DOTS = 256, SIDE = 240, BESIDE = 680;
 const SMALLEST = 8, LARGEST_WINDOW = 128;
+const ROOM = 24;                          // a brush of fewer pixels has its handle outside, so that it can still be dragged itself
 
 function overview(view) {
   const box = { view };
@@ -113,10 +114,9 @@ function placeOverview(box) {
     pen.fillStyle = view.theme.text; pen.fill();
     pen.lineWidth = 1.5; pen.strokeStyle = view.theme.background; pen.stroke();
   }
-  const { r, c, h, w } = view.window;
-  Object.assign(box.brush.style, {
-    left: `${(c / cols) * box.w}px`, top: `${(r / rows) * box.h}px`, width: `${(w / cols) * box.w}px`, height: `${(h / rows) * box.h}px`,
-  });
+  const { r, c, h, w } = view.window, tall = (h / rows) * box.h, wide = (w / cols) * box.w;
+  Object.assign(box.brush.style, { left: `${(c / cols) * box.w}px`, top: `${(r / rows) * box.h}px`, width: `${wide}px`, height: `${tall}px` });
+  box.brush.classList.toggle("narrow", Math.min(tall, wide) < ROOM);
 }
 
 /** Which tokens the window shows, in words. */

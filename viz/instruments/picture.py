@@ -12,15 +12,11 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.analysis.lenses import lenses
 from core.errors import InputError
 from viz.instruments.mount import Instrument, page
 from viz.instruments.payload import Packet
-from viz.labels import head_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from core.run import Attention, Run
 
 CROSSING = ("cross", "alignment")
@@ -68,71 +64,6 @@ class Picture:
         return f"<Picture: {self.name}>"
 
 
-# ---------------------------------------------------------------- pictures of a run
-
-
-def words(run: Run, layer: int = 0, head: int = 0, kind: str | None = None) -> Picture:
-    """One head over the words of the text, in large type; see `viz.words`."""
-    from viz.instruments.words import WORDS, words_packet
-
-    attention = seen(run, kind, "word")
-    check(run, attention, layer, head)
-    crossing, name = attention.kind in CROSSING, named(run, attention, head_name(layer, head))
-    packet = words_packet(
-        attention.weights[layer, head], attention.queries, attention.keys, allowed=attention.allowed[layer, head],
-        layout="two" if crossing else "one", reading=not crossing, names=("reads", "writes") if crossing else ("", ""),
-        targets=[(word, row) for row, word in enumerate(attention.queries) if word not in ("END", "PAD")],
-        special=("START", "[CLS]", "[SEP]"), caption=name, python=lines(run, "words", layer=layer, head=head, kind=attention.kind),
-    )  # fmt: skip
-    return Picture(WORDS, packet, name=name, height=420)
-
-
-def head_view(
-    run: Run, layer: int = 0, heads: Sequence[int] | None = None, kind: str | None = None, by: str = "word"
-) -> Picture:
-    """The heads of one layer as lines between tokens; see `viz.head_view`."""
-    from viz.instruments.head_view import HEAD_VIEW, head_view_packet
-
-    attention = seen(run, kind, by)
-    shown = list(range(attention.weights.shape[1])) if heads is None else [int(head) for head in heads]
-    check(run, attention, layer, *shown)
-    name = named(run, attention, f"layer {layer}" if len(shown) != 1 else head_name(layer, shown[0]))
-    packet = head_view_packet(
-        attention.weights[layer, shown], attention.queries, attention.keys, heads=shown, allowed=attention.allowed[layer, shown],
-        reading=attention.kind not in CROSSING, axis=axis(attention), title=name, special=("START", "END", "PAD", "[CLS]", "[SEP]"),
-        python=lines(run, "head_view", layer=layer, heads=None if heads is None else shown, kind=attention.kind, by=by),
-    )  # fmt: skip
-    return Picture(HEAD_VIEW, packet, name=name, height=620)
-
-
-def heatmap(run: Run, layer: int = 0, head: int = 0, kind: str | None = None, by: str = "word") -> Picture:
-    """One head as a grid of cells; see `viz.heatmap`."""
-    from viz.instruments.heatmap import HEATMAP, heatmap_packet
-
-    attention = seen(run, kind, by)
-    check(run, attention, layer, head)
-    name = named(run, attention, head_name(layer, head))
-    scores, values = lenses(run, attention.kind, layer, head, by, writing=attention.kind in CROSSING)
-    packet = heatmap_packet(
-        attention.weights[layer, head], attention.queries, attention.keys, allowed=attention.allowed[layer, head],
-        scores=scores, values=values, axis=axis(attention), title=name, numbers=len(attention.keys) <= 16,
-        python=lines(run, "heatmap", layer=layer, head=head, kind=attention.kind, by=by),
-    )  # fmt: skip
-    return Picture(HEATMAP, packet, name=name, height=620)
-
-
-def grid(run: Run, kind: str | None = None, by: str = "word") -> Picture:
-    """All heads as thumbnails; see `viz.grid`."""
-    from viz.instruments.grid import GRID, grid_packet
-
-    attention = seen(run, kind, by)
-    name = named(run, attention, "all heads")
-    packet = grid_packet(
-        attention.weights, allowed=attention.allowed[0, 0], title=name, python=lines(run, "grid", kind=attention.kind, by=by)
-    )
-    return Picture(GRID, packet, name=name, height=120 + 140 * attention.weights.shape[0])
-
-
 def seen(run: Run, kind: str | None, by: str) -> Attention:
     """The patterns as the app shows them: where a text is written from another, rows are named by what they write."""
     chosen = kind or (run.kinds[-1] if run.kinds else None)
@@ -155,6 +86,13 @@ def check(run: Run, attention: Attention, layer: int, *heads: int) -> None:
         if not 0 <= index < count:
             wrong = f"There is no {name} {index} in the {attention.kind} attention of {run.model.name}."
             raise InputError(wrong, f"It has {count}, counted from 0.", f"Choose 0 to {count - 1}.")
+
+
+def position(what: str, index: int, count: int) -> int:
+    """The place that is meant, counted from 0, or from the end if negative. Raises InputError for one that is not there."""
+    if not -count <= index < count:
+        raise InputError(f"There is no {what} {index}.", f"The run has {count}, counted from 0.", f"Choose 0 to {count - 1}.")
+    return index % count
 
 
 def lines(run: Run, picture: str, **arguments: object) -> str:

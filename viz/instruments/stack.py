@@ -76,7 +76,7 @@ class Among:
         packet.steady = (*packet.steady, "stack", *(f"stack.{name}" for name in self.stack.parts))
         packet.header["at"] = list(self.at) if heads is None else [[self.at[0], head] for head in heads]
         for name, data in self.stack.parts.items():
-            packet.add(f"stack.{name}", data, deflated=self.stack.rough and name == "values")
+            packet.add(f"stack.{name}", data, deflated=self.stack.rough and name == "values", lasting=True)
 
 
 def stacked(weights: ArrayLike, allowed: ArrayLike | None = None) -> Stack | None:

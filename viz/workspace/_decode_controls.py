@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
 from core.analysis.heads import WORDS
+from core.decoding.strategies import WIDEST
 from core.errors import InputError
 from core.models import Family
 from viz.labels import head_name, shorten, visible
 from viz.ui import controls, notices, state
+from viz.workspace import _decode_forks as forks
 from viz.workspace import _decode_player as player
 from viz.workspace import _look_heads, _presets, _tasks
 
@@ -19,8 +22,11 @@ Head = tuple[int, int]
 ALL: Head = (-1, -1)
 """All heads, averaged."""
 OPENING = {False: "Once upon a time", True: "She has a white car."}
-WARM = 0.8
-"""The temperature that drawing begins with."""
+WARM, WIDTH = 0.8, 4
+"""The temperature that drawing begins with, and the width of a beam."""
+VIEWS = ("Watch it write", "Guess the next word", "Prompts", "Training and inference", "What is kept")
+TEXTS = ("Guess the next word", "Prompts")
+"""For models that go on with a text."""
 KNOB = 162
 """Pixels: two knobs stand side by side on a phone."""
 _SHOWN = "decode.shown"
@@ -78,9 +84,16 @@ def _begin_anew(model: str) -> None:
         player.stop()
         if before[2] == now[2]:
             state.write(**{"decode.n": None})
+            forks.forget()
         if before[0] != now[0] and before[3] == now[3]:
             state.write(layer=None, head=None)
     st.session_state[_SHOWN] = (*now[:2], st.query_params.get("decode.n"), st.query_params.get("layer"))
+
+
+def view(model: Any) -> str:
+    """How writing is looked at: watched, guessed, asked for, compared with training, or what it keeps."""
+    offered = [one for one in VIEWS if one not in TEXTS or not model.spec.has_source]
+    return controls.segmented("Looked at as", offered, "decode.show", VIEWS[0], quiet=True)
 
 
 def knobs(start: Any) -> dict[str, Any]:
@@ -90,37 +103,61 @@ def knobs(start: Any) -> dict[str, Any]:
         "top_k": state.read("decode.top_k", start.top_k, state.whole(0, 10**6)),
         "top_p": state.read("decode.top_p", start.top_p, state.real(0, 1)),
         "seed": state.read("decode.seed", start.seed, state.whole(0, 999_999)),
+        "min_p": state.read("decode.min_p", start.min_p, state.real(0, 1)),
+        "repetition": state.read("decode.repetition", start.repetition, state.real(0.5, 2)),
+        "beam": state.read("decode.beam", start.beam, state.whole(0, WIDEST)),
+        "length": state.read("decode.length", start.length, state.real(0, 2)),
+        "groups": state.read("decode.groups", start.groups, state.whole(1, WIDEST)),
+        "diversity": state.read("decode.diversity", start.diversity, state.real(0, 5)),
     }
 
 
-def how(temperature: float) -> None:
-    """Two ways: always the most probable token, or one drawn by lot."""
-    key, ways = "decode.way", ("Most probable", "By lot")
-    now = ways[temperature > 0]
-    if st.session_state.get(key) != now:
-        st.session_state[key] = now
+def how(params: Any) -> None:
+    """Three ways: always the most probable token, one drawn by lot, or several texts side by side."""
+    key, ways = "decode.way", ("Most probable", "By lot", "Beam")
+    number = 2 if params.beam else int(params.temperature > 0)
+    if st.session_state.get(key) != ways[number]:
+        st.session_state[key] = ways[number]
 
     def store() -> None:
-        wanted = st.session_state.get(key) == ways[1]
-        if wanted != (temperature > 0):
-            state.write(**{"decode.temperature": WARM if wanted else 0.0})
+        wanted = ways.index(st.session_state.get(key) or ways[number])
+        if wanted != number:
+            state.write(**{"decode.temperature": WARM if wanted == 1 else None, "decode.beam": WIDTH if wanted == 2 else None})
+            forks.forget()
 
     st.segmented_control("How the next token is chosen", ways, key=key, required=True, on_change=store, label_visibility="collapsed")
 
 
-def lot(start: Any) -> None:
-    """How the lot is drawn: temperature, top-k, top-p, seed, in one row."""
+def ways(params: Any) -> None:
+    """The knobs of the way that is chosen; taking the most probable has none."""
+    if params.beam:
+        _knobs(
+            lambda: controls.number("Width", 1, WIDEST, "decode.beam", WIDTH, help="So many texts are carried on side by side."),
+            lambda: controls.slider("Length penalty", 0.0, 2.0, "decode.length", 1.0, 0.1,
+                                    help="The sum of ln p is divided by length to this power: 0 prefers short texts, 1 is the mean a token."),
+            lambda: controls.number("Groups", 1, WIDEST, "decode.groups", 1, help="The width is divided into so many groups; each avoids what those before it wrote."),
+            lambda: controls.slider("Diversity", 0.0, 5.0, "decode.diversity", 0.0, 0.1, help="What a token costs that an earlier group has just written."),
+        )  # fmt: skip
+        return
+    if not params.temperature:
+        return
+    _knobs(
+        lambda: controls.slider("Temperature", 0.1, 2.0, "decode.temperature", WARM, 0.1,
+                                help="The scores are divided by it before the softmax: small ones make the large scores win more."),
+        lambda: controls.slider("Top-p", 0.0, 1.0, "decode.top_p", 1.0, 0.05, help="Keep only the first tokens that together have at least p; 1 keeps all."),
+        lambda: controls.slider("Min-p", 0.0, 1.0, "decode.min_p", 0.0, 0.05, help="Keep tokens at least this many times as probable as the first; 0 keeps all."),
+        lambda: controls.slider("Repetition", 0.5, 2.0, "decode.repetition", 1.0, 0.05,
+                                help="Scores of tokens that stand in the text are divided by it if positive, multiplied if negative; 1 changes nothing."),
+        lambda: controls.number("Top-k", 0, 10**6, "decode.top_k", 0, help="Keep only the k most probable tokens; 0 keeps all."),
+        lambda: controls.number("Seed", 0, 999_999, "decode.seed", 1, help="The same seed draws the same numbers again."),
+    )  # fmt: skip
+
+
+def _knobs(*drawn: Callable[[], Any]) -> None:
     with st.container(horizontal=True, gap="medium"):
-        with st.container(width=KNOB):
-            controls.slider("Temperature", 0.1, 2.0, "decode.temperature", WARM, 0.1,
-                            help="The scores are divided by it before the softmax: small ones make the large scores win more.")  # fmt: skip
-        with st.container(width=KNOB):
-            controls.slider("Top-p", 0.0, 1.0, "decode.top_p", start.top_p, 0.05,
-                            help="Keep only the first tokens that together have at least p; 1 keeps all.")  # fmt: skip
-        with st.container(width=KNOB):
-            controls.number("Top-k", 0, 10**6, "decode.top_k", start.top_k, help="Keep only the k most probable tokens; 0 keeps all.")
-        with st.container(width=KNOB):
-            controls.number("Seed", 0, 999_999, "decode.seed", start.seed, help="The same seed draws the same numbers again.")
+        for one in drawn:
+            with st.container(width=KNOB):
+                one()
 
 
 def told(data: Any) -> None:

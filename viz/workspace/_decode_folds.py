@@ -9,13 +9,14 @@ import pandas as pd
 import streamlit as st
 
 from core.decoding import Beam, Greedy, Step, counterexample
-from viz.figures.candidates import percent
+from viz.instruments.candidates import percent
 from viz.labels import visible
 from viz.pages import Page
 from viz.ui import parts
+from viz.workspace import _decode_beam as beams
 from viz.workspace import _decode_pictures as pictures
 
-FILTERS = {"top_k": "top-k", "top_p": "top-p"}
+FILTERS = {"top_k": "top-k", "top_p": "top-p", "min_p": "min-p"}
 
 
 def show(info: Page, params: Any, data: Any, head: tuple[int, int]) -> None:
@@ -98,6 +99,8 @@ def _tables(data: Any) -> None:
             return
         st.markdown("The candidates of this step")
         st.dataframe(candidate_table(data.last), hide_index=True, key="decode.table.candidates")
+        if data.last.tree:
+            beams.table(data)
         st.markdown("All steps so far")
         st.dataframe(step_table(data.steps), hide_index=True, key="decode.table.steps")
 
@@ -128,17 +131,17 @@ def arrays(data: Any, head: tuple[int, int]) -> dict[str, np.ndarray]:
              "candidate_logits": np.array([c.logit for c in last.candidates]),
              "candidate_before": np.array([c.before for c in last.candidates]),
              "candidate_after": np.array([c.after for c in last.candidates])}  # fmt: skip
-    for kind in last.attention:
-        found[f"attention_{kind}"] = pictures.rows(steps, kind, head)[0]
+    for kind in last.attention:  # of a beam only the newest row is one of the text in view
+        found[f"attention_{kind}"] = pictures.rows((last,) if last.tree else steps, kind, head)[0]
     return found
 
 
 def code(params: Any, data: Any) -> str:
     """The lines that make the same steps again."""
-    strategy = params.strategy
+    strategy, forced = params.strategy, f", force={list(params.force)!r}" if params.force else ""
     return (
-        "import core\nfrom core.decoding import Greedy, Sample, decode\n\n"
+        "import core\nfrom core.decoding import Beam, Greedy, Sample, decode\n\n"
         f"model = core.open_model({params.model!r})\n"
-        f"for step in decode(model, {data.window.text!r}, {strategy!r}, max_new_tokens={len(data.steps)}):\n"
+        f"for step in decode(model, {data.window.text!r}, {strategy!r}, max_new_tokens={len(data.steps)}{forced}):\n"
         "    print(step.token, step.chosen.before, step.text)"
     )

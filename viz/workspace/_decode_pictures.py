@@ -10,13 +10,15 @@ import numpy as np
 import streamlit as st
 
 from core.decoding import Step
-from viz.figures.candidates import Bar, Lot, candidates, percent
-from viz.instruments import WRITING, Sentences, heatmap, words_view
+from viz.instruments import WRITING, Sentences, candidates, heatmap, timeline, words_view
+from viz.instruments.candidates import Bar, Lot, percent
+from viz.instruments.timeline import Moment
 from viz.labels import literal, visible
-from viz.ui import parts
 from viz.workspace import _one_vector
 
 ROWS = 10
+CANDIDATES, TIMELINE = "decode.candidates", "decode.timeline"
+WHY = {"forced": "put in by you", "draw": "drawn"}
 ONE = replace(WRITING, spreads=WRITING.spreads.replace("words", "tokens"))
 MANY = Sentences(**{
     name: text.replace("this head looks", "the heads look, on average,").replace("this head spreads", "the heads, on average, spread")
@@ -26,7 +28,7 @@ MANY = Sentences(**{
 })  # fmt: skip
 
 
-def show(data: Any, head: tuple[int, int], below: Callable[[], None]) -> None:
+def show(data: Any, head: tuple[int, int], below: Callable[[], None], on_ask: Callable[[], None] | None) -> None:
     """Where the model looked while it wrote the newest token (`below` is drawn under it); beside it the candidates."""
     left, right = st.columns([3, 2], gap="large")
     with left:
@@ -37,8 +39,7 @@ def show(data: Any, head: tuple[int, int], below: Callable[[], None]) -> None:
             _alignment(data, head) if data.model.spec.has_source else _flowing(data, head)
         place = st.container()
     with right:
-        st.markdown("**What could come next**")
-        parts.show(bars(data.last), "decode.bars", _spoken(data.last))
+        candidates(**bars(data.last), key=CANDIDATES, title="What could come next", on_ask=on_ask)
     with place:  # last: measuring the heads takes a moment the first time
         below()
 
@@ -99,8 +100,8 @@ def _unlooking(data: Any) -> None:
     st.text(f"{data.model.name} reads the whole sentence into one vector before it writes: there is nothing to look back at.")
 
 
-def bars(step: Step) -> Any:
-    """The ten most probable tokens, the one taken always among them, and what is left to all others."""
+def bars(step: Step) -> dict[str, Any]:
+    """The ten most probable tokens, the one taken always among them, and what is left to all others: for `candidates`."""
     listed = list(step.candidates[:ROWS])
     if step.chosen not in listed:
         listed[-1] = step.chosen
@@ -108,17 +109,28 @@ def bars(step: Step) -> Any:
     cut = sum(cut.tokens for cut in step.cuts)
     before = max(0.0, 1 - sum(c.before for c in listed))
     after = max(0.0, 1 - sum(c.after for c in listed))
-    n = step.kept + cut - len(ids)
-    lot = Lot(step.draw.u, step.draw.low, step.draw.high) if step.draw else None
-    drawn = [Bar(c.token, c.before, c.after, c.id == step.id, c.cut_by) for c in listed]
-    return candidates(drawn, others=(n, before, after), lot=lot)
+    return {
+        "bars": [Bar(c.id, c.token, c.before, c.after, c.cut_by) for c in listed], "taken": step.id, "step": step.index,
+        "others": (step.kept + cut - len(ids), before, after), "lot": Lot(step.draw.u, step.draw.low, step.draw.high) if step.draw else None,
+    }  # fmt: skip
+
+
+def moments(steps: Sequence[Step]) -> list[Moment]:
+    """The steps as the timeline shows them."""
+    return [Moment(s.token, float(np.exp(s.logprob)), s.surprise, s.entropy / np.log(2), WHY.get(s.chosen_by, "")) for s in steps]
+
+
+def written(data: Any, on_go: Callable[[], None]) -> None:
+    """All steps so far as text and as curves; touching one goes there."""
+    given = "" if data.model.spec.has_source else data.window.text
+    timeline(moments(data.steps), key=TIMELINE, given=given, on_go=on_go)
 
 
 def sentence(data: Any) -> str:
     """One sentence of numbers about the newest token."""
     step = data.last
     before = data.steps[-2].text if len(data.steps) > 1 else "" if data.model.spec.has_source else data.window.text
-    where = f"After “{_tail(before)}”" if before else "At the start"
+    where = f"After “{tail(before)}”" if before else "At the start"
     token = "the end of the text" if step.token == "END" else f"“{_bare(step.token)}”"
     effective = float(np.exp(step.entropy))
     about = f"{effective:.1f}" if effective < 9.95 else f"{effective:,.0f}"
@@ -137,15 +149,15 @@ def sentence(data: Any) -> str:
     return " ".join(filter(None, (said, ends.get(step.reason, ""))))
 
 
-def _tail(text: str, letters: int = 28) -> str:
+def tail(text: str, letters: int = 28) -> str:
+    """The end of a text, from the beginning of a word.
+
+    >>> tail("One day a king came home", 12)
+    '…came home'
+    """
     line = " ".join(text.split())
     return line if len(line) <= letters else "…" + line[-letters:].partition(" ")[2]
 
 
 def _bare(token: str) -> str:
     return token.strip() if token.strip() else visible(token)
-
-
-def _spoken(step: Step) -> str:
-    best = ", ".join(f"{visible(c.token)} {percent(c.before)}" for c in step.candidates[:5])
-    return f"The most probable next tokens: {best}. Taken: {visible(step.token)}."

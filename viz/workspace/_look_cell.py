@@ -17,13 +17,12 @@ from core.run import Run
 from viz.instruments import arithmetic, source
 from viz.instruments.arithmetic import Cell, awaited, in_view, paths_of
 from viz.instruments.paths import path_chosen
+from viz.instruments.picture import lines as python_lines
 from viz.labels import literal, visible
 from viz.remember import remembered
 from viz.ui import compute, errors
-from viz.workspace._look_heads import Place
+from viz.workspace._look_heads import SHORT, Place
 
-WHOLE = 128
-"""Up to so many tokens the tensors of all layers are kept at once: another head then needs no further pass."""
 TENSOR = "look.tensor"
 LINES, CODE = "look.cell", "look.source"
 SAME = 5e-4
@@ -54,7 +53,7 @@ def deep(run: Run, place: Place) -> Run:
 
 def _pass(run: Run, place: Place) -> Pass:
     kind = run.model.spec.kind(place.kind)
-    layers = range(kind.n_layers(run.model.config)) if len(run.ids) <= WHOLE else (place.layer,)
+    layers = range(kind.n_layers(run.model.config)) if len(run.ids) <= SHORT else (place.layer,)
     keep = remembered(run.model, ("deep", place.kind, tuple(layers)), lambda: _paths(run, place.kind, layers))
     text = run.source.text if run.source else run.side.text
     return Pass(run.model.name, text, run.target_text, run.side.pair, keep)
@@ -94,10 +93,12 @@ def _cell(way: Pass, place: Place, cell: Cell, whole: float) -> None:
         with left:
             if abs(whole - cell.weight) > SAME:
                 st.caption(PIECES.format(*(literal(visible(word)) for word in cell.words), f"{whole:.1%}", f"{cell.weight:.1%}"))
-            arithmetic(lines, key=LINES, words=cell.words, selected=chosen, cell=cell)
+            layer, head, query, at = cell.at
+            again = python_lines(found, "arithmetic", layer=layer, head=head, query=query, key=at, kind=place.kind)
+            arithmetic(lines, key=LINES, words=cell.words, selected=chosen, cell=cell, python=again)
         with right:
             card = None if given is None else remembered(found, ("card", given), lambda: tensor_card(found, given))
-            source(code, key=CODE, selected=given, card=card, title="The code that did it")
+            source(code, key=CODE, selected=given, card=card, title="The code that did it", python=python_lines(found, "source", layer=place.layer, kind=place.kind, path=given))
 
 
 def _chosen(offered: dict[str, list[str]]) -> str | None:

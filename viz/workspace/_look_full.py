@@ -13,7 +13,7 @@ import streamlit as st
 from core.analysis.aggregate import How, aggregated
 from core.analysis.cautions import Caution, cautions
 from core.analysis.heads import WORDS, Heads
-from core.analysis.lenses import has_lenses, lenses
+from core.analysis.lenses import has_lenses, lenses, log_sums
 from core.analysis.measures import entropy
 from core.run import Attention, Run
 from viz.instruments import READING, WRITING, clicked, grid_packet, head_view, heatmap, show_grid, strip
@@ -174,7 +174,7 @@ def _heatmap(run: Run, place: Place, seen: Seen, by: str, how: str) -> tuple[int
     picture = heatmap(
         seen.weights, queries, keys, key=f"look.heatmap.{place.kind}.{by}", allowed=seen.allowed, numbers=len(keys) <= 16,
         lenses=further if how == ONE and has_lenses(run, place.kind, by, writing=crossing) else None,
-        among=one, called="{head}: choose a cell",
+        log_sums=log_sums(run, place.kind, place.layer, place.head, by, writing=crossing) if how == ONE else None, among=one, called="{head}: choose a cell",
         axis=("written word (query)", "source word (key)") if crossing else ("word that looks (query)", "word looked at (key)"),
         selected=_touched(seen, place) if by == "word" else None, title=f"{seen.name}: choose a cell", group=GROUP,
         python=python_lines(run, "heatmap", layer=layer, head=head, kind=place.kind, by=by) if how == ONE else "",
@@ -215,6 +215,7 @@ def _text(run: Run, place: Place, seen: Seen, by: str, how: str) -> None:
         seen.weights, queries, keys=keys if crossing else None, key=f"look.strip.{place.kind}.{by}", allowed=seen.allowed, special=MARKS, group=GROUP,
         say=WRITING if crossing else READING, who="this head" if how == ONE else f"{JOINED[how].lower()} of the heads", names=("reads", "writes") if crossing else ("", ""),
         spans=None if by == "word" or crossing else (run.source if place.kind == "self" and run.source else run.side).spans, height=560,
+        python=python_lines(run, "strip", layer=place.layer, head=place.head, kind=place.kind, by=by) if how == ONE else "",
     )  # fmt: skip
 
 

@@ -9,15 +9,25 @@ from typing import Any
 import streamlit as st
 
 import core.engine
-from core.decoding import Greedy, Replay, Sample, Step, Window, decode, fit
+from core.decoding import Beam, Greedy, Replay, Sample, Step, Strategy, Window, decode, fit
 from core.model import Model
+from viz.instruments import tree
+from viz.instruments.candidates import asked
+from viz.instruments.timeline import gone
+from viz.instruments.tree import touched
 from viz.pages import Cite, Page
 from viz.ui import compute as ask
 from viz.ui import errors, parts
+from viz.workspace import _decode_beam as beams
+from viz.workspace import _decode_cache as cache
 from viz.workspace import _decode_controls as controls
 from viz.workspace import _decode_folds as folds
+from viz.workspace import _decode_forcing as forcing
+from viz.workspace import _decode_forks as forks
+from viz.workspace import _decode_guess as guess
 from viz.workspace import _decode_pictures as pictures
 from viz.workspace import _decode_player as player
+from viz.workspace import _decode_prompts as prompts
 
 PAGE = Page(
     title="Decode",
@@ -33,12 +43,15 @@ PAGE = Page(
     ),
     menu="top",
 )
+TREE = "decode.tree"
+WRITE = controls.VIEWS[0]
+VIEWS: dict[str, Callable[[Model, str], None]] = dict(zip(controls.VIEWS[1:], (guess.show, prompts.show, forcing.show, cache.show), strict=True))
 Submit = Callable[[Hashable, Callable[[], Any], float], Any]
 
 
 @dataclass(frozen=True)
 class Params:
-    """A decoding as data: the same values give the same tokens. `n` steps of it are shown."""
+    """A decoding as data: the same values give the same tokens. `n` steps of it are shown; `force` holds (step, token id)."""
 
     model: str = "gpt-mini"
     text: str = "Once upon a time"
@@ -47,12 +60,23 @@ class Params:
     top_p: float = 1.0
     seed: int = 1
     n: int = 1
+    force: tuple[tuple[int, int], ...] = ()
+    min_p: float = 0.0
+    repetition: float = 1.0
+    beam: int = 0
+    length: float = 1.0
+    groups: int = 1
+    diversity: float = 0.0
 
     @property
-    def strategy(self) -> Greedy | Sample:
-        if self.temperature == 0:
+    def strategy(self) -> Strategy:
+        """A beam where it has a width, else by lot, else the most probable; groups that do not divide the width are one."""
+        if self.beam:
+            groups = self.groups if self.beam % self.groups == 0 else 1
+            return Beam(self.beam, self.length, groups=groups, diversity=self.diversity if groups > 1 else 0.0)
+        if self.temperature == 0 and self.repetition == 1:
             return Greedy()
-        return Sample(self.temperature, self.top_k, self.top_p, self.seed)
+        return Sample(self.temperature, self.top_k, self.top_p, self.seed, self.min_p, self.repetition)
 
 
 @dataclass(frozen=True)
@@ -86,11 +110,12 @@ def compute(p: Params = Params(), submit: Submit = at_once) -> Data:
         window = Window(p.text, 0, 0)
     else:
         window = submit(("decode.fit", p.model, p.text), lambda: fit(model, p.text, cfg.n_ctx - min(most, cfg.n_ctx // 2)), len(p.text) / 50 + 1)
-    key = (p.model, window.text, p.strategy)
+    force = () if p.beam else p.force
+    key = (p.model, window.text, p.strategy, force)
     held = 8 * cfg.n_layers * cfg.d_model * cfg.n_ctx  # keys and values of a full context; recurrent states are smaller
 
     def begin() -> Replay:
-        return Replay(lambda: decode(model, window.text, p.strategy, max_new_tokens=most), held)
+        return Replay(lambda: decode(model, window.text, p.strategy, max_new_tokens=most, force=force), held)
 
     steps: list[Step] = []
     while len(steps) < max(1, p.n) and not (steps and steps[-1].done):
@@ -101,25 +126,72 @@ def compute(p: Params = Params(), submit: Submit = at_once) -> Data:
 
 
 def page() -> None:
-    """Claim, model and text, then the theatre."""
+    """Claim, model and text; then the theatre, or another way to look at writing."""
     parts.title(PAGE)
-    asked, ticking = controls.request(Params()), player.playing()
-    st.fragment(_theatre, run_every=player.BEAT if ticking else None)(asked, ticking)
+    wanted, ticking = controls.request(Params()), player.pace() if player.playing() else None
+    view = controls.view(core.engine.default().open(wanted.model))
+    if view != WRITE:
+        with errors.guard():
+            VIEWS[view](core.engine.default().open(wanted.model), wanted.text)
+        return
+    st.fragment(_theatre, run_every=ticking)(wanted, ticking)
 
 
-def _theatre(asked: controls.Request, ticking: bool) -> None:
+def _theatre(wanted: controls.Request, ticking: float | None) -> None:
     """Buttons, picture, one sentence, folds. While it plays, this alone runs again at every beat, one step further."""
     with errors.guard():
         bar = st.container(horizontal=True, vertical_alignment="center", gap="small")
-        params = Params(asked.model, asked.text, **controls.knobs(Params()), n=player.beat())
-        if params.temperature:
-            controls.lot(Params())
+        n_vocab = core.engine.default().open(wanted.model).config.n_vocab
+        params = Params(wanted.model, wanted.text, **controls.knobs(Params()), n=player.beat(), force=forks.force(n_vocab))
+        controls.ways(params)
         data = compute(params, ask.submit)
+        now = forks.left(params.model, params.text, params.strategy, forks.Branch(params.force, len(data.steps)))
         with bar:
             player.buttons(len(data.steps), data.last, ticking)
-            controls.how(params.temperature)
+            controls.how(params)
         controls.told(data)
         head = controls.head(data)
-        pictures.show(data, head, lambda: controls.heads(data, head))
-        parts.numbers(pictures.sentence(data))
+        strategy = params.strategy
+        if isinstance(strategy, Beam):
+            beams.show(data, params, strategy)
+            parts.numbers(beams.sentence(data, strategy))
+            pictures.show(replace(data, steps=data.steps[-1:]), head, lambda: controls.heads(data, head), None)
+        else:
+            pictures.show(data, head, lambda: controls.heads(data, head), lambda: _forked(now))
+            parts.numbers(pictures.sentence(data))
+            pictures.written(data, _gone)
+            _everything(params, data, now)
         folds.show(PAGE, replace(params, n=len(data.steps)), data, head)
+
+
+def _everything(params: Params, data: Data, now: forks.Branch) -> None:
+    """The tree of all branches, once there is more than one; a node leads back to its place."""
+    others = forks.tried()
+    if not others:
+        return
+    branches = {branch: compute(replace(params, force=branch.force, n=branch.n), ask.submit).steps for branch in (*others, now)}
+    places = forks.grown(branches)
+
+    def back() -> None:
+        node = touched(TREE)
+        if node is not None and node < len(places):
+            player.stop()
+            forks.go(now, places[node].to)
+
+    tree(
+        forks.drawn(places, data.last.ids), key=TREE, title="Everything tried", on_node=back, means={"best": "the branch in view", "open": "tried before", "score": "sum of ln p"},
+        root="" if data.model.spec.has_source else data.window.text,
+    )  # fmt: skip
+
+
+def _forked(now: forks.Branch) -> None:
+    """Another candidate was clicked: it is written instead, and what was there stays in the tree."""
+    if other := asked(pictures.CANDIDATES):
+        player.stop()
+        forks.go(now, now.forked(other.step, other.id))
+
+
+def _gone() -> None:
+    """A step of the timeline was clicked."""
+    if (step := gone(pictures.TIMELINE)) is not None:
+        player.go(step + 1)

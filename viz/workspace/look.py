@@ -13,6 +13,8 @@ from core.analysis.heads import Heads
 from core.errors import InputError
 from core.run import Run
 from viz.instruments import WRITING, Sentences, words_view
+from viz.instruments.picture import lines as python_lines
+from viz.instruments.stack import HEAD, LAYER
 from viz.pages import Cite, Page
 from viz.ui import controls, errors, links, notices, state
 from viz.ui.parts import restore
@@ -147,6 +149,8 @@ def _above(data: Looking, place: Place, view: str, note: Callable[..., None]) ->
 def _words(run: Run, place: Place, view: str) -> None:
     crossing = _look_heads.crosses(place.kind)
     attention = _look_heads.look(run, place.kind)
+    among = _look_heads.among(attention, place) if view else None
+    layer, head = (LAYER, HEAD) if among else (place.layer, place.head)
     words_view(
         attention.weights[place.layer, place.head],
         attention.queries,
@@ -163,7 +167,8 @@ def _words(run: Run, place: Place, view: str) -> None:
         url="look.word",
         height=320 if view == "full" else None,
         group=_look_heads.GROUP,
-        among=_look_heads.among(attention, place) if view else None,
+        among=among,
+        python=python_lines(run, "words", layer=layer, head=head, kind=place.kind),
     )
 
 

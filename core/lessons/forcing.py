@@ -1,0 +1,194 @@
+"""Training against inference: one target, its right words given at each step (teacher forcing) or the model's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.decoding.prompt import Prompt, prompt_of
+from core.decoding.reader import Reader
+from core.errors import InputError
+from core.model import Model
+from core.models import Batch
+
+Array = np.ndarray
+ROOM = 10
+
+
+@dataclass(frozen=True)
+class Position:
+    """One place: the token read there, the one that is to follow, and what the model held to be most probable.
+
+    To follow means: wanted, where the right words are given; written, where the model's own are. `logprob` is ln p.
+    """
+
+    read: str
+    read_id: int
+    next: str
+    next_id: int
+    logprob: float
+    best: str
+    best_id: int
+    best_logprob: float
+
+    @property
+    def p(self) -> float:
+        """The probability of the token that is to follow."""
+        return math.exp(self.logprob)
+
+    @property
+    def best_p(self) -> float:
+        """The probability of the most probable token."""
+        return math.exp(self.best_logprob)
+
+    @property
+    def loss(self) -> float:
+        """-ln p of the token that is to follow, in nats."""
+        return -self.logprob
+
+    @property
+    def right(self) -> bool:
+        """Whether the most probable token is the one that is to follow; when running free it always is."""
+        return self.best_id == self.next_id
+
+
+@dataclass(frozen=True)
+class Forcing:
+    """The same beginning twice: `forced` reads the right words in one pass, `free` its own, one after the other.
+
+    `given` are the tokens before the first place. The two part at place `parts`: there a token follows that is not the
+    one that was wanted, and behind it the free one reads words that the right text does not have (None: they never do).
+    `difference` is the largest |logit of the one pass - logit of step after step with a cache| on the right words.
+    """
+
+    given: tuple[str, ...]
+    forced: tuple[Position, ...]
+    free: tuple[Position, ...]
+    parts: int | None
+    difference: float
+
+    @property
+    def loss(self) -> float:
+        """The mean of -ln p over the wanted tokens: the loss that training lowers, in nats a token."""
+        return sum(place.loss for place in self.forced) / len(self.forced)
+
+
+def side_by_side(model: Model, source: str, target: str, *, ends: bool | None = None) -> Forcing:
+    """One target teacher-forced and running free.
+
+        loss_t = -ln P(y_t | y_1 .. y_{t-1}, x)    forced: y are the target's tokens, all t in one pass (Vaswani et al.
+                                                   2017, 3.1: shifted right by one, and later words forbidden)
+        y_t = argmax P(. | y_1 .. y_{t-1}, x)      free: y are the model's own, one pass a token
+
+    Of a translator `source` is what it reads, START stands before the target and END is wanted behind it. Of a model
+    that continues a text, `source` is its beginning (empty: START) and `target` how it really went on, with the space
+    before it if it has one; END is wanted there only where `ends` says so.
+    Raises InputError: a model that writes nothing, an empty source or target, more tokens than the model reads.
+
+    >>> import core
+    >>> found = side_by_side(core.open_model("prompt-tiny"), "reverse: abc =", "cba", ends=True)
+    >>> [(place.read, place.next) for place in found.forced], found.parts
+    ([('=', 'c'), ('c', 'b'), ('b', 'a'), ('a', 'END')], None)
+    """
+    prompt = start_of(model, source)
+    ids = target_ids(model, prompt, target)
+    ended = model.spec.has_source if ends is None else ends
+    wanted = [*ids, prompt.end] if ended and prompt.end is not None else [*ids]
+    whole = logits_behind(model, prompt, [wanted[:-1]])[0]
+    forced = _places(prompt, wanted, whole)
+    room = model.config.n_ctx - len(prompt.ids) + 1
+    limit = max(len(wanted), 3 * len(prompt.source) + ROOM) if prompt.source else len(wanted)
+    free = _free(model, prompt, min(limit, room))
+    stepwise = _stepwise(model, prompt, wanted[:-1])
+    return Forcing(
+        tuple(prompt.labels(())),
+        forced,
+        free,
+        _parting([place.next_id for place in forced], [place.next_id for place in free]),
+        float((whole - stepwise).abs().max()),
+    )
+
+
+def start_of(model: Model, text: str) -> Prompt:
+    """What a decoding of this text starts from. Raises InputError for a model that writes nothing."""
+    if not model.spec.writes:
+        raise InputError(f"{model.name} does not write.", "Only a model with a causal stack goes on with a text.", "Choose another model.")
+    return prompt_of(model, text)
+
+
+def target_ids(model: Model, prompt: Prompt, text: str) -> tuple[int, ...]:
+    """The tokens of what is to follow a prompt. Raises InputError for none, and for more than the model reads."""
+    ids = model.tokenizer.encode(text).ids
+    if not text.strip() or not ids:
+        raise InputError("There is nothing to follow.", "The text that is to be written needs at least one token.", "Type a word.")
+    if len(prompt.ids) + len(ids) > model.config.n_ctx:
+        raise InputError(
+            f"Together they have {len(prompt.ids) + len(ids):,} tokens.",
+            f"{model.name} reads at most {model.config.n_ctx:,} at once.",
+            "Shorten one of them.",
+        )
+    return ids
+
+
+def logits_behind(model: Model, prompt: Prompt, rows: Sequence[Sequence[int]]) -> list[Tensor]:
+    """For each row of ids the scores (len(row) + 1, vocab) of every next token, from the prompt's last token on.
+
+    One padded pass over `prompt + row`: row t of a result scores what follows the prompt and t tokens of the row.
+
+    >>> import core
+    >>> tiny = core.open_model("prompt-tiny")
+    >>> [tuple(row.shape) for row in logits_behind(tiny, prompt_of(tiny, "copy: ab ="), [[7, 8], []])]
+    [(3, 59), (1, 59)]
+    """
+    longest, first = max(map(len, rows)), len(prompt.ids) - 1
+    pad = model.tokenizer.pad or 0
+    ids = torch.tensor([[*prompt.ids, *row, *[pad] * (longest - len(row))] for row in rows])
+    ends = torch.tensor([[len(prompt.ids) + len(row)] for row in rows])
+    batch = Batch(ids=ids, real=torch.arange(ids.shape[1]) < ends)
+    if prompt.source:
+        source = torch.tensor([list(prompt.source)])
+        batch = replace(batch, source=source, source_real=torch.ones_like(source, dtype=torch.bool))
+    with torch.inference_mode():
+        scores = model.network.logits(model.network(batch)[:, first:]).double()
+    return [found[: len(row) + 1] for found, row in zip(scores, rows, strict=True)]
+
+
+def _stepwise(model: Model, prompt: Prompt, ids: Sequence[int]) -> Tensor:
+    """The same scores (len(ids) + 1, vocab) of one row, token after token with keys and values kept."""
+    reader = Reader(model, prompt)
+    found = [reader.read([prompt.ids]).logits[0], *(reader.read([[index]]).logits[0] for index in ids)]
+    return torch.from_numpy(np.stack(found))
+
+
+def _free(model: Model, prompt: Prompt, limit: int) -> tuple[Position, ...]:
+    """The most probable token each time, until END or the limit."""
+    reader, new, found = Reader(model, prompt), prompt.ids, []
+    while len(found) < limit and not (found and new[0] == prompt.end):
+        scores = torch.from_numpy(reader.read([new]).logits[0])
+        label = found[-1].next if found else prompt.labels(())[-1]
+        found.append(_place(prompt, label, new[-1], int(scores.argmax()), scores))
+        new = (found[-1].next_id,)
+    return tuple(found)
+
+
+def _places(prompt: Prompt, wanted: Sequence[int], scores: Tensor) -> tuple[Position, ...]:
+    """A place for each wanted token; scores (len(wanted), vocab). The first reads the prompt's last token."""
+    labels = [prompt.labels(())[-1], *(prompt.name(index) for index in wanted[:-1])]
+    read = [prompt.ids[-1], *wanted[:-1]]
+    return tuple(_place(prompt, *each) for each in zip(labels, read, wanted, scores, strict=True))
+
+
+def _place(prompt: Prompt, label: str, read: int, following: int, scores: Tensor) -> Position:
+    log_p, best = scores.log_softmax(-1), int(scores.argmax())
+    return Position(label, read, prompt.name(following), following, float(log_p[following]), prompt.name(best), best, float(log_p[best]))
+
+
+def _parting(forced: Sequence[int], free: Sequence[int]) -> int | None:
+    """The first place where not the same follows; one text may only be longer than the other."""
+    apart = (t for t, pair in enumerate(zip(forced, free, strict=False)) if pair[0] != pair[1])
+    return next(apart, None if len(forced) == len(free) else min(len(forced), len(free)))

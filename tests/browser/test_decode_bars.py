@@ -1,0 +1,86 @@
+"""Candidates and timeline in a real browser: what a bar says, what a click tells Python, the keyboard alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from small_app import Visit
+
+APP = """
+import streamlit as st
+from viz.instruments import candidates, timeline
+from viz.instruments.candidates import Bar, Lot, asked
+from viz.instruments.timeline import Moment, gone
+
+bars = [Bar(5, " the", 0.5, 0.8), Bar(7, "<b>", 0.2, 0.2), Bar(9, "x" * 60, 0.2, 0.0, "top_k")]
+if st.query_params.get("show") == "bars":
+    candidates(bars, taken=5, step=3, others=(97, 0.1, 0.0), lot=Lot(0.31, 0.0, 0.8), key="c", title="What could come next", on_ask=lambda: None)
+    st.text(f"asked {asked('c')}")
+if st.query_params.get("show") == "looked":
+    candidates(bars, taken=5, key="c")
+if st.query_params.get("show") == "time":
+    words = ["there", " was", " <i>", "\\n", " a"]
+    timeline([Moment(w, 0.9 / (i + 1), i + 0.5, 2.0 + i, "put in by you" if i == 2 else "") for i, w in enumerate(words)], given="Once upon a time", key="t", on_go=lambda: None)
+    st.text(f"gone {gone('t')}")
+"""
+
+
+class Seen(Visit):
+    def part(self, name: str) -> Any:
+        return self.page.locator(f".atlas.{name}")
+
+
+def test_bars_say_what_they_are_and_tokens_are_never_markup(visit: Any) -> None:
+    bars = visit("bars").part("candidates")
+    names = bars.locator(".row .name").all_inner_texts()
+    assert names[:2] == ["·the", "<b>"] and names[2].endswith("…") and names[3] == "97 others"
+    assert bars.locator("b").count() == 0 and bars.locator(".row.taken .number").inner_text() == "80 %"
+    assert bars.locator(".why").all_inner_texts() == ["cut by top-k", "cut"]
+    assert "0.310 was drawn" in bars.locator(".lot").inner_text()
+    wide = bars.locator(".row.taken .track").bounding_box()["width"]
+    assert bars.locator(".row.taken .after").bounding_box()["width"] == pytest.approx(0.8 * wide, abs=1.5)
+
+
+def test_another_token_is_asked_for_by_click_and_by_key(visit: Any) -> None:
+    seen = visit("bars")
+    bars = seen.part("candidates")
+    assert bars.locator("button.row").count() == 2  # not the one taken, nor the others
+    bars.locator("button.row").first.click()
+    seen.says("asked Asked(step=3, id=7)")
+    bars.locator("button.row").first.focus()
+    for key in ("ArrowDown", "Enter"):
+        seen.page.keyboard.press(key)
+    seen.says("asked Asked(step=3, id=9)")
+
+
+def test_bars_that_only_show_have_no_buttons(visit: Any) -> None:
+    assert visit("looked").part("candidates").locator(".row").count() == 3
+    assert visit("looked").part("candidates").locator("button.row").count() == 0
+
+
+def test_the_timeline_goes_to_a_step_and_tells_its_numbers(visit: Any) -> None:
+    seen = visit("time")
+    line, before = seen.part("timeline"), len(seen.sent)
+    assert line.locator(".token").all_inner_texts()[2].strip() == "<i>" and line.locator("i.x").count() == 0
+    line.locator(".token").nth(1).hover()
+    assert line.get_attribute("data-hover") == "1"
+    assert "Step 2" in line.locator(".told").inner_text() and "surprise 1.50 bits" in line.locator(".told").inner_text()
+    assert len(seen.sent) == before
+    line.locator(".token").nth(1).click()
+    seen.says("gone 1")
+    line.locator(".token[aria-current]").focus()
+    for key in ("Home", "ArrowRight", "ArrowRight", "Enter"):
+        seen.page.keyboard.press(key)
+    seen.says("gone 2")
+    box = line.locator("canvas").bounding_box()
+    seen.page.mouse.click(box["x"] + 34 + 14, box["y"] + 30)
+    seen.says("gone 0")
+
+
+def test_both_are_saved_as_tables(visit: Any, tmp_path: Any) -> None:
+    rows = visit("bars").saved("csv", tmp_path).read_text("utf-8-sig").splitlines()
+    assert rows[0].split(",")[:3] == ["token", "id", "probability"] and len(rows) == 5
+    steps = visit("time").saved("csv", tmp_path).read_text("utf-8-sig").splitlines()
+    assert steps[0].startswith("step,token,probability") and len(steps) >= 6
+    assert visit("bars").saved("svg", tmp_path).read_text("utf-8").count("<text") >= 8

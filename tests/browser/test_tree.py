@@ -1,0 +1,251 @@
+"""The tree of everything tried in a real browser: state is read from data attributes, traffic is counted on the wire."""
+
+from __future__ import annotations
+
+import csv
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_app import Visitor
+
+APP = """
+import math, random, streamlit as st
+from viz.instruments.tree import Branch, tree
+
+show = st.query_params.get("show", "beam")
+WORDS = [" cat", " sat", " on", " the", " mat", " dog", " ran", " to", " a", " little", " house", " and", " then", " saw", "."]
+
+def beam(steps, width=3, seed=1, over=True):
+    # what a beam search leaves behind: each step the best continuations, of which `width` go on
+    luck, made, open_, done = random.Random(seed), [], [(-1, 0.0)], []
+    for step in range(steps):
+        tried = sorted(((score + math.log(p), parent, luck.choice(WORDS), p) for parent, score in open_
+                        for p in [luck.random() ** 2 * .8 + .02 for _ in range(4)]), reverse=True)[: 2 * width]
+        nodes = []
+        for rank, (score, parent, token, p) in enumerate(tried):
+            made.append([parent, token, "open" if rank < width else "pruned", score, p])
+            nodes.append((len(made) - 1, score))
+        open_ = nodes[:width]
+        alive = set()
+        for leaf, _ in open_:
+            while leaf >= 0:
+                alive.add(leaf); leaf = made[leaf][0]
+        for i, node in enumerate(made):
+            node[2] = "open" if i in alive else "pruned"
+    leaf = open_[0][0]
+    ends = {node for node, _ in open_} if over else set()
+    for node in ends:
+        made[node][2] = "finished"
+    while leaf >= 0:
+        made[leaf][2] = "best"; leaf = made[leaf][0]
+    says = {"pruned": "sum of ln p; not among the 3 best", "best": "the highest score"}
+    return [Branch(parent, token, state, score, says.get(state, ""), p, ends=i in ends) for i, (parent, token, state, score, p) in enumerate(made)]
+
+few = [
+    Branch(-1, " cat", "best", -0.69, "greedy: the most probable", .5), Branch(-1, " dog", "pruned", -1.2, "sum of ln p -1.20; not among the 2 best", .3),
+    Branch(-1, " <b>bold</b>", "open", -1.9, "kept", .15), Branch(0, " sat", "best", -0.92, "", .8), Branch(0, " ran", "now", -2.3, "your fork", .2),
+    Branch(3, ".", "finished", -1.02, "END was written", .9), Branch(2, "\\n", "open", math.nan, "", math.nan), Branch(2, " " + "antidis" * 30, "pruned", -math.inf, "ruled out", 0.0),
+]
+PYTHON = "import viz" + chr(10) + "viz.tree()"
+if show == "few":
+    chosen = tree(few, key="t", root="Once upon a time the", title="Everything tried", url="tree", python=PYTHON)
+    st.text(f"chosen {chosen.node}")
+if show == "beam":
+    chosen = tree(beam(9), key="t", root="One day, the", title="Beam search, width 3")
+    st.text(f"chosen {chosen.node}")
+if show == "grow":
+    steps = st.slider("Steps", 1, 30, 4)
+    chosen = tree(beam(30)[: 6 * steps - 2], key="t", root="One day, the")
+    st.text(f"chosen {chosen.node}")
+if show == "large":
+    found = beam(63, width=4)
+    tree(found, key="t", root="One day, the")
+if show == "wide":
+    luck = random.Random(2)
+    tree([Branch(luck.randrange(max(-1, i - 60), i), luck.choice(WORDS), "open", -i / 10, p=luck.random()) for i in range(500)], key="t")
+if show == "words":
+    chain = ["She", "play", "##ed", ",", "then", "slept"]
+    tree([Branch(i - 1, word, "best", -i) for i, word in enumerate(chain)], key="t", root="START")
+if show == "none":
+    tree([], key="t")
+if show == "one":
+    tree([Branch(-1, "", "now", 0.0)], key="t")
+if show == "page":
+    st.radio("Node", [0, 3], key="page")
+    st.text(f"chosen {tree(few, key='t', selected=st.session_state.page).node}")
+"""
+
+
+def walk(seen: Any, *keys: str) -> str:
+    seen.page.locator(".tree .frame").focus()
+    for key in keys:
+        seen.page.keyboard.press(key)
+    return seen.attribute("hover")
+
+
+def spot(seen: Any, *keys: str) -> tuple[float, float]:
+    """Where on the page the node stands that these keys lead to; the keyboard goes there and lets go."""
+    walk(seen, *keys)
+    x, y = map(int, seen.attribute("spot").split(","))
+    seen.page.keyboard.press("Escape")
+    box = seen.page.locator(".tree .frame").bounding_box()
+    return box["x"] + x, box["y"] + y
+
+
+def legend(seen: Any) -> list[str]:
+    return seen.page.locator(".tree .legend .entry").evaluate_all("(all) => all.map((e) => e.dataset.name)")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_states_are_counted_and_told_in_the_legend(visit: Visitor, scheme: str) -> None:
+    seen = visit("few", scheme=scheme)
+    assert (seen.attribute("mode"), seen.attribute("nodes"), seen.attribute("columns"), seen.attribute("shown")) == (scheme, "8", "3", "8")
+    assert seen.attribute("states") == "open:2 finished:1 pruned:2 best:2 now:1"
+    assert legend(seen) == ["best", "open", "finished", "pruned", "now", "wider", "score"]
+    assert (seen.attribute("now"), seen.attribute("path")) == ("4", "Once upon a time the cat ran")
+    assert seen.text(".tree .line") == "Once upon a time the cat ran"
+
+
+def test_pointing_says_the_reason_and_lights_the_path_without_a_message(visit: Visitor) -> None:
+    seen = visit("few")
+    dog, bold, odd = spot(seen, "Home", "ArrowDown"), spot(seen, "Home", "ArrowDown", "ArrowDown"), spot(seen, "End")
+    before = len(seen.sent)
+    seen.page.mouse.move(*dog)
+    assert (seen.attribute("hover"), seen.attribute("path")) == ("1", "Once upon a time the dog")
+    assert seen.text(".tree .tip").split("\n") == ["dog: probability 30 %, score \u22121.20, given up", "sum of ln p -1.20; not among the 2 best"]
+    spoken = seen.page.locator('.tree [role="status"][aria-live="polite"]').first.text_content()
+    assert "Once upon a time the dog" in spoken and "not among the 2 best" in spoken
+    seen.page.mouse.move(*bold)
+    assert seen.attribute("path") == "Once upon a time the <b>bold</b>"
+    assert seen.text(".tree .tip").startswith("<b>bold</b>:")
+    assert seen.page.locator(".tree .tip b").all_inner_texts() == ["15 %", "\u22121.90"]  # numbers only: no word of a token is markup
+    seen.page.mouse.move(*odd)
+    assert "antidis" * 30 in seen.text(".tree .tip") and "score \u2212\u221e" in seen.text(".tree .tip")
+    walk(seen, "End", "ArrowUp")
+    assert seen.text(".tree .tip") == "\u201c\u21b5\u201d: probability not a number, score not a number, open"
+    seen.page.keyboard.press("Escape")
+    seen.page.mouse.move(5, 5)
+    assert (seen.attribute("hover"), seen.attribute("path")) == ("", "Once upon a time the cat ran")
+    seen.page.wait_for_timeout(400)
+    assert len(seen.sent) == before
+
+
+def test_a_click_reaches_python_and_the_address(visit: Visitor) -> None:
+    seen = visit("few")
+    seen.says("chosen None")
+    seen.page.mouse.click(*spot(seen, "Home", "ArrowRight"))
+    seen.says("chosen 3")
+    assert seen.attribute("chosen") == "3"
+    seen.page.wait_for_function("location.search.includes('tree=3')")
+    again = visit("few&tree=6")
+    again.says("chosen 6")
+    assert again.attribute("chosen") == "6"
+    visit("few&tree=99").says("chosen None")
+    visit("few&tree=%3Cb%3E").says("chosen None")
+
+
+def test_the_keyboard_alone_walks_and_chooses(visit: Visitor) -> None:
+    seen = visit("few")
+    frame = seen.page.locator(".tree .frame")
+    seen.page.get_by_role("button", name="Save", exact=True).focus()
+    seen.page.keyboard.press("Tab")  # one stop, a ring, and the place where the reader stands
+    assert seen.attribute("hover") == "4"
+    assert frame.evaluate("(f) => f.matches(':focus-visible') && getComputedStyle(f).outlineStyle") == "solid"
+    steps = [("ArrowLeft", "0"), ("ArrowLeft", "0"), ("ArrowRight", "3"), ("ArrowRight", "5"), ("ArrowRight", "5"), ("ArrowLeft", "3"),
+             ("ArrowDown", "4"), ("ArrowDown", "6"), ("ArrowDown", "7"), ("ArrowDown", "7"), ("ArrowUp", "6"), ("End", "7"), ("Home", "0"), ("ArrowDown", "1")]  # fmt: skip
+    for key, there in steps:
+        seen.page.keyboard.press(key)
+        assert seen.attribute("hover") == there, key
+    seen.page.keyboard.press("Enter")
+    seen.says("chosen 1")
+    seen.page.keyboard.press("ArrowDown")
+    assert seen.attribute("hover") == "2"  # the answer of the server does not take the place away
+    seen.page.keyboard.press(" ")
+    seen.says("chosen 2")
+
+
+def test_the_page_and_the_visitor_take_turns(visit: Visitor) -> None:
+    seen = visit("page")
+    seen.says("chosen 0")
+    walk(seen, "End", "Enter")
+    seen.says("chosen 7")
+    seen.page.get_by_text("3", exact=True).first.click()
+    seen.says("chosen 3")
+    assert seen.attribute("chosen") == "3"
+
+
+def test_growing_shows_the_newest_column_and_keeps_the_order(visit: Visitor) -> None:
+    seen = visit("grow")
+    assert (seen.attribute("nodes"), seen.attribute("columns"), seen.attribute("slides")) == ("22", "4", "false")
+    seen.page.get_by_role("slider").focus()
+    seen.page.keyboard.press("End")
+    seen.page.wait_for_selector('.tree[data-columns="30"]')
+    frame = seen.page.locator(".tree .frame")
+    left, seen_wide, wide = frame.evaluate("(f) => [f.scrollLeft, f.clientWidth, f.scrollWidth]")
+    assert left + seen_wide >= wide - 2 > seen_wide
+    assert walk(seen, "End") == str(int(seen.attribute("nodes")) - 1)
+    assert walk(seen, "Home") == "0" and frame.evaluate("(f) => f.scrollLeft") < left / 2
+    assert [walk(seen, "ArrowDown") for _ in range(3)] == ["1", "2", "3"]  # as they were given
+
+
+@pytest.mark.parametrize("show", ["large", "wide"])
+def test_500_nodes_stay_quick(visit: Visitor, show: str) -> None:
+    seen = visit(show)
+    assert int(seen.attribute("nodes")) >= 500 and int(seen.attribute("shown")) < 200  # only what is in sight
+    before, spent = len(seen.sent), []
+    for key in ["Home", *["ArrowRight"] * 5, "End", *["ArrowLeft"] * 5]:
+        walk(seen, key)
+        spent.append(float(seen.attribute("drawn")))
+        assert int(seen.attribute("shown")) < 200
+    print(f"tree, {show}: drawn in {sorted(spent)[len(spent) // 2]:.1f} ms, at most {max(spent):.1f}")
+    assert len(seen.sent) == before
+
+
+def test_a_phone_scrolls_the_frame_and_a_finger_reads_before_it_chooses(visit: Visitor) -> None:
+    for show in ("beam", "large", "few"):
+        seen = visit(show, width=390, height=760, has_touch=True)
+        assert seen.width() <= 390 and seen.attribute("slides") == "true"
+    seen.says("chosen None")
+    at = spot(seen, "Home")
+    seen.page.touchscreen.tap(*at)
+    assert seen.attribute("hover") == "0"
+    assert seen.text(".tree .tip").split("\n")[-2:] == ["greedy: the most probable", "Tap again to choose it."]
+    assert seen.attribute("chosen") == ""
+    seen.page.touchscreen.tap(*at)
+    seen.says("chosen 0")
+
+
+def test_no_node_one_node_and_words_without_spaces(visit: Visitor) -> None:
+    seen = visit("none")
+    assert (seen.attribute("nodes"), seen.attribute("states"), seen.text(".tree .line")) == ("0", "", "Nothing has been tried yet.")
+    assert walk(seen, "ArrowRight", "Home", "Enter") == ""
+    seen = visit("one")
+    assert (seen.attribute("nodes"), seen.attribute("now"), walk(seen, "ArrowDown", "ArrowLeft")) == ("1", "0", "0")
+    assert seen.text(".tree .tip") == "\u201c\u2205\u201d: score 0.00, you are here"
+    assert visit("words").attribute("path") == "START She played, then slept"
+
+
+def test_what_is_saved_is_the_whole_tree(visit: Visitor, chromium: Any, tmp_path: Path) -> None:
+    seen = visit("few")
+    rows = list(csv.reader(seen.saved("csv", tmp_path).read_text("utf-8-sig").splitlines()))
+    assert rows[0] == ["node", "parent", "step", "token", "state", "p", "score", "says"]
+    assert rows[2] == ["1", "-1", "0", " dog", "pruned", "0.3", "-1.2", "sum of ln p -1.20; not among the 2 best"]
+    assert rows[3][3] == " <b>bold</b>" and [row[0] for row in rows[1:4]] == ["0", "1", "2"]
+    arrays = np.load(seen.saved("npz", tmp_path))
+    assert arrays["parent"].tolist() == [-1, -1, -1, 0, 0, 3, 2, 2] and arrays["step"].tolist() == [0, 0, 0, 1, 1, 2, 1, 1]
+    assert arrays["state"][4] == "now" and np.isnan(arrays["p"][6]) and arrays["score"][7] == -np.inf
+    drawn = list(ET.fromstring(seen.saved("svg", tmp_path).read_text("utf-8")).itertext())
+    assert {"Everything tried", "<b>bold</b>", "antidisantidisant\u2026", "\u2212\u221e", "given up"} <= {text.strip() for text in drawn}
+    assert seen.saved("png", tmp_path).read_bytes()[:4] == b"\x89PNG"
+    context = chromium.new_context(offline=True)
+    page = context.new_page()
+    page.goto(seen.saved("html", tmp_path).as_uri())
+    page.wait_for_selector('.atlas[data-nodes="8"]')
+    context.close()
+    large = visit("large")
+    texts = [text.strip() for text in ET.fromstring(large.saved("svg", tmp_path).read_text("utf-8")).itertext()]
+    assert sum(text in {"cat", "sat", "on", "the", "mat", "dog", "ran", "to", "a", "little", "house", "and", "then", "saw", "."} for text in texts) == 500
+    assert large.saved("png", tmp_path).read_bytes()[:4] == b"\x89PNG"

@@ -1,0 +1,92 @@
+"""A guess is worth the product of its pieces, and the end of the word; against decoding by force and sums over tokens."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import core
+from core.decoding import decode
+from core.lessons.guessing import Round, played, score, told
+from tests.core.decoding_helpers import build
+
+
+@pytest.fixture(scope="module")
+def gpt():
+    return build("gpt")
+
+
+@pytest.mark.parametrize(("text", "word", "joined"), [
+    ("the old", "cat", " cat"), ("the old ", "cat", " cat"), ("the old", "  cat ", " cat"), ("", "the", "the"), ("the\n", "old", "old"),
+    ("the cat", ".", "."), ("the cat", "'s", "'s"), ('"', "the", "the"), ('"the"', "cat", " cat"), ("the", '"old', ' "old'),
+    ('"the', '"', '"'), ("old (", "cat", "cat"), ("the", "(old", " (old"), ("the old", "gatobl", " gatobl"), ("the old", "año", " año"),
+])  # fmt: skip
+def test_a_guess_is_the_product_of_its_pieces(gpt, text, word, joined):
+    found = Round(gpt, text).probability_of(word)
+    ids = gpt.tokenizer.encode(joined).ids
+    assert found.ids == ids and "".join(gpt.tokenizer.decode([index]) for index in ids if "‹" not in gpt.tokenizer.token(index)) in joined
+    steps = list(decode(gpt, text.removesuffix(" "), max_new_tokens=len(ids), force=list(enumerate(ids))))
+    assert found.logprobs == pytest.approx([step.logprob for step in steps], abs=1e-4)
+    assert found.begins == pytest.approx(math.exp(sum(step.logprob for step in steps)), rel=1e-3)
+    assert found.pieces == tuple(step.token for step in steps)
+    assert found.bits == pytest.approx(-math.log2(found.p)) and found.chance == pytest.approx(len(ids) * math.log2(gpt.config.n_vocab))
+    assert Round(gpt, text).went_on(word) == text.removesuffix(" ") + joined
+
+
+def test_a_word_ends_where_no_letter_follows(gpt):
+    game = Round(gpt, "the old")
+    found, behind = game.probability_of("cat"), Round(gpt, "the old cat").distribution
+    letters = [index for index in range(3, gpt.config.n_vocab) if gpt.tokenizer.token(index)[0].isalnum()]
+    assert 0 < found.closes < 1 and found.closes == pytest.approx(1 - sum(behind[letters]), abs=1e-5)
+    assert found.p == found.begins * found.closes and game.probability_of(".").closes == 1.0
+
+
+def test_the_distribution_is_that_of_decoding_and_sums_to_one(gpt):
+    game = Round(gpt, "the old cat")
+    step = next(iter(decode(gpt, "the old cat")))
+    assert game.distribution.shape == (gpt.config.n_vocab,) and game.distribution.sum() == pytest.approx(1)
+    assert game.likeliest(5) == [(each.token, pytest.approx(each.before, abs=1e-5)) for each in step.candidates[:5]]
+
+
+@pytest.mark.parametrize("text", ["the old", "a white car", "el gato", ""])
+def test_the_models_own_guess_is_greedy_until_the_word_is_over(gpt, text):
+    own = Round(gpt, text).own
+    steps = list(decode(gpt, text, max_new_tokens=len(own.ids)))
+    assert own.ids == tuple(step.id for step in steps)[: len(own.ids)] and own.logprobs == pytest.approx([step.logprob for step in steps])
+    assert all(piece[:1].isalnum() for piece in own.pieces[1:]) and 0 < own.p <= own.begins
+
+
+def test_scores_add_up_and_are_told(gpt):
+    game = Round(gpt, "the old")
+    history = [played(game, "cat"), played(Round(gpt, game.went_on("cat")), "sat")]
+    same = played(game, game.own.text) if game.own.text.isalnum() else history[0]
+    now = score(history)
+    assert (now.rounds, now.alike) == (2, sum(each.guess.ids == each.own.ids for each in history))
+    assert now.you == pytest.approx(sum(each.guess.bits for each in history)) and now.behind == pytest.approx(now.you - now.model)
+    assert now.chance == pytest.approx(sum(len(each.guess.ids) for each in history) * math.log2(gpt.config.n_vocab))
+    assert told(history).startswith(f"After 2 rounds: your words cost {now.you:.1f} bits") and told([]) == "No round has been played."
+    assert told([same]).startswith("After 1 round: ")
+
+
+def test_a_long_text_is_read_from_its_end(gpt):
+    game = Round(gpt, "the old cat sat on " * 20)
+    n, of = game.read
+    assert n <= gpt.config.n_ctx - 12 < of and 0 < game.probability_of("the").p < 1
+
+
+@pytest.mark.parametrize("guess", ["", "   ", "the\ncat", "\ncat", "the cat", "zq" * 40])
+def test_guesses_that_are_no_word_are_said(gpt, guess):
+    with pytest.raises(core.InputError):
+        Round(gpt, "the old").probability_of(guess)
+
+
+def test_a_model_that_reads_a_source_does_not_play():
+    with pytest.raises(core.InputError):
+        Round(build("transformer"), "the old")
+
+
+def test_gpt_mini_finds_a_saying_likelier_than_nonsense():
+    game = Round(core.open_model("gpt-mini"), "Once upon a")
+    right, wrong = game.probability_of("time"), game.probability_of("spoon")
+    assert game.own.text == "time" and right.p > 0.2 and wrong.p < 0.01 and right.bits < 3 < wrong.bits

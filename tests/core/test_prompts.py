@@ -1,0 +1,97 @@
+"""Rows of tasks token by token; answers against a plain count and a forced decoding; one set of weights, three tasks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import core
+from core.decoding import decode
+from core.lessons.prompts import ASKED, DELIM, EXTRACT, FORMS, START, TEMPLATES, answers, rows, solved, toy_prompts
+from core.training.tasks import PROMPTED, PROMPTS, strings
+from tests.core.decoding_helpers import build
+
+TEXTS = {"text": "old cat", "premise": "the cat", "hypothesis": "a mat", "first": "old", "second": "a white car", "context": "the"}
+CANDIDATES = [" cat", " old mat", " the white car sat", "x"]
+
+
+@pytest.fixture(scope="module")
+def gpt():
+    return build("gpt")
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_rows_are_the_tokens_between_the_marks(gpt, name):
+    found = rows(gpt, FORMS[name], TEXTS, ["yes", "no", "car"])
+    cut = {part: gpt.tokenizer.encode(text).tokens for part, text in TEXTS.items()}
+    wanted = {
+        "classification": [(START, *cut["text"], EXTRACT)],
+        "entailment": [(START, *cut["premise"], DELIM, *cut["hypothesis"], EXTRACT)],
+        "similarity": [(START, *cut["first"], DELIM, *cut["second"], EXTRACT), (START, *cut["second"], DELIM, *cut["first"], EXTRACT)],
+        "multiple choice": [(START, *cut["context"], DELIM, *gpt.tokenizer.encode(answer).tokens, EXTRACT) for answer in ("yes", "no", "car")],
+    }
+    assert [row.tokens for row in found] == wanted[name]
+    assert all(row.tokens[row.extract] == EXTRACT and row.extract == len(row.tokens) - 1 and row.marks[0] == 0 for row in found)
+
+
+def test_similarity_is_the_same_when_the_sentences_change_places(gpt):
+    swapped = {"first": TEXTS["second"], "second": TEXTS["first"]}
+    both = [{row.tokens for row in rows(gpt, FORMS["similarity"], texts)} for texts in (TEXTS, swapped)]
+    assert both[0] == both[1] and len(both[0]) == 2
+
+
+def test_templates_and_our_own_tasks_fit_together(gpt):
+    assert {asked.template for asked in ASKED} == set(TEMPLATES)
+    for asked in ASKED:
+        assert set(asked.texts) == set(TEMPLATES[asked.template].fields) and "{" not in asked.prompt
+        assert len(set(asked.candidates)) == len(asked.candidates) > asked.right and all(each[0] == " " for each in asked.candidates)
+
+
+@pytest.mark.parametrize("prompt", ["the old", ""])
+def test_answers_are_a_plain_count_and_a_forced_decoding(gpt, prompt):
+    found = answers(gpt, prompt, CANDIDATES)
+    totals = []
+    for each, text in zip(found, CANDIDATES, strict=True):
+        ids = gpt.tokenizer.encode(text).ids
+        steps = list(decode(gpt, prompt, max_new_tokens=len(ids), force=list(enumerate(ids))))
+        assert each.logprobs == pytest.approx([step.logprob for step in steps], abs=1e-4)
+        assert each.text == text and each.tokens == tuple(step.token for step in steps)
+        assert each.mean == pytest.approx(each.logprob / len(ids))
+        ranked = [candidate.id for candidate in steps[0].candidates[:-1]]
+        assert each.rank == ranked.index(ids[0]) + 1 if ids[0] in ranked else each.rank > len(ranked)
+        totals.append(sum(step.logprob for step in steps))
+    whole = math.fsum(math.exp(total) for total in totals)
+    assert [each.share for each in found] == pytest.approx([math.exp(total) / whole for total in totals], abs=1e-4)
+    assert [each.place for each in found] == [1 + sum(other > total for other in totals) for total in totals]
+
+
+@pytest.mark.parametrize("candidates", [[], [""], [" cat", " "], [" cat", " cat"], [" cat" * 60]])
+def test_candidates_that_cannot_be_used_are_said(gpt, candidates):
+    with pytest.raises(core.InputError):
+        answers(gpt, "the old", candidates)
+
+
+def test_texts_that_are_missing_are_said(gpt):
+    for ask in (lambda: rows(gpt, FORMS["entailment"], {"premise": "a"}), lambda: rows(gpt, FORMS["multiple choice"], TEXTS, ["one"]),
+                lambda: TEMPLATES["answer"].filled({"passage": "a"}), lambda: toy_prompts("a b"), lambda: toy_prompts("")):  # fmt: skip
+        with pytest.raises(core.InputError):
+            ask()
+
+
+def test_the_prompt_word_alone_chooses_the_task():
+    tiny = core.open_model("prompt-tiny")
+    drawn, found = strings(6, np.random.default_rng(0), PROMPTED, 5, "test"), solved(tiny, n=6, length=5)
+    for task, make in PROMPTS.items():
+        texts = [list(decode(tiny, f"{task}: {text} =", max_new_tokens=9))[-1] for text in drawn]
+        right = [step.reason == "end" and step.ids[:-1] == tiny.tokenizer.encode(make(text)).ids for step, text in zip(texts, drawn, strict=True)]
+        assert found[task] == pytest.approx(sum(right) / 6) and found[task] >= 0.8
+    for toy in toy_prompts("hello"):
+        written = list(decode(tiny, toy.prompt, max_new_tokens=10))
+        assert written[-1].reason == "end" and "".join(step.token for step in written[:-1]) == toy.answer
+        others = [other.answer for other in toy_prompts("hello")]
+        best = min(answers(tiny, toy.prompt, others), key=lambda each: each.place)
+        assert best.text == toy.answer and best.share > 0.9
+    with pytest.raises(core.InputError):
+        solved(tiny, length=15)

@@ -1,0 +1,107 @@
+// Bars of the tokens that could come next. Rows are buttons where another token may be asked for.
+
+function build(root) {
+  root.classList.add("candidates");
+  const view = { root };
+  view.bar = make("div", "head", root);
+  view.title = make("div", "title", view.bar);
+  view.tools = make("div", "tools", view.bar);
+  view.rows = make("div", "rows", root);
+  view.rows.setAttribute("role", "group");
+  view.lot = make("div", "lot", root);
+  view.axis = make("div", "axis", root);
+  make("span", "name", view.axis);
+  view.scale = make("span", "scale", view.axis);
+  for (const words of ["0", "50 %", "100 %"]) make("span", "", view.scale).textContent = words;
+  make("span", "number", view.axis);
+  view.hint = make("p", "hint quiet", root);
+  view.rows.onkeydown = (event) => walk(view, event);
+  view.drawn = keepDrawn(root, () => {});
+  return view;
+}
+
+function accept(view, packet) {
+  const { header: head } = packet, held = view.root.getRootNode().activeElement?.dataset.row;
+  Object.assign(view, { head, packet, theme: readTheme(view.root) });
+  view.root.style.setProperty("--hatch", view.theme.hatch);
+  view.root.style.setProperty("--other", css(view.theme.sequential[view.theme.dark ? 110 : 85]));
+  view.root.style.setProperty("--rest", view.theme.border);
+  view.title.textContent = head.title;
+  view.rows.setAttribute("aria-label", head.title || "What could come next");
+  const changed = head.rows.some((row) => Math.abs(row.before - row.after) > 1e-9);
+  view.rows.replaceChildren(...head.rows.map((row, i) => drawn(view, row, i, changed)));
+  draw(view);
+  view.hint.textContent = head.offers && head.rows.length > 1 ? "Click another token to write it instead." : "";
+  Object.assign(view.root.dataset, { step: head.step, taken: head.taken, rows: head.rows.map((row) => row.id ?? "").join(" "), asked: "" });
+  if (held !== undefined) view.rows.children[Math.min(Number(held), view.rows.children.length - 1)]?.focus();
+  saveMenu(view, view.tools, saving(view));
+}
+
+/** One token: its name, its bars on the common scale, its number. */
+function drawn(view, row, i, changed) {
+  const { head } = view, taken = row.id === head.taken, offered = head.offers && row.id !== null && !taken;
+  const line = make(offered ? "button" : "div", "row");
+  if (offered) line.type = "button";
+  line.dataset.row = i;
+  line.classList.toggle("taken", taken);
+  line.classList.toggle("rest", row.id === null);
+  if (offered) line.tabIndex = i === firstOffered(head) ? 0 : -1;
+  const name = make("span", "name", line), word = row.id === null ? row.token : visible(row.token).replace(/^ (?=\S)/, "\u00b7");
+  name.textContent = cut(word, 16);
+  name.title = word;
+  const track = make("span", "track", line);
+  if (row.cut) bar(track, "shut", row.before);
+  bar(track, "after", row.after);
+  if (changed && !row.cut && Math.abs(row.before - row.after) > 0.004) make("i", "tick", track).style.left = `${100 * row.before}%`;
+  const number = make("span", "number", line);
+  number.textContent = row.cut ? row.model : row.says;
+  if (row.cut) make("span", "why", track).textContent = row.cut;
+  const says = `${visible(row.token)}: ${row.says}${changed && !row.cut ? `, ${row.model} by the model` : ""}${taken ? ", taken" : ""}`;
+  if (offered) { line.setAttribute("aria-label", `${says}. Write it instead.`); line.onclick = () => ask(view, row.id); }
+  else { line.setAttribute("role", "img"); line.setAttribute("aria-label", says); }
+  line.title = says;
+  return line;
+}
+
+const firstOffered = (head) => head.rows.findIndex((row) => row.id !== null && row.id !== head.taken);
+
+function bar(track, kind, share) {
+  const box = make("i", kind, track);
+  box.style.width = `${100 * Math.min(1, share)}%`;
+  return box;
+}
+
+/** All kept tokens side by side from 0 to 1, and the drawn number above them. */
+function draw(view) {
+  const { lot, head } = view, found = head.lot;
+  lot.hidden = !found;
+  lot.replaceChildren();
+  if (!found) return;
+  make("span", "name", lot).textContent = "the lot";
+  const track = make("span", "track", lot);
+  const part = make("i", "part", track);
+  Object.assign(part.style, { left: `${100 * found.low}%`, width: `${100 * (found.high - found.low)}%` });
+  for (const edge of found.edges) make("i", "edge", track).style.left = `${100 * edge}%`;
+  make("i", "needle", track).style.left = `${100 * found.u}%`;
+  const said = make("span", "drawn", track);
+  said.textContent = `${found.u.toFixed(3)} was drawn`;
+  said.style[found.u > 0.6 ? "right" : "left"] = `${100 * (found.u > 0.6 ? 1 - found.u : found.u)}%`;
+  make("span", "number", lot);
+}
+
+function ask(view, id) {
+  view.root.dataset.asked = id;
+  view.component.setStateValue("ask", { at: [view.head.step, id], id: eventId() });
+}
+
+/** Up and down over the tokens that may be asked for. */
+function walk(view, event) {
+  const offered = [...view.rows.querySelectorAll("button")], at = offered.indexOf(view.root.getRootNode().activeElement);
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1 }[event.key];
+  if (to === undefined || at < 0) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const next = offered[Math.max(0, Math.min(to, offered.length - 1))];
+  for (const button of offered) button.tabIndex = button === next ? 0 : -1;
+  next.focus();
+}

@@ -1,0 +1,22 @@
+// What the timeline saves.
+
+function saving(view) {
+  const { head, packet, root, theme } = view, names = ["p", "surprise", "entropy"];
+  const column = (name) => Float32Array.from(head.moments, (moment) => moment[name]);
+  return {
+    name: "steps", code: head.python, packet,
+    size: () => { const { width, height } = root.getBoundingClientRect(); return [width, height]; },
+    paint: (pen) => {
+      paintElement(pen, root, root, theme);
+      if (view.field.hidden) return;
+      const home = root.getBoundingClientRect(), spot = view.field.getBoundingClientRect();
+      pen.save();
+      pen.translate(spot.left - home.left, spot.top - home.top);
+      paintCurves(view, pen);
+      pen.restore();
+    },
+    rows: () => [["step", "token", "probability", "surprise, bits", "entropy, bits", "why"],
+      ...head.moments.map((m, i) => [i + 1, m.token, m.p, m.surprise, m.entropy, m.why])],
+    arrays: () => Object.fromEntries(names.map((name) => [TELL[name], { shape: [head.moments.length], values: column(name), axes: ["step"] }])),
+  };
+}

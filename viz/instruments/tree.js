@@ -1,0 +1,136 @@
+// The tree of everything tried: drawn on a canvas as large as the frame, whatever the size of the tree.
+
+const HIGHEST = 460;     // pixels of the frame, if Python asks for no others
+
+function build(root) {
+  root.classList.add("tree");
+  const view = { root, hover: -1, how: "mouse", chosen: null, widths: {}, known: "", shape: "" };
+  view.bar = make("div", "head", root);
+  view.title = make("div", "title", view.bar);
+  view.tools = make("div", "tools", view.bar);
+  view.stage = make("div", "stage", root);
+  view.frame = make("div", "frame", view.stage);
+  view.sheet = make("div", "sheet", view.frame);
+  view.canvas = make("canvas", "", view.sheet);
+  view.tip = make("div", "tip", view.stage);
+  view.tip.setAttribute("aria-hidden", "true");       // the status below says the same
+  view.tipHead = make("div", "", view.tip);
+  view.reason = make("div", "reason", view.tip);
+  view.more = make("div", "more", view.tip);
+  view.tip.hidden = true;
+  view.line = make("p", "line", root);
+  view.line.dir = "auto";
+  view.said = make("div", "sr", root);
+  view.said.setAttribute("role", "status");
+  view.said.setAttribute("aria-live", "polite");
+  view.legend = make("div", "legend quiet", root);
+  view.frame.tabIndex = 0;
+  view.frame.setAttribute("role", "application");
+  view.state = (i) => view.head.states[view.tree.kinds[i]];
+  view.restingPath = () => (view.rest < 0 ? [] : pathTo(view.tree, view.rest));
+  view.drawn = keepDrawn(root, () => draw(view));
+  listen(view);
+  return view;
+}
+
+function listen(view) {
+  const { frame } = view;
+  const under = (event) => {
+    const box = frame.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+    return view.spot && x < frame.clientWidth && y < frame.clientHeight ? nodeAt(view, x + frame.scrollLeft, y + frame.scrollTop) : -1;
+  };
+  frame.onpointermove = (event) => { if (event.pointerType === "mouse") pointAt(view, under(event)); };
+  frame.onpointerleave = (event) => { if (event.pointerType === "mouse") pointAt(view, -1); };
+  frame.onclick = (event) => {
+    const i = under(event), touch = event.pointerType === "touch";
+    if (i >= 0 && (!touch || i === view.hover)) chooseNode(view, i);     // a finger reads first, and chooses with the second tap
+    else if (touch) pointAt(view, i, "touch");
+  };
+  frame.onscroll = () => {
+    const [x, y] = view.scrolledTo ?? [-1, -1];
+    if (frame.scrollLeft === x && frame.scrollTop === y) { view.drawn.ask(); return; }
+    pointAt(view, -1);          // what was under the pointer has gone
+    view.drawn.ask();
+  };
+  frame.onfocus = () => { if (frame.matches(":focus-visible") && view.tree?.tokens.length && view.hover < 0) walkTo(view, startAt(view)); };
+  frame.onblur = () => pointAt(view, -1);
+  frame.onkeydown = (event) => steerTree(view, event);
+}
+
+function accept(view, packet) {
+  const head = packet.header, { root } = view, shape = `${head.parents}.${head.words}.${head.root}`, grown = shape !== view.shape;
+  const stayed = !grown || view.how === "key";        // the keyboard stands on a node, the pointer on a place
+  Object.assign(view, { head, packet, shape, theme: readTheme(root), tree: readTree(packet), known: "" });
+  view.inks = inksOf(view.theme);
+  const { tree } = view, count = tree.tokens.length, states = tree.tokens.map((_, i) => view.state(i)), before = view.rest;
+  view.counts = Object.fromEntries(head.states.map((name) => [name, states.filter((state) => state === name).length]));
+  view.now = states.indexOf("now");
+  view.rest = view.now >= 0 ? view.now : states.lastIndexOf("best");
+  if (!view.sent || head.echo === view.sent) view.chosen = head.selected;
+  if (view.chosen >= count) view.chosen = null;
+  view.fresh = grown ? "newest" : view.rest !== before ? "rest" : "";
+  view.title.textContent = head.title;
+  root.style.setProperty("--accent", view.inks.accent);
+  Object.assign(root.dataset, {
+    nodes: count, now: view.now < 0 ? "" : view.now, chosen: view.chosen ?? "",
+    states: head.states.filter((name) => view.counts[name]).map((name) => `${name}:${view.counts[name]}`).join(" "),
+  });
+  view.frame.setAttribute("aria-label", `${head.title || "Tree"}: ${count} nodes in columns, one a step. Left is the parent, right the first child, up and down the neighbours, Home the first, End the newest, Enter chooses.`);
+  stay(view, stayed && view.hover < count ? view.hover : -1);
+  saveMenu(view, view.tools, savedTree(view));
+  keepAddress(view);
+}
+
+/** Point again at `i` after an update if it is still in sight: its path and its reason may have changed. */
+function stay(view, i) {
+  const { how } = view;
+  Object.assign(view, { hover: -1, how: "none" });
+  draw(view);
+  pointAt(view, i >= 0 && view.spot && inSight(view, i) ? i : -1, how);
+}
+
+function legend(view) {
+  view.legend.replaceChildren();
+  for (const name of meanings(view)) {
+    const entry = make("span", "entry", view.legend), canvas = make("canvas", "", entry);
+    paintSample(sharp(canvas, SAMPLE.wide, SAMPLE.tall), view, name, 0, 0);
+    entry.dataset.name = name;
+    make("span", "", entry).textContent = meaning(view, name);
+  }
+}
+
+function draw(view) {
+  const { root, frame, sheet, canvas, theme, tree } = view;
+  view.wide = root.clientWidth;
+  if (!tree || !view.wide) return;
+  const began = performance.now();
+  probe.font = fontOfToken(theme);
+  const known = `${view.wide < 560} ${probe.measureText("mmmWAVEil").width}`;       // other room, or the fonts have come
+  if (known !== view.known) { view.widths = known.split(" ")[1] === view.known.split(" ")[1] ? view.widths : {}; settle(view); legend(view); view.known = known; }
+  const { spot } = view, empty = !tree.tokens.length;
+  const slides = spot.wide > view.wide;
+  frame.style.height = `${Math.min(Math.ceil(spot.tall), view.head.height ?? HIGHEST) + (slides ? 14 : 0)}px`;
+  sheet.style.width = `${spot.wide}px`;
+  sheet.style.height = `${Math.ceil(spot.tall)}px`;
+  if (view.fresh) show(view);
+  const w = frame.clientWidth, h = frame.clientHeight, x = frame.scrollLeft, y = frame.scrollTop, lit = view.hover >= 0 ? pathTo(tree, view.hover) : view.restingPath();
+  const pen = sharp(canvas, w, h);
+  pen.translate(-x, -y);
+  root.dataset.shown = paintTree(pen, view, { left: x, top: y, right: x + w, bottom: y + h }, lit);
+  paintMarks(pen, view);
+  tellPath(view, lit);
+  if (empty && !root.dataset.path) view.line.textContent = "Nothing has been tried yet.";
+  Object.assign(root.dataset, { slides, scrolled: `${Math.round(x)},${Math.round(y)}`, drawn: (performance.now() - began).toFixed(2) });
+}
+
+/** After an update: the newest column stands in the frame, and in it the node that the reader looks for. */
+function show(view) {
+  const { frame, spot, tree, rest, fresh } = view, last = tree.tokens.length - 1;
+  view.fresh = "";
+  if (last < 0) return;
+  if (fresh === "rest") { if (rest >= 0) reveal(view, rest); return; }
+  const column = spot.columns[tree.steps[last]], anchor = column.nodes.includes(rest) ? rest : last;
+  frame.scrollLeft = Math.max(0, column.x + column.wide + 24 - frame.clientWidth);
+  frame.scrollTop = Math.max(0, spot.y[anchor] - frame.clientHeight / 2);
+  view.scrolledTo = [frame.scrollLeft, frame.scrollTop];
+}

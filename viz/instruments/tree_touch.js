@@ -1,0 +1,103 @@
+// Pointing at a node, walking from node to node, choosing one; and the words that go with it.
+
+const STATE_WORDS = { open: "open", finished: "a text ends here", pruned: "given up", best: "on the best path", now: "you are here" };
+
+/** A probability also where it is small: 62 %, 0.031 %. */
+const chanceWords = (p) => (p > 0 && p < 0.005 ? `${Number((p * 100).toPrecision(2))} %` : percent(p));
+
+/** The pointer, the finger or the keyboard is at node `i`; -1 is nowhere. `how`: "mouse", "touch" or "key". */
+function pointAt(view, i, how = "mouse") {
+  const { root, tip, tree } = view;
+  if (i === view.hover && how === view.how) return;
+  Object.assign(view, { hover: i, how });
+  root.dataset.hover = i < 0 ? "" : i;
+  view.frame.style.cursor = i < 0 ? "default" : "pointer";
+  tip.hidden = i < 0;
+  draw(view);
+  if (i < 0) { view.said.textContent = ""; root.dataset.spot = ""; return; }
+  const chance = tree.chances[i], token = { word: cut(tree.tokens[i], 600) }, known = chance !== -1;
+  const facts = `${known ? "probability {p}, " : ""}score {score}, ${STATE_WORDS[view.state(i)]}`, numbers = { p: chanceWords(chance), score: figure(tree.scores[i]) };
+  speak(view.tipHead, `{token}: ${facts}`, { token, ...numbers });
+  view.reason.textContent = tree.says[i];
+  view.more.textContent = how === "touch" && i !== view.chosen ? "Tap again to choose it." : "";
+  beside(view, i);
+  speak(view.said, `{path} \u2013 {token}: ${facts}${tree.says[i] ? ", {says}" : ""}`, { token, path: { word: root.dataset.path }, says: { word: tree.says[i] }, ...numbers });
+}
+
+/** The tip under the node, or above it where the page has no room below. */
+function beside(view, i) {
+  const { spot, frame, tip, root } = view, x = spot.x[i] - frame.scrollLeft, y = spot.y[i] - frame.scrollTop, down = spot.roomy ? 34 : 20;
+  root.dataset.spot = `${Math.round(x + spot.long[i] / 2)},${Math.round(y)}`;
+  tip.style.left = `${Math.max(0, Math.min(x - 8, root.clientWidth - tip.offsetWidth))}px`;
+  const below = frame.getBoundingClientRect().top + y + down + tip.offsetHeight <= innerHeight - 4;
+  tip.style.top = `${below || y < tip.offsetHeight + 16 ? y + down : y - 20 - tip.offsetHeight}px`;
+}
+
+/** The text up to the node that is pointed at, else to where the reader stands, else to the best end. */
+function tellPath(view, lit) {
+  const { tree, head, root, line } = view, text = spelled(tree, head.root, lit);
+  if (root.dataset.path === text && line.childNodes.length) return;
+  root.dataset.path = text;
+  const most = view.wide < 560 ? 90 : 200, all = [...graphemes.segment(text)].map(({ segment }) => segment);
+  const shown = all.length > most ? `\u2026${all.slice(1 - most).join("")}` : text, own = Math.min(shown.length, text.length - head.root.length);
+  const [old, added] = [make("span", "quiet"), make("span", "")];
+  old.textContent = controlsShown(shown.slice(0, shown.length - own));
+  added.textContent = controlsShown(shown.slice(shown.length - own));
+  line.replaceChildren(old, added);
+}
+
+/** Line breaks as signs, spaces as they are. */
+const controlsShown = (text) => (text.trim() ? visible(text) : text);
+
+// ---------------------------------------------------------------- keyboard
+
+function steerTree(view, event) {
+  const { tree, spot } = view, { key } = event, count = tree?.tokens.length ?? 0;
+  const here = view.hover >= 0 ? view.hover : -1, column = here >= 0 ? spot.columns[tree.steps[here]].nodes : [];
+  const goals = {
+    ArrowLeft: () => tree.parents[here], ArrowRight: () => tree.children[here][0],
+    ArrowUp: () => column[column.indexOf(here) - 1], ArrowDown: () => column[column.indexOf(here) + 1],
+  };
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (key === "Escape") pointAt(view, -1);
+  else if (key === "Enter" || key === " ") { if (here >= 0) chooseNode(view, here); }
+  else if (key === "Home" || key === "End") { if (count) walkTo(view, key === "Home" ? 0 : count - 1); }
+  else if (goals[key]) { if (count) walkTo(view, here < 0 ? startAt(view) : goals[key]() ?? -1); }
+  else return;
+  event.preventDefault();
+  event.stopPropagation();      // a page may step with the same arrows
+}
+
+/** Where the keyboard begins: the node that is chosen, where the reader stands, the best end, the first. */
+const startAt = (view) => view.chosen ?? (view.restingPath().at(-1) ?? 0);
+
+function walkTo(view, i) {
+  if (i < 0) return;
+  reveal(view, i);
+  pointAt(view, i, "key");
+}
+
+/** Scroll the frame, never the page, so that the whole node is in sight, and to the left of it what it comes from. */
+function reveal(view, i) {
+  const { frame, spot, tree } = view, y = spot.y[i], least = spot.x[i] + Math.max(spot.long[i], 40) + 24 - frame.clientWidth;
+  const before = tree.steps[i] ? spot.columns[tree.steps[i] - 1].x - 8 : 0;
+  frame.scrollLeft = Math.min(Math.max(frame.scrollLeft, least), Math.max(before, least));
+  frame.scrollTop = Math.min(Math.max(frame.scrollTop, y + 34 - frame.clientHeight), Math.max(0, y - 24));
+  view.scrolledTo = [frame.scrollLeft, frame.scrollTop];
+}
+
+/** Whether the node lies in the frame as it is scrolled now. */
+function inSight({ frame, spot }, i) {
+  const x = spot.x[i] - frame.scrollLeft, y = spot.y[i] - frame.scrollTop;
+  return x > 0 && x + spot.long[i] < frame.clientWidth && y > 0 && y < frame.clientHeight;
+}
+
+function chooseNode(view, i) {
+  view.chosen = i;
+  view.sent = eventId();
+  view.root.dataset.chosen = i;
+  view.more.textContent = "";
+  draw(view);
+  remember(view, String(i));
+  view.component.setStateValue("node", { at: [i], id: view.sent });
+}
