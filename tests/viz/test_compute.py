@@ -30,3 +30,27 @@ def test_waiting_is_told_and_forgotten():
     assert not test.exception
     assert [element.value for element in test.text] == ["done", "at once", "told True {'Computing.'}"]
     assert len(test.caption) == 0
+
+
+PLACES = """
+import time, streamlit as st, core.engine
+from viz.ui import compute
+seconds = st.slider("seconds", 0.0, 1.0, 0.0)
+with core.engine.Engine() as engine:
+    core.engine._default, before = engine, core.engine._default
+    try:
+        compute.submit(("any", seconds), lambda: time.sleep(seconds), 1)
+    finally:
+        core.engine._default = before
+below = st.empty()
+st.text(below._cursor.delta_path)
+"""
+
+
+def test_waiting_moves_nothing_below():
+    """What comes after has the same place with and without a wait: Streamlit would build it anew, under the hands."""
+    test = AppTest.from_string(PLACES, default_timeout=20).run()
+    at_once = test.text[0].value
+    test.slider[0].set_value(0.8).run()
+    assert not test.exception
+    assert test.text[0].value == at_once

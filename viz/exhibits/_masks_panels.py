@@ -62,19 +62,22 @@ def drawn(recipe: lesson.Recipe, n: int) -> tuple[tuple[bool, ...], ...]:
     return tuple(map(tuple, (recipe.allowed(n) if now is None else now).tolist()))
 
 
-def three(data: Any, params: Any) -> tuple[int, int]:
-    """Scores, mask and pattern side by side; returns the chosen cell (query, key). Touching the mask draws one's own."""
+def three(data: Any, params: Any, python: str) -> tuple[int, int]:
+    """Scores, mask and pattern side by side; returns the chosen cell (query, key). Touching the mask draws one's own.
+
+    `python`: the lines that make the three again, saved by each.
+    """
     names, chosen = labels(data.tokens), _cell(data)
     limit = float(np.abs(data.scores).max()) or 1.0
     left, middle, right = st.columns(3, gap="medium")
     with left:
         a = heatmap(data.scores, names, names, key="masks.scores", scale="score", limit=limit, selected=chosen,
-                    title="Scores, before the mask", numbers=True)  # fmt: skip
+                    title="Scores, before the mask", numbers=True, python=python)  # fmt: skip
     with middle:
-        _editor(data, params.drawn is not None, names)
+        _editor(data, params.drawn is not None, names, python)
     with right:
         b = heatmap(data.pattern, names, names, key="masks.pattern", allowed=data.allowed, selected=chosen,
-                    title="Pattern, after softmax", numbers=True)  # fmt: skip
+                    title="Pattern, after softmax", numbers=True, python=python)  # fmt: skip
     for touched in (a.cell, b.cell):
         if touched and touched != chosen:
             state.write(**{"masks.cell": "{}.{}".format(*touched)})
@@ -82,14 +85,14 @@ def three(data: Any, params: Any) -> tuple[int, int]:
     return chosen
 
 
-def _editor(data: Any, own: bool, names: list[str]) -> None:
+def _editor(data: Any, own: bool, names: list[str], python: str) -> None:
     """The mask. The first stroke on a mask chosen by name makes it the visitor's own, with its undo kept."""
     memory, code = st.session_state, pack(data.allowed)
     known = memory.get(_CODE)
     if not own or code != known:  # a mask by name, or one that came with a link: a new edit begins here
         memory[_START], memory[_CODE] = data.allowed.copy(), code if own else None
         memory[_TURN] = memory.get(_TURN, 0) + (own or known is not None)
-    now = mask_editor(memory[_START], names, names, key="masks.mask", turn=memory.get(_TURN, 0), title="Mask: click a cell")
+    now = mask_editor(memory[_START], names, names, key="masks.mask", turn=memory.get(_TURN, 0), title="Mask: click a cell", python=python)
     if (now != data.allowed).any():
         memory[_CODE] = pack(now)
         state.write(**{"masks.kind": OWN, "masks.drawn": memory[_CODE]})

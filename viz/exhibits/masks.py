@@ -110,8 +110,9 @@ def page() -> None:
         params = replace(params, drawn=panels.drawn(params.recipe, n))
     picture = st.container()
     data = ask.submit(("masks", params), lambda: compute(params), 2 * len(text) * config.n_layers)
+    lines = folds.code(MODEL, params)
     with picture:
-        at = panels.three(data, params)
+        at = panels.three(data, params, lines)
     parts.numbers(folds.sentence(data, *at))
     panels.head(config, layer, head)
     folds.change_it(kind, start.recipe)
@@ -122,4 +123,4 @@ def page() -> None:
     folds.looking_at(data, params)
     parts.documents(EXHIBIT, folds.documents)
     parts.as_table(lambda: folds.table(data), "masks")
-    parts.take_away(lambda: folds.arrays(data), folds.code(MODEL, params), key="masks")
+    parts.take_away(lambda: folds.arrays(data), lines, key="masks")

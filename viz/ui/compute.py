@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import core.engine
@@ -41,16 +40,20 @@ def submit(key: Hashable, fn: Callable[[], T], cost: float) -> T:
 
 @contextmanager
 def _queue() -> Iterator[Callable[[int], None]]:
-    """Says where the request stands once it has waited half a second; gone when the answer is there."""
-    spot: list[DeltaGenerator] = []
+    """Says where the request stands once it has waited half a second; gone when the answer is there.
+
+    Its place is kept from the start: a line that came only with a long wait would move what follows by one, and
+    Streamlit would build every picture below anew, under the visitor's hands.
+    """
+    spot, told = st.empty(), False
 
     def tell(place: int) -> None:
-        if not spot:
-            spot.append(st.empty())
-        spot[0].caption("Computing." if place < 1 else f"Others are computing: {place} before you. Your text is kept.")
+        nonlocal told
+        told = True
+        spot.caption("Computing." if place < 1 else f"Others are computing: {place} before you. Your text is kept.")
 
     try:
         yield tell
     finally:
-        for place in spot:
-            place.empty()
+        if told:
+            spot.empty()
