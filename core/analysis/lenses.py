@@ -53,12 +53,15 @@ def lenses(run: Run, kind: str, layer: int, head: int, by: str = "token", *, wri
 def log_sums(run: Run, kind: str, layer: int, head: int, by: str = "token", *, writing: bool = False) -> Array | None:
     """ln of the softmax's denominator of each query: a score before the softmax is ln(weight) + this.
 
-    None where `lenses` has no scores, and where the weights are not the softmax of the scores (an edit, a window).
+    From queries and keys, which are small where scores are not: q k^T / sqrt(d_head), as the layer calculates them. None
+    where `lenses` has no scores, where the run recorded no queries and keys, and where the weights are not the softmax of
+    these scores (an edit).
     """
-    path = run.model.spec.kind(kind).path(layer, "scores")
-    if path not in run.trace or not has_lenses(run, kind, by, writing=writing):
+    found = run.model.spec.kind(kind)
+    q, k, patterns = (found.path(layer, leaf) for leaf in ("q", "k", "pattern"))
+    if q not in run.trace or k not in run.trace or not has_lenses(run, kind, by, writing=writing):
         return None
-    scores, pattern = run.trace[path][head], run.trace[run.model.spec.kind(kind).path(layer, "pattern")][head]
+    scores, pattern = run.trace[q][head] @ run.trace[k][head].T / np.sqrt(np.float32(run.model.config.d_head)), run.trace[patterns][head]
     looked = np.where(pattern > 0, scores, -np.inf)
     most = looked.max(1, keepdims=True)
     sums = most + np.log(np.exp(looked - most).sum(1, keepdims=True))

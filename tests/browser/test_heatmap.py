@@ -146,6 +146,16 @@ def test_the_score_stands_beside_a_weight_before_anybody_asks_for_its_lens(visit
     assert seen.state("value") == "forbidden" and seen.state("score") is None
 
 
+def test_the_score_stands_there_in_the_window_of_a_long_text_too(visit: Any) -> None:
+    scores, weights, _, _ = head(300)
+    seen = visit("sums&n=300")
+    row, column = (int(i) for i in np.unravel_index(weights[:30, :30].argmax(), (30, 30)))
+    seen.hover(row, column)
+    assert seen.state("hover") == f"{row},{column}"
+    assert float(seen.state("weight")) == pytest.approx(weights[row, column], rel=1e-2)
+    assert float(seen.state("score")) == pytest.approx(scores[row, column], abs=2e-2)
+
+
 def test_labels_and_bars_are_hovered_too(visit: Any) -> None:
     seen = visit("lenses&n=12")
     left, top, unit = seen.place()

@@ -65,6 +65,13 @@ def test_a_score_is_the_logarithm_of_its_weight_and_that_of_the_sum(name, kind):
     np.testing.assert_allclose(again[pattern > 1e-6], scores[pattern > 1e-6], atol=1e-4)
 
 
+def test_the_sums_need_queries_and_keys_and_no_scores(model):
+    long = model.run("She has a white car. " * 30, target="Ella tiene un coche blanco. " * 30, keep=["*.pattern", "*.q", "*.k"])
+    whole = model.run("She has a white car. " * 30, target="Ella tiene un coche blanco. " * 30)
+    np.testing.assert_array_equal(log_sums(long, "cross", 2, 1), log_sums(whole, "cross", 2, 1))
+    assert len(log_sums(long, "cross", 2, 1)) > 128
+
+
 def test_weights_that_are_no_softmax_have_no_sums():
     model = core.open_model("gpt-mini")
     halved = model.run("She has a white car.", edits=[core.edits.Scale("layer.1.self_attn.pattern", 0.5)])

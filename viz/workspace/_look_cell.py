@@ -21,10 +21,12 @@ from viz.instruments.picture import lines as python_lines
 from viz.labels import literal, visible
 from viz.remember import remembered
 from viz.ui import compute, errors
-from viz.workspace._look_heads import SHORT, Place
+from viz.workspace._look_heads import Place
 
 TENSOR = "look.tensor"
 LINES, CODE = "look.cell", "look.source"
+SHORT = 128
+"""In texts of at most so many tokens the tensors of all layers are kept once a cell is looked at: another head then needs no further pass."""
 SAME = 5e-4
 PIECES = (
     "The model reads pieces, and “{0}” or “{1}” is several: {2} is the sum over the pieces looked at and the mean over those that look. "

@@ -25,10 +25,8 @@ from viz.remember import remembered
 from viz.ui import compute, state
 from viz.workspace._toys import KIND
 
-KEEP = ("*.pattern",)
-SCORES, SHORT = ("*.scores",), 128
-"""Of texts of at most so many tokens the scores are kept too, since they stand beside each weight; and once a cell is looked at, the
-tensors of all layers at once: another head then needs no further pass."""
+KEEP = ("*.pattern", "*.q", "*.k")
+"""Weights, and what tells the score beside each: queries and keys, small where the scores themselves are not."""
 VAGUE = "mixed"
 MARKS = ("START", "[CLS]", "[SEP]")
 GROUP = "look"
@@ -73,8 +71,7 @@ def opened(model: str) -> Model:
 def run(model: str, text: str, target: str | None, pair: str | None = None) -> Run:
     reader = opened(model)
     reads = reader.spec.framed and "logits" in reader.outputs  # the page says what stands in a blank
-    attends, short = reader.spec.kinds_of(reader.config), len(reader.tokenizer.encode(text).ids) <= SHORT
-    keep = (*(KEEP if attends else ()), *(SCORES if attends and short else ()), *(("logits",) if reads else ()))
+    keep = (*(KEEP if reader.spec.kinds_of(reader.config) else ()), *(("logits",) if reads else ()))
     return compute.run(model, text, target=target, pair=pair, keep=keep)
 
 
