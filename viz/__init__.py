@@ -9,6 +9,7 @@ In a notebook, without the app, the instruments display themselves:
     viz.head_view(run, layer=2)
 
 `kind` is one of `run.kinds` (None: the most telling one), `by` is "word" or "token", layers and heads count from 0.
+Where a head may be a word, "mean", "largest" and "rollout" join the heads of each layer (`core.analysis.aggregate`).
 Each returns a `Picture`: the last line of a cell shows it, `.save("picture.html")` writes a page that works offline.
 A layer, a head or a kind that the run does not have is an InputError that says which there are.
 """
@@ -26,7 +27,7 @@ __all__ = ["arithmetic", "grid", "head_view", "heatmap", "source", "strip", "wor
 
 
 def head_view(
-    run: Run, layer: int = 0, heads: Sequence[int] | None = None, kind: str | None = None, by: str = "word"
+    run: Run, layer: int = 0, heads: Sequence[int] | str | None = None, kind: str | None = None, by: str = "word"
 ) -> Picture:
     """Lines from each token to what it looks at: all heads of a layer, or those named in `heads`."""
     from viz.instruments import notebook
@@ -34,7 +35,7 @@ def head_view(
     return notebook.head_view(run, layer, heads, kind, by)
 
 
-def heatmap(run: Run, layer: int = 0, head: int = 0, kind: str | None = None, by: str = "word") -> Picture:
+def heatmap(run: Run, layer: int = 0, head: int | str = 0, kind: str | None = None, by: str = "word") -> Picture:
     """One head as a grid of cells, query rows and key columns, with the exact values under the pointer.
 
     By token it has further lenses: the scores before the softmax, and the weights times the size of the values.
@@ -58,7 +59,7 @@ def words(run: Run, layer: int = 0, head: int = 0, kind: str | None = None) -> P
     return notebook.words(run, layer, head, kind)
 
 
-def strip(run: Run, layer: int = 0, head: int = 0, kind: str | None = None, by: str = "word") -> Picture:
+def strip(run: Run, layer: int = 0, head: int | str = 0, kind: str | None = None, by: str = "word") -> Picture:
     """The running text, each word shaded by what a touched one gives it, or receives from it; on wish one line a word."""
     from viz.instruments import notebook
 

@@ -14,7 +14,7 @@ Array = np.ndarray
 How = Literal["mean", "largest", "rollout"]
 
 
-def aggregated(run: Run, kind: str, how: How, by: str = "token", *, writing: bool = False) -> Attention:
+def aggregated(run: Run, kind: str, how: str, by: str = "token", *, writing: bool = False) -> Attention:
     """The heads of each layer joined: weights (layer, 1, query, key), labels as `run.attention` gives them.
 
     - "mean": the mean over the heads of a layer; rows still sum to 1, and no head may look like it.

@@ -56,6 +56,7 @@ def drawn(run: core.Run) -> dict[str, Picture]:
     return {
         "words": viz.words(run, 1, 5), "heatmap": viz.heatmap(run, 1, 5), "grid": viz.grid(run), "head_view": viz.head_view(run, 2),
         "pieces": viz.heatmap(run, 0, 2, kind="self", by="token"), "some": viz.head_view(run, 1, heads=[5, 0], kind="causal", by="token"),
+        "mean": viz.heatmap(run, 1, "mean"), "largest": viz.head_view(run, 2, "largest"), "rollout": viz.strip(run, 1, "rollout", kind="self"),
         "strip": viz.strip(run, 1, 5), "arithmetic": viz.arithmetic(run, 1, 5, query=2), "source": viz.source(run, 1),
     }  # fmt: skip
 
@@ -81,6 +82,16 @@ def test_the_numbers_are_those_of_the_run(run: core.Run) -> None:
     assert np.array_equal(values, attention.weights[1, 5])
     pieces = opened(viz.heatmap(run, 0, 2, kind="self", by="token"))
     assert {"scores.values", "sizes"} <= set(pieces)
+
+
+def test_joined_heads_are_their_mean_or_their_largest(run: core.Run) -> None:
+    weights = run.attention("cross", by="word", writing=True).weights
+    for how, expected in (("mean", weights[1].mean(0)), ("largest", weights[1].max(0))):
+        picture = viz.heatmap(run, 1, how)
+        header = opened(picture)
+        values = np.frombuffer(picture.packet.parts[header["values"]], "<f4").reshape(header["shape"])
+        np.testing.assert_allclose(values, expected, atol=1e-6)
+        assert header["title"].endswith(f"{how} of layer 1") and "scores.values" not in header
 
 
 def test_one_weight_is_the_one_that_is_asked_for(run: core.Run) -> None:
@@ -137,6 +148,9 @@ def test_a_page_is_written_and_its_place_returned(run: core.Run, tmp_path: Path)
         (lambda run: viz.head_view(run, layer=0, heads=[0, -1]), "no head -1"),
         (lambda run: viz.grid(run, kind="sideways"), "sideways"),
         (lambda run: viz.heatmap(run, by="letter"), "letter"),
+        (lambda run: viz.heatmap(run, head="median"), "how='median' is unknown"),
+        (lambda run: viz.strip(run, layer=9, head="mean"), "no layer 9"),
+        (lambda run: viz.head_view(run, heads="rollout"), "Rollout is not defined for cross"),
         (lambda run: viz.arithmetic(run, query=-40), "no query -40"),
         (lambda run: viz.arithmetic(run, 1, key=99), "no key 99"),
         (lambda run: viz.source(run, 3), "no layer 3"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.analysis.aggregate import aggregated
 from core.analysis.lenses import lenses
 from core.lessons.arithmetic import lines_of
 from core.lessons.source import source_of, tensor_card
@@ -13,9 +14,23 @@ from viz.labels import head_name, visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.run import Run
+    from core.run import Attention, Run
 
 SPECIAL = ("START", "END", "PAD", "[CLS]", "[SEP]")
+
+
+def _headed(run: Run, kind: str | None, by: str, layer: int, head: int | str) -> tuple[Attention, int, str]:
+    """The patterns, the place of `head` in them, and the name of the picture.
+
+    "mean", "largest" or "rollout" instead of a number: the heads of each layer joined (`core.analysis.aggregate.aggregated`).
+    Raises InputError for a layer or head that the run does not have, and for another word.
+    """
+    attention = seen(run, kind, by)
+    if isinstance(head, str):
+        attention = aggregated(run, attention.kind, head, by, writing=attention.kind in CROSSING)
+    index, what = (0, f"{head} of layer {layer}") if isinstance(head, str) else (head, head_name(layer, head))
+    check(run, attention, layer, index)
+    return attention, index, named(run, attention, what)
 
 
 def words(run: Run, layer: int = 0, head: int = 0, kind: str | None = None) -> Picture:
@@ -35,33 +50,35 @@ def words(run: Run, layer: int = 0, head: int = 0, kind: str | None = None) -> P
 
 
 def head_view(
-    run: Run, layer: int = 0, heads: Sequence[int] | None = None, kind: str | None = None, by: str = "word"
+    run: Run, layer: int = 0, heads: Sequence[int] | str | None = None, kind: str | None = None, by: str = "word"
 ) -> Picture:
     """The heads of one layer as lines between tokens; see `viz.head_view`."""
     from viz.instruments.head_view import HEAD_VIEW, head_view_packet
 
-    attention = seen(run, kind, by)
-    shown = list(range(attention.weights.shape[1])) if heads is None else [int(head) for head in heads]
-    check(run, attention, layer, *shown)
-    name = named(run, attention, f"layer {layer}" if len(shown) != 1 else head_name(layer, shown[0]))
+    attention, _, name = _headed(run, kind, by, layer, heads if isinstance(heads, str) else 0)
+    if isinstance(heads, str):
+        shown, called, given = [0], [heads], heads
+    else:
+        shown = list(range(attention.weights.shape[1])) if heads is None else [int(head) for head in heads]
+        check(run, attention, layer, *shown)
+        name = named(run, attention, f"layer {layer}" if len(shown) != 1 else head_name(layer, shown[0]))
+        called, given = shown, None if heads is None else shown
     packet = head_view_packet(
-        attention.weights[layer, shown], attention.queries, attention.keys, heads=shown, allowed=attention.allowed[layer, shown],
+        attention.weights[layer, shown], attention.queries, attention.keys, heads=called, allowed=attention.allowed[layer, shown],
         reading=attention.kind not in CROSSING, axis=axis(attention), title=name, special=SPECIAL,
-        python=lines(run, "head_view", layer=layer, heads=None if heads is None else shown, kind=attention.kind, by=by),
+        python=lines(run, "head_view", layer=layer, heads=given, kind=attention.kind, by=by),
     )  # fmt: skip
     return Picture(HEAD_VIEW, packet, name=name, height=620)
 
 
-def heatmap(run: Run, layer: int = 0, head: int = 0, kind: str | None = None, by: str = "word") -> Picture:
+def heatmap(run: Run, layer: int = 0, head: int | str = 0, kind: str | None = None, by: str = "word") -> Picture:
     """One head as a grid of cells; see `viz.heatmap`."""
     from viz.instruments.heatmap import HEATMAP, heatmap_packet
 
-    attention = seen(run, kind, by)
-    check(run, attention, layer, head)
-    name = named(run, attention, head_name(layer, head))
-    scores, values = lenses(run, attention.kind, layer, head, by, writing=attention.kind in CROSSING)
+    attention, index, name = _headed(run, kind, by, layer, head)
+    scores, values = (None, None) if isinstance(head, str) else lenses(run, attention.kind, layer, head, by, writing=attention.kind in CROSSING)
     packet = heatmap_packet(
-        attention.weights[layer, head], attention.queries, attention.keys, allowed=attention.allowed[layer, head],
+        attention.weights[layer, index], attention.queries, attention.keys, allowed=attention.allowed[layer, index],
         scores=scores, values=values, axis=axis(attention), title=name, numbers=len(attention.keys) <= 16,
         python=lines(run, "heatmap", layer=layer, head=head, kind=attention.kind, by=by),
     )  # fmt: skip
@@ -80,17 +97,16 @@ def grid(run: Run, kind: str | None = None, by: str = "word") -> Picture:
     return Picture(GRID, packet, name=name, height=120 + 140 * attention.weights.shape[0])
 
 
-def strip(run: Run, layer: int = 0, head: int = 0, kind: str | None = None, by: str = "word") -> Picture:
+def strip(run: Run, layer: int = 0, head: int | str = 0, kind: str | None = None, by: str = "word") -> Picture:
     """The running text shaded by one token's look; see `viz.strip`."""
     from viz.instruments.strip import STRIP, strip_packet
     from viz.instruments.words import READING, WRITING
 
-    attention = seen(run, kind, by)
-    check(run, attention, layer, head)
-    crossing, name = attention.kind in CROSSING, named(run, attention, head_name(layer, head))
+    attention, index, name = _headed(run, kind, by, layer, head)
+    crossing = attention.kind in CROSSING
     packet = strip_packet(
-        attention.weights[layer, head], [*map(visible, attention.queries)], keys=[*map(visible, attention.keys)] if crossing else None,
-        allowed=attention.allowed[layer, head], special=SPECIAL, say=WRITING if crossing else READING,
+        attention.weights[layer, index], [*map(visible, attention.queries)], keys=[*map(visible, attention.keys)] if crossing else None,
+        allowed=attention.allowed[layer, index], special=SPECIAL, say=WRITING if crossing else READING,
         names=("reads", "writes") if crossing else ("", ""), title=name,
         python=lines(run, "strip", layer=layer, head=head, kind=attention.kind, by=by),
     )  # fmt: skip

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import get_args
 
 import numpy as np
 import streamlit as st
 
-from core.analysis.aggregate import How, aggregated
+from core.analysis.aggregate import aggregated
 from core.analysis.cautions import Caution, cautions
 from core.analysis.heads import WORDS, Heads
 from core.analysis.lenses import has_lenses, lenses, log_sums
@@ -157,7 +156,7 @@ def _choices(run: Run, place: Place, *, joins: bool) -> tuple[str, str]:
 def _seen(run: Run, heads: Heads, place: Place, by: str, how: str) -> Seen:
     if how == ONE:
         return Seen(look(run, place.kind, by), place.layer, place.head, f"{place}, {heads.word(place.layer, place.head)}")
-    joined = aggregated(run, place.kind, next(name for name in get_args(How) if name == how), by, writing=crosses(place.kind))
+    joined = aggregated(run, place.kind, how, by, writing=crosses(place.kind))
     return Seen(joined, place.layer, 0, f"{JOINED[how]} of layer {place.layer}")
 
 
@@ -177,7 +176,7 @@ def _heatmap(run: Run, place: Place, seen: Seen, by: str, how: str) -> tuple[int
         log_sums=log_sums(run, place.kind, place.layer, place.head, by, writing=crossing) if how == ONE else None, among=one, called="{head}: choose a cell",
         axis=("written word (query)", "source word (key)") if crossing else ("word that looks (query)", "word looked at (key)"),
         selected=_touched(seen, place) if by == "word" else None, title=f"{seen.name}: choose a cell", group=GROUP,
-        python=python_lines(run, "heatmap", layer=layer, head=head, kind=place.kind, by=by) if how == ONE else "",
+        python=python_lines(run, "heatmap", layer=layer, head=head if how == ONE else how, kind=place.kind, by=by),
     )  # fmt: skip
     return picture.cell or _telling(seen)
 
@@ -203,7 +202,7 @@ def _lines(run: Run, place: Place, seen: Seen, by: str, how: str) -> None:
         seen.attention.weights[seen.layer, heads], queries, keys, key=f"look.lines.{place.kind}.{by}.{whole}", reading=not crosses(place.kind),
         heads=heads if how == ONE else [JOINED[how]], allowed=np.stack([seen.allowed] * len(heads)), segments=_segments(run, place, by),
         special=MARKS, group=GROUP, height=560, among=one,
-        python=python_lines(run, "head_view", layer=layer, heads=named, kind=place.kind, by=by) if how == ONE else "",
+        python=python_lines(run, "head_view", layer=layer, heads=named if how == ONE else how, kind=place.kind, by=by),
     )  # fmt: skip
 
 
@@ -215,7 +214,7 @@ def _text(run: Run, place: Place, seen: Seen, by: str, how: str) -> None:
         seen.weights, queries, keys=keys if crossing else None, key=f"look.strip.{place.kind}.{by}", allowed=seen.allowed, special=MARKS, group=GROUP,
         say=WRITING if crossing else READING, who="this head" if how == ONE else f"{JOINED[how].lower()} of the heads", names=("reads", "writes") if crossing else ("", ""),
         spans=None if by == "word" or crossing else (run.source if place.kind == "self" and run.source else run.side).spans, height=560,
-        python=python_lines(run, "strip", layer=place.layer, head=place.head, kind=place.kind, by=by) if how == ONE else "",
+        python=python_lines(run, "strip", layer=place.layer, head=place.head if how == ONE else how, kind=place.kind, by=by),
     )  # fmt: skip
 
 
