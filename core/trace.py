@@ -259,7 +259,9 @@ class _Book:
             if index not in met:
                 raise ValueError(f"The edit {edit!r} met no value. {unknown_path(edit.where, self.seen)}")
         for pattern in self.keep:
-            if pattern != "*" and not any(matches(path, pattern) for path in (*self.seen, *self.later)):
+            if pattern == "*" or pattern in self.seen:
+                continue
+            if not any(matches(path, pattern) for path in (*self.seen, *self.later)):
                 raise ValueError(f"keep='{pattern}' met no value. {unknown_path(pattern, (*self.seen, *self.later))}")
 
 
