@@ -34,8 +34,15 @@ def run(model: str, text: str, **options: Any):
 
 def submit(key: Hashable, fn: Callable[[], T], cost: float) -> T:
     """Any pure computation through the same gate and cache; `key` says all that the answer depends on."""
+    with many() as ask:
+        return ask(key, fn, cost)
+
+
+@contextmanager
+def many() -> Iterator[Callable[[Hashable, Callable[[], T], float], T]]:
+    """`submit` for many computations one after the other, which have one place where the page says that it waits."""
     with _queue() as tell:
-        return core.engine.default().submit(key, fn, cost, session=session(), on_wait=tell)
+        yield lambda key, fn, cost: core.engine.default().submit(key, fn, cost, session=session(), on_wait=tell)
 
 
 @contextmanager

@@ -144,7 +144,8 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
         n_vocab = core.engine.default().open(wanted.model).config.n_vocab
         params = Params(wanted.model, wanted.text, **controls.knobs(Params()), n=player.beat(), force=forks.force(n_vocab))
         controls.ways(params)
-        data = compute(params, ask.submit)
+        with ask.many() as submit:
+            data = compute(params, submit)
         now = forks.left(params.model, params.text, params.strategy, forks.Branch(params.force, len(data.steps)))
         with bar:
             player.buttons(len(data.steps), data.last, ticking)
@@ -169,7 +170,8 @@ def _everything(params: Params, data: Data, now: forks.Branch) -> None:
     others = forks.tried()
     if not others:
         return
-    branches = {branch: compute(replace(params, force=branch.force, n=branch.n), ask.submit).steps for branch in (*others, now)}
+    with ask.many() as submit:
+        branches = {branch: compute(replace(params, force=branch.force, n=branch.n), submit).steps for branch in (*others, now)}
     places = forks.grown(branches)
 
     def back() -> None:
