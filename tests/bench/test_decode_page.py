@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Iterator
 from urllib.parse import urlencode
@@ -31,7 +32,7 @@ WATCH = """(name) => {
 }"""
 
 
-@pytest.fixture()
+@pytest.fixture
 def page(chromium) -> Iterator[object]:
     page = chromium.new_page(viewport={"width": 1440, "height": 1000})
     yield page
@@ -78,10 +79,10 @@ def test_play_at_8_steps_a_second(page, app_url):
     page.wait_for_timeout(2_000)
     seen = page.evaluate("window.painted")
     playing = [(at, n) for at, n in seen if at <= stopped][4:]
-    gaps = [b[0] - a[0] for a, b in zip(playing, playing[1:], strict=False)]
+    gaps = [b[0] - a[0] for a, b in itertools.pairwise(playing)]
     late = [at - stopped for at, _ in seen if at > stopped]
     rate = 1e3 * (playing[-1][1] - playing[0][1]) / (playing[-1][0] - playing[0][0])
-    skipped = sum(b[1] - a[1] > 1 for a, b in zip(playing, playing[1:], strict=False))
+    skipped = sum(b[1] - a[1] > 1 for a, b in itertools.pairwise(playing))
     print(f"\nplay: {rate:.1f} steps a second of 8, a new picture every {told(gaps)}, at most {max(gaps):.0f}; {skipped} pictures skipped; after Stop {len(late)} more, the last {max(late, default=0):.0f} ms later")
     assert rate >= 7.2 and sorted(gaps)[int(0.95 * len(gaps))] <= 250 and all(wait <= 400 for wait in late)
 

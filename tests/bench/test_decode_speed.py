@@ -49,7 +49,7 @@ def test_a_step_at_64_tokens(strategy):
 @pytest.mark.parametrize(("shape", "budget", "n"), [(MINI, 0.6, 40), (SMALL, 1.05, 12)], ids=["gpt-mini size", "gpt2-small size"])
 def test_against_generate_with_attentions(shape, budget, n, tmp_path: Path):
     """A token of ours against one of `generate(output_attentions=True)`, the same weights, prompt and number of tokens."""
-    theirs, network = pair(tmp_path, shape)
+    theirs, _network = pair(tmp_path, shape)
     model = core.open_model(str(tmp_path))
     prompt = "a b c" * 6
     ids = torch.tensor([model.tokenizer.encode(prompt).ids])
