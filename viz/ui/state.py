@@ -216,6 +216,8 @@ def _linked(name: str) -> str | None:
 
 def _link(values: dict[str, str | None]) -> None:
     """Put values in the link, or take out what is None or too long; one message, and none when nothing changes."""
+    if all(raw is not None and st.query_params.get(name) == raw and fits(raw) for name, raw in values.items()):
+        return
     now = st.query_params.to_dict()
     wanted = {name: raw for name, raw in (now | values).items() if raw is not None and fits(raw)}
     if wanted != now:

@@ -66,7 +66,8 @@ def same(row: Preset, chosen: Texts) -> bool:
 
 def chosen(model: str, family: Family) -> Preset | None:
     """The sentence in the boxes, if it is a ready-made one for this model."""
-    return next((row for row in texts("presets") if row.kind in kinds(model, family) and same(row, now())), None)
+    held, usable = now(), kinds(model, family)
+    return next((row for row in texts("presets") if row.kind in usable and same(row, held)), None)
 
 
 def leave(model: str, family: Family) -> None:
