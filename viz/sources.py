@@ -52,6 +52,8 @@ SOURCES: dict[str, Source] = {
     "vaswani2017": _paper("Vaswani et al.", 2017, "Attention Is All You Need", "NeurIPS"),
     "gehring2017": _paper("Gehring et al.", 2017, "Convolutional Sequence to Sequence Learning", "ICML"),
     "fan2018": _paper("Fan, Lewis, Dauphin", 2018, "Hierarchical Neural Story Generation", "ACL"),
+    "vijayakumar2018": _paper("Vijayakumar et al.", 2018, "Diverse Beam Search for Improved Description of Complex "
+                              "Scenes", "AAAI"),
     "shaw2018": _paper("Shaw, Uszkoreit, Vaswani", 2018, "Self-Attention with Relative Position Representations",
                        "NAACL"),
     "peters2018": _paper("Peters et al.", 2018, "Deep Contextualized Word Representations", "NAACL"),
@@ -61,6 +63,8 @@ SOURCES: dict[str, Source] = {
     "devlin2019": _paper("Devlin et al.", 2019, "BERT: Pre-training of Deep Bidirectional Transformers", "NAACL"),
     "child2019": _paper("Child et al.", 2019, "Generating Long Sequences with Sparse Transformers",
                         "arXiv 1904.10509"),
+    "keskar2019": _paper("Keskar et al.", 2019, "CTRL: A Conditional Transformer Language Model for Controllable "
+                         "Generation", "arXiv 1909.05858"),
     "jain2019": _paper("Jain, Wallace", 2019, "Attention is not Explanation", "NAACL"),
     "wiegreffe2019": _paper("Wiegreffe, Pinter", 2019, "Attention is not not Explanation", "EMNLP"),
     "clark2019": _paper("Clark et al.", 2019, "What Does BERT Look At?", "BlackboxNLP"),
@@ -79,5 +83,8 @@ SOURCES: dict[str, Source] = {
     "su2021": _paper("Su et al.", 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding",
                      "arXiv 2104.09864"),
     "press2022": _paper("Press, Smith, Lewis", 2022, "Train Short, Test Long: Attention with Linear Biases", "ICLR"),
+    "nguyen2024": _paper("Nguyen et al.", 2024, "Turning Up the Heat: Min-p Sampling for Creative and Coherent LLM "
+                         "Outputs", "arXiv 2407.01082"),
+    "pimentel2024": _paper("Pimentel, Meister", 2024, "How to Compute the Probability of a Word", "EMNLP"),
     "xiao2024": _paper("Xiao et al.", 2024, "Efficient Streaming Language Models with Attention Sinks", "ICLR"),
 }

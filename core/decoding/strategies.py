@@ -101,7 +101,7 @@ class Beam:
     `width` texts are finished, without it when no open one can pass the worst of them any more (guessed, as everybody
     does, at the present length).
 
-    Diverse beam search (Vijayakumar et al. 2018, section 4, Hamming diversity): the width is divided into `groups`
+    Diverse beam search (Vijayakumar et al. 2018, with Hamming diversity): the width is divided into `groups`
     that search one after the other within each step, each a beam of its own. What the earlier groups have just
     written costs a later one: `diversity` for each of their texts that took the same token. The cost is carried
     along with the text, as fairseq and transformers do, so that a score is (sum of log p - costs) / length **

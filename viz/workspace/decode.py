@@ -40,6 +40,10 @@ PAGE = Page(
         Cite("beigy2021", "Transformers inference", "step by step, the output so far is fed back"),
         Cite("beigy2024", "Transformers inference", "step by step, the output so far is fed back"),
         Cite("holtzman2020", "section 3", "nucleus (top-p) sampling, top-k, temperature"),
+        Cite("keskar2019", "section on sampling", "penalty for what stands in the text already"),
+        Cite("nguyen2024", "min-p sampling"),
+        Cite("vijayakumar2018", "diverse beam search", "groups, Hamming diversity"),
+        Cite("pimentel2024", "probability of a word", "the mark that begins the next word"),
     ),
     menu="top",
 )
