@@ -10,7 +10,8 @@ from core.decoding.prompt import Prompt
 @dataclass(frozen=True)
 class Node:
     """One token in the tree. `parent` is the place of its parent among the nodes, -1 at the root; `logprob` the sum of
-    ln p from the root to here, `cost` the sum of what diversity took off; `group` the group that tried it."""
+    ln p from the root to here, `cost` the sum of what diversity took off; `group` the group that tried it. `row` is
+    the row of the step's batch that wrote it (`Step.rows`): its attention, and what else could have come."""
 
     parent: int
     step: int
@@ -19,6 +20,7 @@ class Node:
     logprob: float
     cost: float = 0.0
     group: int = 0
+    row: int = 0
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,11 @@ class Tree:
             path.append(place)
             place = self.nodes[place].parent
         return tuple(reversed(path))
+
+    def alone(self, place: int) -> float:
+        """ln p of this node's token behind those before it."""
+        node = self.nodes[place]
+        return node.logprob - (self.nodes[node.parent].logprob if node.parent >= 0 else 0.0)
 
     def pruned(self) -> frozenset[int]:
         """The nodes that no open and no finished text goes through."""

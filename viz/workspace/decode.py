@@ -112,7 +112,8 @@ def compute(p: Params = Params(), submit: Submit = at_once) -> Data:
         window = submit(("decode.fit", p.model, p.text), lambda: fit(model, p.text, cfg.n_ctx - min(most, cfg.n_ctx // 2)), len(p.text) / 50 + 1)
     force = () if p.beam else p.force
     key = (p.model, window.text, p.strategy, force)
-    held = 8 * cfg.n_layers * cfg.d_model * cfg.n_ctx  # keys and values of a full context; recurrent states are smaller
+    longest = cfg.n_ctx if model.spec.has_source else min(cfg.n_ctx, window.tokens + most)
+    held = 8 * cfg.n_layers * cfg.d_model * longest * max(1, p.beam)  # keys and values of whole texts; recurrent states are smaller
 
     def begin() -> Replay:
         return Replay(lambda: decode(model, window.text, p.strategy, max_new_tokens=most, force=force), held)
@@ -153,15 +154,18 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
         head = controls.head(data)
         strategy = params.strategy
         if isinstance(strategy, Beam):
-            beams.show(data, params, strategy)
-            parts.numbers(beams.sentence(data, strategy))
-            pictures.show(replace(data, steps=data.steps[-1:]), head, lambda: controls.heads(data, head), None)
+            node = beams.show(data, params, strategy)
+            path = beams.path(data, node)
+            shown = beams.followed(data, path)
+            pictures.show(shown, head, lambda: controls.heads(data, head), None)
+            pictures.written(shown, lambda: beams.back_to(path))
+            folds.show(PAGE, replace(params, n=len(data.steps)), shown, head, lambda: beams.table(data), node)
         else:
             pictures.show(data, head, lambda: controls.heads(data, head), lambda: _forked(now))
             parts.numbers(pictures.sentence(data))
             pictures.written(data, _gone)
             _everything(params, data, now)
-        folds.show(PAGE, replace(params, n=len(data.steps)), data, head)
+            folds.show(PAGE, replace(params, n=len(data.steps)), data, head)
 
 
 def _everything(params: Params, data: Data, now: forks.Branch) -> None:
