@@ -75,7 +75,7 @@ class _Search:
     def going(self) -> list[_Group]:
         return [group for group in self.groups if not group.over()]
 
-    def extend(self, log_p: Array, step: int, last: bool) -> tuple[int, Node, list[int]]:
+    def extend(self, log_p: Array, step: int, last: bool, diversity: float) -> tuple[int, Node, list[int]]:
         """One step from log p (row, vocab): the row and node of the best continuation, and the rows that go on.
 
         The rows are the open texts of the groups that go on, group after group; in the first step all share row 0.
@@ -89,7 +89,7 @@ class _Search:
             first += len(group.open)
             tops.append((row + cells[0][0], cells[0][2]))
             taken = [cell for cell in cells if cell[1] != self.prompt.end][: group.width]
-            cost = cost + self.strategy.diversity * np.bincount([token for _, token, _ in taken], minlength=cost.size)
+            cost = cost + diversity * np.bincount([token for _, token, _ in taken], minlength=cost.size)
             group.open = [text for _, _, text in taken if not last]
             if not group.over():
                 rows += [row + parent for parent, _, _ in taken]
@@ -144,14 +144,15 @@ def search(reader: Reads, prompt: Prompt, strategy: Beam, limit: int, forced: Ma
     for index in range(limit):
         begun = time.perf_counter()
         reading = reader.read(new)
-        log_p = log_softmax(checked(reading.logits))
-        if index in forced:
+        log_p, diversity = log_softmax(checked(reading.logits)), strategy.diversity
+        if index in forced:  # all groups write it, so it costs none of them
+            diversity = 0.0
             others = np.arange(log_p.shape[1]) != forced[index]
             log_p = np.where(others, -np.inf, log_p)
         labels = [given + text.tokens for group in run.going() for text in group.open][: len(log_p)]
         keys = [{kind.name: prompt.source_tokens if kind.keys == "source" else label for kind in reader.kinds} for label in labels]
         full = len(prompt.ids) + index + 1 >= prompt.room
-        row, node, kept = run.extend(log_p, index, full or index + 1 == limit)
+        row, node, kept = run.extend(log_p, index, full or index + 1 == limit, diversity)
         over = not run.going()
         step = _step(run, reading, row, node, index, over)
         reason = "" if not over else "end" if step.ids[-1] == prompt.end else "context" if full else "limit"

@@ -54,6 +54,14 @@ class Tree:
         alive = {place for leaf in (*self.open, *(leaf for leaf, _ in self.finished)) for place in self.path(leaf)}
         return frozenset(range(len(self.nodes))) - alive
 
+    def fates(self) -> tuple[str, ...]:
+        """What became of each node: "pruned", "best" (on the path of the best text), "finished" (another ends here), "open"."""
+        pruned, best, ends = self.pruned(), set(self.path(self.best)), {place for place, _ in self.finished}
+        return tuple(
+            "pruned" if at in pruned else "best" if at in best else "finished" if at in ends else "open"
+            for at in range(len(self.nodes))
+        )
+
 
 @dataclass(frozen=True)
 class Ranked:

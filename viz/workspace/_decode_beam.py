@@ -1,108 +1,60 @@
-"""Decode's beam: the tree while it grows, why a text was given up, the one text that is followed, and what scores are made of."""
+"""Decode's beam: the tree while it grows, why a text was given up, the text that is followed and the one it is compared with, and what scores are made of."""
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from core.decoding import Beam, Ranked, Step, Tree, along, n_best, prompt_of
+from core.decoding import Beam, Ranked, Step, Tree, along, compare, n_best, prompt_of
 from viz.instruments import tree
-from viz.instruments.timeline import gone
-from viz.instruments.tree import Branch, touched
+from viz.instruments.tree import Branch
 from viz.labels import visible
-from viz.ui import parts, state
-from viz.workspace import _decode_pictures as pictures
-
-KEY = "decode.beam.tree"
-NODE = "decode.node"
-_OF = "decode.node.of"
-Path = tuple[int, ...]
+from viz.ui import parts
+from viz.workspace import _decode_compare as comparison
+from viz.workspace import _decode_follow as follow
 
 
 def show(data: Any, params: Any, strategy: Beam) -> int | None:
-    """The tree of this step and its best text; gives the node that the visitor chose, None where the best is followed."""
+    """The tree of this step, its best text, and two texts compared; gives the node that the visitor chose, None where the best is followed."""
     if params.groups != strategy.groups:
         st.text(f"{strategy.width} texts are not divided by {params.groups} groups: they stay one.")
-    node = chosen(data, (params.model, data.window.text, strategy))
-    tree(branches(data.last, strategy, node), key=KEY, title=f"A beam of {strategy.width}", selected=node, on_node=_choose,
-         means={"score": "sum of ln p", "now": "followed below"}, root="" if data.model.spec.has_source else data.window.text)  # fmt: skip
+    follow.begun(data, params.force)
+    node, other = follow.chosen(data, (params.model, data.window.text, strategy, params.force))
+    marks = {} if other is None else {"A": follow.path(data, node)[-1], "B": other}
+    tree(branches(data.last, strategy, node, frozenset(dict(params.force))), key=follow.KEY, title=f"A beam of {strategy.width}", selected=node,
+         marks=marks, on_node=follow.choose, on_second=follow.second, means={"score": "sum of ln p", "now": "followed below"},
+         root="" if data.model.spec.has_source else data.window.text)  # fmt: skip
     parts.numbers(sentence(data, strategy))
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        with st.container(width="stretch"):
-            st.text(following(data, node))
-        if node is not None:
-            label = "Follow the winner" if data.last.done else "Follow the best"
-            st.button(label, key="decode.node.back", on_click=lambda: state.write(**{NODE: None}))
+    if other is not None:
+        compared(data, marks["A"], other, strategy)
+    follow.line(data, node)
     return node
 
 
-def path(data: Any, node: int | None) -> Path:
-    """The nodes of the text that is followed, from the first token."""
-    return data.last.tree.path(data.last.tree.best if node is None else node)
+def compared(data: Any, a: int, b: int, strategy: Beam) -> None:
+    """Two nodes of the tree as A and B."""
+    nodes, prompt = data.last.tree.nodes, prompt_of(data.model, data.window.text)
+    one, other = (along(data.steps, place, prompt) for place in (a, b))
+    found = compare(one, other, strategy.length_penalty, (nodes[a].cost, nodes[b].cost))
+    comparison.show(found, "" if data.model.spec.has_source else data.window.text, follow.alone, strategy.length_penalty)
 
 
-def chosen(data: Any, of: object) -> int | None:
-    """The node of the link, if this tree has it; the number of a node means nothing in another search, where it is forgotten."""
-    node = state.read(NODE, -1, state.whole(0, 10**6))
-    before = st.session_state.get(_OF)
-    if before and before[0] != of and before[1] == node:
-        state.write(**{NODE: None})
-        node = -1
-    st.session_state[_OF] = of, node
-    return node if 0 <= node < len(data.last.tree.nodes) else None
-
-
-def _choose() -> None:
-    """A node was clicked: its text is followed."""
-    state.write(**{NODE: touched(KEY)})
-
-
-def followed(data: Any, nodes: Path) -> Any:
-    """The same data with the steps of one text of the beam in place of those of the search."""
-    return replace(data, steps=along(data.steps, nodes[-1], prompt_of(data.model, data.window.text)))
-
-
-def following(data: Any, node: int | None) -> str:
-    """One line: whose attention and candidates stand below."""
-    if node is None:
-        which = "the winner" if data.last.done else "the best text so far"
-        return f"Followed below: {which}, token by token. Choose any other text by its last token in the tree."
-    found, length = data.last.tree, len(data.last.tree.path(node))
-    fates = {"best": "on the way to the winner" if data.last.done else "on the way to the best text so far", "pruned": "given up",
-             "finished": "a text that ended", "open": "not wanted any more" if data.last.done else "still open"}  # fmt: skip
-    return f"Followed below: the text that you chose, {length} token{'s' * (length > 1)}, {fates[_fates(found)[node]]}."
-
-
-def back_to(nodes: Path) -> None:
-    """A token of the followed text was clicked in the timeline: the text up to it is followed."""
-    if (step := gone(pictures.TIMELINE)) is not None and step < len(nodes):
-        state.write(**{NODE: nodes[step]})
-
-
-def branches(step: Step, strategy: Beam, node: int | None = None) -> list[Branch]:
-    """The nodes with their state and the reason for it: the sum of ln p, and how it is compared. `node` is followed."""
+def branches(step: Step, strategy: Beam, node: int | None = None, forced: frozenset[int] = frozenset()) -> list[Branch]:
+    """The nodes with their state and the reason for it: the sum of ln p, and how it is compared. `node` is followed;
+    the tokens of the steps `forced` were put in by the visitor."""
     found = step.tree
     assert found is not None
-    fates, ends, opened = _fates(found), dict(found.finished), set(found.open)
+    fates, ends, opened = found.fates(), dict(found.finished), set(found.open)
     rows = []
     for place, one in enumerate(found.nodes):
-        says = _minus(_reason(found, place, fates[place], ends, opened, strategy))
+        says = ("put in by you; " if one.step in forced else "") + _minus(_reason(found, place, fates[place], ends, opened, strategy))
         fate = "now" if place == node else fates[place]
         rows.append(Branch(one.parent, one.token, fate, one.logprob - one.cost, says, p=_probability(found.alone(place)), ends=place in ends))
     return rows
-
-
-def _fates(found: Tree) -> list[str]:
-    """What became of each node: "pruned", "best" (on the path of the best text), "finished" or "open"."""
-    pruned, winner, ends = found.pruned(), set(found.path(found.best)), {place for place, _ in found.finished}
-    return [
-        "pruned" if place in pruned else "best" if place in winner else "finished" if place in ends else "open" for place in range(len(found.nodes))
-    ]
 
 
 def _minus(text: str) -> str:
