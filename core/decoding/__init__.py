@@ -1,6 +1,8 @@
 """Writing one token at a time: greedy, by lot, or with a beam; every step a record that can be shown and replayed."""
 
+from core.decoding.compare import Comparison, Side, Written, compare
 from core.decoding.decode import decode
+from core.decoding.path import Rows, along
 from core.decoding.prompt import Window, fit, prompt_of
 from core.decoding.record import Decoding, decoded, encoded
 from core.decoding.replay import Replay
@@ -9,6 +11,6 @@ from core.decoding.strategies import Beam, Greedy, Sample, Strategy
 from core.decoding.tree import Node, Ranked, Tree, n_best
 
 __all__ = [
-    "Beam", "Candidate", "Cut", "Decoding", "Draw", "Greedy", "Node", "Ranked", "Replay", "Sample", "Step", "Strategy", "Tree",
-    "Window", "decode", "decoded", "encoded", "fit", "n_best", "prompt_of",
+    "Beam", "Candidate", "Comparison", "Cut", "Decoding", "Draw", "Greedy", "Node", "Ranked", "Replay", "Rows", "Sample", "Side", "Step", "Strategy", "Tree",
+    "Window", "Written", "along", "compare", "decode", "decoded", "encoded", "fit", "n_best", "prompt_of",
 ]  # fmt: skip

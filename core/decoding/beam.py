@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.decoding.filters import Array, log_softmax
+from core.decoding.path import rows_of
 from core.decoding.prompt import Prompt
 from core.decoding.reader import Reading, Reads
 from core.decoding.steps import Step, checked, choose, largest
@@ -21,12 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Text:
-    """A text in the search: the place of its node (-1: nothing written), what it adds up to, its ids."""
+    """A text in the search: the place of its node (-1: nothing written), what it adds up to, its ids and their names."""
 
     place: int = -1
     logprob: float = 0.0
     cost: float = 0.0
     ids: tuple[int, ...] = ()
+    tokens: tuple[str, ...] = ()
 
     @property
     def total(self) -> float:
@@ -73,7 +75,7 @@ class _Search:
     def going(self) -> list[_Group]:
         return [group for group in self.groups if not group.over()]
 
-    def extend(self, log_p: Array, step: int, last: bool) -> tuple[int, Node, list[int]]:
+    def extend(self, log_p: Array, step: int, last: bool, diversity: float) -> tuple[int, Node, list[int]]:
         """One step from log p (row, vocab): the row and node of the best continuation, and the rows that go on.
 
         The rows are the open texts of the groups that go on, group after group; in the first step all share row 0.
@@ -83,22 +85,24 @@ class _Search:
         tops, rows, first = [], [], 0
         for group in self.going():
             row = first if step else 0
-            cells = self._extend(group, log_p[row : row + len(group.open)], cost, step, last)
+            cells = self._extend(group, log_p, row, cost, step, last)
             first += len(group.open)
             tops.append((row + cells[0][0], cells[0][2]))
             taken = [cell for cell in cells if cell[1] != self.prompt.end][: group.width]
-            cost = cost + self.strategy.diversity * np.bincount([token for _, token, _ in taken], minlength=cost.size)
+            cost = cost + diversity * np.bincount([token for _, token, _ in taken], minlength=cost.size)
             group.open = [text for _, _, text in taken if not last]
             if not group.over():
                 rows += [row + parent for parent, _, _ in taken]
         row, best = max(tops, key=lambda top: top[1].total)
         return row, self.nodes[best.place], rows
 
-    def _extend(self, group: _Group, log_p: Array, cost: Array, step: int, last: bool) -> list[tuple[int, int, _Text]]:
+    def _extend(self, group: _Group, log_p: Array, first: int, cost: Array, step: int, last: bool) -> list[tuple[int, int, _Text]]:
         """The 2 * width best continuations of a group, each (parent among the open ones, token, text), best first.
 
+        Its open texts are the rows of log p from `first` on.
         Those among the first `width` that end are finished; in the last step all of the first `width` end.
         """
+        log_p = log_p[first : first + len(group.open)]
         total = np.array([text.total for text in group.open])[:, None] + log_p - cost
         cells = []
         for rank, cell in enumerate(largest(total.ravel(), 2 * group.width)):
@@ -107,8 +111,9 @@ class _Search:
             row, token = divmod(cell, log_p.shape[1])
             parent = group.open[row]
             logprob, spent = parent.logprob + float(log_p[row, token]), parent.cost + float(cost[token])
-            text = _Text(len(self.nodes), logprob, spent, (*parent.ids, token))
-            self.nodes.append(Node(parent.place, step, token, self.prompt.name(token), logprob, spent, group.number))
+            name = self.prompt.name(token)
+            text = _Text(len(self.nodes), logprob, spent, (*parent.ids, token), (*parent.tokens, name))
+            self.nodes.append(Node(parent.place, step, token, name, logprob, spent, group.number, first + row))
             if (last or token == self.prompt.end) and rank < group.width:
                 group.finished.append(text)
             cells.append((row, token, text))
@@ -135,23 +140,26 @@ def search(reader: Reads, prompt: Prompt, strategy: Beam, limit: int, forced: Ma
     """Beam search over anything that reads, plain or in groups. Width 1 is greedy, save that the limit may cut it short of END."""
     run = _Search(prompt, strategy)
     new: list[tuple[int, ...]] = [prompt.ids]
+    given = prompt.labels(())
     for index in range(limit):
         begun = time.perf_counter()
         reading = reader.read(new)
-        log_p = log_softmax(checked(reading.logits))
-        if index in forced:
+        log_p, diversity = log_softmax(checked(reading.logits)), strategy.diversity
+        if index in forced:  # all groups write it, so it costs none of them
+            diversity = 0.0
             others = np.arange(log_p.shape[1]) != forced[index]
             log_p = np.where(others, -np.inf, log_p)
-        rows = [text.ids for group in run.going() for text in group.open]
+        labels = [given + text.tokens for group in run.going() for text in group.open][: len(log_p)]
+        keys = [{kind.name: prompt.source_tokens if kind.keys == "source" else label for kind in reader.kinds} for label in labels]
         full = len(prompt.ids) + index + 1 >= prompt.room
-        row, node, kept = run.extend(log_p, index, full or index + 1 == limit)
+        row, node, kept = run.extend(log_p, index, full or index + 1 == limit, diversity)
         over = not run.going()
         step = _step(run, reading, row, node, index, over)
-        labels = prompt.labels(rows[row])
-        labelled = {kind.name: prompt.source_tokens if kind.keys == "source" else labels for kind in reader.kinds}
         reason = "" if not over else "end" if step.ids[-1] == prompt.end else "context" if full else "limit"
         seconds = time.perf_counter() - begun
-        yield replace(step, keys=labelled, reason=reason, seconds=seconds, cache_bytes=reader.nbytes)
+        yield replace(
+            step, keys=keys[row], rows=rows_of(reading, keys), reason=reason, seconds=seconds, cache_bytes=reader.nbytes
+        )
         if over:
             return
         reader.keep(kept)

@@ -30,7 +30,7 @@ _PAIR = re.compile(r"(0|[1-9][0-9]{0,8}):(0|[1-9][0-9]{0,8})")
 class Decoding:
     """Everything that `decode` needs, edits aside; equal decodings write equal steps.
 
-    `model` is a listed name. `force` holds (step, id) pairs; they are kept in the order of the steps.
+    What was computed, attention too, is no part of it: running it again gives that. `model` is a listed name. `force` holds (step, id) pairs; they are kept in the order of the steps.
     Raises InputError for a value of the wrong kind; whether the model can read the text shows when it is run.
 
     >>> decoding = Decoding("gpt-mini", "Once", Sample(temperature=0.8, seed=3), force=((2, 19),))

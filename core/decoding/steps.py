@@ -12,6 +12,7 @@ from core.decoding.filters import Array, Filter, log_softmax, softmax
 from core.errors import InputError
 
 if TYPE_CHECKING:
+    from core.decoding.path import Rows
     from core.decoding.tree import Tree
 
 LISTED = 20
@@ -88,7 +89,8 @@ class Step:
     complete yet and not in the text. note: what the reader should know before the first step.
     done: nothing follows; reason: "end" (the model wrote END), "limit" (as many tokens as asked for), "context" (the
     model can read no more). tree: all branches of a beam; then token, candidates and attention are those of the best
-    continuation of this step, text and ids those of the best text.
+    continuation of this step, text and ids those of the best text; rows: what every text of the beam read, so that
+    `along` gives the steps of any one of them.
     """
 
     index: int
@@ -115,6 +117,7 @@ class Step:
     reason: str = ""
     note: str = ""
     tree: Tree | None = field(default=None, repr=False)
+    rows: Rows | None = field(default=None, repr=False)
 
     @property
     def chosen(self) -> Candidate:

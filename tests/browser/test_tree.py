@@ -13,7 +13,7 @@ from small_app import Visitor
 
 APP = """
 import math, random, streamlit as st
-from viz.instruments.tree import Branch, tree
+from viz.instruments.tree import Branch, compared, tree
 
 show = st.query_params.get("show", "beam")
 WORDS = [" cat", " sat", " on", " the", " mat", " dog", " ran", " to", " a", " little", " house", " and", " then", " saw", "."]
@@ -73,6 +73,14 @@ if show == "none":
     tree([], key="t")
 if show == "one":
     tree([Branch(-1, "", "now", 0.0)], key="t")
+if show == "two":
+    second = compared("t")
+    marks = {} if second is None else {"A": 4, "B": second}
+    chosen = tree(few, key="t", root="Once upon a time the", marks=marks, on_second=lambda: None)
+    st.text(f"chosen {chosen.node}, compared with {second}")
+if show == "tall":
+    made = [Branch(i - 1, WORDS[i % 15], "best" if i < 3 else "pruned", -i) for i in range(40)]
+    tree(made + [Branch(place, " dead", "pruned", -9) for place in range(20) for _ in range(3)], key="t", root="One day, the")
 if show == "page":
     st.radio("Node", [0, 3], key="page")
     st.text(f"chosen {tree(few, key='t', selected=st.session_state.page).node}")
@@ -249,3 +257,35 @@ def test_what_is_saved_is_the_whole_tree(visit: Visitor, chromium: Any, tmp_path
     texts = [text.strip() for text in ET.fromstring(large.saved("svg", tmp_path).read_text("utf-8")).itertext()]
     assert sum(text in {"cat", "sat", "on", "the", "mat", "dog", "ran", "to", "a", "little", "house", "and", "then", "saw", "."} for text in texts) == 500
     assert large.saved("png", tmp_path).read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_second_node_is_chosen_by_shift_by_key_and_by_the_button(visit: Visitor) -> None:
+    seen = visit("two", has_touch=True)
+    seen.says("chosen None, compared with None")
+    dog, bold = spot(seen, "Home", "ArrowDown"), spot(seen, "Home", "ArrowDown", "ArrowDown")
+    seen.page.keyboard.down("Shift")
+    seen.page.mouse.click(*dog)
+    seen.page.keyboard.up("Shift")
+    seen.says("chosen None, compared with 1")  # the first stays what it was
+    assert seen.attribute("marks") == "A:4 B:1"
+    walk(seen, "Home", "b")
+    seen.says("chosen None, compared with 0")
+    seen.page.mouse.move(5, 5)
+    button = seen.page.get_by_role("button", name="Compare with…")
+    button.click()
+    pressed = seen.page.get_by_role("button", name="Choose the other text")
+    assert (seen.attribute("armed"), pressed.get_attribute("aria-pressed")) == ("true", "true")
+    seen.page.touchscreen.tap(*bold)
+    assert seen.text(".tree .tip").split("\n")[-1] == "Tap again to compare with it."
+    seen.page.touchscreen.tap(*bold)
+    seen.says("chosen None, compared with 2")
+    assert (seen.attribute("armed"), button.get_attribute("aria-pressed")) == ("false", "false")
+    seen.page.mouse.click(*dog)
+    seen.says("chosen 1, compared with 2")  # the next click is the first again
+    assert "Compare" not in visit("few").text(".tree .head")  # a page that compares nothing offers nothing
+
+
+def test_a_tall_tree_opens_on_its_root_where_the_best_end_is_near_it(visit: Visitor) -> None:
+    seen = visit("tall")
+    assert (seen.attribute("slides"), seen.attribute("scrolled")) == ("true", "0,0")
+    assert seen.attribute("path") == "One day, the" + " cat sat on"

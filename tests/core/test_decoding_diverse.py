@@ -140,3 +140,11 @@ def test_groups_that_make_no_sense_are_refused_in_three_parts(wrong):
     with pytest.raises(InputError) as error:
         Beam(**wrong)
     assert all((error.value.wrong, error.value.rule, error.value.remedy))
+
+
+def test_a_forced_token_costs_no_group_anything():
+    table = random_tree(2, 4, 4)
+    prompt = Prompt((), Letters(), room=5)
+    *_, last = write(OnPaper(table), prompt, Beam(4, groups=2, diversity=2.0), 4, {0: 3, 1: 1})
+    assert {(node.token, node.cost) for node in last.tree.nodes if node.step < 2} == {("d", 0.0), ("b", 0.0)}
+    assert any(node.cost for node in last.tree.nodes if node.step == 2)

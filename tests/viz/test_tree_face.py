@@ -68,3 +68,12 @@ def test_500_nodes_are_a_small_message() -> None:
     size = len(tree_packet(found).to_bytes())
     print(f"tree of 500 nodes: {size / KB:.1f} KB")
     assert size <= 50 * KB
+
+
+def test_marks_and_whether_a_second_node_can_be_chosen():
+    packet = tree_packet(SMALL, marks={"A": 2, "B": 0}, compares=True)
+    assert (packet.header["marks"], packet.header["compares"]) == ([[2, "A"], [0, "B"]], True)
+    assert (tree_packet(SMALL).header["marks"], tree_packet(SMALL).header["compares"]) == ([], False)
+    for node in (-1, len(SMALL)):
+        with pytest.raises(ValueError, match="mark 'A' stands at node"):
+            tree_packet(SMALL, marks={"A": node})

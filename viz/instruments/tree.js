@@ -8,6 +8,9 @@ function build(root) {
   view.bar = make("div", "head", root);
   view.title = make("div", "title", view.bar);
   view.tools = make("div", "tools", view.bar);
+  view.compare = make("button", "save-open compare", view.tools);
+  view.compare.type = "button";
+  view.compare.onclick = () => arm(view, !view.armed);
   view.stage = make("div", "stage", root);
   view.frame = make("div", "frame", view.stage);
   view.sheet = make("div", "sheet", view.frame);
@@ -43,7 +46,7 @@ function listen(view) {
   frame.onpointerleave = (event) => { if (event.pointerType === "mouse") pointAt(view, -1); };
   frame.onclick = (event) => {
     const i = under(event), touch = event.pointerType === "touch";
-    if (i >= 0 && (!touch || i === view.hover)) chooseNode(view, i);     // a finger reads first, and chooses with the second tap
+    if (i >= 0 && (!touch || i === view.hover)) chooseNode(view, i, view.armed || event.shiftKey);     // a finger reads first, and chooses with the second tap
     else if (touch) pointAt(view, i, "touch");
   };
   frame.onscroll = () => {
@@ -70,12 +73,15 @@ function accept(view, packet) {
   if (view.chosen >= count) view.chosen = null;
   view.fresh = grown ? "newest" : view.rest !== before ? "rest" : "";
   view.title.textContent = head.title;
+  view.compare.hidden = !head.compares;
+  arm(view, Boolean(head.compares && view.armed));
   root.style.setProperty("--accent", view.inks.accent);
   Object.assign(root.dataset, {
     nodes: count, now: view.now < 0 ? "" : view.now, chosen: view.chosen ?? "",
+    marks: head.marks.map(([i, letter]) => `${letter}:${i}`).join(" "),
     states: head.states.filter((name) => view.counts[name]).map((name) => `${name}:${view.counts[name]}`).join(" "),
   });
-  view.frame.setAttribute("aria-label", `${head.title || "Tree"}: ${count} nodes in columns, one a step. Left is the parent, right the first child, up and down the neighbours, Home the first, End the newest, Enter chooses.`);
+  view.frame.setAttribute("aria-label", `${head.title || "Tree"}: ${count} nodes in columns, one a step. Left is the parent, right the first child, up and down the neighbours, Home the first, End the newest, Enter chooses.${head.compares ? " B or Shift and Enter chooses the one to compare with." : ""}`);
   stay(view, stayed && view.hover < count ? view.hover : -1);
   saveMenu(view, view.tools, savedTree(view));
   keepAddress(view);
@@ -123,14 +129,14 @@ function draw(view) {
   Object.assign(root.dataset, { slides, scrolled: `${Math.round(x)},${Math.round(y)}`, drawn: (performance.now() - began).toFixed(2) });
 }
 
-/** After an update: the newest column stands in the frame, and in it the node that the reader looks for. */
+/** After an update: as near to the beginning as the node lets it that the reader looks for, or without one the newest. */
 function show(view) {
   const { frame, spot, tree, rest, fresh } = view, last = tree.tokens.length - 1;
   view.fresh = "";
   if (last < 0) return;
   if (fresh === "rest") { if (rest >= 0) reveal(view, rest); return; }
-  const column = spot.columns[tree.steps[last]], anchor = column.nodes.includes(rest) ? rest : last;
+  const goal = rest >= 0 ? rest : last, column = spot.columns[tree.steps[goal]];
   frame.scrollLeft = Math.max(0, column.x + column.wide + 24 - frame.clientWidth);
-  frame.scrollTop = Math.max(0, spot.y[anchor] - frame.clientHeight / 2);
+  frame.scrollTop = spot.y[goal] + 40 <= frame.clientHeight ? 0 : spot.y[goal] - frame.clientHeight / 2;
   view.scrolledTo = [frame.scrollLeft, frame.scrollTop];
 }

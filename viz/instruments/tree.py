@@ -2,7 +2,8 @@
 
 A fork of a text, or a beam search while it grows: what is open, what ended, what was given up and why, which text wins,
 where the reader stands. Each state has a line or a mark of its own besides its colour. Pointing at a node lights its
-path and tells its text without a message; a click tells Python which node it was.
+path and tells its text without a message; a click tells Python which node it was. Where a page compares two texts,
+Shift and a click, the key B, or the button "Compare with" and a click tell it the other one.
 """
 
 from __future__ import annotations
@@ -62,12 +63,14 @@ def tree(
     selected: int | None = None,
     url: str | None = None,
     on_node: Callable[[], None] | None = None,
+    on_second: Callable[[], None] | None = None,
     **options: Any,
 ) -> Node:
     """Draw the tree. `node` of the result is the newest choice: click or `selected`; the other options are those of `tree_packet`.
 
     url: a query parameter that follows the choice. A number in it that no node has is passed over.
-    on_node: called, before the page runs again, when the visitor chooses a node: `touched(key)`.
+    on_node: called, before the page runs again, when the visitor chooses a node: `touched(key)`. on_second: the same for
+        the node to compare with: `compared(key)`; without it none can be chosen.
 
     Example:
         >>> tree([Branch(-1, "a", "best", -0.1)], key="t").node    # doctest: +SKIP
@@ -76,15 +79,21 @@ def tree(
     asked = selected if selected is not None else _addressed(url)
     at, echo = latest(key, "node", None if asked is None else (asked,), (len(branches),))
     node = at[0] if at else None
-    packet = tree_packet(branches, selected=node, url=url, place=key, **options)
+    packet = tree_packet(branches, selected=node, url=url, place=key, compares=on_second is not None, **options)
     packet.header["echo"] = echo
-    TREE.show(packet, key=key, on_node_change=on_node or nothing)
+    TREE.show(packet, key=key, on_node_change=on_node or nothing, on_second_change=on_second or nothing)
     return Node(node)
 
 
 def touched(key: str) -> int | None:
     """The node that the visitor last chose in the tree under `key`."""
     event = stored(key, "node")
+    return int(event["at"][0]) if event else None
+
+
+def compared(key: str) -> int | None:
+    """The node that the visitor last chose to compare with."""
+    event = stored(key, "second")
     return int(event["at"][0]) if event else None
 
 
@@ -99,6 +108,8 @@ def tree_packet(
     url: str | None = None,
     place: str = "",
     means: Mapping[str, str] | None = None,
+    marks: Mapping[str, int] | None = None,
+    compares: bool = False,
 ) -> Packet:
     """What the browser needs to draw the tree.
 
@@ -106,7 +117,8 @@ def tree_packet(
         keeps its order. root: the text that all of them go on from; its end stands before the first column.
     selected: the place of the node that is marked as chosen. height: pixels of the frame, within which a taller tree
         scrolls. python: lines that make the picture again. url, place: where the choice is kept in the browser.
-    means: other words for some of the states in the legend.
+    means: other words for some of the states in the legend. marks: letters that stand beside nodes, {"A": 3}. compares: whether
+        the visitor can choose a second node.
 
     Raises ValueError that says what is wrong, the rule, and what to do.
 
@@ -116,10 +128,14 @@ def tree_packet(
         ([-1, 0], None)
     """
     _check(branches, selected)
+    for letter, node in (marks or {}).items():
+        if not 0 <= node < len(branches):
+            raise _refused(f"The mark {letter!r} stands at node {node}.", f"The tree has {len(branches)}, counted from 0.", "Choose one of them.")
     count = len(branches)
     packet = Packet({
         "states": STATES, "root": labels([root], 1, "root")[0], "selected": selected, "echo": None, "title": title, "height": height,
         "url": url, "place": place, "python": python, "means": dict(means or {}),
+        "marks": [[node, letter] for letter, node in (marks or {}).items()], "compares": compares,
     })  # fmt: skip
     words = {
         "tokens": labels([branch.token for branch in branches], count, "token"),

@@ -59,6 +59,7 @@ function paintTree(pen, view, seen, lit) {
   pen.lineCap = "butt";
   paintRoot(pen, view);
   for (const i of shown) paintNode(pen, view, i);
+  for (const [i, letter] of view.head.marks) badge(pen, view, i, letter);
   return shown.length;
 }
 
@@ -85,6 +86,18 @@ function paintNode(pen, view, i) {
 
 /** A text ends here: the small square of printers. */
 function endMark(pen, x, y, colour) { pen.fillStyle = colour; pen.fillRect(x, y - 3.5, 7, 7); }
+
+/** A letter that the page gave a node, in a disc behind its token: the first is full, the others are rings. */
+function badge(pen, { tree, spot, theme, head }, i, letter) {
+  const x = spot.x[i] + spot.long[i] + (tree.ends[i] ? 25 : 15), y = spot.y[i], full = letter === head.marks[0][1];
+  Object.assign(pen, { fillStyle: full ? theme.text : theme.background, strokeStyle: theme.text, lineWidth: 1.5 });
+  pen.beginPath();
+  pen.arc(x, y, 8, 0, Math.PI * 2);
+  pen.fill();
+  pen.stroke();
+  Object.assign(pen, { font: `650 11px ${theme.font}`, fillStyle: full ? theme.background : theme.text, textAlign: "center", textBaseline: "middle" });
+  pen.fillText(letter, x, y + 0.5);
+}
 
 function frame(pen, x, y, long, colour, width, out) {
   Object.assign(pen, { strokeStyle: colour, lineWidth: width });

@@ -134,7 +134,7 @@ function settle(view) {
   view.spot = {
     columns, faces, figures, long, dots, roomy, pitch, begin, beginEnd: EDGE + (begin ? beginWide + 5 : 7), beginY: above,
     x: Float64Array.from(tree.steps, (step) => columns[step].x), y: rows.map((row) => above + row * pitch),
-    wide: x - gap + EDGE + 6, tall: above + deepest * pitch + (roomy && count ? 27 : 14) + EDGE,
+    wide: x - gap + EDGE + (head.marks.length ? 18 : 6), tall: above + deepest * pitch + (roomy && count ? 27 : 14) + EDGE,
   };
   view.root.dataset.columns = columns.length;
 }

@@ -8,7 +8,7 @@ function savedTree(view) {
     name: view.head.title || "tree", packet: view.packet, code: codeOf(view.head),
     size: () => { const sheet = savedSheet(view); return [sheet.wide * sheet.scale, sheet.tall * sheet.scale]; },
     paint: (pen) => paintSavedTree(pen, view),
-    header: () => ({ selected: view.chosen, echo: null, url: null }),
+    header: () => ({ selected: view.chosen, echo: null, url: null, compares: false }),
     rows: () => savedNodes(view), arrays: () => nodeArrays(view),
   };
 }

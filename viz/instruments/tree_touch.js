@@ -19,7 +19,7 @@ function pointAt(view, i, how = "mouse") {
   const facts = `${known ? "probability {p}, " : ""}score {score}, ${STATE_WORDS[view.state(i)]}`, numbers = { p: chanceWords(chance), score: figure(tree.scores[i]) };
   speak(view.tipHead, `{token}: ${facts}`, { token, ...numbers });
   view.reason.textContent = tree.says[i];
-  view.more.textContent = how === "touch" && i !== view.chosen ? "Tap again to choose it." : "";
+  view.more.textContent = how !== "touch" ? "" : view.armed ? "Tap again to compare with it." : i !== view.chosen ? "Tap again to choose it." : "";
   beside(view, i);
   speak(view.said, `{path} \u2013 {token}: ${facts}${tree.says[i] ? ", {says}" : ""}`, { token, path: { word: root.dataset.path }, says: { word: tree.says[i] }, ...numbers });
 }
@@ -59,8 +59,9 @@ function steerTree(view, event) {
     ArrowUp: () => column[column.indexOf(here) - 1], ArrowDown: () => column[column.indexOf(here) + 1],
   };
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (key === "Escape") pointAt(view, -1);
-  else if (key === "Enter" || key === " ") { if (here >= 0) chooseNode(view, here); }
+  if (key === "Escape") { arm(view, false); pointAt(view, -1); }
+  else if (key === "Enter" || key === " ") { if (here >= 0) chooseNode(view, here, view.armed || event.shiftKey); }
+  else if (view.head.compares && (key === "b" || key === "B")) { if (here >= 0) chooseNode(view, here, true); }
   else if (key === "Home" || key === "End") { if (count) walkTo(view, key === "Home" ? 0 : count - 1); }
   else if (goals[key]) { if (count) walkTo(view, here < 0 ? startAt(view) : goals[key]() ?? -1); }
   else return;
@@ -92,7 +93,21 @@ function inSight({ frame, spot }, i) {
   return x > 0 && x + spot.long[i] < frame.clientWidth && y > 0 && y < frame.clientHeight;
 }
 
-function chooseNode(view, i) {
+/** The next node that is chosen is the one to compare with, or is not: for a finger, that has no Shift. */
+function arm(view, on) {
+  view.armed = on;
+  view.root.dataset.armed = on;
+  view.compare.setAttribute("aria-pressed", String(on));
+  view.compare.textContent = on ? "Choose the other text" : "Compare with\u2026";
+}
+
+function chooseNode(view, i, second = false) {
+  if (second && view.head.compares) {
+    arm(view, false);
+    view.more.textContent = "";
+    view.component.setStateValue("second", { at: [i], id: eventId() });
+    return;
+  }
   view.chosen = i;
   view.sent = eventId();
   view.root.dataset.chosen = i;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,19 +14,19 @@ from viz.instruments.candidates import percent
 from viz.labels import visible
 from viz.pages import Page
 from viz.ui import parts
-from viz.workspace import _decode_beam as beams
 from viz.workspace import _decode_pictures as pictures
+from viz.workspace import _decode_player as player
 
 FILTERS = {"top_k": "top-k", "top_p": "top-p", "min_p": "min-p"}
 
 
-def show(info: Page, params: Any, data: Any, head: tuple[int, int]) -> None:
-    """All folds, closed, in the order of every page."""
+def show(info: Page, params: Any, data: Any, head: tuple[int, int], beam: Callable[[], None] | None = None, node: int | None = None) -> None:
+    """All folds, closed, in the order of every page. Of a beam `data` has the steps of the text that ends in `node` (None: the best)."""
     _equation(params, data.last)
     _looking(data)
     parts.documents(info, _evidence)
-    _tables(data)
-    parts.take_away(lambda: arrays(data, head), code(params, data), key="decode")
+    _tables(data, beam)
+    parts.take_away(lambda: arrays(data, head), code(params, data, node), key="decode")
 
 
 def _equation(params: Any, step: Step) -> None:
@@ -93,14 +94,14 @@ def _evidence() -> None:
     ).set_index("choice"))  # fmt: skip
 
 
-def _tables(data: Any) -> None:
+def _tables(data: Any, beam: Callable[[], None] | None) -> None:
     with parts.fold(parts.TABLE, "decode.table") as opened:
         if not opened.open:
             return
         st.markdown("The candidates of this step")
         st.dataframe(candidate_table(data.last), hide_index=True, key="decode.table.candidates")
-        if data.last.tree:
-            beams.table(data)
+        if beam:
+            beam()
         st.markdown("All steps so far")
         st.dataframe(step_table(data.steps), hide_index=True, key="decode.table.steps")
 
@@ -131,16 +132,24 @@ def arrays(data: Any, head: tuple[int, int]) -> dict[str, np.ndarray]:
              "candidate_logits": np.array([c.logit for c in last.candidates]),
              "candidate_before": np.array([c.before for c in last.candidates]),
              "candidate_after": np.array([c.after for c in last.candidates])}  # fmt: skip
-    for kind in last.attention:  # of a beam only the newest row is one of the text in view
-        found[f"attention_{kind}"] = pictures.rows((last,) if last.tree else steps, kind, head)[0]
+    for kind in last.attention:
+        found[f"attention_{kind}"] = pictures.rows(steps, kind, head)[0]
     return found
 
 
-def code(params: Any, data: Any) -> str:
-    """The lines that make the same steps again."""
+def code(params: Any, data: Any, node: int | None = None) -> str:
+    """The lines that make the same steps again; of a beam those of the text that ends in `node` (None: the best)."""
     strategy, forced = params.strategy, f", force={list(params.force)!r}" if params.force else ""
+    if isinstance(strategy, Beam):
+        return (
+            "from itertools import islice\n\nimport core\nfrom core.decoding import Beam, along, decode, prompt_of\n\n"
+            f"model, text = core.open_model({params.model!r}), {data.window.text!r}\n"
+            f"steps = list(islice(decode(model, text, {strategy!r}, max_new_tokens={player.MOST}{forced}), {params.n}))\n"
+            f"for step in along(steps, {'steps[-1].tree.best' if node is None else node}, prompt_of(model, text)):\n"
+            "    print(step.token, step.chosen.before, step.text)"
+        )
     return (
-        "import core\nfrom core.decoding import Beam, Greedy, Sample, decode\n\n"
+        "import core\nfrom core.decoding import Greedy, Sample, decode\n\n"
         f"model = core.open_model({params.model!r})\n"
         f"for step in decode(model, {data.window.text!r}, {strategy!r}, max_new_tokens={len(data.steps)}{forced}):\n"
         "    print(step.token, step.chosen.before, step.text)"

@@ -16,7 +16,9 @@ from core.decoding import Step, decoded, encoded
 from viz.instruments.tree import Branch as Twig
 from viz.ui import state
 
+Forced = tuple[tuple[int, int], ...]
 MOST_BRANCHES = 24
+OTHER = "decode.with"
 _SEEN = "decode.seen"
 WHY = {"forced": "put in by you", "draw": "drawn", "argmax": "the most probable"}
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,2}")
@@ -30,7 +32,7 @@ class Branch:
     ('3:512.7:18@12', '@4')
     """
 
-    force: tuple[tuple[int, int], ...]
+    force: Forced
     n: int
 
     @property
@@ -59,16 +61,27 @@ def several(raw: str) -> tuple[Branch, ...]:
     return tuple(parsed(part) for part in raw.split(";") if part)[-MOST_BRANCHES:]
 
 
-def force(n_vocab: int) -> tuple[tuple[int, int], ...]:
+def force(n_vocab: int) -> Forced:
     """The tokens that stand in the place of others now."""
 
-    def known(raw: str) -> tuple[tuple[int, int], ...]:
-        found = decoded(raw)
-        if any(token >= n_vocab for _, token in found):
-            raise state.Unusable(f"This model has {n_vocab:,} tokens, counted from 0.")
+    return state.read("decode.force", (), lambda raw: _known(decoded(raw), n_vocab))
+
+
+def other(n_vocab: int) -> Branch | None:
+    """The branch that the one in view is compared with."""
+
+    def known(raw: str) -> Branch:
+        found = parsed(raw)
+        _known(found.force, n_vocab)
         return found
 
-    return state.read("decode.force", (), known)
+    return state.read(OTHER, None, known)
+
+
+def _known(found: Forced, n_vocab: int) -> Forced:
+    if any(token >= n_vocab for _, token in found):
+        raise state.Unusable(f"This model has {n_vocab:,} tokens, counted from 0.")
+    return found
 
 
 def tried() -> tuple[Branch, ...]:
@@ -95,6 +108,11 @@ def _within(branch: Branch, other: Branch) -> bool:
     return branch.n <= other.n and branch.force == tuple(pair for pair in other.force if pair[0] < branch.n)
 
 
+def against(branch: Branch | None) -> None:
+    """Compare the branch in view with this one, or with none."""
+    state.write(**{OTHER: branch.text if branch else None})
+
+
 def link(to: Branch, others: Sequence[Branch]) -> None:
     text = ";".join(branch.text for branch in others[-MOST_BRANCHES:])
     state.write(**{"decode.force": encoded(to.force) or None, "decode.n": to.n, "decode.tried": text or None})
@@ -102,7 +120,7 @@ def link(to: Branch, others: Sequence[Branch]) -> None:
 
 def forget() -> None:
     """No forks: what another text or model begins with."""
-    state.write(**{"decode.force": None, "decode.tried": None})
+    state.write(**{"decode.force": None, "decode.tried": None, OTHER: None})
 
 
 @dataclass(frozen=True)
@@ -141,3 +159,9 @@ def drawn(places: Sequence[Place], now: tuple[int, ...]) -> list[Twig]:
         says = f"{why}, {step.surprise:.2f} bits of surprise; behind the prompt ln p = {total[-1]:.2f}".replace("= -", "= \u2212")
         found.append(Twig(place.parent, step.token, state, total[-1], says, step.chosen.before, ends=step.reason == "end"))
     return found
+
+
+def marked(places: Sequence[Place], **texts: tuple[int, ...]) -> dict[str, int]:
+    """The node in which each text ends, by its letter."""
+    at = {place.step.ids: node for node, place in enumerate(places)}
+    return {letter: at[ids] for letter, ids in texts.items() if ids in at}

@@ -131,7 +131,7 @@ def sentence(data: Any) -> str:
     step = data.last
     before = data.steps[-2].text if len(data.steps) > 1 else "" if data.model.spec.has_source else data.window.text
     where = f"After “{tail(before)}”" if before else "At the start"
-    token = "the end of the text" if step.token == "END" else f"“{_bare(step.token)}”"
+    token = "the end of the text" if step.token == "END" else f"“{bare(step.token)}”"
     effective = float(np.exp(step.entropy))
     about = f"{effective:.1f}" if effective < 9.95 else f"{effective:,.0f}"
     hesitates = f"it hesitates between about {about} tokens (entropy {step.entropy / np.log(2):.2f} bits)"
@@ -159,5 +159,6 @@ def tail(text: str, letters: int = 28) -> str:
     return line if len(line) <= letters else "…" + line[-letters:].partition(" ")[2]
 
 
-def _bare(token: str) -> str:
+def bare(token: str) -> str:
+    """A token within a sentence: without the space before it, a line break by its sign."""
     return token.strip() if token.strip() else visible(token)

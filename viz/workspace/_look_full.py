@@ -149,7 +149,7 @@ def _choices(run: Run, place: Place, *, joins: bool) -> tuple[str, str]:
         by = controls.segmented("Shown by", ("word", "token"), "look.by", "word", lambda b: {"word": "Words", "token": "Pieces"}[b])
         offered = [how for how in JOINED if how != "rollout" or not crosses(place.kind)]
         how = controls.segmented("Heads of the layer", offered, "look.how", ONE, JOINED.__getitem__) if joins else ONE
-        st.button("Close the full view", icon=":material/close_fullscreen:", type="tertiary", on_click=lambda: state.write(view=None))
+        st.button("Close", help="Close the full view", icon=":material/close_fullscreen:", type="tertiary", on_click=lambda: state.write(view=None))
     return by, how
 
 

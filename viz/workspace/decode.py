@@ -9,19 +9,21 @@ from typing import Any
 import streamlit as st
 
 import core.engine
-from core.decoding import Beam, Greedy, Replay, Sample, Step, Strategy, Window, decode, fit
+from core.decoding import Beam, Greedy, Replay, Sample, Step, Strategy, Window, compare, decode, fit
 from core.model import Model
 from viz.instruments import tree
 from viz.instruments.candidates import asked
 from viz.instruments.timeline import gone
-from viz.instruments.tree import touched
+from viz.instruments.tree import compared, touched
 from viz.pages import Cite, Page
 from viz.ui import compute as ask
 from viz.ui import errors, parts
 from viz.workspace import _decode_beam as beams
 from viz.workspace import _decode_cache as cache
+from viz.workspace import _decode_compare as comparison
 from viz.workspace import _decode_controls as controls
 from viz.workspace import _decode_folds as folds
+from viz.workspace import _decode_follow as follow
 from viz.workspace import _decode_forcing as forcing
 from viz.workspace import _decode_forks as forks
 from viz.workspace import _decode_guess as guess
@@ -114,9 +116,10 @@ def compute(p: Params = Params(), submit: Submit = at_once) -> Data:
         window = Window(p.text, 0, 0)
     else:
         window = submit(("decode.fit", p.model, p.text), lambda: fit(model, p.text, cfg.n_ctx - min(most, cfg.n_ctx // 2)), len(p.text) / 50 + 1)
-    force = () if p.beam else p.force
+    force = p.force
     key = (p.model, window.text, p.strategy, force)
-    held = 8 * cfg.n_layers * cfg.d_model * cfg.n_ctx  # keys and values of a full context; recurrent states are smaller
+    longest = cfg.n_ctx if model.spec.has_source else min(cfg.n_ctx, window.tokens + most)
+    held = 8 * cfg.n_layers * cfg.d_model * longest * max(1, p.beam)  # keys and values of whole texts; recurrent states are smaller
 
     def begin() -> Replay:
         return Replay(lambda: decode(model, window.text, p.strategy, max_new_tokens=most, force=force), held)
@@ -158,15 +161,18 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
         head = controls.head(data)
         strategy = params.strategy
         if isinstance(strategy, Beam):
-            beams.show(data, params, strategy)
-            parts.numbers(beams.sentence(data, strategy))
-            pictures.show(replace(data, steps=data.steps[-1:]), head, lambda: controls.heads(data, head), None)
+            node = beams.show(data, params, strategy)
+            path = follow.path(data, node)
+            shown = follow.followed(data, path)
+            pictures.show(shown, head, lambda: controls.heads(data, head), lambda: _anew(data, path))
+            pictures.written(shown, lambda: follow.back_to(path))
+            folds.show(PAGE, replace(params, n=len(data.steps)), shown, head, lambda: beams.table(data), node)
         else:
             pictures.show(data, head, lambda: controls.heads(data, head), lambda: _forked(now))
             parts.numbers(pictures.sentence(data))
             pictures.written(data, _gone)
             _everything(params, data, now)
-        folds.show(PAGE, replace(params, n=len(data.steps)), data, head)
+            folds.show(PAGE, replace(params, n=len(data.steps)), data, head)
         if not data.last.done:  # all is on its way to the browser: the next token is ready before it is asked for
             with ask.many() as submit:
                 compute(replace(params, n=len(data.steps) + 1), submit)
@@ -174,12 +180,14 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
 
 def _everything(params: Params, data: Data, now: forks.Branch) -> None:
     """The tree of all branches, once there is more than one; a node leads back to its place."""
-    others = forks.tried()
-    if not others:
+    others, other = forks.tried(), forks.other(data.model.config.n_vocab)
+    if not others and other is None:
         return
+    extra = () if other is None else (other,)
     with ask.many() as submit:
-        branches = {branch: compute(replace(params, force=branch.force, n=branch.n), submit).steps for branch in (*others, now)}
-    places = forks.grown(branches)
+        branches = {branch: compute(replace(params, force=branch.force, n=branch.n), submit).steps for branch in (*others, *extra, now)}
+    places, given = forks.grown(branches), "" if data.model.spec.has_source else data.window.text
+    marks = {} if other is None else forks.marked(places, A=data.last.ids, B=branches[other][-1].ids)
 
     def back() -> None:
         node = touched(TREE)
@@ -187,10 +195,24 @@ def _everything(params: Params, data: Data, now: forks.Branch) -> None:
             player.stop()
             forks.go(now, places[node].to)
 
+    def against() -> None:
+        node = compared(TREE)
+        if node is not None and node < len(places):
+            forks.against(places[node].to)
+
     tree(
         forks.drawn(places, data.last.ids), key=TREE, title="Everything tried", on_node=back, means={"best": "the branch in view", "open": "tried before", "score": "sum of ln p"},
-        root="" if data.model.spec.has_source else data.window.text,
+        root=given, marks=marks, on_second=against,
     )  # fmt: skip
+    if other is not None:
+        comparison.show(compare(data.steps, branches[other]), given, lambda: forks.against(None))
+
+
+def _anew(data: Data, path: tuple[int, ...]) -> None:
+    """Another candidate of the text that is followed was clicked: the search begins anew behind that text with this token."""
+    if other := asked(pictures.CANDIDATES):
+        player.stop()
+        follow.anew(data, path, other.step, other.id)
 
 
 def _forked(now: forks.Branch) -> None:
