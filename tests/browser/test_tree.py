@@ -69,6 +69,9 @@ if show == "wide":
 if show == "words":
     chain = ["She", "play", "##ed", ",", "then", "slept"]
     tree([Branch(i - 1, word, "best", -i) for i, word in enumerate(chain)], key="t", root="START")
+if show == "ended":
+    chain = [" The", " END", " of it", ".", "END"]
+    tree([Branch(i - 1, word, "best", -i, ends=i == 4) for i, word in enumerate(chain)], key="t", root="Once.")
 if show == "none":
     tree([], key="t")
 if show == "one":
@@ -234,6 +237,7 @@ def test_no_node_one_node_and_words_without_spaces(visit: Visitor) -> None:
     assert (seen.attribute("nodes"), seen.attribute("now"), walk(seen, "ArrowDown", "ArrowLeft")) == ("1", "0", "0")
     assert seen.text(".tree .tip") == "\u201c\u2205\u201d: score 0.00, you are here"
     assert visit("words").attribute("path") == "START She played, then slept"
+    assert visit("ended").attribute("path") == "Once. The END of it. END"  # the mark that ends a text stands apart from it
 
 
 def test_what_is_saved_is_the_whole_tree(visit: Visitor, chromium: Any, tmp_path: Path) -> None:

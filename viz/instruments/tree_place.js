@@ -32,6 +32,7 @@ function pathTo({ parents }, i) {
 function spelled(tree, root, path) {
   return path.reduce((text, i) => {
     const token = tree.tokens[i];
+    if (tree.ends[i] && token === "END") return `${text} ${token}`;
     if (tree.spaced || !text) return text + token;
     if (token.startsWith("##")) return text + token.slice(2);
     return /^\s|^[.,;:!?\u2026)\]}]+$/.test(token) || /\s$/.test(text) ? text + token : `${text} ${token}`;
