@@ -220,6 +220,18 @@ def test_the_translator_draws_a_matrix_with_a_row_a_step(engine):
     assert len(test.get("bidi_component")) == 4
 
 
+def test_the_translator_also_shows_where_it_looks_in_what_it_wrote(engine, monkeypatch):
+    seen: list[tuple[str, tuple[int, ...]]] = []
+    for name in ("heatmap", "words_view"):
+        monkeypatch.setattr(pictures, name, lambda weights, *_, name=name, **__: seen.append((name, weights.shape)))
+    query = {"model": "translator-en-es", "text": "a white car", "decode__n": "4"}
+    across, before = drawn(**query), drawn(**query, kind="causal")
+    assert not across.exception and not before.exception
+    n_source = len(prompt_of(engine.models["translator-en-es"], "a white car").source_tokens)
+    assert seen == [("heatmap", (4, n_source)), ("words_view", (4, 4))]  # START and three words before the fourth
+    assert [group.value for group in before.segmented_control if group.label == "Which attention"] == ["causal"]
+
+
 def test_drawing_shows_its_knobs_and_the_same_link_draws_the_same(engine):
     assert not drawn().slider
     query = {"decode__temperature": "1.3", "decode__top_k": "20", "decode__seed": "7", "decode__n": "5"}

@@ -184,10 +184,12 @@ def head(data: Any) -> Head:
 
 
 def heads(data: Any, place: Head) -> None:
-    """Pills: all heads averaged, then the clearest head of each habit, and the one in view if it is another.
+    """Which attention, where there are two; pills: all heads averaged, then the clearest head of each habit, and the one in view.
 
     None where there is nothing to choose: a recurrent translator has one alignment, or no attention at all.
     """
+    if len(data.kinds) > 1:
+        controls.segmented("Which attention", data.kinds, "kind", data.kinds[-1], _look_heads.KINDS.__getitem__, quiet=True)
     if data.kind is None or data.last.attention[data.kind].shape[:2] == (1, 1):
         return
     measured = _look_heads.survey(data.model.name)[data.kind]
@@ -201,7 +203,7 @@ def heads(data: Any, place: Head) -> None:
 
     def store() -> None:
         layer, number = st.session_state.get(key) or place
-        state.write(**({"kind": None, "layer": None, "head": None} if layer < 0 else {"kind": data.kind, "layer": layer, "head": number}))
+        state.write(**({"layer": None, "head": None} if layer < 0 else {"kind": data.kind, "layer": layer, "head": number}))
 
     st.pills("Whose attention is shown", list(shown), key=key, required=True, label_visibility="collapsed", on_change=store,
              format_func=lambda at: shown[at] if at == ALL else f"{shown[at]} :gray[:small[{head_name(*at)}]]")  # fmt: skip

@@ -60,7 +60,7 @@ def _looking(data: Any) -> None:
             st.markdown("A translator without attention: one network reads the sentence word by word, and its last state, one "
                         "vector, is all that the other network knows of it. What it writes next depends on that vector and on "
                         "its own words, so no picture of looking exists.")  # fmt: skip
-        elif data.model.spec.has_source:
+        elif data.across:
             st.markdown("Each row of the matrix is one token that was written, from top to bottom; each column a token of the "
                         "source. A row is the pattern of the query that *wrote* the token, so it sums to 1.")  # fmt: skip
             if recurrent:

@@ -36,7 +36,7 @@ def show(data: Any, head: tuple[int, int], below: Callable[[], None], on_ask: Ca
             _unlooking(data)
         else:
             st.markdown(f"**Where {literal(data.model.name)} looked**")
-            _alignment(data, head) if data.model.spec.has_source else _flowing(data, head)
+            _alignment(data, head) if data.across else _flowing(data, head)
         place = st.container()
     with right:
         candidates(**bars(data.last), key=CANDIDATES, title="What could come next", on_ask=on_ask)

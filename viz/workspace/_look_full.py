@@ -26,6 +26,7 @@ from viz.ui import controls, parts, state
 from viz.workspace import _look_cell, _look_folds
 from viz.workspace._look_heads import (
     GROUP,
+    KINDS,
     MARKS,
     Place,
     Seen,
@@ -39,12 +40,6 @@ from viz.workspace._look_heads import (
 )
 from viz.workspace._look_heads import show as show_head
 
-KINDS = {
-    "self": "The encoder reads itself",
-    "causal": "The words written so far",
-    "cross": "From the translation to the source",
-    "alignment": "From the translation to the source",
-}
 ONE = "one"
 JOINED = {ONE: "One", "mean": "Mean", "largest": "Largest", "rollout": "Rollout"}
 CARE = {

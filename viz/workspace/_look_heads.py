@@ -27,6 +27,12 @@ from viz.workspace._toys import KIND
 
 KEEP = ("*.pattern", "*.q", "*.k")
 """Weights, and what tells the score beside each: queries and keys, small where the scores themselves are not."""
+KINDS = {
+    "self": "The encoder reads itself",
+    "causal": "The words written so far",
+    "cross": "From the translation to the source",
+    "alignment": "From the translation to the source",
+}
 VAGUE = "mixed"
 MARKS = ("START", "[CLS]", "[SEP]")
 GROUP = "look"

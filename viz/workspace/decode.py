@@ -17,7 +17,7 @@ from viz.instruments.timeline import gone
 from viz.instruments.tree import compared, touched
 from viz.pages import Cite, Page
 from viz.ui import compute as ask
-from viz.ui import errors, parts
+from viz.ui import errors, parts, state
 from viz.workspace import _decode_beam as beams
 from viz.workspace import _decode_cache as cache
 from viz.workspace import _decode_compare as comparison
@@ -87,20 +87,31 @@ class Params:
 
 @dataclass(frozen=True)
 class Data:
-    """The steps so far, the model that wrote them, and the part of the text that it read."""
+    """The steps so far, the model that wrote them, the part of the text that it read, and the attention that is shown."""
 
     steps: tuple[Step, ...]
     model: Model = field(repr=False)
     window: Window
+    looks: str = ""
 
     @property
     def last(self) -> Step:
         return self.steps[-1]
 
     @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of attention with which a token is written: over the text so far, across to a source."""
+        return tuple(self.last.attention)
+
+    @property
     def kind(self) -> str | None:
-        """The attention that is shown: across to the source where there is one, else over the text so far; None if none."""
-        return next((kind.name for kind in reversed(self.model.spec.kinds_of(self.model.config))), None)
+        """The one that is shown: the visitor's, else across to the source where there is one; None if the model has none."""
+        return self.looks if self.looks in self.kinds else self.kinds[-1] if self.kinds else None
+
+    @property
+    def across(self) -> bool:
+        """Whether that one looks at a source."""
+        return any(kind.name == self.kind and kind.keys == "source" for kind in self.model.spec.kinds)
 
 
 def at_once(key: Hashable, fn: Callable[[], Any], cost: float) -> Any:
@@ -158,6 +169,7 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
             player.buttons(len(data.steps), data.last, ticking)
             controls.how(params)
         controls.told(data)
+        data = replace(data, looks=state.read("kind", ""))
         head = controls.head(data)
         strategy = params.strategy
         if isinstance(strategy, Beam):
