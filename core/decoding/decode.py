@@ -82,6 +82,8 @@ def _one_by_one(
             entropy=choice.entropy,
             surprise=choice.surprise,
             log_total=choice.log_total,
+            log_kept=choice.log_kept,
+            filters=choice.filters,
             attention={kind: rows[0] for kind, rows in reading.attention.items()},
             allowed={kind: rows[0] for kind, rows in reading.allowed.items()},
             keys={kind: prompt.source_tokens if across else labels for kind, across in sources.items()},

@@ -16,11 +16,17 @@ Array = np.ndarray
 
 
 class Filter(Protocol):
-    """`name` is what a cut token says it was cut by. `ids` is the whole text that is being written, its given beginning too."""
+    """`name` is what a cut token says it was cut by. `ids` is the whole text that is being written, its given beginning too.
+
+    `measure` gives for each token of `at` the number that this filter judges it by, on the logits before it: what is
+    told of a token that was cut, or changed.
+    """
 
     name: ClassVar[str]
 
     def __call__(self, logits: Array, ids: Sequence[int] = ()) -> Array: ...
+
+    def measure(self, logits: Array, ids: Sequence[int], at: Sequence[int]) -> Array: ...
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,10 @@ class RepetitionPenalty:
         changed[seen] = np.where(logits[seen] > 0, logits[seen] / self.penalty, logits[seen] * self.penalty)
         return changed
 
+    def measure(self, logits: Array, ids: Sequence[int], at: Sequence[int]) -> Array:
+        """1 where the token stands in the text, else 0."""
+        return np.isin(at, np.array(ids, dtype=int)).astype(float)
+
 
 @dataclass(frozen=True)
 class Temperature:
@@ -57,6 +67,10 @@ class Temperature:
     def __call__(self, logits: Array, ids: Sequence[int] = ()) -> Array:
         with np.errstate(over="ignore"):
             return (logits - logits.max()) / self.value
+
+    def measure(self, logits: Array, ids: Sequence[int], at: Sequence[int]) -> Array:
+        """The largest logit: what is taken off before the division."""
+        return np.full(len(at), logits.max())
 
 
 @dataclass(frozen=True)
@@ -74,6 +88,14 @@ class TopK:
         if self.k >= logits.size:
             return logits
         return np.where(logits < np.partition(logits, -self.k)[-self.k], -np.inf, logits)
+
+    def measure(self, logits: Array, ids: Sequence[int], at: Sequence[int]) -> Array:
+        """The token's rank, 1 the largest; equals share one.
+
+        >>> TopK(2).measure(np.array([1.0, 3.0, 2.0, 2.0]), (), [0, 1, 2, 3]).tolist()
+        [4.0, 1.0, 2.0, 2.0]
+        """
+        return np.array([1.0 + (logits > logits[i]).sum() for i in at])
 
 
 @dataclass(frozen=True)
@@ -95,6 +117,15 @@ class TopP:
         kept[rising[cut]] = -np.inf
         return kept
 
+    def measure(self, logits: Array, ids: Sequence[int], at: Sequence[int]) -> Array:
+        """The probability that the tokens before it have together.
+
+        >>> TopP(0.7).measure(np.log([0.5, 0.3, 0.2]), (), [0, 1, 2]).round(3).tolist()
+        [0.0, 0.5, 0.8]
+        """
+        p, place = softmax(logits), np.arange(logits.size)
+        return np.array([p[(logits > logits[i]) | ((logits == logits[i]) & (place > i))].sum() for i in at])
+
 
 @dataclass(frozen=True)
 class MinP:
@@ -110,6 +141,14 @@ class MinP:
 
     def __call__(self, logits: Array, ids: Sequence[int] = ()) -> Array:
         return np.where(np.exp(logits - logits.max()) < self.p, -np.inf, logits)
+
+    def measure(self, logits: Array, ids: Sequence[int], at: Sequence[int]) -> Array:
+        """The token's probability as a part of the largest one.
+
+        >>> MinP(0.5).measure(np.log([0.5, 0.3, 0.2]), (), [0, 1, 2]).round(3).tolist()
+        [1.0, 0.6, 0.4]
+        """
+        return np.exp(logits[list(at)] - logits.max())
 
 
 def log_softmax(logits: Array) -> Array:

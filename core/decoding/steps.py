@@ -25,7 +25,7 @@ class Candidate:
 
     `before` is its probability as the model gives it, softmax(logits); `after` what it has when temperature and
     filters are done, 0 where one of them cut it; `cut_by` names that filter. `logit` is the model's score, `scores`
-    what each of the strategy's filters in turn made of it.
+    what each of the strategy's filters in turn made of it, `measures` the number that each judged it by.
     """
 
     id: int
@@ -35,6 +35,7 @@ class Candidate:
     after: float
     cut_by: str | None = None
     scores: tuple[float, ...] = ()
+    measures: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ class Choice:
     logprob: float
     entropy: float
     log_total: float
+    log_kept: float | None
+    filters: tuple[Filter, ...]
 
     @property
     def surprise(self) -> float:
@@ -82,7 +85,8 @@ class Step:
     token, id: what was written (END is named so). chosen_by: "argmax", "draw" (then `draw` says how), "forced" or
     "beam". candidates: the most probable tokens, the chosen one among them; `kept` tokens were left by the
     filters, `cuts` says what each filter took. logprob: ln p of the token as the model gives it, before any filter;
-    surprise: the same in bits; entropy: of that distribution, in nats; log_total: ln sum exp of the logits.
+    surprise: the same in bits; entropy: of that distribution, in nats; log_total: ln sum exp of the logits; log_kept:
+    the same of what the `filters` made of them, None where there was none.
     attention: for each kind the pattern (layer, head, key) of the row that wrote the token; allowed: where it might
     look; keys: the keys' labels. A model without attention has none of the three.
     ids: all that was written, END included. text: all text so far; `pending` are bytes of a character that is not
@@ -116,6 +120,8 @@ class Step:
     done: bool = False
     reason: str = ""
     note: str = ""
+    log_kept: float | None = None
+    filters: tuple[Filter, ...] = ()
     tree: Tree | None = field(default=None, repr=False)
     rows: Rows | None = field(default=None, repr=False)
 
@@ -145,7 +151,7 @@ def choose(
     (1, 'b', 1.0)
     """
     before = log_softmax(checked(logits))
-    left, cut_by, stages = logits, np.full(logits.shape, -1), []
+    left, cut_by, stages = logits, np.full(logits.shape, -1), [logits]
     for number, step in enumerate(filters):
         left = step(left, ids)
         stages.append(left)
@@ -160,6 +166,8 @@ def choose(
     else:
         taken = int(left.argmax())
     p = np.exp(before)
+    listed = _listed(before, taken)
+    measured = [step.measure(stage, ids, listed) for step, stage in zip(filters, stages, strict=False)]
     cuts = tuple(Cut(step.name, int((cut_by == n).sum()), float(p[cut_by == n].sum())) for n, step in enumerate(filters))
     return Choice(
         id=taken,
@@ -169,15 +177,18 @@ def choose(
             Candidate(
                 i, name(i), float(logits[i]), float(p[i]), float(after[i]),
                 cut_by=filters[c].name if (c := cut_by[i]) >= 0 else None,
-                scores=tuple(float(stage[i]) for stage in stages),
+                scores=tuple(float(stage[i]) for stage in stages[1:]),
+                measures=tuple(float(measure[place]) for measure in measured),
             )
-            for i in _listed(before, taken)
+            for place, i in enumerate(listed)
         ),
         kept=int((cut_by < 0).sum()),
         cuts=tuple(cut for cut in cuts if cut.tokens),
         logprob=float(before[taken]),
         entropy=float(-(p * np.where(p > 0, before, 0.0)).sum()),
         log_total=float(logits[taken] - before[taken]) if np.isfinite(logits[taken]) else float(logits.max() - before.max()),
+        log_kept=float(left.max() - log_softmax(left).max()) if filters else None,
+        filters=filters,
     )
 
 

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import csv
+import math
 from typing import Any
 
+import numpy as np
 import pytest
 from small_app import Visit
 
 APP = """
 import streamlit as st
 from viz.instruments import candidates, timeline
-from viz.instruments.candidates import Bar, Lot, asked
+from viz.instruments.candidates import Bar, Lot, Way, asked
 from viz.instruments.timeline import Moment, gone
 
 bars = [Bar(5, " the", 0.5, 0.8), Bar(7, "<b>", 0.2, 0.2), Bar(9, "x" * 60, 0.2, 0.0, "top_k")]
 if st.query_params.get("show") == "bars":
     candidates(bars, taken=5, step=3, others=(97, 0.1, 0.0), lot=Lot(0.31, 0.0, 0.8), key="c", title="What could come next", on_ask=lambda: None)
     st.text(f"asked {asked('c')}")
+if st.query_params.get("show") in ("ways", "told"):
+    ways = [
+        Way("score 2.0 → e^{2.0} = 7.4", (("score z", "", "2.0"), ("e to the x", "e^{2.0}", "7.4")), (2.0, 2.0)),
+        Way("score 1.0 → cut by top-k 1: it is 2nd", (("score z", "", "1.0"), ("top-k 1", "it is 2nd", "cut")), (1.0, float("-inf")), "top-k 1: it is 2nd"),
+    ]
+    told = [Bar(5, " the", 0.7, 1.0, None, ways[0]), Bar(7, "<b>", 0.3, 0.0, "top_k", ways[1])]
+    candidates(told, taken=5, key="w", filters=["top-k 1"], on_ask=(lambda: None) if st.query_params.get("show") == "ways" else None)
+    st.text(f"asked {asked('w')}")
 if st.query_params.get("show") == "looked":
     candidates(bars, taken=5, key="c")
 if st.query_params.get("show") == "time":
@@ -59,6 +70,42 @@ def test_bars_that_only_show_have_no_buttons(visit: Any) -> None:
     assert visit("looked").part("candidates").locator("button.row").count() == 0
 
 
+def test_one_line_tells_the_way_of_the_token_that_is_pointed_at(visit: Any) -> None:
+    bars = visit("ways").part("candidates")
+    line, table = bars.locator(".way .line"), bars.locator(".way .stages")
+    assert line.inner_text() == "·the score 2.0 → e2.0 = 7.4" and line.locator("sup").inner_text() == "2.0" and not table.is_visible()
+    bars.locator(".row").nth(1).hover()
+    assert bars.get_attribute("data-way") == "7" and line.inner_text() == "<b> score 1.0 → cut by top-k 1: it is 2nd" and bars.locator(".way b b").count() == 0
+    line.hover()
+    assert bars.get_attribute("data-way") == "5"
+    line.click()
+    assert table.locator("tr").all_inner_texts()[1].split("\t") == ["e to the x", "e2.0", "7.4"] and line.get_attribute("aria-expanded") == "true"
+
+
+@pytest.mark.parametrize("show", ["ways", "told"])
+def test_the_way_is_told_by_the_keyboard_alone(visit: Any, show: str) -> None:
+    seen = visit(show)
+    bars = seen.part("candidates")
+    bars.locator(".row[tabindex='0']").focus()
+    for key in ("ArrowUp", "ArrowDown"):
+        seen.page.keyboard.press(key)
+    assert bars.get_attribute("data-way") == "7"
+    seen.page.keyboard.press("ArrowUp")
+    assert bars.get_attribute("data-way") == "5"
+    seen.page.keyboard.press("Tab")
+    seen.page.keyboard.press("Enter")
+    assert bars.get_attribute("data-open") == "way" and bars.locator(".stages").is_visible()
+
+
+def test_the_ways_are_saved(visit: Any, tmp_path: Any) -> None:
+    seen = visit("ways")
+    table = list(csv.reader(seen.saved("csv", tmp_path).read_text("utf-8-sig").splitlines()))
+    assert table[0][-3:] == ["score", "top-k 1", "cut by the rule"] and table[2][-3:] == ["1", "-inf", "top-k 1: it is 2nd"]
+    scores = np.load(seen.saved("npz", tmp_path))["scores"]
+    assert scores.tolist() == [[2.0, 2.0], [1.0, -math.inf]]
+    assert "cut by" not in seen.saved("svg", tmp_path).read_text("utf-8").split("score", 1)[1]  # the line of the taken token
+
+
 def test_the_timeline_goes_to_a_step_and_tells_its_numbers(visit: Any) -> None:
     seen = visit("time")
     line, before = seen.part("timeline"), len(seen.sent)
@@ -70,6 +117,8 @@ def test_the_timeline_goes_to_a_step_and_tells_its_numbers(visit: Any) -> None:
     line.locator(".token").nth(1).click()
     seen.says("gone 1")
     line.locator(".token[aria-current]").focus()
+    seen.page.keyboard.press("ArrowLeft")
+    assert line.get_attribute("data-hover") == "3" and "Step 4" in line.locator(".told").inner_text()
     for key in ("Home", "ArrowRight", "ArrowRight", "Enter"):
         seen.page.keyboard.press(key)
     seen.says("gone 2")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import core
@@ -90,3 +91,42 @@ def test_gpt_mini_finds_a_saying_likelier_than_nonsense():
     game = Round(core.open_model("gpt-mini"), "Once upon a")
     right, wrong = game.probability_of("time"), game.probability_of("spoon")
     assert game.own.text == "time" and right.p > 0.2 and wrong.p < 0.01 and right.bits < 3 < wrong.bits
+
+
+# words to choose from
+
+
+@pytest.fixture(scope="module")
+def mini():
+    return core.open_model("gpt-mini")
+
+
+TEXTS = ("Once upon a time there was a", "The king said to the", "She opened the door and", "He", "In the morning they went to the old", "\"Come here,\" said", "It was a dark and", "a b c d")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_choices_are_words_of_different_ranks_the_models_own_among_them(mini, text):
+    game = Round(mini, text)
+    found = game.choices()
+    assert 4 <= len(found) <= 6 and len(set(found)) == len(found) and (game.own.text in found or text == "a b c d")  # where it would finish a word
+    others = [game.probability_of(word) for word in found if word != game.own.text]
+    names = {(int(i),): game.prompt.name(int(i)).strip() for i in np.argsort(-game.distribution)}
+    whole = [ids for ids, word in names.items() if len(word.split()) == 1 and mini.tokenizer.encode(game._glue(word) + word).ids == ids]
+    ranks = sorted(1 + whole.index(each.ids) for each in others)
+    assert all(len(each.ids) == 1 for each in others) and ranks[-1] > 27
+    bands = [next(band for band in range(6) if rank <= 3**band) for rank in ranks]
+    assert len(set(bands)) == len(bands)  # rank 2 or 3, 4 to 9, 10 to 27, and so on
+
+
+def test_equal_texts_offer_equal_words_and_their_place_tells_nothing(mini):
+    games = [Round(mini, text) for text in (*TEXTS[:-1], *(f"{text} very" for text in TEXTS), *(f"{text} the" for text in TEXTS))]
+    assert all(game.choices() == Round(mini, game.text).choices() for game in games[:3])
+    best = [game.choices().index(game.own.text) for game in games if game.own.text in game.choices()]
+    assert len(best) > len(games) - 4 and len(set(best)) >= 4 and max(best.count(place) for place in best) < len(best) / 2
+
+
+def test_a_word_that_is_picked_is_the_word_that_is_typed(mini):
+    game = Round(mini, "The king said to the")
+    for word in game.choices():
+        assert game.probability_of(word).text == word and played(game, word).guess.ids == game.probability_of(word).ids
+        assert Round(mini, game.went_on(word)).choices() != game.choices()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from test_instruments_faces import opened
 
-from viz.instruments.candidates import Bar, Lot, candidates_packet
+from viz.instruments.candidates import Bar, Lot, Way, candidates_packet
 from viz.instruments.timeline import Moment, timeline_packet
 
 
@@ -33,6 +33,14 @@ def test_the_lot_lies_in_the_part_of_the_taken_token():
     assert candidates_packet([Bar(1, "a", 1.0, 1.0)], taken=1).header["lot"] is None
 
 
+def test_a_way_travels_with_its_bar_and_says_no_infinity():
+    way = Way("score 1.0 → cut by top-k 1: it is 2nd", (("score z", "", "1.0"),), (1.0, float("-inf")), "top-k 1: it is 2nd")
+    packet = candidates_packet([Bar(1, "a", 0.7, 1.0), Bar(2, "b", 0.3, 0.0, "top_k", way)], taken=1, filters=["top-k 1"])
+    first, second = rows(packet)
+    assert "way" not in first and packet.header["filters"] == ["top-k 1"]
+    assert second["way"]["scores"] == [1.0, None] and second["way"]["line"] == way.line and second["way"]["rule"] == way.rule
+
+
 @pytest.mark.parametrize("token", ["<b>bold</b>", "\n", "", "x" * 99, "&amp;", "\u202e"])
 def test_tokens_are_data(token):
     assert rows(candidates_packet([Bar(3, token, 1.0, 1.0)], taken=3))[0]["token"] == token
@@ -43,6 +51,7 @@ def test_tokens_are_data(token):
     ("call", "message"),
     [
         (lambda: candidates_packet([Bar(1, "a", 1.0, 1.0)], taken=2), "token 2 was taken and has no bar"),
+        (lambda: candidates_packet([Bar(1, "a", 1.0, 1.0, None, Way("", (), (2.0, 1.0)))], taken=1), "token 1 has 2 scores"),
         (lambda: candidates_packet([Bar(1, "a", 1.5, 1.0)], taken=1), "1.5; they lie from 0 to 1"),
         (lambda: timeline_packet([Moment("a", -0.5, 1.0, 1.0)]), "-0.5; they lie from 0 to 1"),
         (lambda: timeline_packet([Moment("a", 0.5, 1.0, 1.0)], at=4), "step 4 of 1 steps"),

@@ -146,6 +146,15 @@ def test_bars_of_a_step_add_up_to_one(engine):
         n_others, _, after = shown["others"]
         assert sum(bar.after for bar in shown["bars"]) + after == pytest.approx(1)
         assert n_others + len(shown["bars"]) == 320 and shown["taken"] in {bar.id for bar in shown["bars"]}
+        assert all(bar.way.line.startswith("score ") and bool(bar.way.rule) == bool(bar.cut_by) for bar in shown["bars"])
+
+
+def test_the_table_and_the_arrays_hold_what_each_filter_made_of_the_scores(engine):
+    data = page.compute(page.Params(model="gpt-mini", temperature=1.2, top_k=5, n=1))
+    table, scores = folds.candidate_table(data.last), folds.arrays(data, controls.ALL)["candidate_scores"]
+    assert table.columns.tolist()[2:5] == ["score", "temperature 1.2", "top-k 5"] and scores.shape == (len(table), 2)
+    assert np.allclose((table["score"] - table["score"].max()) / 1.2, table["temperature 1.2"]) and (scores[:, 1] == table["top-k 5"]).all()
+    assert np.isneginf(scores[5:, 1]).all() and table["cut by"].tolist()[4:7] == ["", "top-k 5: it is 6th", "top-k 5: it is 7th"]
 
 
 def test_tables_arrays_and_code_agree_with_the_steps(engine):
@@ -295,7 +304,7 @@ def test_playing_goes_on_by_itself_and_stops(engine):
     live = test.session_state["decode.live"]
     test = test.run()
     assert test.session_state["decode.live"] == live + 1
-    test = press(test, "decode.stop")
+    test = press(test, "decode.play")  # the same button, now "Stop"
     assert int(n_of(test)) >= live
     assert not test.session_state["decode.playing"]
 

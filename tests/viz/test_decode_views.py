@@ -20,7 +20,7 @@ GUESS, PROMPTS, FORCING, KEPT = controls.VIEWS[1:]
 
 
 def whole(test: AppTest) -> str:
-    return said(test) + "\n".join(str(element.value) for kind in (test.caption, test.subheader) for element in kind)
+    return said(test) + "\n".join(str(element.value) for kind in (test.caption, test.header) for element in kind)
 
 
 def test_a_guess_is_weighed_and_the_text_goes_on(engine):
@@ -35,6 +35,18 @@ def test_a_guess_is_weighed_and_the_text_goes_on(engine):
     assert Round(model, "once upon a time").went_on(one.own.text).split()[-1] in whole(test)
     again = drawn(decode__show=GUESS, text="once upon a time", decode__guesses="there")
     assert whole(again) == whole(test)
+
+
+def test_a_word_can_be_picked_and_counts_as_if_it_were_typed(engine):
+    test = drawn(decode__show=GUESS, text="once upon a time")
+    words = Round(engine.models["gpt-mini"], "once upon a time").choices()
+    picks = [one for one in test.button if str(one.key).startswith("decode.guess.pick.")]
+    assert len(picks) == len(words) and [one.proto.shortcut for one in picks] == [str(n) for n in range(1, len(words) + 1)]
+    test = picks[1].click().run()
+    assert not test.exception and test.query_params["decode.guesses"] == words[1]
+    typed = drawn(decode__show=GUESS, text="once upon a time", decode__guesses=words[1])
+    assert whole(test) == whole(typed)
+    assert [one.label for one in test.button] == [one.label for one in typed.button]
 
 
 @pytest.mark.parametrize("wrong", ["", "two words"])

@@ -14,6 +14,7 @@ function build(root) {
   view.scale = make("span", "scale", view.axis);
   for (const words of ["0", "50 %", "100 %"]) make("span", "", view.scale).textContent = words;
   make("span", "number", view.axis);
+  buildWay(view, root);
   view.hint = make("p", "hint quiet", root);
   view.rows.onkeydown = (event) => walk(view, event);
   view.drawn = keepDrawn(root, () => {});
@@ -22,7 +23,7 @@ function build(root) {
 
 function accept(view, packet) {
   const { header: head } = packet, held = view.root.getRootNode().activeElement?.dataset.row;
-  Object.assign(view, { head, packet, theme: readTheme(view.root) });
+  Object.assign(view, { head, packet, theme: readTheme(view.root), over: null, held: null });
   view.root.style.setProperty("--hatch", view.theme.hatch);
   view.root.style.setProperty("--other", css(view.theme.sequential[view.theme.dark ? 110 : 85]));
   view.root.style.setProperty("--rest", view.theme.border);
@@ -31,6 +32,7 @@ function accept(view, packet) {
   const changed = head.rows.some((row) => Math.abs(row.before - row.after) > 1e-9);
   view.rows.replaceChildren(...head.rows.map((row, i) => drawn(view, row, i, changed)));
   draw(view);
+  tellWay(view);
   view.hint.textContent = head.offers && head.rows.length > 1 ? "Click another token to write it instead." : "";
   Object.assign(view.root.dataset, { step: head.step, taken: head.taken, rows: head.rows.map((row) => row.id ?? "").join(" "), asked: "" });
   if (held !== undefined) view.rows.children[Math.min(Number(held), view.rows.children.length - 1)]?.focus();
@@ -45,8 +47,8 @@ function drawn(view, row, i, changed) {
   line.dataset.row = i;
   line.classList.toggle("taken", taken);
   line.classList.toggle("rest", row.id === null);
-  if (offered) line.tabIndex = i === firstOffered(head) ? 0 : -1;
-  const name = make("span", "name", line), word = row.id === null ? row.token : visible(row.token).replace(/^ (?=\S)/, "\u00b7");
+  if (offered || row.way) line.tabIndex = i === firstOffered(head) ? 0 : -1;
+  const name = make("span", "name", line), word = shownName(row);
   name.textContent = cut(word, 16);
   name.title = word;
   const track = make("span", "track", line);
@@ -63,7 +65,10 @@ function drawn(view, row, i, changed) {
   return line;
 }
 
-const firstOffered = (head) => head.rows.findIndex((row) => row.id !== null && row.id !== head.taken);
+const shownName = (row) => (row.id === null ? row.token : visible(row.token).replace(/^ (?=\S)/, "\u00b7"));
+
+/** The row that Tab comes to first. */
+const firstOffered = (head) => (head.offers ? head.rows.findIndex((row) => row.id !== null && row.id !== head.taken) : 0);
 
 function bar(track, kind, share) {
   const box = make("i", kind, track);
@@ -94,9 +99,9 @@ function ask(view, id) {
   view.component.setStateValue("ask", { at: [view.head.step, id], id: eventId() });
 }
 
-/** Up and down over the tokens that may be asked for. */
+/** Up and down over the tokens that may be asked for, or that have something to tell. */
 function walk(view, event) {
-  const offered = [...view.rows.querySelectorAll("button")], at = offered.indexOf(view.root.getRootNode().activeElement);
+  const offered = [...view.rows.querySelectorAll("[tabindex]")], at = offered.indexOf(view.root.getRootNode().activeElement);
   const to = { ArrowDown: at + 1, ArrowUp: at - 1 }[event.key];
   if (to === undefined || at < 0) return;
   event.preventDefault();

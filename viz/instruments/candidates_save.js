@@ -1,18 +1,21 @@
 // What the bars save: the picture, the table, the numbers.
 
 function saving(view) {
-  const { head, packet, root, theme } = view, rows = head.rows;
+  const { head, packet, root, theme } = view, rows = head.rows, told = rows.some((row) => row.way), stages = 1 + head.filters.length;
   const column = (name) => Float32Array.from(rows, (row) => row[name]);
   return {
     name: `what comes next, step ${head.step + 1}`, code: head.python, packet,
     size: () => { const { width, height } = root.getBoundingClientRect(); return [width, height]; },
     paint: (pen) => paintElement(pen, root, root, theme),
-    rows: () => [["token", "id", "probability", "after filters", "cut", "taken"],
-      ...rows.map((row) => [row.token, row.id ?? "", row.before, row.after, row.cut, row.id === head.taken ? "taken" : ""])],
+    rows: () => [["token", "id", "probability", "after filters", "cut", "taken", ...(told ? ["score", ...head.filters, "cut by the rule"] : [])],
+      ...rows.map((row) => [row.token, row.id ?? "", row.before, row.after, row.cut, row.id === head.taken ? "taken" : "",
+        ...(row.way ? [...row.way.scores.map((score) => score ?? -Infinity), row.way.rule] : [])])],
     arrays: () => ({
       ids: { shape: [rows.length], values: Float32Array.from(rows, (row) => row.id ?? -1), axes: ["candidate"] },
       before: { shape: [rows.length], values: column("before"), axes: ["candidate"] },
       after: { shape: [rows.length], values: column("after"), axes: ["candidate"] },
+      ...(told ? { scores: { shape: [rows.length, stages], axes: ["candidate", "stage"],
+        values: Float32Array.from(rows.flatMap(({ way }) => (way ? way.scores.map((score) => score ?? -Infinity) : Array(stages).fill(NaN)))) } } : {}),
     }),
   };
 }

@@ -18,8 +18,9 @@ function build(root) {
   view.text.onclick = (event) => { const button = event.target.closest("button"); if (button) go(view, Number(button.dataset.step)); };
   view.text.onkeydown = (event) => walk(view, event);
   view.text.onpointerover = (event) => { const button = event.target.closest("button"); point(view, button ? Number(button.dataset.step) : null); };
-  view.text.onfocusin = (event) => point(view, Number(event.target.dataset.step));
-  view.text.onpointerleave = view.text.onfocusout = view.field.onpointerleave = () => point(view, null);
+  view.text.addEventListener("focusin", (event) => point(view, Number(event.target.dataset.step)));   // browsers know no onfocusin
+  view.text.addEventListener("focusout", () => point(view, null));
+  view.text.onpointerleave = view.field.onpointerleave = () => point(view, null);
   view.field.onpointermove = (event) => point(view, under(view, event));
   view.field.onclick = (event) => { const step = under(view, event); if (step !== null) go(view, step); };
   view.drawn = keepDrawn(root, () => paint(view));

@@ -28,12 +28,12 @@ def pills(label: str, options: Iterable[T], name: str, default: T, format: Calla
 
 
 def segmented(label: str, options: Iterable[T], name: str, default: T, format: Callable[[T], str] = str, *,
-              quiet: bool = False) -> T:
-    """Choose one of two to five that belong together, as one bar."""
+              quiet: bool = False, wrap: bool | None = None) -> T:
+    """Choose one of two to five that belong together, as one bar; without `wrap` it stays one row, which scrolls where it is too long."""
     options = list(options)
     key = _bind("segmented", name, default, state.one_of(options, default))
     st.segmented_control(label, options, required=True, format_func=lambda option: literal(format(option)), key=key,
-                         on_change=_store, args=(key, name), label_visibility="collapsed" if quiet else "visible")
+                         on_change=_store, args=(key, name), label_visibility="collapsed" if quiet else "visible", wrap=wrap)
     return _value(key, default)
 
 

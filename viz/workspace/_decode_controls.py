@@ -93,7 +93,7 @@ def _begin_anew(model: str) -> None:
 def view(model: Any) -> str:
     """How writing is looked at: watched, guessed, asked for, compared with training, or what it keeps."""
     offered = [one for one in VIEWS if one not in TEXTS or not model.spec.has_source]
-    return controls.segmented("Looked at as", offered, "decode.show", VIEWS[0], quiet=True)
+    return controls.segmented("Looked at as", offered, "decode.show", VIEWS[0], quiet=True, wrap=False)
 
 
 def knobs(start: Any) -> dict[str, Any]:

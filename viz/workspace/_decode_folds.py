@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.decoding import Beam, Greedy, Step, counterexample
+from core.lessons.filtered import title, way
 from viz.instruments.candidates import percent
 from viz.labels import visible
 from viz.pages import Page
@@ -107,10 +108,11 @@ def _tables(data: Any, beam: Callable[[], None] | None) -> None:
 
 
 def candidate_table(step: Step) -> pd.DataFrame:
-    """The listed candidates, most probable first."""
+    """The listed candidates, most probable first; their score after each filter, and the rule that cut them."""
+    named = [title(each) for each in step.filters]
     return pd.DataFrame(
-        [(visible(c.token), c.id, c.logit, c.before, c.after, FILTERS.get(c.cut_by or "", ""), c.id == step.id) for c in step.candidates],
-        columns=["token", "id", "score", "probability", "after filters", "cut by", "taken"],
+        [(visible(c.token), c.id, c.logit, *c.scores, c.before, c.after, way(c, step).rule, c.id == step.id) for c in step.candidates],
+        columns=["token", "id", "score", *named, "probability", "after filters", "cut by", "taken"],
     )  # fmt: skip
 
 
@@ -130,6 +132,7 @@ def arrays(data: Any, head: tuple[int, int]) -> dict[str, np.ndarray]:
              "entropy_nats": np.array([step.entropy for step in steps]),
              "candidate_ids": np.array([c.id for c in last.candidates]),
              "candidate_logits": np.array([c.logit for c in last.candidates]),
+             "candidate_scores": np.array([c.scores for c in last.candidates]),
              "candidate_before": np.array([c.before for c in last.candidates]),
              "candidate_after": np.array([c.after for c in last.candidates])}  # fmt: skip
     for kind in last.attention:

@@ -1,4 +1,4 @@
-"""Predict the next word: the visitor commits, the model answers, and both are counted in bits."""
+"""Predict the next word: the visitor types or picks one, the model answers, and both are counted in bits."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ def show(model: Model, text: str) -> None:
     if (pending := st.session_state.pop(_PENDING, None)) is not None:
         guesses = _taken(model, text, guesses, pending, mine)
     history, before, now = _history(model, text, guesses, mine)
-    st.subheader(f"{literal(visible(now).replace('·', ' '))} …", anchor=False)
+    st.header(f"{literal(visible(now).replace('·', ' '))} …", anchor=False)
     if len(guesses) < MOST:
-        st.text_input("Which word comes next?", key=_BOX, on_change=_store, placeholder="Type a word and press Enter")
+        _picks(model, now)
+        st.text_input("Which word comes next?", key=_BOX, on_change=_store, placeholder="Pick one above, or type a word and press Enter")
     else:
         st.text(f"This game ends after {MOST} words.")
     if not history:
@@ -51,6 +52,18 @@ def show(model: Model, text: str) -> None:
         st.button("Play again", icon=":material/restart_alt:", on_click=lambda: state.write(**{"decode.guesses": None}))
     with right:
         _expected(model, before, last)
+
+
+def _picks(model: Model, now: str) -> None:
+    """A few words to choose from, each with a key: what a class calls out and one presses."""
+    words: tuple[str, ...] = ask.submit(("decode.choices", model.name, now), Round(model, now).choices, cost=8 * len(now) + 400)
+    with st.container(horizontal=True, gap="small"):
+        for place, word in enumerate(words):
+            st.button(f"**{literal(visible(word))}**", key=f"decode.guess.pick.{place}", shortcut=str(place + 1), on_click=_pick, args=(word,))
+
+
+def _pick(word: str) -> None:
+    st.session_state[_PENDING] = word
 
 
 def _words(raw: str) -> tuple[str, ...]:

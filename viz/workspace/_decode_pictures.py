@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.decoding import Step
+from core.decoding import Candidate, Step
+from core.lessons.filtered import title, way
 from viz.instruments import WRITING, Sentences, candidates, heatmap, timeline, words_view
-from viz.instruments.candidates import Bar, Lot, percent
+from viz.instruments.candidates import Bar, Lot, Way, percent
 from viz.instruments.timeline import Moment
 from viz.labels import literal, visible
 from viz.workspace import _one_vector
@@ -29,7 +30,7 @@ MANY = Sentences(**{
 
 
 def show(data: Any, head: tuple[int, int], below: Callable[[], None], on_ask: Callable[[], None] | None) -> None:
-    """Where the model looked while it wrote the newest token (`below` is drawn under it); beside it the candidates."""
+    """Where the model looked while it wrote the newest token (`below` is drawn under it); beside it the candidates and their way through the filters."""
     left, right = st.columns([3, 2], gap="large")
     with left:
         if data.kind is None:
@@ -110,9 +111,16 @@ def bars(step: Step) -> dict[str, Any]:
     before = max(0.0, 1 - sum(c.before for c in listed))
     after = max(0.0, 1 - sum(c.after for c in listed))
     return {
-        "bars": [Bar(c.id, c.token, c.before, c.after, c.cut_by) for c in listed], "taken": step.id, "step": step.index,
+        "bars": [Bar(c.id, c.token, c.before, c.after, c.cut_by, through(c, step)) for c in listed], "taken": step.id, "step": step.index,
         "others": (step.kept + cut - len(ids), before, after), "lot": Lot(step.draw.u, step.draw.low, step.draw.high) if step.draw else None,
+        "filters": [title(each) for each in step.filters],
     }  # fmt: skip
+
+
+def through(candidate: Candidate, step: Step) -> Way:
+    """The way of a candidate as the bars tell it."""
+    found = way(candidate, step)
+    return Way(found.line, tuple((stage.name, stage.put, stage.result) for stage in found.stages), (candidate.logit, *candidate.scores), found.rule)
 
 
 def moments(steps: Sequence[Step]) -> list[Moment]:
