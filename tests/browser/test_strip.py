@@ -196,6 +196,7 @@ def test_right_to_left_is_read_from_the_right(visit: Visitor) -> None:
     first, last = (tok(seen, i).bounding_box()["x"] for i in (0, 7))
     assert first > last
     tok(seen, 3).focus()
+    assert seen.attribute("selected") == "3"  # the focus alone tells of it
     seen.page.keyboard.press("ArrowLeft")
     assert seen.attribute("selected") == "4"
 

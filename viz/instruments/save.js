@@ -59,7 +59,7 @@ function buildMenu(view) {
     unfold(menu, event.key === "ArrowUp" ? -1 : 0);
   };
   menu.list.onkeydown = (event) => steerMenu(menu, event);
-  menu.list.onfocusout = (event) => { if (menu.open && event.relatedTarget && !box.contains(event.relatedTarget)) shut(menu); };
+  menu.list.addEventListener("focusout", (event) => { if (menu.open && event.relatedTarget && !box.contains(event.relatedTarget)) shut(menu); });
   menu.away = (event) => { if (!event.composedPath().includes(box)) shut(menu); };
   menu.moved = (event) => { if (!event.target.closest?.(".save-list")) shut(menu); };
   return menu;

@@ -27,8 +27,8 @@ function build(root) {
   view.body.onpointerover = (event) => { if (event.pointerType === "mouse") over(view, event.target.closest(".tok")); };
   view.body.onpointerleave = () => { hideTip(view); say(view, null); };
   view.body.onclick = (event) => { const tok = event.target.closest(".tok"); if (tok) press(view, tok, event.pointerType !== "touch"); };
-  view.body.onfocusin = (event) => { const tok = event.target.closest(".tok"); if (tok?.matches(":focus-visible")) over(view, tok, true); };
-  view.body.onfocusout = () => hideTip(view);
+  view.body.addEventListener("focusin", (event) => { const tok = event.target.closest(".tok"); if (tok?.matches(":focus-visible")) over(view, tok, true); });   // browsers know no onfocusin
+  view.body.addEventListener("focusout", () => hideTip(view));
   view.body.onkeydown = (event) => walk(view, event);
   return view;
 }
