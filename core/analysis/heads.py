@@ -88,6 +88,11 @@ class Heads:
         anyway = {name: float(self.controls[name][layer, head]) for name in LINKED if name in self.controls}
         return {name: score for name, score in own.items() if score >= REASON * anyway.get(name, 0.0)}
 
+    def strongest(self, layer: int, head: int) -> str:
+        """The habit with the highest score, however low."""
+        own = self._habits(layer, head)
+        return max(sorted(own), key=own.__getitem__)
+
     def word(self, layer: int, head: int) -> str:
         return WORDS[self.kind(layer, head)]
 

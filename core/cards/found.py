@@ -43,8 +43,14 @@ class Found:
 
 
 def habits(surveyed: Surveyed) -> list[Found]:
-    """For each kind of attention the clearest head of each habit that some head has; those of linked words are in `linked`."""
-    rows = (_found(surveyed, kind, measure, *place) for kind, heads in surveyed.trained.items() for measure, place in heads.best().items() if measure != "mixed")
+    """For each kind of attention the clearest head of each habit that some head has; those of linked words are in `linked`.
+
+    An only head has its strongest habit, clear or not.
+    """
+    rows = (
+        _found(surveyed, kind, heads.strongest(*place) if measure == "mixed" else measure, *place)
+        for kind, heads in surveyed.trained.items() for measure, place in heads.best().items() if measure != "mixed" or heads.shape == (1, 1)
+    )  # fmt: skip
     return [row for row in rows if row.measure not in LINKED or row.control is None]
 
 

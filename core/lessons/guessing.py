@@ -94,15 +94,12 @@ class Round:
     @cached_property
     def prompt(self) -> Prompt:
         """What is read: the end of the text, with room for a word."""
-        bare = self.text.removesuffix(" ")
-        window = fit(self.model, bare, self.model.config.n_ctx - MOST_PIECES)
-        return start_of(self.model, window.text)
+        return start_of(self.model, fit(self.model, self.text.removesuffix(" "), self.model.config.n_ctx - MOST_PIECES).text)
 
     @property
     def read(self) -> tuple[int, int]:
         """How many of the text's tokens are read, and how many there are."""
-        given = self.prompt
-        return len(given.ids) - given.hidden, len(self.model.tokenizer.encode(self.text.removesuffix(" ")).ids)
+        return len(self.prompt.ids) - self.prompt.hidden, len(self.model.tokenizer.encode(self.text.removesuffix(" ")).ids)
 
     @cached_property
     def distribution(self) -> Array:
