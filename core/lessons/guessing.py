@@ -7,8 +7,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
-from itertools import islice
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -25,8 +23,6 @@ from core.text import Tokenizer
 
 Array = np.ndarray
 MOST_PIECES = 12
-CHOICES, TRIES = 6, 4
-"""Words to choose from, and tokens that are tried for each."""
 OPENING = re.compile(r"[(\[{“‘—\-\s]$")
 
 
@@ -138,46 +134,22 @@ class Round:
             scores = reader.read([new]).logits[0]
             best = int(scores.argmax())
             text = self.model.tokenizer.decode(ids)
-            if ids and (not (_ends_in_letter(text) and _letters(self.model.tokenizer)[best]) or len(ids) == MOST_PIECES):
+            if ids and (not (_ends_in_letter(text) and letters(self.model.tokenizer)[best]) or len(ids) == MOST_PIECES):
                 return self._guess(text.strip() or self.prompt.name(ids[0]), tuple(ids), tuple(logprobs), scores)
             logprobs.append(float(torch.from_numpy(scores).log_softmax(-1)[best]))
             ids.append(best)
             new = (best,)
 
-    def choices(self, n: int = CHOICES) -> tuple[str, ...]:
-        """Up to n different words to choose from: the model's own, the others drawn at deeper and deeper ranks.
+    def typed(self, word: str) -> tuple[int, ...]:
+        """The tokens of a word as a visitor would type it; none for what cannot be typed.
 
-        Ranks are among the tokens that are whole words if typed. One word is of rank 2 or 3, one of 4 to 9, one of 10 to
-        27, and so on, each drawn by its probability; one that most probably ends there comes before others. The text
-        seeds the lot and the order: everybody is offered the same words, and a word's place says nothing about it.
+        >>> import core
+        >>> game = Round(core.open_model("gpt-mini"), "Once upon a")
+        >>> len(game.typed(" time")), game.typed("two words")
+        (1, ())
         """
-        lot = np.random.default_rng([*sha256(self.text.encode("utf-8", "replace")).digest(), n])
-        words = [self.own.text] if self._typed(self.own.text) == self.own.ids else []
-        ranked = self._words(3 ** (n - 1))
-        bands = [ranked[:1], *(ranked[3**band : 3 ** (band + 1)] for band in range(n - 1))]
-        for ids in bands[len(words) :]:
-            words += [word for word in self._drawn(ids, lot) if word not in words][:1]
-        return tuple(words[place] for place in lot.permutation(len(words)))
-
-    def _words(self, n: int) -> list[int]:
-        """The n most probable tokens that are whole words if typed; among the 4 n most probable of all."""
-        likely = (index for index in largest(self.distribution, 4 * n) if self.distribution[index] > 0)
-        return list(islice((index for index in likely if self._typed(self.prompt.name(index).strip()) == (index,)), n))
-
-    def _drawn(self, ids: Sequence[int], lot: np.random.Generator) -> list[str]:
-        """The words of a few of these tokens, as drawn; those that rather go on stand last."""
-        if not ids:
-            return []
-        p = self.distribution[list(ids)]
-        drawn = lot.choice(ids, size=min(TRIES, len(ids)), replace=False, p=p / p.sum()).tolist()
-        behind = logits_behind(self.model, self.prompt, [(index,) for index in drawn])
-        found = [self._guess(self.prompt.name(index).strip(), (index,), (), scores[-1].numpy()) for index, scores in zip(drawn, behind, strict=True)]
-        return [guess.text for guess in sorted(found, key=lambda guess: guess.closes < 0.5)]
-
-    def _typed(self, word: str) -> tuple[int, ...]:
-        """The tokens of a word as a visitor would type it; none for what cannot be typed."""
         try:
-            encoded = self.model.tokenizer.encode(self._glue(_checked(word)) + word)
+            encoded = self.model.tokenizer.encode(self._glue(_checked(word)) + _checked(word))
         except InputError:
             return ()
         return () if encoded.lost else tuple(encoded.ids)
@@ -201,7 +173,7 @@ class Round:
     def _guess(self, word: str, ids: tuple[int, ...], logprobs: tuple[float, ...], behind: Array) -> Guess:
         names = tuple(self.prompt.name(index) for index in ids)
         following = probabilities(behind)
-        closes = float(following[~_letters(self.model.tokenizer)].sum()) if _ends_in_letter(word) else 1.0
+        closes = float(following[~letters(self.model.tokenizer)].sum()) if _ends_in_letter(word) else 1.0
         return Guess(word, names, ids, logprobs, closes, len(following))
 
 
@@ -223,7 +195,7 @@ def _ends_in_letter(word: str) -> bool:
 _LETTERS: WeakKeyDictionary[Tokenizer, Array] = WeakKeyDictionary()
 
 
-def _letters(tokenizer: Tokenizer) -> Array:
+def letters(tokenizer: Tokenizer) -> Array:
     """Which tokens (vocab,) begin with a letter or digit, and so make a word before them longer; once a tokenizer."""
     if tokenizer not in _LETTERS:
         special = set(tokenizer.special_tokens.values())

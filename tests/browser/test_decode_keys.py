@@ -139,12 +139,16 @@ def test_the_keyboard_alone_drives_a_whole_decoding(opened: Any) -> None:
     hands.press("p")
     hands.page.get_by_role("button", name="Play").wait_for(timeout=PATIENCE)
     hands.settled()
-    hands.tab_to("button", "Play", back=True)  # and by its button, which keeps the focus
+    hands.tab_to("button", "Play", back=True)  # and by its button: the other stands in its place, one Tab away
     hands.press("Enter")
+    hands.page.get_by_role("button", name="Stop").wait_for(timeout=PATIENCE)
+    hands.press("Tab")
     hands.has("button", "Stop")
     hands.press("Enter")
-    hands.has("button", "Play")
+    hands.page.get_by_role("button", name="Play").wait_for(timeout=PATIENCE)
     hands.settled()
+    hands.press("Tab")
+    hands.has("button", "Play")
     stood = hands.data("timeline", "steps")
     assert int(stood) >= 5 and f"decode.n={stood}" in hands.page.url
 

@@ -304,7 +304,7 @@ def test_playing_goes_on_by_itself_and_stops(engine):
     live = test.session_state["decode.live"]
     test = test.run()
     assert test.session_state["decode.live"] == live + 1
-    test = press(test, "decode.play")  # the same button, now "Stop"
+    test = press(test, "decode.stop")
     assert int(n_of(test)) >= live
     assert not test.session_state["decode.playing"]
 

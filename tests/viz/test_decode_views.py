@@ -8,6 +8,7 @@ from test_decode import drawn, said
 from test_decode import engine as engine  # the fixture
 
 from core.lessons.cache_cost import held, products
+from core.lessons.choices import choices
 from core.lessons.forcing import side_by_side
 from core.lessons.guessing import Round, played, score
 from core.lessons.prompts import ASKED, answers
@@ -39,7 +40,7 @@ def test_a_guess_is_weighed_and_the_text_goes_on(engine):
 
 def test_a_word_can_be_picked_and_counts_as_if_it_were_typed(engine):
     test = drawn(decode__show=GUESS, text="once upon a time")
-    words = Round(engine.models["gpt-mini"], "once upon a time").choices()
+    words = choices(Round(engine.models["gpt-mini"], "once upon a time"))
     picks = [one for one in test.button if str(one.key).startswith("decode.guess.pick.")]
     assert len(picks) == len(words) and [one.proto.shortcut for one in picks] == [str(n) for n in range(1, len(words) + 1)]
     test = picks[1].click().run()

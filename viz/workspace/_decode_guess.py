@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.decoding.steps import largest
 from core.errors import InputError
+from core.lessons.choices import choices
 from core.lessons.guessing import Played, Round, played, told
 from core.model import Model
 from viz.instruments import candidates
@@ -56,7 +57,7 @@ def show(model: Model, text: str) -> None:
 
 def _picks(model: Model, now: str) -> None:
     """A few words to choose from, each with a key: what a class calls out and one presses."""
-    words: tuple[str, ...] = ask.submit(("decode.choices", model.name, now), Round(model, now).choices, cost=8 * len(now) + 400)
+    words: tuple[str, ...] = ask.submit(("decode.choices", model.name, now), lambda: choices(Round(model, now)), cost=len(now) / 4 + 200)
     with st.container(horizontal=True, gap="small"):
         for place, word in enumerate(words):
             st.button(f"**{literal(visible(word))}**", key=f"decode.guess.pick.{place}", shortcut=str(place + 1), on_click=_pick, args=(word,))

@@ -55,8 +55,8 @@ def buttons(n: int, last: Step, ticking: float | None) -> None:
     st.button("Next token", icon=":material/arrow_forward:", type="primary", shortcut="Right", key="decode.next",
               disabled=last.done, on_click=go, args=(n + 1,))  # fmt: skip
     st.button("Back", icon=":material/arrow_back:", shortcut="Left", key="decode.back", disabled=n < 2, on_click=go, args=(n - 1,))
-    if playing():  # one key for both: the focus stays on the button
-        st.button("Stop", icon=":material/stop:", shortcut="P", key="decode.play", on_click=go, args=(n,))
+    if playing():  # two buttons, not one with two names: as one, a Stop was once taken for a Play in a test
+        st.button("Stop", icon=":material/stop:", shortcut="P", key="decode.stop", on_click=go, args=(n,))
         controls.segmented("Speed", list(SPEEDS), "decode.speed", USUAL, lambda n: f"{n} a second", quiet=True)
     else:
         st.button("Play", icon=":material/play_arrow:", shortcut="P", key="decode.play", disabled=last.done, on_click=play, args=(n,))
