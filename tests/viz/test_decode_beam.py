@@ -13,6 +13,7 @@ from viz.workspace import _decode_beam as beams
 from viz.workspace import _decode_controls as controls
 from viz.workspace import _decode_folds as folds
 from viz.workspace import _decode_pictures as pictures
+from viz.workspace import _decode_player as player
 from viz.workspace import decode as page
 
 LINK = {"model": "translator-en-es", "text": "a white car", "decode__beam": "3"}
@@ -48,12 +49,12 @@ def test_every_picture_is_of_the_text_that_is_followed(engine, n, node):
 
 
 def test_one_line_says_which_text_is_followed(engine):
-    growing, done = drawn(**LINK, decode__n="3"), drawn(**LINK, decode__n="120")
+    growing, done = drawn(**LINK, decode__n="3"), drawn(**LINK, decode__n=str(player.MOST))
     assert "Followed below: the best text so far" in said(growing) and "Followed below: the winner" in said(done)
-    data = page.compute(page.replace(P, n=120))
+    data = page.compute(page.replace(P, n=player.MOST))
     lost = min(data.last.tree.pruned(), key=lambda place: (-data.last.tree.nodes[place].step, place))
     length = len(data.last.tree.path(lost))
-    test = drawn(**LINK, decode__n="120", decode__node=str(lost))
+    test = drawn(**LINK, decode__n=str(player.MOST), decode__node=str(lost))
     assert f"the text that you chose, {length} tokens, given up" in said(test)
     test = press(test, "decode.node.back")
     assert "decode.node" not in test.query_params and "Followed below: the winner" in said(test)

@@ -13,6 +13,7 @@ import core.engine
 from core.engine import RunRequest
 
 T = TypeVar("T")
+_NOTHING = "compute.nothing"
 
 
 def session() -> str:
@@ -40,9 +41,17 @@ def submit(key: Hashable, fn: Callable[[], T], cost: float) -> T:
 
 @contextmanager
 def many() -> Iterator[Callable[[Hashable, Callable[[], T], float], T]]:
-    """`submit` for many computations one after the other, which have one place where the page says that it waits."""
+    """`submit` for many computations one after the other, which have one place where the page says that it waits.
+
+    Between two of them the script ends if nobody waits for it any more: the tab is closed, or something else was clicked.
+    """
     with _queue() as tell:
-        yield lambda key, fn, cost: core.engine.default().submit(key, fn, cost, session=session(), on_wait=tell)
+
+        def ask(key: Hashable, fn: Callable[[], T], cost: float) -> T:
+            st.session_state.get(_NOTHING)  # Streamlit ends a script where it touches the page or the session
+            return core.engine.default().submit(key, fn, cost, session=session(), on_wait=tell)
+
+        yield ask
 
 
 @contextmanager
