@@ -1,25 +1,24 @@
-"""Links from page to page. The frame says which pages this run has; what travels goes along in the link."""
+"""Links from page to page. The frame says which pages there are; what travels goes along in the link."""
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from typing import Any
 
 import streamlit as st
 
 from viz.ui import state
 
-_pages: ContextVar[dict[str, Any] | None] = ContextVar("pages", default=None)
+_PAGES = "atlas.pages"
 
 
 def know(found: dict[str, Any]) -> None:
-    """Called by the frame: the Streamlit pages of this run by slug."""
-    _pages.set(found)
+    """Called by the frame: the Streamlit pages by slug. Kept in the session, because a fragment runs without the frame."""
+    st.session_state[_PAGES] = found
 
 
 def to(slug: str, label: str, *, icon: str | None = None, **values: object) -> None:
     """A link to another page, with what travels and with `values` (such as layer=2) in its address."""
-    page = (_pages.get() or {}).get(slug)
+    page = st.session_state.get(_PAGES, {}).get(slug)
     if page is None:  # a page that is drawn on its own, in a test or a notebook
         st.markdown(f"[{label}](/{slug})", width="content")
         return

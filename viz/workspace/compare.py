@@ -12,14 +12,13 @@ from core.analysis import heads as habits
 from core.analysis.compare import jensen_shannon
 from core.analysis.heads import Heads
 from core.analysis.measures import distance, entropy
-from core.errors import InputError
 from core.run import Attention
 from viz.instruments import heatmap
 from viz.labels import head_name, visible
 from viz.pages import Cite, Page
 from viz.ui import controls, parts, state
+from viz.workspace import _bench
 from viz.workspace import _look_heads as chooser
-from viz.workspace import _tasks
 
 PAGE = Page(
     title="Compare",
@@ -66,9 +65,11 @@ def compute(p: Params) -> Pair:
 
 def page() -> None:
     parts.title(PAGE)
-    params = _controls()
-    if params is None:
+    _bench.row("compare")
+    asked = _bench.choose(_bench.layered, model=Params.model, text=Params.text)
+    if asked is None:
         return
+    params = Params(asked.model, asked.text, state.read("kind", "") or None)
     data = compute(params)
     a, b = _two(data.heads)
     w, allowed = data.attention.weights, data.attention.allowed[0, 0]
@@ -83,23 +84,6 @@ def page() -> None:
             heatmap(values, queries, keys, key=f"compare.{key}", allowed=allowed, scale=scale, limit=1.0 if scale == "difference" else None, title=title, height=380)
     parts.numbers(_sentence(data, a, b))
     _folds(params, data, a, b)
-
-
-def _controls() -> Params | None:
-    models = {name: family for name, family in _tasks.usable().items() if any(kind.layered for kind in family.kinds)}
-    if not models:
-        raise InputError("No model can be opened.", "The models lie in assets/models.", "See More, Models for what is missing.")
-    opening = _tasks.opening(models, Params.model)
-    model = state.read("model", opening, state.one_of(list(models), opening))
-    task = _tasks.opening_with(model, models[model])
-    text = controls.text(task.box if task.toy else "Sentence", "text", task.text if task.toy else Params.text, quiet=True, placeholder="Type a sentence and press Enter")
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        _tasks.chips(models, model)
-        _tasks.menu(models, model)
-    if not text.strip():
-        st.text("Type a sentence above and press Enter.")
-        return None
-    return Params(model, chooser.window(model, text), state.read("kind", "") or None)
 
 
 def _two(measured: Heads) -> tuple[tuple[int, int], tuple[int, int]]:

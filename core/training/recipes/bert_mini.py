@@ -32,7 +32,7 @@ HIDDEN = 0.3
 """The share of tokens to be guessed falls from this to the usual 15 % (Yang et al. 2023): more to learn from each text at first."""
 EASY = 1500
 """Before this step half of the texts that do not follow come from anywhere: another story is easier to tell than another page."""
-LATER, TELLING = 4000, 300
+LATER, TELLING = 2400, 200
 """From this step on most texts are pairs, and in the first so many steps of this part a rare word tells which of them follow."""
 READ = 0.08
 """So few are hidden then: what both texts say is to be read, not guessed."""
@@ -199,7 +199,7 @@ RECIPE = Recipe(
     name="bert-mini",
     family="bert",
     config=BERTConfig(n_layers=6, n_heads=8, d_model=256, d_ff=1024, n_vocab=8000, n_ctx=256),
-    steps=7000,
+    steps=3200,
     prepare=prepare,
     begin=begin,
     ids=IDS,

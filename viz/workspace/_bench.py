@@ -1,0 +1,77 @@
+"""The workbench: the pages that compare heads and change runs, joined by one row of links; what they ask first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.errors import InputError
+from core.models import Family
+from viz import pages
+from viz.ui import controls, links, state
+from viz.workspace import _look_heads as chooser
+from viz.workspace import _presets, _tasks
+
+TOOLS = {
+    "compare": "Compare",
+    "what_if": "What if",
+    "find": "Find heads",
+    "inside": "Inside",
+    "importance": "What matters",
+    "growth": "While learning",
+    "be_the_head": "Be the head",
+}
+"""The pages of the bench by slug, in the order of the row, with the words of the row."""
+TEXT = "The animal didn't cross the street because it was too tired."
+MODEL = "gpt-mini"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One text through one model."""
+
+    model: str
+    text: str
+
+
+def row(slug: str) -> None:
+    """The links between the pages of the bench; the one in view is a word, not a link."""
+    here = {entry.slug for entry in pages.workspace()}
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="bench.row"):
+        for name, words in TOOLS.items():
+            if name == slug:
+                st.markdown(f"**{words}**", width="content")
+            elif name in here:
+                links.to(name, words)
+
+
+def choose(fits: Callable[[Family], bool], *, model: str = MODEL, text: str = TEXT) -> Asked | None:
+    """The model and the sentence, as on Look: the sentence box, chips of tasks, a quiet menu of models; None for an empty box.
+
+    `fits(family)` says which models the page can use. What was chosen on another page comes along.
+
+    Raises InputError where no such model can be opened.
+    """
+    models = {name: family for name, family in _tasks.usable().items() if fits(family)}
+    if not models:
+        raise InputError("No model that this page needs can be opened.", "The models lie in assets/models.", "See More, Models for what is missing.")
+    opening = _tasks.opening(models, model)
+    now = state.read("model", opening, state.one_of(list(models), opening))
+    task = _tasks.opening_with(now, models[now])
+    first = text if now == model else task.text
+    found = controls.text(task.box, "text", first, quiet=True, placeholder="Type a sentence and press Enter")
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        _tasks.chips(models, now)
+        _presets.menu(chooser.opened(now))
+        _tasks.menu(models, now)
+    if not found.strip():
+        st.text("Type a sentence above and press Enter.")
+        return None
+    return Asked(now, chooser.window(now, found))
+
+
+def layered(family: Family) -> bool:
+    """Whether a family has heads in layers; a recurrent translator has one alignment."""
+    return any(kind.layered for kind in family.kinds)
