@@ -26,6 +26,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.parent.name
         if folder in ("reference", "bench", "browser"):
             item.add_marker(getattr(pytest.mark, folder))
+        if folder == "browser":
+            item.add_marker(pytest.mark.flaky(reruns=2))  # a busy machine may draw late; the report names who needed it (-rR)
         if folder == "browser" and CHROMIUM is None:
             item.add_marker(pytest.mark.skip(reason="no chromium on this machine: install the system's package"))
 

@@ -21,10 +21,13 @@ from core.models import families
 from core.training.optim import optimisers, schedule
 from core.training.recipe import Recipe, Task, drawn
 
+NUMBERS = ("step", "counted", "tokens", "seconds", "smooth")
+"""What a checkpoint holds of the run's state, beside the log."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How long, from where, and where to."""
+    """How long, from where, and where to. `done`: so many steps were taken before, by the run that `weights` come from."""
 
     work: Path
     seed: int = 0
@@ -32,6 +35,7 @@ class Plan:
     minutes: float | None = None
     resume: bool = False
     weights: Mapping[str, torch.Tensor] | None = None
+    done: int = 0
     save_every: float = 120.0
     check_every: int = 500
     quiet: bool = False
@@ -52,34 +56,36 @@ class Outcome:
 def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outcome:
     """Run a recipe. Ctrl-C ends it after the step in hand; the last checkpoint and the weights are kept.
 
-    The length is `plan.steps` (default the recipe's), or `plan.minutes` of wall clock: the cosine ends where the
-    time ends. Batch and dropout of a step depend on the seed and the step alone, so a resumed run goes on as it
-    would have.
+    The length is `plan.steps` (default what is left of the recipe's), or `plan.minutes` of wall clock: the cosine ends
+    where the time ends. Batch and dropout of a step depend on the seed and the step alone, so a resumed run goes on as
+    it would have, and one that goes on from weights takes up the batches where those were left; its moments and its
+    schedule are fresh.
     """
     network = drawn(families()[recipe.family], recipe.config, plan.seed, recipe.begin, device)
     if plan.weights is not None:
         network.load_state_dict(plan.weights)
     optims = optimisers(network, lr=recipe.lr, matrix_lr=recipe.matrix_lr, weight_decay=recipe.weight_decay)
-    state = _State()
+    state = _State(plan.done)
     checkpoint = plan.work / "checkpoint.pt"
     if plan.resume and checkpoint.is_file():
         state = _load(checkpoint, network, optims)
     else:
         shutil.rmtree(plan.work / "history", ignore_errors=True)  # weights of another run are none of this one's
-    total = plan.steps or recipe.steps
-    bar = tqdm(total=total if plan.minutes is None else None, initial=state.step, unit="step", disable=plan.quiet, mininterval=2.0)
+    total = plan.steps or (recipe.steps - plan.done if recipe.steps > plan.done else recipe.steps)
+    bar = tqdm(total=total if plan.minutes is None else None, initial=state.step - plan.done, unit="step", disable=plan.quiet, mininterval=2.0)
     begun, saved = time.perf_counter() - state.seconds, time.perf_counter()
     stopped = False
     try:
         with _whole_steps() as stop_wanted:
             while not (stopped := stop_wanted()):
                 state.seconds = time.perf_counter() - begun
-                progress = state.step / total if plan.minutes is None else state.seconds / (60 * plan.minutes)
+                taken = state.step - plan.done
+                progress = taken / total if plan.minutes is None else state.seconds / (60 * plan.minutes)
                 _keep(plan.work, network, state.step, recipe.keep_at)
                 if progress >= 1:
                     break
                 torch.manual_seed(plan.seed * 1_000_003 + state.step)
-                factor = schedule(progress, state.step, recipe.warm_up)
+                factor = schedule(progress, taken, recipe.warm_up)
                 loss, n_tokens = _step(network, task, optims, state.step, factor, recipe.clip, device)
                 state.count(loss, n_tokens)
                 rate = state.tokens / max(state.seconds, 1e-9)
@@ -151,14 +157,16 @@ def _checked(network: nn.Module, task: Task) -> Mapping[str, float]:
 
 
 class _State:
-    def __init__(self) -> None:
-        self.step, self.tokens, self.seconds, self.smooth = 0, 0, 0.0, 0.0
+    def __init__(self, done: int = 0) -> None:
+        self.step, self.tokens, self.seconds, self.smooth = done, 0, 0.0, 0.0
+        self.counted = 0
         self.log: list[dict[str, float]] = []
 
     def count(self, loss: float, n_tokens: int) -> None:
         self.step += 1
+        self.counted += 1
         self.tokens += n_tokens
-        keep = min(0.98, 1 - 1 / self.step)
+        keep = min(0.98, 1 - 1 / self.counted)
         self.smooth = keep * self.smooth + (1 - keep) * loss
 
     def write(self, work: Path, extra: Mapping[str, float]) -> None:
@@ -172,7 +180,7 @@ class _State:
 
 def _save(path: Path, network: nn.Module, optims: list[torch.optim.Optimizer], state: _State) -> None:
     new = path.with_suffix(".new")
-    numbers = {"step": state.step, "tokens": state.tokens, "seconds": state.seconds, "smooth": state.smooth}
+    numbers = {name: getattr(state, name) for name in NUMBERS}
     torch.save({"network": network.state_dict(), "optims": [o.state_dict() for o in optims], **numbers, "log": json.dumps(state.log)}, new)
     new.replace(path)
 
@@ -195,6 +203,7 @@ def _load(path: Path, network: nn.Module, optims: list[torch.optim.Optimizer]) -
     for optim, values in zip(optims, held["optims"], strict=True):
         optim.load_state_dict(values)
     state = _State()
-    state.step, state.tokens, state.seconds, state.smooth = (held[k] for k in ("step", "tokens", "seconds", "smooth"))
+    for name in NUMBERS:
+        setattr(state, name, held[name])
     state.log = json.loads(held["log"])
     return state

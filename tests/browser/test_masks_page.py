@@ -74,7 +74,7 @@ def test_a_clicked_cell_changes_the_run_the_link_and_can_be_undone(page) -> None
 def test_an_emptied_row_is_told_in_words(page) -> None:
     toggle(page, 0, 0)
     said(page, "Nothing to look at for “I”: zeros, not NaN.")
-    assert "1 row allows nothing" in page.locator(".editor .legend").inner_text()
+    page.locator(".editor .legend", has_text="1 row allows nothing").first.wait_for()
 
 
 def test_a_cell_chosen_in_one_matrix_is_chosen_in_the_other(page) -> None:

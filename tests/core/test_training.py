@@ -30,6 +30,7 @@ from core.training.recipe import Recipe, recipes
 from core.training.recipes import gpt_mini
 
 CPU = torch.device("cpu")
+CHECKED = 999
 IDS = {"start": 0, "end": 0, "pad": 0}
 
 
@@ -44,10 +45,12 @@ class Copies:
         self.n_vocab, self.seed, self.interrupt_at = n_vocab, seed, interrupt_at
         self.tokenizer = tiny_tokenizer()
         self.losses: list[float] = []
+        self.steps: list[int] = []
 
     def batch(self, step: int) -> tuple[torch.Tensor, int]:
         if step == self.interrupt_at:
             raise KeyboardInterrupt
+        self.steps += [step] if step != CHECKED else []
         rng = torch.Generator().manual_seed(self.seed * 10_000 + step)
         word = torch.randint(1, self.n_vocab, (32, 4), generator=rng)
         return torch.cat((word, word), 1), 32 * 7
@@ -61,7 +64,7 @@ class Copies:
         return loss
 
     def check(self, network: torch.nn.Module) -> dict[str, float]:
-        return {"valid_nats": float(self.loss(network, self.batch(999)[0]))}
+        return {"valid_nats": float(self.loss(network, self.batch(CHECKED)[0]))}
 
 
 def recipe(task: Copies | None = None, **changes: object) -> Recipe:
@@ -419,7 +422,13 @@ def test_the_command_trains_saves_resumes_and_goes_on_from_a_model(fake, tmp_pat
     trained = torch.load(tmp_path / "runs/copies/checkpoint.pt", weights_only=True)["network"]
     for name, value in model.network.state_dict().items():
         assert torch.equal(value, trained[name].half().float()), name
-    assert command.main([*common, "--from", "copies", "--steps", "1", "--work", str(tmp_path / "other")]) == 0
+    first = json.loads((tmp_path / "models/copies/training.json").read_text())
+    assert command.main([*common, "--from", "copies", "--steps", "2", "--work", str(tmp_path / "other")]) == 0
+    record = json.loads((tmp_path / "models/copies/training.json").read_text())
+    assert fake[-1].steps == [4, 5] and (record["steps"], record["tokens"]) == (6, first["tokens"] * 6 // 4)
+    assert record["command"] == first["command"] + " && " + record["command"].split(" && ")[1] and "--from copies" in record["command"]
+    assert [row["step"] for row in record["log"]] == [*(row["step"] for row in first["log"]), 6]
+    assert record["log"][-1]["tokens"] == record["tokens"]
     again = store.load_model(tmp_path / "models/copies", "copies", shipped=True)
     assert again.run("the").logits.shape == (len(model.run("the").ids), 300)
 
