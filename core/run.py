@@ -78,14 +78,19 @@ def by_word(
 ) -> Attention:
     """The patterns (head, query, key) of each layer by word, see `Attention.joined`; one head after the other, to need little memory."""
     queries, keys = _picked(query_words), _picked(key_words)
-    sizes = np.array([[len(word.pieces)] for word in query_words], dtype=np.float32)
-    found = np.empty((len(weights), len(weights[0]), len(query_words), len(key_words)), dtype=np.float32)
-    for place in np.ndindex(found.shape[:2]):
-        found[place] = _over(_over(weights[place[0]][place[1]], queries, 0) / sizes, keys, 1)
+    several = [place for place, word in enumerate(query_words) if len(word.pieces) > 1]
+    sizes = np.array([[len(query_words[place].pieces)] for place in several], dtype=np.float32).reshape(-1, 1)
+    first = weights[0][0]
+    found = np.empty((len(weights), len(weights[0]), len(query_words), len(key_words)), dtype=first.dtype)
+    rows = np.empty((len(query_words), first.shape[-1]), dtype=first.dtype)  # memory that was never touched is slow: used again for each head
+    for layer, head in np.ndindex(found.shape[:2]):
+        _over(weights[layer][head], queries, 0, out=rows)
+        rows[several] /= sizes
+        _over(rows, keys, 1, out=found[layer, head])
     alike = tuple(slice(1 if stride == 0 else None) for stride in allowed.strides[:2])  # one mask for all heads is joined once
     may = np.stack([_over(_over(layer, queries, 1), keys, 2) for layer in allowed[alike]])
     query_names, key_names = (tuple(word.text for word in words) for words in (query_words, key_words))
-    return Attention(kind, found, query_names, key_names, np.broadcast_to(may, found.shape), paths)
+    return Attention(kind, found.astype(np.float32, copy=False), query_names, key_names, np.broadcast_to(may, found.shape), paths)
 
 
 def _picked(words: list[Word]) -> list[tuple[list[int], list[int]]]:
@@ -97,13 +102,13 @@ def _picked(words: list[Word]) -> list[tuple[list[int], list[int]]]:
     return found
 
 
-def _over(values: Array, picked: list[tuple[list[int], list[int]]], axis: int) -> Array:
-    """The values of each word's pieces added along an axis; of booleans, whether any is true.
+def _over(values: Array, picked: list[tuple[list[int], list[int]]], axis: int, out: Array | None = None) -> Array:
+    """The values of each word's pieces added along an axis, into `out` of the same type; of booleans, whether any is true.
 
     Most words are one piece: picking these and adding the further ones is several times faster than a product with the
     table of which piece belongs to which word.
     """
-    found = values.take(picked[0][1], axis=axis)
+    found = values.take(picked[0][1], axis=axis, out=out, mode="clip")  # "raise" would fill a copy of `out` first
     for places, pieces in picked[1:]:
         found[(slice(None),) * axis + (places,)] += values.take(pieces, axis=axis)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 
 import torch
 import torch.nn.functional as F
@@ -32,7 +33,10 @@ def lasting() -> Iterator[None]:
 
 
 class Laid:
-    """A frozen weight (out, in) in the processor's own layout, where torch offers one (oneDNN on CPU)."""
+    """A frozen weight (out, in) in the processor's own layout, where torch offers one (oneDNN on CPU).
+
+    A single vector, as in decoding step by step, is multiplied along the longer axis of the weight as it lies in memory.
+    """
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         with lasting():
@@ -40,9 +44,20 @@ class Laid:
             fits = weight.device.type == "cpu" and weight.dtype == torch.float32 and _offered()
             self.blocked = torch.ops.mkldnn._reorder_linear_weight(self.weight, 32) if fits else None
 
+    @cached_property
+    def along(self) -> Tensor:
+        """The weight, laid along its longer axis: a copy where it is taller than wide."""
+        with lasting():
+            tall = self.weight.shape[0] > self.weight.shape[1]
+            return self.weight.T.contiguous().T if tall else self.weight.contiguous()
+
     def __call__(self, x: Tensor) -> Tensor:
         if self.blocked is None or x.dtype != torch.float32 or torch.is_autocast_enabled("cpu") or x.requires_grad:
             return F.linear(x, self.weight, self.bias)
+        if x.numel() == x.shape[-1]:
+            row = x.reshape(-1)
+            found = torch.mv(self.along, row) if self.bias is None else torch.addmv(self.bias, self.along, row)
+            return found.view(*x.shape[:-1], -1)
         return torch.ops.mkldnn._linear_pointwise(x, self.blocked, self.bias, "none", [], "")
 
 

@@ -137,3 +137,16 @@ def test_a_frozen_map_equals_the_plain_one_and_notices_a_change(shape, bias):
     torch.testing.assert_close(with_grad.grad, layer.weight.sum(0).expand_as(x), rtol=1e-5, atol=1e-5)
     with torch.autocast("cpu", torch.bfloat16):
         assert layer(x).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize(("out", "inside", "bias"), [(7, 3, True), (3, 7, True), (5, 5, False), (9, 2, False)])
+def test_one_row_is_multiplied_to_the_same_numbers_as_many(out: int, inside: int, bias: bool):
+    layer = Linear(inside, out, bias=bias).requires_grad_(False)
+    rows = torch.randn(4, 1, inside)
+    together = F.linear(rows, layer.weight, layer.bias)
+    for row, wanted in zip(rows, together, strict=True):
+        torch.testing.assert_close(layer(row[None]), wanted[None])
+        torch.testing.assert_close(layer(row[0]), wanted[0])
+    with torch.inference_mode():
+        first = layer(rows[:1])
+    torch.testing.assert_close(layer(rows[:1]), first)  # what was laid in inference mode serves outside of it

@@ -180,9 +180,12 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
             pictures.written(shown, lambda: follow.back_to(path))
             folds.show(PAGE, replace(params, n=len(data.steps)), shown, head, lambda: beams.table(data), node)
         else:
-            pictures.show(data, head, lambda: controls.heads(data, head), lambda: _forked(now))
-            parts.numbers(pictures.sentence(data))
-            pictures.written(data, _gone)
+            picture, written = st.container(), st.container()
+            with written:  # sent first: it is small, and tells at once that the click was heard
+                parts.numbers(pictures.sentence(data))
+                pictures.written(data, _gone)
+            with picture:
+                pictures.show(data, head, lambda: controls.heads(data, head), lambda: _forked(now))
             _everything(params, data, now)
             folds.show(PAGE, replace(params, n=len(data.steps)), data, head)
         if not data.last.done:  # all is on its way to the browser: the next token is ready before it is asked for
