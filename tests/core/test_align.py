@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -23,7 +25,7 @@ def tokenized(draw) -> tuple[str, list[list[tuple[int, int] | None]]]:
     cuts = []
     for _ in range(2):
         places = sorted({0, len(text), *draw(some.lists(some.integers(0, len(text)), max_size=6))})
-        spans: list[tuple[int, int] | None] = list(zip(places, places[1:], strict=False))
+        spans: list[tuple[int, int] | None] = list(pairwise(places))
         cuts.append([None, *spans] if draw(some.booleans()) else spans)
     return text, cuts
 
@@ -85,7 +87,7 @@ def test_two_tokenizers_of_three_are_joined_where_one_is_coarse():
 
 
 def test_a_changed_word_stands_opposite_the_other_and_an_added_one_alone():
-    a, b = "it was too tired .".split(), "it was much too wide .".split()
+    a, b = ["it", "was", "too", "tired", "."], ["it", "was", "much", "too", "wide", "."]
     assert by_words(a, b) == (((0,), (0,)), ((1,), (1,)), ((), (2,)), ((2,), (3,)), ((3,), (4,)), ((4,), (5,)))
     assert by_words(["end"], ["!"]) in ((((0,), ()), ((), (0,))), (((), (0,)), ((0,), ())))
 

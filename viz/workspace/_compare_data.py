@@ -29,7 +29,7 @@ LETTERS = "ABCD"
 
 @dataclass(frozen=True)
 class Axis:
-    """The words (or pieces) along one side of a pattern, and where they stand in their text; None: in two texts."""
+    """The words (or pieces) along one side of a pattern; of pieces also where they stand in the text (None: in two texts)."""
 
     names: tuple[str, ...]
     spans: tuple[Span, ...]
@@ -139,9 +139,9 @@ def seen(view: View, by: str) -> Pane:
     )  # fmt: skip
 
 
-def compared(panes: Sequence[Pane]) -> Compared:
-    """Bring all onto the words of the first."""
-    rows, columns = (_slots([getattr(pane, side) for pane in panes]) for side in ("queries", "keys"))
+def compared(panes: Sequence[Pane], by: str) -> Compared:
+    """Bring all onto the words (or pieces) of the first."""
+    rows, columns = (_slots([getattr(pane, side) for pane in panes], by) for side in ("queries", "keys"))
     sides = [([slot[k] for slot in rows], [slot[k] for slot in columns]) for k in range(len(panes))]
     return Compared(
         tuple(panes), rows, columns, tuple(onto(pane.weights, *side) for pane, side in zip(panes, sides, strict=True)),
@@ -167,11 +167,11 @@ def opening(model: str, text: str, kind: str | None = None, place: tuple[int, in
     return View(model, text, kind, *a), View(model, text, kind, *b)
 
 
-def another(views: Sequence[View]) -> View:
-    """One more pane: the clearest head of a habit that none of them shows yet, else the next head of the last one's layer."""
-    last = views[-1]
-    measured = chooser.survey(last.model)[last.kind]
-    shown = [(view.layer, view.head) for view in views if (view.model, view.kind) == (last.model, last.kind)]
+def another(panes: Sequence[Pane]) -> View:
+    """One more pane: of the last one's model the clearest head of a habit that is not shown yet, else any other head."""
+    last = panes[-1].view
+    measured = panes[-1].heads[last.kind]
+    shown = [(view.layer, view.head) for view in (pane.view for pane in panes) if (view.model, view.kind) == (last.model, last.kind)]
     left = [place for place in [*measured.best().values(), *np.ndindex(measured.shape)] if place not in shown]
     layer, head = left[0] if left else (0, 0)
     return replace(last, layer=int(layer), head=int(head))
@@ -214,21 +214,18 @@ def _placed(view: View, heads: Mapping[str, Heads]) -> View:
 
 def _axis(side: Side, names: tuple[str, ...], by: str) -> Axis:
     if side.pair is not None:
-        return Axis(names, (None,) * len(names), None)
-    if by == "token":
-        return Axis(tuple(map(visible, names)), side.spans, side.text)
-    spans = [[span for piece in word.pieces if (span := side.spans[piece])] for word in side.words]
-    return Axis(names, tuple((found[0][0], found[-1][1]) if found else None for found in spans), side.text)
+        return Axis(tuple(map(visible, names)) if by == "token" else names, (), None)
+    return Axis(tuple(map(visible, names)), side.spans, side.text) if by == "token" else Axis(names, (), side.text)
 
 
-def _slots(axes: Sequence[Axis]) -> tuple[Slot, ...]:
-    """Common places of the words: by their letters where the text is one, else by the best alignment of the words."""
+def _slots(axes: Sequence[Axis], by: str) -> tuple[Slot, ...]:
+    """Common places: of pieces of one text by their letters, else by the best alignment of the words."""
     first = axes[0]
     if len(axes) == 1:
         return tuple(((place,),) for place in range(len(first.names)))
 
     def aligned(other: Axis) -> tuple[Slot, ...]:
-        if first.text is not None and first.text == other.text:
+        if by == "token" and first.text is not None and first.text == other.text:
             return by_spans(first.text, first.spans, other.spans, first.names, other.names)
         return by_words(first.names, other.names)
 

@@ -11,6 +11,7 @@ from core.analysis.measures import distance, entropy
 from viz.labels import head_name, visible
 from viz.pages import Page
 from viz.ui import parts
+from viz.ui.pins import AGGREGATES
 from viz.workspace import _look_heads as chooser
 from viz.workspace._compare_data import LETTERS, Compared, Pair, Pane
 
@@ -25,15 +26,15 @@ LOOKING = (
     "(Needleman and Wunsch 1970).\n\n"
     "Heads of a layer work at the same time and are equal in rank: none comes second, and none looks at pairs of words (the survey of 2020 suggests that)."
 )
-PANE = """{name} = core.open_model({model!r}).run({text!r}{more}).attention({kind!r}, by={by!r}{writing})"""
 CODE = """import core
-from core.analysis.align import aligned, by_words
-from core.analysis.likeness import likeness
+from core.analysis.align import aligned, {how}
+{joins}from core.analysis.likeness import likeness
 
 {panes}
-rows, columns = by_words({one}.queries, {two}.queries), by_words({one}.keys, {two}.keys)
-a, b = aligned([{one}.weights[{at_one}], {two}.weights[{at_two}]], rows, columns)
-print(likeness(a, b))   # bits a row and over all, correlation, cosine"""
+rows = {rows}
+columns = {columns}
+first, second = aligned([{one}, {two}], rows, columns)
+print(likeness(first, second))   # bits a row and over all, correlation, cosine"""
 
 
 def show(page: Page, found: Compared, pair: Pair, by: str) -> None:
@@ -100,16 +101,38 @@ def _arrays(found: Compared, pair: Pair) -> dict[str, np.ndarray]:
 
 def code(a: Pane, b: Pane, pair: Pair, by: str) -> str:
     """Lines that compute the same comparison in a notebook."""
-    one, two = (LETTERS[place].lower() + "_run" for place in (pair.a, pair.b))
+    panes, names = (a, b), [LETTERS[place].lower() for place in (pair.a, pair.b)]
+    pieces = by == "token" and a.queries.text == b.queries.text and a.keys.text == b.keys.text
+    lines = [line for pane, name in zip(panes, names, strict=True) for line in _lines(pane, name, by)]
 
-    def line(pane: Pane, name: str) -> str:
-        given = {"target": pane.run.target_text if pane.view.strategy and pane.run.source else pane.view.target, "pair": pane.view.pair}
-        more = "".join(f", {key}={value!r}" for key, value in given.items() if value)
-        text = pane.run.source.text if pane.run.source else pane.run.side.text
-        writing = ", writing=True" if chooser.crosses(pane.view.kind) else ""
-        return PANE.format(name=name, model=pane.view.model, text=text, more=more, kind=pane.view.kind, by=by, writing=writing)
+    def slots(side: str) -> str:
+        if not pieces:
+            return f"by_words({names[0]}.{side}, {names[1]}.{side})"
+        one, two = (_side(pane, name, side) for pane, name in zip(panes, names, strict=True))
+        return f"by_spans({one}.text, {one}.spans, {two}.spans, {names[0]}.{side}, {names[1]}.{side})"
 
-    def at(pane: Pane) -> str:
-        return f"{pane.view.layer}, {pane.view.head}" if isinstance(pane.view.head, int) else f"{pane.view.layer}].{'max' if pane.view.head == 'max' else 'mean'}(0)[:"
+    return CODE.format(
+        how="by_spans" if pieces else "by_words", panes="\n".join(lines), rows=slots("queries"), columns=slots("keys"),
+        joins="" if all(isinstance(pane.view.head, int) for pane in panes) else "from core.analysis.aggregate import aggregated\n",
+        **{key: f"{name}.weights[{pane.view.layer}, {pane.view.head if isinstance(pane.view.head, int) else 0}]" for key, pane, name in zip(("one", "two"), panes, names, strict=True)},
+    )  # fmt: skip
 
-    return CODE.format(panes="\n".join(line(pane, name) for pane, name in ((a, one), (b, two))), one=one, two=two, at_one=at(a), at_two=at(b))
+
+def _lines(pane: Pane, name: str, by: str) -> list[str]:
+    """The run of a pane, and its patterns."""
+    view, run = pane.view, pane.run
+    given = {"target": run.target_text if view.strategy and run.source else view.target, "pair": view.pair}
+    more = "".join(f", {key}={value!r}" for key, value in given.items() if value)
+    text = run.source.text if run.source else run.side.text
+    writing = ", writing=True" if chooser.crosses(view.kind) else ""
+    found = f"{name}_run.attention({view.kind!r}, by={by!r}{writing})"
+    if not isinstance(view.head, int):
+        found = f"aggregated({name}_run, {view.kind!r}, {AGGREGATES[view.head]!r}, {by!r}{writing})"
+    return [f"{name}_run = core.open_model({view.model!r}).run({text!r}{more})", f"{name} = {found}"]
+
+
+def _side(pane: Pane, name: str, side: str) -> str:
+    """The sequence along one side of a pattern, as it is found in the run."""
+    found = pane.run.model.spec.kind(pane.view.kind)
+    reads = getattr(found, side) == "source" and pane.run.source is not None
+    return f"{name}_run.source" if reads else f"{name}_run.side.written()" if side == "queries" and chooser.crosses(pane.view.kind) else f"{name}_run.side"

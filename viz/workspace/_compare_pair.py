@@ -130,7 +130,7 @@ def _causal(found: Compared, pair: Pair, a: Pane, b: Pane) -> list[str]:
     """One head on two texts that begin alike: equal before the difference where the model reads from left to right, exactly."""
     here = (a.view.model, a.view.kind, a.view.layer, a.view.head), (b.view.model, b.view.kind, b.view.layer, b.view.head)
     first = next((place for place, slot in enumerate(found.rows) if _differs(found, pair, place, slot)), None)
-    if here[0] != here[1] or not first or chooser.crosses(a.view.kind) or a.run.model.spec.has_source and a.view.kind == "causal":
+    if here[0] != here[1] or not first or chooser.crosses(a.view.kind) or (a.run.model.spec.has_source and a.view.kind == "causal"):
         return []
     largest = float(np.abs(found.weights[pair.a][:first] - found.weights[pair.b][:first]).max())
     word = visible(found.word("queries", first - 1, pair.a))

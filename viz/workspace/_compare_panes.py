@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from core.errors import InputError
-from core.text.words import WORD
 from viz.instruments import heatmap
 from viz.instruments.mount import stored
 from viz.labels import literal, shorten
@@ -17,7 +16,7 @@ from viz.ui.pins import View
 from viz.workspace import _compare_data as data
 from viz.workspace import _compare_written as writing
 from viz.workspace import _look_heads as chooser
-from viz.workspace import _presets, _tasks
+from viz.workspace import _tasks
 from viz.workspace._compare_data import LETTERS, Compared, Pane
 
 GROUP = "compare"
@@ -74,7 +73,7 @@ def draw(asked: Sequence[Asked], found: Compared | None, row: int | None) -> Non
         with column, st.container(key=f"compare.pane.{place}"):
             _chooser(asked, place, now)
             if not same:
-                st.text(_aside(now[place], now))
+                st.text(_aside(asked[place], now))
             if asked[place].pane is None:
                 st.text(asked[place].wrong)
             elif found is not None:
@@ -119,24 +118,19 @@ def _chooser(asked: Sequence[Asked], place: int, now: list[View]) -> None:
 
 def _heads(one: Asked, place: int, now: list[View]) -> None:
     """All heads of the model, and the heads of each layer joined."""
-    here = one.now
-    try:
-        measured = chooser.survey(here.model)
-    except InputError:
-        measured = {}
-    options = [(kind, layer, head) for kind, heads in measured.items() for layer in range(heads.shape[0]) for head in (*range(heads.shape[1]), *_joined(kind, heads.shape[1]))]
+    here, measured = one.now, one.pane.heads if one.pane else {}
     chosen = (here.kind, here.layer, here.head)
-    options = options if chosen in options else [chosen, *options]
+    options = [(kind, layer, head) for kind, heads in measured.items() for layer in range(heads.shape[0]) for head in (*range(heads.shape[1]), *_joined(kind, heads.shape[1]))]
 
     def name(option: tuple[str, int, int | str]) -> str:
         kind, layer, head = option
-        view = View(here.model, "", kind, layer, head)
-        if measured.get(kind) is None:
-            return str(view)
+        view = str(View(here.model, "", kind, layer, head))
+        if kind not in measured:
+            return view
         if not chooser.several(measured):
             return "its one alignment"
-        habit = measured[kind].word(layer, head) if isinstance(head, int) and layer < measured[kind].shape[0] and head < measured[kind].shape[1] else ""
-        return "  ".join(filter(None, (SHORT.get(kind, kind) if len(measured) > 1 else "", str(view), habit)))
+        habit = measured[kind].word(layer, head) if isinstance(head, int) else ""
+        return "  ".join(filter(None, (SHORT[kind] if len(measured) > 1 else "", view, habit)))
 
     key = f"compare.head.{place}.{here.model}"
     if st.session_state.get(key) != chosen:
@@ -146,7 +140,7 @@ def _heads(one: Asked, place: int, now: list[View]) -> None:
         kind, layer, head = st.session_state[key]
         take(_with(now, place, replace(here, kind=kind, layer=layer, head=head)))
 
-    st.selectbox(f"{LETTERS[place]}: the head", options, format_func=name, key=key, on_change=store)
+    st.selectbox(f"{LETTERS[place]}: the head", options or [chosen], format_func=name, key=key, on_change=store)
 
 
 def _joined(kind: str, n_heads: int) -> tuple[str, ...]:
@@ -188,19 +182,21 @@ def _moves(place: int, now: list[View]) -> None:
             st.button("Take out", key=f"compare.out.{place}", icon=":material/close:", on_click=take, args=([*now[:place], *now[place + 1 :]],))
 
 
-def more(now: Sequence[View]) -> None:
+def more(asked: Sequence[Asked]) -> None:
     """The button for one pane more."""
-    st.button("+ pane", key="compare.more", type="tertiary", disabled=len(now) >= pins.MOST, help="One more head beside these, up to four",
-              on_click=lambda: take([*now, data.another(now)]))  # fmt: skip
+    now, good = [one.now for one in asked], [one.pane for one in asked if one.pane]
+    st.button("+ pane", key="compare.more", type="tertiary", disabled=not good or len(now) >= pins.MOST, help="One more head beside these, up to four",
+              on_click=take, args=([*now, data.another(good)] if good else now,))  # fmt: skip
 
 
 def _with(views: Sequence[View], place: int, view: View) -> list[View]:
     return [*views[:place], view, *views[place + 1 :]]
 
 
-def _aside(view: View, now: Sequence[View]) -> str:
+def _aside(one: Asked, now: Sequence[View]) -> str:
     """Which model and text, where the panes differ in them."""
+    view = one.now
     model = "" if data.alike(now, "model") else view.model
-    how = f"written on, {writing.said(view.strategy)}" if view.strategy else ""
+    how = f"written on, {writing.said(view.strategy)}" if view.strategy and one.pane else ""
     text = "" if data.alike(now, "text") else f"“{shorten(' '.join(view.text.split()), 70)}”"
     return " · ".join(filter(None, (model, text, how)))

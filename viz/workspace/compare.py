@@ -53,9 +53,9 @@ def views_of(p: Params) -> tuple[View, ...]:
     return only, replace(data.opening(only.model, only.text, only.kind or None, place)[1], target=only.target, pair=only.pair)
 
 
-def compute(p: Params = Params()) -> Compared:  # noqa: B008 - frozen, holds nothing
+def compute(p: Params) -> Compared:
     """One forward a view (shared and kept by the engine), brought onto common words."""
-    return data.compared([data.seen(view, p.by) for view in views_of(p)])
+    return data.compared([data.seen(view, p.by) for view in views_of(p)], p.by)
 
 
 def page() -> None:
@@ -74,7 +74,7 @@ def _show(params: Params) -> None:
     """The panes; below them the pair that is told about."""
     asked = panes.ask(views_of(params), params.by)
     good = [one.pane for one in asked if one.pane]
-    found = data.compared(good) if good else None
+    found = data.compared(good, params.by) if good else None
     _follow(asked)
     above, below = st.container(), st.container()
     pair = None
@@ -97,7 +97,7 @@ def _show(params: Params) -> None:
 
 def _under(asked: list[panes.Asked]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        panes.more([one.now for one in asked])
+        panes.more(asked)
         controls.segmented("Shown by", tuple(BY), "compare.by", "word", BY.__getitem__, quiet=True)
 
 
