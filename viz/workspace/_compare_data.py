@@ -22,6 +22,7 @@ from viz.ui.pins import View
 from viz.workspace import _compare_written as writing
 from viz.workspace import _look_heads as chooser
 from viz.workspace import _tasks
+from viz.workspace import _what_if_data as changes
 from viz.workspace._toys import KIND
 
 LETTERS = "ABCD"
@@ -192,9 +193,15 @@ def _counterpart(model: str, text: str, kind: str) -> View:
 
 
 def _run(view: View) -> Run:
-    """The pass of a view; a text that is written on is written on first."""
+    """The pass of a view; a text that is written on is written on first, and a changed pass has the target of the one before the change."""
     text, target = writing.on(view) if view.strategy else (view.text, view.target)
-    return chooser.run(view.model, text, target or None, view.pair or None)
+    if not view.edits:
+        return chooser.run(view.model, text, target or None, view.pair or None)
+    before = changes.first(view.model, text)
+    kept, errors = changes.readable(view.edits, before)
+    if errors:
+        raise errors[0]
+    return changes.second(before, kept)
 
 
 def _placed(view: View, heads: Mapping[str, Heads]) -> View:

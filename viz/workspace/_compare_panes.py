@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
+import torch
+from torch import Tensor
 
+from core.edits_text import from_text, in_words
 from core.errors import InputError
 from viz.instruments import heatmap
 from viz.instruments.mount import stored
@@ -198,5 +201,11 @@ def _aside(one: Asked, now: Sequence[View]) -> str:
     view = one.now
     model = "" if data.alike(now, "model") else view.model
     how = f"written on, {writing.said(view.strategy)}" if view.strategy and one.pane else ""
+    changed = ", ".join(map(in_words, from_text(view.edits, _unknown))) if view.edits and one.pane else ""
     text = "" if data.alike(now, "text") else f"“{shorten(' '.join(view.text.split()), 70)}”"
-    return " · ".join(filter(None, (model, text, how)))
+    return " · ".join(filter(None, (model, text, how, changed))) or "As it is"
+
+
+def _unknown(*_: object) -> Tensor:
+    """Stands for the numbers of an edit where only its words are wanted."""
+    return torch.zeros(1)
