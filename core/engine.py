@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from core.edits import Function
 from core.errors import InputError
 from core.serving.cache import ByteCache
 from core.serving.gate import Busy, Gate, Superseded
@@ -33,7 +34,7 @@ class RunRequest:
     """A question to a model, as data: equal requests have equal answers, so one forward serves all who ask.
 
     Lists are taken as tuples. Raises InputError for a `Patch` without a recipe: patches are told apart by their
-    recipe, so two different ones without would be taken for equal.
+    recipe, so two different ones without would be taken for equal; and for an `edits.Function`, which cannot be told apart.
 
     >>> RunRequest("gpt-mini", "Hello", keep=["*.pattern"]) == RunRequest("gpt-mini", "Hello", keep=("*.pattern",))
     True
@@ -51,6 +52,12 @@ class RunRequest:
         object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
         object.__setattr__(self, "edits", tuple(self.edits))
         for edit in self.edits:
+            if isinstance(edit, Function):
+                raise InputError(
+                    f"A function was given as an edit at '{edit.where}'.",
+                    "Functions cannot be compared, so no answer could be kept: they are for notebooks.",
+                    "Call model.run(text, edits=[...]) yourself.",
+                )
             if getattr(edit, "recipe", None) == ():
                 raise InputError(
                     f"The patch at '{edit.where}' does not say where its value comes from.",

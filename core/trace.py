@@ -53,8 +53,12 @@ OFF = Tap()
 
 @lru_cache(maxsize=65536)
 def matches(path: str, pattern: str) -> bool:
-    """Whether a path answers to a pattern (`*` stands for anything, also across dots)."""
-    return path == pattern or fnmatchcase(path, pattern)
+    """Whether a path answers to a pattern (`*` stands for anything, also across dots; `|` stands between patterns).
+
+    >>> matches("layer.3.self_attn.heads", "layer.*.heads"), matches("logits", "*.heads|logits")
+    (True, True)
+    """
+    return path == pattern or any(fnmatchcase(path, each) for each in pattern.split("|"))
 
 
 class Record(NamedTuple):

@@ -14,7 +14,7 @@ from core.analysis.aggregate import aggregated
 from core.checkpoints.heads import read_heads
 from core.checkpoints.manifest import shipped_folder
 from core.lessons.arithmetic import row_of
-from viz.workspace import _look_cell, compare
+from viz.workspace import _compare_folds, _look_cell
 from viz.workspace import _look_heads as heads
 
 MODEL, TEXT = "translator-en-es", "She has a white car."
@@ -196,13 +196,13 @@ def test_compare_opens_with_two_different_heads_and_their_difference(run):
 
 
 def test_compare_of_a_head_with_itself_says_so():
-    test = page("compare", model=MODEL, text=TEXT, **{"compare.left": "L1.H3", "compare.right": "L1.H3"})
+    test = page("compare", model=MODEL, text=TEXT, **{"compare.panes": f"{MODEL}~cross~1.3|{MODEL}~cross~1.3"})
     assert "one head beside itself" in said(test)
 
 
 def test_every_head_in_figures(run):
     attention = run.attention("self", by="word")
-    table = compare._figures(heads.survey(MODEL)["self"], attention.weights).set_index("head")
+    table = _compare_folds.figures(heads.survey(MODEL)["self"], attention.weights).set_index("head")
     assert len(table) == 24
     row = attention.weights[2, 2]
     assert table.loc["L2.H2", "habit"] == "previous word" and table.loc["L2.H2", "on previous word, battery"] > 0.35

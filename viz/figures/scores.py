@@ -15,8 +15,10 @@ WIDEST = 20
 """Letters of a name in one line: a phone has no room for more beside the bars."""
 
 
-def bars(rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}") -> go.Figure:
+def bars(rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}", end: float | None = None) -> go.Figure:
     """One bar a row (name, value, whether it is the model's own), in the order given, from zero; values behind the bars.
+
+    `end` is where the axis ends; None: with the longest bar.
 
     >>> bars([("gpt-mini", 1.49, True), ("trigram", 1.64, False)], "{:.2f}").data[0].text
     ('1.49', '1.64')
@@ -28,7 +30,7 @@ def bars(rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}") -> go.
         text=[number.format(value) for _, value, _ in rows], textposition="outside", textfont={"size": 14, "color": theme.TEXT},
         marker={"color": [theme.PRIMARY if own else theme.SEQUENTIAL[2] for _, _, own in rows], "line": {"width": 0}},
     )  # fmt: skip
-    figure.update_xaxes(visible=False, range=[0, max([value for _, value, _ in rows] + [1e-9])], fixedrange=True)
+    figure.update_xaxes(visible=False, range=[0, end or max([value for _, value, _ in rows] + [1e-9])], fixedrange=True)
     shown = [("<br>".join(wrap(plain(name).replace("·", " "), WIDEST)), own) for name, _, own in rows]
     names = [f"<b>{name}</b>" if own else name for name, own in shown]
     figure.update_yaxes(

@@ -39,6 +39,7 @@ from viz.workspace._look_heads import (
     several,
 )
 from viz.workspace._look_heads import show as show_head
+from viz.workspace._look_onward import onward
 
 ONE = "one"
 JOINED = {ONE: "One", "mean": "Mean", "largest": "Largest", "rollout": "Rollout"}
@@ -128,6 +129,7 @@ def pictures(run: Run, measured: Mapping[str, Heads], place: Place) -> Shown:
 def details(page: Page, run: Run, measured: Mapping[str, Heads], place: Place, shown: Shown) -> None:
     """What the pictures call for: care, the chosen cell in a sentence, its arithmetic and source; the folds."""
     seen, query, key, how = shown.seen, shown.query, shown.key, shown.how
+    onward(place, run, how)
     _care(run, seen, query, how)
     parts.numbers(_sentence(seen, place, query, key))
     piece = _pieces(run, place, query, key, shown.by)

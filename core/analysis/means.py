@@ -1,0 +1,28 @@
+"""What heads hand on, on average over texts: what stands in for a head that is switched off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from core.errors import InputError
+from core.model import Model
+
+Array = np.ndarray
+
+
+def mean_outputs(model: Model, texts: Sequence[str], kind: str, targets: Sequence[str | None] | None = None) -> Array:
+    """The mean of each head's output over all words of the texts: (layer, head, d_head).
+
+    For `edits.MeanHead`: it knows nothing of the text in which it stands in (mean ablation, Wang et al. 2022). Padding does
+    not count. `targets` are what an encoder-decoder writes; without them its own translations.
+    """
+    if not texts:
+        raise InputError("There is no text.", "A mean is taken over at least one.", "Give a list of texts.")
+    found = model.spec.kind(kind)
+    paths = [found.path(layer, "heads") for layer in range(found.n_layers(model.config))]
+    runs = model.run_many(texts, targets=targets, keep=paths)
+    real = [(run.source if found.queries == "source" and run.source is not None else run.side).n_real for run in runs]
+    total = sum(np.stack([run.trace[path][:, :n].sum(1, dtype=np.float64) for path in paths]) for run, n in zip(runs, real, strict=True))
+    return (total / sum(real)).astype(np.float32)

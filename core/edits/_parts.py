@@ -1,0 +1,23 @@
+"""What edits share: indices that are checked, values that are replaced without touching the ones that came in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from core.errors import InputError
+
+
+def checked(index: int, size: int, word: str, where: str) -> int:
+    """The index counted from 0; a negative one counts from the end. Raises InputError outside."""
+    if not -size <= index < size:
+        raise InputError(f"There is no {word} {index} at '{where}'.", f"It has {size}, counted from 0.", f"Choose 0 to {size - 1}.")
+    return index % size
+
+
+def replaced(value: Tensor, index: Any, new: Tensor | float | bool) -> Tensor:
+    """A copy of the value with new numbers at an index."""
+    copy = value.clone()
+    copy[index] = new
+    return copy

@@ -1,0 +1,177 @@
+"""Edits of who may look where, and how much: masks, scores and patterns of attention."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.edits._parts import checked, replaced
+from core.errors import InputError
+
+
+@dataclass(frozen=True)
+class SetAllowed:
+    """Put a whole mask in place. At `*_attn.allowed` (batch head query key); True = may attend.
+
+    `rows` is the query x key matrix as a tuple of tuples of bool.
+    """
+
+    where: str
+    rows: tuple[tuple[bool, ...], ...]
+
+    def __call__(self, allowed: Tensor) -> Tensor:
+        mask = torch.tensor(self.rows, dtype=torch.bool, device=allowed.device)
+        if mask.shape != allowed.shape[-2:]:
+            raise InputError(
+                f"The mask is {tuple(mask.shape)} but '{self.where}' is {tuple(allowed.shape[-2:])}.",
+                "A mask has one row a query and one column a key.",
+                "Make it anew for this text.",
+            )
+        return mask.expand_as(allowed).clone()
+
+
+@dataclass(frozen=True)
+class Forbid:
+    """Forbid one cell, a row (`key=None`) or a column (`query=None`). At `*_attn.allowed`."""
+
+    where: str
+    query: int | None = None
+    key: int | None = None
+    head: int | None = None
+
+    def __call__(self, allowed: Tensor) -> Tensor:
+        _, n_heads, n_queries, n_keys = allowed.shape
+        index = (
+            slice(None),
+            slice(None) if self.head is None else checked(self.head, n_heads, "head", self.where),
+            slice(None) if self.query is None else checked(self.query, n_queries, "query", self.where),
+            slice(None) if self.key is None else checked(self.key, n_keys, "key", self.where),
+        )
+        return replaced(allowed, index, False)
+
+
+@dataclass(frozen=True)
+class DropToken:
+    """Nobody may look at one key, in any head: for attention the word is not there. At `*.allowed`.
+
+    The others keep their places and the word its own row, so this is not the text without the word: that is another
+    text. In an encoder-decoder "encoder.*.allowed|*.cross_attn.allowed" drops a word of the source.
+    """
+
+    where: str
+    key: int
+
+    def __call__(self, allowed: Tensor) -> Tensor:
+        return replaced(allowed, (..., checked(self.key, allowed.shape[-1], "key", self.where)), False)
+
+
+@dataclass(frozen=True)
+class ForceCell:
+    """One query gives everything to one key, in one head or in all. At `*_attn.allowed`.
+
+    It forbids the query all other keys, so the weight is exactly 1 and the mask is still obeyed.
+    Raises InputError for a key that the mask forbids.
+
+    >>> ForceCell("x", query=1, key=0)(torch.ones(2, 2, dtype=torch.bool).tril()[None, None]).int().tolist()
+    [[[[1, 0], [1, 0]]]]
+    """
+
+    where: str
+    query: int
+    key: int
+    head: int | None = None
+
+    def __call__(self, allowed: Tensor) -> Tensor:
+        _, n_heads, n_queries, n_keys = allowed.shape
+        head = slice(None) if self.head is None else checked(self.head, n_heads, "head", self.where)
+        query, key = checked(self.query, n_queries, "query", self.where), checked(self.key, n_keys, "key", self.where)
+        row = allowed[:, head, query]
+        only = torch.zeros_like(row)
+        only[..., key] = True
+        if not bool(row[..., key].all()):
+            raise InputError(
+                f"At '{self.where}' query {query} may not look at key {key}.",
+                "A row can be forced only onto a key that its mask allows.",
+                "Choose an allowed key.",
+            )
+        return replaced(allowed, (slice(None), head, query), row & only)
+
+
+@dataclass(frozen=True)
+class SetPattern:
+    """Put one row of weights in place. At `*_attn.pattern`; the weights are >= 0 and sum to 1."""
+
+    where: str
+    query: int
+    weights: tuple[float, ...]
+    head: int | None = None
+
+    def __post_init__(self) -> None:
+        if min(self.weights, default=-1.0) < 0 or abs(sum(self.weights) - 1) > 1e-4:
+            raise InputError(
+                f"The weights sum to {sum(self.weights):.4f} (smallest {min(self.weights, default=0):.4f}).",
+                "A row of attention is at least 0 everywhere and sums to 1.",
+                "Divide the weights by their sum.",
+            )
+
+    def __call__(self, pattern: Tensor) -> Tensor:
+        if len(self.weights) != pattern.shape[-1]:
+            raise InputError(
+                f"{len(self.weights)} weights were given for {pattern.shape[-1]} keys at '{self.where}'.",
+                "A row has one weight a key.",
+                "Give as many weights as there are tokens.",
+            )
+        query = checked(self.query, pattern.shape[2], "query", self.where)
+        head = slice(None) if self.head is None else checked(self.head, pattern.shape[1], "head", self.where)
+        return replaced(pattern, (slice(None), head, query), torch.tensor(self.weights, dtype=pattern.dtype))
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """One head, or all, looks evenly at everything it may look at: every score is 0. At `*_attn.scores`."""
+
+    where: str
+    head: int | None = None
+
+    def __call__(self, scores: Tensor) -> Tensor:
+        head = slice(None) if self.head is None else checked(self.head, scores.shape[1], "head", self.where)
+        return replaced(scores, (slice(None), head), 0.0)
+
+
+@dataclass(frozen=True)
+class Temperature:
+    """The softmax temperature T: scores are divided by it. At `*_attn.scores`.
+
+    Below 1 rows grow sharper, above 1 more even; 1 is the model as it is.
+
+    >>> Temperature("x", 2.0)(torch.tensor([[[[4.0]]]])).item()
+    2.0
+    """
+
+    where: str
+    temperature: float
+    head: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.temperature < math.inf:
+            raise InputError(
+                f"The temperature is {self.temperature:g}.", "Scores are divided by it: it is above 0.", "Choose 1 for the model as it is."
+            )
+
+    def __call__(self, scores: Tensor) -> Tensor:
+        head = slice(None) if self.head is None else checked(self.head, scores.shape[1], "head", self.where)
+        return replaced(scores, (slice(None), head), scores[:, head] / self.temperature)
+
+
+@dataclass(frozen=True)
+class NoScale:
+    """Scores without 1 / sqrt(d_head) (Vaswani et al. 2017, section 3.2.1): larger, so rows grow sharper. At `*_attn.scores`."""
+
+    where: str
+    d_head: int
+
+    def __call__(self, scores: Tensor) -> Tensor:
+        return scores * math.sqrt(self.d_head)

@@ -1,0 +1,97 @@
+"""Edits of what heads hand on. At `*_attn.heads` (batch head query d_head)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from core.edits._parts import checked, replaced
+from core.errors import InputError
+
+
+@dataclass(frozen=True)
+class ScaleHead:
+    """Multiply what one head hands on.
+
+    >>> ScaleHead("layer.0.self_attn.heads", head=1, factor=0.5)(torch.ones(1, 2, 1, 1)).flatten().tolist()
+    [1.0, 0.5]
+    """
+
+    where: str
+    head: int
+    factor: float = 1.0
+
+    def __call__(self, heads: Tensor) -> Tensor:
+        weight = torch.ones(heads.shape[1], dtype=heads.dtype, device=heads.device)
+        weight[checked(self.head, heads.shape[1], "head", self.where)] = self.factor
+        return heads * weight[None, :, None, None]
+
+
+@dataclass(frozen=True)
+class ZeroHead:
+    """Switch one head off."""
+
+    where: str
+    head: int
+
+    def __call__(self, heads: Tensor) -> Tensor:
+        return ScaleHead(self.where, self.head, 0.0)(heads)
+
+
+@dataclass(frozen=True)
+class MeanHead:
+    """Replace what one head hands on by its mean, the same for every query.
+
+    Zero misleads: later layers have learnt to read a stream in which this head always writes something, and many heads
+    write much the same wherever they are (Wang et al. 2022). The mean keeps that and takes away only what
+    the head says about this text. Which mean? `vector` (d_head) is the mean over other texts
+    (`core.analysis.means.mean_outputs`): it knows nothing of this one, so it is the right one to give. Without a vector it
+    is the mean over the queries of this run: it still knows which words the text has, and under a causal mask it lets
+    early rows hear of later words. `over` says where a vector comes from, for links and for people.
+
+    >>> MeanHead("layer.0.self_attn.heads", head=0)(torch.tensor([[[[1.0], [3.0]]]])).flatten().tolist()
+    [2.0, 2.0]
+    """
+
+    where: str
+    head: int
+    vector: tuple[float, ...] | None = field(default=None, repr=False)
+    over: str = ""
+
+    def __call__(self, heads: Tensor) -> Tensor:
+        head = checked(self.head, heads.shape[1], "head", self.where)
+        if self.vector is None:
+            return replaced(heads, (slice(None), head), heads[:, head].mean(1, keepdim=True))
+        if len(self.vector) != heads.shape[-1]:
+            raise InputError(
+                f"The mean has {len(self.vector)} numbers, a head at '{self.where}' hands on {heads.shape[-1]}.",
+                "A mean belongs to one head of one model.",
+                "Take it anew for this model.",
+            )
+        return replaced(heads, (slice(None), head), torch.tensor(self.vector, dtype=heads.dtype))
+
+
+@dataclass(frozen=True)
+class PatchHead:
+    """Replace what one head hands on by what it handed on in another run: (query, d_head), row by row.
+
+    Equality and hash go by `where`, `head` and `recipe` (how the source was made), never by the bytes of the tensor.
+    Raises InputError where this run has another number of rows.
+    """
+
+    where: str
+    head: int
+    value: Tensor = field(compare=False, repr=False)
+    recipe: tuple[object, ...] = ()
+
+    def __call__(self, heads: Tensor) -> Tensor:
+        head = checked(self.head, heads.shape[1], "head", self.where)
+        if self.value.shape != heads.shape[2:]:
+            raise InputError(
+                f"The other text has {self.value.shape[0]} rows at '{self.where}', this one {heads.shape[2]}.",
+                "A patch goes row by row.",
+                "Choose a text of as many tokens.",
+            )
+        return replaced(heads, (slice(None), head), self.value.to(heads.dtype))

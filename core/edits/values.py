@@ -1,0 +1,120 @@
+"""Edits of whole values: the residual stream, the embeddings of words and of places, anything that was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from core.edits._parts import checked, replaced
+from core.errors import InputError
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Multiply a whole value, e.g. the scores by 2 (a softmax temperature of one half)."""
+
+    where: str
+    factor: float
+
+    def __call__(self, value: Tensor) -> Tensor:
+        return value * self.factor
+
+
+@dataclass(frozen=True)
+class Patch:
+    """Replace a value by one of another run.
+
+    Equality and hash go by `where` and `recipe` (how the source was made, e.g. the other run's request),
+    never by the bytes of the tensor.
+    """
+
+    where: str
+    value: Tensor = field(compare=False, repr=False)
+    recipe: tuple[object, ...] = ()
+
+    def __call__(self, value: Tensor) -> Tensor:
+        return self.value.to(value.dtype).expand_as(value)
+
+
+@dataclass(frozen=True)
+class AddVector:
+    """Add a vector to the residual stream at one position (None: at all). At `resid_*` (batch pos d_model)."""
+
+    where: str
+    vector: Sequence[float]
+    position: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "vector", tuple(float(x) for x in self.vector))
+
+    def __call__(self, resid: Tensor) -> Tensor:
+        vector = torch.tensor(self.vector, dtype=resid.dtype)
+        if self.position is None:
+            return resid + vector
+        position = checked(self.position, resid.shape[1], "position", self.where)
+        return replaced(resid, (slice(None), position), resid[:, position] + vector)
+
+
+@dataclass(frozen=True)
+class NoPositions:
+    """Take away where each word stands: the position vectors are 0. At `*embed.position` (pos d_model)."""
+
+    where: str
+
+    def __call__(self, positions: Tensor) -> Tensor:
+        return torch.zeros_like(positions)
+
+
+@dataclass(frozen=True)
+class SwapPositions:
+    """Two words keep their places in the row but carry each other's position vector. At `*embed.position` (pos d_model).
+
+    >>> SwapPositions("embed.position", 0, 2)(torch.tensor([[1.0], [2.0], [3.0]])).flatten().tolist()
+    [3.0, 2.0, 1.0]
+    """
+
+    where: str
+    first: int
+    second: int
+
+    def __call__(self, positions: Tensor) -> Tensor:
+        a, b = (checked(place, positions.shape[-2], "position", self.where) for place in (self.first, self.second))
+        order = torch.arange(positions.shape[-2])
+        order[a], order[b] = b, a
+        return positions[..., order, :]
+
+
+@dataclass(frozen=True)
+class ReplaceToken:
+    """Another token stands at one position. At `*embed.token` (batch pos d_model).
+
+    `vector` is the row of the model's own table for `token`; equality and hash go by the token. The run is that of the
+    text with this token in the place, but keeps its tokens by name, so that before and after stand side by side.
+    """
+
+    where: str
+    position: int
+    token: str
+    vector: Tensor = field(compare=False, repr=False)
+
+    def __call__(self, words: Tensor) -> Tensor:
+        position = checked(self.position, words.shape[1], "position", self.where)
+        return replaced(words, (slice(None), position), self.vector.to(words.dtype))
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """Any function of a value, for notebooks: it cannot be compared, kept or written in a link, so pages refuse it.
+
+    >>> Function("layer.*.self_attn.scores", lambda scores: scores.clamp(max=0.0)).where
+    'layer.*.self_attn.scores'
+    """
+
+    where: str
+    fn: Callable[[Tensor], Tensor] = field(repr=False)
+
+    def __call__(self, value: Tensor) -> Tensor:
+        return self.fn(value)

@@ -1,0 +1,76 @@
+"""Which edits fit a run: a link may come from another sentence, or from another model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from core.errors import InputError
+from core.run import Run
+from core.trace import Edit, matches
+
+Shape = tuple[int, ...]
+
+
+def fitting(edits: Sequence[Edit], run: Run) -> tuple[tuple[Edit, ...], tuple[InputError, ...]]:
+    """The edits that can be made in this run, in their order, and why the others cannot.
+
+    Each is tried on a stand-in of the right shape, masks on the run's own mask (it must have kept its patterns), behind
+    the edits before it: a cell that was forbidden cannot be forced.
+    """
+    places = shapes(run)
+    now: dict[str, Tensor] = {}
+    kept: list[Edit] = []
+    errors: list[InputError] = []
+    for edit in edits:
+        try:
+            now |= _tried(edit, run, places, now)
+            kept.append(edit)
+        except InputError as error:
+            errors.append(error)
+    return tuple(kept), tuple(errors)
+
+
+def _tried(edit: Edit, run: Run, places: Mapping[str, Shape], now: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    met = [path for path in places if matches(path, edit.where)]
+    if not met:
+        wrong = f"{run.model.name} has no value at '{edit.where}'."
+        raise InputError(wrong, "A change names a value of the model it was made for.", "Choose the change on the page.")
+    found = {}
+    for path in met:
+        value = now[path] if path in now else _stand_in(path, places[path], run)
+        found[path] = edit(value)
+        if found[path].shape != value.shape:
+            wrong = f"The change at '{edit.where}' is of another size: {tuple(found[path].shape)} for {tuple(value.shape)}."
+            raise InputError(wrong, "It was made for another text or model.", "Make it anew here.")
+    return found
+
+
+def _stand_in(path: str, shape: Shape, run: Run) -> Tensor:
+    return torch.tensor(run.trace[path])[None] if path.endswith(".allowed") and path in run.trace else torch.zeros(shape)
+
+
+def shapes(run: Run) -> dict[str, Shape]:
+    """The sizes of the values that edits are made for, by path: those of attention, of the stream and of the embeddings."""
+    config, found = run.model.config, {}
+    for kind in run.model.spec.kinds_of(config):
+        queries, keys = (len(_side(run, axis).ids) for axis in (kind.queries, kind.keys))
+        heads = config.n_heads if kind.layered else 1
+        sizes = dict.fromkeys(("scores", "allowed", "pattern"), (1, heads, queries, keys))
+        if kind.layered:
+            sizes |= {"q": (1, heads, queries, config.d_head), "k": (1, heads, keys, config.d_head), "v": (1, heads, keys, config.d_head)}
+            sizes |= {"heads": (1, heads, queries, config.d_head), "out": (1, queries, config.d_model)}
+        found |= {kind.path(layer, leaf): size for layer in range(kind.n_layers(config)) for leaf, size in sizes.items()}
+    for name, stack in run.model.spec.stacks.items():
+        n = len(_side(run, "source" if name == "encoder" else "target").ids)
+        prefix = stack.removesuffix("layer")
+        found |= {f"{prefix}embed.position": (n, config.d_model), f"{prefix}embed.token": (1, n, config.d_model)}
+        stream = (*run.model.spec.stream, "resid_mid")
+        found |= {f"{stack}.{layer}.{leaf}": (1, n, config.d_model) for layer in range(config.n_layers) for leaf in stream}
+    return found
+
+
+def _side(run: Run, axis: str):
+    return run.source if axis == "source" and run.source is not None else run.side

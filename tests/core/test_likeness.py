@@ -1,0 +1,80 @@
+"""Divergence, correlation and cosine of two patterns, against scipy; what is forbidden is left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from scipy.spatial import distance
+from scipy.stats import pearsonr
+
+from core.analysis.likeness import cosine, likeness
+
+
+def patterns(seed: int, n: int = 6, *, causal: bool = False) -> list[np.ndarray]:
+    luck = np.random.default_rng(seed)
+    raw = luck.gamma(0.4, size=(2, n, n)) + 1e-9
+    raw *= np.tri(n) if causal else 1.0
+    return list(raw / raw.sum(-1, keepdims=True))
+
+
+@given(some.integers(0, 999), some.integers(2, 9))
+def test_all_numbers_are_those_of_scipy(seed, n):
+    a, b = patterns(seed, n)
+    found = likeness(a, b)
+    rows = [distance.jensenshannon(p, q, base=2) ** 2 for p, q in zip(a, b, strict=True)]
+    np.testing.assert_allclose(found.rows, rows, atol=1e-9)
+    assert found.bits == pytest.approx(np.mean(rows), abs=1e-9)
+    assert found.correlation == pytest.approx(pearsonr(a.ravel(), b.ravel()).statistic, abs=1e-9)
+    assert found.cosine == pytest.approx(1 - distance.cosine(a.ravel(), b.ravel()), abs=1e-9)
+    assert found.largest == abs(a - b).max()
+
+
+@given(some.integers(0, 999))
+def test_forbidden_cells_are_left_out(seed):
+    a, b = patterns(seed, causal=True)
+    may = np.tri(6, dtype=bool)
+    found = likeness(a, b, may)
+    assert found.correlation == pytest.approx(pearsonr(a[may], b[may]).statistic, abs=1e-9)
+    assert found.cosine == pytest.approx(1 - distance.cosine(a[may], b[may]), abs=1e-9)
+    assert found.rows[0] == 0.0, "the first row has one place to look at"
+
+
+@given(some.integers(0, 999))
+def test_it_is_symmetric_and_zero_only_beside_itself(seed):
+    a, b = patterns(seed)
+    there, back = likeness(a, b), likeness(b, a)
+    np.testing.assert_array_equal(there.rows, back.rows)
+    assert (there.correlation, there.cosine, there.largest) == (back.correlation, back.cosine, back.largest)
+    same = likeness(a, a)
+    assert not same.rows.any() and same.largest == 0.0 and same.cosine == pytest.approx(1) and same.correlation == pytest.approx(1)
+    assert (there.rows > 0).all() and (there.rows <= 1).all()
+
+
+def test_rows_that_one_of_them_lacks_are_no_rows():
+    a, b = patterns(3)
+    may = np.ones((6, 6), dtype=bool)
+    b[2] = 0.0
+    may[4] = False
+    found, whole = likeness(a, b, may), likeness(np.delete(a, [2, 4], 0), np.delete(b, [2, 4], 0))
+    assert np.isnan(found.rows[[2, 4]]).all() and np.isfinite(np.delete(found.rows, [2, 4])).all()
+    assert (found.bits, found.cosine) == (whole.bits, whole.cosine)
+
+
+def test_a_row_that_is_no_distribution_is_made_one_for_the_divergence():
+    a, b = patterns(4)
+    np.testing.assert_allclose(likeness(a * 3, b).rows, likeness(a, b).rows, atol=1e-12)
+
+
+def test_nothing_to_compare_is_not_a_number():
+    none = likeness(np.zeros((2, 2)), np.zeros((2, 2)))
+    assert np.isnan([none.bits, none.correlation, none.cosine, none.largest]).all() and np.isnan(none.rows).all()
+    even = likeness(np.full((3, 3), 1 / 3), patterns(1, 3)[0])
+    assert np.isnan(even.correlation) and np.isfinite(even.cosine), "an even pattern goes up and down with nothing"
+    assert np.isnan(cosine(np.zeros(2), np.ones(2)))
+
+
+def test_patterns_of_two_shapes_are_refused_with_both():
+    with pytest.raises(ValueError, match=r"\(2, 2\).*\(3, 3\)"):
+        likeness(np.eye(2), np.eye(3))

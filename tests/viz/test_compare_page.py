@@ -1,0 +1,249 @@
+"""Compare: panes on common words, what is said of a pair, the telling pairs, links that restore everything."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened, unpacked
+from test_look_page import named, packets, page, said
+
+import core
+from core.analysis.align import aligned, by_words
+from core.analysis.likeness import likeness
+from viz.ui import pins
+from viz.ui.pins import View
+from viz.workspace import _compare_data as data
+from viz.workspace import _compare_folds as folds
+from viz.workspace import _compare_pair as pair_of
+from viz.workspace import _compare_presets as presets
+from viz.workspace import _compare_written as writing
+from viz.workspace import _tasks, compare
+
+GPT, READER = "gpt-mini", "translator-en-es"
+
+
+def linked(*views: View, **more: str) -> AppTest:
+    test = page("compare", near="", **pins.panes(views), **more)
+    assert heats(test)  # what is steady in packets comes with the first run
+    return test
+
+
+def heats(test: AppTest) -> list[bytes]:
+    return named(test, "scale", "axis")
+
+
+def drawn(test: AppTest) -> list[np.ndarray]:
+    return [np.nan_to_num(unpacked(packet, page=packets(test))) for packet in heats(test)]
+
+
+def preset(name: str) -> tuple[View, ...]:
+    return next(pair.views for pair in presets.TELLING if pair.name == name)
+
+
+def compared(*views: View, by: str = "word") -> data.Compared:
+    return compare.compute(compare.Params(views=views, by=by))
+
+
+def test_it_opens_with_two_heads_that_do_something_else():
+    test = page("compare", near="")
+    a, b = views = data.opening(GPT, compare.Params.text)
+    assert a.kind == b.kind and (a.layer, a.head) != (b.layer, b.head)
+    assert len(heats(test)) == 3 and "They differ most at" in said(test)
+    found = compare.compute(compare.Params())
+    assert [pane.view for pane in found.panes] == list(views)
+    assert found.pair(0, 1).likeness.bits > 0.2, "a telling pair is far apart"
+
+
+def test_the_head_that_was_in_view_is_the_first_pane():
+    a, b = data.opening(GPT, "The cat sat.", "causal", (3, 6))
+    assert (a.layer, a.head) == (3, 6) and (b.layer, b.head) != (3, 6)
+
+
+def test_all_pictures_are_one_group_on_one_scale_and_have_the_same_words():
+    test = page("compare", near="")
+    headers = [opened(packet)[0] for packet in heats(test)]
+    assert {header["group"] for header in headers} == {"compare"}
+    assert [header["scale"] for header in headers] == ["pattern", "pattern", "difference"]
+    assert len({tuple(header["queries"]) for header in headers}) == 1 and {tuple(header["shape"]) for header in headers} == {tuple(headers[0]["shape"])}
+
+
+def test_on_a_causal_model_rows_before_the_changed_word_are_equal_exactly_and_the_page_says_why():
+    test = linked(*preset("One word changed, left to right"))
+    told = said(test)
+    assert "the largest difference is 0, exactly" in told and "reads from left to right" in told and "tired | wide" in told
+    difference = drawn(test)[2]
+    first = opened(heats(test)[0])[0]["queries"].index("tired")
+    assert (difference[:first] == 0.0).all() and abs(difference[first:]).max() > 0.01
+
+
+def test_in_an_encoder_a_changed_word_changes_the_rows_before_it():
+    views = preset("Tired or wide?")
+    found = compared(*views)
+    pair = found.pair(0, 1)
+    row = pair_of.row_of(pair)
+    assert row is not None and found.word("queries", row, 0) == "it", "the pair was chosen because its “it” looks elsewhere"
+    assert [found.word("keys", int(weights[row].argmax()), pane) for pane, weights in enumerate(found.weights)] == ["street", "wide"]
+    assert any("reads the whole text" in note for note in pair_of.notes(found, pair))
+
+
+def test_two_texts_stand_opposite_each_other_and_what_is_left_over_is_shown():
+    views = View(GPT, "The cat sat on the mat.", "causal", 0, 0), View(GPT, "The old cat sat on the rug.", "causal", 0, 0)
+    test = linked(*views)
+    headers = [opened(packet)[0] for packet in heats(test)]
+    assert headers[0]["queries"] == ["The", "(old)", "cat", "sat", "on", "the", "mat", "."] and headers[1]["queries"] == ["The", "old", "cat", "sat", "on", "the", "rug", "."]
+    assert "Opposite each other: mat | rug." in said(test) and "Without a counterpart, only in B: old." in said(test)
+    a, b = (core.open_model(GPT).run(view.text).attention(by="word") for view in views)
+    words = by_words(a.queries, b.queries)
+    wanted = aligned([a.weights[0, 0], b.weights[0, 0]], words, words)
+    for shown, weights in zip(drawn(test), wanted, strict=False):
+        np.testing.assert_allclose(shown, weights, atol=1e-6)
+
+
+def test_two_tokenizers_meet_at_their_letters():
+    text = "The animal didn't cross the street because it was too wide."
+    found = compared(View(READER, text, "self", 0, 0), View(GPT, text, "causal", 0, 0), by="token")
+    row = next(place for place, slot in enumerate(found.rows) if len(slot[0]) == 2)
+    assert found.word("queries", row, 0).replace("·", "") == found.word("queries", row, 1).replace("·", "") == "wide"
+    for pane, weights in enumerate(found.weights):
+        there = np.array([bool(slot[pane]) for slot in found.rows])
+        np.testing.assert_allclose(weights.sum(-1), there, atol=1e-5)
+
+
+@pytest.mark.parametrize("pair", presets.TELLING, ids=lambda pair: pair.name)
+def test_every_telling_pair_that_is_offered_can_be_shown(pair):
+    if pair not in presets.offered():
+        pytest.skip("one of its models is not here")
+    found = compared(*pair.views)
+    told = found.pair(0, 1)
+    assert len(told.order) > 3 and told.likeness.largest > 0.01
+    assert "bits apart" in pair_of.sentence(found, told, pair_of.row_of(told))
+
+
+def test_a_recurrent_model_is_compared_with_one_that_has_heads():
+    a, b = data.opening("bahdanau-en-es", "She has a white car.")
+    assert (a.model, a.kind, b.model) == ("bahdanau-en-es", "alignment", READER)
+    found = compared(a, b)
+    assert found.panes[1].view.kind == "cross" and found.panes[0].alone and found.panes[0].name == "bahdanau-en-es"
+    assert found.word("queries", 0, 0) == "Ella"
+
+
+def test_heads_of_a_layer_joined_and_unequal_kinds_of_views():
+    text = "The cat sat on the mat."
+    found = compared(View(GPT, text, "causal", 3, "mean"), View(GPT, text, "causal", 3, "max"), View(GPT, text, "causal", 3, "rollout"))
+    run = core.open_model(GPT).run(text).attention(by="word")
+    np.testing.assert_allclose(found.weights[0], run.weights[3].mean(0), atol=1e-6)
+    np.testing.assert_allclose(found.weights[1], run.weights[3].max(0), atol=1e-6)
+    assert [pair.name for pair in found.pairs()] == ["A − B", "A − C", "B − C"]
+
+
+def test_a_pair_is_measured_on_what_either_may_look_at():
+    found = compare.compute(compare.Params())
+    pair, may = found.pair(0, 1), found.allowed[0]
+    assert (np.triu(found.weights[0], 1) == 0).all() and not np.triu(may, 1).any()
+    wanted = likeness(found.weights[0], found.weights[1], may)
+    assert (pair.likeness.bits, pair.likeness.correlation) == (wanted.bits, wanted.correlation)
+    assert not pair.compared[~may].any()
+
+
+def test_four_panes_and_a_chosen_pair():
+    views = [View(GPT, "The cat sat on the mat.", "causal", layer, 0) for layer in range(4)]
+    test = linked(*views, **{"compare.pair": "B − D", "compare.row": "2"})
+    assert len(heats(test)) == 5
+    *patterns, difference = drawn(test)
+    np.testing.assert_allclose(difference, patterns[1] - patterns[3], atol=1e-5)
+    assert "“sat”" in said(test) and "B looks" in said(test) and "D looks" in said(test)
+    assert next(one for one in test.button if one.label == "+ pane").disabled
+    assert opened(heats(test)[0])[0]["selected"][0] == 2
+
+
+def test_a_pane_is_added_swapped_changed_and_taken_out():
+    views = View(GPT, "The cat sat.", "causal", 0, 0), View(GPT, "The cat sat.", "causal", 1, 0)
+    test = linked(*views)
+
+    def press(label: str) -> tuple[View, ...]:
+        next(one for one in test.button if one.label == label).click().run()
+        assert not test.exception and heats(test)
+        return tuple(one if one.text else View(one.model, test.query_params["text"], one.kind, one.layer, one.head) for one in pins.read(test.query_params["compare.panes"]))
+
+    three = press("+ pane")
+    assert three[:2] == views and len(three) == 3 and three[2] not in views
+    assert press("Swap with B") == (views[1], views[0], three[2])
+    assert press("Take out") == (views[0], three[2])
+    box = next(one for one in test.selectbox if one.label == "B: the head")
+    assert heats(test)
+    box.select_index(5).run()
+    now = pins.read(test.query_params["compare.panes"])
+    assert (now[1].layer, now[1].head) == (0, 5) and "L0.H5" in opened(heats(test)[1])[0]["title"]
+
+
+def test_the_sentence_of_the_page_is_read_by_all_panes_that_follow_it():
+    views = View(GPT, "The cat sat.", "causal", 0, 0), View(GPT, "The cat sat.", "causal", 1, 0), View(GPT, "A dog ran.", "causal", 1, 0)
+    test = linked(*views)
+    test.text_input[0].set_value("My house is red.").run()
+    assert not test.exception
+    found = [opened(packet)[0]["queries"] for packet in heats(test)]
+    assert found[0] == found[1] and "house" in found[0] and "dog" in found[2]
+
+
+def test_another_model_begins_with_its_own_pair():
+    test = linked(View(GPT, "The cat sat.", "causal", 0, 0), View(GPT, "The cat sat.", "causal", 1, 0), View(GPT, "The cat sat.", "causal", 2, 0))
+    test.query_params["model"] = READER
+    test.run()
+    assert not test.exception and len(heats(test)) == 3
+
+
+def test_a_view_that_cannot_be_shown_says_so_and_leaves_the_others():
+    views = View(GPT, "The cat sat.", "causal", 0, 0), View(GPT, "The cat sat.", "causal", 44, 0), View(GPT, "The cat sat.", "causal", 1, 0)
+    test = linked(*views)
+    assert "has no head L44.H0" in said(test) and len(heats(test)) == 3
+
+
+def test_nonsense_in_the_link_opens_the_telling_pair_with_a_notice():
+    test = page("compare", near="", **{"compare.panes": "~~~", "compare.row": "x", "compare.pair": "?", "compare.by": "?"})
+    assert len(heats(test)) == 3 and "cannot be shown" in said(test)
+
+
+def test_one_pin_gets_a_partner_of_its_own_text():
+    found = compare.views_of(compare.Params(GPT, "Another text.", views=(View(GPT, "The cat sat.", "causal", 3, 6),)))
+    assert [view.text for view in found] == ["The cat sat."] * 2 and (found[0].layer, found[0].head) == (3, 6)
+
+
+def test_a_pair_is_offered_where_its_models_are():
+    names, usable = {pair.name for pair in presets.offered()}, _tasks.usable()
+    assert names >= {"Two heads", "Tired or wide?", "With and without recurrence", "Encoder and decoder"}
+    assert ("One word changed, both directions" in names) == (presets.FILLER in usable)
+
+
+def test_a_prompt_is_written_on_in_two_ways_and_the_prompt_itself_stays():
+    greedy, lot = preset("One prompt, two strategies")
+    texts = [writing.on(view)[0] for view in (greedy, lot)]
+    assert all(text.startswith(presets.STORY) and len(text) > len(presets.STORY) + 20 for text in texts) and texts[0] != texts[1]
+    found = compared(greedy, lot)
+    n = len(presets.STORY.split())
+    assert abs(found.pair(0, 1).difference[:n]).max() < 1e-6, "a causal model reads the prompt the same whatever it wrote behind it"
+
+
+def test_the_lines_of_python_compute_the_numbers_of_the_page():
+    text = "The animal was wide."
+    cases = [
+        (compare.Params(views=preset("Tired or wide?")), "by_words"),
+        (compare.Params(views=(View(READER, text, "self", 0, 0), View(GPT, text, "causal", 3, "mean")), by="token"), "by_spans"),
+        (compare.Params(views=preset("With and without recurrence")), "by_words"),
+    ]
+    for params, how in cases:
+        found = compare.compute(params)
+        pair = found.pair(0, 1)
+        lines = folds.code(found.panes[0], found.panes[1], pair, params.by)
+        held: dict[str, object] = {}
+        exec(lines, held)
+        np.testing.assert_allclose(held["first"], found.weights[0], atol=1e-9)
+        np.testing.assert_allclose(held["second"], found.weights[1], atol=1e-9)
+        assert how in lines
+
+
+def test_the_table_and_the_equation_hold_the_numbers_of_the_pair():
+    found = compare.compute(compare.Params())
+    pair = found.pair(0, 1)
+    table = folds.table(found, pair)
+    assert len(table) == len(pair.order) and table["divergence in bits"].mean() == pytest.approx(pair.likeness.bits, abs=1e-3)

@@ -1,0 +1,151 @@
+"""What if on tiny models of three families: the edits of the link are those of the runs, and each can be taken back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened, unpacked
+from tiny_models import served
+
+from core import edits
+from core.edits_text import to_text
+from viz.workspace import _what_if_data as data
+from viz.workspace import what_if
+from viz.workspace._look_heads import Place
+from viz.workspace._what_if_link import EDITS, what_if_link_values
+
+MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert")
+TEXT = "She has a white car."
+HEADS = {"tiny-gpt": "layer.0.self_attn", "tiny-translator": "decoder.layer.0.cross_attn", "tiny-bert": "layer.0.self_attn"}
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), *MODELS) as found:
+        yield found
+
+
+def page(**link: str) -> AppTest:
+    test = AppTest.from_string("from viz.workspace import what_if as page\npage.page()", default_timeout=120)
+    for name, value in ({"model": "tiny-gpt", "text": TEXT} | link).items():
+        test.query_params[name] = value
+    test.run()
+    assert not test.exception
+    return test
+
+
+def said(test: AppTest) -> str:
+    return "\n".join(str(element.value) for kind in (test.text, test.markdown, test.caption) for element in kind)
+
+
+def chips(test: AppTest) -> list[str]:
+    return [button.label for button in test.button if (button.key or "").startswith("what_if.chip.")]
+
+
+def picture(test: AppTest, title: str) -> np.ndarray:
+    found = [element.proto.bytes for element in test.get("bidi_component") if element.proto.bytes]
+    (packet,) = [each for each in found if title in opened(each)[0].get("title", "")]
+    return unpacked(packet, page=found)
+
+
+def link(*changes, **more: str) -> dict[str, str]:
+    return {EDITS: to_text(changes), "layer": "0", "head": "1", **more}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_pictures_are_those_of_the_two_runs(engine, model):
+    text = "She has a [MASK] car." if model == "tiny-bert" else TEXT
+    off = edits.ZeroHead(f"{HEADS[model]}.heads", 1)
+    test = page(model=model, text=text, **link(off))
+    assert len(chips(test)) == 1 and "head 1 is off" in chips(test)[0]
+    change = what_if.compute(what_if.Params(model, text, to_text([off]), Place(engine.open(model).spec.kinds[-1].name, 0, 1)))
+    plain, changed = (engine.open(model).run(text, target=change.before.target_text, edits=each) for each in ((), (off,)))
+    found = picture(test, "Whose look moved")
+    assert found.shape == (2 * len(plain.kinds), 3)
+    rows = list(plain.kinds).index(change.place.kind) * 2
+    assert (found[rows] == 0).all() and found[rows + 1].max() > 0
+    kind, layer, head = change.place.kind, *np.unravel_index(found[rows : rows + 2].argmax(), (2, 3))
+    test = page(model=model, text=text, **link(off, **{"what_if.seen": f"{kind}.{layer}.{head}"}))
+    a, b = (run.attention(kind).weights[layer, head] for run in (plain, changed))
+    np.testing.assert_allclose(picture(test, "before: choose a cell"), a, atol=1e-5)
+    np.testing.assert_allclose(picture(test, " after"), b, atol=1e-5)
+    np.testing.assert_allclose(picture(test, "after minus before"), b - a, atol=1e-2)
+
+
+def test_it_opens_with_the_head_off_that_matters_most(engine):
+    test = page()
+    change = what_if.compute(what_if.Params("tiny-gpt", TEXT))
+    assert len(chips(test)) == 1 and f"layer {change.place.layer}, head {change.place.head} is off" in chips(test)[0].lower()
+    model, top = engine.open("tiny-gpt"), int(change.before.logits[-1].argmax())
+
+    def still(layer: int, head: int) -> float:
+        logits = model.run(TEXT, edits=[edits.ZeroHead(f"layer.{layer}.self_attn.heads", head)]).logits[-1].astype(float)
+        return float(np.exp(logits - logits.max())[top] / np.exp(logits - logits.max()).sum())
+
+    scores = {(layer, head): still(layer, head) for layer in range(2) for head in range(3)}
+    assert min(scores, key=scores.__getitem__) == (change.place.layer, change.place.head)
+    assert f"Without {change.place}" in said(test)
+
+
+def test_a_change_is_taken_back_and_the_link_says_so(engine):
+    test = page(**link(edits.ZeroHead("layer.0.self_attn.heads", 1), edits.Uniform("layer.1.self_attn.scores", 0)))
+    assert len(chips(test)) == 2
+    test.button("what_if.chip.0").click().run()
+    assert len(chips(test)) == 1 and "even look" in chips(test)[0]
+    test.button("what_if.chip.0").click().run()
+    assert chips(test) == [] and "Nothing is changed" in said(test) and test.query_params[EDITS] in ("none", ["none"])
+    assert (picture(test, "Whose look moved") == 0).all() and (picture(test, "residual stream") == 0).all()
+
+
+def test_the_head_in_view_is_switched(engine):
+    test = page(**{EDITS: "none", "layer": "0", "head": "2"})
+    (switch,) = [control for control in test.button_group if (control.key or "").startswith("what_if.mode")]
+    for mode, says in (("zero", "head 2 is off"), ("half", "head 2 counts half"), ("mean", "its mean over our sentences")):
+        switch.set_value([mode]).run()
+        assert not test.exception and says in chips(test)[0].replace("\\", "")
+        (switch,) = [control for control in test.button_group if (control.key or "").startswith("what_if.mode")]
+    change = what_if.compute(what_if.Params("tiny-gpt", TEXT, str(np.ravel(test.query_params[EDITS])[0]), Place("causal", 0, 2)))
+    mean = change.edits[0].vector
+    assert mean == pytest.approx(data.means(engine.open("tiny-gpt"), "causal")[0, 2].tolist())
+
+
+def test_a_cell_is_forbidden_and_forced(engine):
+    test = page(**link(edits.ZeroHead("layer.0.self_attn.heads", 0), **{"what_if.seen": "causal.1.2"}))
+    test.session_state["what_if.before.causal"] = {"cell": {"at": [3, 1], "id": "a"}}
+    test.run()
+    test.button("what_if.forbid").click().run()
+    assert not test.exception and len(chips(test)) == 2 and picture(test, " after")[3, 1] == 0
+    assert "forbid:layer.1.self_attn.allowed:3:1:2" in str(test.query_params[EDITS])
+    test.button("what_if.chip.1").click().run()
+    test.button("what_if.force").click().run()
+    assert picture(test, " after")[3, 1] == 1
+
+
+def test_another_page_leads_here_with_a_head_off(engine):
+    values = {name: str(value) for name, value in what_if_link_values("cross", 1, 2).items()}
+    test = page(model="tiny-translator", **values)
+    assert "Cross" in chips(test)[0] and "layer 1, head 2 is off" in chips(test)[0]
+    assert "Its translation after" in said(test) and "the translation" in said(test)
+
+
+@pytest.mark.parametrize("raw", ["zero:layer.9.self_attn.heads:0", "<b>x", "force:layer.0.self_attn.allowed:1:3:0", "mean:layer.0.self_attn.heads:0::elsewhere",
+                                 "patch:layer.0.self_attn.heads:0:One", "word:embed.token:0:%20xylophonist", "zero:layer.0.self_attn.heads:99"])  # fmt: skip
+def test_what_cannot_be_made_is_explained_and_the_rest_is_made(engine, raw):
+    test = page(**{EDITS: f"{raw};zero:layer.0.self_attn.heads:1", "layer": "0", "head": "1"})
+    assert len(chips(test)) == 1 and "head 1 is off" in chips(test)[0]
+    assert "Something went wrong" not in said(test) and len(test.text) > 2
+
+
+@pytest.mark.parametrize("what", ["even", "temperature", "scale", "places", "drop", "word", "patch"])
+@pytest.mark.parametrize("model", MODELS)
+def test_the_quiet_menu_makes_each_change(engine, model, what):
+    test = page(model=model, **{EDITS: "none", "layer": "0", "head": "1"})
+    test.session_state["what_if.more"] = True
+    test.session_state["what_if.more.what"] = what
+    if what == "word":
+        test.session_state["what_if.more.word"] = "a"
+    test.run()
+    assert not test.exception
+    test.button("what_if.more.add").click().run()
+    assert not test.exception and len(chips(test)) == 1, said(test)

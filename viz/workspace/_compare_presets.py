@@ -1,0 +1,87 @@
+"""Telling pairs: what is worth putting side by side, ready-made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+import core.engine
+from core.errors import InputError
+from viz.ui import state
+from viz.ui.pins import PANES, View, held
+from viz.workspace import _compare_panes as panes
+from viz.workspace import _tasks
+
+TIRED, WIDE = (f"The animal didn't cross the street because it was too {word}." for word in ("tired", "wide"))
+CAR, STORY = "She has a white car.", "Once upon a time"
+READER, WRITER, RECURRENT, FILLER, EARLY, LATE = "translator-en-es", "gpt-mini", "bahdanau-en-es", "bert-mini", "gpt-twin at step 437", "gpt-twin"
+
+
+@dataclass(frozen=True)
+class Telling:
+    """A pair and what there is to see in it."""
+
+    name: str
+    note: str
+    views: tuple[View, ...]
+
+
+HEADS = Telling("Two heads", "Two heads of this model read one sentence, each in its own way.", ())
+TELLING = (
+    Telling("Tired or wide?", "One head of the translator's encoder on two sentences that differ in their last word. It reads the whole sentence, so “it” can look elsewhere.",
+            (View(READER, TIRED, "self", 2, 1), View(READER, WIDE, "self", 2, 1))),
+    Telling("One word changed, left to right", "The same two sentences in a model that reads from left to right: before the last word nothing can differ.",
+            (View(WRITER, TIRED, "causal", 5, 1), View(WRITER, WIDE, "causal", 5, 1))),
+    Telling("One word changed, both directions", "The same two sentences in a model that reads in both directions: rows before the last word differ too.",
+            (View(FILLER, TIRED), View(FILLER, WIDE))),
+    Telling("With and without recurrence", "A Transformer and a recurrent network translate one sentence: which source word does each word come from?",
+            (View(READER, CAR), View(RECURRENT, CAR, "alignment"))),
+    Telling("Encoder and decoder", "One sentence in an encoder, where every word may look at every other, and in a decoder, where none looks ahead.",
+            (View(READER, TIRED, "self", 2, 0), View(WRITER, TIRED, "causal", 3, 6))),
+    Telling("Early and late in training", "The same head after 437 steps of training and at the end.",
+            (View(EARLY, TIRED, "causal", 2, 3), View(LATE, TIRED, "causal", 2, 3))),
+    Telling("One prompt, two strategies", "One beginning, written on twice: with the most probable token each time, and by lot. See Decode for how the tokens are chosen.",
+            (View(WRITER, STORY, "causal", 3, 6, strategy="greedy"), View(WRITER, STORY, "causal", 3, 6, strategy="lot t=0.8 seed=2"))),
+)  # fmt: skip
+
+
+def offered() -> tuple[Telling, ...]:
+    """The pairs whose models can be opened; and what the visitor pinned."""
+    usable = _tasks.usable()
+    found = tuple(pair for pair in TELLING if all(view.model in usable or _opens(view.model, usable) for view in pair.views))
+    kept = held()
+    return (HEADS, *found, *((Telling("Your pins", "What you pinned.", kept),) if kept else ()))
+
+
+def row(shown: Sequence[View]) -> None:
+    """One row of pills; the one whose views are in the panes is lit."""
+    pairs, key = offered(), "compare.telling"
+    now = next((pair.name for pair in pairs if pair.views and pair.views == tuple(shown)), HEADS.name if not shown else None)
+    if st.session_state.get(key) != now:
+        st.session_state[key] = now
+
+    def store() -> None:
+        pair = next((pair for pair in pairs if pair.name == st.session_state.get(key)), None)
+        if pair is None:
+            return
+        if pair.views:
+            panes.take(pair.views)
+        else:
+            state.write(**{PANES: None, panes.ROW: None})
+
+    st.pills("Telling pairs", [pair.name for pair in pairs], key=key, on_change=store)
+    lit = next((pair for pair in pairs if pair.name == now), None)
+    st.markdown(f":gray[{lit.note if lit else 'Your own choice of heads, models and sentences.'}]")
+
+
+def _opens(name: str, usable: object) -> bool:
+    """A moment of a model's training is not among the models, and may be opened by its name all the same."""
+    if " at step " not in name:
+        return False
+    try:
+        core.engine.default().open(name)
+    except InputError:
+        return False
+    return True

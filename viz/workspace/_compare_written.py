@@ -1,0 +1,59 @@
+"""Texts that a model writes on for Compare: one prompt, two ways to choose each token."""
+
+from __future__ import annotations
+
+import re
+
+from core.decoding import Beam, Greedy, Sample, Strategy, decode
+from core.errors import InputError
+from viz.ui import compute
+from viz.ui.pins import View
+from viz.workspace._look_heads import opened
+
+TOKENS = 16
+WORDS = {"greedy": "always the most probable token", "lot": "by lot", "beam": "a beam"}
+KNOBS = {"t": "temperature", "k": "top_k", "p": "top_p", "m": "min_p", "r": "repetition_penalty", "seed": "seed"}
+_KNOB = re.compile(r"(t|k|p|m|r|seed)=(\d+(?:\.\d+)?)")
+
+
+def strategy_of(text: str) -> Strategy:
+    """How each token is chosen, from the words of a view. Raises InputError for others.
+
+    >>> strategy_of("greedy"), strategy_of("lot t=0.8 seed=3"), strategy_of("beam 4")
+    (Greedy(), Sample(temperature=0.8, top_k=0, top_p=1.0, seed=3, min_p=0.0, repetition_penalty=1.0), Beam(width=4, length_penalty=1.0, groups=1, diversity=0.0))
+    """
+    first, *rest = text.split()
+    if first == "greedy" and not rest:
+        return Greedy()
+    if first == "beam" and len(rest) == 1 and rest[0].isdecimal():
+        return Beam(int(rest[0]))
+    knobs = [_KNOB.fullmatch(knob) for knob in rest]
+    if first == "lot" and all(knobs):
+        return Sample(**{KNOBS[knob[1]]: int(knob[2]) if knob[1] in ("k", "seed") else float(knob[2]) for knob in knobs if knob})
+    raise InputError("The way in which this text was written on cannot be read.", "It is greedy, lot with t= k= p= m= r= seed=, or beam and a width.",
+                     "Pin it again in Decode.")  # fmt: skip
+
+
+def said(text: str) -> str:
+    """In words, for the line above a pane.
+
+    >>> said("lot t=0.8 seed=3"), said("beam 4")
+    ('by lot (temperature 0.8, seed 3)', 'a beam of width 4')
+    """
+    how = strategy_of(text)
+    if isinstance(how, Beam):
+        return f"a beam of width {how.width}"
+    return f"by lot (temperature {how.temperature:g}, seed {how.seed})" if isinstance(how, Sample) else WORDS["greedy"]
+
+
+def on(view: View) -> tuple[str, str]:
+    """The text and the translation of a view whose text is written on; a translator writes its translation."""
+    how, model = strategy_of(view.strategy), opened(view.model)
+    if not model.spec.writes:
+        raise InputError(f"{view.model} does not write.", "It reads a whole text at once.", "Choose a model that goes on with a text.")
+    ids = compute.submit(
+        ("compare.written", view.model, view.text, how), lambda: [*decode(model, view.text, how, max_new_tokens=TOKENS)][-1].ids,
+        cost=float(TOKENS * model.config.n_layers * len(view.text)),
+    )  # fmt: skip
+    more = model.tokenizer.decode(ids)
+    return (view.text, more) if model.spec.has_source else (view.text + more, "")

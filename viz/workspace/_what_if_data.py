@@ -1,0 +1,181 @@
+"""The runs behind What if: before, after, the edits of a link with the numbers they need, the head to open with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.analysis.changed import Outcome, expected, wrote
+from core.analysis.changed import written as written_words
+from core.analysis.each_head import each_head
+from core.analysis.guesses import probabilities
+from core.analysis.means import mean_outputs
+from core.decoding import Greedy, decode
+from core.edits import MeanHead, PatchHead, ScaleHead, ZeroHead
+from core.edits_fit import fitting
+from core.edits_text import from_text
+from core.errors import InputError
+from core.model import Model
+from core.models import Kind
+from core.run import Run
+from core.trace import Edit
+from viz.ui import compute
+from viz.workspace import _look_heads as chooser
+from viz.workspace._look_heads import Place
+
+KEEP = ("*.pattern", "*.resid_in", "*.resid_out")
+OVER = "our sentences"
+"""What the mean of a head is taken over: the sentences on which heads are measured."""
+HEADS = (ZeroHead, MeanHead, ScaleHead, PatchHead)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One text before and after: the head in view, the edits that were made, those that could not be, a new translation."""
+
+    before: Run
+    after: Run
+    place: Place
+    edits: tuple[Edit, ...]
+    errors: tuple[InputError, ...]
+    translation: str | None
+
+    @property
+    def kind(self) -> Kind:
+        return self.before.model.spec.kind(self.place.kind)
+
+    def path(self, leaf: str) -> str:
+        """A value of the layer of the head in view."""
+        return self.kind.path(self.place.layer, leaf)
+
+
+def first(model: str, text: str) -> Run:
+    """The run as it is. A translation of the model's own is read again as a given one, as the run after the change will be."""
+    reader = chooser.opened(model)
+    keep = (*KEEP, *(("logits",) if "logits" in reader.outputs else ()))
+    target = compute.run(model, text, keep=()).target_text if reader.spec.has_source else None
+    return compute.run(model, text, target=target, keep=keep)
+
+
+def second(before: Run, edits: Sequence[Edit]) -> Run:
+    """The same text with the changes made."""
+    keep = (*KEEP, *(("logits",) if "logits" in before.model.outputs else ()))
+    return compute.run(before.model.name, text_of(before), target=before.target_text, keep=keep, edits=tuple(edits)) if edits else before
+
+
+def translated(before: Run, edits: Sequence[Edit]) -> str | None:
+    """What the changed translator writes by itself, word after word."""
+    if before.source is None or not edits:
+        return before.target_text
+    model, text = before.model, text_of(before)
+
+    def write() -> str:
+        *_, last = decode(model, text, Greedy(), max_new_tokens=min(model.config.n_ctx - 1, 2 * before.side.n_real + 10), edits=edits)
+        return last.text
+
+    return compute.submit(("what_if.translation", model.name, text, tuple(edits)), write, cost=20.0 * len(text) * model.config.n_layers)
+
+
+def text_of(run: Run) -> str:
+    return (run.source or run.side).text
+
+
+def readable(raw: str, before: Run) -> tuple[tuple[Edit, ...], tuple[InputError, ...]]:
+    """The edits of a link, and why some of it cannot be made here."""
+    found: list[Edit] = []
+    errors: list[InputError] = []
+    for part in filter(None, raw.split(";")):
+        try:
+            found += from_text(part, lambda *asked: _numbers(before, *asked))
+        except InputError as error:
+            errors.append(error)
+    kept, unfit = fitting(found, before)
+    return kept, (*errors, *unfit)
+
+
+def _numbers(before: Run, name: str, where: str, index: int, what: str) -> Tensor:
+    """What a link does not hold: a mean over our sentences, a head of another text, the vector of a word."""
+    model = before.model
+    if name == "word":
+        return model.network.embed["token"](torch.tensor([[word_id(model, what)]]))[0, 0]
+    kind, layer = _found(model, where)
+    if not 0 <= index < model.config.n_heads:
+        raise InputError(f"There is no head {index} in {model.name}.", f"It has {model.config.n_heads} a layer, counted from 0.", "Choose one of them.")
+    if name == "mean" and what == OVER:
+        return torch.tensor(means(model, kind.name)[layer, index])
+    if name == "patch":
+        target = before.target_text if model.spec.has_source else None
+        return torch.tensor(compute.run(model.name, what, target=target, keep=(where,)).trace[where][index])
+    raise InputError(f"No numbers for '{what}' are known here.", f"A mean is taken over {OVER}.", "Choose the change on the page.")
+
+
+def _found(model: Model, where: str) -> tuple[Kind, int]:
+    for kind in model.spec.kinds_of(model.config):
+        for layer in range(kind.n_layers(model.config)):
+            if kind.path(layer, "heads") == where:
+                return kind, layer
+    raise InputError(f"{model.name} has no heads at '{where}'.", "A mean or a patch belongs to one layer of the model it was made for.", "Choose it on the page.")
+
+
+def word_id(model: Model, word: str) -> int:
+    """The one token that a word is. Raises InputError for a word in pieces."""
+    ids = model.tokenizer.encode(word).ids
+    if len(ids) != 1:
+        raise InputError(f"“{word.strip()}” is {len(ids)} tokens for {model.name}.", "A word can be replaced by one token.", "Try a more common word, or change the sentence.")
+    return ids[0]
+
+
+def means(model: Model, kind: str) -> np.ndarray:
+    """The mean output of every head over our sentences: (layer, head, d_head)."""
+    rows = chooser.battery(model.spec.has_source)
+    targets = [row.target for row in rows] if model.spec.has_source else None
+    cost = 60.0 * len(rows) * model.config.n_layers
+    return compute.submit(("what_if.means", model.name, kind), lambda: mean_outputs(model, [row.text for row in rows], kind, targets), cost)
+
+
+def telling(before: Run, kind: str) -> Place:
+    """The head without which the model says least well what it said: each is switched off alone, all in one batch."""
+    model, config = before.model, before.model.config
+    row = said_at(before)
+    if row is None and before.source is None:
+        return Place(kind, *next(iter(chooser.survey(model.name)[kind].best().values())))
+    cost = float(len(text_of(before)) * config.n_layers * config.n_heads)
+    score = compute.submit(
+        ("what_if.each_off", model.name, text_of(before), before.target_text, kind),
+        lambda: each_head(model, text_of(before), kind, lambda run: _still(run, before, row), target=before.target_text),
+        cost,
+    )
+    layer, head = np.unravel_index(int(score.argmin()), score.shape)
+    return Place(kind, int(layer), int(head))
+
+
+def _still(run: Run, before: Run, row: int | None) -> np.ndarray:
+    """How probable what was said still is: the first word, or the whole translation."""
+    if row is None:
+        return np.log(wrote(run)).sum()
+    return probabilities(run.logits[row])[before.logits[row].argmax()]
+
+
+def said_at(run: Run) -> int | None:
+    """The row that says the next word, or the hidden one; None where nothing is hidden, or a whole translation is written."""
+    if run.model.spec.framed:
+        found = chooser.blanks(run) if "logits" in run.model.outputs else []
+        return found[0] if found else None
+    return None if run.source is not None else run.side.n_real - 1
+
+
+def outcome(change: Change) -> Outcome | None:
+    """What the model says before and after; None for a text without a blank."""
+    row = said_at(change.before)
+    if change.before.source is not None:
+        return written_words(change.before, change.after)
+    return None if row is None else expected(change.before, change.after, row)
+
+
+def touches(edit: Edit, change: Change) -> bool:
+    """Whether an edit is about what the head in view hands on."""
+    return isinstance(edit, HEADS) and edit.where == change.path("heads") and edit.head == change.place.head

@@ -1,0 +1,111 @@
+"""The edits of What if as the visitor sees them: one line each, removable; what is done to the head in view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from core.edits import MeanHead, ScaleHead, ZeroHead
+from core.edits_text import in_words, to_text
+from core.run import Run
+from core.trace import Edit
+from viz.labels import literal, visible
+from viz.ui import state
+from viz.workspace import _what_if_data as data
+from viz.workspace._look_heads import Place
+from viz.workspace._what_if_data import Change
+from viz.workspace._what_if_link import EDITS, NONE
+
+MODES = {"on": "As it is", "zero": "Off", "mean": "Off, its mean stays", "half": "Half", "double": "Double"}
+FACTORS = {"half": 0.5, "double": 2.0}
+
+
+def store(edits: Sequence[Edit], place: Place) -> None:
+    """The edits and the head in view, in the link."""
+    text = to_text(edits) or NONE
+    state.write(**{EDITS: text, "kind": place.kind, "layer": place.layer, "head": place.head})
+
+
+def add(change: Change, edit: Edit) -> None:
+    """One more change."""
+    store([*(other for other in change.edits if other != edit), edit], change.place)
+
+
+def chips(change: Change) -> None:
+    """Each change in words; a touch takes it back."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="what_if.chips"):
+        for number, edit in enumerate(change.edits):
+            rest = [other for place, other in enumerate(change.edits) if place != number]
+            st.button(
+                literal(said(edit, change.before)), key=f"what_if.chip.{number}", icon=":material/close:", help="Take this change back",
+                on_click=partial(store, rest, change.place),
+            )  # fmt: skip
+        if not change.edits:
+            st.text("Nothing is changed. Choose a head below and switch it off.")
+
+
+def said(edit: Edit, run: Run) -> str:
+    """The edit in words, with the words of this text."""
+    sides = {"target": run.side, "source": run.source or run.side}
+    for kind in run.model.spec.kinds_of(run.model.config):
+        if f"{kind.stack}." in edit.where and kind.leaf in edit.where:
+            rows = sides[kind.queries].written() if kind.name == "cross" else sides[kind.queries]
+            return in_words(edit, rows.tokens, sides[kind.keys].tokens)
+    side = sides["source"] if edit.where.startswith("encoder") else sides["target"]
+    return in_words(edit, side.tokens)
+
+
+def mode(change: Change) -> str:
+    """What is done to the head in view."""
+    for edit in change.edits:
+        if data.touches(edit, change):
+            if isinstance(edit, ScaleHead):
+                return next((name for name, factor in FACTORS.items() if factor == edit.factor), "on")
+            return {ZeroHead: "zero", MeanHead: "mean"}.get(type(edit), "on")
+    return "on"
+
+
+def switch(change: Change) -> None:
+    """On, off, half, double: of the head in view."""
+    key = f"what_if.mode:{change.place.kind}.{change.place}"
+    now = mode(change)
+    if st.session_state.get(key) != now:
+        st.session_state[key] = now
+    st.segmented_control(
+        f"What {change.place} hands on", list(MODES), format_func=MODES.__getitem__, key=key, required=True,
+        on_change=_switched, args=(key, change), wrap=True,
+    )  # fmt: skip
+
+
+def _switched(key: str, change: Change) -> None:
+    wanted = st.session_state.get(key)
+    rest = [edit for edit in change.edits if not data.touches(edit, change)]
+    new = made(wanted, change)
+    store([*rest, new] if new else rest, change.place)
+
+
+def made(wanted: str | None, change: Change) -> Edit | None:
+    """The edit of a mode; None for the head as it is."""
+    where, head = change.path("heads"), change.place.head
+    if wanted == "zero":
+        return ZeroHead(where, head)
+    if wanted == "mean":
+        return MeanHead(where, head, over=data.OVER)
+    return ScaleHead(where, head, FACTORS[wanted]) if wanted in FACTORS else None
+
+
+def tag(change: Change, layer: int, head: int) -> str:
+    """What is done to some head of the kind in view, in a word; "" where nothing is."""
+    words = {ZeroHead: "off", MeanHead: "mean"}
+    for edit in change.edits:
+        if isinstance(edit, data.HEADS) and edit.where == change.kind.path(layer, "heads") and edit.head == head:
+            return words.get(type(edit), f"× {edit.factor:g}" if isinstance(edit, ScaleHead) else "patched")
+    return ""
+
+
+def labels(run: Run, axis: str, *, written: bool = False) -> list[str]:
+    """The tokens of one side, white space visible."""
+    side = run.source if axis == "source" and run.source is not None else run.side
+    return [visible(token) for token in (side.written() if written else side).tokens]

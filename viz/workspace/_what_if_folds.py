@@ -1,0 +1,76 @@
+"""The closed folds of What if."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.analysis.changed import Outcome
+from core.edits_text import to_text
+from viz.labels import visible
+from viz.pages import Page
+from viz.ui import compute, parts
+from viz.workspace import _what_if_data as data
+from viz.workspace._look_heads import Place
+from viz.workspace._what_if_data import Change
+from viz.workspace._what_if_views import Moved
+
+EQUATION = r"\mathrm{out} = b + \sum_{i=1}^{h} z_i W^O_i, \qquad z_i \to 0 \;\;\text{(off)}, \quad z_i \to \bar z_i \;\;\text{(its mean stays)}"
+LOOKING = (
+    "A model is run twice on the same words; the second time one value on the way is changed, and everything behind it is computed from the changed value. "
+    "Nothing is trained again, and the model itself is not touched. Switched off, a head hands on zeros. That can mislead: later layers have learnt to read "
+    "a stream into which this head always writes something. With *its mean stays* it hands on its average over our sentences instead, so only what it says about this text is gone. "
+    "If both ways of switching it off agree, the head matters here; if only zero hurts, it is its constant part that is missed. "
+    "A switched-off head still looks where it looked: only what it hands on is gone. A 0 in the pictures is exact, not one bit moved; layers before the change always have it, "
+    "and in a model that reads from left to right so has everything to the left."
+)
+CODE = """import core
+from core.edits_text import from_text
+
+model = core.open_model({model!r})
+edits = from_text({edits!r})
+before, after = model.run({text!r}{target}), model.run({text!r}{target}, edits=edits)
+print(before.logits[-1].argmax(), after.logits[-1].argmax())"""
+
+
+def show(page: Page, change: Change, found: Outcome | None, moved: Moved, seen: Place) -> None:
+    with parts.fold(parts.EQUATION, "what_if.equation") as fold:
+        if fold.open:
+            parts.equation(EQUATION)
+            parts.numbers(_sizes(change))
+    with parts.fold(parts.LOOKING, "what_if.looking") as fold:
+        if fold.open:
+            st.markdown(LOOKING)
+    parts.documents(page)
+    parts.as_table(lambda: _table(found, moved), "what_if")
+    target = f", target={change.before.target_text!r}" if change.before.source is not None else ""
+    code = CODE.format(model=change.before.model.name, edits=to_text(change.edits), text=data.text_of(change.before), target=target)
+    parts.take_away(lambda: _arrays(change, moved, seen), code, key="what_if")
+
+
+def _sizes(change: Change) -> str:
+    """How long what the head writes is, beside the stream it is added to."""
+    path = change.path("heads")
+    run = compute.run(change.before.model.name, data.text_of(change.before), target=change.before.target_text, keep=(path, f"{change.kind.stack}.*.resid_in"))
+    config, place = change.before.model.config, change.place
+    weight = change.kind.module(change.before.model.network, place.layer).to_out.weight.detach().numpy()
+    part = weight[:, place.head * config.d_head : (place.head + 1) * config.d_head]
+    written = np.linalg.norm(run.trace[path][place.head, -1] @ part.T)
+    stream = np.linalg.norm(run.trace[f"{change.kind.stack}.{place.layer}.resid_in"][-1])
+    return f"In the last row {place} adds a vector of length {written:.2f} to a stream of length {stream:.2f}: one of {config.n_heads} heads of its layer."
+
+
+def _table(found: Outcome | None, moved: Moved) -> pd.DataFrame:
+    rows = [] if found is None else [(visible(word), float(a), float(b), float(b - a)) for word, a, b in zip(found.words, found.before, found.after, strict=True)]
+    said = pd.DataFrame(rows, columns=["what", "before", "after", "change"])
+    heads = [
+        (f"{Place(kind, i, j)}{'' if len(moved.heads) == 1 else ' ' + kind}", None, None, float(table[i, j]))
+        for kind, table in moved.heads.items() for i, j in np.ndindex(table.shape)
+    ]  # fmt: skip
+    return pd.concat([said, pd.DataFrame(heads, columns=["what", "before", "after", "change"])]) if rows else pd.DataFrame(heads, columns=said.columns)
+
+
+def _arrays(change: Change, moved: Moved, seen: Place) -> dict[str, np.ndarray]:
+    before, after = (run.attention(seen.kind).weights[seen.layer, seen.head] for run in (change.before, change.after))
+    return {"before": before, "after": after, "stream_moved": moved.stream} | {f"moved_{kind}": table for kind, table in moved.heads.items()}

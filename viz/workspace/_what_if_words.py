@@ -1,0 +1,61 @@
+"""What moved, in one sentence of numbers."""
+
+from __future__ import annotations
+
+from core.analysis.changed import Outcome
+from core.edits import MeanHead, ZeroHead
+from viz.figures.pairs import percent
+from viz.labels import visible
+from viz.workspace._what_if_data import Change
+from viz.workspace._what_if_views import Moved
+
+
+def sentence(change: Change, found: Outcome | None, moved: Moved) -> str:
+    """What the changes did to what the model says, and which head moved most."""
+    if not change.edits:
+        return "Nothing is changed: before and after are equal, number for number."
+    return " ".join(filter(None, (_said(change, found), _inside(moved))))
+
+
+def _cause(change: Change) -> str:
+    only = change.edits[0]
+    if len(change.edits) == 1 and isinstance(only, (ZeroHead, MeanHead)):
+        return f"Without {change.place}" if only.where == change.path("heads") and only.head == change.place.head else "With this head off"
+    return "With this change" if len(change.edits) == 1 else f"With these {len(change.edits)} changes"
+
+
+def _said(change: Change, found: Outcome | None) -> str:
+    if found is None:
+        return ""
+    if change.before.source is not None:
+        return _translated(change, found)
+    was, now = found.first
+    what = "hidden word" if change.before.model.spec.framed else "next word"
+    a, b = float(found.before[was]), float(found.after[was])
+    if a == b:
+        return f"{_cause(change)} the {what} “{_word(found, was)}” stays at {percent(a)}: nothing reached it."
+    verb = "falls" if b < a else "rises"
+    text = f"{_cause(change)} the {what} “{_word(found, was)}” {verb} from {percent(a)} to {percent(b)}"
+    if now != was:
+        return f"{text}, and “{_word(found, now)}” comes first with {percent(float(found.after[now]))}."
+    return f"{text}; it is still the first."
+
+
+def _translated(change: Change, found: Outcome) -> str:
+    place = int((found.before - found.after).argmax())
+    a, b = float(found.before[place]), float(found.after[place])
+    same = (change.translation or "") == (change.before.target_text or "")
+    text = f"{_cause(change)} the translation {'stays the same' if same else f'becomes “{change.translation}”'}"
+    return f"{text}; “{_word(found, place)}” moves most, from {percent(a)} to {percent(b)}."
+
+
+def _word(found: Outcome, place: int) -> str:
+    return visible(found.words[place].strip() or found.words[place])
+
+
+def _inside(moved: Moved) -> str:
+    place, far = moved.most
+    if far == 0:
+        return "No other head looks elsewhere: nothing that reads this comes after it."
+    count = sum(int((table > 0).sum()) for table in moved.heads.values())
+    return f"Of the heads, {count} {'looks' if count == 1 else 'look'} elsewhere now, {place} the most ({far:.3f} bits of 1)."

@@ -1,0 +1,106 @@
+"""What if: switch a head off, change a cell, a word or a place, and see what the model then says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from viz.pages import Cite, Page
+from viz.ui import errors, notices, parts, state
+from viz.workspace import _bench
+from viz.workspace import _look_heads as chooser
+from viz.workspace import _what_if_data as data
+from viz.workspace import _what_if_edits as edits
+from viz.workspace import _what_if_folds as folds
+from viz.workspace import _what_if_more as more
+from viz.workspace import _what_if_views as views
+from viz.workspace._look_heads import Place
+from viz.workspace._what_if_data import Change
+from viz.workspace._what_if_link import EDITS, NONE, OFF
+from viz.workspace._what_if_words import sentence
+
+PAGE = Page(
+    title="What if",
+    order=41,
+    claim="Switch a head off. What does the model say then?",
+    cites=(
+        Cite("vaswani2017", "3.2.2", "multi-head attention: heads are added up"),
+        Cite("ghojogh2020", "3.2.2", "Eqs. (19)-(22)"),
+        Cite("beigy2021", "Multi-head attention", "different heads focus on different words"),
+    ),
+    menu="hidden",
+)
+TEXT = "The old woman had a little white cat. One day the old woman and the little white"
+"""Of some thirty beginnings that were measured the one whose next word hangs most on one head."""
+TOLD = 2
+"""So many changes that cannot be made are explained."""
+
+
+@dataclass(frozen=True)
+class Params:
+    """One text through one model; the changes as in the link; the head in view, None for the most telling one."""
+
+    model: str = "gpt-mini"
+    text: str = TEXT
+    edits: str = OFF
+    place: Place | None = None
+    kind: str | None = None
+
+
+def compute(p: Params) -> Change:
+    """Both runs (shared and kept by the engine). The head to open with is found by switching off each alone."""
+    before = data.first(p.model, p.text)
+    kind = p.kind if p.kind in before.kinds else before.kinds[-1]
+    place = p.place or data.telling(before, kind)
+    raw: Any = {OFF: f"zero:{before.model.spec.kind(place.kind).path(place.layer, 'heads')}:{place.head}", NONE: ""}.get(p.edits, p.edits)
+    kept, wrong = data.readable(raw, before)
+    return Change(before, data.second(before, kept), place, kept, wrong, data.translated(before, kept))
+
+
+def page() -> None:
+    parts.title(PAGE)
+    _bench.row("what_if")
+    asked = _bench.choose(_bench.layered, model=Params.model, text=Params.text)
+    if asked is not None:
+        _changed(asked.model, asked.text)
+
+
+@st.fragment
+def _changed(model: str, text: str) -> None:
+    with errors.guard():
+        change = compute(_params(model, text))
+        _tell(change)
+        edits.chips(change)
+        found, moved = data.outcome(change), views.moved(change)
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            views.heads_grid(change)
+            edits.switch(change)
+        with right:
+            views.says(change, found)
+        parts.numbers(sentence(change, found, moved))
+        more.menu(change)
+        seen = views.inside(change)
+        views.patterns(change, seen)
+        folds.show(PAGE, change, found, moved, seen)
+
+
+def _params(model: str, text: str) -> Params:
+    """What the link and the visitor chose. A head is chosen by its layer and its number, one of them is enough."""
+    reader = chooser.opened(model)
+    kinds = [kind.name for kind in reader.spec.kinds_of(reader.config)]
+    kind = state.read("kind", "") or ""
+    kind = kind if kind in kinds else kinds[-1]
+    layer = state.read("layer", -1, state.whole(0, reader.spec.kind(kind).n_layers(reader.config) - 1))
+    head = state.read("head", -1, state.whole(0, reader.config.n_heads - 1))
+    place = Place(kind, max(layer, 0), max(head, 0)) if max(layer, head) >= 0 else None
+    return Params(model, text, state.read(EDITS, OFF), place, kind)
+
+
+def _tell(change: Change) -> None:
+    """Why some of the changes of a link are not made; its place is kept."""
+    with st.container(key="what_if.notes"):
+        for error in change.errors[:TOLD]:
+            notices.box(error.wrong, error.rule, error.remedy)
