@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-
 from core.analysis.each_head import each_head
 from core.analysis.guesses import probabilities
 from core.edits import SetPattern
@@ -114,8 +113,7 @@ def _translating(model: str, text: str, head: tuple[int, int] | None, row: int |
     wanted = (*run.ids[1 : run.side.n_real], run.model.tokenizer.end)
     kind = "cross"
     if row is None or not 0 <= row < run.side.n_real - 1:
-        tables = [(_effects(run, kind, at, wanted[at]), at) for at in range(run.side.n_real - 1)]
-        table, row = min(tables, key=lambda each: float(each[0].min() - said(run, each[1], wanted[each[1]])))
+        row = min(range(run.side.n_real - 1), key=lambda at: float(_effects(run, kind, at, wanted[at]).min()) - said(run, at, wanted[at]))
     return _chosen(run, head, row, wanted[row], kind)
 
 
