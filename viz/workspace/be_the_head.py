@@ -80,7 +80,8 @@ def _played(model: str, text: str) -> None:
     with errors.guard():
         found = _controls(model, text)
         shares, put = row.chosen(len(found.keys))
-        yours = data.played(found, shares) if put else None
+        with st.container():  # always there, whether something is computed or not
+            yours = data.played(found, shares) if put else None
         st.markdown(_task(found))
         row.controls(found, shares)
         left, right = st.columns(2, gap="large")
@@ -99,7 +100,8 @@ def _controls(model: str, text: str) -> Game:
     layer, _, number = picked.partition(".")
     head = (int(layer), int(number)) if layer.isdecimal() and number.isdecimal() else None
     at = state.read("be_the_head.at", -1, state.whole(-1, 10_000))
-    found = compute(Params(model, text, head, at if at >= 0 else None))
+    with st.container():
+        found = compute(Params(model, text, head, at if at >= 0 else None))
     here = found.place.layer, found.place.head
     names = [f"{i}.{j}" for i, j in dict.fromkeys((*found.heads[:HEADS], here))]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
