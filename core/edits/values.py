@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from core.edits._parts import checked, replaced
-from core.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from core.edits import DropToken, NoPositions, NoScale, PatchHead, ReplaceToken,
 from core.errors import InputError
 from core.run import Side
 from core.trace import Edit
-from viz.labels import literal
-from viz.ui import compute, notices, state
+from viz.ui import compute, notices
 from viz.workspace import _what_if_data as data
 from viz.workspace import _what_if_edits as edits
 from viz.workspace._what_if_data import Change

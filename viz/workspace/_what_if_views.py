@@ -18,7 +18,7 @@ from viz.ui import controls, parts, state
 from viz.workspace import _look_heads as chooser
 from viz.workspace import _what_if_edits as edits
 from viz.workspace._look_heads import KINDS, Place
-from viz.workspace._what_if_data import Change
+from viz.workspace._what_if_data import Change, said_at
 
 GROUP, SEEN = "what_if", "what_if.seen"
 SHORT = {"self": "reads", "causal": "so far", "cross": "across"}
@@ -139,9 +139,9 @@ def patterns(change: Change, seen: Place) -> None:
     options = {"allowed": mask, "group": GROUP, "height": 360, "axis": axis}
     views = st.columns(3, gap="medium")
     with views[0]:
-        start = int(a[-1].argmax()) if a.shape[1] else 0
+        row = min(said_at(change.before) or len(a) - 1, len(a) - 1)
         cell = heatmap(
-            a, queries, keys, key=f"what_if.before.{seen.kind}", title=f"{head_name(*place)} before: choose a cell", selected=(len(a) - 1, start), **options
+            a, queries, keys, key=f"what_if.before.{seen.kind}", title=f"{head_name(*place)} before: choose a cell", selected=(row, int(a[row].argmax())), **options
         ).cell
     with views[1]:
         heatmap(b, queries, keys, key=f"what_if.after.{seen.kind}", title=f"{head_name(*place)} after", **options)

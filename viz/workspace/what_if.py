@@ -70,7 +70,8 @@ def page() -> None:
 @st.fragment
 def _changed(model: str, text: str) -> None:
     with errors.guard():
-        change = compute(_params(model, text))
+        with st.container():  # how much there is to compute depends on the changes; what follows keeps its place
+            change = compute(_params(model, text))
         _tell(change)
         edits.chips(change)
         found, moved = data.outcome(change), views.moved(change)

@@ -1,0 +1,102 @@
+"""What if and Be the head in a real browser: a head is switched off by clicking, taken back, kept by the link; a cell is forbidden."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+GRID, SENTENCE = ".heads[data-heads]", "next word"
+
+
+@pytest.fixture
+def visitor(chromium, app_url: str) -> Iterator[object]:
+    """A fresh visitor; outside requests and console errors fail the test."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 1000})
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" and "Failed to load resource" not in m.text else None)
+    page.on("request", lambda r: wrong.append(r.url) if urlsplit(r.url).hostname not in (None, "127.0.0.1") else None)
+    yield page
+    context.close()
+    assert wrong == []
+
+
+def idle(page) -> None:
+    page.wait_for_timeout(300)
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=90_000)
+    page.wait_for_timeout(500)
+
+
+def opened(page, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector(GRID, timeout=90_000)
+    idle(page)
+
+
+def said(page) -> str:
+    return page.get_by_text(SENTENCE).last.inner_text()
+
+
+def chips(page):
+    return page.locator(".st-key-what_if\\.chips button, [class*=st-key-what_if-chips] button")
+
+
+def walk(page, *keys: str) -> None:
+    """To a tile by the keyboard, which needs no pixels."""
+    page.locator(f"{GRID} .frame").focus()
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def test_a_head_is_switched_off_by_clicking_and_taken_back(visitor, app_url):
+    opened(visitor, app_url + "/what_if?what_if.edits=none")
+    assert "Nothing is changed" in visitor.get_by_text("Nothing is changed").last.inner_text() and chips(visitor).count() == 0
+    box = visitor.locator(f"{GRID} .frame canvas").last.bounding_box()
+    visitor.mouse.click(box["x"] + box["width"] * 0.8, box["y"] + box["height"] * 0.9)
+    idle(visitor)
+    head = visitor.locator(GRID).get_attribute("data-head")
+    visitor.get_by_role("radio", name="Off", exact=True).click()
+    idle(visitor)
+    assert chips(visitor).count() == 1 and f"layer {head.split(',')[0]}, head {head.split(',')[1]}" in chips(visitor).first.inner_text().lower()
+    assert "Without L" in said(visitor)
+    chips(visitor).first.click()
+    idle(visitor)
+    assert chips(visitor).count() == 0 and "what_if.edits=none" in visitor.url
+
+
+def test_the_opening_is_telling_and_the_link_brings_everything_back(visitor, app_url):
+    opened(visitor, app_url + "/what_if")
+    first = said(visitor)
+    assert "falls from" in first and chips(visitor).count() == 1
+    visitor.get_by_role("radio", name="Half").click()
+    idle(visitor)
+    link, half = visitor.url, said(visitor)
+    assert half != first
+    opened(visitor, link)
+    assert said(visitor) == half and "half" in chips(visitor).first.inner_text()
+
+
+def test_a_cell_of_the_picture_before_is_forbidden(visitor, app_url):
+    opened(visitor, app_url + "/what_if?what_if.edits=none&layer=3&head=1&what_if.seen=causal.3.1")
+    before = visitor.locator(".matrix").filter(has_text="L3.H1 before").first
+    before.locator(".frame").focus()
+    visitor.keyboard.press("End")
+    visitor.keyboard.press("Enter")
+    idle(visitor)
+    visitor.get_by_role("button", name="Forbid it").click()
+    idle(visitor)
+    assert chips(visitor).count() == 1 and "may not look at" in chips(visitor).first.inner_text()
+    assert "forbid" in visitor.url
+
+
+def test_the_visitor_is_the_head(visitor, app_url):
+    visitor.goto(app_url + "/be_the_head")
+    visitor.get_by_role("button", name="Put it into the model").wait_for(timeout=90_000)
+    idle(visitor)
+    assert visitor.get_by_text("Looking evenly").last.is_visible() and visitor.get_by_text("With your row").count() == 0
+    visitor.get_by_role("button", name="Put it into the model").click()
+    idle(visitor)
+    assert visitor.get_by_text("With your row").last.is_visible() and "be_the_head.in=1" in visitor.url

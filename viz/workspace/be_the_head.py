@@ -1,0 +1,166 @@
+"""Be the head: share out one row of attention yourself, put it into the model, and see whether it still says the right word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.models import Family
+from viz.figures.pairs import percent
+from viz.figures.revealed import revealed
+from viz.instruments import heatmap
+from viz.labels import head_name, literal, visible
+from viz.pages import Cite, Page
+from viz.ui import controls, errors, parts, state
+from viz.workspace import _be_the_head_data as data
+from viz.workspace import _be_the_head_row as row
+from viz.workspace import _bench
+from viz.workspace._be_the_head_data import WHOLE, Game
+
+PAGE = Page(
+    title="Be the head",
+    order=47,
+    claim="You have 100 % to look with. Where would you look, so that the model says the right word?",
+    cites=(
+        Cite("vaswani2017", "3.2.1", "Eq. (1)"),
+        Cite("ghojogh2020", "2.4.3", "Eqs. (13)-(16)"),
+        Cite("beigy2021", "Self-attention", "each word is key, query and value"),
+    ),
+    menu="hidden",
+)
+EQUATION = r"z = \sum_j a_j\, v_j, \qquad a_j \ge 0, \quad \sum_j a_j = 1"
+LOOKING = (
+    "A head makes, for each word, a row of weights that add up to 1: how much of each word's value it fetches. Here you write that row for one word and one head; "
+    "all other heads of the model do what they always do. You do not choose what is fetched, only from where: the values are the model's own. "
+    "The head was picked by a measurement: of all heads, it is the one that the right word misses most when its row is even. "
+    "It can happen that you do better than the head: it was trained on all sentences at once, not on this one."
+)
+CODE = """import core
+
+model = core.open_model({model!r})
+row = core.edits.SetPattern({path!r}, query={query}, weights={weights}, head={head})
+run = model.run({text!r}{target}, edits=[row])
+print(run.logits[{query}].argmax())"""
+HEADS = 6
+"""So many heads are offered, those first whose row matters most."""
+
+
+@dataclass(frozen=True)
+class Params:
+    """One text through one model; (layer, head) and the row of a translation, None for the telling ones."""
+
+    model: str = "gpt-mini"
+    text: str = "A black cat and a white dog. The white dog"
+    head: tuple[int, int] | None = None
+    row: int | None = None
+
+
+def compute(p: Params) -> Game:
+    return data.game(p.model, p.text, p.head, p.row)
+
+
+def page() -> None:
+    parts.title(PAGE)
+    _bench.row("be_the_head")
+    asked = _bench.choose(_plays, model=Params.model, text=Params.text)
+    if asked is not None:
+        _played(asked.model, asked.text)
+
+
+def _plays(family: Family) -> bool:
+    """Models that write: the right word is known."""
+    return _bench.layered(family) and family.writes
+
+
+@st.fragment
+def _played(model: str, text: str) -> None:
+    with errors.guard():
+        found = _controls(model, text)
+        shares, put = row.chosen(len(found.keys))
+        with st.container():  # always there, whether something is computed or not
+            yours = data.played(found, shares) if put else None
+        st.markdown(_task(found))
+        row.controls(found, shares)
+        left, right = st.columns(2, gap="large")
+        with left:
+            own = ("looking evenly", found.even, False), ("you", yours, True), (f"the head itself, {found.place}", found.true if put else None, False)
+            parts.show(revealed(own), "be_the_head.bars", f"How probable “{visible(found.word)}” is: with an even look, with yours, with the head's own")
+        with right:
+            _rows(found, shares, put)
+        parts.numbers(_sentence(found, shares, yours))
+        _folds(found, shares, put)
+
+
+def _controls(model: str, text: str) -> Game:
+    """The head, and of a translation the word to be written."""
+    picked = state.read("be_the_head.head", "")
+    layer, _, number = picked.partition(".")
+    head = (int(layer), int(number)) if layer.isdecimal() and number.isdecimal() else None
+    at = state.read("be_the_head.at", -1, state.whole(-1, 10_000))
+    with st.container():
+        found = compute(Params(model, text, head, at if at >= 0 else None))
+    here = found.place.layer, found.place.head
+    names = [f"{i}.{j}" for i, j in dict.fromkeys((*found.heads[:HEADS], here))]
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        controls.select("You are", names, "be_the_head.head", f"{here[0]}.{here[1]}", lambda name: _head(found, name))
+        if found.run.source is not None:
+            words = found.run.side.written().tokens
+            controls.select("The word to be written", list(range(found.run.side.n_real - 1)), "be_the_head.at", found.row, lambda place: visible(words[place]))
+    return found
+
+
+def _head(found: Game, name: str) -> str:
+    layer, number = map(int, name.split("."))
+    lost = found.true - float(found.table[layer, number])
+    return f"{head_name(layer, number)}: an even row {'costs' if lost > 0 else 'gains'} {100 * abs(lost):.0f} points"
+
+
+def _task(found: Game) -> str:
+    word = f"**{literal(found.word.strip() or found.word)}**"
+    if found.run.source is not None:
+        return f"The model has read the sentence below and is about to write {word}. You are {found.place}: from which of its pieces would you fetch?"
+    return f"The model has read the pieces below; the right next word is {word}. You are {found.place}, and the last piece is looking: at which would you look?"
+
+
+def _rows(found: Game, shares: tuple[int, ...], put: bool) -> None:
+    """The visitor's row; the head's own below it once it is revealed."""
+    rows = [np.array(shares) / WHOLE, *([found.true_row] if put else [])]
+    keys = [visible(name) for name in found.names]
+    heatmap(np.stack(rows), ["you", str(found.place)][: len(rows)], keys, key="be_the_head.rows", axis=("who", "piece looked at"), height=150,
+            numbers=len(keys) <= 16, title="Your row, and the head's own" if put else "Your row; the head's own is hidden")  # fmt: skip
+
+
+def _sentence(found: Game, shares: tuple[int, ...], yours: float | None) -> str:
+    word = visible(found.word.strip() or found.word)
+    if yours is None:
+        spent = sum(shares)
+        do = "Put it into the model when you are content." if spent == WHOLE else f"You have {WHOLE - spent} % left."
+        return f"Looking evenly at its {len(found.keys)} pieces, the head leaves “{word}” at {percent(found.even)}. {do}"
+    place = data.best(found)
+    better = "You did better than the head" if yours > found.true else "You did better than an even look" if yours > found.even else "An even look does better"
+    return (
+        f"With your row “{word}” has {percent(yours)}; with the head's own {percent(found.true)}, with an even one {percent(found.even)}. {better}. "
+        f"The head itself looks most at “{visible(found.names[place].strip() or found.names[place])}”, {found.true_row[place]:.0%}."
+    )
+
+
+def _folds(found: Game, shares: tuple[int, ...], put: bool) -> None:
+    with parts.fold(parts.EQUATION, "be_the_head.equation") as fold:
+        if fold.open:
+            parts.equation(EQUATION)
+            parts.numbers(" + ".join(f"{share / WHOLE:.2f} × v({visible(name)})" for share, name in zip(shares, found.names, strict=True) if share) or "0")
+    with parts.fold(parts.LOOKING, "be_the_head.looking") as fold:
+        if fold.open:
+            st.markdown(LOOKING)
+    parts.documents(PAGE)
+    parts.as_table(lambda: pd.DataFrame({"piece": [visible(name) for name in found.names], "you": np.array(shares) / WHOLE,
+                                         **({"the head": found.true_row} if put else {})}), "be_the_head")  # fmt: skip
+    weights = np.zeros(found.run.trace[found.path].shape[-1])
+    weights[found.keys] = np.array(shares) / WHOLE
+    run = found.run
+    target = f", target={run.target_text!r}" if run.source is not None else ""
+    code = CODE.format(model=run.model.name, path=found.path, query=found.row, weights=tuple(weights.tolist()), head=found.place.head, text=(run.source or run.side).text, target=target)
+    parts.take_away(lambda: {"you": weights} | ({"head": found.true_row} if put else {}), code, key="be_the_head")
