@@ -23,9 +23,9 @@ SOME = 5
 KEPT = 0.8
 """A habit that keeps this share of its score on shuffled words is one of place."""
 TESTS = {
-    "previous": "Mean weight on the word just before, over all words of plain sentences.",
-    "itself": "Mean weight on the word's own place, over all words of plain sentences.",
-    "next": "Mean weight on the word just behind, over all words of plain sentences.",
+    "previous": "Mean weight on the word just before, from the third word on, in plain sentences.",
+    "itself": "Mean weight on the word's own place, from the third word on, in plain sentences.",
+    "next": "Mean weight on the word just behind, from the third word on, in plain sentences.",
     "first": "Mean weight on the first word, from the third word on, in plain sentences.",
     "induction": "Where a word comes a second time: mean weight on the word that followed it the first time.",
     "duplicate": "Where a word comes a second time: mean weight on its first place.",
@@ -127,6 +127,7 @@ def counted(attention: Attention, name: str, text: Text) -> tuple[Array, Array]:
     offsets = {"previous": -1, "itself": 0, "next": 1}
     if name in offsets:
         cells = np.eye(n_queries, n_keys, offsets[name], dtype=bool)
+        cells[: min(2, n_queries - 1)] = False  # under a causal mask the first two have nowhere else to look
     elif name == "first":
         cells[2:, 0] = True
     elif name in ("punctuation", "separator"):

@@ -52,6 +52,26 @@ def points(places: Array, kinds: Sequence[str], names: Sequence[str], *, order: 
     return figure
 
 
+def thumbnail(weights: Array, queries: Sequence[str], keys: Sequence[str], *, allowed: Array | None = None, height: int = 150) -> go.Figure:
+    """One pattern (query, key) as a small picture from 0 to 1, the words under the pointer; forbidden cells are shaded.
+
+    >>> thumbnail(np.eye(2), ["a", "b"], ["a", "b"]).data[0].text[1][0]
+    'b looks at a'
+    """
+    rows, columns = ([plain(word).replace("·", " ") for word in words] for words in (queries, keys))
+    shown = weights.astype(np.float32) if allowed is None else np.where(allowed, weights, np.nan).astype(np.float32)
+    scale = [[i / (len(theme.SEQUENTIAL) - 1), colour] for i, colour in enumerate(theme.SEQUENTIAL)]
+    figure = go.Figure(go.Heatmap(
+        z=shown, zmin=0, zmax=1, colorscale=scale, showscale=False, hoverongaps=False, text=[[f"{row} looks at {column}" for column in columns] for row in rows],
+        hovertemplate="%{text}: %{z:.0%}<extra></extra>",
+    ))  # fmt: skip
+    bare = {"visible": False, "fixedrange": True, "constrain": "domain"}
+    figure.update_xaxes(range=[-0.5, len(columns) - 0.5], **bare)
+    figure.update_yaxes(range=[len(rows) - 0.5, -0.5], scaleanchor="x", scaleratio=1, **bare)
+    figure.update_layout(template=theme.template(), height=height, margin={"l": 0, "r": 0, "t": 0, "b": 0}, plot_bgcolor=theme.LINE)
+    return figure
+
+
 def tree(links: Array, order: Sequence[int], names: Sequence[str], *, chosen: int | None = None) -> go.Figure:
     """Which heads join first: a tree from links (join, 4) as `core.analysis.maps.linked` makes them, one row a head.
 

@@ -45,11 +45,12 @@ def show(found: Pool, head: Head, text: str) -> Told:
     apart = heads.near(found, head)
     order = nearest(apart, found.index(head))
     ranked = [(found.heads[other], f"{apart[other]:.2f} bits away") for other in order[:SHOWN]]
-    pictures = tiles.on_text(found, text, [head, *(other for other, _ in ranked)])
+    with st.container(key="find.reading"):  # which models read the text changes; what follows keeps its place
+        pictures = tiles.on_text(found, text, [head, *(other for other, _ in ranked)])
     left, right = st.columns([2, 5], gap="medium")
     with left:
         st.markdown(f"**The head in view: {head.place}** :gray[{head.model}]  \n:small[{heads.habit(head)}]")
-        tiles.draw(pictures[head], "find.query", height=300)
+        tiles.draw(pictures[head], "find.query")
         with st.container(horizontal=True):
             tiles.opened(head, "Open in Look")
     with right:

@@ -16,8 +16,8 @@ from core.analysis import evidence, similar, sketch
 from core.analysis.evidence import Behind
 from core.analysis.heads import Heads
 from core.analysis.similar import Rows, Seen
+from core.checkpoints import manifest
 from core.checkpoints.heads import FILE, read_heads
-from core.checkpoints.manifest import shipped_folder
 from core.lessons.texts import Example, texts
 from core.model import Model
 from core.models import Kind
@@ -173,7 +173,7 @@ def grids(found: Pool) -> np.ndarray:
 
 def untrained(model: str) -> dict[str, Heads]:
     """The heads of an untrained copy by kind, as shipped; nothing where none were measured."""
-    folder = shipped_folder() / model
+    folder = manifest.shipped_folder() / model
     if not (folder / FILE).is_file():
         return {}
     held = compute.submit(("find.untrained", model), lambda: read_heads(folder), 1.0)

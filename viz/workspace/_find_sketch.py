@@ -47,7 +47,7 @@ def show(found: Pool, text: str) -> Told:
     with right:
         if not drawn.any():
             st.text("Draw a stroke, or take one of the drawings by name.")
-            return Told("Nothing is drawn.", EQUATION, lambda: like.table(found, {}, []), dict, like.code(found, ""))
+            return Told("Nothing is drawn.", EQUATION, lambda: like.table(found, {}, []), lambda: {"drawn": drawn}, like.code(found, ""))
         scores = sketch.likeness(drawn, patterns)
         order = np.argsort(-scores, kind="stable").tolist()
         ranked = [(found.heads[number], f"score {scores[number]:.2f}") for number in order[:SHOWN]]

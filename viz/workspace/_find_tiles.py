@@ -11,17 +11,17 @@ import streamlit as st
 
 from core.analysis import similar
 from core.errors import InputError
+from viz.figures.head_map import thumbnail
 from viz.instruments import heatmap
 from viz.labels import literal, visible
 from viz.remember import remembered
-from viz.ui import links
+from viz.ui import links, parts
 from viz.workspace import _find_pool as heads
 from viz.workspace import _look_heads as chooser
 from viz.workspace._find_pool import Head, Pool
 
 MOST = 32
 """Words of a text that a small picture shows."""
-GROUP = "find"
 ACROSS = 4
 
 
@@ -89,9 +89,9 @@ def _words(text: str, begins: Sequence[int]) -> list[str]:
     return [visible(text[begin:end].strip()) for begin, end in zip(begins, (*begins[1:], len(text)), strict=True)]
 
 
-def draw(picture: Picture, key: str, *, height: int = 190, title: str = "") -> None:
-    """One small heatmap."""
-    heatmap(picture.weights, picture.queries, picture.keys, key=key, allowed=picture.allowed, title=title, height=height, group=GROUP)
+def draw(picture: Picture, key: str, *, height: int = 300) -> None:
+    """One head with its words."""
+    heatmap(picture.weights, picture.queries, picture.keys, key=key, allowed=picture.allowed, height=height)
 
 
 def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], text: str, key: str, *, across: int = ACROSS) -> None:
@@ -101,7 +101,9 @@ def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], tex
             with column, st.container(border=True, gap="small", key=f"{key}.{rank}"):
                 st.markdown(f"**{head.place}** :gray[{literal(head.model)}]  \n:small[{literal(heads.habit(head))}, {literal(said)}]")
                 if head in pictures:
-                    draw(pictures[head], f"{key}.picture.{rank}")
+                    picture = pictures[head]
+                    drawn = thumbnail(picture.weights, picture.queries, picture.keys, allowed=picture.allowed)
+                    parts.show(drawn, f"{key}.picture.{rank}", f"The pattern of {head}: {heads.habit(head)}.")
                 else:
                     st.caption("This text is too long for this model.")
                 with st.container(horizontal=True, gap="small"):

@@ -84,6 +84,7 @@ def page() -> None:
     head, found = Head(asked.model, place), heads.pool(asked.model, place.kind)
     by = controls.segmented("Find heads by", list(BY), "find.by", "like", BY.__getitem__, quiet=True)
     if by == "like":
+        chooser.pills(measured, place)
         told = like.show(found, head, asked.text)
     elif by == "sketch":
         told = sketch.show(found, asked.text)
