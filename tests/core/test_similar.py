@@ -10,7 +10,7 @@ import core
 from core.analysis import evidence
 from core.analysis.battery import of_example, of_sentence
 from core.analysis.heads import Heads
-from core.analysis.similar import Rows, Seen, apart, between, nearest, seen, shared, stacked
+from core.analysis.similar import Seen, apart, between, nearest, seen, shared, stacked
 from core.lessons.texts import Sentence, texts
 from tests.bert_helpers import build
 

@@ -69,8 +69,8 @@ def _sentence(found: Pool, shown: list[Head], names: list[str], bits: np.ndarray
     one, other = (names[int(axis[near])] for axis in upper)
     left, right = (names[int(axis[far])] for axis in upper)
     return (
-        f"{len(shown)} heads on {len(heads.sentences(found))} sentences: most alike are {one} and {other} ({bits[upper][near]:.2f} bits), "
-        f"least {left} and {right} ({bits[upper][far]:.2f}). The plane holds {held:.0%} of the squared distances; the rest is flattened away."
+        f"{len(shown)} heads on {len(heads.sentences(found))} sentences: most alike are {one} and {other} ({bits[upper][near]:.3f} bits), "
+        f"least {left} and {right} ({bits[upper][far]:.3f}). The plane holds {held:.0%} of the squared distances; the rest is flattened away."
     )
 
 
