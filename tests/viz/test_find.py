@@ -88,6 +88,12 @@ def test_every_view_draws_for_every_kind_of_attention(engine, monkeypatch, by, m
     assert test.text and not [box for box in test.warning if "cannot" in box.value]
 
 
+def test_of_a_long_text_the_first_words_are_shown_and_said_to_be(engine):
+    test = page(model="tiny-gpt", kind="causal", layer="0", head="0", text="the cat sat on a mat " * 7)
+    assert "The pictures show the first 32 words." in [caption.value for caption in test.caption]
+    assert not [caption for caption in page(model="tiny-gpt", kind="causal").caption if "first 32" in caption.value]
+
+
 def test_heads_between_texts_are_compared_on_pairs_and_only_with_their_like(engine):
     found = heads.pool("tiny-translator", "cross")
     assert {head.place.kind for head in found.heads} == {"cross"} and heads.sentences(found) == texts("heads_en-es")

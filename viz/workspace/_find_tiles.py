@@ -38,12 +38,13 @@ class Told:
 
 @dataclass(frozen=True)
 class Picture:
-    """A pattern with its labels and what was allowed; None where every cell was."""
+    """A pattern with its labels and what was allowed (None where every cell was); `whole` unless the text is longer."""
 
     weights: np.ndarray
     queries: list[str]
     keys: list[str]
     allowed: np.ndarray | None = None
+    whole: bool = True
 
 
 def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Picture]:
@@ -75,8 +76,9 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
             allowed = np.concatenate([np.ones((len(rows), 1), dtype=bool), earlier], axis=1)
             cut = slice(0 if marks else 1, None)
             pictures[head] = Picture(
-                part[:, cut], rows, ([similar.MARKS] if marks else []) + columns, allowed[:, cut] if head.place.kind == "causal" else None
-            )
+                part[:, cut], rows, ([similar.MARKS] if marks else []) + columns, allowed[:, cut] if head.place.kind == "causal" else None,
+                whole=max(len(queries), len(keys)) <= MOST,
+            )  # fmt: skip
     return pictures
 
 
@@ -92,6 +94,8 @@ def _words(text: str, begins: Sequence[int]) -> list[str]:
 def draw(picture: Picture, key: str, *, height: int = 300) -> None:
     """One head with its words."""
     heatmap(picture.weights, picture.queries, picture.keys, key=key, allowed=picture.allowed, height=height)
+    if not picture.whole:
+        st.caption(f"The pictures show the first {MOST} words.")
 
 
 def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], text: str, key: str, *, across: int = ACROSS) -> None:
