@@ -95,15 +95,15 @@ def induction(weights: Array, tokens: Sequence[object]) -> Array:
 
     Over the rows that have such a key; where there are several, their weight is added up. NaN where no row has one.
     """
-    return _on_earlier(weights, np.roll(_earlier(tokens), 1, axis=1))
+    return _on_earlier(weights, np.roll(earlier(tokens), 1, axis=1))
 
 
 def duplicate(weights: Array, tokens: Sequence[object]) -> Array:
     """Mean weight on earlier places of the same token (duplicate-token heads, Wang et al. 2022), as `induction`."""
-    return _on_earlier(weights, _earlier(tokens))
+    return _on_earlier(weights, earlier(tokens))
 
 
-def _earlier(tokens: Sequence[object]) -> Array:
+def earlier(tokens: Sequence[object]) -> Array:
     """(query, key): the same token, before the query."""
     number = {token: i for i, token in enumerate(dict.fromkeys(tokens))}
     ids = np.array([number[token] for token in tokens])

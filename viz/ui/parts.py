@@ -35,14 +35,18 @@ def title(info: Page | Exhibit, *, still: bool = False) -> None:
     notices.make_place()
 
 
-def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str) -> None:
-    """Draw a Plotly or Altair figure in the visitor's theme; `alt` is what a screen reader says instead."""
+def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_select: Callable[[], None] | None = None) -> None:
+    """Draw a Plotly or Altair figure in the visitor's theme; `alt` is what a screen reader says instead.
+
+    `on_select` is called before the run that answers a click on a point of a Plotly figure.
+    """
     dark = st.context.theme.type == "dark"
     if isinstance(figure, go.Figure):
         drawn = go.Figure(figure).update_layout(template=theme.template())
         if dark:
             drawn = go.Figure(theme.in_dark(drawn.to_dict()), skip_invalid=False)
-        st.plotly_chart(drawn, key=key, theme=None, config={"displayModeBar": False, "responsive": True}, alt=alt)
+        chosen: dict[str, Any] = {"on_select": on_select, "selection_mode": "points"} if on_select else {}
+        st.plotly_chart(drawn, key=key, theme=None, config={"displayModeBar": False, "responsive": True}, alt=alt, **chosen)
         return
     tree = figure.to_dict()
     tree["config"] = theme.altair_config() | tree.get("config", {})

@@ -1,0 +1,41 @@
+"""The map of all heads of gpt-mini over 32 sentences: first time, and kept after. `pytest -m bench -s tests/bench/test_map_speed.py`."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+import core.engine
+from core.analysis import maps, similar
+from core.engine import Engine
+from viz.workspace import _find_pool as heads
+
+pytestmark = pytest.mark.bench
+
+FIRST, AGAIN = 6.0, 0.1
+"""Seconds on two quiet cores, models loaded."""
+
+
+def test_the_map_of_all_heads(monkeypatch):
+    with Engine() as engine:
+        monkeypatch.setattr(core.engine, "_default", engine)
+        found = heads.pool("gpt-mini", "causal")
+        own, steps = tuple(found.of("gpt-mini", "causal")), []
+        took = []
+        for _ in range(2):
+            start = time.perf_counter()
+            rows = heads.gathered(found, engine.submit, steps.append)
+            read = time.perf_counter()
+            bits = engine.submit(("map", found, own), lambda rows=rows: similar.between(rows.of(own)), 1.0)
+            plane = engine.submit(("plane", found, own), lambda bits=bits: maps.scaled(maps.distances(bits)), 1.0)
+            took.append((read - start, time.perf_counter() - start))
+        start = time.perf_counter()
+        similar.between(rows)
+        every = time.perf_counter() - start
+    print(
+        f"\n{len(own)} heads of gpt-mini on {rows.n_texts} sentences ({rows.weights.shape[1]} rows): first {took[0][1]:.2f} s of {FIRST} "
+        f"(reading with {', '.join(found.models)} {took[0][0]:.2f} s), again {took[1][1] * 1e3:.1f} ms; all {len(found.heads)} heads of all models {every:.2f} s"
+    )
+    assert plane.points.shape == (48, 2) and len(steps) == 2 * 8 * len(found.members)
+    assert took[0][1] <= FIRST and took[1][1] <= AGAIN

@@ -1,0 +1,101 @@
+"""Find heads in a real browser: the nearest is named, a stroke changes the ranking, a point of the map is a head, a link restores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+LINK = "/find?model=gpt-mini&kind=causal"
+
+
+@pytest.fixture
+def visitor(chromium, app_url: str) -> Iterator[object]:
+    """A fresh visitor; outside requests and errors of the page fail the test."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 1000})
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda r: wrong.append(r.url) if urlsplit(r.url).hostname not in (None, "127.0.0.1") else None)
+    yield page
+    context.close()
+    assert wrong == []
+
+
+def opened(page, address: str, words: str) -> None:
+    page.goto(address)
+    page.get_by_text(words).first.wait_for(timeout=120_000)
+    idle(page)
+
+
+def idle(page) -> None:
+    page.wait_for_timeout(400)
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=120_000)
+    page.wait_for_timeout(400)
+
+
+def chosen(page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def said(page, words: str) -> str:
+    return page.get_by_text(words).first.inner_text()
+
+
+def cell(page, place: int) -> tuple[float, float]:
+    """The middle of a cell on the diagonal of the pad."""
+    box = page.locator(".editor .pane").first.bounding_box()
+    left, top, unit = (float(v) for v in page.locator(".editor").first.get_attribute("data-place").split(","))
+    return box["x"] + left + (place + 0.5) * unit, box["y"] + top + (place + 0.5) * unit
+
+
+def test_the_nearest_head_is_named_and_can_be_gone_to(visitor, app_url):
+    opened(visitor, f"{app_url}{LINK}&layer=3&head=6", "Nearest is")
+    nearest = said(visitor, "Nearest is").removeprefix("Nearest is ").split(" of ")[0]
+    assert nearest.startswith("L") and visitor.locator(".js-plotly-plot").count() == 8
+    assert "L3.H6" in said(visitor, "The head in view")
+    visitor.get_by_role("button", name="Like this").first.click()
+    visitor.get_by_text(f"The head in view: {nearest}").wait_for(timeout=60_000)
+    idle(visitor)
+    assert f"L{chosen(visitor)['layer']}.H{chosen(visitor)['head']}" == nearest
+
+
+def test_a_stroke_changes_the_ranking_and_the_link_restores_it(visitor, app_url):
+    opened(visitor, f"{app_url}{LINK}&find.by=sketch", "Most like the drawing")
+    before = said(visitor, "Most like the drawing")
+    visitor.get_by_role("button", name="the first word", exact=True).click()
+    visitor.wait_for_function("words => !document.body.innerText.includes(words)", arg=before, timeout=60_000)
+    idle(visitor)
+    first = said(visitor, "Most like the drawing")
+    visitor.mouse.move(*cell(visitor, 5))
+    visitor.mouse.down()
+    visitor.mouse.move(*cell(visitor, 8), steps=6)
+    visitor.mouse.up()
+    visitor.wait_for_function("words => !document.body.innerText.includes(words)", arg=first, timeout=60_000)
+    idle(visitor)
+    drawn, now = chosen(visitor)["find.drawn"], said(visitor, "Most like the drawing")
+    assert now != first != before and len(drawn) == 36
+    opened(visitor, visitor.url, "Most like the drawing")
+    assert said(visitor, "Most like the drawing") == now and chosen(visitor)["find.drawn"] == drawn
+
+
+def test_a_point_of_the_map_is_a_head_and_the_link_restores_it(visitor, app_url):
+    opened(visitor, f"{app_url}{LINK}&find.by=map&layer=0&head=0", "48 heads on 32 sentences")
+    points = visitor.locator(".js-plotly-plot .scatterlayer .point")
+    points.first.wait_for(timeout=30_000)
+    assert points.count() >= 48
+    box = points.nth(20).bounding_box()
+    visitor.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    visitor.wait_for_function("() => !(location.search.includes('layer=0') && location.search.includes('head=0'))", timeout=60_000)
+    idle(visitor)
+    name = f"L{chosen(visitor)['layer']}.H{chosen(visitor)['head']}"
+    assert name in said(visitor, "Click a point for another head")
+    opened(visitor, visitor.url, "48 heads on 32 sentences")
+    assert name in said(visitor, "Click a point for another head")
+
+
+def test_the_card_of_a_head_names_the_sentences_behind_its_score(visitor, app_url):
+    opened(visitor, f"{app_url}{LINK}&find.by=kinds&layer=3&head=6", "standard deviation")
+    assert "L3.H6" in visitor.locator('[data-testid="stHeading"], h4').filter(has_text="gpt-mini").first.inner_text()
+    assert visitor.get_by_text("Most, ").count() == visitor.get_by_text("Least, ").count() == 1

@@ -1,0 +1,47 @@
+"""What heads do, on shipped models: the table beside an untrained copy, and the card with the sentences behind a score."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_find import page
+from test_look_page import named, said
+
+from core.checkpoints.heads import read_heads
+from core.checkpoints.manifest import shipped_folder
+from viz.workspace import _find_kinds as kinds
+from viz.workspace import _find_pool as heads
+
+
+def test_the_table_has_every_head_with_the_scores_that_ship_beside_an_untrained_copy():
+    test = page(model="induction-tiny", kind="causal", text="7 k m x 2 q a 7 k m x 2", **{"find.by": "kinds"})
+    held = read_heads(shipped_folder() / "induction-tiny")
+    assert held is not None
+    table = test.dataframe[0].value
+    trained, bare = held.trained["causal"], held.untrained["causal"]
+    assert len(table) == 4
+    for row, place in enumerate([(0, 0), (0, 1), (1, 0), (1, 1)]):
+        assert table["habit"][row] == trained.word(*place)
+        assert table["what followed last time"][row] == pytest.approx(trained.scores["induction"][place], abs=1e-6)
+        name = kinds.card.telling(trained, *place)
+        assert table["untrained"][row] == pytest.approx(bare.scores[name][place], abs=1e-6)
+    assert "have a clear habit on 32 texts" in said(test) and "standard deviation" in said(test)
+    assert len(named(test, "direction", "mode")) == 2, "the text with most and the one with least"
+
+
+def test_the_card_shows_the_sentences_behind_the_score():
+    found = heads.behind("induction-tiny", "causal", "induction")
+    held = read_heads(shipped_folder() / "induction-tiny")
+    assert held is not None
+    np.testing.assert_allclose(found.scores.mean(0), held.trained["causal"].scores["induction"], atol=2e-3)
+    layer, head = held.trained["causal"].best()["induction"]
+    test = page(model="induction-tiny", kind="causal", layer=str(layer), head=str(head), **{"find.by": "kinds"})
+    own = found.of(layer, head)
+    assert f"On {len(own)} texts: least {own.min():.2f}, median {np.median(own):.2f}, most {own.max():.2f}" in said(test)
+    assert "followed it the first time" in said(test)
+
+
+def test_a_small_models_heads_are_compared_among_themselves():
+    found = heads.pool("induction-tiny", "causal")
+    assert found.models == ("induction-tiny",) and len(found.heads) == 4 and found.by == "token"
+    assert "texts of its task" in said(page(model="induction-tiny", kind="causal", text="7 k m x 2 q a 7 k m x 2"))

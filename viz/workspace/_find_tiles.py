@@ -1,0 +1,120 @@
+"""Heads as small pictures in rows, each with its name, a word and a number; and what a view tells the folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.analysis import similar
+from core.errors import InputError
+from viz.figures.head_map import thumbnail
+from viz.instruments import heatmap
+from viz.labels import literal, visible
+from viz.remember import remembered
+from viz.ui import links, parts
+from viz.workspace import _find_pool as heads
+from viz.workspace import _look_heads as chooser
+from viz.workspace._find_pool import Head, Pool
+
+MOST = 32
+"""Words of a text that a small picture shows."""
+ACROSS = 4
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a view says below its picture: a sentence of numbers, and what the folds hold."""
+
+    numbers: str
+    equation: str
+    table: Callable[[], pd.DataFrame]
+    data: Callable[[], dict[str, np.ndarray]]
+    code: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A pattern with its labels and what was allowed (None where every cell was); `whole` unless the text is longer."""
+
+    weights: np.ndarray
+    queries: list[str]
+    keys: list[str]
+    allowed: np.ndarray | None = None
+    whole: bool = True
+
+
+def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Picture]:
+    """The patterns of some heads on one text, by the words that all their models share; the first one's model reads it.
+
+    A model that cannot read the text is left out.
+    """
+    first = chooser.opened(wanted[0].model).spec
+    target = None if not first.has_source else "" if found.space == heads.READ else chooser.run(wanted[0].model, text, None).target_text
+    seen: dict[tuple[str, str], similar.Seen] = {}
+    for model, kind in dict.fromkeys((head.model, head.place.kind) for head in wanted):
+        try:
+            run = chooser.run(model, text, (target or "") if chooser.opened(model).spec.has_source else None)
+        except InputError:
+            if model == wanted[0].model:
+                raise
+            continue
+        seen[model, kind] = remembered(run, ("seen", kind, found.by), lambda run=run, kind=kind: similar.seen(run, kind, found.by))
+    queries, keys = similar.shared(list(seen.values()))
+    weights = {which: one.by(queries, keys)[:, :MOST, : MOST + 1] for which, one in seen.items()}
+    marks = any(part[..., 0].max() > 0.005 for part in weights.values())
+    texts = (target or "" if found.space != heads.READ else text, target or "" if found.space == heads.WRITTEN else text)
+    rows, columns = (_words(words, begins)[:MOST] for words, begins in zip(texts, (queries, keys), strict=True))
+    earlier = np.array(queries)[:MOST, None] >= np.array(keys)[None, :MOST]
+    pictures = {}
+    for head in wanted:
+        if (head.model, head.place.kind) in seen:
+            part = weights[head.model, head.place.kind][_number(head, found)]
+            allowed = np.concatenate([np.ones((len(rows), 1), dtype=bool), earlier], axis=1)
+            cut = slice(0 if marks else 1, None)
+            pictures[head] = Picture(
+                part[:, cut], rows, ([similar.MARKS] if marks else []) + columns, allowed[:, cut] if head.place.kind == "causal" else None,
+                whole=max(len(queries), len(keys)) <= MOST,
+            )  # fmt: skip
+    return pictures
+
+
+def _number(head: Head, found: Pool) -> int:
+    """Which of its model's heads of this kind it is, layer after layer."""
+    return found.of(head.model, head.place.kind).index(found.index(head))
+
+
+def _words(text: str, begins: Sequence[int]) -> list[str]:
+    return [visible(text[begin:end].strip()) for begin, end in zip(begins, (*begins[1:], len(text)), strict=True)]
+
+
+def draw(picture: Picture, key: str, *, height: int = 300) -> None:
+    """One head with its words."""
+    heatmap(picture.weights, picture.queries, picture.keys, key=key, allowed=picture.allowed, height=height)
+    if not picture.whole:
+        st.caption(f"The pictures show the first {MOST} words.")
+
+
+def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], text: str, key: str, *, across: int = ACROSS) -> None:
+    """Heads in rows, each with what is said of it; one opens in Look or becomes the head in view."""
+    for begin in range(0, len(ranked), across):
+        for column, (rank, (head, said)) in zip(st.columns(across, gap="small"), enumerate(ranked[begin : begin + across], begin), strict=False):
+            with column, st.container(border=True, gap="small", key=f"{key}.{rank}"):
+                st.markdown(f"**{head.place}** :gray[{literal(head.model)}]  \n:small[{literal(heads.habit(head))}, {literal(said)}]")
+                if head in pictures:
+                    picture = pictures[head]
+                    drawn = thumbnail(picture.weights, picture.queries, picture.keys, allowed=picture.allowed)
+                    parts.show(drawn, f"{key}.picture.{rank}", f"The pattern of {head}: {heads.habit(head)}.")
+                else:
+                    st.caption("This text is too long for this model.")
+                with st.container(horizontal=True, gap="small"):
+                    opened(head, "Open")
+                    st.button("Like this", key=f"{key}.like.{rank}", type="tertiary", help="Find the heads that are nearest to this one", on_click=heads.choose, args=(head, text))
+
+
+def opened(head: Head, label: str) -> None:
+    """A link to the head in the full view of Look."""
+    links.to("look", label, model=head.model, kind=head.place.kind, layer=head.place.layer, head=head.place.head, view="full")
