@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.analysis.asked import Asked, blanks
+from core.analysis.asked import Asked, blanks, rows
 from core.errors import InputError
 from core.run import Run
 from core.trace import Edit
@@ -74,9 +74,9 @@ class Pair:
 
 
 def pair_of(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
-    """Two runs made ready: the row where they part (or `row`), and the first word that each expects there.
+    """Two runs made ready: the row where they differ most (or `row`), and the first word that each expects there.
 
-    Of a decoder it is the last row at which the first words differ, of a masked language model the first blank.
+    Of a masked language model it is a blank where there is one.
     Raises InputError for texts of different length, or that make the model expect the same word.
     """
     ids = [(run.source or run.side).ids for run in (clean, corrupted)]
@@ -85,37 +85,13 @@ def pair_of(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
             f"The first sentence has {len(ids[0])} tokens here, the second {len(ids[1])}.", "A patch goes between places of equal number.",
             "Change a word into one with as many pieces.",
         )  # fmt: skip
-    best = [run.logits[: run.side.n_real].argmax(-1) for run in (clean, corrupted)]
-    places = blanks(clean) if clean.model.spec.framed else list(range(clean.side.n_real)) if clean.source else [clean.side.n_real - 1]
-    parting = [place for place in (places if row is None else [row]) if best[0][place] != best[1][place]]
+    tops = [run.logits[: run.side.n_real].argmax(-1) for run in (clean, corrupted)]
+    hidden = blanks(clean) or [place for place in rows(clean) if clean.ids[place] == corrupted.ids[place] or not clean.model.spec.framed]
+    asked = [Asked(place, int(tops[0][place]), int(tops[1][place])) for place in (hidden if row is None else [row])]
+    parting = [found for found in asked if found.token != found.against]
     if not parting:
         raise InputError(
-            "Both sentences make the model expect the same word.", "What is restored is the difference between two words.",
-            "Change a word on which the next one depends.",
+            "Both sentences make the model expect the same words.", "What is restored is the difference between two words.",
+            "Change a word on which a later one depends.",
         )  # fmt: skip
-    place = parting[0]
-    return Pair(clean, corrupted, Asked(place, int(best[0][place]), int(best[1][place])))
-
-
-def at_position(pair: Pair, stack: str, layer: int, position: int) -> Edit:
-    """The clean residual stream at one position, as it enters a layer of a stack ("layer", "encoder.layer", ...)."""
-    path = f"{stack}.{layer}.resid_in"
-    return PatchAt(path, position, _tensor(pair.clean, path), pair.recipe)
-
-
-def of_head(pair: Pair, kind: str, layer: int, head: int) -> Edit:
-    """What one head hands on in the clean run, at all positions."""
-    path = pair.clean.model.spec.kind(kind).path(layer, "heads")
-    return PatchAt(path, head, _tensor(pair.clean, path), pair.recipe)
-
-
-def patched(pair: Pair, edit: Edit) -> float:
-    """The share of the difference that one patch restores."""
-    run = pair.corrupted
-    text, target = (run.source.text, run.target_text) if run.source else (run.side.text, None)
-    new = run.model.run(text, target=target, pair=run.side.pair, keep=(), edits=(edit,))
-    return pair.restored(pair.asked.value(new.logits))
-
-
-def _tensor(run: Run, path: str) -> Tensor:
-    return torch.tensor(np.asarray(run.trace[path]))
+    return max((Pair(clean, corrupted, found) for found in parting), key=lambda pair: pair.values[0] - pair.values[1])

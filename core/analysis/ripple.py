@@ -5,12 +5,35 @@ from __future__ import annotations
 import numpy as np
 
 from core.errors import InputError
+from core.model import Model
 from core.run import Run
+from core.text.words import WORD
 
 Array = np.ndarray
 
 KEEP = ("*resid_in", "*resid_out")
 """What both runs must have kept for `ripple`."""
+
+
+OTHERS = ("small", "old", "wide", "red", "cold", "man", "woman", "dog", "river", "house", "table", "a", "x")
+"""Words to put in the place of another."""
+
+
+def neighbour(model: Model, text: str) -> str:
+    """The text with one word changed into another with as many pieces: of the words of three letters or more the last that can be.
+
+    The text itself where there is none.
+    """
+    n = len(model.tokenizer.encode(text).ids)
+    for place in reversed(list(WORD.finditer(text))):
+        word, mask = place.group(), model.tokenizer.mask
+        if len(word) < 3 or not word.isalpha() or (mask is not None and word == model.tokenizer.token(mask).strip("[]")):
+            continue
+        for other in OTHERS:
+            changed = text[: place.start()] + other + text[place.end() :]
+            if other != word and len(model.tokenizer.encode(changed).ids) == n:
+                return changed
+    return text
 
 
 def ripple(before: Run, after: Run, side: str | None = None) -> Array:

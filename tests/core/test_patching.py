@@ -15,9 +15,9 @@ from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other
 
 TEXTS = {
-    "gpt": ("She has a white car", "She has a tired car"),
-    "transformer": ("She has a white car.", "She has a tired car."),
-    "bert": ("She has [MASK] white car.", "She has [MASK] tired car."),
+    "gpt": ("She has a white car", "She was a white car"),
+    "transformer": ("She has a white car.", "She was a white car."),
+    "bert": ("She has [MASK] white car.", "She was [MASK] white car."),
 }
 STACK = {"gpt": "layer", "transformer": "encoder.layer", "bert": "layer"}
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import core
-from core.analysis.ripple import KEEP, changed, reach, ripple
+from core.analysis.ripple import KEEP, changed, neighbour, reach, ripple
 from core.edits import AddVector, Forbid
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other
 
-ONE, OTHER = "She has a white car.", "She has a tired car."
+ONE, OTHER = "She has a white car.", "She was a white car."
 
 
 def pair(model: core.Model, **options) -> tuple[core.Run, core.Run]:
@@ -84,3 +84,12 @@ def test_who_reaches_whom_in_a_translator_is_what_trying_says():
     np.testing.assert_array_equal(reach(run), tried(model, run, "decoder.embed.out", run.side.n_real))
     with pytest.raises(core.InputError):
         reach(build_other("gpt").run(ONE), "source")
+
+
+@pytest.mark.parametrize("build", [lambda: build_other("gpt"), build_bert])
+def test_a_neighbour_differs_in_one_word_and_has_as_many_pieces(build):
+    model = build()
+    other = neighbour(model, "She has a tired car.")
+    assert other != "She has a tired car." and len(model.run(other).tokens) == len(model.run("She has a tired car.").tokens)
+    assert sum(a != b for a, b in zip(other.split(), "She has a tired car.".split(), strict=True)) == 1
+    assert neighbour(model, "It") == "It"
