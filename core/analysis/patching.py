@@ -95,3 +95,27 @@ def pair_of(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
             "Change a word on which a later one depends.",
         )  # fmt: skip
     return max((Pair(clean, corrupted, found) for found in parting), key=lambda pair: pair.values[0] - pair.values[1])
+
+
+def at_position(pair: Pair, stack: str, layer: int, position: int) -> Edit:
+    """The clean residual stream at one position, as it enters a layer of a stack ("layer", "encoder.layer", ...)."""
+    path = f"{stack}.{layer}.resid_in"
+    return PatchAt(path, position, _tensor(pair.clean, path), pair.recipe)
+
+
+def of_head(pair: Pair, kind: str, layer: int, head: int) -> Edit:
+    """What one head hands on in the clean run, at all positions."""
+    path = pair.clean.model.spec.kind(kind).path(layer, "heads")
+    return PatchAt(path, head, _tensor(pair.clean, path), pair.recipe)
+
+
+def patched(pair: Pair, edit: Edit) -> float:
+    """The share of the difference that one patch restores."""
+    run = pair.corrupted
+    text, target = (run.source.text, run.target_text) if run.source else (run.side.text, None)
+    new = run.model.run(text, target=target, pair=run.side.pair, keep=(), edits=(edit,))
+    return pair.restored(pair.asked.value(new.logits))
+
+
+def _tensor(run: Run, path: str) -> Tensor:
+    return torch.tensor(np.asarray(run.trace[path]))

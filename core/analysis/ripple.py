@@ -20,18 +20,17 @@ OTHERS = ("small", "old", "wide", "red", "cold", "man", "woman", "dog", "river",
 
 
 def neighbour(model: Model, text: str) -> str:
-    """The text with one word changed into another with as many pieces: of the words of three letters or more the last that can be.
+    """The text with one word changed into another with as many pieces: the last that can be, short words
+    only where there are no others.
 
     The text itself where there is none.
     """
-    n = len(model.tokenizer.encode(text).ids)
-    for place in reversed(list(WORD.finditer(text))):
-        word, mask = place.group(), model.tokenizer.mask
-        if len(word) < 3 or not word.isalpha() or (mask is not None and word == model.tokenizer.token(mask).strip("[]")):
-            continue
+    n, mask = len(model.tokenizer.encode(text).ids), "" if model.tokenizer.mask is None else model.tokenizer.token(model.tokenizer.mask).strip("[]")
+    words = [place for place in WORD.finditer(text) if place.group().isalnum() and place.group() != mask]
+    for place in reversed([place for place in words if len(place.group()) > 2] or words):
         for other in OTHERS:
             changed = text[: place.start()] + other + text[place.end() :]
-            if other != word and len(model.tokenizer.encode(changed).ids) == n:
+            if other != place.group() and len(model.tokenizer.encode(changed).ids) == n:
                 return changed
     return text
 

@@ -13,8 +13,10 @@ from core.analysis.asked import Asked
 from core.analysis.importance import Sample
 from core.edits import ZeroHead
 from core.errors import InputError
+from core.lessons.texts import texts
 from core.model import Model
 from core.run import Run
+from core.text import words_of
 from core.trace import Edit
 
 Array = np.ndarray
@@ -112,6 +114,27 @@ def estimate(model: Model, item: Item, asked: Asked, kind: str, average: Array |
         new = 0.0 if average is None else average[layer][:, None, :]
         changes.append((run.trace.grad(path).astype(np.float64) * (new - run.trace[path])).sum((1, 2)))
     return np.stack(changes)
+
+
+def samples(model: Model, n: int) -> tuple[Sample, ...]:
+    """Our own sentences as this model is asked about them: with their translation, with one word hidden, or as they are."""
+    if model.spec.has_source:
+        return tuple(Sample(row.text, row.target) for row in texts("heads_en-es")[:n])
+    rows = [row.text for row in texts("heads_en")]
+    if not model.spec.framed:
+        return tuple(Sample(text) for text in rows[:n])
+    found = (_hidden(model, text) for text in rows)
+    return tuple(sample for sample in found if sample is not None)[:n]
+
+
+def _hidden(model: Model, text: str) -> Sample | None:
+    """The text with its middle word of one token hidden; None where there is none."""
+    mask, encoded = model.tokenizer.mask, model.tokenizer.encode(text)
+    single = [word.pieces[0] for word in words_of(text, encoded.tokens, encoded.spans) if len(word.pieces) == 1 and word.text.isalpha()]
+    if mask is None or not single:
+        return None
+    span = encoded.spans[single[len(single) // 2]]
+    return None if span is None else Sample(text[: span[0]] + model.tokenizer.token(mask) + text[span[1] :], text)
 
 
 def agreement(one: Array, other: Array) -> float:

@@ -9,8 +9,8 @@ from scipy import stats
 
 import core
 from core.analysis.asked import Asked, rows, telling, truth
-from core.analysis.importance import Sample
-from core.analysis.sweep import AverageHead, Item, agreement, estimate, means, off, places, sweep
+from core.analysis.importance import Sample, loss
+from core.analysis.sweep import AverageHead, Item, agreement, estimate, means, off, places, samples, sweep
 from core.analysis.word_shares import attention_gradient, hidden_from, ranks_agree, shares
 from core.edits import ScaleHead, ZeroHead
 from tests.bert_helpers import build as build_bert
@@ -141,3 +141,12 @@ def test_attention_times_gradient_is_the_slope_along_the_weight(case):
         moved[place] *= 1 + sign * step
         ends.append(asked.value(item.run(model, edits=(core.edits.Patch(path, torch.tensor(moved)[None]),)).logits))
     assert values[place] * run.trace.grad(path)[place] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=0.05, abs=5e-3)
+
+
+def test_our_sentences_are_asked_as_each_model_is_asked(case):
+    model, _, _ = case
+    found = samples(model, 3)
+    assert len(found) == 3
+    for sample in found:
+        run = model.run(sample.text, target=sample.truth if model.spec.has_source else None)
+        assert np.isfinite(loss(run, sample.truth)).all() and (not model.spec.framed or run.tokens.count("[MASK]") == 1)
