@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 import core
+from core.analysis.asked import telling
 from core.analysis.logit_lens import logit_lens, read_out
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other
@@ -75,3 +76,10 @@ def test_a_word_has_settled_where_it_stays_first(run):
 def test_a_model_without_layers_is_refused():
     with pytest.raises(core.InputError, match="residual stream"):
         logit_lens(build_other("seq2seq").run(TEXT, target="Ella tiene."))
+
+
+def test_the_opening_place_of_gpt_mini_changes_its_mind_on_the_way():
+    run = core.open_model("gpt-mini").run("The animal didn't cross the street because it was too tired.")
+    lens, place = logit_lens(run), telling(run)
+    assert run.tokens[place] == " it" and run.model.tokenizer.token(int(lens.ids[-1, place, 0])) == " was"
+    assert 0 < lens.settled[place] < 6 and lens.final[0, place] < 0.01 < 0.3 < lens.final[-1, place]

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 from tiny_models import served
 
-import core
 from core.analysis.asked import Asked, telling
 from core.analysis.logit_lens import logit_lens
 from core.engine import Engine
@@ -37,13 +37,18 @@ def page(**link: str) -> AppTest:
 
 
 def charts(test: AppTest) -> list[dict]:
-    return [json.loads(element.proto.spec) for element in test.get("vega_lite_chart")]
+    """The charts of a page, each with its data under `tables`."""
+    found = []
+    for element in test.get("vega_lite_chart"):
+        tables = {table.name: pa.ipc.open_stream(table.data.data).read_all().to_pylist() for table in element.proto.datasets}
+        found.append(json.loads(element.proto.spec) | {"tables": tables})
+    return found
 
 
 def data(chart: dict, layer: int = 0) -> list[dict]:
     """The rows that a layer of a chart draws."""
     found = chart.get("data") or chart["layer"][layer]["data"]
-    return found["values"] if "values" in found else chart["datasets"][found["name"]]
+    return found["values"] if "values" in found else chart.get("tables", chart.get("datasets"))[found["name"]]
 
 
 def said(test: AppTest) -> str:
@@ -155,9 +160,3 @@ def test_zero_is_no_pale_colour_and_names_never_leave_their_quotes():
     expression = chart["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]
     assert json.loads(expression.removesuffix("[datum.value]"))[0].startswith('"]')
     assert [mark["hue"] for mark in data(parts_of_logit(["a"], [1.0], [HUES[0]]).to_dict())] == ["embedding"]
-
-
-def test_the_sentence_of_the_opening_view_is_true_of_gpt_mini():
-    run = core.open_model("gpt-mini").run("The animal didn't cross the street because it was too tired.")
-    lens, place = logit_lens(run), telling(run)
-    assert run.tokens[place] == " it" and run.model.tokenizer.token(int(lens.ids[-1, place, 0])) == " was" and 0 < lens.settled[place] <= 6

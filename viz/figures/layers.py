@@ -119,7 +119,8 @@ def agreement_plot(estimates: Array, effects: Array, names: Sequence[str], chose
         color=alt.condition("datum.chosen", alt.value(theme.CATEGORICAL[1]), alt.value(theme.CATEGORICAL[0])),
         size=alt.condition("datum.chosen", alt.value(140), alt.value(60)),
     ).add_params(alt.selection_point(name=PICKED, fields=["name"], empty=False))  # fmt: skip
-    far = base.transform_filter("abs(datum.b) >= %r || datum.chosen" % sorted(np.abs(effects).tolist())[-min(3, len(names))])
+    third = sorted(np.abs(effects).tolist())[-min(3, len(names))]
+    far = base.transform_filter(f"abs(datum.b) >= {third!r} || datum.chosen")
     return alt.layer(line, dots, far.mark_text(fontSize=12, align="left", dx=7, dy=-6, color=theme.TEXT).encode(text="name:N")).properties(height=330)
 
 

@@ -56,7 +56,6 @@ def behind(run: Run, row: int) -> str:
 
 def row(run: Run, slug: str) -> int:
     """The place that is asked about, from a list."""
-    forget(f"{slug}.sentence", told(run), f"{slug}.row", f"{slug}.word")
     label = "Which place" if run.model.spec.framed else "Which place (▸ the word that is written next)"
     return controls.select(label, rows(run), f"{slug}.row", telling(run), lambda at: place(run, at))
 
