@@ -73,11 +73,12 @@ def test_a_patch_is_known_by_where_it_comes_from(pair):
 
 def test_the_question_is_the_first_words_that_the_two_sentences_make_the_model_expect(pair):
     runs = pair.clean, pair.corrupted
-    try:
-        found = pair_of(*runs)
-    except core.InputError as error:
-        assert "same word" in str(error)
+    rows = [pair.asked.row] if "[MASK]" in pair.clean.tokens else range(pair.clean.side.n_real)
+    if all(runs[0].logits[row].argmax() == runs[1].logits[row].argmax() for row in rows):
+        with pytest.raises(core.InputError, match="same words"):
+            pair_of(*runs)
         return
+    found = pair_of(*runs)
     assert [found.asked.token, found.asked.against] == [int(run.logits[found.asked.row].argmax()) for run in runs]
     clean, corrupted = found.values
     assert clean >= 0 >= corrupted and found.restored(corrupted) == 0 and found.restored(clean) == 1
@@ -86,7 +87,7 @@ def test_the_question_is_the_first_words_that_the_two_sentences_make_the_model_e
 def test_sentences_that_cannot_be_compared_are_refused():
     model = build_other("gpt")
     one = model.run("She has a white car")
-    with pytest.raises(core.InputError, match="same word"):
+    with pytest.raises(core.InputError, match="same words"):
         pair_of(one, one)
     with pytest.raises(core.InputError, match="equal number"):
         pair_of(one, model.run("She has a white car. It was"))

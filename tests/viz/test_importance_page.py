@@ -75,6 +75,8 @@ def test_the_mean_and_a_second_word_change_the_question(engine):
     np.testing.assert_allclose(values, sweep(model, item, asked, "causal", average), atol=1e-5)
     _, values = picture(page(model="tiny-gpt", text=TEXT, importance__row="1", importance__word="40", importance__against="the"))
     np.testing.assert_allclose(values, sweep(model, item, Asked(1, 40, model.token_id("the")), "causal"), atol=1e-4)
+    _, values = picture(page(model="tiny-gpt", text=TEXT, importance__row="1", importance__against="was the"))
+    np.testing.assert_allclose(values, sweep(model, item, Asked(1, model.token_id("was"), model.token_id("the")), "causal"), atol=1e-4)
 
 
 def test_the_head_of_the_link_is_chosen_and_goes_on_to_the_other_pages(engine):

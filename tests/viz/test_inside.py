@@ -41,13 +41,15 @@ def charts(test: AppTest) -> list[dict]:
     found = []
     for element in test.get("vega_lite_chart"):
         tables = {table.name: pa.ipc.open_stream(table.data.data).read_all().to_pylist() for table in element.proto.datasets}
+        if element.proto.HasField("data"):
+            tables[""] = pa.ipc.open_stream(element.proto.data.data).read_all().to_pylist()
         found.append(json.loads(element.proto.spec) | {"tables": tables})
     return found
 
 
 def data(chart: dict, layer: int = 0) -> list[dict]:
     """The rows that a layer of a chart draws."""
-    found = chart.get("data") or chart["layer"][layer]["data"]
+    found = chart.get("data") or chart["layer"][layer].get("data", {"name": ""})
     return found["values"] if "values" in found else chart.get("tables", chart.get("datasets"))[found["name"]]
 
 

@@ -45,7 +45,7 @@ def lens_table(words: Sequence[Sequence[str]], chances: Array, rows: Sequence[st
     text = base.mark_text(fontSize=13, limit=alt.ExprRef(f"width / {len(columns)} - 4"), cursor="pointer").encode(
         text="word:N", tooltip=tips, color=alt.condition("datum.chance > 0.5", alt.value(theme.BACKGROUND), alt.value(theme.TEXT)),
     )  # fmt: skip
-    return _sized(alt.layer(rect, text), len(rows), 27)
+    return _sized(alt.layer(rect, text), len(rows), 27, 80)
 
 
 def ripple_map(values: Array, rows: Sequence[str], columns: Sequence[str], changed: Sequence[int] = ()) -> alt.LayerChart:
@@ -66,7 +66,7 @@ def ripple_map(values: Array, rows: Sequence[str], columns: Sequence[str], chang
     moved = base.transform_filter("datum.value > 0").mark_rect(stroke=theme.BACKGROUND, strokeWidth=1).encode(color=colour, tooltip=tips)
     still = zero.mark_rect(color=theme.HATCH, stroke=theme.BACKGROUND, strokeWidth=1, opacity=0.55).encode(tooltip=tips)
     mark = zero.mark_text(fontSize=12, color=theme.MUTED, text="0")
-    return _sized(alt.layer(moved, still, mark), len(rows), 30)
+    return _sized(alt.layer(moved, still, mark), len(rows), 30, 130)
 
 
 def parts_of_logit(names: Sequence[str], values: Sequence[float], hues: Sequence[str], chosen: Sequence[str] = ()) -> alt.LayerChart:
@@ -94,7 +94,7 @@ def parts_of_logit(names: Sequence[str], values: Sequence[float], hues: Sequence
         stroke=alt.condition("datum.chosen", alt.value(theme.TEXT), alt.value(None)), strokeWidth=alt.value(2),
     ).add_params(alt.selection_point(name=PICKED, fields=["name"], empty=False))  # fmt: skip
     said = base.mark_text(fontSize=12, align="left", dx=5, color=theme.MUTED).encode(text="said:N", x=alt.X("end:Q")).transform_calculate(end="max(datum.value, 0)")
-    return _sized(alt.layer(bars, said), len(names), 22)
+    return _sized(alt.layer(bars, said), len(names), 22, 80)
 
 
 def agreement_plot(estimates: Array, effects: Array, names: Sequence[str], chosen: str = "", unit: str = "") -> alt.LayerChart:
@@ -151,8 +151,9 @@ def _legend(title: str | None, *, present: Sequence[str] = (), **options: Any) -
     return alt.Legend(title=title, orient="bottom", direction="horizontal", gradientLength=220, gradientThickness=9, titleLimit=400, **shown, **options)
 
 
-def _sized(chart: alt.LayerChart, n_rows: int, step: int) -> alt.LayerChart:
-    return chart.properties(height=max(60, n_rows * step))
+def _sized(chart: alt.LayerChart, n_rows: int, step: int, around: int) -> alt.LayerChart:
+    """So many pixels a row, and what axes and legend need around them."""
+    return chart.properties(height=n_rows * step + around)
 
 
 def word_bars(words: Sequence[str], chances: Array) -> alt.LayerChart:
@@ -168,4 +169,4 @@ def word_bars(words: Sequence[str], chances: Array) -> alt.LayerChart:
         tooltip=[alt.Tooltip("word:N"), alt.Tooltip("chance:Q", title="probability", format=".2%")],
     )  # fmt: skip
     bars = base.mark_bar(height=14, cornerRadius=2, color=theme.CATEGORICAL[0])
-    return _sized(alt.layer(bars, base.mark_text(fontSize=12, align="left", dx=4, color=theme.MUTED).encode(text="said:N")), len(rows), 24)
+    return _sized(alt.layer(bars, base.mark_text(fontSize=12, align="left", dx=4, color=theme.MUTED).encode(text="said:N")), len(rows), 24, 10)

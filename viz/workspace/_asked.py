@@ -61,7 +61,7 @@ def row(run: Run, slug: str) -> int:
 
 
 def asked(run: Run, slug: str) -> Asked:
-    """Place, word and, where the visitor types one, the word that it is compared with."""
+    """Place, word and, where the visitor types one, the word that it is compared with; or both, typed."""
     forget(f"{slug}.sentence", told(run), f"{slug}.row", f"{slug}.word")
     left, middle, right = st.columns([2, 1, 1])
     with left:
@@ -69,8 +69,8 @@ def asked(run: Run, slug: str) -> Asked:
     with middle:
         token = _token(run, at, slug)
     with right:
-        other = controls.text("Compared with (a word, or nothing)", f"{slug}.against", "")
-    return Asked(at, token, _against(run, other, token))
+        typed = controls.text("Compared with (type a word, or two: her his)", f"{slug}.against", "")
+    return _compared(run, at, token, typed.split())
 
 
 def _token(run: Run, at: int, slug: str) -> int:
@@ -83,15 +83,15 @@ def _token(run: Run, at: int, slug: str) -> int:
     return controls.select("Which word", options, f"{slug}.word", best[0], lambda index: f"{named(run, index)}  {chances[index]:.1%}")
 
 
-def _against(run: Run, text: str, token: int) -> int | None:
-    if not text.strip():
-        return None
+def _compared(run: Run, at: int, token: int, typed: list[str]) -> Asked:
+    """The chosen word, against a typed one; of two typed words the first against the second."""
     try:
-        found = run.model.token_id(text.strip())
+        ids = [run.model.token_id(word) for word in typed[:2]]
     except InputError as error:
         notices.tell(error.wrong, error.rule, "Shown without a comparison.")
-        return None
-    return None if found == token else found
+        return Asked(at, token)
+    first, other = ids if len(ids) == 2 else (token, ids[0] if ids else None)
+    return Asked(at, first, None if other == first else other)
 
 
 def question(run: Run, found: Asked) -> str:
