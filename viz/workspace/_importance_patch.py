@@ -21,7 +21,7 @@ from viz.pages import Page
 from viz.ui import compute, controls, parts, state
 from viz.workspace import _asked
 from viz.workspace import _importance_heads as heads
-from viz.workspace._importance_work import cost, each
+from viz.workspace._importance_work import cost, each, short
 
 OPENING = "When Mary came home,"
 PAIRS = {
@@ -60,6 +60,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     key = (params.model, params.text, other, run.target_text)
     if what == "places":
         columns = _columns(pair, side)
+        short(len(columns))
         shares = _swept([(key, stack, layer, place) for layer in range(run.model.config.n_layers) for place in range(len(columns))], lambda _, *at: at_position(pair, *at), pair, cost(run))
         _picture(shares.reshape(-1, len(columns)), columns, "place", f"importance.patch.{stack}")
         parts.numbers(_places_said(pair, shares.reshape(-1, len(columns)), columns))

@@ -18,7 +18,7 @@ from viz.pages import Page
 from viz.ui import compute, parts
 from viz.workspace import _asked
 from viz.workspace import _importance_heads as heads
-from viz.workspace._importance_work import cost, each
+from viz.workspace._importance_work import cost, each, short
 
 GRADIENT, TAKEN = "attention × gradient", "word taken away"
 SHARES = r"s_j \propto \textstyle\sum_h a_{rj}, \quad \text{rollout}_{rj}, \quad \sum_h a_{rj} \lVert v_j W_O \rVert, \quad \sum_{\ell,h,i} \max\left(0, a_{ij} \tfrac{\partial f}{\partial a_{ij}}\right), \quad \max(0, f - f_{\setminus j})"
@@ -50,6 +50,7 @@ def readings(params: Any, run: Run, asked: Asked, kind: str) -> tuple[dict[str, 
     family = model.spec.kind(kind)
     side = run.source if family.keys == "source" and run.source else run.side
     n = side.n_real
+    short(n)
     queries = asked.row if family.queries == "target" or run.source is None else None
     here = (params.model, params.text, run.target_text, kind)
     found: dict[str, np.ndarray] = {}

@@ -11,6 +11,7 @@ import streamlit as st
 
 from core.analysis import sweep
 from core.analysis.importance import Sample
+from core.errors import InputError
 from core.lessons.texts import texts
 from core.model import Model
 from core.run import Run
@@ -26,6 +27,9 @@ QUICK = 0.005
 SENTENCES = 24
 """Texts over which losses and the means of heads are taken."""
 
+MOST = 64
+"""Tokens that are taken away, or patched, one by one."""
+
 
 def own(model: Model) -> tuple[Sample, ...]:
     """Texts that mean something to this model: our sentences, of a toy task its own."""
@@ -38,6 +42,12 @@ def averages(name: str, kind: str) -> np.ndarray:
     """The mean of what each head hands on, over these texts."""
     model = chooser.opened(name)
     return compute.submit(("importance.means", name, kind), lambda: sweep.means(model, own(model), kind), 200.0 * SENTENCES)
+
+
+def short(n: int) -> None:
+    """Refuse what would take minutes: a run for every one of `n` tokens. Raises InputError."""
+    if n > MOST:
+        raise InputError(f"The text has {n} tokens here, and each would need runs of its own.", f"Up to {MOST} tokens can be taken one by one.", "Shorten the text.")
 
 
 def each(work: Sequence[tuple[Hashable, Callable[[], T]]], cost: float, doing: str) -> list[T]:

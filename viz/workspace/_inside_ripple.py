@@ -19,6 +19,8 @@ from viz.ui import compute, controls, parts
 from viz.workspace import _asked
 
 OTHERS = {"The animal didn't cross the street because it was too tired.": "The animal didn't cross the street because it was too wide."}
+SHOWN = 40
+"""Columns of one map."""
 SIDES = {"encoder": "The text that is read", "decoder": "The translation"}
 EQUATION = r"r_{\ell,i} = \frac{\lVert x'_{\ell,i} - x_{\ell,i} \rVert}{\lVert x_{\ell,i} \rVert}"
 CODE = """import core
@@ -41,7 +43,10 @@ def show(page: Page, params: Any, run: Run) -> None:
         return
     tokens = [_asked.word(token) for token in ((run.source if side == "encoder" and run.source else run.side).tokens)]
     rows = ["before", *(f"layer {i}" for i in range(len(moved) - 1))]
-    parts.show(ripple_map(moved, rows, tokens, places), "inside.ripple", "A map: a row for each layer, a column for each word, coloured by how much its vector changed; exact zeros are grey")
+    first = max(0, min((places or [0])[0] - SHOWN // 4, len(tokens) - SHOWN))
+    seen = slice(first, first + SHOWN)
+    parts.show(ripple_map(moved[:, seen], rows, tokens[seen], [place - first for place in places]), "inside.ripple", "A map: a row for each layer, a column for each word, coloured by how much its vector changed; exact zeros are grey")
+    st.caption(f"Shown: {SHOWN} of {len(tokens)} tokens, around the change." if len(tokens) > SHOWN else "")
     parts.numbers(sentence(run, after, moved, places, side))
     _folds(page, params, run, moved, other, side, tokens)
 
