@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -21,6 +21,8 @@ from core.trace import Edit, Recorder, Trace, matches
 
 KEEP_LIMIT = 256 * 2**20
 NAMES = {"start": "START", "end": "END", "pad": "PAD"}
+Goal = str | Callable[[Tensor], Tensor]
+"""What a gradient is of: "logit:TOKEN", or a function of the logits (pos vocab) to one number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +60,15 @@ class Model:
         target: str | None = None,
         keep: Sequence[str] | None = None,
         edits: Sequence[Edit] = (),
-        grad: str | None = None,
+        grad: Goal | None = None,
         special: bool = False,
     ) -> Run:
         """One pass over `text`, everything asked for recorded. Always computes; caching is the engine's.
 
         `target` is what an encoder-decoder writes (teacher forcing); without it the model's own greedy output is
         used, named in `run.target_text`. `keep` lists path patterns (default: every value); `edits` change values on
-        the way; `grad="logit:TOKEN"` also gives the gradient of that token's last logit for every recorded value.
+        the way; `grad="logit:TOKEN"` also gives the gradient of that token's last logit for every recorded value; a
+        function of the logits (pos vocab) in its place, of the number that it makes of them.
         `special=True` reads the names of special tokens inside the text as those tokens.
         Raises InputError (text that cannot be used), KeyError or ValueError naming a path that does not exist.
         """
@@ -79,7 +82,7 @@ class Model:
         targets: Sequence[str | None] | None = None,
         keep: Sequence[str] | None = None,
         edits: Sequence[Edit] = (),
-        grad: str | None = None,
+        grad: Goal | None = None,
         special: bool = False,
     ) -> list[Run]:
         """Several texts in one padded batch; the padding stays visible in each run's tokens."""
@@ -189,7 +192,7 @@ class Model:
         return [self._started(*self.tokenizer.written(row)) for row in written]
 
     def _forward(
-        self, batch: Batch, patterns: tuple[str, ...], edits: tuple[Edit, ...], grad: str | None, first: Side
+        self, batch: Batch, patterns: tuple[str, ...], edits: tuple[Edit, ...], grad: Goal | None, first: Side
     ) -> tuple[Tensor, dict[str, Tensor], Trace, dict[str, Tensor]]:
         early = self._early(edits, grad)
         later = [path for name, output in self.outputs.items() if name not in early for path in output.paths]
@@ -205,11 +208,11 @@ class Model:
         except MemoryError as error:
             raise InputError(str(error), "A run keeps at most 256 MB unless told what to keep.", 'Give keep=["*.pattern"].') from None
         trace = tap.close()
-        gradients = {} if grad is None else self._gradients(found["logits"][0, self._asked(first)], grad, trace)
+        gradients = {} if grad is None else _gradients(self._goal(found["logits"][0], grad, first), trace)
         found = {name: value.detach() for name, value in found.items()}
         return found.pop("hidden"), found, trace, gradients
 
-    def _early(self, edits: tuple[Edit, ...], grad: str | None) -> list[str]:
+    def _early(self, edits: tuple[Edit, ...], grad: Goal | None) -> list[str]:
         """Outputs that an edit or a gradient needs during the run, with those they read, in order."""
         wanted = {name for name, out in self.outputs.items() if any(matches(path, edit.where) for path in out.paths for edit in edits)}
         wanted |= set() if grad is None else {"logits"}
@@ -228,20 +231,26 @@ class Model:
         """Who keeps patterns keeps their masks: they are views, and a picture needs both."""
         return () if "*" in patterns or not any(p.endswith("pattern") for p in patterns) else ("*.allowed",)
 
-    def _gradients(self, logits: Tensor, grad: str, trace: Trace) -> dict[str, Tensor]:
+    def _goal(self, logits: Tensor, grad: Goal, side: Side) -> Tensor:
+        if not isinstance(grad, str):
+            return grad(logits)
         if not grad.startswith("logit:"):
             raise InputError(f"grad='{grad}' is unknown.", "A gradient is asked for as 'logit:TOKEN'.", "Name a token.")
-        token = self._token_id(grad.removeprefix("logit:"))
-        paths = [path for path in trace if trace[path].requires_grad]
-        found = torch.autograd.grad(logits[token], [trace[path] for path in paths], allow_unused=True)
-        return {path: torch.zeros_like(trace[path]) if g is None else g for path, g in zip(paths, found, strict=True)}
+        return logits[self._asked(side), self.token_id(grad.removeprefix("logit:"))]
 
-    def _token_id(self, text: str) -> int:
+    def token_id(self, text: str) -> int:
+        """The one token that a text is, by itself or behind a space. Raises InputError where it is several."""
         for form in (text, f" {text}"):
             ids = self.tokenizer.encode(form, special=True).ids
             if len(ids) == 1:
                 return ids[0]
         raise InputError(f"'{text}' is not one token of {self.name}.", "A logit belongs to one token.", "Name a single token.")
+
+
+def _gradients(goal: Tensor, trace: Trace) -> dict[str, Tensor]:
+    paths = [path for path in trace if trace[path].requires_grad]
+    found = torch.autograd.grad(goal, [trace[path] for path in paths], allow_unused=True)
+    return {path: torch.zeros_like(trace[path]) if g is None else g for path, g in zip(paths, found, strict=True)}
 
 
 def _tensors(sides: list[Side]) -> tuple[Tensor, Tensor]:

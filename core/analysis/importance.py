@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.analysis.measures import contributions
+from core.decoding.filters import log_softmax
 from core.edits import ZeroHead
 from core.errors import InputError
 from core.model import Model
@@ -35,10 +36,7 @@ def loss(run: Run, truth: str | None = None) -> Array:
     rows, wanted = _asked(run, truth)
     if not rows:
         raise InputError("There is nothing to predict.", "A text needs two tokens, or a blank.", "Give a longer text.")
-    scores = run.logits[rows].astype(np.float64)
-    highest = scores.max(-1, keepdims=True)
-    total = np.log(np.exp(scores - highest).sum(-1)) + highest[:, 0]
-    return total - scores[np.arange(len(rows)), wanted]
+    return -log_softmax(run.logits[rows].astype(np.float64))[np.arange(len(rows)), wanted]
 
 
 def _asked(run: Run, truth: str | None) -> tuple[list[int], list[int]]:
@@ -63,14 +61,15 @@ def ablation(model: Model, samples: Sequence[Sample], kind: str) -> Array:
     Each head alone, its output zero, over all tokens of the samples together; below 0 the model does better without it.
     """
     found = model.spec.kind(kind)
-    plain = _mean_loss(model, samples, ())
+    plain = mean_loss(model, samples, ())
     return np.array([
-        [_mean_loss(model, samples, (ZeroHead(found.path(layer, "heads"), head),)) - plain for head in range(model.config.n_heads)]
+        [mean_loss(model, samples, (ZeroHead(found.path(layer, "heads"), head),)) - plain for head in range(model.config.n_heads)]
         for layer in range(found.n_layers(model.config))
     ])  # fmt: skip
 
 
-def _mean_loss(model: Model, samples: Sequence[Sample], edits: Sequence[Edit]) -> float:
+def mean_loss(model: Model, samples: Sequence[Sample], edits: Sequence[Edit] = ()) -> float:
+    """`loss` over all tokens of the samples together, in nats a token."""
     targets = [sample.truth for sample in samples] if model.spec.has_source else None
     runs = model.run_many([sample.text for sample in samples], targets=targets, keep=(), edits=edits)
     return float(np.concatenate([loss(run, sample.truth) for run, sample in zip(runs, samples, strict=True)]).mean())

@@ -22,7 +22,7 @@ from viz.ui.restoring import restore
 EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE = (
     "The equation with these numbers", "What am I looking at", "In the documents", "As a table", "Take it with you")
 Maybe = Callable[[], Any]
-__all__ = ["Fold", "as_table", "card", "documents", "equation", "fold", "line", "numbers", "restore", "show", "take_away", "title"]
+__all__ = ["Fold", "as_table", "card", "documents", "equation", "fold", "line", "numbers", "picked", "restore", "show", "take_away", "title"]
 
 
 def title(info: Page | Exhibit, *, still: bool = False) -> None:
@@ -35,22 +35,31 @@ def title(info: Page | Exhibit, *, still: bool = False) -> None:
     notices.make_place()
 
 
-def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_select: Callable[[], None] | None = None) -> None:
+def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Callable[[], None] | None = None) -> None:
     """Draw a Plotly or Altair figure in the visitor's theme; `alt` is what a screen reader says instead.
 
-    `on_select` is called before the run that answers a click on a point of a Plotly figure.
+    `on_pick` is called before the run that answers a click: on a point of a Plotly figure, or on a mark of an Altair
+    chart that has selections; `picked` tells which mark.
     """
     dark = st.context.theme.type == "dark"
     if isinstance(figure, go.Figure):
         drawn = go.Figure(figure).update_layout(template=theme.template())
         if dark:
             drawn = go.Figure(theme.in_dark(drawn.to_dict()), skip_invalid=False)
-        chosen: dict[str, Any] = {"on_select": on_select, "selection_mode": "points"} if on_select else {}
+        chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
         st.plotly_chart(drawn, key=key, theme=None, config={"displayModeBar": False, "responsive": True}, alt=alt, **chosen)
         return
     tree = figure.to_dict()
     tree["config"] = theme.altair_config() | tree.get("config", {})
-    st.vega_lite_chart(theme.in_dark(tree) if dark else tree, key=key, theme=None, width="stretch", alt=alt)
+    st.vega_lite_chart(theme.in_dark(tree) if dark else tree, key=key, theme=None, width="stretch", alt=alt,
+                         on_select=on_pick or "ignore")
+
+
+def picked(key: str, name: str) -> Mapping[str, Any] | None:
+    """The fields of the mark that was clicked last in the Altair figure `key`, by its selection `name`; None before any click."""
+    event = st.session_state.get(key)
+    found = event["selection"].get(name) if event else None
+    return found[0] if found else None
 
 
 @dataclass(frozen=True)

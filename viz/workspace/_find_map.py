@@ -36,7 +36,7 @@ def show(found: Pool, head: Head, text: str) -> Told:
     with left:
         parts.show(
             head_map.points(plane.points, kinds, names, order=list(WORDS.values()), chosen=place), KEY, f"{len(some)} heads as points; heads that look alike are near each other.",
-            on_select=partial(_chosen, shown, text),
+            on_pick=partial(_chosen, shown, text),
         )  # fmt: skip
     with right:
         st.markdown(f"**{head.place}** :gray[{head.model}]  \n:small[{heads.habit(head)}. Click a point for another head.]")

@@ -1,0 +1,33 @@
+"""All heads of gpt-mini taken away on 24 tokens, as the page does it. `pytest -m bench -s`."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+import core
+from core.analysis.asked import Asked
+from core.analysis.sweep import Item, estimate, off, places
+
+pytestmark = pytest.mark.bench
+
+BUDGET = 4.0
+TEXT = "The animal didn't cross the street because it was too tired, and the man who saw it stood still for a long time."
+
+
+def test_a_sweep_over_all_heads_takes_at_most_four_seconds():
+    model = core.open_model("gpt-mini")
+    spans = model.tokenizer.encode(TEXT).spans
+    item = Item(TEXT[: spans[23][1]])
+    assert len(item.run(model).tokens) == 24
+    asked = Asked(22, 7)
+    begun = time.perf_counter()
+    for layer, head in places(model, "causal"):
+        asked.value(item.run(model, keep=(), edits=(off(model, "causal", layer, head),)).logits)
+    swept = time.perf_counter() - begun
+    begun = time.perf_counter()
+    estimate(model, item, asked, "causal")
+    guessed = time.perf_counter() - begun
+    print(f"\n48 heads, 24 tokens: {swept:.2f} s (budget {BUDGET}); by gradient {guessed:.3f} s")
+    assert swept <= BUDGET

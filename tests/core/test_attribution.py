@@ -1,0 +1,63 @@
+"""Direct attribution: the parts add up to the logit; each part is what the logit loses without it, the norm's scale held."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import core
+from core.analysis.asked import Asked
+from core.analysis.attribution import KEEP, attribute
+from tests.core.test_logit_lens import CASES, TEXT, case
+from tests.core.test_run import build as build_other
+
+
+@pytest.fixture(scope="module", params=CASES)
+def run(request) -> core.Run:
+    return case(request.param).run("She has a [MASK] car." if request.param == "bert" else TEXT, keep=KEEP)
+
+
+@pytest.mark.parametrize("against", [None, 11])
+def test_the_parts_add_up_to_the_logit(run, against):
+    for row in range(run.side.n_real):
+        asked = Asked(row, int(run.logits[row].argmax()), against)
+        found = attribute(run, asked)
+        wanted = run.logits[row, asked.token] - (0 if against is None else run.logits[row, against])
+        assert found.logit == pytest.approx(float(wanted), abs=1e-4)
+        assert found.total == pytest.approx(found.logit, abs=1e-4)
+        for kind, heads in found.heads.items():
+            assert heads.shape == (2, 3)
+            np.testing.assert_allclose(found.attention(kind), heads.sum(1) + found.biases[kind])
+
+
+def test_a_part_is_what_the_logit_loses_without_it_while_the_scale_is_held():
+    run = case("gpt-pre").run(TEXT)
+    network, row, token = run.model.network, 3, 17
+    found = attribute(run, Asked(row, token))
+    x = torch.tensor(run.trace["layer.1.resid_out"][row], dtype=torch.float64)
+    norm, table = network.final_norm.double(), network.embed["token"].weight.detach().double()
+    sigma = (x.var(unbiased=False) + norm.eps).sqrt()
+
+    def logit(stream: torch.Tensor) -> float:
+        return float(((stream - stream.mean()) / sigma * norm.weight + norm.bias) @ table[token])
+
+    out = network.layers[0].self_attn.to_out.weight.detach().double()[:, 11:22]
+    head = out @ torch.tensor(run.trace["layer.0.self_attn.heads"][1, row], dtype=torch.float64)
+    feed = torch.tensor(run.trace["layer.1.ffn.out"][row], dtype=torch.float64)
+    position = torch.tensor(run.trace["embed.position"][row], dtype=torch.float64)
+    assert found.heads["causal"][0, 1] == pytest.approx(logit(x) - logit(x - head), abs=1e-8)
+    assert found.feed_forward[1] == pytest.approx(logit(x) - logit(x - feed), abs=1e-8)
+    assert found.embedding["position"] == pytest.approx(logit(x) - logit(x - position), abs=1e-8)
+    network.final_norm.float()
+
+
+def test_cross_attention_has_its_own_part():
+    run = case("transformer-pre").run(TEXT, target="Ella tiene un auto.")
+    found = attribute(run, Asked(2, 40))
+    assert set(found.heads) == {"causal", "cross"} and np.abs(found.heads["cross"]).max() > 1e-3
+
+
+def test_a_model_whose_output_is_no_sum_over_layers_is_refused():
+    with pytest.raises(core.InputError, match="no sum over layers"):
+        attribute(build_other("seq2seq").run(TEXT, target="Ella."), Asked(0, 5))

@@ -1,0 +1,95 @@
+"""Patching: a run into itself changes nothing, the whole input changes everything, one place what plain torch says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import core
+from core.analysis.asked import Asked
+from core.analysis.patching import KEEP, Pair, PatchAt, at_position, of_head, pair_of, patched
+from core.analysis.ripple import changed
+from core.edits import Patch
+from tests.bert_helpers import build as build_bert
+from tests.core.test_run import build as build_other
+
+TEXTS = {
+    "gpt": ("She has a white car", "She was a white car"),
+    "transformer": ("She has a white car.", "She was a white car."),
+    "bert": ("She has [MASK] white car.", "She was [MASK] white car."),
+}
+STACK = {"gpt": "layer", "transformer": "encoder.layer", "bert": "layer"}
+
+
+@pytest.fixture(scope="module", params=TEXTS)
+def pair(request) -> Pair:
+    model = build_bert() if request.param == "bert" else build_other(request.param)
+    options = {"target": "Ella tiene un auto."} if request.param == "transformer" else {}
+    clean, corrupted = (model.run(text, keep=KEEP, **options) for text in TEXTS[request.param])
+    row = clean.tokens.index("[MASK]") if request.param == "bert" else clean.side.n_real - 1
+    return Pair(clean, corrupted, Asked(row, 7, against=12))
+
+
+def edits_of(pair: Pair) -> list[PatchAt]:
+    stack, kind = STACK[pair.clean.model.family], pair.clean.kinds[-1]
+    n = len((pair.clean.source or pair.clean.side).ids)
+    return [*(at_position(pair, stack, layer, place) for layer in range(2) for place in range(n)), *(of_head(pair, kind, 1, head) for head in range(3))]
+
+
+def test_a_run_patched_with_itself_is_bitwise_the_same(pair):
+    model, side = pair.clean.model, pair.clean.source or pair.clean.side
+    for edit in edits_of(pair):
+        again = model.run(side.text, target=pair.clean.target_text, edits=(edit,))
+        np.testing.assert_array_equal(again.logits, pair.clean.logits)
+
+
+def test_the_changed_word_at_the_bottom_is_the_whole_difference_and_other_words_none_of_it(pair):
+    stack = STACK[pair.clean.model.family]
+    side = "encoder" if stack.startswith("encoder") else None
+    places = changed(pair.clean, pair.corrupted, side)
+    for place in range(len((pair.clean.source or pair.clean.side).ids)):
+        share = patched(pair, at_position(pair, stack, 0, place))
+        assert share == pytest.approx(1.0 if [place] == places else 0.0, abs=1e-3) or (place in places and len(places) > 1)
+
+
+def test_one_place_is_what_a_patch_of_the_whole_stream_says(pair):
+    """Written separately: the mixed stream put in as a whole."""
+    stack = STACK[pair.clean.model.family]
+    path, place = f"{stack}.1.resid_in", changed(pair.clean, pair.corrupted, "encoder" if stack.startswith("encoder") else None)[0]
+    mixed = pair.corrupted.trace[path].copy()
+    mixed[place] = pair.clean.trace[path][place]
+    side = pair.corrupted.source or pair.corrupted.side
+    run = pair.clean.model.run(side.text, target=pair.corrupted.target_text, edits=(Patch(path, torch.tensor(mixed)[None]),))
+    logits = [r.logits[pair.asked.row].astype(np.float64) for r in (run, pair.clean, pair.corrupted)]
+    new, clean, corrupted = (row[7] - row[12] for row in logits)
+    assert patched(pair, at_position(pair, stack, 1, place)) == pytest.approx((new - corrupted) / (clean - corrupted), abs=1e-6)
+
+
+def test_a_patch_is_known_by_where_it_comes_from(pair):
+    one, other, *_ = edits_of(pair)
+    assert hash(one) == hash(edits_of(pair)[0]) and one == edits_of(pair)[0] and one != other and one.recipe
+
+
+def test_the_question_is_the_first_words_that_the_two_sentences_make_the_model_expect(pair):
+    runs = pair.clean, pair.corrupted
+    rows = [pair.asked.row] if "[MASK]" in pair.clean.tokens else range(pair.clean.side.n_real)
+    if all(runs[0].logits[row].argmax() == runs[1].logits[row].argmax() for row in rows):
+        with pytest.raises(core.InputError, match="same words"):
+            pair_of(*runs)
+        return
+    found = pair_of(*runs)
+    assert [found.asked.token, found.asked.against] == [int(run.logits[found.asked.row].argmax()) for run in runs]
+    clean, corrupted = found.values
+    assert clean >= 0 >= corrupted and found.restored(corrupted) == 0 and found.restored(clean) == 1
+
+
+def test_sentences_that_cannot_be_compared_are_refused():
+    model = build_other("gpt")
+    one = model.run("She has a white car")
+    with pytest.raises(core.InputError, match="same words"):
+        pair_of(one, one)
+    with pytest.raises(core.InputError, match="equal number"):
+        pair_of(one, model.run("She has a white car. It was"))
+    with pytest.raises(core.InputError, match="equal length"):
+        model.run("She", edits=(PatchAt("layer.0.resid_in", 0, torch.zeros(9, 33), ("x",)),))

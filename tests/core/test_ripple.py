@@ -1,0 +1,95 @@
+"""A changed word: exactly nothing to its left in a causal model, everywhere in an encoder; who reaches whom, by masks and by trying."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import core
+from core.analysis.ripple import KEEP, changed, neighbour, reach, ripple
+from core.edits import AddVector, Forbid
+from tests.bert_helpers import build as build_bert
+from tests.core.test_run import build as build_other
+
+ONE, OTHER = "She has a white car.", "She was a white car."
+
+
+def pair(model: core.Model, **options) -> tuple[core.Run, core.Run]:
+    return model.run(ONE, keep=KEEP, **options), model.run(OTHER, keep=KEEP, **options)
+
+
+def test_a_causal_model_cannot_look_ahead_bit_for_bit():
+    before, after = pair(build_other("gpt"))
+    moved, (first, *_) = ripple(before, after), changed(before, after)
+    assert moved.shape == (3, len(before.tokens)) and 0 < first < len(before.tokens) - 1
+    assert (moved[:, :first] == 0).all(), "exactly"
+    assert (moved[1:, first:] > 0).all() and moved[0, first] > 0
+    assert (moved[0, first + len(changed(before, after)) :] == 0).all(), "before any layer only the word itself has changed"
+    np.testing.assert_array_equal(before.logits[:first], after.logits[:first])
+
+
+def test_an_encoder_is_moved_everywhere():
+    before, after = pair(build_bert())
+    moved = ripple(before, after)
+    assert (moved[1:] > 0).all() and (moved[0] > 0).sum() == len(changed(before, after))
+
+
+def test_it_is_the_length_of_the_difference_over_the_length():
+    before, after = pair(build_other("gpt"))
+    one, other = before.hidden(), after.hidden()
+    wanted = [[np.sqrt(sum((b - a) ** 2)) / np.sqrt(sum(a**2)) for a, b in zip(*rows, strict=True)] for rows in zip(one, other, strict=True)]
+    np.testing.assert_allclose(ripple(before, after), wanted, rtol=1e-4)
+
+
+def test_a_translator_is_moved_in_both_stacks():
+    before, after = pair(build_other("transformer"), target="Ella tiene un auto.")
+    encoder, decoder = ripple(before, after, "encoder"), ripple(before, after, "decoder")
+    assert (encoder[1:] > 0).all() and (decoder[1:] > 0).all() and (decoder[0] == 0).all()
+    assert changed(before, after, "encoder") and not changed(before, after, "decoder")
+
+
+def test_texts_of_different_length_are_refused():
+    model = build_other("gpt")
+    with pytest.raises(core.InputError, match="place by place"):
+        ripple(model.run(ONE), model.run(ONE + " It was"))
+
+
+def tried(model: core.Model, run: core.Run, path: str, n: int, **options) -> np.ndarray:
+    """(output, input): whether the output moves at all when one input vector is moved."""
+    found = np.zeros((run.side.n_real, n), dtype=bool)
+    push = np.full(model.config.d_model, 0.5, dtype=np.float32)
+    push[::2] = -0.25
+    for place in range(n):
+        moved = model.run(run.source.text if run.source else ONE, edits=(*options.get("edits", ()), AddVector(path, push, place)), **({"target": run.target_text} if run.source else {}))
+        found[:, place] = (moved.logits != run.logits).any(-1)
+    return found
+
+
+@pytest.mark.parametrize("window", [False, True])
+def test_who_reaches_whom_in_a_causal_model_is_what_trying_says(window):
+    """With a narrow window in both layers a word reaches two places back, no further."""
+    model = build_other("gpt")
+    n = len(model.run(ONE).tokens)
+    far = [Forbid("layer.*.self_attn.allowed", query=q, key=k) for q in range(n) for k in range(q - 1)] if window else []
+    run = model.run(ONE, edits=far)
+    found = reach(run)
+    np.testing.assert_array_equal(found, tried(model, run, "embed.out", n, edits=far))
+    assert found.sum() == (3 * n - 3 if window else n * (n + 1) // 2)
+
+
+def test_who_reaches_whom_in_a_translator_is_what_trying_says():
+    model = build_other("transformer")
+    run = model.run(ONE, target="Ella tiene.")
+    np.testing.assert_array_equal(reach(run, "source"), tried(model, run, "encoder.embed.out", len(run.source.tokens)))
+    np.testing.assert_array_equal(reach(run), tried(model, run, "decoder.embed.out", run.side.n_real))
+    with pytest.raises(core.InputError):
+        reach(build_other("gpt").run(ONE), "source")
+
+
+@pytest.mark.parametrize("build", [lambda: build_other("gpt"), build_bert])
+def test_a_neighbour_differs_in_one_word_and_has_as_many_pieces(build):
+    model = build()
+    other = neighbour(model, "She has a tired car.")
+    assert other != "She has a tired car." and len(model.run(other).tokens) == len(model.run("She has a tired car.").tokens)
+    assert sum(a != b for a, b in zip(other.split(), ["She", "has", "a", "tired", "car."], strict=True)) == 1
+    assert neighbour(model, ".") == "."

@@ -1,0 +1,166 @@
+"""What matters: the grid is what plain runs say, the guess is the core's, patches restore what they should, links hold it all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_inside import charts, data, said
+from test_instruments_faces import opened, unpacked
+from tiny_models import served
+
+from core.analysis.asked import Asked, telling
+from core.analysis.importance import ablation
+from core.analysis.patching import KEEP, at_position, of_head, pair_of, patched
+from core.analysis.sweep import Item, estimate, means, samples, sweep
+from core.analysis.word_shares import hidden_from
+from core.engine import Engine
+from viz.labels import head_name
+from viz.workspace import _asked, _importance_work, importance
+
+TEXT = "The animal was tired."
+MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert", "prompt-tiny")
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), *MODELS) as engine:
+        patch.setattr(_importance_work, "SENTENCES", 3)
+        yield engine
+
+
+def page(**link: str) -> AppTest:
+    test = AppTest.from_string("from viz.workspace import importance as page\npage.page()", default_timeout=60)
+    for key, value in link.items():
+        test.query_params[key.replace("__", ".")] = value
+    test.run()
+    assert not test.exception
+    return test
+
+
+def picture(test: AppTest) -> tuple[dict, np.ndarray]:
+    """The header and the numbers of the page's heatmap."""
+    found = [element.proto.bytes for element in test.get("bidi_component") if element.proto.bytes]
+    (packet,) = [one for one in found if "axis" in opened(one)[0]]
+    return opened(packet)[0], unpacked(packet)
+
+
+def asked_of(engine: Engine, model: str, text: str) -> tuple[Item, Asked]:
+    run = engine.open(model).run(text)
+    row = telling(run)
+    return Item(text, run.target_text), Asked(row, int(run.logits[row].argmax()))
+
+
+@pytest.mark.parametrize(("model", "text", "kind"), [("tiny-gpt", TEXT, "causal"), ("tiny-translator", TEXT, "self"), ("tiny-translator", TEXT, "cross"), ("tiny-bert", "She has a [MASK] car.", "self")])
+def test_the_grid_is_what_plain_runs_say_and_the_dots_are_the_gradients_guess(engine, model, text, kind):
+    test = page(model=model, text=text, kind=kind)
+    item, asked = asked_of(engine, model, text)
+    effects = sweep(engine.open(model), item, asked, kind)
+    header, values = picture(test)
+    assert header["scale"] == "difference"
+    np.testing.assert_allclose(values, effects, atol=1e-5)
+    dots = data(charts(test)[0], 1)
+    assert [dot["a"] for dot in dots] == pytest.approx(estimate(engine.open(model), item, asked, kind).ravel().tolist(), abs=1e-4)
+    best = np.unravel_index(int(np.abs(effects).argmax()), effects.shape)
+    assert f"Without {head_name(int(best[0]), int(best[1]))}" in said(test) and "no other head matters more" in said(test)
+
+
+def test_the_mean_and_a_second_word_change_the_question(engine):
+    model = engine.open("tiny-gpt")
+    item, asked = asked_of(engine, "tiny-gpt", TEXT)
+    average = means(model, samples(model, 3), "causal")
+    _, values = picture(page(model="tiny-gpt", text=TEXT, importance__how="mean"))
+    np.testing.assert_allclose(values, sweep(model, item, asked, "causal", average), atol=1e-5)
+    _, values = picture(page(model="tiny-gpt", text=TEXT, importance__row="1", importance__word="40", importance__against="the"))
+    np.testing.assert_allclose(values, sweep(model, item, Asked(1, 40, model.token_id("the")), "causal"), atol=1e-4)
+    _, values = picture(page(model="tiny-gpt", text=TEXT, importance__row="1", importance__against="was the"))
+    np.testing.assert_allclose(values, sweep(model, item, Asked(1, model.token_id("was"), model.token_id("the")), "causal"), atol=1e-4)
+
+
+def test_the_head_of_the_link_is_chosen_and_goes_on_to_the_other_pages(engine):
+    test = page(model="tiny-gpt", text=TEXT, kind="causal", layer="1", head="2")
+    header, _ = picture(test)
+    assert header["selected"] == [1, 2] and "Without L1.H2" in said(test)
+    assert "[Switch L1.H2 off and watch](/what_if)" in said(test) and "[See where L1.H2 looks](/look)" in said(test)
+
+
+def test_over_many_sentences_it_is_the_rise_of_the_loss(engine):
+    model = engine.open("tiny-gpt")
+    _, values = picture(page(model="tiny-gpt", text=TEXT, importance__by="many"))
+    np.testing.assert_allclose(values, ablation(model, samples(model, 3), "causal"), atol=1e-5)
+    for name in ("tiny-translator", "tiny-bert", "prompt-tiny"):
+        assert "nats a token" in said(page(model=name, importance__by="many"))
+
+
+@pytest.mark.parametrize(("model", "text", "n"), [("tiny-gpt", TEXT, 5), ("tiny-translator", TEXT, 4), ("tiny-bert", "She has a [MASK] car.", 5)])
+def test_words_are_read_in_every_way_and_taken_away(engine, model, text, n):
+    test = page(model=model, text=text, importance__by="words")
+    header, values = picture(test)
+    reader = engine.open(model)
+    item, asked = asked_of(engine, model, text)
+    run, kind = item.run(reader), reader.spec.kinds[-1].name
+    assert len(values) == n and header["queries"][-1] == "word taken away"
+    np.testing.assert_allclose(values.sum(1), 1, atol=1e-4)
+    drops = [asked.value(run.logits) - asked.value(item.run(reader, edits=(hidden_from(reader, kind, key),)).logits) for key in range(values.shape[1])]
+    worth = np.maximum(drops, 0)
+    np.testing.assert_allclose(values[-1], worth / worth.sum(), atol=1e-4)
+    assert "Taken away for real" in said(test)
+
+
+@pytest.mark.parametrize("model", ["tiny-gpt", "tiny-translator"])
+def test_a_patch_restores_what_the_core_says(engine, model):
+    test = page(model=model, text=TEXT, importance__by="patch")
+    other = next(box.value for box in test.text_input if "other sentence" in box.label)
+    reader = engine.open(model)
+    clean = reader.run(TEXT, keep=KEEP)
+    pair = pair_of(clean, reader.run(other, target=clean.target_text, keep=KEEP))
+    stack = next(iter(reader.spec.stacks.values()))
+    header, values = picture(test)
+    wanted = [[patched(pair, at_position(pair, stack, layer, place)) for place in range(values.shape[1])] for layer in range(2)]
+    np.testing.assert_allclose(values, wanted, atol=1e-4)
+    assert header["limit"] == 1.0 and any("/" in word for word in header["keys"] or header["queries"])
+    kind = reader.spec.kinds[-1].name
+    _, values = picture(page(model=model, text=TEXT, importance__by="patch", importance__part="heads"))
+    np.testing.assert_allclose(values, [[patched(pair, of_head(pair, kind, layer, head)) for head in range(3)] for layer in range(2)], atol=1e-4)
+
+
+def test_sentences_that_cannot_be_patched_are_told(engine):
+    assert "place of equal number" in said(page(model="tiny-gpt", text=TEXT, importance__by="patch", importance__other=TEXT + " It was")).replace("places", "place")
+    assert "same words" in said(page(model="tiny-gpt", text=TEXT, importance__by="patch", importance__other=TEXT))
+
+
+@pytest.mark.parametrize("by", ["heads", "many", "words", "patch"])
+def test_the_folds_open(engine, by):
+    test = page(model="tiny-gpt", text=TEXT, importance__by=by)
+    for fold in ("equation", "looking", "table", "take"):
+        test.session_state[f"fold:importance.{by}.{fold}"] = True
+    test.run()
+    assert not test.exception and len(test.dataframe) >= 1
+
+
+def test_another_sentence_forgets_the_place_and_the_word(engine):
+    test = page(model="tiny-gpt", text=TEXT, importance__row="1", importance__word="40")
+    assert "behind “" in said(test) and _asked.named(engine.open("tiny-gpt").run(TEXT), 40) in said(test)
+    test.query_params["text"] = "She has a white car."
+    test.run()
+    item, asked = asked_of(engine, "tiny-gpt", "She has a white car.")
+    _, values = picture(test)
+    np.testing.assert_allclose(values, sweep(engine.open("tiny-gpt"), item, asked, "causal"), atol=1e-5)
+
+
+def test_a_second_look_computes_nothing(engine, monkeypatch):
+    page(model="tiny-gpt", text=TEXT)
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr("core.model.Model.run", never)
+    found = importance.compute(importance.Params("tiny-gpt", TEXT, kind="causal"))
+    assert found.effects.shape == (2, 3)
+    page(model="tiny-gpt", text=TEXT)
+
+
+def test_nonsense_in_the_link_is_told(engine):
+    assert "cannot be shown" in said(page(model="tiny-gpt", text=TEXT, importance__by="all", importance__how="twice", importance__row="x", importance__word="-4"))

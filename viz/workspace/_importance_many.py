@@ -1,0 +1,74 @@
+"""What matters, second view: what each head is worth over many sentences, as the rise of the loss without it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.analysis import sweep
+from core.analysis.importance import mean_loss
+from core.run import Run
+from viz.labels import head_name
+from viz.pages import Page
+from viz.ui import parts
+from viz.workspace import _importance_heads as heads
+from viz.workspace import _look_heads as chooser
+from viz.workspace._importance_work import averages, each, own
+
+RISE = r"\Delta_h = \frac{1}{N} \sum_{\text{tokens}} \left( -\ln p(\text{token} \mid h \leftarrow h_0) + \ln p(\text{token}) \right)"
+CODE = """import core
+from core.analysis.importance import ablation
+from core.analysis.sweep import samples
+
+model = core.open_model({model!r})
+print(ablation(model, samples(model, {n}), {kind!r}))   # (layer, head), nats a token"""
+
+
+def show(page: Page, params: Any, run: Run) -> None:
+    kind, how = heads.choices(run)
+    model, samples = run.model, own(run.model)
+    average = averages(params.model, kind) if how == "mean" else None
+    places: list[tuple[int, int] | None] = [None, *sweep.places(model, kind)]
+
+    def without(place: tuple[int, int] | None) -> float:
+        return mean_loss(model, samples, () if place is None else (sweep.off(model, kind, *place, average),))
+
+    price = 60.0 * len(samples) * model.config.n_layers
+    plain, *losses = each([(("importance.loss", params.model, kind, how, place), partial(without, place)) for place in places], price, f"{len(samples)} sentences, run")
+    rises = np.array(losses).reshape(-1, model.config.n_heads) - plain
+    st.caption(f"The sentence above is not used here: these are {len(samples)} sentences of ours.")
+    place = heads.grid(rises, heads.chosen(rises, kind), kind, f"importance.many.{kind}", "Rise of the loss without the head, nats a token")
+    parts.numbers(_sentence(params, kind, rises, plain, place, len(samples)))
+    heads.follow(kind, place)
+    _folds(page, params, kind, rises, plain, place, len(samples))
+
+
+def _sentence(params: Any, kind: str, rises: np.ndarray, plain: float, place: tuple[int, int], n: int) -> str:
+    measured = chooser.survey(params.model)[kind]
+    rank = int((rises > rises[place]).sum()) + 1
+    idle = int((rises < 0.01 * plain).sum())
+    return (
+        f"Without {head_name(*place)} ({measured.word(*place)}) the loss over {n} sentences goes from {plain:.3f} to {plain + rises[place]:.3f} nats a token: number {rank} of {rises.size} heads. "
+        f"{idle} of {rises.size} heads can go, each alone, for less than 1 % of the loss."
+    )
+
+
+def _folds(page: Page, params: Any, kind: str, rises: np.ndarray, plain: float, place: tuple[int, int], n: int) -> None:
+    with parts.fold(parts.EQUATION, "importance.many.equation") as fold:
+        if fold.open:
+            parts.equation(RISE)
+            st.text(f"{head_name(*place)}: {plain + rises[place]:.4f} − {plain:.4f} = {rises[place]:+.4f} nats a token.".replace("-", "−"))
+    with parts.fold(parts.LOOKING, "importance.many.looking") as fold:
+        if fold.open:
+            st.markdown(
+                "For one word a head may be everything or nothing. Here each head is switched off over many sentences, and a cell is how much the loss, the surprise a token, "
+                "rises (blue) or falls (orange). Most heads can be missed alone, because others do nearly the same: that was the finding of Michel and others in 2019. "
+                "It does not follow that many can be missed together."
+            )
+    parts.documents(page)
+    parts.as_table(lambda: pd.DataFrame({"head": [head_name(*at) for at in np.ndindex(rises.shape)], "rise": rises.ravel().round(5)}), "importance.many")
+    parts.take_away(lambda: {"rise": rises}, CODE.format(model=params.model, n=n, kind=kind), key="importance.many")

@@ -1,0 +1,69 @@
+"""What the views of What matters share: many small computations with a line that says how far they are; texts, means."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
+
+import numpy as np
+import streamlit as st
+
+from core.analysis import sweep
+from core.analysis.importance import Sample
+from core.errors import InputError
+from core.lessons.texts import texts
+from core.model import Model
+from core.run import Run
+from viz.ui import compute
+from viz.workspace import _look_heads as chooser
+from viz.workspace._toys import KIND
+
+T = TypeVar("T")
+QUICK = 0.005
+"""Seconds within which an answer was known already."""
+
+
+SENTENCES = 24
+"""Texts over which losses and the means of heads are taken."""
+
+MOST = 64
+"""Tokens that are taken away, or patched, one by one."""
+
+
+def own(model: Model) -> tuple[Sample, ...]:
+    """Texts that mean something to this model: our sentences, of a toy task its own."""
+    if model.name in KIND:
+        return tuple(Sample(row.text, row.second or None) for row in texts("presets") if row.kind == KIND[model.name])[:SENTENCES]
+    return sweep.samples(model, SENTENCES)
+
+
+def averages(name: str, kind: str) -> np.ndarray:
+    """The mean of what each head hands on, over these texts."""
+    model = chooser.opened(name)
+    return compute.submit(("importance.means", name, kind), lambda: sweep.means(model, own(model), kind), 200.0 * SENTENCES)
+
+
+def short(n: int) -> None:
+    """Refuse what would take minutes: a run for every one of `n` tokens. Raises InputError."""
+    if n > MOST:
+        raise InputError(f"The text has {n} tokens here, and each would need runs of its own.", f"Up to {MOST} tokens can be taken one by one.", "Shorten the text.")
+
+
+def each(work: Sequence[tuple[Hashable, Callable[[], T]]], cost: float, doing: str) -> list[T]:
+    """The value of every (key, function), each through the engine; the line is there from the first that has to be computed."""
+    spot, found, slow = st.empty(), [], False
+    with compute.many() as ask:
+        for number, (key, fn) in enumerate(work, 1):
+            begun = time.perf_counter()
+            found.append(ask(key, fn, cost))
+            slow = slow or time.perf_counter() - begun > QUICK
+            if slow:
+                spot.progress(number / len(work), f"{doing} {number} of {len(work)}")
+    spot.empty()
+    return found
+
+
+def cost(run: Run) -> float:
+    """What one run of these texts costs the gate."""
+    return 4.0 * (len(run.ids) + (len(run.source.ids) if run.source else 0)) * run.model.config.n_layers

@@ -1,0 +1,101 @@
+"""What matters: every head taken away in turn, for one word or over many; which words count; what a patch brings back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from core.analysis import sweep
+from core.analysis.asked import Asked, telling
+from core.analysis.sweep import Item
+from core.errors import InputError
+from core.run import Run
+from viz.pages import Cite, Page
+from viz.ui import compute as machine
+from viz.ui import controls, parts, state
+from viz.workspace import _bench, _importance_heads, _importance_many, _importance_patch, _importance_words
+from viz.workspace import _look_heads as chooser
+from viz.workspace._importance_work import averages, cost, each
+
+PAGE = Page(
+    title="What matters",
+    order=44,
+    claim="Take every head away in turn, and see which ones the word needs.",
+    cites=(
+        Cite("michel2019", "2.3 and 3", "heads masked one at a time, and by gradient"),
+        Cite("jain2019", "attention and other measures of importance disagree"),
+        Cite("meng2022", "2", "patching a clean state into a corrupted run"),
+        Cite("ghojogh2020", "3.2.2", "multi-head attention"),
+    ),
+    menu="hidden",
+)
+VIEWS = {"heads": "For one word", "many": "Over many sentences", "words": "Which words count", "patch": "Patch"}
+SHOW = {"many": _importance_many.show, "words": _importance_words.show, "patch": _importance_patch.show}
+
+
+@dataclass(frozen=True)
+class Params:
+    """A word of one text through one model, and how heads of one kind are taken away: zero or mean. None: the telling choice."""
+
+    model: str = _bench.MODEL
+    text: str = _bench.TEXT
+    target: str | None = None
+    kind: str | None = None
+    asked: Asked | None = None
+    how: str = "zero"
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What taking each head away changed, (layer, head), and what one gradient says it would; the plain value."""
+
+    asked: Asked
+    before: float
+    effects: np.ndarray
+    guesses: np.ndarray
+
+
+def plain(p: Params) -> Run:
+    """The run that everything is compared with. Raises InputError for a model that says no words."""
+    if "logits" not in chooser.opened(p.model).outputs:
+        raise InputError(f"{p.model} has no output that says words.", "A part matters for what the model says.", "Choose another model.")
+    return machine.run(p.model, p.text, target=p.target, keep=("logits",))
+
+
+def compute(p: Params) -> Swept:
+    run, model = plain(p), chooser.opened(p.model)
+    kind = p.kind if p.kind in run.kinds else run.kinds[-1]
+    asked = p.asked or Asked(row := telling(run), int(run.logits[row].argmax()))
+    item, one = Item(p.text, run.target_text), cost(run)
+    average = averages(p.model, kind) if p.how == "mean" else None
+    here = (p.model, p.text, run.target_text, kind, p.how)
+
+    def without(layer: int, head: int) -> np.ndarray:
+        """The row of the logits: from it any word is read."""
+        return item.run(model, keep=(), edits=(sweep.off(model, kind, layer, head, average),)).logits[asked.row].copy()
+
+    places = list(sweep.places(model, kind))
+    rows = each([(("importance.row", *here, asked.row, *place), partial(without, *place)) for place in places], one, "Taking heads away:")
+    before, flat = asked.value(run.logits), replace(asked, row=0)
+    effects = np.array([flat.value(row[None]) - before for row in rows]).reshape(-1, model.config.n_heads)
+    guesses = machine.submit(("importance.guess", *here, asked), lambda: sweep.estimate(model, item, asked, kind, average), 3 * one)
+    return Swept(asked, before, effects, guesses)
+
+
+def page() -> None:
+    parts.title(PAGE)
+    _bench.row("importance")
+    by = state.read("importance.by", "heads", state.one_of(list(VIEWS), "heads"))
+    asked = _bench.choose(_bench.layered, text=_importance_patch.OPENING if by == "patch" else _bench.TEXT)
+    if asked is None:
+        return
+    by = controls.segmented("What to take away", tuple(VIEWS), "importance.by", "heads", VIEWS.__getitem__, quiet=True)
+    translates = chooser.opened(asked.model).spec.has_source
+    params = Params(asked.model, asked.text, (state.read("target", "") or None) if translates else None)
+    run = plain(params)
+    if by == "heads":
+        _importance_heads.show(PAGE, params, run, compute)
+    else:
+        SHOW[by](PAGE, params, run)

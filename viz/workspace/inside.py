@@ -1,0 +1,60 @@
+"""Inside: what a model would say after each layer, who wrote the word it says, and how far one changed word spreads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.analysis import attribution
+from core.errors import InputError
+from core.run import Run
+from viz.pages import Cite, Page
+from viz.ui import compute as machine
+from viz.ui import controls, parts, state
+from viz.workspace import _bench, _inside_guesses, _inside_ripple, _inside_who
+from viz.workspace import _look_heads as chooser
+
+PAGE = Page(
+    title="Inside",
+    order=43,
+    claim="A model works layer by layer. Read its guess after each one, and see which part wrote it.",
+    cites=(
+        Cite("nostalgebraist2020", "the logit lens"),
+        Cite("elhage2021", "Residual stream", "logits as a sum over heads"),
+        Cite("he2016", "3.1", "residual connections"),
+        Cite("ghojogh2020", "3.2.5", "masked attention"),
+    ),
+    menu="hidden",
+)
+VIEWS = {"guesses": "Guesses by layer", "who": "Who wrote it", "ripple": "Ripple"}
+
+
+@dataclass(frozen=True)
+class Params:
+    """One text through one model; of a translator also what it writes, None for its own translation."""
+
+    model: str = _bench.MODEL
+    text: str = _bench.TEXT
+    target: str | None = None
+
+
+def compute(p: Params) -> Run:
+    """The run with everything that the views read: the residual stream, what each part added to it, the logits.
+
+    Raises InputError for a model that says no words.
+    """
+    if "logits" not in chooser.opened(p.model).outputs:
+        raise InputError(f"{p.model} has no output that says words.", "What is inside is read through the output layer.", "Choose another model.")
+    return machine.run(p.model, p.text, target=p.target, keep=attribution.KEEP)
+
+
+def page() -> None:
+    parts.title(PAGE)
+    _bench.row("inside")
+    asked = _bench.choose(_bench.layered)
+    if asked is None:
+        return
+    by = controls.segmented("What to see", tuple(VIEWS), "inside.by", "guesses", VIEWS.__getitem__, quiet=True)
+    translates = chooser.opened(asked.model).spec.has_source
+    params = Params(asked.model, asked.text, (state.read("target", "") or None) if translates else None)
+    run = compute(params)
+    {"guesses": _inside_guesses.show, "who": _inside_who.show, "ripple": _inside_ripple.show}[by](PAGE, params, run)
