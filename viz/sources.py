@@ -80,9 +80,12 @@ SOURCES: dict[str, Source] = {
     "lan2020": _paper("Lan et al.", 2020, "ALBERT: A Lite BERT", "ICLR"),
     "brown2020": _paper("Brown et al.", 2020, "Language Models are Few-Shot Learners", "NeurIPS"),
     "dosovitskiy2021": _paper("Dosovitskiy et al.", 2021, "An Image is Worth 16x16 Words", "ICLR"),
+    "elhage2021": _paper("Elhage et al.", 2021, "A Mathematical Framework for Transformer Circuits",
+                         "transformer-circuits.pub"),
     "su2021": _paper("Su et al.", 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding",
                      "arXiv 2104.09864"),
     "press2022": _paper("Press, Smith, Lewis", 2022, "Train Short, Test Long: Attention with Linear Biases", "ICLR"),
+    "olsson2022": _paper("Olsson et al.", 2022, "In-context Learning and Induction Heads", "transformer-circuits.pub"),
     "nguyen2024": _paper("Nguyen et al.", 2024, "Turning Up the Heat: Min-p Sampling for Creative and Coherent LLM "
                          "Outputs", "arXiv 2407.01082"),
     "pimentel2024": _paper("Pimentel, Meister", 2024, "How to Compute the Probability of a Word", "EMNLP"),
