@@ -176,7 +176,11 @@ class Trainer:
                     self._worker = None
                     return
                 job.state = "running"
-            state, said = self._train(job)
+            try:
+                state, said = self._train(job)
+            except Exception as error:
+                log.exception("The training %s failed.", job.task)
+                state, said = "failed", f"The training could not be watched ({type(error).__name__})."
             with self._lock:
                 job.state, job.said = state, said
 

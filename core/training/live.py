@@ -38,7 +38,19 @@ from core.training.drawn import Drawn, Row
 from core.training.grammar import Split
 from core.training.optim import full_size, optimisers, schedule
 from core.training.recipe import drawn
-from core.training.tasks import MONTHS, REPEATED, SMALL, SMALL_LENGTHS, Asked, copied, dated, drawn_length, in_order, reversed_, twice
+from core.training.tasks import (
+    MONTHS,
+    REPEATED,
+    SMALL,
+    SMALL_LENGTHS,
+    Asked,
+    copied,
+    dated,
+    drawn_length,
+    in_order,
+    reversed_,
+    twice,
+)
 
 SPECIAL = ("<end>", "<unk>")
 END = 0
