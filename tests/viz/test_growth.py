@@ -113,7 +113,7 @@ def test_a_moment_opens_on_other_pages_and_no_menu_lists_it():
     assert opened(packet)[0]["keys"][:3] == ["7", "k", "m"]
     assert "cannot be shown" not in said(test)
     test = page("compare", model=name, text="b r 4 t b r 4")
-    left, right, _ = named(test, "scale", "axis")
+    left, *_ = named(test, "scale", "axis")
     assert len(opened(left)[0]["queries"]) == 7
     test = page("compare", model=f"{MODEL} at step 640")
     assert "has no weights of step 640" in said(test) and "643" in said(test)
@@ -124,7 +124,7 @@ def test_a_recorded_run_is_shown_as_recorded(task):
     test = page("growth", **{"growth.of": "here", "growth.task": task})
     run = live.read(task)
     assert any("Recorded run" in str(element.proto.text) for element in test.get("progress"))
-    then, now = named(test, "scale", "axis")
+    now = named(test, "scale", "axis")[1]
     course = courses.recorded(task)
     title = opened(now)[0]["title"]
     step = int(title.rpartition(" ")[2].replace(",", ""))
