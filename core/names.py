@@ -72,6 +72,15 @@ def open_model(name: str) -> Model:
     return core.checkpoints.open_model(name)
 
 
+def unlisted(name: str) -> bool:
+    """Whether a name is of the form of those that no list has.
+
+    >>> unlisted("gpt-twin at step 437"), unlisted("gpt-twin")
+    (True, False)
+    """
+    return task_of(name) is not None or history.moment(name) is not None
+
+
 def task_of(name: str) -> str | None:
     """The small task that a model of this name learnt here; None for models that learnt something else.
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from safetensors.torch import load_file
+from torch import Tensor
 
 from core.errors import InputError
 from core.model import Model
@@ -57,7 +58,7 @@ class Training:
     def over(self) -> bool:
         return self.state not in ("waiting", "running")
 
-    def weights(self, step: int) -> Mapping:
+    def weights(self, step: int) -> Mapping[str, Tensor]:
         """The weights of a step that was reported."""
         return load_file(self.folder / f"{step}.safetensors")
 
@@ -74,7 +75,7 @@ class _Job:
     session: str
     name: str
     task: str
-    folder: tempfile.TemporaryDirectory
+    folder: tempfile.TemporaryDirectory[str]
     seen: float
     state: State = "waiting"
     said: str = ""

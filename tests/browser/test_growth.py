@@ -53,19 +53,19 @@ def test_the_slider_moves_the_grid_the_curves_and_the_link_and_a_link_restores(v
     slider.focus()
     for _ in range(3):
         visitor.keyboard.press("ArrowRight")
-    ends(visitor, "At step 1,357")
+    ends(visitor, "At step 1,370")
     idle(visitor)
-    assert chosen(visitor, "growth.step") == "1357"
+    assert chosen(visitor, "growth.step") == "1370"
     assert visitor.locator("[data-heads] canvas").first.screenshot() != before
-    assert visitor.locator(".js-plotly-plot").get_by_text("step 1,357").count() == 1
+    assert visitor.locator(".js-plotly-plot").get_by_text("step 1,370").count() == 1
     address = visitor.url
     shown(visitor, address)
-    ends(visitor, "At step 1,357")
-    assert visitor.locator(".js-plotly-plot").get_by_text("step 1,357").count() == 1
+    ends(visitor, "At step 1,370")
+    assert visitor.locator(".js-plotly-plot").get_by_text("step 1,370").count() == 1
 
 
 def test_a_tile_opens_its_head_and_play_ends_at_the_last_moment(visitor, app_url):
-    shown(visitor, app_url + "/growth?growth.step=644&growth.head=L1.H1")
+    shown(visitor, app_url + "/growth?growth.step=643&growth.head=L1.H1")
     visitor.locator("[data-heads]").first.click(position={"x": 60, "y": 70})
     ends(visitor, "L0.H0")
     idle(visitor)

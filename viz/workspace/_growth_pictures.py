@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.analysis.heads import HABIT
 from core.run import Attention
+from core.serving.trainer import YOURS
 from viz.figures import growth as figures
 from viz.instruments import clicked, grid_packet, heatmap, show_grid
 from viz.labels import head_name, visible
@@ -87,7 +88,7 @@ def folds(page: Page, course: Course, head: str, step: int, other: int, now: Att
     parts.documents(page)
     parts.as_table(lambda: pd.DataFrame(table(course)), "growth")
     layer, number = course.heads[head]
-    code = (MADE_HERE if course.name.startswith("yours") else "") + CODE.format(name=course.model(step), text=course.text, layer=layer, head=number)
+    code = (MADE_HERE if course.name.startswith(YOURS) else "") + CODE.format(name=course.model(step), text=course.text, layer=layer, head=number)
     data = {"now": now.weights, "then": then.weights, "steps": np.array(course.measured), "loss": np.array(course.loss), "scores": course.scores}
     parts.take_away(lambda: data, code, key="growth")
 

@@ -95,9 +95,8 @@ def named(models: dict[str, Family], opening: str) -> Callable[[str], str]:
 
 def by_task(models: dict[str, Family]) -> dict[Task, list[str]]:
     """The models of each task, the one it opens with first; tasks that no model has are left out."""
-    listed = {listing.name for listing in core.engine.default().models()}
-    found = {task: [name for name, family in models.items() if name in listed and asked_of(name, family) is task] for task in TASKS}
-    return {task: sorted(names, key=lambda name: name != task.model) for task, names in found.items() if names}
+    found = {task: [name for name, family in models.items() if not names.unlisted(name) and asked_of(name, family) is task] for task in TASKS}
+    return {task: sorted(those, key=lambda name: name != task.model) for task, those in found.items() if those}
 
 
 def opening(models: dict[str, Family], wanted: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.run import Attention
+from core.serving.trainer import YOURS
 from core.training import growth
 from viz.pages import Cite, Page
 from viz.ui import controls, errors, parts, state
@@ -79,7 +80,7 @@ def _body(of: str, ticking: float | None) -> None:
             st.text("Its heads are drawn here as soon as it has taken its first steps.")
             return
         _anew(course)
-        alive = of == HERE and here.running() and course.name.startswith("yours")
+        alive = of == HERE and here.running() and course.name.startswith(YOURS)
         step = course.steps[-1] if alive else player.beat(course, _opening(course))
         other = _other(course, step)
         if not alive:
@@ -104,7 +105,9 @@ def _anew(course: Course) -> None:
 
 
 def _opening(course: Course) -> int:
-    """The moment with which a course opens: the first kept one after the habit has grown most."""
+    """The moment with which a course opens: the first kept one after the habit has grown most; of one's own training the last."""
+    if course.name.startswith(YOURS):
+        return course.steps[-1]
     curve = [course.curve(course.best)[course.at(step)] for step in course.steps]
     return course.steps[growth.leap(curve) + 1] if len(curve) > 1 else course.steps[0]
 
