@@ -56,7 +56,12 @@ class Growth:
 
     def telling(self) -> str:
         """The habit whose best head has risen most since the first moment."""
-        return max(self.scores, key=lambda habit: float(np.ptp(self.curve(habit, self.best(habit))[[0, -1]])))
+
+        def risen(habit: str) -> float:
+            curve = self.curve(habit, self.best(habit))
+            return float(curve[-1] - curve[0])
+
+        return max(self.scores, key=risen)
 
 
 def leap(curve: Sequence[float]) -> int:

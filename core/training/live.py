@@ -259,8 +259,10 @@ def read(name: str, folder: Path | None = None) -> Recorded:
         raise InputError(f"There is no recorded run of '{name}'.", f"Tasks: {', '.join(TASKS)}.", "Choose one of them, or train it.")
     try:
         held = json_object(folder, LOG)
-        reports = tuple(Report.read(row) for row in held["reports"])
-        return Recorded(TASKS[name], str(held["machine"]), reports, history.steps(folder), folder)
+        reports, steps = tuple(Report.read(row) for row in held["reports"]), history.steps(folder)
+        if not steps or not {*steps} <= {report.step for report in reports}:
+            raise ValueError("weights without a report")
+        return Recorded(TASKS[name], str(held["machine"]), reports, steps, folder)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"The recorded run of {name} cannot be read ({type(error).__name__}).", "It is written by core.training.live.", "Write it again.") from None
 
