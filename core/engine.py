@@ -80,8 +80,8 @@ class RunRequest:
 class Engine:
     """Models that a browser cannot clear, one running forward, one budget of bytes.
 
-    `opener(name)` loads a model and `listing()` says which there are; without them, those of `core`. The rules of the
-    gate are told at `core.serving.gate.Gate`. `after_load()` is called after each load of a model (the app
+    `opener(name)` loads a model, `listing()` says which there are, and `aside(name)` what else can be opened by name;
+    without them, those of `core`. The rules of the gate are told at `core.serving.gate.Gate`. `after_load()` is called after each load of a model (the app
     freezes the heap there). Every function runs in inference mode; arrays in what it returns become read-only.
 
     >>> class Echo:
@@ -98,13 +98,14 @@ class Engine:
         *,
         opener: Callable[[str], Any] | None = None,
         listing: Callable[[], tuple[Any, ...]] | None = None,
+        aside: Callable[[str], Any | None] | None = None,
         cache_bytes: int = CACHE_BYTES,
         max_waiting: int = 128,
         max_cost: float = 500_000,
     ) -> None:
         self.after_load: Callable[[], None] = lambda: None
         self._opener = opener or _open_shipped
-        self._registry = Registry(self._load, listing or _list_shipped)
+        self._registry = Registry(self._load, listing or _list_shipped, aside or (_aside if opener is None else lambda _: None))
         self._cache = ByteCache(cache_bytes)
         self._gate = Gate(self._cache, max_waiting=max_waiting, max_cost=max_cost)
 
@@ -145,10 +146,17 @@ class Engine:
         """Every model of the store, the ones that cannot be used with their problem."""
         return self._registry.models()
 
-    def open(self, name: str) -> Any:
-        """The frozen model of a listed name, loaded once for the process.
+    def entry(self, name: str) -> Any | None:
+        """The listing of a name: of a listed model, or of one that opens without being listed (`core.names`); None for any other.
 
-        Raises InputError for a name that is not listed (a path never is) and whatever loading raises.
+        Raises InputError for a name that nearly opens, such as that of a step that was not kept.
+        """
+        return self._registry.entry(name)
+
+    def open(self, name: str) -> Any:
+        """The frozen model of a name that opens (`entry`), loaded once for the process.
+
+        Raises InputError for a name that does not open (a path never does) and whatever loading raises.
         """
         return self._registry.open(name)
 
@@ -241,7 +249,11 @@ def default() -> Engine:
 
 
 def _open_shipped(name: str) -> Any:
-    return import_module("core").open_model(name)
+    return import_module("core.names").open_model(name)
+
+
+def _aside(name: str) -> Any | None:
+    return import_module("core.names").aside(name)
 
 
 def _list_shipped() -> tuple[Any, ...]:

@@ -92,6 +92,7 @@ SOURCES: dict[str, Source] = {
     "press2022": _paper("Press, Smith, Lewis", 2022, "Train Short, Test Long: Attention with Linear Biases", "ICLR"),
     "meng2022": _paper("Meng et al.", 2022, "Locating and Editing Factual Associations in GPT", "NeurIPS"),
     "nanda2023": _paper("Nanda", 2023, "Attribution Patching: Activation Patching At Industrial Scale", "neelnanda.io"),
+    "olsson2022": _paper("Olsson et al.", 2022, "In-context Learning and Induction Heads", "Transformer Circuits Thread"),
     "nguyen2024": _paper("Nguyen et al.", 2024, "Turning Up the Heat: Min-p Sampling for Creative and Coherent LLM "
                          "Outputs", "arXiv 2407.01082"),
     "pimentel2024": _paper("Pimentel, Meister", 2024, "How to Compute the Probability of a Word", "EMNLP"),

@@ -20,7 +20,7 @@ def open_model(name_or_path: str | os.PathLike[str], *, step: int | None = None)
     """A model by its listed name, by the path of its folder, or from the Hub as `hf:owner/name` (scripts only).
 
     `step` asks for the weights it had after so many steps of its training, of models that ship with some
-    (`core.checkpoints.steps_of`).
+    (`core.checkpoints.steps_of`); a name such as "gpt-twin at step 437" asks for the same.
 
     A name wins over a folder of the same name in the working directory: write `./name` for that.
     Raises InputError: an unknown name (the known ones are listed), a shipped file that is missing or altered, a folder
@@ -32,6 +32,8 @@ def open_model(name_or_path: str | os.PathLike[str], *, step: int | None = None)
         for place in places():
             if place.name == name_or_path:
                 return place.open() if step is None else history.at(place.open(), place.folder, step)
+        if step is None and (found := history.moment(name_or_path)):
+            return open_model(found[0], step=found[1])
     path = Path(name_or_path)
     try:
         there = bool(path.name) and path.is_dir()

@@ -5,7 +5,7 @@ Each tensor is there once, its first axis the checkpoint; the steps are in the h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,8 +49,7 @@ def at(model: Model, folder: Path, step: int) -> Model:
     """The model with the weights it had after `step` steps. Raises InputError for a step that was not kept."""
     known = steps(folder)
     if step not in known:
-        listed = ", ".join(map(str, known)) or "none"
-        raise InputError(f"{model.name} has no weights of step {step}.", f"Steps that were kept: {listed}.", "Choose one of them.")
+        raise unkept(model.name, step, known)
     place = known.index(step)
     with torch.random.fork_rng(devices=[]):
         network = model.spec.network(model.config)
@@ -61,6 +60,24 @@ def at(model: Model, folder: Path, step: int) -> Model:
         raise InputError(f"{FILE} cannot be read ({type(error).__name__}).", "It holds every weight at each step.", AGAIN) from None
     network.load_state_dict(state, strict=True)
     return replace(model, name=f"{model.name}{AT}{step}", network=network)
+
+
+def unkept(name: str, step: int, known: Sequence[int]) -> InputError:
+    """What is said of a step whose weights were not kept: those that were, and the nearest of them."""
+    listed = ", ".join(map(str, known)) or "none"
+    near = " or ".join(str(one) for one in sorted(sorted(known, key=lambda one: abs(one - step))[:2]))
+    remedy = f"The nearest: {near}." if near else "Choose another model."
+    return InputError(f"{name} has no weights of step {step}.", f"Steps that were kept: {listed}.", remedy)
+
+
+def moment(name: str) -> tuple[str, int] | None:
+    """The model and the step of a name such as `at` gives; None for any other name.
+
+    >>> moment("gpt-twin at step 437"), moment("gpt-twin"), moment("gpt-twin at step x")
+    (('gpt-twin', 437), None, None)
+    """
+    of, _, step = name.rpartition(AT)
+    return (of, int(step)) if of and step.isascii() and step.isdecimal() and len(step) < 10 else None
 
 
 def base(name: str) -> str:

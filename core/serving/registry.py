@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from core.errors import InputError
 
 log = logging.getLogger(__name__)
+MOST_ASIDE = 48
 
 
 class Model(Protocol):
@@ -37,7 +38,7 @@ class Registry:
 
     `opener(name)` loads a model, `listing()` says which there are; each name is loaded at most once, under a lock, and
     a failed load is not remembered (the next visitor tries again) but shows in `models()`. One bad model leaves the
-    others as they were.
+    others as they were. `aside(name)` is asked about a name that is not listed: a Listing opens, None does not.
 
     >>> registry = Registry(str.upper, lambda: (Listing("a", True), Listing("b", False, "The file is gone.")))
     >>> registry.open("a")
@@ -47,10 +48,13 @@ class Registry:
     core.errors.InputError: The model 'b' cannot be used: The file is gone. Models that work: a. Choose one of those.
     """
 
-    def __init__(self, opener: Callable[[str], Any], listing: Callable[[], tuple[Any, ...]]) -> None:
-        self._opener, self._listing = opener, listing
+    def __init__(
+        self, opener: Callable[[str], Any], listing: Callable[[], tuple[Any, ...]], aside: Callable[[str], Any | None] = lambda _: None
+    ) -> None:
+        self._opener, self._listing, self._aside = opener, listing, aside
         self._loading, self._listed_once = threading.Lock(), threading.Lock()
         self._open: dict[str, Any] = {}
+        self._beside: list[str] = []
         self._listed: dict[str, Listing] | None = None
         self._problems: dict[str, str] = {}
 
@@ -61,9 +65,13 @@ class Registry:
             for name, entry in self._entries().items()
         )
 
+    def entry(self, name: str) -> Any | None:
+        """What is known of a name, listed or aside; None for one that is neither."""
+        return self._entries().get(name) or self._aside(name)
+
     def check(self, name: str) -> None:
-        """Raise InputError unless the name is listed and its files were found in order."""
-        entry = self._entries().get(name)
+        """Raise InputError unless the name is listed, or opens aside, and its files were found in order."""
+        entry = self.entry(name)
         if entry is not None and entry.ok:
             return
         wrong = f"The model '{name}' cannot be used: {entry.problem}" if entry else f"There is no model '{name}'."
@@ -80,9 +88,9 @@ class Registry:
         Raises InputError for a name that is not listed or not in order, and whatever loading raises.
         """
         model = self._open.get(name)
-        if model is not None:
+        if model is not None and name in self._entries():
             return model
-        self.check(name)
+        self.check(name)  # what opens aside may be one visitor's only
         with self._loading:
             model = self._open.get(name)
             if model is None:
@@ -93,8 +101,16 @@ class Registry:
                     log.warning("The model '%s' could not be opened.", name, exc_info=True)
                     raise
                 self._open[name] = model
+                if name not in self._entries():
+                    self._make_room(name)
                 self._problems.pop(name, None)
         return model
+
+    def _make_room(self, name: str) -> None:
+        """Of the models that open aside the last few stay: there may be one a second of a training."""
+        self._beside.append(name)
+        while len(self._beside) > MOST_ASIDE:
+            self._open.pop(self._beside.pop(0), None)
 
     def _entries(self) -> dict[str, Listing]:
         if self._listed is None:

@@ -7,6 +7,7 @@ trained on, however much is drawn.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from string import ascii_letters, ascii_lowercase, digits
 from types import MappingProxyType
 
@@ -29,6 +30,29 @@ REPEATED = ascii_lowercase + digits
 REPEAT_LENGTHS = range(3, 25)
 BEFORE = range(13)
 """How many signs stand before the first copy."""
+
+
+SMALL = ascii_lowercase[:10]
+"""The letters of the small tasks that are trained while one waits."""
+SMALL_LENGTHS = range(2, 9)
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+YEARS = range(1900, 2100)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A line of a small task, sign by sign: from `first` on stands the answer.
+
+    `source[i]` is the place that holds what sign i of the answer is made from, None where no single place does.
+    """
+
+    signs: tuple[str, ...]
+    first: int
+    source: tuple[int | None, ...]
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.signs)
 
 
 def string(rng: np.random.Generator, signs: str, length: int, split: Split) -> str:
@@ -79,6 +103,52 @@ def repeat(rng: np.random.Generator, length: int, split: Split) -> tuple[str, in
     others = [sign for sign in REPEATED if sign not in word]
     before = "".join(rng.permutation(others)[: int(rng.choice(BEFORE))])
     return before + word + word, len(before) + length
+
+
+def copied(rng: np.random.Generator, length: int, split: Split) -> Asked:
+    """A string and the same again.
+
+    >>> copied(np.random.default_rng(0), 3, "test").text
+    'e j f = e j f'
+    """
+    word = string(rng, SMALL, length, split)
+    return Asked((*word, "=", *word), length + 1, tuple(range(length)))
+
+
+def reversed_(rng: np.random.Generator, length: int, split: Split) -> Asked:
+    """A string and the same from behind."""
+    word = string(rng, SMALL, length, split)
+    return Asked((*word, "=", *word[::-1]), length + 1, tuple(range(length))[::-1])
+
+
+def in_order(rng: np.random.Generator, length: int, split: Split) -> Asked:
+    """Different letters, and the same by the alphabet."""
+    while True:
+        word = "".join(SMALL[i] for i in rng.permutation(len(SMALL))[:length])
+        if side(word) == split:
+            break
+    places = sorted(range(length), key=word.__getitem__)
+    return Asked((*word, "=", *(word[place] for place in places)), length + 1, tuple(places))
+
+
+def twice(rng: np.random.Generator, length: int, split: Split) -> Asked:
+    """A string that comes twice (`repeat`): from its second sign on, the second copy can be foretold."""
+    text, second = repeat(rng, length, split)
+    before = second - length
+    return Asked(tuple(text), second + 1, tuple(range(before + 1, before + length)))
+
+
+def dated(rng: np.random.Generator, length: int, split: Split) -> Asked:
+    """A day as it is said, and in figures; `length` is not asked for, all are equally long.
+
+    >>> dated(np.random.default_rng(0), 0, "train").text
+    '1 4 jul 1 9 0 7 = 1 9 0 7 - 0 7 - 1 4'
+    """
+    while True:
+        day, month, year = int(rng.integers(1, 29)), int(rng.integers(12)), int(rng.integers(YEARS.start, YEARS.stop))
+        said = (*f"{day:02}", MONTHS[month], *f"{year}")
+        if side(" ".join(said)) == split:
+            return Asked((*said, "=", *f"{year}-{month + 1:02}-{day:02}"), 8, (3, 4, 5, 6, None, 2, 2, None, 0, 1))
 
 
 def apart(text: str) -> str:

@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import core.engine
+import core.names
 from core.engine import RunRequest
 
 T = TypeVar("T")
@@ -20,6 +21,9 @@ def session() -> str:
     """This browser session's id; empty outside a server (tests, notebooks)."""
     context = get_script_run_ctx(suppress_warning=True)
     return context.session_id if context else ""
+
+
+core.names.ask_who(session)
 
 
 def run(model: str, text: str, **options: Any):

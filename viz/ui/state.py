@@ -71,6 +71,12 @@ def read(name: str, default: T, parse: Callable[[str], T] = str) -> T:
     return value
 
 
+def peek(name: str) -> str:
+    """What the link, or else this session, says for `name`, unjudged; "" for nothing. Who uses it reads it with `read`."""
+    linked = _linked(name)
+    return (linked if linked is not None else _chosen().get(name)) or ""
+
+
 def write(**values: Any) -> None:
     """Choose values: in the session and in the link. None takes a choice back. Dotted names: `write(**{"a.b": 1})`."""
     chosen, now = _chosen(), time.monotonic()

@@ -58,7 +58,7 @@ def choose(fits: Callable[[Family], bool], *, model: str = MODEL, text: str = TE
     if not models:
         raise InputError("No model that this page needs can be opened.", "The models lie in assets/models.", "See More, Models for what is missing.")
     opening = _tasks.opening(models, model)
-    now = state.read("model", opening, state.one_of(list(models), opening))
+    now = state.read("model", opening, _tasks.named(models, opening))
     task = _tasks.opening_with(now, models[now])
     first = text if now == model else task.text
     found = controls.text(task.box, "text", first, quiet=True, placeholder="Type a sentence and press Enter")

@@ -61,7 +61,7 @@ def request(start: Any) -> Request:
 def _model(writers: dict[str, Family], wanted: str) -> str:
     """The model of the link, or of the page before; one that cannot write is told why it is not here."""
     opening = _tasks.opening(writers, wanted)
-    known, reasons = state.one_of(list(writers), opening), []
+    known, reasons = _tasks.named(writers, opening), []
 
     def parse(raw: str) -> str:
         if why := _tasks.cannot_write(raw):

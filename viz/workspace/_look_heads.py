@@ -23,7 +23,7 @@ from viz.instruments import Among, clicked, stacked
 from viz.labels import head_name
 from viz.remember import remembered
 from viz.ui import compute, state
-from viz.workspace._toys import KIND
+from viz.workspace._toys import KIND, examples_of
 
 KEEP = ("*.pattern", "*.q", "*.k")
 """Weights, and what tells the score beside each: queries and keys, small where the scores themselves are not."""
@@ -110,7 +110,7 @@ def survey(model: str) -> Mapping[str, Heads]:
     shelf = shipped_folder()
     if (shelf / model / FILE).is_file():
         return compute.submit(("heads", model, FILE), lambda: _shipped(shelf / model), cost=1.0)
-    examples = battery(reader.spec.has_source) if reader.spec.kinds_of(reader.config) else ()
+    examples = (examples_of(model) or battery(reader.spec.has_source)) if reader.spec.kinds_of(reader.config) else ()
     return compute.submit(("heads", model), lambda: surveyed(reader, examples), cost=60.0 * len(examples) * reader.config.n_layers)
 
 

@@ -11,7 +11,7 @@ from core.model import Model
 from core.models import Family
 from viz.labels import literal, shorten
 from viz.ui import state
-from viz.workspace._toys import KIND
+from viz.workspace._toys import SMALL, kind_of
 
 TOGETHER = 5
 """Sentences that are listed at once; the others are behind "More"."""
@@ -25,8 +25,8 @@ Texts = dict[str, str]
 
 def kinds(model: str, family: Family) -> tuple[str, ...]:
     """The kinds of sentences that fit the task of a model."""
-    if model in KIND:
-        return (KIND[model],)
+    if kind := kind_of(model):
+        return (kind,)
     return ("fill", "pair") if family.framed else ("translate",) if family.has_source else ("continue",)
 
 
@@ -101,7 +101,12 @@ def own() -> None:
 
 
 def menu(model: Model) -> None:
-    """The control: a small button that opens the list. The list is made when it is open, and closes with a choice."""
+    """The control: a small button that opens the list. The list is made when it is open, and closes with a choice.
+
+    A model that was trained here has none: its opening line is made for it.
+    """
+    if kind_of(model.name) == SMALL:
+        return
     st.fragment(_menu)(model, f"presets:{state.page()}")
 
 

@@ -78,7 +78,7 @@ def _controls() -> Params | None:
     if not models:
         raise InputError("No model can be opened.", "The models lie in assets/models.", "See More, Models for what is missing.")
     opening = _tasks.opening(models, TRANSLATE.model)
-    model = state.read("model", opening, state.one_of(list(models), opening))
+    model = state.read("model", opening, _tasks.named(models, opening))
     task, opened = _tasks.opening_with(model, models[model]), _look_heads.opened(model)
     text = controls.text(task.box, "text", task.text, quiet=True, placeholder="Type a sentence and press Enter", drops=("target",))
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):

@@ -1,0 +1,298 @@
+"""Train it here: small tasks that a tiny model learns within two minutes on one core, and one recorded run of each.
+
+A line of a task holds a question and its answer, `d b a = a b d`; the answer counts. While a model learns, a share is
+measured for each of its heads: how much of its weight goes to the place that holds what comes next. A recorded run
+(assets/runs/TASK) is the log of one training and the weights of some moments:
+
+    python -m core.training.live TASK
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from core.checkpoints import history
+from core.checkpoints.files import json_object
+from core.checkpoints.writing import whole_folder, write_json
+from core.errors import InputError
+from core.model import Model
+from core.models import Batch, families
+from core.models.gpt import GPTConfig
+from core.text import Tokenizer
+from core.text.learn import characters
+from core.trace import Recorder
+from core.training.drawn import Drawn, Row
+from core.training.grammar import Split
+from core.training.optim import full_size, optimisers, schedule
+from core.training.recipe import drawn
+from core.training.tasks import (
+    MONTHS,
+    REPEATED,
+    SMALL,
+    SMALL_LENGTHS,
+    Asked,
+    copied,
+    dated,
+    drawn_length,
+    in_order,
+    reversed_,
+    twice,
+)
+
+SPECIAL = ("<end>", "<unk>")
+END = 0
+LOG = "run.json"
+LONGEST = 120.0
+"""Seconds after which a training ends, finished or not."""
+MEASURED = 64
+"""Held-out lines on which the heads are measured."""
+KEPT = 8
+"""Moments of a recorded run whose weights are kept."""
+RUNS = Path(__file__).resolve().parents[2] / "assets" / "runs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """A small task: what a line of it is, in words and as a generator, the line that is shown, the network that learns it."""
+
+    name: str
+    title: str
+    says: str
+    draw: Callable[[np.random.Generator, int, Split], Asked]
+    shown: str
+    signs: str = SMALL + "="
+    words: tuple[str, ...] = ()
+    lengths: range = SMALL_LENGTHS
+    n_layers: int = 2
+    n_heads: int = 2
+    d_model: int = 32
+    steps: int = 1500
+    n_rows: int = 64
+
+    @property
+    def config(self) -> GPTConfig:
+        n_vocab = len(SPECIAL) + len(self.words) + len(self.signs)
+        return GPTConfig(n_layers=self.n_layers, n_heads=self.n_heads, d_model=self.d_model, d_ff=64, n_vocab=n_vocab, n_ctx=32, attention_only=True)
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        return Tokenizer(characters(self.signs, SPECIAL, words=self.words, ends_word=" "), start=END, end=END, pad=END)
+
+
+TASKS: Mapping[str, Task] = MappingProxyType({task.name: task for task in (
+    Task(name="copy", title="Copy", says="Write the letters again.", draw=copied, shown="d b a f c = d b a f c"),
+    Task(name="reverse", title="Reverse", says="Write the letters from behind.", draw=reversed_, shown="d b a f c = c f a b d"),
+    Task(name="induction", title="Repeat", says="Signs come twice: go on as they went on the first time.", draw=twice, shown="x 4 k 7 m q 2 k 7 m q 2",
+         signs=REPEATED, lengths=range(3, 11)),
+    Task(name="sort", title="Sort", says="Write the letters in the order of the alphabet.", draw=in_order, shown="d b a f c = a b c d f"),
+    Task(name="dates", title="Dates", says="Write the day in figures, the year first.", draw=dated, shown="0 4 mar 1 9 8 7 = 1 9 8 7 - 0 3 - 0 4",
+         signs="0123456789=-", words=MONTHS, lengths=range(1, 2)),
+)})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is known at a moment of a training: `loss` in nats an answered sign, `right` the share of right signs, both on
+    lines that no training draws; `looks` (layer, head), how much of each head's weight goes to the place that holds what comes next.
+    """
+
+    step: int
+    loss: float
+    right: float
+    looks: tuple[tuple[float, ...], ...]
+    seconds: float
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> Report:
+        """From JSON. Raises ValueError, TypeError or KeyError for anything else than a report."""
+        looks = tuple(tuple(float(value) for value in layer) for layer in row["looks"])
+        return cls(int(row["step"]), float(row["loss"]), float(row["right"]), looks, float(row["seconds"]))
+
+
+def training(task: Task, seed: int = 0, *, steps: int | None = None, longest: float = LONGEST, every: float = 0.0) -> Iterator[tuple[Report, dict[str, Tensor]]]:
+    """Train it: a report and a copy of the weights at the moments that are worth looking at, the last one always.
+
+    Moments lie at rising distances of steps, and at least `every` seconds apart. It ends after `steps` (default the task's)
+    or after `longest` seconds; the rate of learning is at zero then.
+    """
+    task = replace(task, steps=task.steps if steps is None else steps)
+    data = lines(task, seed)
+    network = drawn(families()["gpt"], task.config, seed, full_size)
+    optims = optimisers(network, lr=3e-3, matrix_lr=0.02, weight_decay=0.01)
+    begun, told, worth = time.perf_counter(), -every, set(moments(task.steps))
+    step = 0
+    while True:
+        seconds = time.perf_counter() - begun
+        progress = max(step / task.steps, seconds / longest)
+        if progress >= 1 or (step in worth and seconds - told >= every):
+            told = seconds
+            yield _report(task, network, data, step, seconds), {name: value.detach().clone() for name, value in network.state_dict().items()}
+        if progress >= 1:
+            return
+        _step(network, data, optims, step, schedule(progress, step, warm_up=20))
+        step += 1
+
+
+def moments(last: int) -> list[int]:
+    """The steps that are looked at: all up to 4, then each about an eighth further than the one before.
+
+    >>> moments(20)
+    [0, 1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 18, 20]
+    """
+    found = [0]
+    while found[-1] < last:
+        found.append(min(last, found[-1] + max(1, 2 if found[-1] >= 4 else 1, found[-1] // 8)))
+    return found
+
+
+def lines(task: Task, seed: int = 0) -> Drawn:
+    """The lines of a task as the training loop of a model from left to right asks for them; those of a step are equally long."""
+    tokenizer = task.tokenizer
+
+    def draw(rng: np.random.Generator, n: int, split: Split) -> list[Row]:
+        length = drawn_length(rng, task.lengths)
+        return [_row(tokenizer, task.draw(rng, length, split)) for _ in range(n)]
+
+    return Drawn(draw, task.n_rows, tokenizer, seed, torch.device("cpu"))
+
+
+def _row(tokenizer: Tokenizer, asked: Asked) -> Row:
+    ids = [*tokenizer.encode(asked.text).ids, END]
+    known = [place >= asked.first for place in range(len(ids))]
+    known[-1] = "=" in asked.signs  # a string that comes twice may go on: its end cannot be foretold
+    return ids, known
+
+
+def _step(network: nn.Module, data: Drawn, optims: list[torch.optim.Optimizer], step: int, factor: float) -> None:
+    network.train()
+    loss = data.loss(network, data.batch(step)[0])
+    for optim in optims:
+        optim.zero_grad(set_to_none=True)
+    loss.backward()
+    nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+    for optim in optims:
+        for group in optim.param_groups:
+            group["lr"] = group["base_lr"] * factor
+        optim.step()
+
+
+def _report(task: Task, network: Any, data: Drawn, step: int, seconds: float) -> Report:
+    network.eval()
+    with torch.inference_mode():
+        found = data.check(network)
+        looks = looks_of(network, task)
+    rows = tuple(tuple(round(float(value), 4) for value in layer) for layer in looks)
+    return Report(step, round(found["valid_nats"], 5), round(found["right"], 5), rows, round(seconds, 2))
+
+
+def looks_of(network: Any, task: Task) -> np.ndarray:
+    """(layer, head): the mean weight on the place that holds the sign that comes next, over held-out lines and their answers."""
+    rng, tokenizer = np.random.default_rng(1), task.tokenizer
+    total, count = np.zeros((task.config.n_layers, task.config.n_heads)), 0
+    for length in task.lengths:
+        asked = [task.draw(rng, length, "test") for _ in range(max(4, MEASURED // len(task.lengths)))]
+        longest = max(len(line.signs) for line in asked)
+        ids = torch.tensor([[*tokenizer.encode(line.text).ids, *[END] * (longest - len(line.signs))] for line in asked])
+        tap = Recorder(("layer.*.self_attn.pattern",))
+        network(Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool)), tap=tap)
+        trace = tap.close()
+        weights = torch.stack([trace[f"layer.{i}.self_attn.pattern"] for i in range(task.config.n_layers)])  # layer batch head query key
+        places = [(row, line.first + i - 1, key) for row, line in enumerate(asked) for i, key in enumerate(line.source) if key is not None]
+        rows, queries, keys = map(list, zip(*places, strict=True))
+        total += weights[:, rows, :, queries, keys].double().sum(0).numpy()  # the two lists of places come first: (place, layer, head)
+        count += len(places)
+    return total / count
+
+
+def model(task: Task, weights: Mapping[str, Tensor], name: str) -> Model:
+    """A model like any other, with these weights."""
+    with torch.random.fork_rng(devices=[]):
+        network = families()["gpt"].network(task.config)
+    network.load_state_dict({key: value.float() for key, value in weights.items()}, strict=True)
+    return Model(name, families()["gpt"], task.config, network, task.tokenizer)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A training that was recorded: all of its reports, and of some of its steps the weights."""
+
+    task: Task
+    machine: str
+    reports: tuple[Report, ...]
+    steps: tuple[int, ...]
+    folder: Path
+
+    def at(self, step: int, name: str | None = None) -> Model:
+        """The model of a kept step. Raises InputError for another one."""
+        found = history.at(_blank(self.task.name), self.folder, step)
+        return replace(found, name=name) if name else found
+
+
+def record(task: Task, folder: Path, seed: int = 0, *, steps: int | None = None) -> Recorded:
+    """Train it and write what the page opens with: run.json, and the weights of a few moments at rising distances."""
+    found = list(training(task, seed, steps=steps))
+    chosen = np.unique(np.linspace(0, len(found) - 1, KEPT).round().astype(int))
+    log = [{**vars(report), "looks": [list(row) for row in report.looks]} for report, _ in found]
+    with whole_folder(folder) as new:
+        write_json(new / LOG, {"command": f"python -m core.training.live {task.name}", "seed": seed, "machine": "1 CPU thread", "reports": log})
+        history.write_history(new, {found[i][0].step: found[i][1] for i in chosen})
+    return read(task.name, folder)
+
+
+def read(name: str, folder: Path | None = None) -> Recorded:
+    """The recorded run of a task. Raises InputError where there is none, or its files cannot be read."""
+    folder = RUNS / name if folder is None else folder
+    if name not in TASKS or not (folder / LOG).is_file():
+        raise InputError(f"There is no recorded run of '{name}'.", f"Tasks: {', '.join(TASKS)}.", "Choose one of them, or train it.")
+    try:
+        held = json_object(folder, LOG)
+        reports, steps = tuple(Report.read(row) for row in held["reports"]), history.steps(folder)
+        if not steps or not {*steps} <= {report.step for report in reports}:
+            raise ValueError("weights without a report")
+        return Recorded(TASKS[name], str(held["machine"]), reports, steps, folder)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"The recorded run of {name} cannot be read ({type(error).__name__}).", "It is written by core.training.live.", "Write it again.") from None
+
+
+def recorded() -> tuple[str, ...]:
+    """The tasks that have a recorded run."""
+    return tuple(name for name in TASKS if (RUNS / name / LOG).is_file())
+
+
+@cache
+def _blank(name: str) -> Model:
+    task = TASKS[name]
+    return model(task, families()["gpt"].network(task.config).state_dict(), f"recorded: {name}")
+
+
+def main(argv: list[str] | None = None) -> int:
+    ask = argparse.ArgumentParser(prog="python -m core.training.live", description="Record a training of a small task in assets/runs.")
+    ask.add_argument("task", choices=sorted(TASKS))
+    ask.add_argument("--steps", type=int)
+    ask.add_argument("--seed", type=int, default=0)
+    opts = ask.parse_args(argv)
+    torch.set_num_threads(1)
+    if hasattr(os, "nice"):
+        os.nice(10)
+    found = record(TASKS[opts.task], RUNS / opts.task, opts.seed, steps=opts.steps)
+    for report in found.reports:
+        print(json.dumps(vars(report)))
+    print(f"{opts.task}: {sum(path.stat().st_size for path in found.folder.iterdir()) / 1e3:.0f} kB, weights of steps {found.steps}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,101 @@
+"""While learning in a real browser: the slider moves grid and marks, a link restores, a training is started, seen and stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+TALLEST = 60_000
+
+
+@pytest.fixture
+def visitor(chromium, app_url: str) -> Iterator[object]:
+    """A fresh visitor; outside requests and console errors fail the test."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 1000})
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" and "Failed to load resource" not in m.text else None)
+    page.on("request", lambda r: wrong.append(r.url) if urlsplit(r.url).hostname not in (None, "127.0.0.1") else None)
+    yield page
+    context.close()
+    assert wrong == []
+
+
+def idle(page) -> None:
+    page.wait_for_timeout(300)
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=TALLEST)
+    page.wait_for_timeout(500)
+
+
+def shown(page, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector("[data-heads]", timeout=TALLEST)
+    page.wait_for_selector("[data-cell][data-scale]", timeout=TALLEST)
+    idle(page)
+
+
+def chosen(page, name: str) -> str:
+    return parse_qs(urlsplit(page.url).query).get(name, [""])[0]
+
+
+def ends(page, words: str) -> None:
+    page.get_by_text(words).first.wait_for(timeout=TALLEST)
+
+
+def test_the_slider_moves_the_grid_the_curves_and_the_link_and_a_link_restores(visitor, app_url):
+    shown(visitor, app_url + "/growth")
+    ends(visitor, "the head for what followed last time appears")
+    before = visitor.locator("[data-heads] canvas").first.screenshot()
+    slider = visitor.get_by_test_id("stSlider").get_by_role("slider")
+    slider.focus()
+    for _ in range(3):
+        visitor.keyboard.press("ArrowRight")
+    ends(visitor, "At step 1,370")
+    idle(visitor)
+    assert chosen(visitor, "growth.step") == "1370"
+    assert visitor.locator("[data-heads] canvas").first.screenshot() != before
+    assert visitor.locator(".js-plotly-plot").get_by_text("step 1,370").count() == 1
+    address = visitor.url
+    shown(visitor, address)
+    ends(visitor, "At step 1,370")
+    assert visitor.locator(".js-plotly-plot").get_by_text("step 1,370").count() == 1
+
+
+def test_a_tile_opens_its_head_and_play_ends_at_the_last_moment(visitor, app_url):
+    shown(visitor, app_url + "/growth?growth.step=643&growth.head=L1.H1")
+    visitor.locator("[data-heads]").first.click(position={"x": 60, "y": 70})
+    ends(visitor, "L0.H0")
+    idle(visitor)
+    assert chosen(visitor, "growth.head") == "L0.H0"
+    visitor.get_by_role("button", name="Play").click()
+    ends(visitor, "At step 2,000")
+    visitor.get_by_role("button", name="Play").wait_for(timeout=TALLEST)
+    assert chosen(visitor, "growth.step") == "2000"
+
+
+def test_a_training_is_started_seen_and_stopped(visitor, app_url):
+    shown(visitor, app_url + "/growth?growth.of=here")
+    ends(visitor, "Recorded run")
+    visitor.get_by_role("button", name="Train it yourself").click()
+    ends(visitor, "Yours is learning: step")
+    visitor.wait_for_selector("[data-heads]", timeout=TALLEST)
+    early = visitor.get_by_text("Yours is learning: step").first.inner_text()
+    visitor.wait_for_function("text => ![...document.querySelectorAll('[data-testid=stProgress]')].some(bar => bar.innerText.includes(text))", arg=early, timeout=TALLEST)
+    visitor.get_by_role("button", name="Stop").click()
+    ends(visitor, "You stopped it.")
+    visitor.get_by_role("button", name="Train it again").wait_for(timeout=TALLEST)
+    with visitor.expect_navigation():
+        visitor.get_by_role("link", name="in Look").click()
+    visitor.wait_for_selector("[data-words]", timeout=TALLEST)
+    assert "yours: copy" in chosen(visitor, "model")
+
+
+def test_a_phone_shows_it_without_sideways_scrolling(chromium, app_url):
+    context = chromium.new_context(viewport={"width": 390, "height": 800})
+    page = context.new_page()
+    shown(page, app_url + "/growth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    context.close()
