@@ -199,7 +199,7 @@ RECIPE = Recipe(
     name="bert-mini",
     family="bert",
     config=BERTConfig(n_layers=6, n_heads=8, d_model=256, d_ff=1024, n_vocab=8000, n_ctx=256),
-    steps=3200,
+    steps=3000,
     prepare=prepare,
     begin=begin,
     ids=IDS,
