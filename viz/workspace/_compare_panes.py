@@ -56,7 +56,8 @@ def ask(views: Sequence[View], by: str) -> list[Asked]:
 def take(views: Sequence[View]) -> None:
     """These views are in the panes now; the page's model and sentence are those of the first."""
     told = pins.panes(tuple(views))
-    state.write(**told, **{ROW: None}, target=None)
+    other = "text" in told and told["text"] != state.read("text", "")  # a given translation belongs to its sentence
+    state.write(**told, **{ROW: None}, **({"target": None} if other else {}))
 
 
 def held(model: str, text: str) -> tuple[View, ...]:
