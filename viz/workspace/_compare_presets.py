@@ -40,6 +40,8 @@ TELLING = (
             (View(READER, CAR), View(RECURRENT, CAR, "alignment"))),
     Telling("Encoder and decoder", "One sentence in an encoder, where every word may look at every other, and in a decoder, where none looks ahead.",
             (View(READER, TIRED, "self", 2, 0), View(WRITER, TIRED, "causal", 3, 6))),
+    Telling("One head switched off", "One head as it is, and with the earlier head L1.H4 switched off: where it looks depends on what that one wrote.",
+            (View(WRITER, TIRED, "causal", 4, 6), View(WRITER, TIRED, "causal", 4, 6, edits="zero:layer.1.self_attn.heads:4"))),
     Telling("Early and late in training", "The same head after 437 steps of training and at the end.",
             (View(EARLY, TIRED, "causal", 2, 3), View(LATE, TIRED, "causal", 2, 3))),
     Telling("One prompt, two strategies", "One beginning, written on twice: with the most probable token each time, and by lot. See Decode for how the tokens are chosen.",
