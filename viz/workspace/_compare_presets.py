@@ -52,7 +52,7 @@ TELLING = (
 def offered() -> tuple[Telling, ...]:
     """The pairs whose models can be opened; and what the visitor pinned."""
     usable = _tasks.usable()
-    found = tuple(pair for pair in TELLING if all(view.model in usable or _opens(view.model, usable) for view in pair.views))
+    found = tuple(pair for pair in TELLING if all(view.model in usable or _opens(view.model) for view in pair.views))
     kept = held()
     return (HEADS, *found, *((Telling("Your pins", "What you pinned.", kept),) if kept else ()))
 
@@ -78,7 +78,7 @@ def row(shown: Sequence[View]) -> None:
     st.markdown(f":gray[{lit.note if lit else 'Your own choice of heads, models and sentences.'}]")
 
 
-def _opens(name: str, usable: object) -> bool:
+def _opens(name: str) -> bool:
     """A moment of a model's training is not among the models, and may be opened by its name all the same."""
     if " at step " not in name:
         return False
