@@ -152,7 +152,8 @@ def _joined(kind: str, n_heads: int) -> tuple[str, ...]:
 
 
 def _model(place: int, now: list[View]) -> None:
-    key, names, here = f"compare.model.{place}", [*_tasks.usable()], now[place]
+    key, here = f"compare.model.{place}", now[place]
+    names = list(dict.fromkeys([*_tasks.usable(), here.model]))
     if st.session_state.get(key) != here.model:
         st.session_state[key] = here.model
 

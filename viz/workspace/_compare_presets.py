@@ -42,8 +42,8 @@ TELLING = (
             (View(READER, TIRED, "self", 2, 0), View(WRITER, TIRED, "causal", 3, 6))),
     Telling("One head switched off", "One head as it is, and with the earlier head L1.H4 switched off: where it looks depends on what that one wrote.",
             (View(WRITER, TIRED, "causal", 4, 6), View(WRITER, TIRED, "causal", 4, 6, edits="zero:layer.1.self_attn.heads:4"))),
-    Telling("Early and late in training", "The same head after 437 steps of training and at the end.",
-            (View(EARLY, TIRED, "causal", 2, 3), View(LATE, TIRED, "causal", 2, 3))),
+    Telling("Late and early in training", "One head at the end of training, and after 437 steps.",
+            (View(LATE, TIRED, "causal", 2, 3), View(EARLY, TIRED, "causal", 2, 3))),
     Telling("One prompt, two strategies", "One beginning, written on twice: with the most probable token each time, and by lot. See Decode for how the tokens are chosen.",
             (View(WRITER, STORY, "causal", 3, 6, strategy="greedy"), View(WRITER, STORY, "causal", 3, 6, strategy="lot t=0.8 seed=2"))),
 )  # fmt: skip
