@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -11,6 +13,7 @@ from test_look_page import named, packets, page, said
 import core
 from core.analysis.align import aligned, by_words
 from core.analysis.likeness import likeness
+from core.edits import ZeroHead
 from viz.ui import pins
 from viz.ui.pins import View
 from viz.workspace import _compare_data as data
@@ -224,12 +227,23 @@ def test_a_prompt_is_written_on_in_two_ways_and_the_prompt_itself_stays():
     assert abs(found.pair(0, 1).difference[:n]).max() < 1e-6, "a causal model reads the prompt the same whatever it wrote behind it"
 
 
+def test_a_changed_run_stands_beside_the_run_as_it_is():
+    views = preset("One head switched off")
+    test = linked(*views)
+    assert "Layer 1, head 4 is off" in said(test) and "As it is" in said(test)
+    run = core.open_model(GPT).run(views[1].text, edits=(ZeroHead("layer.1.self_attn.heads", 4),))
+    np.testing.assert_allclose(drawn(test)[1], run.attention(by="word").weights[4, 6], atol=1e-6)
+    wrong = linked(views[0], replace(views[1], edits="zero:layer.1.self_attn.heads:44"))
+    assert len(heats(wrong)) == 1 and "44" in said(wrong)
+
+
 def test_the_lines_of_python_compute_the_numbers_of_the_page():
     text = "The animal was wide."
     cases = [
         (compare.Params(views=preset("Tired or wide?")), "by_words"),
         (compare.Params(views=(View(READER, text, "self", 0, 0), View(GPT, text, "causal", 3, "mean")), by="token"), "by_spans"),
         (compare.Params(views=preset("With and without recurrence")), "by_words"),
+        (compare.Params(views=preset("One head switched off")), "from_text"),
     ]
     for params, how in cases:
         found = compare.compute(params)

@@ -11,6 +11,7 @@ from hypothesis import strategies as some
 from streamlit.testing.v1 import AppTest
 from tiny_models import served
 
+from core.decoding import decode
 from core.errors import InputError
 from viz.ui import pins
 from viz.ui.pins import View
@@ -105,3 +106,20 @@ def test_the_full_view_of_look_pins_what_it_shows(monkeypatch, tmp_path: Path, h
         button(test, "look.pin").click().run()
         assert not test.exception
         assert pins.read(test.query_params["pins"]) == (View("tiny-gpt", "The cat sat.", "causal", 1, head),)
+
+
+@pytest.mark.parametrize(("model", "head"), [("tiny-gpt", 1), ("tiny-translator", "mean")])
+def test_decode_pins_what_is_written_so_far(monkeypatch, tmp_path: Path, model, head):
+    with served(monkeypatch, tmp_path, model) as engine:
+        test = AppTest.from_string("from viz.workspace import decode\ndecode.page()", default_timeout=60)
+        chosen = {"kind": "causal", "layer": "1", "head": "1"} if head == 1 else {}
+        for name, value in {"model": model, "text": "The cat sat.", "decode.n": "3", **chosen}.items():
+            test.query_params[name] = value
+        test.run()
+        assert not test.exception
+        button(test, "decode.pin").click().run()
+        assert not test.exception
+        (view,) = pins.read(test.query_params["pins"])
+        assert (view.model, view.head) == (model, head)
+        steps = [step for _, step in zip(range(3), decode(engine.open(model), "The cat sat."), strict=False)]
+        assert (view.target if engine.open(model).spec.has_source else view.text) == steps[-1].text

@@ -29,7 +29,7 @@ LOOKING = (
 CODE = """import core
 from core.analysis.align import aligned, {how}
 {joins}from core.analysis.likeness import likeness
-
+{changes}
 {panes}
 rows = {rows}
 columns = {columns}
@@ -113,6 +113,7 @@ def code(a: Pane, b: Pane, pair: Pair, by: str) -> str:
 
     return CODE.format(
         how="by_spans" if pieces else "by_words", panes="\n".join(lines), rows=slots("queries"), columns=slots("keys"),
+        changes="from core.edits_text import from_text\n" if any(pane.view.edits for pane in panes) else "",
         joins="" if all(isinstance(pane.view.head, int) for pane in panes) else "from core.analysis.aggregate import aggregated\n",
         **{key: f"{name}.weights[{pane.view.layer}, {pane.view.head if isinstance(pane.view.head, int) else 0}]" for key, pane, name in zip(("one", "two"), panes, names, strict=True)},
     )  # fmt: skip
@@ -121,8 +122,8 @@ def code(a: Pane, b: Pane, pair: Pair, by: str) -> str:
 def _lines(pane: Pane, name: str, by: str) -> list[str]:
     """The run of a pane, and its patterns."""
     view, run = pane.view, pane.run
-    given = {"target": run.target_text if view.strategy and run.source else view.target, "pair": view.pair}
-    more = "".join(f", {key}={value!r}" for key, value in given.items() if value)
+    given = {"target": run.target_text if (view.strategy or view.edits) and run.source else view.target, "pair": view.pair}
+    more = "".join(f", {key}={value!r}" for key, value in given.items() if value) + (f", edits=from_text({view.edits!r})" if view.edits else "")
     text = run.source.text if run.source else run.side.text
     writing = ", writing=True" if chooser.crosses(view.kind) else ""
     found = f"{name}_run.attention({view.kind!r}, by={by!r}{writing})"

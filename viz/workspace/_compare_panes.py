@@ -56,7 +56,8 @@ def ask(views: Sequence[View], by: str) -> list[Asked]:
 def take(views: Sequence[View]) -> None:
     """These views are in the panes now; the page's model and sentence are those of the first."""
     told = pins.panes(tuple(views))
-    state.write(**told, **{ROW: None}, target=None)
+    other = "text" in told and told["text"] != state.read("text", "")  # a given translation belongs to its sentence
+    state.write(**told, **{ROW: None}, **({"target": None} if other else {}))
 
 
 def held(model: str, text: str) -> tuple[View, ...]:
@@ -151,7 +152,8 @@ def _joined(kind: str, n_heads: int) -> tuple[str, ...]:
 
 
 def _model(place: int, now: list[View]) -> None:
-    key, names, here = f"compare.model.{place}", [*_tasks.usable()], now[place]
+    key, here = f"compare.model.{place}", now[place]
+    names = list(dict.fromkeys([*_tasks.usable(), here.model]))
     if st.session_state.get(key) != here.model:
         st.session_state[key] = here.model
 

@@ -40,8 +40,10 @@ TELLING = (
             (View(READER, CAR), View(RECURRENT, CAR, "alignment"))),
     Telling("Encoder and decoder", "One sentence in an encoder, where every word may look at every other, and in a decoder, where none looks ahead.",
             (View(READER, TIRED, "self", 2, 0), View(WRITER, TIRED, "causal", 3, 6))),
-    Telling("Early and late in training", "The same head after 437 steps of training and at the end.",
-            (View(EARLY, TIRED, "causal", 2, 3), View(LATE, TIRED, "causal", 2, 3))),
+    Telling("One head switched off", "One head as it is, and with the earlier head L1.H4 switched off: where it looks depends on what that one wrote.",
+            (View(WRITER, TIRED, "causal", 4, 6), View(WRITER, TIRED, "causal", 4, 6, edits="zero:layer.1.self_attn.heads:4"))),
+    Telling("Late and early in training", "One head at the end of training, and after 437 steps.",
+            (View(LATE, TIRED, "causal", 2, 3), View(EARLY, TIRED, "causal", 2, 3))),
     Telling("One prompt, two strategies", "One beginning, written on twice: with the most probable token each time, and by lot. See Decode for how the tokens are chosen.",
             (View(WRITER, STORY, "causal", 3, 6, strategy="greedy"), View(WRITER, STORY, "causal", 3, 6, strategy="lot t=0.8 seed=2"))),
 )  # fmt: skip
@@ -50,7 +52,7 @@ TELLING = (
 def offered() -> tuple[Telling, ...]:
     """The pairs whose models can be opened; and what the visitor pinned."""
     usable = _tasks.usable()
-    found = tuple(pair for pair in TELLING if all(view.model in usable or _opens(view.model, usable) for view in pair.views))
+    found = tuple(pair for pair in TELLING if all(view.model in usable or _opens(view.model) for view in pair.views))
     kept = held()
     return (HEADS, *found, *((Telling("Your pins", "What you pinned.", kept),) if kept else ()))
 
@@ -76,7 +78,7 @@ def row(shown: Sequence[View]) -> None:
     st.markdown(f":gray[{lit.note if lit else 'Your own choice of heads, models and sentences.'}]")
 
 
-def _opens(name: str, usable: object) -> bool:
+def _opens(name: str) -> bool:
     """A moment of a model's training is not among the models, and may be opened by its name all the same."""
     if " at step " not in name:
         return False

@@ -72,7 +72,8 @@ def page() -> None:
 
 def _show(params: Params) -> None:
     """The panes; below them the pair that is told about."""
-    asked = panes.ask(views_of(params), params.by)
+    with st.container():  # waiting is told here, and moves nothing below
+        asked = panes.ask(views_of(params), params.by)
     good = [one.pane for one in asked if one.pane]
     found = data.compared(good, params.by) if good else None
     _follow(asked)

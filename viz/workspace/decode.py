@@ -28,6 +28,7 @@ from viz.workspace import _decode_forcing as forcing
 from viz.workspace import _decode_forks as forks
 from viz.workspace import _decode_guess as guess
 from viz.workspace import _decode_pictures as pictures
+from viz.workspace import _decode_pin as pin
 from viz.workspace import _decode_player as player
 from viz.workspace import _decode_prompts as prompts
 
@@ -171,6 +172,8 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
         controls.told(data)
         data = replace(data, looks=state.read("kind", ""))
         head = controls.head(data)
+        with bar:
+            pin.show(data, params.text, head)
         strategy = params.strategy
         if isinstance(strategy, Beam):
             node = beams.show(data, params, strategy)
