@@ -115,7 +115,8 @@ def test_the_head_in_view_is_switched(engine):
     test = page(**{EDITS: "none", "layer": "0", "head": "2"})
     (switch,) = [control for control in test.button_group if (control.key or "").startswith("what_if.mode")]
     for mode, says in (("zero", "head 2 is off"), ("half", "head 2 counts half"), ("mean", "its mean over our sentences")):
-        switch.set_value([mode]).run()
+        switch.set_value(mode)
+        go(test)
         assert not test.exception and says in chips(test)[0].replace("\\", "")
         (switch,) = [control for control in test.button_group if (control.key or "").startswith("what_if.mode")]
     change = what_if.compute(what_if.Params("tiny-gpt", TEXT, str(np.ravel(test.query_params[EDITS])[0]), Place("causal", 0, 2)))
