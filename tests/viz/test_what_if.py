@@ -163,3 +163,14 @@ def test_the_quiet_menu_makes_each_change(engine, model, what):
     assert not test.exception
     touch(test, "what_if.more.add")
     assert not test.exception and len(chips(test)) == 1, said(test)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_folds_hold_what_they_say(engine, model):
+    test = page(model=model, text="She has a [MASK] car." if model == "tiny-bert" else TEXT, **{"layer": "0", "head": "1"})
+    for name in ("what_if.equation", "what_if.looking", "What if.documents", "what_if.table", "what_if.take"):
+        test.session_state[f"fold:{name}"] = True
+    go(test)
+    assert "adds a vector of length" in said(test) and "from_text(" in "".join(code.value for code in test.code)
+    table = test.dataframe[0].value
+    assert list(table.columns) == ["what", "before", "after", "change"] and len(table) >= 6 * len(engine.open(model).spec.kinds)
