@@ -104,3 +104,12 @@ def test_the_parts():
         with pytest.raises(ValueError, match="."):
             read_row(wrong, 2)
     assert last_word(None, 'He said: "Run!"') == (9, 13) and last_word(None, "a b ...") == (2, 3)
+
+
+def test_the_folds_hold_what_they_say(engine):
+    test = page()
+    for name in ("be_the_head.equation", "be_the_head.looking", "Be the head.documents", "be_the_head.table", "be_the_head.take"):
+        test.session_state[f"fold:{name}"] = True
+    test.run()
+    assert not test.exception and "× v(" in said(test) and "the head" not in test.dataframe[0].value.columns
+    assert "SetPattern" in "".join(code.value for code in test.code)

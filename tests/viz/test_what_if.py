@@ -115,7 +115,8 @@ def test_the_head_in_view_is_switched(engine):
     test = page(**{EDITS: "none", "layer": "0", "head": "2"})
     (switch,) = [control for control in test.button_group if (control.key or "").startswith("what_if.mode")]
     for mode, says in (("zero", "head 2 is off"), ("half", "head 2 counts half"), ("mean", "its mean over our sentences")):
-        switch.set_value([mode]).run()
+        switch.set_value(mode)
+        go(test)
         assert not test.exception and says in chips(test)[0].replace("\\", "")
         (switch,) = [control for control in test.button_group if (control.key or "").startswith("what_if.mode")]
     change = what_if.compute(what_if.Params("tiny-gpt", TEXT, str(np.ravel(test.query_params[EDITS])[0]), Place("causal", 0, 2)))
@@ -162,3 +163,14 @@ def test_the_quiet_menu_makes_each_change(engine, model, what):
     assert not test.exception
     touch(test, "what_if.more.add")
     assert not test.exception and len(chips(test)) == 1, said(test)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_folds_hold_what_they_say(engine, model):
+    test = page(model=model, text="She has a [MASK] car." if model == "tiny-bert" else TEXT, **{"layer": "0", "head": "1"})
+    for name in ("what_if.equation", "what_if.looking", "What if.documents", "what_if.table", "what_if.take"):
+        test.session_state[f"fold:{name}"] = True
+    go(test)
+    assert "adds a vector of length" in said(test) and "from_text(" in "".join(code.value for code in test.code)
+    table = test.dataframe[0].value
+    assert list(table.columns) == ["what", "before", "after", "change"] and len(table) >= 6 * len(engine.open(model).spec.kinds)

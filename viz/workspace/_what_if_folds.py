@@ -62,13 +62,13 @@ def _sizes(change: Change) -> str:
 
 
 def _table(found: Outcome | None, moved: Moved) -> pd.DataFrame:
-    rows = [] if found is None else [(visible(word), float(a), float(b), float(b - a)) for word, a, b in zip(found.words, found.before, found.after, strict=True)]
-    said = pd.DataFrame(rows, columns=["what", "before", "after", "change"])
+    """What was said, in probabilities; below it how far each head moved, in bits."""
+    said = [] if found is None else [(visible(word), float(a), float(b), float(b - a)) for word, a, b in zip(found.words, found.before, found.after, strict=True)]
     heads = [
         (f"{Place(kind, i, j)}{'' if len(moved.heads) == 1 else ' ' + kind}", None, None, float(table[i, j]))
         for kind, table in moved.heads.items() for i, j in np.ndindex(table.shape)
     ]  # fmt: skip
-    return pd.concat([said, pd.DataFrame(heads, columns=["what", "before", "after", "change"])]) if rows else pd.DataFrame(heads, columns=said.columns)
+    return pd.DataFrame([*said, *heads], columns=["what", "before", "after", "change"])
 
 
 def _arrays(change: Change, moved: Moved, seen: Place) -> dict[str, np.ndarray]:
