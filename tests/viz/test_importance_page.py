@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_inside import charts, data, said
+from test_inside import charts, data, forced, said
 from test_instruments_faces import opened, unpacked
 from tiny_models import served
 
@@ -48,7 +48,7 @@ def picture(test: AppTest) -> tuple[dict, np.ndarray]:
 
 
 def asked_of(engine: Engine, model: str, text: str) -> tuple[Item, Asked]:
-    run = engine.open(model).run(text)
+    run = forced(engine.open(model), text)
     row = telling(run)
     return Item(text, run.target_text), Asked(row, int(run.logits[row].argmax()))
 
@@ -114,7 +114,7 @@ def test_a_patch_restores_what_the_core_says(engine, model):
     test = page(model=model, text=TEXT, importance__by="patch")
     other = next(box.value for box in test.text_input if "other sentence" in box.label)
     reader = engine.open(model)
-    clean = reader.run(TEXT, keep=KEEP)
+    clean = reader.run(TEXT, target=forced(reader, TEXT).target_text, keep=KEEP)
     pair = pair_of(clean, reader.run(other, target=clean.target_text, keep=KEEP))
     stack = next(iter(reader.spec.stacks.values()))
     header, values = picture(test)

@@ -10,7 +10,7 @@ from core.decoding.filters import softmax
 from core.errors import InputError
 from core.run import Run
 from viz.labels import shorten, visible
-from viz.ui import controls, notices, state
+from viz.ui import compute, controls, notices, state
 
 GUESSES = 8
 BEFORE = 3
@@ -24,6 +24,16 @@ def word(token: str) -> str:
 
 def named(run: Run, index: int) -> str:
     return word(run.model.tokenizer.token(index))
+
+
+def fixed(model: str, text: str, target: str | None, keep: tuple[str, ...]) -> Run:
+    """The run that others are compared with; a translator's own translation is read back as a given one.
+
+    What it writes token by token may be cut into other pieces when it is given as text: then no place would stand
+    beside its like.
+    """
+    run = compute.run(model, text, target=target, keep=keep)
+    return run if run.source is None or target is not None else compute.run(model, text, target=run.target_text, keep=keep)
 
 
 def forget(slot: str, now: object, *names: str) -> None:

@@ -66,7 +66,7 @@ def sentence(run: Run, after: Run, moved: np.ndarray, places: list[int], side: s
         return f"Left of “{name}” nothing changed, exactly: {still} of {n} words have the same numbers in every layer. A causal model cannot look ahead. {ends}"
     if not places:
         return f"The translation was kept, word by word, and still every one of its {n} places changed: each looks at the changed text. {ends}"
-    if len(moved) > 1 and (moved[1] > 0).all():
+    if (run.model.spec.framed or side == "encoder") and (moved[1] > 0).all():
         return f"One layer is enough: all {n} words changed, to the left as to the right. An encoder reads both ways. {ends}"
     return f"All of the {n} words changed: the first word is the one that differs, and every later word can look at it. {ends}"
 

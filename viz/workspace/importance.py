@@ -15,7 +15,7 @@ from core.run import Run
 from viz.pages import Cite, Page
 from viz.ui import compute as machine
 from viz.ui import controls, parts, state
-from viz.workspace import _bench, _importance_heads, _importance_many, _importance_patch, _importance_words
+from viz.workspace import _asked, _bench, _importance_heads, _importance_many, _importance_patch, _importance_words
 from viz.workspace import _look_heads as chooser
 from viz.workspace._importance_work import averages, cost, each
 
@@ -61,7 +61,7 @@ def plain(p: Params) -> Run:
     """The run that everything is compared with. Raises InputError for a model that says no words."""
     if "logits" not in chooser.opened(p.model).outputs:
         raise InputError(f"{p.model} has no output that says words.", "A part matters for what the model says.", "Choose another model.")
-    return machine.run(p.model, p.text, target=p.target, keep=("logits",))
+    return _asked.fixed(p.model, p.text, p.target, ("logits",))
 
 
 def compute(p: Params) -> Swept:

@@ -8,9 +8,8 @@ from core.analysis import attribution
 from core.errors import InputError
 from core.run import Run
 from viz.pages import Cite, Page
-from viz.ui import compute as machine
 from viz.ui import controls, parts, state
-from viz.workspace import _bench, _inside_guesses, _inside_ripple, _inside_who
+from viz.workspace import _asked, _bench, _inside_guesses, _inside_ripple, _inside_who
 from viz.workspace import _look_heads as chooser
 
 PAGE = Page(
@@ -44,7 +43,7 @@ def compute(p: Params) -> Run:
     """
     if "logits" not in chooser.opened(p.model).outputs:
         raise InputError(f"{p.model} has no output that says words.", "What is inside is read through the output layer.", "Choose another model.")
-    return machine.run(p.model, p.text, target=p.target, keep=attribution.KEEP)
+    return _asked.fixed(p.model, p.text, p.target, attribution.KEEP)
 
 
 def page() -> None:
