@@ -83,4 +83,4 @@ def use(course: Course, step: int) -> None:
     """The way to the other pages with the weights of this step."""
     with st.container(horizontal=True, gap="small"):
         links.to("look", f"Open step {step:,} in Look", icon=":material/visibility:", model=course.model(step), text=course.text)
-        links.to("what_if", "In What if", model=course.model(step), text=course.text)
+        links.to("what_if", "Change it in What if", model=course.model(step), text=course.text)
