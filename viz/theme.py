@@ -37,7 +37,7 @@ LIGHT = Palette(
     text="#1c1b22",
     muted="#64636d",
     line="#e0dccf",
-    hatch="#98927f",
+    hatch="#a8a292",
     primary="#3f51b5",
     sequential=("#fbfaf7", "#e6e6f2", "#ccd0e8", "#adb5dd", "#8c97d0", "#6c79c3", "#4f5eb6", "#3a479d", "#29337a",
                 "#1a2152"),
