@@ -160,7 +160,7 @@ def opening(model: str, text: str, kind: str | None = None, place: tuple[int, in
     measured = heads[kind]
     places = [(i, j) for i in range(measured.shape[0]) for j in range(measured.shape[1])]
     first, *others = measured.best().items()
-    a = place if place in places else first[1]
+    a = place if place is not None and place in places else first[1]
     clear = [at for habit, at in (first, *others) if habit != chooser.VAGUE and measured.kind(*at) != measured.kind(*a)]
     habit = measured.kind(*a) if measured.kind(*a) != chooser.VAGUE else "spread"
     plain = min((at for at in places if at != a), key=lambda at: measured.scores[habit][at], default=a)
