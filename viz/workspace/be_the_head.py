@@ -44,6 +44,8 @@ model = core.open_model({model!r})
 row = core.edits.SetPattern({path!r}, query={query}, weights={weights}, head={head})
 run = model.run({text!r}{target}, edits=[row])
 print(run.logits[{query}].argmax())"""
+TEXT = "The king had a red horse. The red horse"
+"""Of nine beginnings that were measured the one whose last word hangs most on the row of one head."""
 HEADS = 6
 """So many heads are offered, those first whose row matters most."""
 
@@ -53,7 +55,7 @@ class Params:
     """One text through one model; (layer, head) and the row of a translation, None for the telling ones."""
 
     model: str = "gpt-mini"
-    text: str = "A black cat and a white dog. The white dog"
+    text: str = TEXT
     head: tuple[int, int] | None = None
     row: int | None = None
 
