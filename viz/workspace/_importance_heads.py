@@ -83,10 +83,10 @@ def grid(values: np.ndarray, place: tuple[int, int], kind: str, key: str, title:
 
 def follow(kind: str, place: tuple[int, int]) -> None:
     """Where a head goes on from here."""
-    name, at = head_name(*place), {"kind": kind, "layer": place[0], "head": place[1]}
+    name, (layer, head) = head_name(*place), place
     with st.container(horizontal=True, gap="medium"):
-        links.to("what_if", f"Switch {name} off and watch", **at)
-        links.to("look", f"See where {name} looks", view="full", **at)
+        links.to("what_if", f"Switch {name} off and watch", kind=kind, layer=layer, head=head)
+        links.to("look", f"See where {name} looks", view="full", kind=kind, layer=layer, head=head)
 
 
 def _pick(kind: str) -> None:
