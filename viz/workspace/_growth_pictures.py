@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.heads import HABIT
+from core.analysis.heads import HABIT, WORDS
 from core.run import Attention
 from core.serving.trainer import YOURS
 from viz.figures import growth as figures
@@ -65,6 +65,8 @@ def beside(course: Course, head: str, step: int, other: int, now: Attention, the
     """One head at two moments, on one scale."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.pills("Head", list(course.heads), "growth.head", course.best)
+        if course.habits:
+            controls.select("Score", list(course.habits), "growth.habit", course.habits[0], lambda habit: f"weight on {WORDS[habit]}")
         controls.select("Compare with step", list(course.steps), "growth.other", course.steps[0], lambda at: f"{at:,}")
     for column, (key, at, held) in zip(st.columns(2, gap="medium"), (("then", other, then), ("now", step, now)), strict=True):
         with column:

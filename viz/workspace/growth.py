@@ -75,7 +75,7 @@ def _body(of: str, ticking: float | None) -> None:
     with errors.guard():
         if _ticking(of) != ticking:
             st.rerun()
-        course = here.show() if of == HERE else courses.shipped(of)
+        course = here.show() if of == HERE else courses.shipped(of, state.read("growth.habit", ""))
         if course is None:
             st.text("Its heads are drawn here as soon as it has taken its first steps.")
             return
@@ -101,7 +101,7 @@ def _anew(course: Course) -> None:
     before = st.session_state.get(_SHOWN)
     st.session_state[_SHOWN] = course.name
     if before not in (None, course.name):
-        state.write(**{"growth.step": None, "growth.other": None, "growth.head": None})
+        state.write(**{"growth.step": None, "growth.other": None, "growth.head": None, "growth.habit": None})
 
 
 def _opening(course: Course) -> int:
