@@ -104,7 +104,7 @@ def measured(name: str) -> Growth:
     for step in kept:
         found.append(at_moment(history.at(model, folder, step), own))
         print(f"step {step}: {found[-1][0]:.3f} nats", file=sys.stderr)
-    scores = {habit: np.stack([each[habit] for _, each in found]).round(DIGITS) for habit in found[0][1]}
+    scores = {habit: np.stack([each[habit] for _, each in found]).astype(float).round(DIGITS) for habit in found[0][1]}
     return Growth(kept, tuple(round(loss, DIGITS) for loss, _ in found), scores, File.of(folder / history.FILE).sha256)
 
 
