@@ -32,7 +32,7 @@ SAID = {NEXT: "what comes next"}
 class Course:
     """A training: `steps` have weights, `loss` and `scores` (moment, layer, head) were measured at `measured` steps, too.
 
-    `habit` is what the scores are about; `text` the line on which the heads are drawn.
+    `habit` is what the scores are about, one of `habits`; `text` the line on which the heads are drawn.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Course:
     habit: str
     text: str
     right: tuple[float, ...] = ()
+    habits: tuple[str, ...] = ()
 
     @property
     def heads(self) -> dict[str, tuple[int, int]]:
@@ -71,13 +72,14 @@ class Course:
         return f"{self.name}{history.AT}{step}"
 
 
-def shipped(name: str) -> Course:
-    """The course of a shipped model, as it was measured once and ships with it."""
+def shipped(name: str, habit: str = "") -> Course:
+    """The course of a shipped model, as it was measured once and ships with it; without a habit the most telling one."""
     found = compute.submit(("growth", name), lambda: growth.read(shipped_folder() / name), cost=1.0)
-    habit = found.telling()
+    habits = (found.telling(), *(other for other in found.scores if other != found.telling()))
+    habit = habit if habit in habits else habits[0]
     kind = kind_of(name)
     text = next(row.text for row in texts("presets") if row.kind == kind) if kind else CONTINUE.text
-    return Course(name, found.steps, found.steps, found.nats, found.scores[habit], habit, text)
+    return Course(name, found.steps, found.steps, found.nats, found.scores[habit], habit, text, habits=habits)
 
 
 def recorded(task: str) -> Course:

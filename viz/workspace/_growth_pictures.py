@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.heads import HABIT
+from core.analysis.heads import HABIT, WORDS
+from core.names import task_of
 from core.run import Attention
 from core.serving.trainer import YOURS
 from viz.figures import growth as figures
@@ -24,12 +25,12 @@ FORMULAS = {
     "previous": (r"\frac{1}{n-2}\sum_{i=3}^{n} a_{i,\,i-1}", "The mean weight on the word just before, from the third word on."),
     NEXT: (r"\frac{1}{|R|}\sum_{i \in R} a_{i,\,s(i+1)}", "R are the places before each sign of the answer; s(i+1) is the place of the question that holds that sign."),
 }
-CODE = """import core
-
-model = core.open_model({name!r})
+CODE = """{opening}
 run = model.run({text!r})
 print(run.attention("causal", by="word").weights[{layer}, {head}])"""
-MADE_HERE = "# This model was trained here: it opens by this name on every page of this server, while you visit.\n"
+OPENING = "import core\n\nmodel = core.open_model({name!r})"
+AGAIN = "from core.training import live\n\n*_, (_, weights) = live.training(live.TASKS[{task!r}], steps={step})  # trains it anew, from other first weights\nmodel = live.model(live.TASKS[{task!r}], weights, 'mine')"
+RECORDED = "from core.training import live\n\nmodel = live.read({task!r}).at({step})"
 
 
 def everything(course: Course, step: int, other: int, now: Attention) -> str:
@@ -65,6 +66,8 @@ def beside(course: Course, head: str, step: int, other: int, now: Attention, the
     """One head at two moments, on one scale."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.pills("Head", list(course.heads), "growth.head", course.best)
+        if course.habits:
+            controls.select("Score", list(course.habits), "growth.habit", course.habits[0], lambda habit: f"weight on {WORDS[habit]}")
         controls.select("Compare with step", list(course.steps), "growth.other", course.steps[0], lambda at: f"{at:,}")
     for column, (key, at, held) in zip(st.columns(2, gap="medium"), (("then", other, then), ("now", step, now)), strict=True):
         with column:
@@ -88,7 +91,9 @@ def folds(page: Page, course: Course, head: str, step: int, other: int, now: Att
     parts.documents(page)
     parts.as_table(lambda: pd.DataFrame(table(course)), "growth")
     layer, number = course.heads[head]
-    code = (MADE_HERE if course.name.startswith(YOURS) else "") + CODE.format(name=course.model(step), text=course.text, layer=layer, head=number)
+    task = task_of(course.name)
+    opening = OPENING if task is None else AGAIN if course.name.startswith(YOURS) else RECORDED
+    code = CODE.format(opening=opening.format(name=course.model(step), task=task, step=step), text=course.text, layer=layer, head=number)
     data = {"now": now.weights, "then": then.weights, "steps": np.array(course.measured), "loss": np.array(course.loss), "scores": course.scores}
     parts.take_away(lambda: data, code, key="growth")
 

@@ -75,11 +75,10 @@ def _body(of: str, ticking: float | None) -> None:
     with errors.guard():
         if _ticking(of) != ticking:
             st.rerun()
-        course = here.show() if of == HERE else courses.shipped(of)
+        course = _course(of)
         if course is None:
             st.text("Its heads are drawn here as soon as it has taken its first steps.")
             return
-        _anew(course)
         alive = of == HERE and here.running() and course.name.startswith(YOURS)
         step = course.steps[-1] if alive else player.beat(course, _opening(course))
         other = _other(course, step)
@@ -96,12 +95,22 @@ def _body(of: str, ticking: float | None) -> None:
         pictures.folds(PAGE, course, head, step, other, now, then)
 
 
-def _anew(course: Course) -> None:
+def _course(of: str) -> Course | None:
+    if of != HERE:
+        _anew(of)
+        return courses.shipped(of, state.read("growth.habit", ""))
+    course = here.show()
+    if course is not None:
+        _anew(course.name)
+    return course
+
+
+def _anew(name: str) -> None:
     """Another training begins at its own telling moment: the steps and heads of the one before mean nothing in it."""
     before = st.session_state.get(_SHOWN)
-    st.session_state[_SHOWN] = course.name
-    if before not in (None, course.name):
-        state.write(**{"growth.step": None, "growth.other": None, "growth.head": None})
+    st.session_state[_SHOWN] = name
+    if before not in (None, name):
+        state.write(**{"growth.step": None, "growth.other": None, "growth.head": None, "growth.habit": None})
 
 
 def _opening(course: Course) -> int:
