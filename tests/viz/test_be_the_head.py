@@ -14,6 +14,7 @@ from core.analysis.guesses import probabilities
 from viz.figures.pairs import percent
 from viz.workspace import be_the_head
 from viz.workspace._be_the_head_data import evenly, last_word, read_row
+from viz.workspace._be_the_head_row import told_apart
 
 TEXT = "She has a white car."
 
@@ -113,3 +114,7 @@ def test_the_folds_hold_what_they_say(engine):
     test.run()
     assert not test.exception and "× v(" in said(test) and "the head" not in test.dataframe[0].value.columns
     assert "SetPattern" in "".join(code.value for code in test.code)
+
+
+def test_a_word_that_stands_twice_has_two_names():
+    assert told_apart(["the", " cat", " the", " ", "the"]) == ["the", "cat", "the (2)", " ", "the (3)"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -52,7 +53,18 @@ def controls(found: Game, shares: Shares) -> None:
         st.button("Take all back", key="be_the_head.none", on_click=partial(_store, (0,) * len(shares)))
         key = "be_the_head.rest"
         st.menu_button(f"Give the rest ({left} %) to", list(range(len(shares))), key=key, disabled=not left, on_click=lambda: _rest(key, shares, left),
-                       format_func=lambda place: literal(found.names[place].strip() or found.names[place]))  # fmt: skip
+                       format_func=[literal(name) for name in told_apart(found.names)].__getitem__)  # fmt: skip
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Words as they are named in a list, where a word that stands twice has its number.
+
+    >>> told_apart(["the", " cat", " the"])
+    ['the', 'cat', 'the (2)']
+    """
+    bare = [name.strip() or name for name in names]
+    counts = [bare[: place + 1].count(name) for place, name in enumerate(bare)]
+    return [name if count == 1 else f"{name} ({count})" for name, count in zip(bare, counts, strict=True)]
 
 
 def _spent(key: str, place: int, shares: Shares) -> None:
