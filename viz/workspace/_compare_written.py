@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from core.decoding import Beam, Greedy, Sample, Strategy, decode
 from core.errors import InputError
@@ -29,7 +30,8 @@ def strategy_of(text: str) -> Strategy:
         return Beam(int(rest[0]))
     knobs = [_KNOB.fullmatch(knob) for knob in rest]
     if first == "lot" and all(knobs):
-        return Sample(**{KNOBS[knob[1]]: int(knob[2]) if knob[1] in ("k", "seed") else float(knob[2]) for knob in knobs if knob})
+        chosen: dict[str, Any] = {KNOBS[knob[1]]: int(knob[2]) if knob[1] in ("k", "seed") else float(knob[2]) for knob in knobs if knob}
+        return Sample(**chosen)
     raise InputError("The way in which this text was written on cannot be read.", "It is greedy, lot with t= k= p= m= r= seed=, or beam and a width.",
                      "Pin it again in Decode.")  # fmt: skip
 
