@@ -14,6 +14,7 @@ import core
 from core.analysis.align import aligned, by_words
 from core.analysis.likeness import likeness
 from core.edits import ZeroHead
+from core.errors import InputError
 from viz.ui import pins
 from viz.ui.pins import View
 from viz.workspace import _compare_data as data
@@ -225,6 +226,12 @@ def test_a_prompt_is_written_on_in_two_ways_and_the_prompt_itself_stays():
     found = compared(greedy, lot)
     n = len(presets.STORY.split())
     assert abs(found.pair(0, 1).difference[:n]).max() < 1e-6, "a causal model reads the prompt the same whatever it wrote behind it"
+
+
+@pytest.mark.parametrize("words", ["", " ", "lots", "lot t=", "lot k=0.5", "lot x=1", "beam", "beam x", "beam 999", "greedy 2", "lot p=7"])
+def test_a_way_of_writing_that_cannot_be_read_is_an_input_error(words):
+    with pytest.raises(InputError):
+        writing.strategy_of(words)
 
 
 def test_a_changed_run_stands_beside_the_run_as_it_is():
