@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from test_look import idle, visitor  # noqa: F401 - a fixture
 
-HEATS = ".heatmap[data-scale]"
+HEATS = "[data-cell][data-scale]"
 PAIR = "/compare?model=gpt-mini&text=The+cat+sat+on+the+mat.&compare.panes=gpt-mini~causal~3.6%7Cgpt-mini~causal~2.1"
 
 
@@ -15,8 +15,12 @@ def opened(page, address: str, panes: int = 2) -> None:
 
 def drawn(page, panes: int) -> None:
     """Wait until there are so many panes and one difference."""
-    page.wait_for_function("([what, n]) => document.querySelectorAll(what).length === n", arg=[HEATS, panes + 1], timeout=60_000)
-    idle(page)
+    page.wait_for_selector(HEATS, timeout=60_000)
+    for _ in range(60):
+        idle(page)
+        if page.locator(HEATS).count() == panes + 1:
+            return
+    raise AssertionError(f"{page.locator(HEATS).count()} pictures")
 
 
 def marks(page) -> list[str]:
@@ -35,16 +39,15 @@ def test_the_pointer_in_one_pane_marks_the_same_words_in_all_within_a_frame_and_
     visitor.keyboard.press("ArrowDown")
     at = visitor.locator(HEATS).first.get_attribute("data-hover")
     assert at and marks(visitor) == ["", at, at]
-    took = visitor.evaluate(
-        """async (what) => {
-          const views = document.querySelectorAll(what), frame = views[0].querySelector(".frame");
+    took = visitor.locator(HEATS).evaluate_all(
+        """async (views) => {
+          const frame = views[0].querySelector(".frame");
           const before = views[1].dataset.linked;
           frame.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
           let n = 0;
           while (views[1].dataset.linked === before && n < 10) { n += 1; await new Promise(requestAnimationFrame); }
           return n;
-        }""",
-        HEATS,
+        }"""
     )
     assert took <= 1, f"{took} frames"
     assert visitor.sent == frames

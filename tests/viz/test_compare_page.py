@@ -14,6 +14,7 @@ import core
 from core.analysis.align import aligned, by_words
 from core.analysis.likeness import likeness
 from core.edits import ZeroHead
+from core.errors import InputError
 from viz.ui import pins
 from viz.ui.pins import View
 from viz.workspace import _compare_data as data
@@ -72,7 +73,7 @@ def test_all_pictures_are_one_group_on_one_scale_and_have_the_same_words():
 
 
 def test_on_a_causal_model_rows_before_the_changed_word_are_equal_exactly_and_the_page_says_why():
-    test = linked(*preset("One word changed, left to right"))
+    test = linked(*preset("One word changed"))
     told = said(test)
     assert "the largest difference is 0, exactly" in told and "reads from left to right" in told and "tired | wide" in told
     difference = drawn(test)[2]
@@ -215,11 +216,11 @@ def test_one_pin_gets_a_partner_of_its_own_text():
 def test_a_pair_is_offered_where_its_models_are():
     names, usable = {pair.name for pair in presets.offered()}, _tasks.usable()
     assert names >= {"Two heads", "Tired or wide?", "With and without recurrence", "Encoder and decoder"}
-    assert ("One word changed, both directions" in names) == (presets.FILLER in usable)
+    assert ("One word changed, both ways" in names) == (presets.FILLER in usable)
 
 
 def test_a_prompt_is_written_on_in_two_ways_and_the_prompt_itself_stays():
-    greedy, lot = preset("One prompt, two strategies")
+    greedy, lot = preset("Two strategies")
     texts = [writing.on(view)[0] for view in (greedy, lot)]
     assert all(text.startswith(presets.STORY) and len(text) > len(presets.STORY) + 20 for text in texts) and texts[0] != texts[1]
     found = compared(greedy, lot)
@@ -227,8 +228,14 @@ def test_a_prompt_is_written_on_in_two_ways_and_the_prompt_itself_stays():
     assert abs(found.pair(0, 1).difference[:n]).max() < 1e-6, "a causal model reads the prompt the same whatever it wrote behind it"
 
 
+@pytest.mark.parametrize("words", ["", " ", "lots", "lot t=", "lot k=0.5", "lot x=1", "beam", "beam x", "beam 999", "greedy 2", "lot p=7"])
+def test_a_way_of_writing_that_cannot_be_read_is_an_input_error(words):
+    with pytest.raises(InputError):
+        writing.strategy_of(words)
+
+
 def test_a_changed_run_stands_beside_the_run_as_it_is():
-    views = preset("One head switched off")
+    views = preset("A head switched off")
     test = linked(*views)
     assert "Layer 1, head 4 is off" in said(test) and "As it is" in said(test)
     run = core.open_model(GPT).run(views[1].text, edits=(ZeroHead("layer.1.self_attn.heads", 4),))
@@ -243,7 +250,7 @@ def test_the_lines_of_python_compute_the_numbers_of_the_page():
         (compare.Params(views=preset("Tired or wide?")), "by_words"),
         (compare.Params(views=(View(READER, text, "self", 0, 0), View(GPT, text, "causal", 3, "mean")), by="token"), "by_spans"),
         (compare.Params(views=preset("With and without recurrence")), "by_words"),
-        (compare.Params(views=preset("One head switched off")), "from_text"),
+        (compare.Params(views=preset("A head switched off")), "from_text"),
     ]
     for params, how in cases:
         found = compare.compute(params)

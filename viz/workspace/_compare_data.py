@@ -156,7 +156,8 @@ def opening(model: str, text: str, kind: str | None = None, place: tuple[int, in
     if not chooser.several(heads):
         kind = next(iter(heads), "")
         return View(model, text, kind), _counterpart(model, text, kind)
-    kind = kind if kind in heads else chooser.opened(model).spec.kinds_of(chooser.opened(model).config)[-1].name
+    if kind is None or kind not in heads:
+        kind = chooser.opened(model).spec.kinds_of(chooser.opened(model).config)[-1].name
     measured = heads[kind]
     places = [(i, j) for i in range(measured.shape[0]) for j in range(measured.shape[1])]
     first, *others = measured.best().items()

@@ -32,19 +32,19 @@ HEADS = Telling("Two heads", "Two heads of this model read one sentence, each in
 TELLING = (
     Telling("Tired or wide?", "One head of the translator's encoder on two sentences that differ in their last word. It reads the whole sentence, so “it” can look elsewhere.",
             (View(READER, TIRED, "self", 2, 1), View(READER, WIDE, "self", 2, 1))),
-    Telling("One word changed, left to right", "The same two sentences in a model that reads from left to right: before the last word nothing can differ.",
+    Telling("One word changed", "The same two sentences in a model that reads from left to right: before the last word nothing can differ.",
             (View(WRITER, TIRED, "causal", 5, 1), View(WRITER, WIDE, "causal", 5, 1))),
-    Telling("One word changed, both directions", "The same two sentences in a model that reads in both directions: rows before the last word differ too.",
+    Telling("One word changed, both ways", "The same two sentences in a model that reads in both directions: rows before the last word differ too.",
             (View(FILLER, TIRED), View(FILLER, WIDE))),
     Telling("With and without recurrence", "A Transformer and a recurrent network translate one sentence: which source word does each word come from?",
             (View(READER, CAR), View(RECURRENT, CAR, "alignment"))),
     Telling("Encoder and decoder", "One sentence in an encoder, where every word may look at every other, and in a decoder, where none looks ahead.",
             (View(READER, TIRED, "self", 2, 0), View(WRITER, TIRED, "causal", 3, 6))),
-    Telling("One head switched off", "One head as it is, and with the earlier head L1.H4 switched off: where it looks depends on what that one wrote.",
+    Telling("A head switched off", "One head as it is, and with the earlier head L1.H4 switched off: where it looks depends on what that one wrote.",
             (View(WRITER, TIRED, "causal", 4, 6), View(WRITER, TIRED, "causal", 4, 6, edits="zero:layer.1.self_attn.heads:4"))),
     Telling("Late and early in training", "One head at the end of training, and after 437 steps.",
             (View(LATE, TIRED, "causal", 2, 3), View(EARLY, TIRED, "causal", 2, 3))),
-    Telling("One prompt, two strategies", "One beginning, written on twice: with the most probable token each time, and by lot. See Decode for how the tokens are chosen.",
+    Telling("Two strategies", "One beginning, written on twice: with the most probable token each time, and by lot. See Decode for how the tokens are chosen.",
             (View(WRITER, STORY, "causal", 3, 6, strategy="greedy"), View(WRITER, STORY, "causal", 3, 6, strategy="lot t=0.8 seed=2"))),
 )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from core.decoding import Beam, Greedy, Sample, Strategy, decode
 from core.errors import InputError
@@ -11,25 +12,25 @@ from viz.ui.pins import View
 from viz.workspace._look_heads import opened
 
 TOKENS = 16
-WORDS = {"greedy": "always the most probable token", "lot": "by lot", "beam": "a beam"}
 KNOBS = {"t": "temperature", "k": "top_k", "p": "top_p", "m": "min_p", "r": "repetition_penalty", "seed": "seed"}
-_KNOB = re.compile(r"(t|k|p|m|r|seed)=(\d+(?:\.\d+)?)")
+_KNOB = re.compile(r"(?:[tpmr]=\d{1,4}(?:\.\d{1,4})?|(?:k|seed)=\d{1,9})")
 
 
 def strategy_of(text: str) -> Strategy:
     """How each token is chosen, from the words of a view. Raises InputError for others.
 
-    >>> strategy_of("greedy"), strategy_of("lot t=0.8 seed=3"), strategy_of("beam 4")
-    (Greedy(), Sample(temperature=0.8, top_k=0, top_p=1.0, seed=3, min_p=0.0, repetition_penalty=1.0), Beam(width=4, length_penalty=1.0, groups=1, diversity=0.0))
+    >>> strategy_of("greedy"), strategy_of("beam 4") == Beam(4), strategy_of("lot t=0.8 seed=3") == Sample(0.8, seed=3)
+    (Greedy(), True, True)
     """
-    first, *rest = text.split()
+    first, *rest = text.split() or [""]
     if first == "greedy" and not rest:
         return Greedy()
     if first == "beam" and len(rest) == 1 and rest[0].isdecimal():
         return Beam(int(rest[0]))
-    knobs = [_KNOB.fullmatch(knob) for knob in rest]
-    if first == "lot" and all(knobs):
-        return Sample(**{KNOBS[knob[1]]: int(knob[2]) if knob[1] in ("k", "seed") else float(knob[2]) for knob in knobs if knob})
+    if first == "lot" and all(map(_KNOB.fullmatch, rest)):
+        knobs = dict(knob.split("=") for knob in rest)
+        chosen: dict[str, Any] = {KNOBS[name]: int(value) if name in ("k", "seed") else float(value) for name, value in knobs.items()}
+        return Sample(**chosen)
     raise InputError("The way in which this text was written on cannot be read.", "It is greedy, lot with t= k= p= m= r= seed=, or beam and a width.",
                      "Pin it again in Decode.")  # fmt: skip
 
@@ -43,7 +44,7 @@ def said(text: str) -> str:
     how = strategy_of(text)
     if isinstance(how, Beam):
         return f"a beam of width {how.width}"
-    return f"by lot (temperature {how.temperature:g}, seed {how.seed})" if isinstance(how, Sample) else WORDS["greedy"]
+    return f"by lot (temperature {how.temperature:g}, seed {how.seed})" if isinstance(how, Sample) else "always the most probable token"
 
 
 def on(view: View) -> tuple[str, str]:

@@ -45,9 +45,9 @@ class Params:
 
 def views_of(p: Params) -> tuple[View, ...]:
     """The views of the panes, two at least."""
-    views = p.views or data.opening(p.model, p.text, p.kind, p.place)
+    views = list(p.views or data.opening(p.model, p.text, p.kind, p.place))
     if len(views) > 1:
-        return views
+        return tuple(views)
     only = views[0]
     place = (only.layer, only.head) if only.kind and isinstance(only.head, int) else None
     return only, replace(data.opening(only.model, only.text, only.kind or None, place)[1], target=only.target, pair=only.pair)
