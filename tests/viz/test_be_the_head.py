@@ -85,6 +85,12 @@ def test_at_most_the_whole_can_be_spent_and_less_cannot_be_put_in(engine):
     assert tuple(box.value for box in test.number_input) == evenly(len(test.number_input))
 
 
+def test_the_same_piece_twice_is_two_places(engine):
+    test = page(text="the car the car the car the end")
+    labels = [box.label for box in test.number_input]
+    assert "Something went wrong" not in said(test) and len({*labels}) == len(labels) > 6
+
+
 def test_a_translator_is_asked_for_a_spanish_word(engine):
     test = page(model="tiny-translator", **{"be_the_head.at": "1"})
     found = be_the_head.compute(be_the_head.Params("tiny-translator", TEXT, row=1))
