@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
 
-from viz.labels import literal
+from viz.labels import distinct, literal
 from viz.ui import notices, state
 from viz.workspace import _be_the_head_data as data
 from viz.workspace._be_the_head_data import WHOLE, Game
@@ -36,13 +35,14 @@ def _store(shares: Shares, *, into: bool | None = None) -> None:
 
 def controls(found: Game, shares: Shares) -> None:
     """A box for each word, and below them what is left and the buttons."""
+    names = distinct(name.strip() or name for name in found.names)
     with st.container(horizontal=True, gap="small", key="be_the_head.words"):
-        for place, (name, share) in enumerate(zip(found.names, shares, strict=True)):
+        for place, (name, share) in enumerate(zip(names, shares, strict=True)):
             key = f"be_the_head.share.{place}"
             if st.session_state.get(key) != share:
                 st.session_state[key] = share
             st.number_input(
-                literal(name.strip() or name), 0, WHOLE, step=STEP, key=key, width=128, on_change=_spent, args=(key, place, shares),
+                literal(name), 0, WHOLE, step=STEP, key=key, width=128, on_change=_spent, args=(key, place, shares),
                 help="In percent of this head's look",
             )  # fmt: skip
     left = WHOLE - sum(shares)
@@ -53,18 +53,7 @@ def controls(found: Game, shares: Shares) -> None:
         st.button("Take all back", key="be_the_head.none", on_click=partial(_store, (0,) * len(shares)))
         key = "be_the_head.rest"
         st.menu_button(f"Give the rest ({left} %) to", list(range(len(shares))), key=key, disabled=not left, on_click=lambda: _rest(key, shares, left),
-                       format_func=[literal(name) for name in told_apart(found.names)].__getitem__)  # fmt: skip
-
-
-def told_apart(names: Sequence[str]) -> list[str]:
-    """Words as they are named in a list, where a word that stands twice has its number.
-
-    >>> told_apart(["the", " cat", " the"])
-    ['the', 'cat', 'the (2)']
-    """
-    bare = [name.strip() or name for name in names]
-    counts = [bare[: place + 1].count(name) for place, name in enumerate(bare)]
-    return [name if count == 1 else f"{name} ({count})" for name, count in zip(bare, counts, strict=True)]
+                       format_func=lambda place: literal(names[place]))  # fmt: skip
 
 
 def _spent(key: str, place: int, shares: Shares) -> None:

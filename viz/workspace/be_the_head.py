@@ -12,7 +12,7 @@ from core.models import Family
 from viz.figures.pairs import percent
 from viz.figures.revealed import revealed
 from viz.instruments import heatmap
-from viz.labels import head_name, literal, visible
+from viz.labels import distinct, head_name, literal, visible
 from viz.pages import Cite, Page
 from viz.ui import controls, errors, parts, state
 from viz.workspace import _be_the_head_data as data
@@ -109,8 +109,8 @@ def _controls(model: str, text: str) -> Game:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.select("You are", names, "be_the_head.head", f"{here[0]}.{here[1]}", lambda name: _head(found, name))
         if found.run.source is not None:
-            words = found.run.side.written().tokens
-            controls.select("The word to be written", list(range(found.run.side.n_real - 1)), "be_the_head.at", found.row, lambda place: visible(words[place]))
+            words = distinct(token.strip() or token for token in found.run.side.written().tokens)
+            controls.select("The word to be written", list(range(found.run.side.n_real - 1)), "be_the_head.at", found.row, words.__getitem__)
     return found
 
 
