@@ -74,7 +74,7 @@ def _sentence(found: dict[str, np.ndarray], words: list[str], drops: np.ndarray)
     agree = {name: ranks_agree(values, drops) for name, values in found.items() if name != TAKEN}
     best = max(agree, key=lambda name: agree[name])
     listed = ", ".join(f"{name} “{word}”" for name, word in top.items() if name != TAKEN)
-    said = ", ".join(f"{name} {value:.2f}" for name, value in agree.items()).replace("-", "−")
+    said = ", ".join(f"{name} {_asked.signed(value)}" for name, value in agree.items())
     return (
         f"Most on: {listed}. Taken away for real, “{top[TAKEN]}” costs most ({drops.max():.2f} nats). "
         f"In the order of the words, {best} comes closest to that (rank correlation: {said})."
