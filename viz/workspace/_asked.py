@@ -97,7 +97,7 @@ def asked(run: Run, slug: str) -> Asked:
     with middle:
         token = _token(run, at, slug)
     with right:
-        typed = controls.text("Compared with (type a word, or two: her his)", f"{slug}.against", "")
+        typed = controls.text("Compared with", f"{slug}.against", "", placeholder="a word, or two: her his")
     return _compared(run, at, token, typed.split())
 
 
