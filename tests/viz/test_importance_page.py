@@ -123,10 +123,10 @@ def parting(model: Model, clean: Run) -> Iterator[tuple[str, Pair]]:
             yield other, pair_of(clean, model.run(other, target=clean.target_text, keep=KEEP))
 
 
-@pytest.mark.parametrize("model", ["tiny-gpt", "tiny-translator"])
-def test_a_patch_restores_what_the_core_says(engine, model):
+def test_a_patch_restores_what_the_core_says(engine, model="tiny-gpt"):
+    """A random translator says the same whatever it reads: patches of one are tested in the core."""
     reader = engine.open(model)
-    clean = reader.run(TEXT, target=forced(reader, TEXT).target_text, keep=KEEP)
+    clean = reader.run(TEXT, keep=KEEP)
     other, pair = next(parting(reader, clean))
     test = page(model=model, text=TEXT, importance__by="patch", importance__other=other)
     stack = next(iter(reader.spec.stacks.values()))
