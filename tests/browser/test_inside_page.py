@@ -57,7 +57,7 @@ def test_the_view_is_in_the_link_and_the_bars_add_up(page, app_url):
 def test_a_head_in_the_grid_is_chosen_for_all_pages(page, app_url):
     page.goto(f"{app_url}/importance")
     page.wait_for_selector(".matrix canvas", timeout=30_000)
-    page.get_by_text("no other head matters more").wait_for(timeout=30_000)
+    page.get_by_text("no other head does more for it").wait_for(timeout=30_000)
     page.locator(".matrix .frame").first.focus()
     for key in ("ArrowRight", "ArrowDown", "ArrowRight", "Enter"):
         page.keyboard.press(key)

@@ -68,8 +68,8 @@ def test_the_grid_is_what_plain_runs_say_and_the_dots_are_the_gradients_guess(en
     np.testing.assert_allclose(values, effects, atol=1e-5)
     dots = data(charts(test)[0], 1)
     assert [dot["a"] for dot in dots] == pytest.approx(estimate(engine.open(model), item, asked, kind).ravel().tolist(), abs=1e-4)
-    best = np.unravel_index(int(np.abs(effects).argmax()), effects.shape)
-    assert f"Without {head_name(int(best[0]), int(best[1]))}" in said(test) and "no other head matters more" in said(test)
+    best = np.unravel_index(int(effects.argmin()), effects.shape)
+    assert f"Without {head_name(int(best[0]), int(best[1]))}" in said(test) and "no other head does more for it" in said(test)
 
 
 def test_the_mean_and_a_second_word_change_the_question(engine):
@@ -123,19 +123,19 @@ def parting(model: Model, clean: Run) -> Iterator[tuple[str, Pair]]:
             yield other, pair_of(clean, model.run(other, target=clean.target_text, keep=KEEP))
 
 
-@pytest.mark.parametrize("model", ["tiny-gpt", "tiny-translator"])
-def test_a_patch_restores_what_the_core_says(engine, model):
-    reader = engine.open(model)
-    clean = reader.run(TEXT, target=forced(reader, TEXT).target_text, keep=KEEP)
+def test_a_patch_restores_what_the_core_says(engine):
+    """A random translator says the same whatever it reads: patches of one are tested in the core."""
+    reader = engine.open("tiny-gpt")
+    clean = reader.run(TEXT, keep=KEEP)
     other, pair = next(parting(reader, clean))
-    test = page(model=model, text=TEXT, importance__by="patch", importance__other=other)
+    test = page(model="tiny-gpt", text=TEXT, importance__by="patch", importance__other=other)
     stack = next(iter(reader.spec.stacks.values()))
     header, values = picture(test)
     wanted = [[patched(pair, at_position(pair, stack, layer, place)) for place in range(values.shape[1])] for layer in range(2)]
     np.testing.assert_allclose(values, wanted, atol=1e-4)
     assert header["limit"] == 1.0 and any("/" in word for word in header["keys"] or header["queries"])
     kind = reader.spec.kinds[-1].name
-    _, values = picture(page(model=model, text=TEXT, importance__by="patch", importance__other=other, importance__part="heads"))
+    _, values = picture(page(model="tiny-gpt", text=TEXT, importance__by="patch", importance__other=other, importance__part="heads"))
     np.testing.assert_allclose(values, [[patched(pair, of_head(pair, kind, layer, head)) for head in range(3)] for layer in range(2)], atol=1e-4)
 
 

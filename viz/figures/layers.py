@@ -35,7 +35,7 @@ def lens_table(words: Sequence[Sequence[str]], chances: Array, rows: Sequence[st
         for i in range(len(rows)) for j in range(len(columns))
     ]  # fmt: skip
     base = _cells(cells, rows, columns)
-    colour = alt.Color("chance:Q", scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL), legend=_legend("probability of the word", format="%"))
+    colour = alt.Color("chance:Q", scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"), legend=_legend("probability of the word", format="%", values=[0, 0.5, 1]))
     tips = [alt.Tooltip("exact:N", title="word"), alt.Tooltip("chance:Q", title="probability", format=".1%")]
     rect = base.mark_rect(cursor="pointer").encode(
         color=colour, tooltip=tips,
@@ -61,7 +61,7 @@ def ripple_map(values: Array, rows: Sequence[str], columns: Sequence[str], chang
     base = _cells(cells, rows, columns, marked=changed)
     zero = base.transform_filter("datum.value === 0")
     tips = [alt.Tooltip("value:Q", title="relative change", format=".4~g")]
-    colour = alt.Color("value:Q", scale=alt.Scale(type="log", domain=[0.001, 1], range=theme.SEQUENTIAL[1:], clamp=True),
+    colour = alt.Color("value:Q", scale=alt.Scale(type="log", domain=[0.001, 1], range=theme.SEQUENTIAL[1:], clamp=True, interpolate="rgb"),
                        legend=_legend("change, as a share of the vector's length", values=[0.001, 0.01, 0.1, 1]))  # fmt: skip
     moved = base.transform_filter("datum.value > 0").mark_rect(stroke=theme.BACKGROUND, strokeWidth=1).encode(color=colour, tooltip=tips)
     still = zero.mark_rect(color=theme.HATCH, stroke=theme.BACKGROUND, strokeWidth=1, opacity=0.55).encode(tooltip=tips)

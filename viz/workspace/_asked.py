@@ -49,6 +49,24 @@ def told(run: Run) -> tuple[str, str, str]:
     return run.model.name, run.source.text if run.source else "", run.side.text
 
 
+def signed(value: float, form: str = ".2f") -> str:
+    """A number as text, with a true minus.
+
+    >>> signed(-0.5), signed(0.5, "+.1f")
+    ('−0.50', '+0.5')
+    """
+    return format(value, form).replace("-", "−")
+
+
+def begin(text: str) -> str:
+    """A sentence from its beginning; the words in it stay as they are.
+
+    >>> begin("behind “Mary”")
+    'Behind “Mary”'
+    """
+    return text[:1].upper() + text[1:]
+
+
 def place(run: Run, row: int) -> str:
     """A row of the output in words: what stands before it, and the word that follows where the text has one."""
     framed = run.model.spec.framed
@@ -79,7 +97,7 @@ def asked(run: Run, slug: str) -> Asked:
     with middle:
         token = _token(run, at, slug)
     with right:
-        typed = controls.text("Compared with (type a word, or two: her his)", f"{slug}.against", "")
+        typed = controls.text("Compared with", f"{slug}.against", "", placeholder="a word, or two: her his")
     return _compared(run, at, token, typed.split())
 
 

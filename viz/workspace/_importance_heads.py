@@ -66,8 +66,8 @@ def choices(run: Run) -> tuple[str, str]:
 
 
 def chosen(effects: np.ndarray, kind: str) -> tuple[int, int]:
-    """The visitor's head, else the one whose absence changes most."""
-    layer, head = (int(i) for i in np.unravel_index(int(np.abs(effects).argmax()), effects.shape))
+    """The visitor's head, else the one that does most for the word: without it the number falls most."""
+    layer, head = (int(i) for i in np.unravel_index(int(effects.argmin()), effects.shape))
     found = state.read("layer", layer, state.whole(0, effects.shape[0] - 1)), state.read("head", head, state.whole(0, effects.shape[1] - 1))
     return found if state.read("kind", kind) == kind else (layer, head)
 
@@ -110,9 +110,9 @@ def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
         moved = f"{'falls' if effect < 0 else 'rises'} from {before:.1%} to {after:.1%}"
     else:
         moved = f"goes from {swept.before:.2f} to {swept.before + effect:.2f}".replace("-", "−")
-    size = np.abs(swept.effects)
-    rank = int((size > size[place]).sum())
-    ranked = "no other head matters more" if rank == 0 else f"{rank} of {size.size} heads matter more"
+    rank = int((swept.effects < effect).sum() if effect < 0 else (swept.effects > effect).sum())
+    does = ("does", "do", "more for it") if effect < 0 else ("works", "work", "more against it")
+    ranked = f"no other head {does[0]} {does[2]}" if rank == 0 else f"{rank} of {swept.effects.size} heads {does[1]} {does[2]}"
     guess = f"The gradient alone would have said {swept.guesses[place]:+.2f} where it is {effect:+.2f}; over all heads the two agree with r = {agreement(swept.guesses, swept.effects):.2f}."
     return f"Without {name} {word} {moved}; {ranked}. {guess.replace('-', '−')}"
 

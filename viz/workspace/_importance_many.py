@@ -41,7 +41,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     plain, *losses = each([(("importance.loss", params.model, kind, how, place), partial(without, place)) for place in places], price, f"{len(samples)} sentences, run")
     rises = np.array(losses).reshape(-1, model.config.n_heads) - plain
     st.caption(f"The sentence above is not used here: these are {len(samples)} sentences of ours.")
-    place = heads.grid(rises, heads.chosen(rises, kind), kind, f"importance.many.{kind}", "Rise of the loss without the head, nats a token")
+    place = heads.grid(rises, heads.chosen(-rises, kind), kind, f"importance.many.{kind}", "Rise of the loss without the head, nats a token")
     parts.numbers(_sentence(params, kind, rises, plain, place, len(samples)))
     heads.follow(kind, place)
     _folds(page, params, kind, rises, plain, place, len(samples))

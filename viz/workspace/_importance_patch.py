@@ -101,7 +101,7 @@ def _words(pair: Pair) -> tuple[str, str]:
 
 def _difference(pair: Pair) -> str:
     (a, b), (clean, corrupted) = _words(pair), pair.values
-    return f"{_asked.behind(pair.clean, pair.asked.row).capitalize()} the first sentence wants “{a}”, the other “{b}” (logit difference {clean:+.2f} and {corrupted:+.2f}).".replace("-", "−")
+    return f"{_asked.begin(_asked.behind(pair.clean, pair.asked.row))} the first sentence wants “{a}”, the other “{b}” (logit difference {_asked.signed(clean, '+.2f')} and {_asked.signed(corrupted, '+.2f')})."
 
 
 def _places_said(pair: Pair, shares: np.ndarray, columns: list[str]) -> str:
@@ -127,7 +127,7 @@ def _folds(page: Page, params: Any, run: Run, pair: Pair, other: str, stack: str
             st.markdown(
                 "The second sentence runs through the model, but one value is taken from the run of the first: the vector at one place as it enters a layer, or all that one head hands "
                 "on. If the answer turns into the first sentence's, the difference passed through there. 1 means all of it came back, 0 nothing, below 0 that the patch pushes the other way.\n\n"
-                "Entering layer 0 the difference can only be at the changed word, so the cell there is 1 and every other is 0. Higher up it moves to where the next word is made. A "
+                "Entering layer 0 the difference can only be at the changed word: where one word differs, its cell is 1 and every other is 0. Higher up it moves to where the next word is made. A "
                 "run patched with itself stays the same, to the last bit (tested)."
             )
     parts.documents(page)

@@ -49,7 +49,7 @@ def readings(params: Any, run: Run, asked: Asked, kind: str) -> tuple[dict[str, 
     model, item, one = run.model, Item(params.text, run.target_text), cost(run)
     family = model.spec.kind(kind)
     side = run.source if family.keys == "source" and run.source else run.side
-    n = side.n_real
+    n = asked.row + 1 if kind == "causal" else side.n_real  # what comes later cannot count
     short(n)
     queries = asked.row if family.queries == "target" or run.source is None else None
     here = (params.model, params.text, run.target_text, kind)
@@ -74,10 +74,10 @@ def _sentence(found: dict[str, np.ndarray], words: list[str], drops: np.ndarray)
     agree = {name: ranks_agree(values, drops) for name, values in found.items() if name != TAKEN}
     best = max(agree, key=lambda name: agree[name])
     listed = ", ".join(f"{name} “{word}”" for name, word in top.items() if name != TAKEN)
-    said = ", ".join(f"{name} {value:.2f}" for name, value in agree.items()).replace("-", "−")
+    said = ", ".join(f"{name} {_asked.signed(value)}" for name, value in agree.items())
     return (
         f"Most on: {listed}. Taken away for real, “{top[TAKEN]}” costs most ({drops.max():.2f} nats). "
-        f"In the order of the words, {best} comes closest to that (rank correlation: {said})."
+        f"{f'{_asked.begin(best)} orders the words most like that' if agree[best] > 0.3 else 'None of them orders the words like that'} (rank correlation: {said})."
     )
 
 

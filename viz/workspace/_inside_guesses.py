@@ -76,7 +76,7 @@ def _pick(first: int) -> None:
 
 def _where(run: Run, place: int, layer: int) -> str:
     when = "before any layer" if layer == 0 else f"after layer {layer - 1}"
-    return literal(f"{_asked.behind(run, place)}, {when}".capitalize())
+    return literal(_asked.begin(f"{_asked.behind(run, place)}, {when}"))
 
 
 def _sentence(run: Run, lens: Lens, place: int) -> str:
@@ -84,11 +84,11 @@ def _sentence(run: Run, lens: Lens, place: int) -> str:
     word, last = f"“{_asked.named(run, int(lens.ids[-1, place, 0]))}”", len(final) - 1
     share = f"{final[-1]:.0%} at the end"
     if settled == 0:
-        return f"{_asked.behind(run, place).capitalize()} the first guess is {word} from the start: {final[0]:.0%} before any layer, {share}."
+        return f"{_asked.begin(_asked.behind(run, place))} the first guess is {word} from the start: {final[0]:.0%} before any layer, {share}."
     before = _asked.named(run, int(lens.ids[settled - 1, place, 0]))
     here = f"{final[settled]:.0%} there, {share}" if settled < last else share
     return (
-        f"{_asked.behind(run, place).capitalize()} the first guess becomes {word} with layer {settled - 1} of 0 to {last - 1} and stays: {here}. "
+        f"{_asked.begin(_asked.behind(run, place))} the first guess becomes {word} with layer {settled - 1} of 0 to {last - 1} and stays: {here}. "
         f"One layer earlier it was “{before}”, and {word} had {final[settled - 1]:.1%}."
     )
 

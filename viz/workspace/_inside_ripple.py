@@ -47,23 +47,22 @@ def show(page: Page, params: Any, run: Run) -> None:
     seen = slice(first, first + SHOWN)
     parts.show(ripple_map(moved[:, seen], rows, tokens[seen], [place - first for place in places]), "inside.ripple", "A map: a row for each layer, a column for each word, coloured by how much its vector changed; exact zeros are grey")
     st.caption(f"Shown: {SHOWN} of {len(tokens)} tokens, around the change." if len(tokens) > SHOWN else "")
-    parts.numbers(sentence(run, after, moved, places, side))
+    parts.numbers(sentence(run, moved, places, side))
     _folds(page, params, run, moved, other, side, tokens)
 
 
-def sentence(run: Run, after: Run, moved: np.ndarray, places: list[int], side: str | None) -> str:
+def sentence(run: Run, moved: np.ndarray, places: list[int], side: str | None) -> str:
     """What the map says, in exact counts."""
     if not (moved > 0).any():
         return "Both sentences are the same, and nothing changed."
     last, n = moved[-1], moved.shape[1]
-    tokens = (after.source if side == "encoder" and after.source else after.side).tokens
+    tokens = (run.source if side == "encoder" and run.source else run.side).tokens
     most = int(last.argmax())
     ends = f"After the last layer the vectors moved by {last[last > 0].mean():.0%} of their length on average, most at “{_asked.word(tokens[most])}” ({last[most]:.0%})."
     still = int((moved == 0).all(0).sum())
     if still:
         first = int(np.flatnonzero((moved > 0).any(0))[0])
-        name = _asked.word(((run.source if side == "encoder" and run.source else run.side).tokens)[first])
-        return f"Left of “{name}” nothing changed, exactly: {still} of {n} words have the same numbers in every layer. A causal model cannot look ahead. {ends}"
+        return f"Left of “{_asked.word(tokens[first])}” nothing changed, exactly: {still} of {n} words have the same numbers in every layer. A causal model cannot look ahead. {ends}"
     if not places:
         return f"The translation was kept, word by word, and still every one of its {n} places changed: each looks at the changed text. {ends}"
     if (run.model.spec.framed or side == "encoder") and (moved[1] > 0).all():

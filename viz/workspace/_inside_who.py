@@ -85,9 +85,9 @@ def _sentence(run: Run, asked: Asked, found: Attribution) -> str:
     word = _asked.question(run, asked)
     attention = sum(float(found.attention(kind).sum()) for kind in found.heads)
     shares = [("the embedding", sum(found.embedding.values())), ("attention", attention), ("the feed-forward layers", float(found.feed_forward.sum())), ("biases", found.rest)]
-    listed = ", ".join(f"{name} {value:+.2f}" for name, value in shares if value or name != "the feed-forward layers")
+    listed = ", ".join(f"{name} {_asked.signed(value, '+.2f')}" for name, value in shares if value or name != "the feed-forward layers")
     what = "The logit of" if asked.against is None else "The difference of logits of"
-    return f"{what} {word} is {found.logit:.2f}: {listed}. Added up: {found.total:.2f}.".replace("-", "−")
+    return f"{what} {word} is {_asked.signed(found.logit)}: {listed}. Added up: {_asked.signed(found.total)}."
 
 
 def _folds(page: Page, params: Any, run: Run, asked: Asked, found: Attribution) -> None:
