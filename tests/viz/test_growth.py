@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 from test_instruments_faces import opened, unpacked
-from test_look_page import named, page, said
+from test_look_page import named, packets, page, said
 
 import core
 from core import names
@@ -66,8 +66,8 @@ def test_it_opens_where_the_head_forms():
     step = int(opened(grid)[0]["title"].rpartition(" ")[2])
     head = course.heads[course.best]
     wanted = core.open_model(MODEL, step=step).run(course.text).attention("causal", by="word").weights
-    np.testing.assert_allclose(unpacked(now), wanted[head], atol=1e-6)
-    np.testing.assert_allclose(unpacked(then), core.open_model(MODEL, step=0).run(course.text).attention("causal", by="word").weights[head], atol=1e-6)
+    np.testing.assert_allclose(unpacked(now, page=packets(test)), wanted[head], atol=1e-6)
+    np.testing.assert_allclose(unpacked(then, page=packets(test)), core.open_model(MODEL, step=0).run(course.text).attention("causal", by="word").weights[head], atol=1e-6)
     curve = course.curve(course.best)
     i = measured.leap(curve)
     assert step == course.steps[i + 1] and curve[i + 1] - curve[i] > 0.3
@@ -80,7 +80,7 @@ def test_the_link_chooses_moment_head_and_what_it_is_compared_with():
     then, now = named(test, "scale", "axis")
     assert opened(now)[0]["title"] == "L0.H1 at step 0" and opened(then)[0]["title"] == "L0.H1 at step 2,000"
     text = courses.shipped("gpt-twin").text
-    np.testing.assert_allclose(unpacked(then), core.open_model("gpt-twin", step=2000).run(text).attention("causal", by="word").weights[0, 1], atol=1e-6)
+    np.testing.assert_allclose(unpacked(then, page=packets(test)), core.open_model("gpt-twin", step=2000).run(text).attention("causal", by="word").weights[0, 1], atol=1e-6)
 
 
 def test_nonsense_in_the_link_is_told():
@@ -128,7 +128,7 @@ def test_a_recorded_run_is_shown_as_recorded(task):
     course = courses.recorded(task)
     title = opened(now)[0]["title"]
     step = int(title.rpartition(" ")[2].replace(",", ""))
-    np.testing.assert_allclose(unpacked(now), run.at(step).run(run.task.shown).attention("causal", by="word").weights[course.heads[course.best]], atol=1e-6)
+    np.testing.assert_allclose(unpacked(now, page=packets(test)), run.at(step).run(run.task.shown).attention("causal", by="word").weights[course.heads[course.best]], atol=1e-6)
     assert any(button.label == "Train it yourself" for button in test.button)
 
 
