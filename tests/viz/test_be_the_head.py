@@ -1,0 +1,121 @@
+"""Be the head on tiny models: the visitor's row is the one in the run, nothing is revealed before it is put in."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from tiny_models import served
+
+from core import edits
+from core.analysis.guesses import probabilities
+from viz.figures.pairs import percent
+from viz.workspace import be_the_head
+from viz.workspace._be_the_head_data import evenly, last_word, read_row
+
+TEXT = "She has a white car."
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), "tiny-gpt", "tiny-translator") as found:
+        yield found
+
+
+def page(**link: str) -> AppTest:
+    test = AppTest.from_string("from viz.workspace import be_the_head as page\npage.page()", default_timeout=120)
+    for name, value in ({"model": "tiny-gpt", "text": TEXT} | link).items():
+        test.query_params[name] = value
+    test.run()
+    assert not test.exception
+    return test
+
+
+def bars(test: AppTest) -> list[str]:
+    (figure,) = test.get("plotly_chart")
+    return json.loads(figure.proto.spec)["data"][0]["text"]
+
+
+def said(test: AppTest) -> str:
+    return "\n".join(str(element.value) for kind in (test.text, test.markdown) for element in kind)
+
+
+def test_the_last_word_is_hidden_and_the_head_is_the_one_whose_row_matters_most(engine):
+    found = be_the_head.compute(be_the_head.Params("tiny-gpt", TEXT))
+    model = engine.open("tiny-gpt")
+    assert found.run.side.text == "She has a white" and found.word_id == model.tokenizer.encode(" car").ids[0]
+    assert found.row == len(found.run.ids) - 1 and found.keys == list(range(found.row + 1))
+    n, scores = found.row + 1, {}
+    for layer in range(2):
+        for head in range(3):
+            even = edits.SetPattern(f"layer.{layer}.self_attn.pattern", found.row, (1 / n,) * n, head=head)
+            scores[layer, head] = probabilities(model.run("She has a white", edits=[even]).logits[-1])[found.word_id]
+    assert min(scores, key=scores.__getitem__) == (found.place.layer, found.place.head)
+    assert found.even == pytest.approx(min(scores.values()), abs=1e-5)
+
+
+def test_nothing_is_revealed_before_the_row_is_put_in(engine):
+    test = page()
+    found = be_the_head.compute(be_the_head.Params("tiny-gpt", TEXT))
+    assert bars(test) == [percent(found.even), "?", "?"]
+    test.button("be_the_head.commit").click().run()
+    assert not test.exception and bars(test)[2] == percent(found.true) and "?" not in bars(test)
+    assert "With your row" in said(test)
+
+
+def test_the_row_of_the_link_is_the_row_of_the_run(engine):
+    found = be_the_head.compute(be_the_head.Params("tiny-gpt", TEXT))
+    shares = (70, *(0,) * (len(found.keys) - 2), 30)
+    test = page(**{"be_the_head.row": ".".join(map(str, shares)), "be_the_head.in": "1"})
+    row = edits.SetPattern(found.path, found.row, tuple(np.array(shares) / 100), head=found.place.head)
+    wanted = probabilities(engine.open("tiny-gpt").run("She has a white", edits=[row]).logits[-1])[found.word_id]
+    assert bars(test)[1] == percent(float(wanted)) and [box.value for box in test.number_input] == list(shares)
+
+
+def test_at_most_the_whole_can_be_spent_and_less_cannot_be_put_in(engine):
+    test = page()
+    test.button("be_the_head.none").click().run()
+    assert test.button("be_the_head.commit").disabled and "100 % left" in said(test)
+    test.number_input[0].set_value(60).run()
+    test.number_input[1].set_value(70).run()
+    assert [box.value for box in test.number_input][:2] == [60, 40] and not test.button("be_the_head.commit").disabled
+    test.button("be_the_head.even").click().run()
+    assert tuple(box.value for box in test.number_input) == evenly(len(test.number_input))
+
+
+def test_the_same_piece_twice_is_two_places(engine):
+    test = page(text="the car the car the car the end")
+    labels = [box.label for box in test.number_input]
+    assert "Something went wrong" not in said(test) and len({*labels}) == len(labels) > 6
+
+
+def test_a_translator_is_asked_for_a_spanish_word(engine):
+    test = page(model="tiny-translator", **{"be_the_head.at": "1"})
+    found = be_the_head.compute(be_the_head.Params("tiny-translator", TEXT, row=1))
+    assert found.place.kind == "cross" and found.row == 1 and len(test.number_input) == len(found.run.source.ids)
+    assert found.word_id == found.run.ids[2] and "about to write" in said(test)
+
+
+@pytest.mark.parametrize("link", [{"be_the_head.row": "<b>"}, {"be_the_head.row": "1.2"}, {"be_the_head.head": "9.9"}, {"be_the_head.at": "x"}, {"text": "Word"}])
+def test_nonsense_in_a_link_is_no_error(engine, link):
+    test = page(**link)
+    assert "Something went wrong" not in said(test)
+
+
+def test_the_parts():
+    assert sum(evenly(7)) == 100 and max(evenly(7)) - min(evenly(7)) == 1 and read_row("50.50", 2) == (50, 50)
+    for wrong in ("", "1", "1.x", "60.50", "-1.3", "1.2.3"):
+        with pytest.raises(ValueError, match="."):
+            read_row(wrong, 2)
+    assert last_word(None, 'He said: "Run!"') == (9, 13) and last_word(None, "a b ...") == (2, 3)
+
+
+def test_the_folds_hold_what_they_say(engine):
+    test = page()
+    for name in ("be_the_head.equation", "be_the_head.looking", "Be the head.documents", "be_the_head.table", "be_the_head.take"):
+        test.session_state[f"fold:{name}"] = True
+    test.run()
+    assert not test.exception and "× v(" in said(test) and "the head" not in test.dataframe[0].value.columns
+    assert "SetPattern" in "".join(code.value for code in test.code)
