@@ -56,8 +56,7 @@ def expected(before: Run, after: Run, row: int, n: int = 5) -> Outcome:
 
 def written(before: Run, after: Run) -> Outcome:
     """The probability of each token of the translation that both runs were given, END too."""
-    chances = [wrote(run) for run in (before, after)]
-    return Outcome(before.side.written().tokens[: before.side.n_real], *chances)
+    return Outcome(before.side.written().tokens[: before.side.n_real], wrote(before), wrote(after))
 
 
 def wrote(run: Run) -> Array:

@@ -140,7 +140,7 @@ def counted(attention: Attention, name: str, text: Text) -> tuple[Array, Array]:
     else:
         for seen, looking in _links(attention, name, text):
             cells[looking, seen] = True
-    return cells, cells.any(1)
+    return cells, np.asarray(cells.any(1))
 
 
 def _links(attention: Attention, name: str, text: Text) -> Links:

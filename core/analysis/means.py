@@ -24,5 +24,5 @@ def mean_outputs(model: Model, texts: Sequence[str], kind: str, targets: Sequenc
     paths = [found.path(layer, "heads") for layer in range(found.n_layers(model.config))]
     runs = model.run_many(texts, targets=targets, keep=paths)
     real = [(run.source if found.queries == "source" and run.source is not None else run.side).n_real for run in runs]
-    total = sum(np.stack([run.trace[path][:, :n].sum(1, dtype=np.float64) for path in paths]) for run, n in zip(runs, real, strict=True))
-    return (total / sum(real)).astype(np.float32)
+    sums = [np.stack([run.trace[path][:, :n].sum(1, dtype=np.float64) for path in paths]) for run, n in zip(runs, real, strict=True)]
+    return (np.sum(sums, axis=0) / sum(real)).astype(np.float32)

@@ -95,7 +95,7 @@ def _through_encoder(run: Run) -> Array:
 
 
 def _mask(run: Run, path: str) -> Array:
-    return run.trace[path].any(0)
+    return np.asarray(run.trace[path].any(0))
 
 
 def _joined(mask: Array, found: Array) -> Array:

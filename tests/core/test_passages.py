@@ -208,25 +208,13 @@ def test_a_batch_has_windows_pairs_and_short_texts_and_depends_on_the_step_alone
     assert not torch.equal(task.batch(4)[0][0].batch.ids, groups[0].batch.ids)
 
 
-def test_at_first_in_the_later_part_a_rare_word_tells_what_follows(task, monkeypatch):
-    step, drawn = bert_mini.LATER, []
-    assert bert_mini.mix(step).telling and not bert_mini.mix(step - 1).telling and not bert_mini.mix(step + bert_mini.TELLING).telling
-    counts = np.bincount(BOOKS.stream, minlength=len(TOK))
-    task._rare = counts < 8
-    monkeypatch.setattr(task, "_rows", lambda texts, rng, share, follows=None: drawn.append((texts, follows)))
-    task._drawn(BOOKS, np.random.default_rng(0), bert_mini.mix(step))
-    pairs = [(*texts, follows) for group, told in drawn if told for texts, follows in zip(group, told, strict=True)]
-    shared = [any(counts[i] < 8 for i in {*first} & {*second}) for first, second, _ in pairs]
-    assert len(pairs) == bert_mini.mix(step).pairs and shared == [follows for *_, follows in pairs] and len({*shared}) == 2
-
-
 def test_less_and_less_is_hidden_down_to_the_usual_share(task):
     def share(step: int) -> float:
         rows = task.batch(step)[0][0]
         return len(rows.wanted) / int((rows.batch.real.sum(1) - 2).sum())
 
-    assert share(0) == pytest.approx(0.3, abs=0.03) and share(bert_mini.LATER - 1) == pytest.approx(0.15, abs=0.02)
-    assert share(bert_mini.RECIPE.steps) < 0.1
+    assert share(0) == pytest.approx(0.3, abs=0.03) and share(bert_mini.FALLS - 1) == pytest.approx(0.15, abs=0.02)
+    assert share(2 * bert_mini.RECIPE.steps) == pytest.approx(0.15, abs=0.02)
 
 
 def test_windows_grow_to_the_whole_context_and_are_then_as_many_as_the_recipe_says(task):

@@ -17,6 +17,7 @@ from core.engine import Engine
 from core.model import Model
 from core.run import Run
 from viz.figures.layers import HUES, parts_of_logit, ripple_map
+from viz.theme import LIGHT
 from viz.workspace import _asked, _inside_who
 
 TEXT = "The animal was tired."
@@ -167,7 +168,7 @@ def test_a_recurrent_model_is_not_offered_and_an_empty_box_is_no_error(engine):
 
 def test_zero_is_no_pale_colour_and_names_never_leave_their_quotes():
     chart = ripple_map(np.array([[0.0, 0.5]]), ["in"], ['"] + alert(1) + ["', "b"]).to_dict()
-    assert "filter" in chart["layer"][1]["transform"][0] and chart["layer"][1]["mark"]["color"] == "#c9c4b5"
+    assert "filter" in chart["layer"][1]["transform"][0] and chart["layer"][1]["mark"]["color"] == LIGHT.hatch
     expression = chart["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]
     assert json.loads(expression.removesuffix("[datum.value]"))[0].startswith('"]')
     assert [mark["hue"] for mark in data(parts_of_logit(["a"], [1.0], [HUES[0]]).to_dict())] == ["embedding"]

@@ -44,7 +44,7 @@ def course(loss: Points, heads: Mapping[str, Points], chosen: str, marks: Mappin
     figure.update_xaxes(title_text="steps of training", row=2, col=1)
     figure.update_yaxes(zeroline=False, fixedrange=True, nticks=5, rangemode="tozero")
     figure.update_yaxes(range=[0, 1.05], row=2, col=1)
-    for title in figure.layout.annotations[:2]:
+    for title in list(figure.select_annotations())[:2]:
         title.update(x=0, xanchor="left", font={"size": 13, "color": theme.MUTED})
     figure.update_layout(template=theme.template(), height=380, margin={"l": 8, "r": 12, "t": 26, "b": 8}, showlegend=False)
     return figure

@@ -16,13 +16,14 @@ from viz import theme
 from viz.labels import shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
+Chart = alt.LayerChart | alt.FacetChart
 PICKED = "picked"
 LETTERS = 12
 HUES = ("embedding", "attention", "feed-forward", "biases")
 """What parts of a logit are coloured by, each with its categorical colour."""
 
 
-def lens_table(words: Sequence[Sequence[str]], chances: Array, rows: Sequence[str], columns: Sequence[str], chosen: tuple[int, int] | None = None) -> alt.LayerChart:
+def lens_table(words: Sequence[Sequence[str]], chances: Array, rows: Sequence[str], columns: Sequence[str], chosen: tuple[int, int] | None = None) -> Chart:
     """A table of words, each cell coloured by the probability of its word, 0 to 1; `chosen` (row, column) is framed.
 
     Shapes: words and chances (row, column). A click selects the fields `row` and `column`.
@@ -48,7 +49,7 @@ def lens_table(words: Sequence[Sequence[str]], chances: Array, rows: Sequence[st
     return _sized(alt.layer(rect, text), len(rows), 27, 80)
 
 
-def ripple_map(values: Array, rows: Sequence[str], columns: Sequence[str], changed: Sequence[int] = ()) -> alt.LayerChart:
+def ripple_map(values: Array, rows: Sequence[str], columns: Sequence[str], changed: Sequence[int] = ()) -> Chart:
     """Relative changes on a log scale from 0.001 to 1; what is exactly zero is grey with a 0 in it, never a pale colour.
 
     Shapes: values (row, column). `changed` are the columns that a bar marks at the top.
@@ -69,7 +70,7 @@ def ripple_map(values: Array, rows: Sequence[str], columns: Sequence[str], chang
     return _sized(alt.layer(moved, still, mark), len(rows), 30, 130)
 
 
-def parts_of_logit(names: Sequence[str], values: Sequence[float], hues: Sequence[str], chosen: Sequence[str] = ()) -> alt.LayerChart:
+def parts_of_logit(names: Sequence[str], values: Sequence[float], hues: Sequence[str], chosen: Sequence[str] = ()) -> Chart:
     """One bar a part, in the order given, to the right where it speaks for the word and to the left where against it.
 
     `hues` are names of HUES; `chosen` bars have a frame. A click selects the field `name`.
@@ -97,7 +98,7 @@ def parts_of_logit(names: Sequence[str], values: Sequence[float], hues: Sequence
     return _sized(alt.layer(bars, said), len(names), 22, 80)
 
 
-def agreement_plot(estimates: Array, effects: Array, names: Sequence[str], chosen: str = "", unit: str = "") -> alt.LayerChart:
+def agreement_plot(estimates: Array, effects: Array, names: Sequence[str], chosen: str = "", unit: str = "") -> Chart:
     """One dot a head: what the gradient says against what taking it away did; on the line both agree.
 
     Shapes: estimates and effects flat, (head,). A click selects the field `name`.
@@ -151,12 +152,12 @@ def _legend(title: str | None, *, present: Sequence[str] = (), **options: Any) -
     return alt.Legend(title=title, orient="bottom", direction="horizontal", gradientLength=220, gradientThickness=9, titleLimit=400, **shown, **options)
 
 
-def _sized(chart: alt.LayerChart, n_rows: int, step: int, around: int) -> alt.LayerChart:
+def _sized(chart: Chart, n_rows: int, step: int, around: int) -> Chart:
     """So many pixels a row, and what axes and legend need around them."""
     return chart.properties(height=n_rows * step + around)
 
 
-def word_bars(words: Sequence[str], chances: Array) -> alt.LayerChart:
+def word_bars(words: Sequence[str], chances: Array) -> Chart:
     """A few words with their probabilities, one bar each on a scale from 0 to 1, best first.
 
     >>> word_bars(["was"], np.array([0.5])).to_dict()["layer"][0]["mark"]["type"]

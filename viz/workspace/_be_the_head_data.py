@@ -138,7 +138,7 @@ def _effects(run: Run, kind: str, row: int, word_id: int) -> np.ndarray:
     text, model = (run.source or run.side).text, run.model
     key = ("be_the_head.even", model.name, text, run.target_text, kind, row, word_id)
     cost = float(len(text) * model.config.n_layers * model.config.n_heads)
-    read = lambda other: np.float64(said(other, row, word_id))  # noqa: E731
+    read = lambda other: np.asarray(said(other, row, word_id))  # noqa: E731
     return compute.submit(key, lambda: each_head(model, text, kind, read, target=run.target_text, leaf="pattern", change=change), cost)
 
 

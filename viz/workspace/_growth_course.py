@@ -75,6 +75,7 @@ class Course:
 def shipped(name: str, habit: str = "") -> Course:
     """The course of a shipped model, as it was measured once and ships with it; without a habit the most telling one."""
     found = compute.submit(("growth", name), lambda: growth.read(shipped_folder() / name), cost=1.0)
+    assert found is not None
     habits = (found.telling(), *(other for other in found.scores if other != found.telling()))
     habit = habit if habit in habits else habits[0]
     kind = kind_of(name)

@@ -132,7 +132,7 @@ def sentence(course: Course, head: str, step: int) -> str:
     now = f"At step {step:,} the score is {curve[at]:.2f} and the loss {course.loss[at]:.2f} nats."
     if len(curve) < 2:
         return now
-    i = growth.leap(curve)
+    i = growth.leap(curve.tolist())
     sudden = curve[i + 1] - curve[i] > 0.5 * (curve.max() - curve.min()) and curve[-1] > 0.35
     event = f"the head for {course.says} appears" if sudden else "the score grows most"
     rise = f"Between step {course.measured[i]:,} and step {course.measured[i + 1]:,} {event}: {head} rises from {curve[i]:.2f} to {curve[i + 1]:.2f}. "
