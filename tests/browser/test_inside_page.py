@@ -29,9 +29,10 @@ def test_it_opens_with_a_table_of_guesses_and_a_click_shows_the_five_best(page, 
     page.goto(f"{app_url}/inside")
     drawn(page)
     page.get_by_text("the first guess becomes “was”").wait_for()
-    cell = page.locator('[data-testid="stVegaLiteChart"] svg').first.locator("path[role='graphics-symbol'], .mark-rect path").nth(10)
-    cell.click()
+    page.locator('[data-testid="stVegaLiteChart"] svg').first.locator(".mark-text text[role='graphics-symbol']").nth(10).click()
     page.wait_for_url("**inside.cell=**")
+    page.wait_for_timeout(400)
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
     link = page.url
     caption = page.get_by_text("after layer").or_(page.get_by_text("before any layer")).first
     said = caption.inner_text()

@@ -20,7 +20,7 @@ TEXT = "She has a [MASK] car."
 @pytest.fixture
 def model(monkeypatch):
     made = build()
-    with Engine(opener={"bert-mini": made}.__getitem__, listing=lambda: (Listing("bert-mini", True, "", "bert"),)) as engine:
+    with Engine(opener={"tiny-bert": made}.__getitem__, listing=lambda: (Listing("tiny-bert", True, "", "bert"),)) as engine:
         monkeypatch.setattr(core.engine, "_default", engine)
         yield made
 

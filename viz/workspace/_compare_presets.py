@@ -35,7 +35,7 @@ TELLING = (
     Telling("One word changed", "The same two sentences in a model that reads from left to right: before the last word nothing can differ.",
             (View(WRITER, TIRED, "causal", 5, 1), View(WRITER, WIDE, "causal", 5, 1))),
     Telling("One word changed, both ways", "The same two sentences in a model that reads in both directions: rows before the last word differ too.",
-            (View(FILLER, TIRED), View(FILLER, WIDE))),
+            (View(FILLER, TIRED, "self", 1, 2), View(FILLER, WIDE, "self", 1, 2))),
     Telling("With and without recurrence", "A Transformer and a recurrent network translate one sentence: which source word does each word come from?",
             (View(READER, CAR), View(RECURRENT, CAR, "alignment"))),
     Telling("Encoder and decoder", "One sentence in an encoder, where every word may look at every other, and in a decoder, where none looks ahead.",

@@ -110,7 +110,7 @@ def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], tex
                     parts.show(drawn, f"{key}.picture.{rank}", f"The pattern of {head}: {heads.habit(head)}.")
                 else:
                     st.caption("This text is too long for this model.")
-                with st.container(horizontal=True, gap="small"):
+                with st.container(horizontal=True, gap="small", vertical_alignment="center"):
                     opened(head, "Open")
                     st.button("Like this", key=f"{key}.like.{rank}", type="tertiary", help="Find the heads that are nearest to this one", on_click=heads.choose, args=(head, text))
 

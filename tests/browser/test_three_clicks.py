@@ -1,0 +1,59 @@
+"""What a newcomer can do from the first screen within three clicks: compare two heads, switch one off, find the one most like it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+DEEP = """(() => {
+  const count = (root) => [...root.querySelectorAll("*")].reduce((n, e) => n + e.matches(".atlas.matrix") + (e.shadowRoot ? count(e.shadowRoot) : 0), 0);
+  return count(document) >= 3;
+})()"""
+"""Whether three heatmaps are drawn: the two heads and their difference."""
+
+
+@pytest.fixture
+def page(chromium, app_url: str) -> Iterator[object]:
+    """The first screen as it opens, nothing chosen; errors of the page fail the test."""
+    context = chromium.new_context(viewport={"width": 1440, "height": 1000})
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(app_url)
+    page.get_by_role("button", name="How is it computed?").wait_for(timeout=120_000)
+    yield page
+    context.close()
+    assert wrong == []
+
+
+def full_view(page) -> None:
+    """The first click: below the picture stands the row that leads on."""
+    page.get_by_role("button", name="How is it computed?").click()
+    page.get_by_role("link", name="Switch this head off").wait_for(timeout=60_000)
+
+
+def test_two_heads_beside_each_other_and_their_difference_in_one_click(page) -> None:
+    page.get_by_role("link", name="Compare").first.click()
+    page.get_by_text("bits apart").first.wait_for(timeout=120_000)
+    page.wait_for_function(DEEP, timeout=60_000)
+    for words in ("A: L", "B: L", "A − B"):
+        page.get_by_text(words).first.wait_for()
+
+
+def test_a_head_is_switched_off_and_the_output_moves_in_two_clicks(page) -> None:
+    full_view(page)
+    page.get_by_role("link", name="Switch this head off").click()
+    told = page.get_by_text(re.compile(r"^Without L\d+\.H\d+"))
+    told.first.wait_for(timeout=120_000)
+    assert page.get_by_role("button", name=re.compile("is off")).count() == 1
+    assert re.search(r"\d", told.first.inner_text().split("Without", 1)[1])
+
+
+def test_the_head_most_like_this_one_is_found_in_two_clicks(page) -> None:
+    full_view(page)
+    page.get_by_role("link", name="Heads like this one").click()
+    told = page.get_by_text(re.compile(r"^Nearest is L\d+\.H\d+"))
+    told.first.wait_for(timeout=180_000)
+    assert re.search(r"[\d.]+ bits", told.first.inner_text())
