@@ -100,6 +100,7 @@ def test_the_slider_moves_all_pictures_and_the_link():
 
 def test_play_walks_through_the_moments_and_ends_at_the_last():
     test = page("growth", **{"growth.step": "1370"})
+    assert named(test, "kinds", "size")  # the page keeps what does not change, and later packets name it only
     next(button for button in test.button if button.label == "Play").click().run()
     assert not test.exception
     assert opened(named(test, "kinds", "size")[0])[0]["title"] == "All heads at step 2,000"
