@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from core.analysis.asked import Asked
 from core.analysis.importance import Sample
-from core.edits import ZeroHead
+from core.analysis.likeness import cosine
+from core.edits import MeanHead, ZeroHead
 from core.errors import InputError
 from core.lessons.texts import texts
 from core.model import Model
@@ -34,46 +34,16 @@ class Item:
         return model.run(self.text, target=self.target, pair=self.pair, **options)  # pyright: ignore[reportArgumentType]
 
 
-@dataclass(frozen=True)
-class AverageHead:
-    """Put a fixed vector in the place of what one head hands on. At `*_attn.heads` (batch head query d_head).
-
-    >>> AverageHead("layer.0.self_attn.heads", 1, (5.0,))(torch.ones(1, 2, 1, 1)).flatten().tolist()
-    [1.0, 5.0]
-    """
-
-    where: str
-    head: int
-    vector: tuple[float, ...]
-
-    def __call__(self, heads: Tensor) -> Tensor:
-        new = heads.clone()
-        new[:, self.head] = torch.tensor(self.vector, dtype=heads.dtype)
-        return new
-
-
 def places(model: Model, kind: str) -> Iterator[tuple[int, int]]:
     """(layer, head) of every head of a kind."""
     found = model.spec.kind(kind)
     return ((layer, head) for layer in range(found.n_layers(model.config)) for head in range(model.config.n_heads))
 
 
-def off(model: Model, kind: str, layer: int, head: int, means: Array | None = None) -> Edit:
-    """One head switched off: what it hands on becomes zero, or with `means` (layer, head, d_head) its mean."""
+def off(model: Model, kind: str, layer: int, head: int, average: Array | None = None) -> Edit:
+    """One head switched off: what it hands on becomes zero, or its average (layer, head, d_head): see `means.mean_outputs`."""
     where = model.spec.kind(kind).path(layer, "heads")
-    return ZeroHead(where, head) if means is None else AverageHead(where, head, tuple(means[layer, head].tolist()))
-
-
-def means(model: Model, samples: Sequence[Sample], kind: str) -> Array:
-    """What each head hands on on average, over all tokens of the texts: (layer, head, d_head).
-
-    Zero is a value that a head may never take, and what follows has never seen it; its mean takes away what the head
-    says about this text and leaves what it always says.
-    """
-    found = model.spec.kind(kind)
-    paths = [found.path(layer, "heads") for layer in range(found.n_layers(model.config))]
-    runs = [model.run(s.text, target=s.truth if model.spec.has_source else None, keep=paths) for s in samples]
-    return np.stack([np.concatenate([run.trace[path] for run in runs], axis=1).mean(1) for path in paths])
+    return ZeroHead(where, head) if average is None else MeanHead(where, head, tuple(average[layer, head].tolist()))
 
 
 def without(model: Model, item: Item, asked: Asked, edit: Edit) -> float:
@@ -140,9 +110,7 @@ def _hidden(model: Model, text: str) -> Sample | None:
 def agreement(one: Array, other: Array) -> float:
     """Pearson's correlation over all heads; 0 where one of them does not vary.
 
-    >>> agreement(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0]))
+    >>> round(agreement(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0])), 9)
     1.0
     """
-    a, b = (values.ravel() - values.mean() for values in (one, other))
-    size = float(np.sqrt((a**2).sum() * (b**2).sum()))
-    return round(float((a * b).sum()) / size, 12) if size else 0.0
+    return float(np.nan_to_num(cosine(one - one.mean(), other - other.mean())))

@@ -11,7 +11,7 @@ from core.analysis.aggregate import rollout
 from core.analysis.asked import Asked
 from core.analysis.importance import brought
 from core.analysis.sweep import Item, agreement
-from core.edits import Forbid
+from core.edits import DropToken
 from core.model import Model
 from core.run import Run
 
@@ -46,10 +46,10 @@ def attention_gradient(model: Model, item: Item, asked: Asked, kind: str) -> Arr
     return _share(sum((np.maximum(run.trace[path] * run.trace.grad(path), 0).sum((0, 1)) for path in paths), np.zeros(1)))
 
 
-def hidden_from(model: Model, kind: str, key: int) -> Forbid:
+def hidden_from(model: Model, kind: str, key: int) -> DropToken:
     """One word that no word may look at any more, in all layers and heads."""
     path = model.spec.kind(kind).path(0, "allowed")
-    return Forbid(path.replace(".0.", ".*.", 1), key=key)
+    return DropToken(path.replace(".0.", ".*.", 1), key)
 
 
 def _share(values: Array) -> Array:
@@ -60,7 +60,7 @@ def _share(values: Array) -> Array:
 def ranks_agree(one: Array, other: Array) -> float:
     """Spearman's rank correlation; equal values share the mean of their ranks; 0 where one does not vary.
 
-    >>> ranks_agree(np.array([0.1, 0.5, 0.2]), np.array([1.0, 9.0, 2.0]))
+    >>> round(ranks_agree(np.array([0.1, 0.5, 0.2]), np.array([1.0, 9.0, 2.0])), 9)
     1.0
     """
     return agreement(_ranks(one), _ranks(other))

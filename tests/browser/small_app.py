@@ -106,3 +106,10 @@ class Visitor:
             assert seen.errors == []
             assert seen.outside == []
             context.close()
+
+
+def idle(page: Any) -> None:
+    """Wait until Streamlit has nothing more to do for this page."""
+    page.wait_for_timeout(400)
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=120_000)
+    page.wait_for_timeout(500)

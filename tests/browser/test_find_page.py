@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
+from small_app import idle
 
 LINK = "/find?model=gpt-mini&kind=causal"
-
-
-@pytest.fixture
-def visitor(chromium, app_url: str) -> Iterator[object]:
-    """A fresh visitor; outside requests and errors of the page fail the test."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 1000})
-    page = context.new_page()
-    wrong: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("request", lambda r: wrong.append(r.url) if urlsplit(r.url).hostname not in (None, "127.0.0.1") else None)
-    yield page
-    context.close()
-    assert wrong == []
 
 
 def opened(page, address: str, words: str) -> None:
     page.goto(address)
     page.get_by_text(words).first.wait_for(timeout=120_000)
     idle(page)
-
-
-def idle(page) -> None:
-    page.wait_for_timeout(400)
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=120_000)
-    page.wait_for_timeout(400)
 
 
 def chosen(page) -> dict[str, str]:

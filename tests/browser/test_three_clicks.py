@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -15,17 +14,11 @@ DEEP = """(() => {
 
 
 @pytest.fixture
-def page(chromium, app_url: str) -> Iterator[object]:
-    """The first screen as it opens, nothing chosen; errors of the page fail the test."""
-    context = chromium.new_context(viewport={"width": 1440, "height": 1000})
-    page = context.new_page()
-    wrong: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.goto(app_url)
-    page.get_by_role("button", name="How is it computed?").wait_for(timeout=120_000)
-    yield page
-    context.close()
-    assert wrong == []
+def page(visitor, app_url: str):
+    """The first screen as it opens, nothing chosen."""
+    visitor.goto(app_url)
+    visitor.get_by_role("button", name="How is it computed?").wait_for(timeout=120_000)
+    return visitor
 
 
 def full_view(page) -> None:

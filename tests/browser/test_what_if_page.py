@@ -2,32 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
+from small_app import idle
 
 GRID, SENTENCE = ".heads[data-heads]", "next word"
-
-
-@pytest.fixture
-def visitor(chromium, app_url: str) -> Iterator[object]:
-    """A fresh visitor; outside requests and console errors fail the test."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 1000})
-    page = context.new_page()
-    wrong: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" and "Failed to load resource" not in m.text else None)
-    page.on("request", lambda r: wrong.append(r.url) if urlsplit(r.url).hostname not in (None, "127.0.0.1") else None)
-    yield page
-    context.close()
-    assert wrong == []
-
-
-def idle(page) -> None:
-    page.wait_for_timeout(300)
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=90_000)
-    page.wait_for_timeout(500)
 
 
 def opened(page, address: str) -> None:

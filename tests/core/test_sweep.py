@@ -10,9 +10,10 @@ from scipy import stats
 import core
 from core.analysis.asked import Asked, rows, telling, truth
 from core.analysis.importance import Sample, loss
-from core.analysis.sweep import AverageHead, Item, agreement, estimate, means, off, places, samples, sweep
+from core.analysis.means import mean_outputs
+from core.analysis.sweep import Item, agreement, estimate, off, places, samples, sweep
 from core.analysis.word_shares import attention_gradient, hidden_from, ranks_agree, shares
-from core.edits import ScaleHead, ZeroHead
+from core.edits import MeanHead, ScaleHead, ZeroHead
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other
 
@@ -50,13 +51,13 @@ def test_a_sweep_is_the_log_probability_without_each_head_minus_the_plain_one(ca
 def test_the_mean_is_that_of_all_tokens_of_the_texts():
     model = build_other("gpt")
     samples = [Sample("She has a white car."), Sample("The animal was tired.")]
-    found = means(model, samples, "causal")
+    found = mean_outputs(model, [s.text for s in samples], "causal")
     every = np.concatenate([model.run(s.text).trace["layer.1.self_attn.heads"][2] for s in samples])
     assert found.shape == (2, 3, 11)
     np.testing.assert_allclose(found[1, 2], every.mean(0), rtol=1e-5, atol=1e-6)
     run = model.run("It was", edits=(off(model, "causal", 1, 2, found),))
     np.testing.assert_allclose(run.trace["layer.1.self_attn.heads"][2], np.stack([found[1, 2]] * len(run.tokens)), rtol=1e-6)
-    assert hash(off(model, "causal", 1, 2, found)) == hash(off(model, "causal", 1, 2, found)) and isinstance(off(model, "causal", 1, 2, found), AverageHead)
+    assert hash(off(model, "causal", 1, 2, found)) == hash(off(model, "causal", 1, 2, found)) and isinstance(off(model, "causal", 1, 2, found), MeanHead)
 
 
 @pytest.mark.parametrize("against", [None, 9])

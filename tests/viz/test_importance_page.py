@@ -15,8 +15,9 @@ from tiny_models import served
 
 from core.analysis.asked import Asked, telling
 from core.analysis.importance import ablation
+from core.analysis.means import mean_outputs
 from core.analysis.patching import KEEP, Pair, at_position, of_head, pair_of, patched
-from core.analysis.sweep import Item, estimate, means, samples, sweep
+from core.analysis.sweep import Item, estimate, samples, sweep
 from core.analysis.word_shares import hidden_from
 from core.engine import Engine
 from core.errors import InputError
@@ -75,7 +76,7 @@ def test_the_grid_is_what_plain_runs_say_and_the_dots_are_the_gradients_guess(en
 def test_the_mean_and_a_second_word_change_the_question(engine):
     model = engine.open("tiny-gpt")
     item, asked = asked_of(engine, "tiny-gpt", TEXT)
-    average = means(model, samples(model, 3), "causal")
+    average = mean_outputs(model, [s.text for s in samples(model, 3)], "causal")
     _, values = picture(page(model="tiny-gpt", text=TEXT, importance__how="mean"))
     np.testing.assert_allclose(values, sweep(model, item, asked, "causal", average), atol=1e-5)
     _, values = picture(page(model="tiny-gpt", text=TEXT, importance__row="1", importance__word="40", importance__against="the"))

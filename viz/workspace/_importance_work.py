@@ -11,6 +11,7 @@ import streamlit as st
 
 from core.analysis import sweep
 from core.analysis.importance import Sample
+from core.analysis.means import mean_outputs
 from core.errors import InputError
 from core.lessons.texts import texts
 from core.model import Model
@@ -41,7 +42,12 @@ def own(model: Model) -> tuple[Sample, ...]:
 def averages(name: str, kind: str) -> np.ndarray:
     """The mean of what each head hands on, over these texts."""
     model = chooser.opened(name)
-    return compute.submit(("importance.means", name, kind), lambda: sweep.means(model, own(model), kind), 200.0 * SENTENCES)
+
+    def mean() -> np.ndarray:
+        rows = own(model)
+        return mean_outputs(model, [row.text for row in rows], kind, [row.truth for row in rows] if model.spec.has_source else None)
+
+    return compute.submit(("importance.means", name, kind), mean, 200.0 * SENTENCES)
 
 
 def short(n: int) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import streamlit as st
 
 import core.engine
+from core.analysis.asked import blanks
 from core.analysis.battery import surveyed
 from core.analysis.heads import RARE, WORDS, Heads
 from core.checkpoints.heads import FILE, read_heads
@@ -207,12 +208,6 @@ def _store(key: str) -> None:
     place = st.session_state.get(key)
     if place is not None:
         show(place)
-
-
-def blanks(found: Run) -> list[int]:
-    """Where a word is hidden."""
-    mask = found.model.tokenizer.mask if found.model.spec.framed else None
-    return [] if mask is None else [place for place, index in enumerate(found.ids) if index == mask]
 
 
 def touched(found: Run, kind: str) -> str | None:

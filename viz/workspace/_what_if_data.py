@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from core.analysis.asked import blanks
 from core.analysis.changed import Outcome, expected, wrote
 from core.analysis.changed import written as written_words
 from core.analysis.each_head import each_head
@@ -163,7 +164,7 @@ def _still(run: Run, before: Run, row: int | None) -> np.ndarray:
 def said_at(run: Run) -> int | None:
     """The row that says the next word, or the hidden one; None where nothing is hidden, or a whole translation is written."""
     if run.model.spec.framed:
-        found = chooser.blanks(run) if "logits" in run.model.outputs else []
+        found = blanks(run) if "logits" in run.model.outputs else []
         return found[0] if found else None
     return None if run.source is not None else run.side.n_real - 1
 
