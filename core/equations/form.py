@@ -2,7 +2,7 @@
 
 The line is plain text with few rules, so that an entry can be read in the source:
 
-    c_i = sum{ j=1 }{ n } a_ij h_j          frac{..}{..} sqrt{..} sum{from}{to} prod{..}{..} under{..}{..}
+    c_i = sum{ j=1 }{ n } a_ij h_j          frac{..}{..} sqrt{..} sum{from}{to}
     q ^T W k        p_t ^2                  ^ and _ behind anything; in a name `_` begins its index: h_t-1, W_Q,i
     ( K ^T q )      [ Z_1 ; Z_h ]           brackets grow with what they hold
     cases{ 0 }{ j <= i }{ -inf }{ j > i }   lines{..}{..}: several equations, one below the other
@@ -98,19 +98,16 @@ def number(word: str, origin: str, sentence: str, leaf: str = "") -> Sign:
     return same("one number", word, origin, sentence, leaf)
 
 
-FUNCTIONS = frozenset(
-    "softmax sigmoid tanh exp log cos sin max argmax relu cosine similarity align score attention retrieval "
-    "LN FFN MHA concat Var mean".split()
-)
-COMMANDS = {"frac": 2, "sqrt": 1, "sum": 2, "prod": 2, "under": 2, "cases": 4, "lines": 2}
-OPERATORS = {"<=": "≤", ">=": "≥", "!=": "≠", "<-": "←", "~=": "≈", "-": "−", "*": "·", "->": "→", "||": "‖"}
-GREEK = dict(zip("alpha beta gamma delta epsilon lambda mu sigma theta pi Delta Sigma Theta".split(), "αβγδελμσθπΔΣΘ",
-                 strict=True))  # fmt: skip
+FUNCTIONS = frozenset(("softmax", "sigmoid", "tanh", "relu", "exp", "log", "cos", "sin", "cosine", "similarity", "align",
+                       "score", "attention", "retrieval", "FFN", "Var", "mean"))  # fmt: skip
+COMMANDS = {"frac": 2, "sqrt": 1, "sum": 2, "cases": 4, "lines": 2}
+OPERATORS = {"<=": "≤", "<-": "←", "~=": "≈", "-": "−", "||": "‖"}
+GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "lambda": "λ", "mu": "μ", "sigma": "σ", "Pi": "Π"}
 ACCENTS = {"bar": "¯", "tilde": "~", "hat": "^", "fwd": "→", "bwd": "←"}
 _TOKEN = re.compile(
     r'\s*(?:"(?P<words>[^"]*)"|(?P<number>\d+(?:\.\d+)?)'
-    r"|(?P<name>[A-Za-zℝ]+'*(?:_[A-Za-z0-9*]+(?:[-+,][A-Za-z0-9]+)*)?)"
-    r"|(?P<operator><=|>=|!=|<-|->|~=|\|\||[^\s\w]))"
+    r"|(?P<name>[A-Za-z]+'*(?:_[A-Za-z0-9*]+(?:[-+,][A-Za-z0-9]+)*)?)"
+    r"|(?P<operator><=|<-|~=|\|\||[^\s\w]))"
 )
 
 

@@ -3,7 +3,6 @@ const NS = "http://www.w3.org/1998/Math/MathML";
 const views = new WeakMap();
 const HINT = "Tap a symbol: what it is, its shape, where it comes from.";
 const WAYS = [["columns", "Columns, as in the documents"], ["rows", "Rows, as in PyTorch"]];
-const WIDE = { sum: "∑", prod: "∏" };
 
 function html(name, parent, text = "", kind = "") {
   const made = document.createElement(name);
@@ -48,7 +47,7 @@ function drawGlyph([letter, accent, index]) {
 
 /** This run's number in a symbol's place; several are a vector, upright or lying as the convention has it. */
 function drawValue(value, upright) {
-  const numbers = value.map((text) => { const made = leaf("mn", text); made.setAttribute("class", "put"); return made; });
+  const numbers = value.map((text) => { const made = leaf("mn", text.replace("-", "−")); made.setAttribute("class", "put"); return made; });
   if (numbers.length === 1) return numbers[0];
   const cells = numbers.map((number) => math("mtd", number));
   const table = upright ? math("mtable", ...cells.map((cell) => math("mtr", cell))) : math("mtable", math("mtr", ...cells));
@@ -79,8 +78,7 @@ function draw([kind, ...parts], view) {
     case "sqrt": return math("msqrt", make(parts[0]));
     case "sup": return math("msup", make(parts[0]), make(parts[1]));
     case "sub": return math("msub", make(parts[0]), make(parts[1]));
-    case "under": return math("munder", make(parts[0]), make(parts[1]));
-    case "sum": case "prod": return math("munderover", leaf("mo", WIDE[kind]), make(parts[0]), make(parts[1]));
+    case "sum": return math("munderover", leaf("mo", "∑"), make(parts[0]), make(parts[1]));
     case "cases": return math("mrow", leaf("mo", "{"), table([[make(parts[0]), make(parts[1])], [make(parts[2]), make(parts[3])]]));
     case "lines": return table(parts.map((part) => [make(part)]));
     default: throw new Error(`no drawing for ${kind}`);
@@ -90,7 +88,6 @@ function draw([kind, ...parts], view) {
 function whole(tree, view) {
   const made = math("math", draw(tree, view));
   made.setAttribute("display", "block");
-  made.setAttribute("style", "text-align: left;");
   return made;
 }
 
@@ -164,7 +161,6 @@ function build(root, view, tell) {
   html("span", foot, data.where, "quiet");
   foot.append(switching);
   root.append(said, foot);
-  root.classList.toggle("large", data.large);
   explain();
 }
 

@@ -47,7 +47,7 @@ def show(key: str, slug: str, values: Mapping[str, Value] | None = None, marks: 
     """
     name = f"equation:{slug}:{key}"
     data = told(EQUATIONS[key], values or {}, marks or {})
-    data |= {"convention": convention(), "large": state.peek("present") == "1"}
+    data["convention"] = convention()
 
     def chosen() -> None:
         wanted = (st.session_state.get(name) or {}).get("convention")
