@@ -66,17 +66,20 @@ def picked(key: str, name: str) -> Mapping[str, Any] | None:
 class Fold:
     """A closed fold. `with fold(...) as f:` and then `if f.open:`, so that a closed one computes nothing."""
 
-    box: ExpanderContainer
+    box: ExpanderContainer | None
 
     @property
     def open(self) -> bool:
         """Whether the visitor has it open, so whether to compute its content."""
-        return bool(self.box.open)
+        return self.box is not None and bool(self.box.open)
 
 
 @contextmanager
 def fold(name: str, key: str) -> Iterator[Fold]:
-    """A closed fold below the picture; the names of the five usual ones are constants of this module."""
+    """A closed fold below the picture; the names of the five usual ones are constants of this module. None in Present."""
+    if state.presenting():
+        yield Fold(None)
+        return
     box = st.expander(name, key=f"fold:{key}", on_change="rerun")
     with box:
         yield Fold(box)

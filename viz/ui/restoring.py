@@ -9,7 +9,7 @@ from pathlib import Path
 
 from streamlit.components import v2
 
-from viz.ui import state
+from viz.ui import asking, state
 
 _HERE = Path(__file__).parent
 _button = v2.component(
@@ -22,4 +22,9 @@ _button = v2.component(
 
 def restore() -> None:
     """The button: it, or the R key, brings the page back to its opening state."""
-    _button(key="restore", on_restore_change=state.restore, width="content", height="content")
+    _button(key="restore", on_restore_change=_restore, width="content", height="content")
+
+
+def _restore() -> None:
+    asking.forget(state.page())
+    state.restore()
