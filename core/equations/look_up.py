@@ -22,7 +22,7 @@ SIGNS: dict[str, Sign] = {
     "z": vector("r", "answer", "values times weights", "What comes back.", "self_attn.heads"),
     "n": number("number of pairs", "the table", "How many keys and values are stored."),
     "beta": number("sharpness", "chosen, or made by the network", "0 gives every pair the same share; the larger, the nearer to one winner."),
-    "delta_ij": number("one or zero", "", "1 where i and j are the same pair, else 0."),
+    "delta_ij": number("one or zero", "a definition", "1 where i and j are the same pair, else 0."),
     "m": number("largest score", "the scores", "Taken off each score, so that no exponential grows too large."),
 }  # fmt: skip
 MEMORY: dict[str, Sign] = {
