@@ -187,7 +187,7 @@ def test_the_page_lists_each_equation_with_its_pages_and_names_what_is_missing()
 
 
 def test_the_slides_number_mean_and_deviation_together() -> None:
-    rows = dict((number, title) for number, title, _ in documents.by_equation("ghojogh2023", ()))
+    rows = {number: title for number, title, _ in documents.by_equation("ghojogh2023", ())}
     assert rows[25] == "Its mean; Its deviation" and rows[28] == "The mask" and len(rows) == 28
     assert len(documents.by_equation("ghojogh2020", ())) == 29
 
