@@ -38,10 +38,10 @@ def test_logits_and_patterns_are_those_of_the_network(activation):
     for place in range(2, ids.shape[1]):
         found, patterns = one(int(ids[0, place]), cache)
         assert cache.n_read == place + 1
-        np.testing.assert_allclose(found, logits[place], atol=2e-5, rtol=1e-5)
+        np.testing.assert_allclose(found, logits[place], atol=1e-4, rtol=1e-4)
         for layer, pattern in enumerate(patterns):
             whole = trace[f"layer.{layer}.self_attn.pattern"][0, :, place, : place + 1]
-            np.testing.assert_allclose(pattern, whole, atol=1e-6)
+            np.testing.assert_allclose(pattern, whole, atol=1e-5)
     assert patterns.max() > 0.5
 
 
