@@ -120,7 +120,7 @@ def listed(values: ArrayLike, places: int = 3) -> str:
     >>> listed([1, 0.25], 2)
     '(1.00, 0.25)'
     """
-    return "(" + ", ".join(shown(float(v), places) for v in np.ravel(np.asarray(values, dtype=np.float64))) + ")"
+    return "(" + ", ".join(shown(float(v), places).replace(",", "") for v in np.ravel(np.asarray(values, dtype=np.float64))) + ")"
 
 
 def shown(value: float, places: int = 3) -> str:
