@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from core.errata._draws import filled, gap, normal
-from core.errata.entry import Evidence, Panel, Where, erratum, listed
+from core.errata.entry import Evidence, Panel, Where, erratum, listed, tiny
 from core.lessons.masks import softmax
 from core.models import Batch
 from core.models.bert import BERT, BERTConfig
@@ -40,7 +40,7 @@ def top_predicts() -> Evidence:
     numbers = {f"block_{i}": value for i, value in enumerate(apart, start=1)}
     sentence = (
         f"A BERT of {len(apart)} blocks drawn once. The head on the output of block {len(apart)} differs from the model's own scores by "
-        f"{apart[-1]:.1f}, on the output of block 1 by up to {apart[0]:.2f}."
+        f"{tiny(apart[-1])}, on the output of block 1 by up to {apart[0]:.2f}."
     )
     return Evidence(numbers, sentence, (
         Panel("Distance from the model's scores", [[v] for v in apart], tuple(f"block {i + 1}" for i in range(len(apart))), ("distance",),
@@ -122,8 +122,8 @@ def what_is_masked() -> Evidence:
     n, rows, mask = 10_000, 10, 1
     ids = np.full((rows, n // rows), 2, dtype=np.int64)
     given, chosen = hide(ids, np.zeros_like(ids, dtype=bool), np.random.default_rng(0), mask=mask, drawable=np.arange(3, 1000))
-    parts = {"[MASK]": int((given == mask).sum()), "random": int((given >= 3).sum()), "same": int((chosen & (given == ids)).sum())}
-    wanted = {"[MASK]": SHARE * MASKED * n, "random": SHARE * REDRAWN * n, "same": SHARE * (1 - MASKED - REDRAWN) * n}
+    parts = {"[MASK]": int((given == mask).sum()), "random words": int((given >= 3).sum()), "left alone": int((chosen & (given == ids)).sum())}
+    wanted = {"[MASK]": SHARE * MASKED * n, "random words": SHARE * REDRAWN * n, "left alone": SHARE * (1 - MASKED - REDRAWN) * n}
     numbers = {f"drawn_{name}": float(v) for name, v in parts.items()} | {f"expected_{name}": v for name, v in wanted.items()}
     sentence = (
         f"Of {n:,} tokens {', '.join(f'{v:.0f} {name}' for name, v in wanted.items())} are expected; the routine that trained bert-mini "

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from core import masks
 from core.errata._draws import filled, gap, tensor
-from core.errata.entry import Evidence, Panel, Where, erratum, tiny
+from core.errata.entry import Array, Evidence, Panel, Where, erratum, tiny
 from core.layers.attention import MultiHeadAttention
 from core.trace import Recorder
 
@@ -75,17 +75,18 @@ def _permuted(attend: MultiHeadAttention, x: Tensor, out: Tensor, width: int) ->
     return gap(_looked(turned, x)["out"], out)
 
 
-def _seen(x: Tensor):
+def _seen(x: Tensor) -> Array:
     """The size of the derivative of the score of words 2 and 4 by each word, in layer 1 and layer 2: (layer, word)."""
-    x = x.clone().requires_grad_()
-    layers = [filled(MultiHeadAttention(12, N_HEADS), start=start) for start in (2, 3)]
-    low = _looked(layers[0], x)
-    high = _looked(layers[1], x + low["out"])
-    rows = []
-    for found in (low, high):
-        (slope,) = torch.autograd.grad(found["scores"][0, 0, 1, 3], x, retain_graph=True)
-        rows.append(slope[0].norm(dim=-1))
-    return torch.stack(rows).numpy()
+    with torch.inference_mode(False), torch.enable_grad():
+        given = x.clone().requires_grad_()
+        layers = [filled(MultiHeadAttention(12, N_HEADS), start=start) for start in (2, 3)]
+        low = _looked(layers[0], given)
+        high = _looked(layers[1], given + low["out"])
+        rows = []
+        for found in (low, high):
+            (slope,) = torch.autograd.grad(found["scores"][0, 0, 1, 3], given, retain_graph=True)
+            rows.append(slope[0].norm(dim=-1))
+        return torch.stack(rows).numpy()
 
 
 @erratum(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core.errata._counts import LARGE, albert, bert, encoder_layer, gpt
 from core.errata.entry import Evidence, Panel, Where, erratum
 from core.models.bert import BERTConfig
@@ -139,7 +141,7 @@ def smaller() -> Evidence:
     ))  # fmt: skip
 
 
-GPT1 = {"n_vocab": 40_478, "n_ctx": 512, "order": "post"}
+GPT1: dict[str, Any] = {"n_vocab": 40_478, "n_ctx": 512, "order": "post"}
 
 
 @erratum(
