@@ -82,8 +82,8 @@ def cut_not_rounded() -> Evidence:
     numbers |= {f"error_{entry.dimension}": abs(float(entry.printed or 0) - entry.value) for entry in wrong}
     told = "; ".join(f"{entry.value:.9f} is printed as {entry.printed}, rounded it is {entry.rounded}" for entry in wrong)
     sentence = (
-        f"{told}. All {len(wrong)} are cut. With i from 1 each pair would begin with the cosine, and PE(0) would begin "
-        f"{cosine_first}, not {sine_first}."
+        f"{told}. All {len(wrong)} are cut. Counting i from one up, each pair would begin with the cosine, and the first vector "
+        f"with {cosine_first}, not {sine_first}."
     )
     return Evidence(numbers, sentence)
 
