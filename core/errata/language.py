@@ -106,7 +106,7 @@ def greedy_only() -> Evidence:
 def boundary() -> Evidence:
     n_vocab = GPTConfig().n_vocab
     pieces = 50_000
-    numbers = {"last": float(n_vocab - 1), "letters": float(n_vocab - 1 - pieces), "special": float(n_vocab - 256 - pieces)}
+    numbers = {"last": float(n_vocab - 1), "bytes": float(2**8), "special": float(n_vocab - 2**8 - pieces)}
     sentence = (
         f"GPT-2's vocabulary has {n_vocab:,} entries: {2**8} bytes, {pieces:,} merged pieces and {numbers['special']:.0f} more, "
         f"number {n_vocab - 1:,}: the boundary."

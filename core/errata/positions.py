@@ -73,7 +73,7 @@ def paired_or_not() -> Evidence:
     (Where("beigy2024", "position encoding", "PE(1) for d = 512"),),
     says="“PE(0, 0)” and “PE(0, 1)” for the vectors of positions 0 and 1, i from 1 to d, and digits such as “0.8414”.",
     right="PE(0) and PE(1), i from 0 to d − 1, and rounded digits.",
-    note="The positional encoding page shows more digits.",
+    note="Cut digits are always too small, by up to one unit in the last place.",
 )  # fmt: skip
 def cut_not_rounded() -> Evidence:
     wrong = [entry for entry in worked_d512() if entry.printed == entry.cut != entry.rounded]

@@ -109,7 +109,7 @@ def no_window() -> Evidence:
     says="The caption network has self-attention on the image; the RNN with self-attention consumes the feature maps.",
     right="The query is the state of the decoder, keys and values are parts of the image: cross-attention, as section 3.3.2 of "
           "the same survey defines it.",
-    note="The atlas files image captioning under cross-attention.",
+    note="The one who asks and what is asked are different things: that is the definition.",
 )  # fmt: skip
 def across() -> Evidence:
     words, parts = 4, 9

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from core import errata
 from core.errors import InputError
 from core.layers.positions import LearnedPositions
 from core.lessons import position_criteria as criteria
-from core import errata
 from core.lessons import position_evidence as evidence
 from core.lessons.positions import (
     Formula,
