@@ -123,3 +123,13 @@ def test_present_is_large_and_quiet_and_travels_and_escape_leaves_it(page: Any, 
     assert [told for told in page.evaluate(SIZES) if told[0] < 18] == []
     assert "present" not in press(page, "Escape")
     assert page.locator('[data-testid="stHeader"]').is_visible()
+
+
+FREE = "key => document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}))"
+
+
+def test_a_page_without_steps_keeps_its_keys(page: Any, course: str) -> None:
+    visit(page, f"{course}/course", "h3")
+    assert all(page.evaluate(FREE, key) for key in ("ArrowRight", "ArrowLeft", " ", "2", "f", "Escape"))
+    visit(page, f"{course}/blackboard")
+    assert page.evaluate(FREE, "7") and page.evaluate(FREE, "f") and not page.evaluate(FREE, "2")
