@@ -228,7 +228,7 @@ def test_each_fold_opens_with_its_content():
     for phrase in (
         "Largest leak",
         "The row of",
-        r"1\.000, 0\.899, 0\.082, 0\.005",
+        "1.000, 0.899, 0.082, 0.005",
         "E48",
         "Rows with nothing allowed: 1",
     ):
@@ -238,7 +238,7 @@ def test_each_fold_opens_with_its_content():
 
 
 def test_closed_folds_compute_nothing(monkeypatch):
-    for module, name in ((folds, "evidence"), (folds, "leak"), (batch, "run_batch")):
+    for module, name in ((folds, "errata"), (folds, "leak"), (batch, "run_batch")):
         monkeypatch.setattr(module, name, None)
     assert not page().exception
 
