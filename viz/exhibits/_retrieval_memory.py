@@ -47,8 +47,8 @@ def show(params: Any) -> Shown:
     controls.segmented("Read", range(rows + 1), SLUG + "row", 0, lambda i: f"row {i}" if i else "by content", quiet=True)
     terms = " + ".join(f"{w:.4f} M({i})" for i, w in enumerate(read.weights[:4], start=1)) + (r" + \dots" if rows > 4 else "")
     return Shown(
-        (r"r_t = \sum_{i=1}^{p} w_t(i)\, M_t(i), \qquad \sum_i w_t(i) = 1, \quad 0 \le w_t(i) \le 1", r"w_t(i) = \mathrm{softmax}_i\big(\beta \cos(k_t, M_t(i))\big)",
-         r"\dots" if hidden else rf"r = {terms} = ({vector})"),
+        {"ntm.read": {"p": str(rows)}, "ntm.address": {"beta": f"{params.beta:g}"}},
+        (r"\sum_i w_t(i) = 1, \quad 0 \le w_t(i) \le 1", r"\dots" if hidden else rf"r = {terms} = ({vector})"),
         LOOKING,
         lambda: pd.DataFrame(table).rename(columns=str).assign(**({} if hidden else {"cosine": read.cosines, "weight": read.weights})),
         {"memory": table, "key": key} | ({} if hidden else {"cosines": read.cosines, "weights": read.weights, "read": read.vector}),

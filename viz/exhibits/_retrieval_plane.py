@@ -69,8 +69,8 @@ def show(params: Any) -> Shown:
     controls.slider("Sharpness: soft (0) to hard (50)", 0.0, 50.0, SLUG + "sharpness", 5.0, 0.5)
     terms = " + ".join(f"{w:.2f} v_{{{i}}}" for i, w in enumerate(found.weights, start=1))
     return Shown(
-        (r"\mathrm{attention}(q, \{k_i\}, \{v_i\}) = \sum_i a_i v_i", r"s_i = \mathrm{similarity}(q, k_i), \qquad a_i = \frac{\exp(\beta s_i)}{\sum_k \exp(\beta s_k)}",
-         rf"\sum_i a_i v_i = {terms} = ({x:.3f},\; {y:.3f})" if known else r"\dots"),
+        {"retrieval.mix": {}, "retrieval.similarity": {}, "retrieval.softmax": {}, "retrieval.sharp": {"beta": f"{params.sharpness:g}"}},
+        (rf"\sum_i a_i v_i = {terms} = ({x:.3f},\; {y:.3f})" if known else r"\dots",),
         LOOKING,
         lambda: pd.DataFrame([{"key": name, "k": str(key), "v": str(value), **({"score": s, "weight": w} if known else {})}
                               for name, key, value, s, w in zip(names, keys, values, found.scores, found.weights, strict=True)]),

@@ -60,7 +60,7 @@ def hard(params: Any) -> Shown:
     parts.numbers(f"SQLite returns {count[total]}: {returned}." if known else "Say how many rows, and the similarities appear.")
     a = " + ".join(rf"{s} \cdot v_{{{i}}}" for i, s in enumerate(answer.similarity, start=1))
     return Shown(
-        (r"\mathrm{retrieval}(q, k, v) = \sum_i \mathrm{similarity}(q, k_i) \, v_i, \quad \mathrm{similarity} \in \{0, 1\}", rf"= {a}" if known else r"= \dots"),
+        {"retrieval.hard": {"n": str(n)}}, (a if known else r"\dots",),
         LOOKING_HARD,
         lambda: _frame(params.rows, similarity=answer.similarity) if known else _frame(params.rows),
         {"similarity": answer.similarity} if known else {},
@@ -91,7 +91,7 @@ def soft(params: Any) -> Shown:
                "The weight of each row over the sharpness.")  # fmt: skip
     told, numbers = (r",\; ".join(f"{v:.4f}" for v in row) for row in (fits, weights))
     return Shown(
-        (r"a_i = \frac{\exp(\beta\, s_i)}{\sum_k \exp(\beta\, s_k)}", rf"s = [{told}], \quad \beta = {params.sharpness:g}", rf"a = [{numbers}]"),
+        {"retrieval.sharp": {"beta": f"{params.sharpness:g}", "a_i": f"{weights[best]:.4f}", "s_i": f"{fits[best]:.4f}"}}, (rf"s = [{told}]", rf"a = [{numbers}]"),
         LOOKING_SOFT,
         lambda: _frame(params.rows, similarity=answer.similarity, fit=fits, weight=weights),
         {"fits": fits, "weights": weights, "sharpness": [params.sharpness]},

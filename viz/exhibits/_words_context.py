@@ -58,7 +58,7 @@ def one_vector(params: Any) -> Shown:
                f"Cosine of the two vectors of {word}, layer by layer." if known else "Only the first bar is shown before the guess.")  # fmt: skip
     parts.numbers(f"“{word}”: cosine {same[0]:.3f} in the table, {last:.3f} after {len(same) - 2} layers." if known else f"In the table “{word}” has one vector: cosine {same[0]:.3f}. And after the layers?")
     return Shown(
-        (r"x_{\text{bank}} = \text{row of the table, in every sentence}", r"z_i = \sum_{j \le i} a_{ij} v_j \quad \text{another one in each}", rf"\cos = {same[0]:.3f} \;\to\; {last:.3f}" if known else r"\dots"),
+        {"vectors.cosine": {}, "causal.prefix": {}}, (rf"\cos = {same[0]:.3f} \;\to\; {last:.3f}" if known else r"\dots",),
         LOOKING_ONE, lambda: pd.DataFrame({"where": names[: len(same) if known else 1], "cosine": same[: len(same) if known else 1]}), {"cosines": same} if known else {},
         f"import core\nfrom core.lessons.word_vectors import alike\n\nmodel = core.open_model({READER!r})\nalike(model.run({params.one!r}), model.run({params.two!r}), {params.word!r})",
     )  # fmt: skip
@@ -104,7 +104,7 @@ def remember(params: Any) -> Shown:
     links.to("look", "Look at all heads on this sentence", icon=":material/visibility:", model=READER, text=text, view="full")
     terms = " + ".join(f"{w:.2f}\\,x_{{{j}}}" for j, w in enumerate(found.weights, start=1))
     return Shown(
-        (r"z_i = \sum_{j \le i} a_{ij}\, x_j, \qquad \sum_{j \le i} a_{ij} = 1", (rf"z_{{{row + 1}}} = " + terms) if known else r"\dots"), LOOKING_REMEMBER,
+        {"causal.prefix": {}}, (rf"y_{{{row + 1}}} = {terms}" if known else r"\dots",), LOOKING_REMEMBER,
         lambda: pd.DataFrame({"word": said} | ({"weight": found.weights, "cosine with the mix": found.near} if known else {})),
         {"weights": found.weights, "mix": found.mix} if known else {},
         f"import core\nfrom core.lessons.word_vectors import mixed\n\nrun = core.open_model({READER!r}).run({text!r})\nmixed(run, layer={layer}, head={head}, row={row})",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,10 @@ from viz.ui import lesson, links, parts
 
 @dataclass(frozen=True)
 class Shown:
-    """What a step hands to the folds: its equation with this run's numbers, what the picture is, table, arrays, lines of Python."""
+    """What a step hands to the folds: its equations by key (each with values of its symbols), this run's numbers (LaTeX), what the picture is, table, arrays, lines of Python."""
 
-    equation: tuple[str, ...]
+    equations: Mapping[str, Mapping[str, str]]
+    numbers: tuple[str, ...]
     looking: str
     frame: Callable[[], pd.DataFrame]
     arrays: dict[str, Any]
@@ -34,7 +35,9 @@ def folds(exhibit: Exhibit, name: str, shown: Shown) -> None:
                 shown.change()
     with parts.fold(parts.EQUATION, "word_vectors.equation") as opened:
         if opened.open:
-            for line in shown.equation:
+            for key, values in shown.equations.items():
+                lesson.equation(key, "word_vectors.", values=values)
+            for line in shown.numbers:
                 parts.equation(line)
     with parts.fold(parts.LOOKING, "word_vectors.looking") as opened:
         if opened.open:

@@ -76,7 +76,7 @@ def by_hand(params: Any) -> Shown:
     code = ("import numpy as np\n\n" f"at = {dict(zip(NAMES, drawn, strict=True))!r}\n"
             'target = np.subtract(at["king"], at["man"]) + at["woman"]\nmin(at, key=lambda word: np.linalg.norm(at[word] - target))')  # fmt: skip
     return Shown(
-        (r"\mathrm{king} - \mathrm{man} + \mathrm{woman} \cong \mathrm{queen}", *([_sum(drawn, x, y)] if known else [])), LOOKING_HAND,
+        {"vectors.analogy": {}}, (_sum(drawn, x, y),) if known else (), LOOKING_HAND,
         lambda: pd.DataFrame(drawn, index=list(NAMES), columns=["x", "y"]), {"places": drawn}, code,
     )  # fmt: skip
 
@@ -114,13 +114,14 @@ def _add(params: Any) -> words.Sum:
     return ask.submit(("word_vectors", *three), lambda: words.add(core.engine.default().open(MODEL), *three), 400)
 
 
-def _parts(params: Any, found: words.Sum, looking: str) -> Shown:
+def _parts(found: words.Sum, looking: str, known: bool = True) -> Shown:
     a, b, c = found.terms
     numbers = rf"\cos(a - b + c,\; \text{{{_plain(found.nearest[0])}}}) = {found.cosines[0]:.4f}"
     code = ("import core\nfrom core.lessons.word_vectors import add\n\n" f'add(core.open_model("{MODEL}"), {a!r}, {b!r}, {c!r})')  # fmt: skip
     return Shown(
-        (r"\hat a - \hat b + \hat c, \qquad \hat x = x / \lVert x \rVert", r"\cos(u, v) = \frac{u \cdot v}{\lVert u \rVert \lVert v \rVert}", numbers), looking,
-        lambda: pd.DataFrame({"word": found.nearest, "cosine": found.cosines}), {"cosines": found.cosines, "map": found.map}, code,
+        {"vectors.analogy": {}, "vectors.cosine": {}}, (r"\hat a - \hat b + \hat c, \qquad \hat x = x / \lVert x \rVert", *([numbers] if known else [])), looking,
+        lambda: pd.DataFrame({"word": found.nearest, "cosine": found.cosines} if known else {"word": found.terms}),
+        {"cosines": found.cosines, "map": found.map} if known else {}, code,
     )  # fmt: skip
 
 
@@ -144,7 +145,7 @@ def trained(params: Any) -> Shown:
     with_all = "it is nearest even when the three count" if found.place == 1 else f"if the three counted, “{visible(found.first)}” would be first and “{visible(near[0])}” at place {found.place}"
     parts.numbers(f"{sum_}: “{visible(near[0])}”, cosine {found.cosines[0]:.3f}, the first of {len(core.engine.default().open(MODEL).tokenizer) - 1:,} words; {with_all}."
                   if known else "Choose one of the five, and the bars appear.")  # fmt: skip
-    return _parts(params, found, LOOKING_TRAINED)
+    return _parts(found, LOOKING_TRAINED, known)
 
 
 def on_the_map(params: Any) -> Shown:
@@ -157,4 +158,4 @@ def on_the_map(params: Any) -> Shown:
     step = np.linalg.norm(found.map[0] - found.map[1])
     parts.numbers(f"The arrow {b} → {a} is {step:.2f} long, the one from {c} to the sum {np.linalg.norm(found.map[-1] - found.map[2]):.2f}. "
                   f"These two directions keep {found.share:.0%} of what the {len(found.names)} words and their sum differ in.")  # fmt: skip
-    return _parts(params, found, LOOKING_MAP)
+    return _parts(found, LOOKING_MAP)

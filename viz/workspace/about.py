@@ -20,7 +20,8 @@ LIBRARIES = ("streamlit", "torch", "plotly", "altair", "numpy", "einops", "token
              "huggingface-hub", "pillow", "segno")
 FONTS = (("Inter", "The Inter Project Authors", "LICENSE-Inter.txt"),
          ("Source Serif 4", "Adobe and Google", "LICENSE-SourceSerif4.txt"),
-         ("JetBrains Mono", "The JetBrains Mono Project Authors", "LICENSE-JetBrainsMono.txt"))
+         ("JetBrains Mono", "The JetBrains Mono Project Authors", "LICENSE-JetBrainsMono.txt"),
+         ("STIX Two Math, the signs used here", "The STIX Fonts Project Authors", "LICENSE-STIXTwoMath.txt"))
 DATA = (
     ("Sentence pairs and everyday sentences", "Tatoeba (tatoeba.org), CC BY 2.0 FR, in the selection of "
      "www.manythings.org/anki; cleaned and filtered for this project."),
