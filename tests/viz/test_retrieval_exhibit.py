@@ -51,6 +51,11 @@ def vectors(test: AppTest) -> dict:
     return next(header for header in found if header.get("task") == "attend")
 
 
+def committed(test: AppTest, percent: int = 45) -> AppTest:
+    test.slider(key="predict:retrieval.share").set_value(percent)
+    return test.button(key="predict:retrieval.share:commit").click().run()
+
+
 # ------------------------------------------------------------------ step 1: yes or no
 
 
@@ -145,17 +150,14 @@ def test_the_memory_is_read_with_beta():
     """C016."""
     ten = link.pack((*memory_read.TEN, (1.0, 1.0, 0.0)))
     for beta, top in (("1", "0.4509"), ("10", "1.0000")):
-        test = page(4, memory=ten, beta=beta, guess={"share": 0.45})
-        test.button(key="predict:retrieval.share:commit").click().run()
+        test = committed(page(4, memory=ten, beta=beta))
         assert f"to {top}" in said(test) and f"w = {top}" in notes(test) and "e² = 7.389" in said(test)
     assert "w = ?" in notes(page(4))
 
 
 def test_another_memory_reads_another_vector():
     def vector(memory: tuple, **more: str) -> str:
-        test = page(4, memory=link.pack(memory), guess={"share": 0.5}, **more)
-        test.button(key="predict:retrieval.share:commit").click().run()
-        return said(test)
+        return said(committed(page(4, memory=link.pack(memory), **more)))
 
     memory = ((2.0, 0.0), (0.0, 2.0), (1.0, 1.0))
     read = memory_read.read(memory[:-1], memory[-1], 1.0).vector

@@ -79,7 +79,7 @@ def soft(params: Any) -> Shown:
     fits = persons.likeness(asked, ids)
     weights = softmax(fits, params.sharpness)
     best = int(weights.argmax())
-    parts.show(look_up_table(("ID", "Name"), [row[:2] for row in params.rows], {"0 or 1": answer.similarity, "weight": weights}, "{:.2f}"), SLUG + "soft",
+    parts.show(look_up_table(("ID", "Name"), [row[:2] for row in params.rows], {"0 or 1": answer.similarity, "weight": weights}), SLUG + "soft",
                f"Weights {weights.round(2).tolist()} at sharpness {params.sharpness:g}.")  # fmt: skip
     parts.numbers(f"Asked “{asked}”, sharpness {params.sharpness:g}: {ids[best]} gets {weights[best]:.4f}, the least {weights.min():.4f}; "
                   f"all alike would be {1 / len(ids):.4f} each.")  # fmt: skip
