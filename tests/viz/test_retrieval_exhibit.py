@@ -35,7 +35,9 @@ def page(step: int = 1, guess: dict[str, object] | None = None, folded: tuple[st
 
 
 def said(test: AppTest) -> str:
-    return "\n".join(str(element.value) for kind in (test.title, test.markdown, test.text, test.caption, test.latex) for element in kind)
+    """Everything the page says; in Markdown our words are escaped."""
+    plain = [str(element.value) for kind in (test.title, test.text, test.caption, test.latex) for element in kind]
+    return "\n".join([*plain, *(str(element.value).replace("\\", "") for element in test.markdown)])
 
 
 def figure(test: AppTest, n: int = 0) -> dict:
@@ -121,7 +123,7 @@ def test_the_plane_is_blind_until_the_guess_and_the_answer_follows_the_query():
         header = vectors(test)
         assert "Right." in said(test) and header["blind"] is False and header["points"][0]["at"] == list(query)
         x, y = found.mix
-        assert f"the mix is ({x:.3f}, {y:.3f})" in said(test)
+        assert f"the mix is ({x:.3f}, {y:.3f})".replace("-", "−") in said(test)
     assert {f"k{1 + int(look_up(q, arrows.KEYS[:4], arrows.VALUES[:4]).weights.argmax())}" for q in ((0.9, 0.8), (-1.0, 0.4))} == {"k1", "k3"}
 
 
