@@ -135,3 +135,13 @@ def in_float32(scores: Sequence[float], *, safe: bool) -> Softmax:
         total = exponentials.sum(dtype=np.float32)
         weights = exponentials / total
     return Softmax(inputs, exponentials, float(total), weights)
+
+
+def typical(scores: Array) -> int:
+    """The query whose softmax has the middle entropy: neither the sharpest row nor the most even.
+
+    >>> typical(np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 9.0]]))
+    1
+    """
+    order = np.argsort(entropy(softmax(scores)), kind="stable")
+    return int(order[len(order) // 2])
