@@ -10,14 +10,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.lessons import mask_evidence as evidence
 from core.lessons import masks as lesson
 from viz.exhibits import _masks_panels as panels
 from viz.figures.curves import number
 from viz.figures.mask_figures import leak
 from viz.instruments import heatmap
-from viz.labels import distinct, literal
-from viz.ui import controls, parts, state
+from viz.labels import distinct
+from viz.ui import controls, errata, parts, state
 
 KNOBS = {
     "padding": (("padded", "Positions at the end that count as padding", 1, 12),),
@@ -225,11 +224,7 @@ def looking_at(data: Any, params: Any) -> None:
 
 def documents() -> None:
     """The errata that concern masks, each with its evidence computed now."""
-    for erratum in evidence.errata():
-        st.markdown(
-            f"**{erratum.number}** {literal(erratum.says)}  \n**Right:** {literal(erratum.right)}  \n"
-            f":gray[{literal(erratum.evidence)}]"
-        )
+    errata.show("E2", "E17", "E32", "E48")
 
 
 def table(data: Any) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from core.lessons import position_criteria as criteria_lesson
 from core.lessons import position_evidence as evidence
 from core.lessons import positions as lesson
 from viz.labels import literal
-from viz.ui import controls, parts, state
+from viz.ui import controls, errata, parts, state
 
 FORMULAS = {
     "paired": "2⌊i/2⌋/d, as in the original paper",
@@ -171,11 +171,9 @@ def looking_at(view: str, data: Any) -> None:
                 st.text("The curve of the learned positions is missing. " + data.missing)
 
 
-def documents(trained: np.ndarray | None) -> None:
+def documents() -> None:
     """The errata that concern positions, each with its evidence computed now."""
-    for erratum in evidence.errata(trained):
-        st.markdown(f"**Erratum {erratum.number}.** {literal(erratum.says)}  \n**Right:** {literal(erratum.right)}  \n"
-                    f":gray[{literal(erratum.evidence)}]")  # fmt: skip
+    errata.show("E3", "E4", "E33", "E34", "E43")
 
 
 def table(data: Any) -> pd.DataFrame:

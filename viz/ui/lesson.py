@@ -50,8 +50,6 @@ def equation(key: str, slug: str, values: Mapping[str, str] | None = None, marks
 
 def errata(*ids: str) -> None:
     """The entries of `core.errata` with these ids: what is printed, what is right, and the evidence, computed now."""
-    from core import errata as book
+    from viz.ui import errata as book
 
-    for entry in map(book.find, ids):
-        st.markdown(f"**Erratum {entry.id}. {literal(entry.title)}**  \n{literal(entry.claim)}  \n**Right:** {literal(entry.right)}")
-        st.text(entry.evidence())
+    book.show(*ids)
