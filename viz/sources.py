@@ -40,6 +40,11 @@ SOURCES: dict[str, Source] = {
                         "Sharif University of Technology", teaching=True),
     "lifei2022": Source("lifei.tech, 2022", "lifei.tech", 2022, "Attention and Transformers", "blog post",
                         teaching=True),
+    "mikolov2013": _paper("Mikolov, Yih, Zweig", 2013, "Linguistic Regularities in Continuous Space Word "
+                          "Representations", "NAACL"),
+    "graves2014": _paper("Graves, Wayne, Danihelka", 2014, "Neural Turing Machines", "arXiv 1410.5401"),
+    "pennington2014": _paper("Pennington, Socher, Manning", 2014, "GloVe: Global Vectors for Word Representation", "EMNLP"),
+    "cheng2016": _paper("Cheng, Dong, Lapata", 2016, "Long Short-Term Memory-Networks for Machine Reading", "EMNLP"),
     "bahdanau2015": _paper("Bahdanau, Cho, Bengio", 2015,
                            "Neural Machine Translation by Jointly Learning to Align and Translate", "ICLR"),
     "luong2015": _paper("Luong, Pham, Manning", 2015,

@@ -160,3 +160,22 @@ def windows(centres: Sequence[float], window: int, n_source: int) -> NDArray[np.
 def shut_in(allowed: NDArray[np.bool_]) -> SetAllowed:
     """The edit that puts these windows (query key) into a recurrent decoder, step by step."""
     return SetAllowed("decoder.attn.allowed", tuple(map(tuple, allowed.tolist())))
+
+
+def kept(weights: Array, allowed: NDArray[np.bool_]) -> float:
+    """The share of all weight that lies inside the windows, over all rows: 1 when they cut off nothing.
+
+    >>> kept(np.array([[0.5, 0.5], [0.0, 1.0]]), np.eye(2, dtype=bool))
+    0.75
+    """
+    return float((weights * allowed).sum() / weights.sum())
+
+
+def crossing(weights: Array) -> int:
+    """The row that looks most surely somewhere else than at its own place: where the order of the two languages crosses.
+
+    >>> crossing(np.array([[0.9, 0.1, 0.0], [0.2, 0.1, 0.7], [0.4, 0.5, 0.1]]))
+    1
+    """
+    rows = np.arange(len(weights))
+    return int(np.where(weights.argmax(-1) != rows, weights.max(-1), 0.0).argmax())

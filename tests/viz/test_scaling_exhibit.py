@@ -54,7 +54,7 @@ def figure(test: AppTest) -> dict:
 def test_every_step_shows_a_picture_and_every_fold_opens(step):
     test = page(step, *FOLDS)
     assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
-    assert len(test.get("plotly_chart")) == 1
+    assert test.get("plotly_chart")[0].key == f"{SLUG}{('spread', 'row', 'widths', 'real', 'overflow')[step - 1]}.picture"
     told = said(test)
     assert "E36" in told and "E26" in told and "Vaswani" in told
     assert "Something went wrong" not in told
@@ -130,7 +130,7 @@ def test_naive_softmax_overflows_and_the_page_shows_it():
 
 def test_a_smaller_score_has_another_answer():
     fits = page(5, guess=("overflow", steps.NOT_A_NUMBER), score="80")
-    assert "It is “0.73”" in said(fits)
+    assert r"It is “0\.73”" in said(fits)
     hidden = page(5, score="80")
     assert "0.73" not in said(hidden).split("which weight")[-1]
 
