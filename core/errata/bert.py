@@ -40,7 +40,7 @@ def top_predicts() -> Evidence:
     numbers = {f"block_{i}": value for i, value in enumerate(apart, start=1)}
     sentence = (
         f"A BERT of {len(apart)} blocks drawn once. The head on the output of block {len(apart)} differs from the model's own scores by "
-        f"{tiny(apart[-1])}, on the output of block 1 by up to {apart[0]:.2f}."
+        f"{tiny(apart[-1])}, on the output of the first block by up to {apart[0]:.2f}."
     )
     return Evidence(numbers, sentence, (
         Panel("Distance from the model's scores", [[v] for v in apart], tuple(f"block {i + 1}" for i in range(len(apart))), ("distance",),
@@ -111,7 +111,7 @@ def likelihoods() -> Evidence:
 
 
 @erratum(
-    "E25", "D", "15 % are “replaced with [MASK]”, and two points later only 80 % of these.",
+    "E25", "D", "“Replacing them with [MASK]”, and two points later only most of them.",
     (Where("beigy2021", "BERT, masked language model"), Where("beigy2024", "BERT, masked language model"),
      Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4")),
     says="Mask out 15 % of the words, replacing them with [MASK]. Ghojogh has only the 15 %.",

@@ -11,7 +11,8 @@ from core.errata.entry import Array, Evidence, Panel, Where, erratum, tiny
 from core.layers.attention import MultiHeadAttention
 from core.trace import Recorder
 
-N_WORDS, N_HEADS = 5, 4
+N_WORDS, N_HEADS, HEAD, PAIR = 5, 4, 1, (2, 4)
+"""The head that is drawn anew and the two words whose score is followed, counted from 1."""
 
 
 def _looked(attend: MultiHeadAttention, x: Tensor) -> dict[str, Tensor]:
@@ -37,10 +38,11 @@ def side_by_side() -> Evidence:
     other = filled(MultiHeadAttention(12, N_HEADS))
     fresh = filled(MultiHeadAttention(12, N_HEADS), start=1)
     for mine, drawn in zip((other.to_q, other.to_k, other.to_v), (fresh.to_q, fresh.to_k, fresh.to_v), strict=True):
-        mine.weight[:width] = drawn.weight[:width]
+        mine.weight[(HEAD - 1) * width : HEAD * width] = drawn.weight[(HEAD - 1) * width : HEAD * width]
     after = _looked(other, x)
-    first = gap(before["heads"][:, 0], after["heads"][:, 0])
-    rest = gap(before["heads"][:, 1:], after["heads"][:, 1:])
+    others = [i for i in range(N_HEADS) if i != HEAD - 1]
+    first = gap(before["heads"][:, HEAD - 1], after["heads"][:, HEAD - 1])
+    rest = gap(before["heads"][:, others], after["heads"][:, others])
     permuted = _permuted(attend, x, before["out"], width)
     seen = _seen(x)
     touched = (seen > 0).sum(1)
@@ -50,15 +52,15 @@ def side_by_side() -> Evidence:
         "layer_1": float(touched[0]), "layer_2": float(touched[1]),
     }  # fmt: skip
     sentence = (
-        f"{N_HEADS} heads, {n} words: drawing head 1 anew changes head 1 by {first:.2f} and the other heads by {tiny(rest)}. "
+        f"{N_HEADS} heads, {n} words: drawing head {HEAD} anew changes it by {first:.2f} and the other heads by {tiny(rest)}. "
         f"Putting the heads in another order, together with their columns of W_O, changes the output by {tiny(permuted)}. Each head has "
-        f"{n} × {n} weights; pairs would need {pairs} × {pairs}. The score of words 2 and 4 depends on {touched[0]} words in "
-        f"layer 1 and on {touched[1]} in layer 2."
+        f"{n} × {n} weights; pairs would need {pairs} × {pairs}. The score of words {PAIR[0]} and {PAIR[1]} "
+        f"depends on {touched[0]} words in the first layer and on {touched[1]} in the layer above it."
     )
     words = tuple(f"word {i + 1}" for i in range(N_WORDS))
     share = seen / seen.max(1, keepdims=True)
     return Evidence(numbers, sentence, (
-        Panel("What the score of words 2 and 4 depends on (largest derivative = 1)", share, ("layer 1", "layer 2"), words, "weights"),
+        Panel(f"What the score of words {PAIR[0]} and {PAIR[1]} depends on", share, ("layer 1", "layer 2"), words, "weights"),
     ))  # fmt: skip
 
 
@@ -76,7 +78,7 @@ def _permuted(attend: MultiHeadAttention, x: Tensor, out: Tensor, width: int) ->
 
 
 def _seen(x: Tensor) -> Array:
-    """The size of the derivative of the score of words 2 and 4 by each word, in layer 1 and layer 2: (layer, word)."""
+    """The size of the derivative of one score, that of the `PAIR`, by each word, in layer 1 and layer 2: (layer, word)."""
     with torch.inference_mode(False), torch.enable_grad():
         given = x.clone().requires_grad_()
         layers = [filled(MultiHeadAttention(12, N_HEADS), start=start) for start in (2, 3)]
@@ -84,7 +86,7 @@ def _seen(x: Tensor) -> Array:
         high = _looked(layers[1], given + low["out"])
         rows = []
         for found in (low, high):
-            (slope,) = torch.autograd.grad(found["scores"][0, 0, 1, 3], given, retain_graph=True)
+            (slope,) = torch.autograd.grad(found["scores"][0, 0, PAIR[0] - 1, PAIR[1] - 1], given, retain_graph=True)
             rows.append(slope[0].norm(dim=-1))
         return torch.stack(rows).numpy()
 
@@ -101,12 +103,13 @@ def project_then_split() -> Evidence:
     d, h = 16, 4
     piece = d // h
     attend, x = filled(MultiHeadAttention(d, h, bias=False)), tensor(1, N_WORDS, d)
-    right = _looked(attend, x)["q"][0, 0]
+    right = _looked(attend, x)["q"][0, HEAD - 1]
     weight = attend.to_q.weight
-    printed = x[0, :, :piece] @ weight[:piece, :piece].T
+    rows = slice((HEAD - 1) * piece, HEAD * piece)
+    printed = x[0, :, rows] @ weight[rows, rows].T
     numbers = {"gap": gap(printed, right), "whole": float(weight.numel()), "pieces": float(h * piece * piece)}
     sentence = (
-        f"d = {d}, {h} heads: the query of head 1 made from the whole word and the one made from the first {piece} features "
+        f"d = {d}, {h} heads: the query of head {HEAD} made from the whole word and the one made from its piece of {piece} features "
         f"differ by up to {numbers['gap']:.2f}. Projecting the whole word takes {weight.numel()} weights, projecting pieces "
         f"{h * piece * piece}."
     )

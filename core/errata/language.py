@@ -65,14 +65,15 @@ def two_directions() -> Evidence:
 def window() -> Evidence:
     joint = _joint()
     text = _text(joint)
-    whole, short = float(joint[text]), _forward(joint, text, 1)
-    numbers = {"joint": whole, "window_1": short, "window_2": _forward(joint, text, 2)}
+    one, all_ = 1, joint.ndim - 1
+    whole, short = float(joint[text]), _forward(joint, text, one)
+    numbers = {"joint": whole, "window_1": short, "window_2": _forward(joint, text, all_)}
     sentence = (
-        f"A text of {joint.ndim} words: its joint probability is {whole:.4f}; the product with k = 1 is {short:.4f}, with k = 2, which "
+        f"A text of {joint.ndim} words: its joint probability is {whole:.4f}; the product with k = {one} is {short:.4f}, with k = {all_}, which "
         f"reaches the beginning, {numbers['window_2']:.4f}."
     )
     return Evidence(numbers, sentence, (
-        Panel("Probability of the text", [[short], [numbers["window_2"]], [whole]], ("k = 1", "k = 2", "joint"), ("probability",), "bars", 4),
+        Panel("Probability of the text", [[short], [numbers["window_2"]], [whole]], (f"k = {one}", f"k = {all_}", "joint"), ("probability",), "bars", 4),
     ))  # fmt: skip
 
 
@@ -105,7 +106,7 @@ def greedy_only() -> Evidence:
 def boundary() -> Evidence:
     n_vocab = GPTConfig().n_vocab
     pieces = 50_000
-    numbers = {"last": float(n_vocab - 1), "letters": float(n_vocab - 1 - pieces), "special": float(n_vocab - 256 - pieces)}
+    numbers = {"last": float(n_vocab - 1), "bytes": float(2**8), "special": float(n_vocab - 2**8 - pieces)}
     sentence = (
         f"GPT-2's vocabulary has {n_vocab:,} entries: {2**8} bytes, {pieces:,} merged pieces and {numbers['special']:.0f} more, "
         f"number {n_vocab - 1:,}: the boundary."

@@ -90,7 +90,7 @@ def same_author() -> Evidence:
     (Where("ghojogh2023", "transformers"), Where("ghojogh2020", "3.1; 3.2")),
     says="A transformer is an autoencoder consisting of an encoder and a decoder.",
     right="An encoder-decoder. An autoencoder is trained to reproduce its own input.",
-    note="The word stands in the glossary.",
+    note="The parts have the same names; the task is another.",
 )  # fmt: skip
 def autoencoder() -> Evidence:
     return Evidence({}, "A translator is trained to write another sentence than the one it reads.", computed=False)
@@ -101,7 +101,7 @@ def autoencoder() -> Evidence:
     (*BOTH, Where("beigy2024", "BERT; ALBERT")),
     says="Ghojogh: unsupervised. Beigy: self-supervised.",
     right="Today: self-supervised. There are labels, and the text itself gives them.",
-    note="The word stands in the glossary.",
+    note="No person has to write a label; that is what both words mean to say.",
 )  # fmt: skip
 def supervised() -> Evidence:
     text = ("she", "is", "eating", "a", "green", "apple")

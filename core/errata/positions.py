@@ -73,7 +73,7 @@ def paired_or_not() -> Evidence:
     (Where("beigy2024", "position encoding", "PE(1) for d = 512"),),
     says="“PE(0, 0)” and “PE(0, 1)” for the vectors of positions 0 and 1, i from 1 to d, and digits such as “0.8414”.",
     right="PE(0) and PE(1), i from 0 to d − 1, and rounded digits.",
-    note="The positional encoding page shows more digits.",
+    note="Cut digits are always too small, by up to one unit in the last place.",
 )  # fmt: skip
 def cut_not_rounded() -> Evidence:
     wrong = [entry for entry in worked_d512() if entry.printed == entry.cut != entry.rounded]
@@ -82,8 +82,8 @@ def cut_not_rounded() -> Evidence:
     numbers |= {f"error_{entry.dimension}": abs(float(entry.printed or 0) - entry.value) for entry in wrong}
     told = "; ".join(f"{entry.value:.9f} is printed as {entry.printed}, rounded it is {entry.rounded}" for entry in wrong)
     sentence = (
-        f"{told}. All {len(wrong)} are cut. With i from 1 each pair would begin with the cosine, and PE(0) would begin "
-        f"{cosine_first}, not {sine_first}."
+        f"{told}. All {len(wrong)} are cut. Counting i from one up, each pair would begin with the cosine, and the first vector "
+        f"with {cosine_first}, not {sine_first}."
     )
     return Evidence(numbers, sentence)
 

@@ -94,7 +94,7 @@ def no_window() -> Evidence:
     sentence = (
         f"{n} words, p_t = {p_t}, scores drawn once: without a window the weights sum to {printed.sum():.3f}, with D = {d} to "
         f"{right.sum():.3f}. p_t never reaches its ends: an argument of {shown(-steep, 0)} gives {tiny(low)}, one of {steep:.0f} "
-        f"stays {tiny(n - high)} below {n}. Words count from 1, so an argument below {shown(-math.log(n - 1), 2)} points before the first."
+        f"stays {tiny(n - high)} below {n}. Words count from {places[0]:.0f}, so an argument below {shown(-math.log(n - 1), 2)} points before the first."
     )
     names = tuple(str(int(place)) for place in places)
     chosen = slice(4, 13)
@@ -109,7 +109,7 @@ def no_window() -> Evidence:
     says="The caption network has self-attention on the image; the RNN with self-attention consumes the feature maps.",
     right="The query is the state of the decoder, keys and values are parts of the image: cross-attention, as section 3.3.2 of "
           "the same survey defines it.",
-    note="The atlas files image captioning under cross-attention.",
+    note="The one who asks and what is asked are different things: that is the definition.",
 )  # fmt: skip
 def across() -> Evidence:
     words, parts = 4, 9

@@ -109,7 +109,7 @@ def saturation() -> Evidence:
     d_k, n_keys, n_draws, score, d_score = 1024, 32, 400, 1600.0, 64
     scores = np.einsum("b d, b k d -> b k", normal(n_draws, d_k), normal(n_draws, n_keys, d_k, start=1))
     bare, scaled = (_entropy(softmax(s)) for s in (scores, scores / math.sqrt(d_k)))
-    limit = math.log(np.finfo(np.float32).max)
+    limit, bits = math.log(np.finfo(np.float32).max), np.finfo(np.float32).bits
     divided = np.float32(score / math.sqrt(d_score))
     with np.errstate(over="ignore"):
         overflows = bool(np.isinf(np.exp(divided)))
@@ -119,7 +119,7 @@ def saturation() -> Evidence:
     sentence = (
         f"d_k = {d_k}, {n_keys} keys: the mean entropy of the weights is {bare:.2f} without the division and {scaled:.2f} with "
         f"it; even weights have {math.log(n_keys):.2f}. A score of {score:.0f} divided by √{d_score} is {divided:.0f}, and its "
-        f"exponential {'still overflows' if overflows else 'fits'} in 32 bits (the limit is {limit:.2f}). torch's softmax of "
+        f"exponential {'still overflows' if overflows else 'fits'} in {bits} bits (the limit is {limit:.2f}). torch's softmax of "
         f"{listed([score, 0], 0)}, undivided, is {listed(safe, 0)}: it subtracts the largest score."
     )
     return Evidence(numbers, sentence, (

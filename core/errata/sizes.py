@@ -14,10 +14,10 @@ BERT_SECTION = (Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4"))
 
 
 @erratum(
-    "E10", "W", "“512 hidden units in the fully connected network”: 512 is the width of the words.",
+    "E10", "W", "“512 hidden units in the fully connected network”: that is the width of the words.",
     (Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4")),
     says="The Transformer has 6 layers with 512 hidden units in the fully connected network, BERT 24 layers with 1024.",
-    right="512 and 1024 are the widths of the vectors. The hidden layer of the feed-forward network is four times wider.",
+    right="These are the widths of the vectors. The hidden layer of the feed-forward network is four times wider.",
     note="Only with the wide hidden layer do the counts come near the stated sizes.",
     cost=200,
 )  # fmt: skip
@@ -63,7 +63,7 @@ def rounded() -> Evidence:
     "E12", "W", "ALBERT's slide writes H for the size of the vocabulary.",
     (Where("beigy2024", "ALBERT"),),
     says="The input embedding is V × E with “H = 30522, E = 768”; later “larger tokenization embedding (larger H)”.",
-    right="V = 30522 and E = 768; a larger hidden size H needed a larger E.",
+    right="V is the vocabulary, E the size of an embedding; a larger hidden size H needed a larger E.",
     note="In BERT, E equals H; ALBERT parts them and makes E small.",
 )  # fmt: skip
 def letters() -> Evidence:
@@ -171,7 +171,7 @@ def built_upon() -> Evidence:
     "E44", "L", "“GPT-2 1.5 billion, Megatron 8 billion, GPT-3 175 billion”: round sizes, and GPT-2's is that of XL.",
     (Where("ghojogh2023", "GPT"), Where("ghojogh2020", "5")),
     says="GPT-2 has 1.5 billion parameters, Megatron 8 billion, GPT-3 175 billion.",
-    right="1.5 billion holds for XL only; the others are smaller. Megatron states 8.3 billion.",
+    right="The first holds for XL only; the others are smaller. Megatron states a little more.",
     note="Megatron's size is its own statement; the others are counted here from the published shapes.",
     cost=600,
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 import streamlit as st
 
@@ -52,7 +54,7 @@ def _pictures(id: str, evidence: Evidence) -> None:
 def _panel(key: str, panel: Panel) -> None:
     if panel.form == "table":
         st.markdown(f"**{literal(panel.title)}**")
-        cells = [[shown(value, panel.places) for value in row] for row in panel.values]
+        cells = [["" if math.isnan(value) else shown(value, panel.places) for value in row] for row in panel.values]
         st.table(pd.DataFrame(cells, index=list(panel.rows), columns=list(panel.columns)), border="horizontal")
         return
     draw = pictures.weights if panel.form == "weights" else pictures.bars
