@@ -30,7 +30,7 @@ values = [(1.5, 1.5), (-1.5, 1), (-1, -1.5), (1.2, -1)]
 put = moved("p", opening, values=4)
 points = [Point(p.name, at, p.role) for p, at in zip(opening, put[0])] if put else opening
 values = put[1] if put else values
-plane(points, key="p", values=values, scores=ALL if show == "all" else (Score("dot", 2),), large=show == "large", on_move=lambda: None)
+plane(points, key="p", values=values, scores=ALL if show == "all" else (Score("dot", 2),), blind=show == "blind", on_move=lambda: None)
 found = look_up(points[0].at, [p.at for p in points[1:]], values, sharpness=2)
 st.text("python " + " ".join(f"{v:.6f}" for v in (*found.weights, *found.mix)))
 """
@@ -79,6 +79,12 @@ def test_a_dragged_query_is_computed_alike_in_the_page_and_in_python(visit) -> N
     found = agree(seen, [{"rule": "dot", "sharpness": 2}])
     seen.says("python " + " ".join(f"{v:.6f}" for v in (*found["weights"], *found["mix"])))
     assert "<b>k4</b>" in seen.text(".plane .rows")
+
+
+def test_a_blind_plane_gives_nothing_away(visit) -> None:
+    seen = visit("blind")
+    assert not seen.attribute("found") and seen.page.locator(".grip").count() == 0
+    assert not seen.page.locator(".plane .rows").is_visible() and seen.text(".plane .told") == ""
 
 
 def test_all_scores_at_once_and_a_phone(visit) -> None:

@@ -37,10 +37,10 @@ function accept(view, packet) {
   if (other) { view.left.grips.replaceChildren(); view.right.grips.replaceChildren(); view.base = head.base; }
   view.title.textContent = head.title;
   view.title.hidden = !head.title;
-  view.root.style.fontSize = head.large ? "1.25rem" : "";
   view.left.caption.textContent = head.captions[0];
   view.right.caption.textContent = head.captions[1];
-  view.right.box.hidden = !view.values.length;
+  view.right.box.hidden = !view.values.length || head.blind;
+  view.rows.hidden = view.tools.hidden = head.blind;
   grips(view, view.left, head.points.map(({ name, movable }) => movable && name));
   grips(view, view.right, head.values && head.movable_values ? keyNames(head).map((name) => `value of ${name}`) : []);
   buildRows(view);
@@ -153,6 +153,7 @@ function fill(view) {
 }
 
 function tell(view) {
+  if (view.head.blind) { view.told.replaceChildren(); return; }
   const { head, found } = view, word = (i) => ({ word: head.points[i].name });
   const place = (at) => `(${at.map((v) => decimal2(v)).join(", ")})`;
   if (head.task === "sum") {
@@ -187,7 +188,7 @@ function draw(view) {
   }
   fill(view);
   const { every, weights, mix, target, order } = view.found;
-  Object.assign(root.dataset, { points: JSON.stringify(view.points), values: JSON.stringify(view.values), found: JSON.stringify(target ? { target, order } : { every, weights, mix }), drawn: (performance.now() - began).toFixed(2) });
+  Object.assign(root.dataset, { points: JSON.stringify(view.points), values: JSON.stringify(view.values), found: head.blind ? "" : JSON.stringify(target ? { target, order } : { every, weights, mix }), drawn: (performance.now() - began).toFixed(2) });
 }
 
 /** How large a board is: two and what stands between them side by side, two and that below, or one under the other. */

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from viz.instruments.mount import Instrument, nothing, stored
@@ -79,7 +79,7 @@ def plane_packet(
     mix: str = "mix",
     title: str = "",
     height: int | None = None,
-    large: bool = False,
+    blind: bool = False,
     echo: str = "",
     python: str = "",
 ) -> Packet:
@@ -89,7 +89,7 @@ def plane_packet(
     scores: each gets a table of scores and weights; the weights of number `shown` are drawn.
     plus, minus: numbers of points; given, the points are words, and their sum and the words nearest to it are shown.
     limit: both boards reach from -limit to limit. field: colour the ground. hull: shade the hull of the values.
-    height: most pixels of a board. large: the type for a lecture hall.
+    height: most pixels of a board. blind: only the vectors, all alike and still: what follows from them is yet to be guessed.
 
     Raises ValueError for roles, rules or counts that do not fit.
 
@@ -111,14 +111,15 @@ def plane_packet(
             raise ValueError(f"score {score.rule!r}; there are {', '.join(RULES)}")
     if not 0 <= shown < len(scores):
         raise ValueError(f"score {shown} of {len(scores)}, counted from 0")
+    points = [replace(point, movable=point.movable and not blind) for point in points]
     names = labels([point.name for point in points], len(points), "point")
     return Packet({
         "task": "sum" if words else "attend",
         "points": [asdict(point) | {"name": name, "at": list(point.at)} for point, name in zip(points, names, strict=True)],
         "values": None if values is None else [list(at) for at in values], "value_names": list(value_names) if value_names else None,
-        "movable_values": movable_values, "scores": [asdict(score) for score in scores], "shown": shown, "plus": list(plus),
+        "movable_values": movable_values and not blind, "scores": [asdict(score) for score in scores], "shown": shown, "plus": list(plus),
         "minus": list(minus), "limit": limit, "field": field, "hull": hull, "captions": list(captions), "mix": mix, "title": title,
-        "height": height, "large": large, "echo": echo, "base": base(points, values is not None), "python": python,
+        "height": height, "blind": blind, "echo": echo, "base": base(points, values is not None), "python": python,
     })  # fmt: skip
 
 

@@ -8,7 +8,7 @@ function paintBoard(view, where, pen, side) {
   const to = onBoard(view, side);
   if (where === view.right) paintValues(view, pen, to, side);
   else {
-    if (view.head.field && view.head.task === "attend") paintField(view, pen, side);
+    if (view.head.field && !view.head.blind && view.head.task === "attend") paintField(view, pen, side);
     paintGrid(view, pen, to, side);
     if (view.head.task === "sum") paintSum(view, pen, to); else paintKeys(view, pen, to);
   }
@@ -78,7 +78,7 @@ function label(view, pen, words, [x, y], strong = false, below = false) {
 function paintKeys(view, pen, to) {
   const { head, found, theme } = view, names = keyNames(head), middle = to([0, 0]);
   pen.side = middle[0] * 2;
-  found.keys.forEach((key, i) => arrow(pen, middle, to(key), 1.5 + 7 * found.weights[i], view.colours[i % view.colours.length]));
+  found.keys.forEach((key, i) => arrow(pen, middle, to(key), head.blind ? 3 : 1.5 + 7 * found.weights[i], view.colours[i % view.colours.length]));
   arrow(pen, middle, to(found.query), 3, theme.text, [7, 4]);
   found.keys.forEach((key, i) => label(view, pen, names[i], to(key)));
   const at = to(found.query);
@@ -116,13 +116,13 @@ function paintValues(view, pen, to, side) {
 function paintSum(view, pen, to) {
   const { head, points, found, theme } = view, [from] = head.minus, [start, other] = head.plus, accent = view.colours[1];
   pen.side = to([0, 0])[0] * 2;
-  if (from !== undefined && other !== undefined) {
+  const nearest = head.blind ? undefined : found.order[0]?.[0];
+  if (!head.blind && from !== undefined && other !== undefined) {
     arrow(pen, to(points[from]), to(points[start]), 3, theme.primary);
     arrow(pen, to(points[other]), to(found.target), 3, theme.primary, [7, 4]);
   }
-  const nearest = found.order[0]?.[0];
   pen.strokeStyle = accent; pen.lineWidth = 3;
-  pen.beginPath(); pen.arc(...to(found.target), 15, 0, 7); pen.stroke();
+  if (!head.blind) { pen.beginPath(); pen.arc(...to(found.target), 15, 0, 7); pen.stroke(); }
   points.forEach((point, i) => {
     pen.fillStyle = i === nearest ? accent : theme.text;
     pen.beginPath(); pen.arc(...to(point), 6, 0, 7); pen.fill();
