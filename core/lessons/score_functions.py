@@ -32,14 +32,13 @@ MOST_KEYS = len(W_LOCATION)
 
 @dataclass(frozen=True)
 class Function:
-    """One score function: its names, its formula (LaTeX), where it comes from, its kind in `core.layers.scores`, its numbers.
+    """One score function: its names, where it comes from, its kind in `core.layers.scores`, its numbers.
 
     `sharpness` multiplies the score. `numbers` are parameters by the names that `core.lessons.look_up` has for them.
     """
 
     name: str
     title: str
-    latex: str
     paper: str
     kind: str
     sharpness: float = 1.0
@@ -87,16 +86,16 @@ def eight(beta: float = 5.0) -> tuple[Function, ...]:
     """
     frozen = MappingProxyType
     return (
-        Function("dot", "dot", r"q^\top k", "Luong et al. 2015", "dot"),
-        Function("scaled", "scaled dot", r"q^\top k / \sqrt{2}", "Vaswani et al. 2017", "scaled"),
-        Function("general", "general", r"q^\top W k", "Luong et al. 2015", "general", numbers=frozen({"w": W_GENERAL})),
-        Function("linear", "additive, linear", r"w_q^\top q + w_k^\top k", "Ghojogh and Ghodsi 2020", "linear",
+        Function("dot", "dot", "Luong et al. 2015", "dot"),
+        Function("scaled", "scaled dot", "Vaswani et al. 2017", "scaled"),
+        Function("general", "general", "Luong et al. 2015", "general", numbers=frozen({"w": W_GENERAL})),
+        Function("linear", "additive, linear", "Ghojogh and Ghodsi 2020", "linear",
                  numbers=frozen({"q": W_QUERY, "k": W_KEY})),
-        Function("tanh", "additive, tanh", r"v^\top \tanh(W [q; k])", "Bahdanau et al. 2015", "concat",
+        Function("tanh", "additive, tanh", "Bahdanau et al. 2015", "concat",
                  numbers=frozen({"w": W_ADDITIVE, "v": V_ADDITIVE})),
-        Function("location", "location", r"(W q)_i", "Luong et al. 2015", "location", numbers=frozen({"w": W_LOCATION})),
-        Function("cosine", "cosine", r"\frac{q^\top k}{|q|\,|k|}", "Graves et al. 2014", "cosine"),
-        Function("sharp", "β · cosine", r"\beta\, \frac{q^\top k}{|q|\,|k|}", "Graves et al. 2014", "cosine", sharpness=beta),
+        Function("location", "location", "Luong et al. 2015", "location", numbers=frozen({"w": W_LOCATION})),
+        Function("cosine", "cosine", "Graves et al. 2014", "cosine"),
+        Function("sharp", "β · cosine", "Graves et al. 2014", "cosine", sharpness=beta),
     )  # fmt: skip
 
 

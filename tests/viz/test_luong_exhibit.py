@@ -196,3 +196,7 @@ def test_the_lines_to_take_away_name_the_numbers(every):
     params = exhibit.Params(TEXT, "dot", row=0)
     lines = folds.code(params, data).replace("core.open_model", "open_model")
     exec(lines, {"open_model": core.engine.default().open})
+
+
+def test_the_small_picture_is_drawn_from_numbers():
+    assert exhibit.thumbnail().startswith("<svg")

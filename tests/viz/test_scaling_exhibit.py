@@ -148,3 +148,7 @@ def test_the_lines_to_take_away_run():
     for step in (0, 4):
         exec(folds.code(step, exhibit.Params()), {})
     assert folds.arrays(replace(exhibit.Params(), d_k=4))["raw"].shape == (lessons.N_QUERIES, lessons.N_KEYS)
+
+
+def test_the_small_picture_is_drawn_from_numbers():
+    assert exhibit.thumbnail().startswith("<svg")

@@ -118,3 +118,7 @@ def test_the_lines_to_take_away_run():
     from viz.exhibits import _scores_folds as folds
 
     exec(folds.code(exhibit.Params()), {})
+
+
+def test_the_small_picture_is_drawn_from_numbers():
+    assert exhibit.thumbnail().startswith("<svg")

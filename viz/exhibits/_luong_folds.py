@@ -13,7 +13,7 @@ from core.lessons import luong as lessons
 from viz.exhibits import _luong_steps as steps
 from viz.figures.curves import number
 from viz.labels import distinct
-from viz.ui import controls, parts
+from viz.ui import controls, lesson, parts
 
 SLUG = "luong."
 LOOKING = (
@@ -45,13 +45,16 @@ def equation(params: Any, data: Any) -> None:
             return
         row, n = steps.one_row(params, data), len(data.source)
         best, z = int(row.align.argmax()), lessons.needed(row.centre, len(data.source))
-        parts.equation(r"a_t(s) = \frac{e^{\mathrm{score}(h_t, \bar h_s)}}{\sum_{s'} e^{\mathrm{score}(h_t, \bar h_{s'})}}, \qquad c_t = \sum_s a_t(s)\, \bar h_s")
-        parts.equation(r"\mathrm{score}(h_t, \bar h_s) = \begin{cases} h_t^\top \bar h_s & \text{dot} \\ h_t^\top W_a \bar h_s & \text{general} \\"
-                       r" v_a^\top \tanh(W_a [h_t; \bar h_s]) & \text{concat} \end{cases}")  # fmt: skip
+        here = {"p_t": number(row.centre), "sigma": number(row.sigma), "s": str(best)}
+        lesson.equation("luong.weights", SLUG, values={"a_ts": number(float(data.weights[params.row, best])), "n": str(n)})
+        lesson.equation(f"luong.{params.score}", SLUG)
+        lesson.equation("luong.centre", SLUG, values={"p_t": here["p_t"], "n": str(n)})
         shown = number(z) if math.isfinite(z) else r"-\infty" if z < 0 else r"\infty"
-        parts.equation(r"p_t = n \cdot \mathrm{sigmoid}(v_p^\top \tanh(W_p h_t)) = " + f"{n}" + r" \cdot \mathrm{sigmoid}(" + shown + ") = " + number(row.centre))
-        parts.equation(r"a_t(s) = \mathrm{align}(h_t, \bar h_s)\, e^{-(s - p_t)^2 / 2\sigma^2} = " + number(float(row.align[best]), 3) + r" \cdot e^{-(" + f"{best}" + " - "
-                       + number(row.centre) + r")^2 / (2 \cdot " + number(row.sigma) + r"^2)} = " + number(float(row.product[best]), 3))  # fmt: skip
+        parts.equation(here["p_t"] + " = " + f"{n}" + r" \cdot \mathrm{sigmoid}(" + shown + ")")
+        lesson.equation("luong.gaussian", SLUG, values={"a_ts": number(float(row.product[best]), 3), **here})
+        parts.equation(number(float(row.product[best]), 3) + " = " + number(float(row.align[best]), 3) + r" \cdot e^{-(" + f"{best}" + " - "
+                       + number(row.centre) + r")^2 / (2 \cdot " + number(row.sigma) + r"^2)}")  # fmt: skip
+        lesson.equation("luong.width", SLUG, values={"sigma": here["sigma"], "D": str(row.window)})
         st.text(f"The last line is the source word “{distinct(data.source)[best]}” for the written word “{distinct(data.written)[params.row]}”; positions count from 0.")
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 from core.lessons import scaling as lessons
 from viz.exhibits import _scaling_steps as steps
 from viz.figures.curves import number
-from viz.ui import controls, parts
+from viz.ui import controls, lesson, parts
 
 SLUG = "scaling."
 REAL, OVERFLOW = 3, 4
@@ -50,14 +50,11 @@ def _scale(params: Any, data: Any) -> None:
     d, row = params.d_k, data.typical
     best = int(data.scores.raw[row].argmax())
     score = float(data.scores.raw[row, best])
-    parts.equation(r"s = \frac{q^\top k}{\sqrt{d_k}} = \frac{" + number(score) + r"}{\sqrt{" + str(d) + r"}} = " + number(score / math.sqrt(d)))
-    parts.equation(
-        r"\operatorname{Var}(q^\top k) = \sum_{i=1}^{d_k} \operatorname{Var}(q_i k_i) = d_k \cdot 1 = " + str(d)
-        + r"\quad\text{measured: }" + number(data.raw.variance)
-    )  # fmt: skip
-    parts.equation(
-        r"\operatorname{Var}\!\left(\frac{q^\top k}{\sqrt{d_k}}\right) = \frac{d_k}{d_k} = 1 \quad\text{measured: }" + number(data.scaled.variance)
-    )
+    lesson.equation("score.scaled", SLUG, values={"s_i": number(score / math.sqrt(d)), "p": str(d)})
+    parts.equation(number(score) + r" / \sqrt{" + str(d) + "} = " + number(score / math.sqrt(d)))
+    lesson.equation("scaling.spread", SLUG, values={"d_k": str(d)})
+    st.text(f"Measured on this draw: variance {number(data.raw.variance)} of q·k, {number(data.scaled.variance)} after the division.")
+    lesson.equation("softmax.gradient", SLUG)
     parts.equation(
         r"\frac{\partial a_j}{\partial s_j} = a_j (1 - a_j), \quad \sum_j a_j(1 - a_j) = " + number(data.raw.slope) + r"\text{ undivided, }"
         + number(data.scaled.slope) + r"\text{ divided}"
@@ -66,6 +63,7 @@ def _scale(params: Any, data: Any) -> None:
 
 
 def _float32(params: Any, data: Any) -> None:
+    lesson.equation("softmax.safe", SLUG, values={"m": str(params.score)})
     parts.equation(r"\frac{e^{s_j}}{\sum_i e^{s_i}} = \frac{e^{-m}\, e^{s_j}}{e^{-m} \sum_i e^{s_i}} = \frac{e^{s_j - m}}{\sum_i e^{s_i - m}}, \quad m = \max_i s_i = " + str(params.score))
     parts.equation(r"e^{s} \le 3.4 \cdot 10^{38} \iff s \le " + f"{lessons.OVERFLOW:.2f}")
     st.table(_exponentials(params), border="horizontal")

@@ -10,9 +10,10 @@ import streamlit as st
 
 from viz.exhibits import _scores_steps as steps
 from viz.figures.curves import number
-from viz.ui import parts
+from viz.ui import lesson, parts
 
 SLUG = "score_functions."
+EQUATIONS = {"sharp": "score.cosine_beta"}
 LOOKING = (
     "The dashed arrow is the query, the others are keys. A key's arrow is as thick as its weight; below, each rule has a table of scores and of the "
     "weights that softmax makes of them. The ground is coloured by what a query standing there would find.",
@@ -29,8 +30,9 @@ def equation(params: Any, data: Any) -> None:
         if not opened.open:
             return
         function = next(f for f in data.functions if f.name == params.rule)
-        st.text(f"{function.title} ({function.paper})")
-        parts.equation("s(q, k) = " + function.latex)
+        best = int(data.weights[params.rule].argmax())
+        lesson.equation(EQUATIONS.get(params.rule, f"score.{params.rule}"), SLUG, values=_values(function, params, data, best))
+        st.text(f"{function.title} ({function.paper}); the numbers below the symbols are those of key {steps.NAMES[best]}.")
         for line in _numbers(function, params):
             parts.equation(line)
         scores, weights = data.scores[params.rule], data.weights[params.rule]
@@ -43,26 +45,36 @@ def equation(params: Any, data: Any) -> None:
         )  # fmt: skip
 
 
+def _values(function: Any, params: Any, data: Any, best: int) -> dict[str, Any]:
+    """This run's numbers by the symbols of the course's equation."""
+    q = [number(x) for x in params.query]
+    if function.kind == "location":
+        return {"q": q, "a": [number(float(w)) for w in data.weights[params.rule]]}
+    values: dict[str, Any] = {"s_i": number(float(data.scores[params.rule][best])), "q": q, "k_i": [number(x) for x in params.keys[best]]}
+    if function.kind == "scaled":
+        values["p"] = "2"
+    if function.kind == "linear":
+        values |= {f"w_{side}": [number(x) for x in function.numbers[side]] for side in ("q", "k")}
+    if "v" in function.numbers:
+        values["v_a"] = [number(x) for x in function.numbers["v"]]
+    if function.name == "sharp":
+        values["beta"] = f"{function.sharpness:g}"
+    return values
+
+
 def _numbers(function: Any, params: Any) -> list[str]:
-    """The query and the rule's own numbers."""
-    lines = [r"q = " + _column(params.query)]
+    """The rule's own numbers, where the equation has no room for them."""
+    lines = []
     given = function.numbers
     if function.kind == "linear":
-        lines.append(r"w_q = " + _column(given["q"]) + r",\; w_k = " + _column(given["k"]) + r",\; w_q^\top q = "
-                     + number(float(np.dot(given["q"], params.query)), 4) + r"\text{ for every key}")  # fmt: skip
+        lines.append(r"w_q^\top q = " + number(float(np.dot(given["q"], params.query)), 4) + r"\text{ for every key}")
     elif "w" in given:
-        lines.append("W = " + _matrix(given["w"]) + (r",\; v = " + _column(given["v"]) if "v" in given else ""))
-    elif function.name == "sharp":
-        lines.append(r"\beta = " + f"{function.sharpness:g}")
+        lines.append("W = " + _matrix(given["w"]))
     return lines
 
 
 def _pair(at: Any) -> str:
     return f"({number(at[0])}, {number(at[1])})"
-
-
-def _column(values: Any) -> str:
-    return r"\begin{pmatrix}" + r"\\".join(number(float(v)) for v in values) + r"\end{pmatrix}"
 
 
 def _matrix(rows: Any) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from core.lessons import luong as lessons
 from viz.exhibits import _luong_data as data_of
 from viz.exhibits import _luong_folds as folds
 from viz.exhibits import _luong_steps as steps
+from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
@@ -48,6 +51,12 @@ class Params:
 def compute(params: Params = Params()) -> data_of.Data:
     """The model's run on the sentence: words of both sides, scores and weights (query key) under the chosen score."""
     return data_of.read(params.text, params.score)
+
+
+def thumbnail() -> str:
+    """The bell, the softmax inside the window and their product, over nine words that fit alike."""
+    row = lessons.local(np.zeros(9), 4.5, 2)
+    return thumbs.curves([row.gaussian, row.align, row.product])
 
 
 def page() -> None:

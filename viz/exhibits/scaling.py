@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from core.lessons import scaling as lessons
 from viz.exhibits import _scaling_folds as folds
 from viz.exhibits import _scaling_steps as steps
+from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import errors, lesson, parts, state
@@ -60,6 +63,12 @@ def compute(params: Params = Params()) -> Data:
     """Draw queries and keys of the chosen width, and measure their dot products."""
     drawn = lessons.drawn(params.d_k, params.seed)
     return Data(drawn, lessons.measured(drawn.raw), lessons.measured(drawn.scaled), lessons.typical(drawn.raw))
+
+
+def thumbnail() -> str:
+    """Entropy over the width, undivided and divided."""
+    found = lessons.by_width(lessons.WIDTHS[::2])
+    return thumbs.curves([np.array([m.entropy for m in found[name]]) for name in ("scaled", "raw")])
 
 
 def page() -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from core.lessons import score_functions as lessons
 from viz.exhibits import _scores_folds as folds
 from viz.exhibits import _scores_steps as steps
+from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import errors, lesson, parts, state
 
@@ -63,6 +66,11 @@ def compute(params: Params = Params()) -> Data:
     """All eight on the visitor's vectors."""
     functions, at = lessons.eight(params.beta), (params.query, params.keys)
     return Data(functions, {f.name: f.scores(*at) for f in functions}, {f.name: f.weights(*at) for f in functions})
+
+
+def thumbnail() -> str:
+    """The weights of four keys (rows) under the eight rules, on the opening vectors."""
+    return thumbs.cells(np.array(list(compute().weights.values())).T)
 
 
 def page() -> None:
