@@ -78,7 +78,7 @@ def page() -> None:
     parts.title(EXHIBIT)
     at = lesson.steps(STEPS, steps.SLUG)
     start = Params()
-    query, *keys = state.read(steps.SLUG + "at", (start.query, *start.keys), steps.places)
+    query, *keys = steps.places(state.read(steps.SLUG + "at", steps.written((start.query, *start.keys)), lambda text: steps.written(steps.places(text))))
     params = Params(
         query=query,
         keys=tuple(keys),
