@@ -13,6 +13,7 @@ from core.lessons import luong as lessons
 from viz.exhibits import _luong_data as data_of
 from viz.figures import local_attention as figures
 from viz.figures.curves import number
+from viz.figures.scaling import fitted
 from viz.instruments import heatmap
 from viz.labels import distinct
 from viz.ui import compute as ask
@@ -40,7 +41,7 @@ def everywhere(params: Any, data: Any, start: Any) -> None:
     written = distinct(data.written)
     heatmap(
         data.weights[rows], [written[i] for i in rows], keys, key=f"{SLUG}global.picture", selected=(row, top) if told else None, numbers=True,
-        axis=("written", "source"), height=380, title=f"{data.model}, {data_of.SCORES[params.score]}",
+        axis=("written", "source"), height=_tall(), title=f"{data.model}, {data_of.SCORES[params.score]}",
     )  # fmt: skip
     n_target, n_source = data.weights.shape
     parts.numbers(
@@ -66,7 +67,7 @@ def a_centre(params: Any, data: Any, start: Any) -> None:
     allowed = inside if told else np.ones_like(inside)
     heatmap(
         np.where(allowed, data.weights, 0.0), distinct(data.written), distinct(data.source), key=f"{SLUG}centre.picture", allowed=allowed, numbers=True,
-        axis=("written", "source"), height=380, title=f"Global weights, {CENTRES[params.centre]}, D = {params.window}" if told else "Global weights",
+        axis=("written", "source"), height=_tall(), title=f"Global weights, {CENTRES[params.centre]}, D = {params.window}" if told else "Global weights",
     )  # fmt: skip
     t = params.row
     parts.numbers(
@@ -96,9 +97,9 @@ def window_and_bell(params: Any, data: Any, start: Any) -> None:
     x = np.linspace(-0.6, len(data.source) - 0.4, 241)
     window = (row.centre - params.window, row.centre + params.window) if params.windowed else None
     nothing = np.zeros_like(row.product)
+    picture = figures.local_row(data.source, row.align, row.product if told else nothing, (x, lessons.bell(x, row.centre, row.sigma)), centre=row.centre, window=window)
     parts.show(
-        figures.local_row(data.source, row.align, row.product if told else nothing, (x, lessons.bell(x, row.centre, row.sigma)), centre=row.centre, window=window),
-        f"{SLUG}local.picture", f"Softmax, Gaussian and product over {len(data.source)} source words.",
+        fitted(picture, lesson.presenting()), f"{SLUG}local.picture", f"Softmax, Gaussian and product over {len(data.source)} source words.",
     )  # fmt: skip
     best = int(row.align.argmax())
     said = f"p_t = {number(row.centre)}, D = {params.window}, σ = {number(row.sigma)}: {row.touched} of {len(data.source)} words are touched. "
@@ -129,12 +130,12 @@ def savings(params: Any, data: Any, start: Any) -> None:
     )  # fmt: skip
     shown = range(len(found.windows)) if told else range(len(found.windows) - 1, len(found.windows))
     marked = min(params.window, found.windows[-1])
+    picture = figures.costs(
+        [found.windows[i] for i in shown], [found.surprise[i] for i in shown], [found.touched[i] for i in shown],
+        whole=(data.surprise, n_target * n_source), marked=marked,
+    )  # fmt: skip
     parts.show(
-        figures.costs(
-            [found.windows[i] for i in shown], [found.surprise[i] for i in shown], [found.touched[i] for i in shown],
-            whole=(data.surprise, n_target * n_source), marked=marked,
-        ),
-        f"{SLUG}cost.picture", "Surprise of the model by the size of its window, with the number of scores.",
+        fitted(picture, lesson.presenting()), f"{SLUG}cost.picture", "Surprise of the model by the size of its window, with the number of scores.",
     )  # fmt: skip
     i = found.windows.index(marked)
     parts.numbers(
@@ -149,6 +150,11 @@ def _written(params: Any, data: Any) -> None:
     """The written word whose row is looked at."""
     names = distinct(data.written)
     controls.pills("The written word", range(len(names)), SLUG + "row", lessons.crossing(data.weights), names.__getitem__)
+
+
+def _tall() -> int:
+    """Most pixels of a matrix; before a room less, so that its sentence and its control are on the same screen."""
+    return 300 if lesson.presenting() else 380
 
 
 def centres(data: Any) -> dict[str, str]:

@@ -48,7 +48,7 @@ def spread(params: Any, data: Any, start: Any) -> None:
         x = np.linspace(-4, 4, 161) * math.sqrt(closed[name])
         bells[name] = (x, lessons.bell(x, closed[name]))
         titles[name] = f"{figures.NAMES[name]}, d = {scores.d_k}: variance {number(variance)} (closed form {closed[name]:.0f})"
-    parts.show(figures.histograms(values, bells, titles), f"{SLUG}spread.picture", "Histograms of dot products: " + "; ".join(titles.values()))
+    _picture(figures.histograms(values, bells, titles), f"{SLUG}spread.picture", "Histograms of dot products: " + "; ".join(titles.values()))
     if told:
         parts.numbers(
             f"{scores.raw.size:,} dot products with d = {d}: their variance is {number(data.raw.variance)}, the closed form says {d}. "
@@ -66,7 +66,7 @@ def one_row(params: Any, data: Any, start: Any) -> None:
     weights = {name: lessons.softmax(values[None])[0][order] for name, values in rows.items()}
     entropies = {name: float(lessons.entropy(values)) for name, values in weights.items()}
     titles = {name: f"{figures.NAMES[name]}: best key {number(float(values[0]))}, entropy {number(entropies[name])}" for name, values in weights.items()}
-    parts.show(figures.weights(weights, titles), f"{SLUG}row.picture", "Softmax weights of one query: " + "; ".join(titles.values()))
+    _picture(figures.weights(weights, titles), f"{SLUG}row.picture", "Softmax weights of one query: " + "; ".join(titles.values()))
     parts.numbers(
         f"One middling query of {len(data.scores.raw)}, d = {params.d_k}: undivided its best key takes {weights['raw'][0]:.0%} of all weight, "
         f"divided {weights['scaled'][0]:.0%}. An even look over {lessons.N_KEYS} keys would have the entropy ln {lessons.N_KEYS} = {number(EVEN)}."
@@ -84,7 +84,7 @@ def widths(params: Any, data: Any, start: Any) -> None:
             ("Slope of the softmax: how much the scores can still teach", "slope", (1 - 1 / lessons.N_KEYS, "even look: 1 − 1/n")),
         )
     )
-    parts.show(figures.by_width(lessons.WIDTHS, panels, marked=params.d_k), f"{SLUG}widths.picture",
+    _picture(figures.by_width(lessons.WIDTHS, panels, marked=params.d_k), f"{SLUG}widths.picture",
                "Entropy and slope of the softmax over the width, with and without the division.")  # fmt: skip
     last = {name: rows[-1] for name, rows in found.items()}
     parts.numbers(
@@ -110,7 +110,7 @@ def real(params: Any, data: Any, start: Any) -> None:
             f"{evenness['scaled']:.1%} to {evenness['raw']:.1%} on average over all heads.", 0.1, "%",
         )  # fmt: skip
         shown = ("scaled", "raw") if told else ("scaled",)
-        parts.show(figures.layers({name: found[name].evenness for name in shown}), f"{SLUG}real.picture",
+        _picture(figures.layers({name: found[name].evenness for name in shown}), f"{SLUG}real.picture",
                    "How evenly the heads of each layer look, with and without the division.")  # fmt: skip
         parts.numbers(_told(found, told))
 
@@ -144,7 +144,7 @@ def overflow(params: Any, data: Any, start: Any) -> None:
     points = [(name, float(s), float(e)) for name, s, e in shown] if told else []
     x = np.linspace(-210, 210, 421)
     picture = figures.exponentials(points, (x, x / math.log(10)), top=math.log10(lessons.LARGEST), smallest=lessons.VANISHES / math.log(10))
-    parts.show(picture, f"{SLUG}overflow.picture", "e to the power s over s; above the largest 32-bit number it is infinite.")
+    _picture(picture, f"{SLUG}overflow.picture", "e to the power s over s; above the largest 32-bit number it is infinite.")
     parts.numbers(_summed(scores, found, safe=way) if told else "The line is e^s. The hatched part has no 32-bit number.")
     controls.slider("The largest score", 0, 200, SLUG + "score", start.score)
 
@@ -185,6 +185,10 @@ def readings(text: str) -> dict[str, unscaled.Reading]:
 
 def _width(start: Any) -> None:
     controls.stops("d, the numbers in a query and in a key", WIDTHS, SLUG + "d_k", start.d_k)
+
+
+def _picture(figure: Any, key: str, alt: str) -> None:
+    parts.show(figures.fitted(figure, lesson.presenting()), key, alt)
 
 
 def _weight(value: float) -> str:

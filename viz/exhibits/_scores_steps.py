@@ -100,7 +100,7 @@ def ignores(params: Any, data: Any, start: Any) -> None:
     limit = max(0.1, float(np.abs(rows).max()))
     heatmap(
         rows, [f.title for f in data.functions], list(NAMES), key=f"{SLUG}change", scale="difference" if told else "pattern", limit=limit if told else None,
-        numbers=True, axis=("rule", "key"), height=420, title=f"{lessons.EXPERIMENTS[experiment]}: change of the weights" if told else "The weights before",
+        numbers=True, axis=("rule", "key"), height=330 if lesson.presenting() else 420, title=f"{lessons.EXPERIMENTS[experiment]}: change of the weights" if told else "The weights before",
     )  # fmt: skip
     largest = max(change, key=lambda name: float(np.abs(change[name]).max()))
     parts.numbers(
@@ -140,7 +140,7 @@ def _plane(params: Any, data: Any, rules: tuple[str, ...], shown: str) -> None:
 
     by_name = {f.name: f for f in data.functions}
     plane(
-        points, key=PLANE, on_move=keep, scores=[drawn(by_name[name]) for name in rules], shown=rules.index(shown), limit=LIMIT, height=420,
+        points, key=PLANE, on_move=keep, scores=[drawn(by_name[name]) for name in rules], shown=rules.index(shown), limit=LIMIT, height=330 if lesson.presenting() else 420,
         captions=("Drag the query, or a key", ""), large=lesson.presenting(),
     )  # fmt: skip
 

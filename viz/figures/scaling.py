@@ -17,6 +17,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 HUES = {"raw": theme.CATEGORICAL[1], "scaled": theme.CATEGORICAL[0]}
 NAMES = {"raw": "q · k", "scaled": "q · k / √d"}
 BINS = 48
+ROOM_HEIGHT = 310
 
 
 def histograms(values: Mapping[str, Array], bells: Mapping[str, tuple[Array, Array]], titles: Mapping[str, str]) -> go.Figure:
@@ -106,7 +107,7 @@ def by_width(widths: Sequence[int], panels: Sequence[tuple[str, Mapping[str, Seq
     figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{w}" for w in ticks], showgrid=False, zeroline=False, fixedrange=True)
     figure.update_xaxes(title_text="d_k, the numbers in a query and a key", row=len(panels), col=1)
     figure.update_yaxes(nticks=4, zeroline=False, fixedrange=True)
-    return _dressed(figure, 400, right=84)
+    return _dressed(figure, 400, right=108)
 
 
 def layers(heads: Mapping[str, Array]) -> go.Figure:
@@ -182,6 +183,15 @@ def exponentials(
     figure.update_yaxes(range=[low, high], tickvals=ticks, ticktext=[_ten(t) for t in ticks], title_text="e to the power s", zeroline=False, fixedrange=True)
     figure.update_xaxes(range=[left, right], title_text="s, what goes into exp", zeroline=False, showgrid=False, fixedrange=True)
     return _dressed(figure, 380, right=16)
+
+
+def fitted(figure: go.Figure, room: bool) -> go.Figure:
+    """The figure as it is, or before a room so low that picture, sentence and control fit on one screen of 720 pixels.
+
+    >>> fitted(go.Figure(layout={"height": 400}), room=True).layout.height
+    310
+    """
+    return figure.update_layout(height=ROOM_HEIGHT) if room else figure
 
 
 def _power(value: float) -> str:
