@@ -74,9 +74,11 @@ def matrix(test: AppTest) -> dict:
     return next(h for h in (opened(e.proto.bytes)[0] for e in test.get("bidi_component") if e.proto.bytes) if "queries" in h)
 
 
-@pytest.mark.parametrize("step", range(1, 5))
-def test_every_step_shows_a_picture_and_every_fold_opens(every, step):
-    test = page(step, *FOLDS)
+@pytest.mark.parametrize(("step", "guess"), [(1, None), (2, "kept"), (3, "total"), (4, ("cost", "much more"))])
+def test_every_step_shows_a_picture_and_every_fold_opens(every, step, guess):
+    test = page(step, *FOLDS, guess=guess if isinstance(guess, tuple) else None)
+    if isinstance(guess, str):
+        test.button(key=f"predict:{SLUG}{guess}:commit").click().run()
     assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
     assert matrix(test) if step < 3 else test.get("plotly_chart")
     told = said(test)
@@ -142,7 +144,8 @@ def test_curves_and_their_sum_with_sliders_for_centre_window_and_sigma(every):
     assert curve["name"] == "Gaussian" and _array(curve["y"]).max() == pytest.approx(1.0, abs=1e-3)
     assert f"The products sum to {wanted.total:.3f}" in said(test)
     assert {s.label[0] for s in test.slider} >= {"p", "D", "σ"}
-    assert asked(test, "total")[3] == round(wanted.total, 2)
+    opening = lessons.local(data.scores[1], steps.middle(exhibit.Params(TEXT, "concat", row=1), data), 2)
+    assert asked(test, "total")[3] == round(opening.total, 2), "asked about the opening window, whatever the sliders say"
 
 
 def _array(values) -> np.ndarray:

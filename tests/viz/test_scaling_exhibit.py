@@ -17,6 +17,7 @@ from core.lessons import scaling as lessons
 from core.lessons import unscaled
 from viz.exhibits import _scaling_steps as steps
 from viz.exhibits import scaling as exhibit
+from viz.exhibits._scaling_folds import GUESS
 
 SLUG = "scaling."
 FOLDS = [f"fold:{SLUG}change", f"fold:{SLUG}equation", f"fold:{SLUG}looking", f"fold:{exhibit.EXHIBIT.title}.documents", "fold:scaling.table", "fold:scaling.take"]
@@ -50,15 +51,16 @@ def figure(test: AppTest) -> dict:
     return json.loads(test.get("plotly_chart")[0].proto.spec)
 
 
-@pytest.mark.parametrize("step", range(1, 6))
-def test_every_step_shows_a_picture_and_every_fold_opens(step):
-    test = page(step, *FOLDS)
+@pytest.mark.parametrize(("step", "guess"), [(1, None), (1, ("spread", "about 1")), (2, None), (3, None), (4, None), (5, ("overflow", "1.00"))])
+def test_every_step_shows_a_picture_and_every_fold_opens(step, guess):
+    test = page(step, *FOLDS, guess=guess)
     assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
     assert test.get("plotly_chart")[0].key == f"{SLUG}{('spread', 'row', 'widths', 'real', 'overflow')[step - 1]}.picture"
     told = said(test)
     assert "E36" in told and "E26" in told and "Vaswani" in told
     assert "Something went wrong" not in told
     assert len(test.dataframe) == 1 and len(test.code) >= 2
+    assert (GUESS in told) == (guess is None and step in (1, 4)), "numbers that would give the answer away wait for the guess"
 
 
 def test_before_the_guess_the_asked_histogram_is_not_in_the_page():
@@ -152,3 +154,10 @@ def test_the_lines_to_take_away_run():
 
 def test_the_small_picture_is_drawn_from_numbers():
     assert exhibit.thumbnail().startswith("<svg")
+
+
+def test_another_width_after_the_guess_is_another_picture_not_another_question():
+    test = page(guess=("spread", "about 8"))
+    test.select_slider[0].set_value(256).run()
+    texts = " ".join(a["text"] for a in figure(test)["layout"]["annotations"])
+    assert "d = 256: variance" in texts and "Right" in said(test)

@@ -40,9 +40,9 @@ def drawn(test: AppTest) -> dict:
     return next(h for h in headers(test) if "scores" in h or "queries" in h)
 
 
-@pytest.mark.parametrize("step", range(1, 5))
-def test_every_step_shows_a_picture_and_every_fold_opens(step):
-    test = page(step, *FOLDS)
+@pytest.mark.parametrize(("step", "guess"), [(1, None), (1, ("most", "A")), (2, None), (3, ("turn", "dot")), (4, None)])
+def test_every_step_shows_a_picture_and_every_fold_opens(step, guess):
+    test = page(step, *FOLDS, guess=guess)
     assert not test.exception and test.title[0].value == "Score functions"
     assert drawn(test)
     told = said(test)

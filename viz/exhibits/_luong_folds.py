@@ -16,6 +16,8 @@ from viz.labels import distinct
 from viz.ui import controls, lesson, parts
 
 SLUG = "luong."
+GUESS = "Guess first: then the numbers are here."
+LATER = pd.DataFrame({"": [GUESS]})
 LOOKING = (
     "A row is a word that the model writes, a column a word that it reads; END is written last. A cell is a weight; each row sums to 1. Concat is the score that "
     "bahdanau-en-es learned: it asks with the decoder's state before the word. General is Luong's, which asks with the state of the word itself. Dot compares the same "
@@ -38,10 +40,13 @@ def change_it(start: Any) -> None:
         controls.toggle("The window cuts off what lies outside (without it: as printed in Beigy 2021)", SLUG + "windowed", start.windowed)
 
 
-def equation(params: Any, data: Any) -> None:
+def equation(told: bool, params: Any, data: Any) -> None:
     """Scores, softmax, centre, Gaussian and product of the chosen row."""
     with parts.fold(parts.EQUATION, SLUG + "equation") as opened:
         if not opened.open:
+            return
+        if not told:
+            st.text(GUESS)
             return
         row, n = steps.one_row(params, data), len(data.source)
         best, z = int(row.align.argmax()), lessons.needed(row.centre, len(data.source))

@@ -29,7 +29,7 @@ CENTRES = {
 }
 
 
-def everywhere(params: Any, data: Any, start: Any) -> None:
+def everywhere(params: Any, data: Any, start: Any) -> bool:
     """The alignment matrix; before the guess without the row that is asked for."""
     row, keys = params.row, distinct(data.source)
     word, top = data.written[row], int(data.weights[row].argmax())
@@ -50,15 +50,16 @@ def everywhere(params: Any, data: Any, start: Any) -> None:
     )
     _written(params, data)
     controls.segmented("Score", tuple(data_of.offered()), SLUG + "score", data_of.opening(), data_of.SCORES.__getitem__, quiet=True, wrap=True)
+    return told
 
 
-def a_centre(params: Any, data: Any, start: Any) -> None:
+def a_centre(params: Any, data: Any, start: Any) -> bool:
     """The windows of all rows in the global matrix; what they keep of the weight."""
     n_target, n_source = data.weights.shape
-    diagonal = lessons.windows([lessons.monotonic(t, n_source) for t in range(n_target)], params.window, n_source)
+    diagonal = lessons.windows([lessons.monotonic(t, n_source) for t in range(n_target)], start.window, n_source)
     share = lessons.kept(data.weights, diagonal)
     told = lesson.predict_number(
-        f"{SLUG}kept", f"Monotonic windows stand at p_t = t and reach D = {params.window} to each side. How many percent of the global weight lies inside them?",
+        f"{SLUG}kept", f"Monotonic windows stand at p_t = t and reach D = {start.window} to each side. How many percent of the global weight lies inside them?",
         0.0, 1.0, round(share, 2), f"{share:.1%}: where the two languages keep one order, little is lost; where they cross, the window must be wide or elsewhere.",
         0.1, "%",
     )  # fmt: skip
@@ -76,6 +77,7 @@ def a_centre(params: Any, data: Any, start: Any) -> None:
     )
     controls.segmented("Where the window stands", tuple(centres(data)), SLUG + "centre", start.centre, CENTRES.__getitem__, quiet=True, wrap=True)
     controls.slider("D, the words to each side", 1, WIDEST, SLUG + "window", start.window)
+    return told
 
 
 def _sigmoid(centre: float, n_source: int) -> str:
@@ -85,13 +87,14 @@ def _sigmoid(centre: float, n_source: int) -> str:
     return f"; to predict it, v · tanh(W h) must come out as z = {number(z)}: {n_source} · sigmoid({number(z)}) = {number(lessons.predicted(z, n_source))}."
 
 
-def window_and_bell(params: Any, data: Any, start: Any) -> None:
+def window_and_bell(params: Any, data: Any, start: Any) -> bool:
     """Softmax, Gaussian and product of one row."""
     row = one_row(params, data)
-    word = distinct(data.written)[params.row]
+    word, opening = distinct(data.written)[params.row], lessons.local(data.scores[params.row], middle(params, data), start.window)
     told = lesson.predict_number(
-        f"{SLUG}total", f"Inside the window softmax sums to 1. Each weight of “{word}” is then multiplied by the bell curve, at most 1. What do the products sum to?",
-        0.0, 1.0, round(row.total, 2), f"{row.total:.3f}. Luong and others do not divide by it again: the further the weight lies from p_t, the less of it arrives.",
+        f"{SLUG}total", f"“{word}”, p_t = {number(opening.centre)}, D = {opening.window}, σ = {number(opening.sigma)}: inside the window softmax sums to 1. Each weight is then "
+        "multiplied by the bell, at most 1. What do the products sum to?",
+        0.0, 1.0, round(opening.total, 2), f"{opening.total:.3f}. Luong and others do not divide by it again: the further the weight lies from p_t, the less of it arrives.",
         0.08,
     )  # fmt: skip
     x = np.linspace(-0.6, len(data.source) - 0.4, 241)
@@ -115,9 +118,10 @@ def window_and_bell(params: Any, data: Any, start: Any) -> None:
         controls.slider("D, the words to each side", 1, WIDEST, SLUG + "window", start.window)
     with right:
         controls.slider("σ, the width of the bell (D / 2 in the paper)", 0.25, 10.0, SLUG + "sigma", params.window / 2, 0.25)
+    return told
 
 
-def savings(params: Any, data: Any, start: Any) -> None:
+def savings(params: Any, data: Any, start: Any) -> bool:
     """The trained model shut into windows: surprise against scores computed."""
     n_target, n_source = data.weights.shape
     where = middles(params, data)
@@ -144,6 +148,7 @@ def savings(params: Any, data: Any, start: Any) -> None:
         else f"The numbers at the dots are scores computed. With the whole source: {number(data.surprise)} nats a token."
     )  # fmt: skip
     controls.segmented("Where the window stands", tuple(centres(data)), SLUG + "centre", start.centre, CENTRES.__getitem__, quiet=True, wrap=True)
+    return told
 
 
 def _written(params: Any, data: Any) -> None:
@@ -187,4 +192,4 @@ def one_row(params: Any, data: Any) -> lessons.Local:
     return lessons.local(data.scores[params.row], centre, params.window, sigma, windowed=params.windowed)
 
 
-SHOWN: tuple[Callable[[Any, Any, Any], None], ...] = (everywhere, a_centre, window_and_bell, savings)
+SHOWN: tuple[Callable[[Any, Any, Any], bool], ...] = (everywhere, a_centre, window_and_bell, savings)

@@ -15,6 +15,8 @@ from viz.figures.curves import number
 from viz.ui import controls, lesson, parts
 
 SLUG = "scaling."
+GUESS = "Guess first: then the numbers are here."
+LATER = pd.DataFrame({"": [GUESS]})
 REAL, OVERFLOW = 3, 4
 LOOKING = {
     0: "Each bar counts how often a dot product of that size came up; both lanes have the same axis. The line is a bell curve with the "
@@ -39,10 +41,12 @@ def change_it(start: Any) -> None:
             controls.number("Draw number (the same number gives the same vectors)", 0, 99, SLUG + "seed", start.seed)
 
 
-def equation(at: int, params: Any, data: Any) -> None:
+def equation(told: bool, at: int, params: Any, data: Any) -> None:
     """What the step says, as equations with the numbers of this draw."""
     with parts.fold(parts.EQUATION, SLUG + "equation") as opened:
-        if opened.open:
+        if opened.open and not told:
+            st.text(GUESS)
+        elif opened.open:
             (_float32 if at == OVERFLOW else _scale)(params, data)
 
 

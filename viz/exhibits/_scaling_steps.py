@@ -15,7 +15,7 @@ from core.lessons import unscaled
 from viz.figures import scaling as figures
 from viz.figures.curves import number
 from viz.ui import compute as ask
-from viz.ui import controls, lesson, parts
+from viz.ui import controls, lesson, parts, state
 
 SLUG = "scaling."
 MODEL = "gpt-mini"
@@ -25,9 +25,10 @@ NOT_A_NUMBER = "not a number"
 EVEN = math.log(lessons.N_KEYS)
 
 
-def spread(params: Any, data: Any, start: Any) -> None:
+def spread(params: Any, data: Any, start: Any) -> bool:
     """How far dot products stray from 0; before the guess only those of another width are shown."""
-    d, deviation = params.d_k, math.sqrt(data.raw.variance)
+    d = state.read(SLUG + "asked", params.d_k, state.one_of(WIDTHS, params.d_k))
+    deviation = float(lessons.drawn(d, params.seed).raw.std())
     shown = {f"about {size:.3g}": size for size in (1.0, math.sqrt(d), float(d))}
     answer = min(shown, key=lambda name: abs(math.log(shown[name] / deviation)))
     told = lesson.predict(
@@ -38,7 +39,10 @@ def spread(params: Any, data: Any, start: Any) -> None:
         f"Measured on this draw: {number(deviation)}.",
     )  # fmt: skip
     scores, names = data.scores, ("raw", "scaled")
-    if not told:
+    if told:
+        state.write(**{SLUG + "asked": d})  # another width afterwards is another picture, not another question
+        d = params.d_k
+    else:
         scores, names = lessons.drawn(4 if d != 4 else 64, params.seed), ("raw",)
     values = {"raw": scores.raw, "scaled": scores.scaled}
     closed = {"raw": float(scores.d_k), "scaled": 1.0}
@@ -57,9 +61,10 @@ def spread(params: Any, data: Any, start: Any) -> None:
     else:
         parts.numbers(f"With d = {scores.d_k} it looks like this. And with d = {d}?")
     _width(start)
+    return told
 
 
-def one_row(params: Any, data: Any, start: Any) -> None:
+def one_row(params: Any, data: Any, start: Any) -> bool:
     """The softmax of one query, undivided and divided, over the same keys in the same order."""
     row, order = data.typical, np.argsort(-data.scores.raw[data.typical])
     rows = {"raw": data.scores.raw[row], "scaled": data.scores.scaled[row]}
@@ -72,9 +77,10 @@ def one_row(params: Any, data: Any, start: Any) -> None:
         f"divided {weights['scaled'][0]:.0%}. An even look over {lessons.N_KEYS} keys would have the entropy ln {lessons.N_KEYS} = {number(EVEN)}."
     )
     _width(start)
+    return True
 
 
-def widths(params: Any, data: Any, start: Any) -> None:
+def widths(params: Any, data: Any, start: Any) -> bool:
     """Entropy and slope over every width."""
     found = every_width(params.seed)
     panels = tuple(
@@ -93,9 +99,10 @@ def widths(params: Any, data: Any, start: Any) -> None:
         f"{number(last['raw'].slope)} are left: the winner takes all, and moving a score changes nothing."
     )
     _width(start)
+    return True
 
 
-def real(params: Any, data: Any, start: Any) -> None:
+def real(params: Any, data: Any, start: Any) -> bool:
     """gpt-mini reads the sentence with and without the division; before the guess only as it was trained."""
     box = st.container()
     text = controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type a sentence")
@@ -113,6 +120,7 @@ def real(params: Any, data: Any, start: Any) -> None:
         _picture(figures.layers({name: found[name].evenness for name in shown}), f"{SLUG}real.picture",
                    "How evenly the heads of each layer look, with and without the division.")  # fmt: skip
         parts.numbers(_told(found, told))
+    return told
 
 
 def _told(found: dict[str, unscaled.Reading], told: bool) -> str:
@@ -125,9 +133,10 @@ def _told(found: dict[str, unscaled.Reading], told: bool) -> str:
             f"{number(with_.surprise)}. " + said)  # fmt: skip
 
 
-def overflow(params: Any, data: Any, start: Any) -> None:
+def overflow(params: Any, data: Any, start: Any) -> bool:
     """Three scores through exp in float32, plain or with the largest subtracted."""
-    scores = three(params.score)
+    score = state.read(SLUG + "asked_score", params.score, state.whole(0, 200))
+    scores = three(score)
     plain, safe = (lessons.in_float32(scores, safe=way) for way in (False, True))
     first = [_weight(found.weights[0]) for found in (plain, safe)]
     told = lesson.predict(
@@ -135,11 +144,14 @@ def overflow(params: Any, data: Any, start: Any) -> None:
         f"Three scores, {_listed(scores)}, in 32-bit numbers. e^s / Σ e^s, computed just so: which weight does the first get?",
         dict.fromkeys((number(float(safe.weights[0])), "1.00", "0.00", NOT_A_NUMBER)), first[0],
         f"The largest number that 32 bits hold is {lessons.LARGEST:.1e}, reached at s = {lessons.OVERFLOW:.2f}. "
-        + (f"e^{params.score} is beyond it: infinity, and infinity / infinity is no number." if plain.broken
-           else f"e^{params.score} = {float(plain.exponentials[0]):.2g} still fits."),
+        + (f"e^{score} is beyond it: infinity, and infinity / infinity is no number." if plain.broken
+           else f"e^{score} = {float(plain.exponentials[0]):.2g} still fits."),
     )  # fmt: skip
+    if told:
+        state.write(**{SLUG + "asked_score": score})
     way = controls.toggle("Subtract the largest score first", SLUG + "safe", start.safe)
-    found = safe if way and told else plain
+    scores = three(params.score)
+    found = lessons.in_float32(scores, safe=way)
     shown = zip(("first", "second", "third"), found.inputs, found.exponentials, strict=True)
     points = [(name, float(s), float(e)) for name, s, e in shown] if told else []
     x = np.linspace(-210, 210, 421)
@@ -147,6 +159,7 @@ def overflow(params: Any, data: Any, start: Any) -> None:
     _picture(picture, f"{SLUG}overflow.picture", "e to the power s over s; above the largest 32-bit number it is infinite.")
     parts.numbers(_summed(scores, found, safe=way) if told else "The line is e^s. The hatched part has no 32-bit number.")
     controls.slider("The largest score", 0, 200, SLUG + "score", start.score)
+    return told
 
 
 def _summed(scores: tuple[float, ...], found: lessons.Softmax, *, safe: bool) -> str:
@@ -199,4 +212,4 @@ def _listed(values: Any) -> str:
     return ", ".join(number(float(v), 0) for v in values)
 
 
-SHOWN: tuple[Callable[[Any, Any, Any], None], ...] = (spread, one_row, widths, real, overflow)
+SHOWN: tuple[Callable[[Any, Any, Any], bool], ...] = (spread, one_row, widths, real, overflow)

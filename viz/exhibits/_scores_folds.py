@@ -13,6 +13,8 @@ from viz.figures.curves import number
 from viz.ui import lesson, parts
 
 SLUG = "score_functions."
+GUESS = "Guess first: then the numbers are here."
+LATER = pd.DataFrame({"": [GUESS]})
 EQUATIONS = {"sharp": "score.cosine_beta"}
 LOOKING = (
     "The dashed arrow is the query, the others are keys. A key's arrow is as thick as its weight; below, each rule has a table of scores and of the "
@@ -24,10 +26,13 @@ LOOKING = (
 )
 
 
-def equation(params: Any, data: Any) -> None:
+def equation(told: bool, params: Any, data: Any) -> None:
     """The rule of the last step with this query and these keys, key by key."""
     with parts.fold(parts.EQUATION, SLUG + "equation") as opened:
         if not opened.open:
+            return
+        if not told:
+            st.text(GUESS)
             return
         function = next(f for f in data.functions if f.name == params.rule)
         best = int(data.weights[params.rule].argmax())

@@ -54,23 +54,27 @@ def written(pairs: Any) -> str:
     return ";".join(",".join(f"{round(x, 2):g}" for x in pair) for pair in pairs)
 
 
-def two_rules(params: Any, data: Any, start: Any) -> None:
+def two_rules(params: Any, data: Any, start: Any) -> bool:
     """The dot product against the cosine; before the guess only the cosine's table is there."""
-    most = {name: NAMES[int(data.weights[name].argmax())] for name in ("dot", "cosine")}
-    dots = ", ".join(f"{name} {number(float(s))}" for name, s in zip(NAMES, data.scores["dot"], strict=True))
+    asked = read("asked", (params.query, *params.keys))
+    rules = {f.name: f for f in data.functions if f.name in ("dot", "cosine")}
+    first = {name: NAMES[int(f.weights(asked[0], asked[1:]).argmax())] for name, f in rules.items()}
+    dots = ", ".join(f"{name} {number(float(s))}" for name, s in zip(NAMES, rules["dot"].scores(asked[0], asked[1:]), strict=True))
     told = lesson.predict(
-        f"{SLUG}most", f"By angle alone, the cosine, the query looks most at {most['cosine']}. At which by the dot product q · k?", NAMES, most["dot"],
+        f"{SLUG}most", f"By angle alone, the cosine, the query looks most at {first['cosine']}. At which by the dot product q · k?", NAMES, first["dot"],
         f"The dot products are {dots}: a dot product is |q| · |k| · cosine, so a long key counts for more.",
     )  # fmt: skip
-    _plane(params, data, ("dot", "cosine") if told else ("cosine",), "dot" if told else "cosine")
+    _plane(params, data, ("dot", "cosine") if told else ("cosine",), "dot" if told else "cosine", asked if told else None)
+    most = {name: NAMES[int(data.weights[name].argmax())] for name in rules}
     share = {name: f"{data.weights[name].max():.0%}" for name in most}
     parts.numbers(
         f"By the dot product {most['dot']} gets most, {share['dot']}; by the cosine {most['cosine']}, {share['cosine']}." if told
         else f"By the cosine {most['cosine']} gets most, {share['cosine']}: the softmax of numbers between −1 and 1 stays flat."
     )  # fmt: skip
+    return told
 
 
-def all_eight(params: Any, data: Any, start: Any) -> None:
+def all_eight(params: Any, data: Any, start: Any) -> bool:
     """The plane with a table for each rule."""
     _plane(params, data, RULES, "dot")
     votes = {name: sum(int(w.argmax()) == i for w in data.weights.values()) for i, name in enumerate(NAMES)}
@@ -81,9 +85,10 @@ def all_eight(params: Any, data: Any, start: Any) -> None:
         f"the plain cosine gives its favourite {data.weights['cosine'].max():.0%}."
     )
     _beta(start)
+    return True
 
 
-def ignores(params: Any, data: Any, start: Any) -> None:
+def ignores(params: Any, data: Any, start: Any) -> bool:
     """The change of every weight when one thing is changed; a row of zeros is a rule that does not look at it."""
     place, experiment = params.place, params.experiment
     still = lessons.unmoved(place, experiment, params.beta)
@@ -108,9 +113,10 @@ def ignores(params: Any, data: Any, start: Any) -> None:
         else "Each row sums to 1. After your guess: the same table with the change in every cell."
     )  # fmt: skip
     controls.segmented("What is changed", tuple(lessons.EXPERIMENTS), SLUG + "experiment", start.experiment, lessons.EXPERIMENTS.__getitem__, quiet=True, wrap=True)
+    return told
 
 
-def one(params: Any, data: Any, start: Any) -> None:
+def one(params: Any, data: Any, start: Any) -> bool:
     """One rule: the plane, coloured by what a query would find."""
     _plane(params, data, (params.rule,), params.rule)
     function = next(f for f in data.functions if f.name == params.rule)
@@ -122,6 +128,7 @@ def one(params: Any, data: Any, start: Any) -> None:
     controls.pills("Rule", RULES, SLUG + "rule", start.rule, {f.name: f.title for f in data.functions}.__getitem__, quiet=True)
     if params.rule == "sharp":
         _beta(start)
+    return True
 
 
 def _sentence(still: tuple[str, ...], titles: dict[str, str]) -> str:
@@ -130,18 +137,24 @@ def _sentence(still: tuple[str, ...], titles: dict[str, str]) -> str:
     return f"{', '.join(titles[name] for name in still)}: unchanged to the last digit."
 
 
-def _plane(params: Any, data: Any, rules: tuple[str, ...], shown: str) -> None:
+def read(name: str, default: Any) -> tuple[lessons.Pair, ...]:
+    """Query and keys that the link or the session holds under a name."""
+    return places(state.read(SLUG + name, written(default), lambda text: written(places(text))))
+
+
+def _plane(params: Any, data: Any, rules: tuple[str, ...], shown: str, asked: Any = None) -> None:
+    """The board. A point that is let go goes into the link; `asked`, the place of an answered question, stays what was asked about."""
     points = [Point("query", params.query, "query"), *(Point(name, at) for name, at in zip(NAMES, params.keys, strict=True))]
 
     def keep() -> None:
         found = moved(PLANE, points, limit=LIMIT)
         if found:
-            state.write(**{SLUG + "at": written(found[0])})
+            state.write(**{SLUG + "at": written(found[0])}, **({SLUG + "asked": written(asked)} if asked else {}))
 
     by_name = {f.name: f for f in data.functions}
     plane(
         points, key=PLANE, on_move=keep, scores=[drawn(by_name[name]) for name in rules], shown=rules.index(shown), limit=LIMIT, height=330 if lesson.presenting() else 420,
-        captions=("Drag the query, or a key", ""), large=lesson.presenting(),
+        captions=("Drag the query, or a key", ""),
     )  # fmt: skip
 
 
@@ -154,4 +167,4 @@ def _beta(start: Any) -> None:
     controls.slider("β, the sharpness of the last cosine", 0.0, 20.0, SLUG + "beta", start.beta, 0.5)
 
 
-SHOWN: tuple[Callable[[Any, Any, Any], None], ...] = (two_rules, all_eight, ignores, one)
+SHOWN: tuple[Callable[[Any, Any, Any], bool], ...] = (two_rules, all_eight, ignores, one)

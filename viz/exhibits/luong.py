@@ -76,11 +76,11 @@ def page() -> None:
             window=state.read(steps.SLUG + "window", start.window, state.whole(1, steps.WIDEST)),
             windowed=state.read(steps.SLUG + "windowed", start.windowed, state.flag),
         )  # fmt: skip
-        steps.SHOWN[at](params, data, start)
+        told = steps.SHOWN[at](params, data, start)
         parts.numbers(data_of.missing())
         folds.change_it(start)
-        folds.equation(params, data)
+        folds.equation(told, params, data)
         folds.looking_at(at, params, data)
         parts.documents(EXHIBIT, lambda: lesson.errata("E29", "E27"))
-        parts.as_table(lambda: folds.table(params, data), "luong")
+        parts.as_table(lambda: folds.table(params, data) if told else folds.LATER, "luong")
         parts.take_away(lambda: folds.arrays(params, data), folds.code(params, data), key="luong")

@@ -85,10 +85,10 @@ def page() -> None:
     )
     with errors.guard():
         data = ask.submit(("scaling", params.d_k, params.seed), lambda: compute(params), 40)
-        steps.SHOWN[at](params, data, start)
+        told = steps.SHOWN[at](params, data, start)
         folds.change_it(start)
-        folds.equation(at, params, data)
+        folds.equation(told, at, params, data)
         folds.looking_at(at)
         parts.documents(EXHIBIT, lambda: lesson.errata("E36", "E26"))
-        parts.as_table(lambda: folds.table(at, params), "scaling")
+        parts.as_table(lambda: folds.table(at, params) if told else folds.LATER, "scaling")
         parts.take_away(lambda: folds.arrays(params), folds.code(at, params), key="scaling")

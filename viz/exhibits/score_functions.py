@@ -78,7 +78,7 @@ def page() -> None:
     parts.title(EXHIBIT)
     at = lesson.steps(STEPS, steps.SLUG)
     start = Params()
-    query, *keys = steps.places(state.read(steps.SLUG + "at", steps.written((start.query, *start.keys)), lambda text: steps.written(steps.places(text))))
+    query, *keys = steps.read("at", (start.query, *start.keys))
     params = Params(
         query=query,
         keys=tuple(keys),
@@ -88,9 +88,9 @@ def page() -> None:
     )
     with errors.guard():
         data = compute(params)
-        steps.SHOWN[at](params, data, start)
-        folds.equation(params, data)
+        told = steps.SHOWN[at](params, data, start)
+        folds.equation(told, params, data)
         folds.looking_at(at)
         parts.documents(EXHIBIT, lambda: lesson.errata("E8", "E26", "E53", "E9"))
-        parts.as_table(lambda: folds.table(data), "score_functions")
+        parts.as_table(lambda: folds.table(data) if told else folds.LATER, "score_functions")
         parts.take_away(lambda: folds.arrays(params, data), folds.code(params), key="score_functions")
