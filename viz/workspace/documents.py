@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -98,7 +99,7 @@ def _row(place: str, about: str, found: Rows) -> None:
         st.markdown(f"**{literal(place)}**", width=70 if place.startswith("(") else 300)
         st.markdown(literal(about), width=330)
         for slug, (cite, entry) in {entry.slug: (cite, entry) for cite, entry in found}.items():
-            step = {f"{slug}.step": cite.step} if cite.step else {}
+            step: dict[str, Any] = {f"{slug}.step": cite.step} if cite.step else {}
             links.to(slug, literal(entry.info.title) + (f", step {cite.step}" if cite.step else ""), **step)
 
 
