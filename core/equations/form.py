@@ -115,7 +115,7 @@ def read(line: str, signs: Mapping[str, Sign]) -> Node:
     """The tree of a line.
 
     >>> about = Sign("weight", "number", "number", "", "")
-    >>> [node.text for node in read("c_i = sum{ j=1 }{ n } a_ij h_j", {"a_ij": about}) if node.kind == "sign"]
+    >>> [node.text for node in read("c = sum{ j=1 }{ n } a_ij v", {"a_ij": about}) if node.kind == "sign"]
     ['a_ij']
 
     Raises:
