@@ -62,7 +62,14 @@ def test_the_page_lists_all_by_kind():
 
 def test_a_closed_entry_computes_nothing(monkeypatch):
     monkeypatch.setattr(drawn.compute, "submit", None)
-    assert not page().exception
+    test = AppTest.from_string("from viz.workspace import errata as p\np.page()", default_timeout=60)
+    test.session_state["fold:erratum.E1"] = False
+    assert not test.run().exception
+
+
+def test_the_page_opens_on_its_first_entry():
+    test = page()
+    assert find("E1").evidence().sentence in said(test) and len(test.get("plotly_chart")) == 2
 
 
 @pytest.mark.parametrize("id", ["E1", "E9", "E15", "E38", "E45"])
@@ -71,7 +78,8 @@ def test_an_opened_entry_shows_what_was_computed(id: str):
     assert not test.exception
     told = said(test)
     assert evidence.sentence in told
-    assert len(test.get("plotly_chart")) == sum(panel.form != "table" for panel in evidence.panels)
+    panels = [panel for entry in {"E1", id} for panel in find(entry).evidence().panels]
+    assert len(test.get("plotly_chart")) == sum(panel.form != "table" for panel in panels)
     assert ("looked up" in told) is not evidence.computed
 
 
