@@ -9,6 +9,7 @@ kinds `CATEGORICAL`; forbidden cells hatched with `HATCH`, never the colour of z
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,6 +92,16 @@ def in_dark(tree: Any) -> Any:
     {'line': {'color': '#ecebe6'}, 'text': ['#1c1b22 said', 3]}
     """
     return _swap(tree, twins())
+
+
+def drawn_in_dark(svg: str) -> str:
+    """The text of a drawing with every palette colour in it swapped for its dark twin.
+
+    >>> drawn_in_dark('<path fill="#1c1b22"/>')
+    '<path fill="#ecebe6"/>'
+    """
+    pairs = twins()
+    return re.sub(r"#[0-9a-f]{6}", lambda found: pairs.get(found[0], found[0]), svg)
 
 
 def _swap(tree: Any, pairs: dict[str, str]) -> Any:

@@ -267,7 +267,7 @@ def test_a_batch_of_two_sentences_shows_every_mask():
 def test_the_question_is_answered_with_this_rows_numbers():
     before = page(text="I am a student.")
     assert "By the same factor" not in said(before)
-    test = page(text="I am a student.", layer="0", head="0", state={"masks.guess": "It is lost"})
+    test = page(text="I am a student.", layer="0", head="0", state={"predict:masks.guess": "It is lost"})
     data = exhibit.compute(exhibit.Params(text="I am a student."))
     told = lesson.without_favourite(data.scores, data.allowed, 2)
     assert told is not None and f"from {told.before:.3f} to {told.after:.3f}" in said(test)

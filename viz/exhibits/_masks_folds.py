@@ -17,6 +17,7 @@ from viz.figures.mask_figures import leak
 from viz.instruments import heatmap
 from viz.labels import distinct
 from viz.ui import controls, errata, parts, state
+from viz.ui import lesson as ask
 
 KNOBS = {
     "padding": (("padded", "Positions at the end that count as padding", 1, 12),),
@@ -130,24 +131,21 @@ def _share(part: float) -> str:
 
 
 def question(data: Any, query: int) -> None:
-    """Predict first: where does the weight of a word go that is taken away? Answered with numbers of this run."""
+    """Predict first: where does the weight of a word go that is taken away? Asked and answered with words of this run."""
     answers = ("It is lost", "To all others, the same share each", "To all others, by the same factor")
-    with st.container(border=True):
-        st.markdown("**Predict, then look.** Forbid the word that a row looks at most. Where does its weight go?")
-        guess = st.pills("Your prediction", answers, key="masks.guess", label_visibility="collapsed")
-        if guess is None:
-            return
-        told = lesson.without_favourite(data.scores, data.allowed, query)
-        if told is None:
-            st.text("No row of this mask allows two words: take a wider one, then answer again.")
-            return
-        names = panels.labels(data.tokens)
-        st.text(
-            f"{'Right' if guess == answers[2] else 'By the same factor'}. “{names[told.query]}” gives {told.weight:.3f} to "
-            f"“{names[told.key]}”. Forbidden, that term leaves the sum below the fraction: every other weight of the row is "
-            f"divided by 1 − {told.weight:.3f}, so it grows {told.factor:.3f} times; “{names[told.other]}” from "
-            f"{told.before:.3f} to {told.after:.3f}. Click the cell in the mask to see it happen."
-        )
+    told = lesson.without_favourite(data.scores, data.allowed, query)
+    if told is None:
+        st.text("No row of this mask allows two words: take a wider one, and there is something to predict.")
+        return
+    names = panels.labels(data.tokens)
+    ask.predict(
+        "masks.guess",
+        f"“{names[told.query]}” looks most at “{names[told.key]}”. Forbid that word. Where does its weight go?",
+        answers, answers[2],
+        f"“{names[told.query]}” gives {told.weight:.3f} to “{names[told.key]}”. Forbidden, that term leaves the sum below the "
+        f"fraction: every other weight of the row is divided by 1 − {told.weight:.3f}, so it grows {told.factor:.3f} times; "
+        f"“{names[told.other]}” from {told.before:.3f} to {told.after:.3f}. Click the cell in the mask to see it happen.",
+    )  # fmt: skip
 
 
 def equation(data: Any, query: int, key: int) -> None:

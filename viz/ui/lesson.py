@@ -3,12 +3,16 @@
     STEPS = (lesson.Step("Guess", "Which word gets most?"), lesson.Step("Scores", "Each pair of words gets a score."))
     step = lesson.steps(STEPS, "weighting.")
     if lesson.predict("weighting.first", "Which word gets most?", ("Mona", "Lisa"), answer="Lisa", why="..."): ...
+
+An exhibit that has `STEPS` and `thumbnail() -> str` (an SVG of `viz.figures.thumbs`, made of numbers it computes) shows both
+on the course page.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -41,7 +45,7 @@ def steps(STEPS: Sequence[Step], slug: str) -> int:
     return at - 1
 
 
-def equation(key: str, slug: str, values: Mapping[str, str] | None = None, marks: Mapping[str, str] | None = None) -> None:
+def equation(key: str, slug: str, values: Mapping[str, Any] | None = None, marks: Mapping[str, str] | None = None) -> None:
     """An equation of `core.glossary.EQUATIONS`, whose symbols can be tapped; `values` sets this run's numbers below."""
     from viz.ui import equations
 
