@@ -20,6 +20,12 @@ from core.lessons.masks import filled, softmax
 WORDS = ("word 1", "word 2", "word 3", "word 4")
 
 
+def _summed(title: str, weights: Array) -> Panel:
+    """Column i is what reaches word i; its sum stands below."""
+    names = (f"{word}\nsum {total:.2f}" for word, total in zip(WORDS, weights.sum(0), strict=True))
+    return Panel(title, weights, (f"from {word}" for word in WORDS), names, "weights")
+
+
 def attention(q: Array, k: Array, v: Array) -> Array:
     """torch's scaled_dot_product_attention, words in columns: q, k (p, n), v (r, n) -> (r, n)."""
     rows = (torch.from_numpy(np.ascontiguousarray(m.T))[None] for m in (q, k, v))
@@ -51,8 +57,8 @@ def transpose() -> Evidence:
         f"{tiny(numbers['exchanged'])} from attention in which queries and keys have changed places."
     )
     return Evidence(numbers, sentence, (
-        Panel("As printed: what reaches a word (its column)", weights, WORDS, WORDS, "weights"),
-        Panel("Right: the transpose, each column sums to 1", weights.T, WORDS, WORDS, "weights"),
+        _summed("As printed: what reaches each word", weights),
+        _summed("Right: the transpose", weights.T),
     ))  # fmt: skip
 
 
@@ -82,8 +88,8 @@ def looks_ahead() -> Evidence:
         f"M under the 1/√p is harmless for −∞; {shown(fill, 0)} with p = {p} leaks {inside:.3f} there, {tiny(outside)} beside it."
     )
     return Evidence(numbers, sentence, (
-        Panel("As printed: what reaches a word (its column)", found.weights, WORDS, WORDS, "weights"),
-        Panel("Right: the transpose", found.weights.T, WORDS, WORDS, "weights"),
+        _summed("As printed: what reaches each word", found.weights),
+        _summed("Right: the transpose", found.weights.T),
     ))  # fmt: skip
 
 

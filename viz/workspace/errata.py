@@ -22,6 +22,7 @@ SLUG = "errata."
 ANY = "all"
 FIRST = book.ERRATA[0].id
 """The entry that is open before anything is chosen."""
+COUNTED = {"W": "wrong as printed", "D": "where the documents differ", "L": "loosely worded", "A": "about names and credits"}
 MEANING = {
     "W": "An equation, a number or a statement that does not hold.",
     "D": "Two documents, or two pages of one, say different things.",
@@ -85,7 +86,7 @@ def sentence(groups: tuple[tuple[str, tuple[Erratum, ...]], ...]) -> str:
     total = sum(len(entries) for _, entries in groups)
     if not total:
         return "No entry belongs to both choices. Take one of them back."
-    told = ", ".join(f"{len(entries)} {KINDS[entries[0].kind].lower()}" for _, entries in groups)
+    told = ", ".join(f"{len(entries)} {COUNTED[kind]}" for kind, entries in groups)
     return f"{total} {'entry' if total == 1 else 'entries'}: {told}. Open one, and its evidence is computed."
 
 
