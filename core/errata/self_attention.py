@@ -28,8 +28,8 @@ def _summed(title: str, weights: Array) -> Panel:
 
 def attention(q: Array, k: Array, v: Array) -> Array:
     """torch's scaled_dot_product_attention, words in columns: q, k (p, n), v (r, n) -> (r, n)."""
-    rows = (torch.from_numpy(np.ascontiguousarray(m.T))[None] for m in (q, k, v))
-    return F.scaled_dot_product_attention(*rows)[0].numpy().T
+    query, key, value = (torch.from_numpy(np.ascontiguousarray(m.T))[None] for m in (q, k, v))
+    return F.scaled_dot_product_attention(query, key, value)[0].numpy().T
 
 @erratum(
     "E1", "W", "Z = V softmax(QᵀK / √p) lacks a transpose: the weights that reach a word do not sum to 1.",
@@ -145,7 +145,7 @@ def sizes_exchanged() -> Evidence:
 
 def _stops(q: Array, k: Array) -> bool:
     try:
-        q.T @ k
+        np.matmul(q.T, k)
     except ValueError:
         return True
     return False
