@@ -117,8 +117,8 @@ def test_nonsense_in_the_link_leaves_the_whole_list(link: dict[str, str]):
 
 
 def test_an_entry_leads_to_the_exhibits_that_show_it():
-    assert [entry.slug for entry in places_of.places()["E2"]] == ["masks"]
-    assert [entry.slug for entry in places_of.places()["E4"]] == ["positional_encoding"]
+    shown = {id: [entry.slug for entry in entries] for id, entries in places_of.places().items()}
+    assert "masks" in shown["E2"] and "positional_encoding" in shown["E4"] and "masks" not in shown["E4"]
     assert "(/masks)" in said(page("E2"))
     assert set(places_of.places()) <= {entry.id for entry in ERRATA}
 
