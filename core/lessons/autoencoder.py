@@ -122,8 +122,3 @@ def head(contexts: Array, targets: Array) -> Head:
     """The linear decoder that comes nearest to the targets: min_W |Y - m - C W|^2. Shapes: (n, p), (n, d')."""
     mean = targets.mean(0)
     return Head(mean, np.linalg.lstsq(contexts, targets - mean, rcond=None)[0])
-
-
-def said(contexts: Array, heads: Head) -> NDArray[np.int64]:
-    """Which word a head whose targets are one-hot says for each context: its largest output. Shapes: (n, p) -> (n,)."""
-    return heads(np.atleast_2d(contexts)).argmax(-1)
