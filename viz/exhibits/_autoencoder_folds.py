@@ -29,7 +29,7 @@ def equation(data: Any, params: Any, step: int) -> None:
                     "learning, by other axes of the same p-dimensional space.")  # fmt: skip
         if step < LETTERS:
             st.markdown("A language's decoder is linear too: y = m' + Wᵀc gives a number for each pair of neighbouring letters, fitted by least squares. "
-                        "The word of its list that has the nearest letter pairs is written.")  # fmt: skip
+                        "The word of its list whose letter pairs point most nearly the same way (the largest cosine, both taken from their mean) is written.")  # fmt: skip
 
 
 def looking_at(step: int) -> None:
@@ -64,8 +64,8 @@ def table(data: Any, params: Any, step: int) -> pd.DataFrame:
         return pd.DataFrame(rows, columns=["p", "smallest possible loss", "learned"]).set_index("p")
     if step == LETTERS:
         return pd.DataFrame(np.asarray(data.exits["plain"]).round(3)).rename_axis(index="row", columns="column").rename(columns=str)
-    rows = [(language, word, f"{far:.3f}") for language, near in data.near.items() for word, far in near]
-    return pd.DataFrame(rows, columns=["decoder", "word of its list", "distance"]).set_index("decoder")
+    rows = [(language, word, f"{cosine:.3f}") for language, near in data.near.items() for word, cosine in near]
+    return pd.DataFrame(rows, columns=["decoder", "word of its list", "cosine"]).set_index("decoder")
 
 
 def arrays(data: Any) -> dict[str, np.ndarray]:

@@ -62,9 +62,9 @@ def first_guess(slug: str, data: Any, params: Any) -> bool:
     near = data.near["french"]
     wanted, said = translation(params.word, "french"), near[0][0]
     offered = sorted({word for word, _ in near} | ({wanted} if wanted else set()) | {"la table"})
-    measure = "; ".join(f"{word} {far:.2f}" for word, far in near[:3])
+    measure = "; ".join(f"{word} {cosine:.2f}" for word, cosine in near[:3])
     why = (
-        f"The decoder spells from {params.p} number{'s' if params.p > 1 else ''}; the nearest words of its list, with their distances, are {measure}. "
+        f"The decoder spells from {params.p} number{'s' if params.p > 1 else ''}; the nearest words of its list, with their cosines, are {measure}. "
         f"With this size it names {data.right['french']:.0%} of the {len(TAUGHT)} words as the list does."
     )  # fmt: skip
     question = f"“{params.word}” is squeezed from 80 numbers into {params.p}. Which word does the French decoder write?"

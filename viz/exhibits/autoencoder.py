@@ -94,7 +94,7 @@ def compute(params: Params = Params()) -> Data:
         near = {}
         for name, language in book.languages.items():
             order = np.argsort(-(nearness := language.nearness(context)), kind="stable")[:4]
-            near[name] = [(language.words[i], float(-nearness[i])) for i in order]
+            near[name] = [(language.words[i], float(nearness[i])) for i in order]
         right = {name: book.right(name) for name in book.languages}
         return Data(entry, context, float(np.abs(book.contexts).max()), exits, right, book.coder.lost(rows.rows), near, {}, {}, np.empty(0))
     data = letter_data()
