@@ -110,7 +110,7 @@ def test_nonsense_in_the_link_leaves_a_page(link):
     assert not page(**link).exception
 
 
-@pytest.mark.parametrize("beta", ["0", "60"])
+@pytest.mark.parametrize("beta", ["0", "100"])
 @pytest.mark.parametrize("step", ["1", "2", "3", "4", "5"])
 def test_every_step_at_both_ends_of_sharpness(step, beta):
     test = page(step=step, beta=beta)
@@ -127,7 +127,7 @@ def test_each_fold_opens():
 
 
 def test_the_lines_to_take_away_make_the_same_numbers():
-    params = exhibit.Params(asks=9, beta=12.5, draws=50, lot=4)
+    params = exhibit.Params(asks=9, beta=12, draws=50, lot=4)
     names: dict[str, object] = {}
     exec(folds.code(params), names)
     data = exhibit.compute(params)

@@ -31,7 +31,7 @@ def picture(slug: str, data: Any, params: Any, step: int) -> None:
     key = f"{slug}picture"
     framed = int(data.drawn[0]) if step == HARD else None
     figure = lit(HARBOUR.shapes, (HARBOUR.width, HARBOUR.height), (ROWS, COLUMNS), data.weights, framed=framed, asked=params.asks,
-                 told=0.03, height=400)  # fmt: skip
+                 told=0.03, height=350)  # fmt: skip
     parts.show(figure, key, f"{HARBOUR.say} Patch {thing(params.asks)} asks; the largest weight is {data.weights.max():.0%}, on {thing(int(data.weights.argmax()))}.",
                on_pick=partial(_touch, key))  # fmt: skip
 
@@ -84,7 +84,7 @@ def choose(slug: str, start: Any, step: int) -> None:
                 with st.container(width="content"):
                     controls.pills("What should be read", ("brighter", "redder", "greener", "bluer"), slug + "wanted", start.wanted)
             st.button("Other draws", key=f"{slug}other", on_click=_again, icon=":material/casino:")
-    controls.slider("How sharp: β, from all patches alike to almost one", 0.0, 60.0, slug + "beta", start.beta, 0.5)
+    controls.slider("How sharp: β, from all patches alike to almost one", 0, 100, slug + "beta", start.beta)
 
 
 def _again() -> None:

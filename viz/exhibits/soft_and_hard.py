@@ -42,7 +42,7 @@ class Params:
     """What the visitor chose: the patch that asks, how sharp the weights are, how many draws, which lot, what is wanted."""
 
     asks: int = 13
-    beta: float = 6.0
+    beta: int = 30
     draws: int = 200
     lot: int = 0
     wanted: str = "brighter"
@@ -85,7 +85,7 @@ def page() -> None:
     step, start = lesson.steps(STEPS, SLUG), Params()
     params = Params(
         asks=state.read(SLUG + "asks", start.asks, state.whole(0, 23)),
-        beta=state.read(SLUG + "beta", start.beta, state.real(0, 60)),
+        beta=state.read(SLUG + "beta", start.beta, state.whole(0, 100)),
         draws=state.read(SLUG + "draws", start.draws, state.one_of(panels.DRAWS)),
         lot=state.read(SLUG + "lot", start.lot, state.whole(0, 9999)),
         wanted=state.read(SLUG + "wanted", start.wanted, state.one_of(tuple(WANTED))),

@@ -89,8 +89,7 @@ def _note(text: str, x: float, y: float, size: int, colour: str, middle: bool = 
 
 
 def _arrow(start: float, end: float) -> dict[str, Any]:
-    return {"text": "", "x": end - 0.008, "y": 0.5, "ax": start + 0.008, "ay": 0.5, "xref": "paper", "yref": "paper", "axref": "paper", "ayref": "paper",
-            "showarrow": True, "arrowhead": 2, "arrowwidth": 2, "arrowcolor": theme.MUTED}  # fmt: skip
+    return _note("→", (start + end) / 2, 0.5, 28, theme.MUTED, middle=True)
 
 
 def lost(curves: Mapping[str, Array], learned: Mapping[int, float], at: int, *, height: int = 340) -> go.Figure:
