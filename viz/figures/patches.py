@@ -47,8 +47,8 @@ def lit(
     told: patches with at least this weight say it. Points over the patches take clicks and tell their weights.
 
     >>> figure = lit((), (2, 1), (1, 2), np.array([0.75, 0.25]))
-    >>> [round(shape.opacity, 2) for shape in figure.layout.shapes], figure.data[0].customdata.tolist()
-    ([0.0, 0.6], [0, 1])
+    >>> [round(shape.opacity, 2) for shape in figure.layout.shapes], figure.data[0].customdata
+    ([0.0, 0.6], (0, 1))
     """
     (width, tall), (rows, columns) = size, grid
     dx, dy = width / columns, tall / rows
