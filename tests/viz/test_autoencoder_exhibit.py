@@ -30,7 +30,8 @@ def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> A
 
 
 def said(test: AppTest) -> str:
-    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind)
+    """All that is told, without the escapes of Markdown."""
+    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind).replace("\\", "")
 
 
 def notes(test: AppTest) -> list[str]:
