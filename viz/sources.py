@@ -44,6 +44,7 @@ SOURCES: dict[str, Source] = {
                          "Psychometrika"),
     "williams1992": _paper("Williams", 1992, "Simple Statistical Gradient-Following Algorithms for Connectionist "
                            "Reinforcement Learning", "Machine Learning"),
+    "graves2014": _paper("Graves, Wayne, Danihelka", 2014, "Neural Turing Machines", "arXiv 1410.5401"),
     "xu2015": _paper("Xu et al.", 2015, "Show, Attend and Tell: Neural Image Caption Generation with Visual Attention",
                      "ICML"),
     "bahdanau2015": _paper("Bahdanau, Cho, Bengio", 2015,
