@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.lessons import concepts
 from core.lessons.glyphs import letters
-from viz.ui import parts
+from viz.ui import lesson, parts
 
 LETTERS, LOST = 3, 4
 
@@ -21,14 +21,17 @@ def equation(data: Any, params: Any, step: int) -> None:
         if not opened.open:
             return
         d = data.entry.size
-        parts.equation(r"c = E^\top (x - m) \in \mathbb{R}^p, \qquad x' = m + D^\top c, \qquad \min_{E, D} \lVert X - X' \rVert^2 = \sum_{i > p} \sigma_i^2")
+        marks = {"c": "the bars in the middle", "x": "the box at the left", "xhat": "what comes out", "p": "the slider"}
+        lesson.equation("autoencoder.code", "autoencoder.", marks=marks)
+        lesson.equation("autoencoder.decode", "autoencoder.", marks=marks)
+        lesson.equation("autoencoder.error", "autoencoder.", values={"p": str(params.p), "d": str(d)}, marks=marks)
         shown = ", ".join(f"{value:.2f}" for value in data.context[:6]).replace("-", "−") + (", …" if params.p > 6 else "")
-        st.text(f"x has {d} numbers, E is {d} by {params.p}, c = ({shown}). Of all variation around the mean m, {data.lost:.2%} is lost: "
+        st.text(f"x has {d} numbers, taken from the mean of all inputs; the encoder is {params.p} by {d}; c = ({shown}). Of all variation {data.lost:.2%} is lost: "
                 f"the sum of the squared singular values behind number {params.p}, divided by the sum of all.")  # fmt: skip
         st.markdown("No pair of linear encoder and decoder can lose less (Eckart and Young 1936). The first p right singular vectors reach it; so does "
                     "learning, by other axes of the same p-dimensional space.")  # fmt: skip
         if step < LETTERS:
-            st.markdown("A language's decoder is linear too: y = m' + Wᵀc gives a number for each pair of neighbouring letters, fitted by least squares. "
+            st.markdown("A language's decoder is linear too: it gives a number for each pair of neighbouring letters, fitted by least squares. "
                         "The word of its list whose letter pairs point most nearly the same way (the largest cosine, both taken from their mean) is written.")  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from viz.exhibits._soft_and_hard_panels import LEARN, NAMES
-from viz.ui import parts
+from viz.ui import lesson, parts
 
 
 def equation(data: Any, params: Any, step: int) -> None:
@@ -20,13 +20,16 @@ def equation(data: Any, params: Any, step: int) -> None:
         top = int(data.weights.argmax())
         parts.equation(r"s_i = -\beta \lVert v_i - v_q \rVert^2, \qquad a = \mathrm{softmax}(s)")
         st.text(f"Patch {NAMES[top]}: s = {data.scores[top]:.3f}, a = {data.weights[top]:.4f}, with β = {params.beta:g} and patch {NAMES[params.asks]} asking.".replace("-", "−"))
-        parts.equation(r"z_{\text{soft}} = \sum_i a_i v_i, \qquad z_{\text{hard}} = v_i \ \text{with}\ i \sim a, \qquad \mathbb{E}[z_{\text{hard}}] = z_{\text{soft}}")
+        marks = {"a_i": "how clear a patch is", "v_i": "the mean colour of a patch", "z": "what is read"}
+        lesson.equation("soft.mix", "soft_and_hard.", values={"n": "24"}, marks=marks)
+        lesson.equation("hard.draw", "soft_and_hard.", marks=marks)
         soft, mean = data.weights @ data.values, data.values[data.drawn].mean(0)
         st.text(f"Red, green, blue of the soft read: {_three(soft)}; of the mean of {len(data.drawn):,} draws: {_three(mean)}.")
         if step != LEARN:
             return
-        parts.equation(r"\frac{\partial}{\partial s_j} \sum_i a_i f_i = a_j (f_j - J), \qquad J = \sum_i a_i f_i, \qquad f_i = w \cdot v_i")
-        parts.equation(r"\hat g = (f_i - b)\,(e_i - a), \quad i \sim a, \qquad \mathbb{E}[\hat g] = a \odot (f - J)\ \text{for every}\ b")
+        lesson.equation("softmax.gradient", "soft_and_hard.")
+        lesson.equation("hard.gradient", "soft_and_hard.")
+        parts.equation(r"\frac{\partial J}{\partial s_j} = a_j (f_j - J), \quad J = \sum_i a_i f_i, \quad f_i = w \cdot v_i, \qquad \hat g = (f_i - b)(e_i - a), \ i \sim a")
         told, place = data.learning, int(np.abs(data.learning.exact).argmax())
         st.text(
             f"Patch {NAMES[place]}: a = {data.weights[place]:.4f}, f = {data.values[place] @ data.w:.4f}, J = b = {told.baseline:.4f}: exactly {told.exact[place]:.5f}. "

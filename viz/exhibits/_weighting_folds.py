@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.lessons.weighting import WORDS
 from viz.figures.patches import place_name
-from viz.ui import parts
+from viz.ui import lesson, parts
 
 
 def equation(data: Any, params: Any, picture: bool) -> None:
@@ -18,20 +18,22 @@ def equation(data: Any, params: Any, picture: bool) -> None:
     with parts.fold(parts.EQUATION, "weighting.equation") as opened:
         if not opened.open:
             return
-        parts.equation(r"a_i = \frac{e^{r_i}}{\sum_k e^{r_k}}, \qquad a_i > 0, \qquad \sum_i a_i = 1")
+        best, row_top = int(data.patches.argmax()), int(np.argmax(data.weights))
+        weight, score = (data.patches[best], None) if picture else (data.weights[row_top], data.raw[row_top])
+        values = {"a_i": f"{weight:.4f}", "n": "80" if picture else str(len(WORDS))} | ({} if score is None else {"s_i": f"{score:.1f}"})
+        marks = {"a_i": "how clear a patch is" if picture else "the shade of a word", "s_i": "how near the patch is" if picture else "the slider below a word"}
+        lesson.equation("weighting.softmax", "weighting.", values=values, marks=marks)
         if picture:
-            best = int(data.patches.argmax())
             i, j = divmod(best, 8)
             (row, column), width = params.at, params.width
-            parts.equation(r"r_{ij} = -\frac{(i - i_0)^2 + (j - j_0)^2}{2 w^2}")
+            parts.equation(r"s_{ij} = -\frac{(i - i_0)^2 + (j - j_0)^2}{2 w^2}")
             far = ((i - row) ** 2 + (j - column) ** 2) / (2 * width**2)
             st.text(f"The attention stands at row {row + 1:g}, column {column + 1:g} with w = {width:g} patches. Patch {place_name(i, j)}: "
-                    f"r = -{far:.3f}, a = {data.patches[best]:.4f}.".replace("-", "−"))  # fmt: skip
+                    f"s = −{far:.3f}, a = {weight:.4f}.")  # fmt: skip
             return
-        top = int(np.argmax(data.weights))
         powers = np.exp(np.asarray(data.raw))
-        parts.equation(rf"a_{{\text{{{WORDS[top]}}}}} = \frac{{e^{{{data.raw[top]:.1f}}}}}{{e^{{{data.raw[0]:.1f}}} + e^{{{data.raw[1]:.1f}}} + \dots}}"
-                       rf" = \frac{{{powers[top]:.3f}}}{{{powers.sum():.3f}}} = {data.weights[top]:.4f}")  # fmt: skip
+        st.text(f"“{WORDS[row_top]}”: e^{data.raw[row_top]:.1f} = {powers[row_top]:.3f}; all ten add up to {powers.sum():.3f}; "
+                f"{powers[row_top]:.3f} / {powers.sum():.3f} = {weight:.4f}.")  # fmt: skip
         st.markdown("Why not divide the importances by their sum? Then an importance of 0 would always mean weight 0, and negative scores, which the "
                     "models of the later chapters produce, could not be used. With e to the power of it, only differences count.")  # fmt: skip
 
