@@ -21,10 +21,10 @@ def equation(data: Any, params: Any, step: int) -> None:
         if not opened.open:
             return
         d = data.entry.size
-        marks = {"c": "the bars in the middle", "x": "the box at the left", "xhat": "what comes out", "p": "the slider"}
-        lesson.equation("autoencoder.code", "autoencoder.", marks=marks)
-        lesson.equation("autoencoder.decode", "autoencoder.", marks=marks)
-        lesson.equation("autoencoder.error", "autoencoder.", values={"p": str(params.p), "d": str(d)}, marks=marks)
+        middle = {"c": "the bars in the middle"}
+        lesson.equation("autoencoder.code", "autoencoder.", marks=middle | {"x": "the box at the left"})
+        lesson.equation("autoencoder.decode", "autoencoder.", marks=middle | {"xhat": "what comes out"})
+        lesson.equation("autoencoder.error", "autoencoder.", values={"p": str(params.p), "d": str(d)}, marks={"p": "the slider"})
         shown = ", ".join(f"{value:.2f}" for value in data.context[:6]).replace("-", "−") + (", …" if params.p > 6 else "")
         st.text(f"x has {d} numbers, taken from the mean of all inputs; the encoder is {params.p} by {d}; c = ({shown}). Of all variation {data.lost:.2%} is lost: "
                 f"the sum of the squared singular values behind number {params.p}, divided by the sum of all.")  # fmt: skip
