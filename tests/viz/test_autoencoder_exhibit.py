@@ -133,3 +133,7 @@ def test_the_lines_to_take_away_run(capsys):
     assert "l'éléphant" in capsys.readouterr().out
     exec(folds.code(exhibit.Params(letter="B", p=3), 3), {})
     assert f"{FLOOR[3]:.6f}"[:6] in capsys.readouterr().out
+
+
+def test_the_small_picture_of_the_course_is_drawn():
+    assert exhibit.thumbnail().count("<rect") >= 4

@@ -143,3 +143,7 @@ def test_figures_as_data():
     shown = reads([("<b>", np.full((2, 2, 3), 2.0)), ("x", None)])
     assert shown.layout.annotations[0].text == "&lt;b&gt;" and np.asarray(shown.data[0].z).max() == 255
     json.loads(guesses(["a"], np.array([1.0]), [("p", np.array([1.0]), np.array([0.1]))]).to_json())
+
+
+def test_the_small_picture_of_the_course_is_drawn():
+    assert exhibit.thumbnail().count("<rect") >= 4

@@ -164,3 +164,7 @@ def test_the_lines_to_take_away_make_the_same_weights():
         names: dict[str, object] = {}
         exec(folds.code(params), names)
         np.testing.assert_allclose(names["weights"], exhibit.compute(params).weights, atol=1e-6)
+
+
+def test_the_small_picture_of_the_course_is_drawn():
+    assert exhibit.thumbnail().count("<rect") >= 4

@@ -14,6 +14,7 @@ from core.lessons import concepts
 from core.lessons.glyphs import COLUMNS, ROWS, glyphs, letters, styles
 from viz.exhibits import _autoencoder_folds as folds
 from viz.exhibits import _autoencoder_panels as panels
+from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import errors, lesson, parts, state
@@ -112,6 +113,11 @@ def compute(params: Params = Params()) -> Data:
         learned, course = {p: float(losses[-1]) for p, losses in trained.items()}, trained[params.p]
     shown: dict[str, np.ndarray | str] = dict(exits)
     return Data(entry, context, float(np.abs(contexts).max()), shown, {}, coder.lost(data.rows), {}, floors, learned, course)
+
+
+def thumbnail() -> str:
+    """An R as it comes back from eight numbers."""
+    return thumbs.cells(np.clip(np.asarray(compute(Params(step=LETTERS, letter="R", p=8)).exits["plain"]), 0, 1))
 
 
 def page() -> None:

@@ -11,6 +11,7 @@ from core.lessons import soft_and_hard as lesson_of
 from core.lessons.scene import HARBOUR
 from viz.exhibits import _soft_and_hard_folds as folds
 from viz.exhibits import _soft_and_hard_panels as panels
+from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import errors, lesson, parts, state
@@ -77,6 +78,13 @@ def compute(params: Params = Params()) -> Data:
         lesson_of.learning(weights, values @ w, drawn), lesson_of.autograd(scores, values, w),
         lesson_of.autograd(scores, values, w, hard=True),
     )  # fmt: skip
+
+
+def thumbnail() -> str:
+    """The patches that weigh most, the one that the first draw takes in ink."""
+    data = compute()
+    best = np.argsort(-data.weights, kind="stable")[:6].tolist()
+    return thumbs.bars(data.weights[best], [panels.NAMES[i] for i in best], marked=best.index(first) if (first := int(data.drawn[0])) in best else -1)
 
 
 def page() -> None:

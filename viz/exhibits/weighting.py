@@ -12,6 +12,7 @@ from core.lessons import weighting as lesson_of
 from core.lessons.scene import PORTRAIT
 from viz.exhibits import _weighting_folds as folds
 from viz.exhibits import _weighting_panels as panels
+from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
@@ -74,6 +75,13 @@ def compute(params: Params = Params()) -> Data:
     patches = lesson_of.spot(*GRID, params.at, params.width)
     shares = dict(zip(PORTRAIT.parts, (patches @ PORTRAIT.shares(*GRID)).tolist(), strict=True))
     return Data(raw, weights, bits, lesson_of.kept(weights, params.threshold / 100), patches, shares)
+
+
+def thumbnail() -> str:
+    """The five words that weigh most."""
+    weights = compute().weights
+    best = np.argsort(-weights, kind="stable")[:5]
+    return thumbs.bars(weights[best], [lesson_of.WORDS[i] for i in best], marked=0)
 
 
 def page() -> None:
