@@ -76,7 +76,7 @@ def _touch(key: str) -> None:
         state.write(**{"weighting.part": TOUCHED, "weighting.cell": cell})
 
 
-def where(slug: str, params: Any) -> None:
+def where(slug: str) -> None:
     """Which part is attended to, and how wide the patch of attention is."""
     controls.pills("Attend to", (*PLACES, TOUCHED), slug + "part", "face")
     controls.slider("How wide the patch of attention is, in patches", 0.4, 3.0, slug + "width", 1.2, 0.1)

@@ -132,7 +132,12 @@ def page() -> None:
     )
     with errors.guard():
         data = ask.submit(("autoencoder", params), lambda: compute(params), 600 if step == LOST else 30)
-        known = panels.first_guess(SLUG, data, params) if step == GUESS else panels.last_guess(SLUG, letter_data().floor()) if step == LOST else True
+        with st.container():
+            known = True
+            if step == GUESS:
+                known = panels.first_guess(SLUG, data, params)
+            elif step == LOST:
+                known = panels.last_guess(SLUG, letter_data().floor())
         panels.picture(SLUG, data, params, step, known)
         parts.numbers(panels.numbers(data, params, step) if known else " ")
         with st.container():

@@ -100,16 +100,19 @@ def page() -> None:
     )
     with errors.guard():
         data = ask.submit(("soft_and_hard", params), lambda: compute(params), 20 + params.draws // 100)
-        known = step != GUESS or panels.first_guess(SLUG, data, params)
+        with st.container():
+            known = step != GUESS or panels.first_guess(SLUG, data, params)
         left, right = st.columns([3, 2], gap="medium")
         with left:
             panels.picture(SLUG, data, params, step)
         with right:
             panels.beside(SLUG, data, params, step, known)
         parts.numbers(panels.numbers(data, params, step) if known else " ")
-        panels.choose(SLUG, start, step)
-        if step == LEARN:
-            panels.last_guess(SLUG, data)
+        with st.container():
+            panels.choose(SLUG, start, step)
+        with st.container():
+            if step == LEARN:
+                panels.last_guess(SLUG, data)
         folds.equation(data, params, step)
         folds.looking_at()
         parts.documents(EXHIBIT, folds.documents)

@@ -96,8 +96,9 @@ def page() -> None:
     )  # fmt: skip
     with errors.guard():
         data = ask.submit(("weighting", params), lambda: compute(params), 60 if params.source == "model" else 2)
-        known = step != GUESS or panels.first_guess(SLUG, data)
-        picture, said = st.container(), st.container()
+        asked, picture, said, control, asked_below = (st.container() for _ in range(5))
+        with asked:
+            known = step != GUESS or panels.first_guess(SLUG, data)
         with picture:
             if step == LOOK:
                 panels.portrait(SLUG, data, params)
@@ -105,14 +106,16 @@ def page() -> None:
                 panels.sentence(SLUG, data, step == SKIM and params.threshold / 100, not known, folds.code(params))
         with said:
             parts.numbers(panels.numbers(data, step == LOOK, step == SKIM, params) if known else " ")
-        if step == LOOK:
-            panels.where(SLUG, params)
-        elif step == SKIM:
-            controls.slider("A word that weighs less than this vanishes, %", 0, 40, SLUG + "threshold", start.threshold)
-        elif known:
-            controls.pills("Where the importances come from", panels.SOURCES, SLUG + "source", start.source, panels.SOURCES.__getitem__)
-        if step == SHARE:
-            panels.share_guess(SLUG, data)
+        with control:
+            if step == LOOK:
+                panels.where(SLUG)
+            elif step == SKIM:
+                controls.slider("A word that weighs less than this vanishes, %", 0, 40, SLUG + "threshold", start.threshold)
+            elif known:
+                controls.pills("Where the importances come from", panels.SOURCES, SLUG + "source", start.source, panels.SOURCES.__getitem__)
+        with asked_below:
+            if step == SHARE:
+                panels.share_guess(SLUG, data)
         folds.equation(data, params, step == LOOK)
         folds.looking_at()
         parts.documents(EXHIBIT, folds.documents)
