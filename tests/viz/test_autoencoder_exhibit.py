@@ -96,8 +96,8 @@ def test_letters_come_back_as_the_truncated_decomposition_says():
 
 def test_the_error_is_drawn_against_the_size_and_learning_reaches_it():
     """C003."""
-    test = page(step="5", p="7", state={"predict:autoencoder.size:asked": None})
-    assert not test.exception
+    test = page(step="5", p="7")
+    assert not test.exception and len(test.get("plotly_chart")) == 1
     data = exhibit.compute(exhibit.Params(step=4, p=7))
     np.testing.assert_allclose(data.floors["letters, 35 dots"], FLOOR, atol=1e-12)
     assert all(loss == pytest.approx(FLOOR[p], abs=2e-3) for p, loss in data.learned.items()) and set(data.learned) == set(range(1, 25))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -90,7 +91,7 @@ def test_a_slider_that_is_let_go_makes_the_importances_the_visitors_own(monkeypa
 
 def test_what_the_browser_sends_is_checked(monkeypatch):
     for sent, expected in (([1, 2], (1.0, 2.0)), ([9, -1], (5.0, 0.0)), ([1], None), (["a", 1], None), ({"x": 1}, None), ([float("nan"), 1], None)):
-        monkeypatch.setattr("viz.instruments.weighing.stored", lambda key, name, sent=sent: sent)
+        monkeypatch.setattr(sys.modules["viz.instruments.weighing"], "stored", lambda key, name, sent=sent: sent)
         assert moved("k", 2) == expected
     with pytest.raises(ValueError, match="between 0 and 5"):
         weighing_packet(["a"], [6.0])
