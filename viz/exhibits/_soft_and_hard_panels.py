@@ -48,8 +48,8 @@ def beside(slug: str, data: Any, params: Any, step: int, known: bool) -> None:
     hard, mean = data.patches[data.drawn[0]], data.patches[data.drawn].mean(0)
     draws = f"{len(data.drawn)} draw{'s' if len(data.drawn) > 1 else ''}"
     shown = {
-        GUESS: [("soft", soft if known else None), ("one draw", hard if known else None), (f"mean of {draws}", mean if known else None)],
-        SOFT: [("soft: the mix of all", soft)],
+        GUESS: [("soft", soft if known else None), ("one draw", hard if known else None), (f"mean of {len(data.drawn):,}", mean if known else None)],
+        SOFT: [("soft", soft)],
         HARD: [("soft", soft), (f"hard: {NAMES[data.drawn[0]]}", hard)],
         MANY: [("soft", soft), (f"mean of {draws}", mean)],
     }

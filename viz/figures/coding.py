@@ -12,7 +12,7 @@ from viz import theme
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
-ENTRY, MIDDLE, EXIT = (0.0, 0.25), (0.37, 0.63), (0.75, 1.0)
+ENTRY, MIDDLE, EXIT = (0.0, 0.24), (0.34, 0.62), (0.72, 1.0)
 """Where the three boxes stand, as shares of the width."""
 
 
@@ -49,7 +49,7 @@ def boxes(
         "yaxis2": {**quiet, "domain": (0.06, 0.84), "range": [max(p, 3) - 0.4, -0.6], "anchor": "x2"},
     }
     shapes = [_frame(span) for span in (ENTRY, MIDDLE, EXIT)]
-    notes = [_note(title, sum(span) / 2, 0.985, 15, theme.TEXT) for title, span in
+    notes = [_note(title, sum(span) / 2, 0.985, 14, theme.TEXT) for title, span in
              ((name, ENTRY), (f"c: {p} number{'s' if p > 1 else ''}", MIDDLE), ("out" if len(exits) == 1 else f"{len(exits)} decoders", EXIT))]  # fmt: skip
     notes += [_arrow(ENTRY[1], MIDDLE[0]), _arrow(MIDDLE[1], EXIT[0])]
     for place, (decoder, made) in enumerate(exits):
@@ -64,7 +64,7 @@ def boxes(
                 notes.append(_note(decoder, sum(EXIT) / 2, top, 12, theme.MUTED))
         else:
             notes.append(_note(decoder, sum(EXIT) / 2, top - 0.01, 12, theme.MUTED))
-            notes.append(_note(made if made is not None else "?", sum(EXIT) / 2, (top + bottom) / 2 - 0.02, 19, theme.TEXT, middle=True))
+            notes.append(_note(made if made is not None else "?", sum(EXIT) / 2, (top + bottom) / 2 - 0.02, 17, theme.TEXT, middle=True))
     figure.update_layout(template=theme.template(), height=height, margin={"l": 6, "r": 6, "t": 6, "b": 6}, shapes=shapes, annotations=notes, **layout)
     return figure
 
@@ -89,7 +89,7 @@ def _note(text: str, x: float, y: float, size: int, colour: str, middle: bool = 
 
 
 def _arrow(start: float, end: float) -> dict[str, Any]:
-    return _note("→", (start + end) / 2, 0.5, 28, theme.MUTED, middle=True)
+    return _note("→", (start + end) / 2, 0.5, 26, theme.MUTED, middle=True)
 
 
 def lost(curves: Mapping[str, Array], learned: Mapping[int, float], at: int, *, height: int = 340) -> go.Figure:
