@@ -13,6 +13,7 @@ from core.errors import InputError
 from core.lessons import positions as lesson
 from viz.exhibits import _positions_folds as folds
 from viz.exhibits import _positions_pictures as pictures
+from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, parts, state
@@ -116,6 +117,11 @@ def compute(params: Params = Params()) -> Data:
         bias = lesson.score_by_distance(min(n, 64), base=float(params.base), learned=trained)
         return replace(data, distance=rows, bias=bias)
     return data
+
+
+def thumbnail() -> str:
+    """The four waves of d = 8 that are slow enough to be seen as waves over 40 positions."""
+    return thumbs.curves(lesson.Formula(8, base=400.0).at(np.linspace(0, 40, 161))[:, :4].T)
 
 
 def page() -> None:

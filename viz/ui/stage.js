@@ -3,6 +3,7 @@
 const TYPING = "input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable='true'], [role=combobox], [role=listbox], [role=menu], [role=dialog]";
 const WALKED = ".atlas, [role=slider], [role=spinbutton], [role=tab], [role=grid], [role=application]";   // arrows and digits mean something there
 const PICTURES = '[data-testid="stPlotlyChart"], [data-testid="stVegaLiteChart"], [data-testid="stBidiComponentIsolated"], [data-testid="stBidiComponentRegular"]';
+const COLOURS = ["--st-background-color", "--st-secondary-background-color", "--st-text-color", "--st-border-color", "--st-primary-color", "--st-heading-font"];
 const listening = new WeakMap();
 let tabbed = false;   // whether the focus came there by keyboard
 
@@ -58,7 +59,8 @@ function fill(on) {
 // ---------------------------------------------------------------- listening
 
 export default function ({ parentElement, data, setTriggerValue }) {
-  const presenting = Boolean(data?.presenting);
+  const presenting = Boolean(data?.presenting), seen = getComputedStyle(parentElement);
+  for (const name of COLOURS) document.documentElement.style.setProperty(name, seen.getPropertyValue(name));   // for stage.css and present.css
   const act = (event) => {
     if (event.key === "Tab") tabbed = true;
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || taken(event)) return;
