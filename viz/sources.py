@@ -40,6 +40,10 @@ SOURCES: dict[str, Source] = {
                         "Sharif University of Technology", teaching=True),
     "lifei2022": Source("lifei.tech, 2022", "lifei.tech", 2022, "Attention and Transformers", "blog post",
                         teaching=True),
+    "hochreiter1997": _paper("Hochreiter, Schmidhuber", 1997, "Long Short-Term Memory", "Neural Computation"),
+    "cho2014": _paper("Cho et al.", 2014, "Learning Phrase Representations using RNN Encoder-Decoder for Statistical "
+                      "Machine Translation", "EMNLP"),
+    "sutskever2014": _paper("Sutskever, Vinyals, Le", 2014, "Sequence to Sequence Learning with Neural Networks", "NeurIPS"),
     "bahdanau2015": _paper("Bahdanau, Cho, Bengio", 2015,
                            "Neural Machine Translation by Jointly Learning to Align and Translate", "ICLR"),
     "luong2015": _paper("Luong, Pham, Manning", 2015,

@@ -54,12 +54,37 @@ def reach(model: Model, texts: Sequence[str]) -> Reach:
     return Reach(square.sum(1).sqrt().numpy(), square[:, :half].sum(1).sqrt().numpy())
 
 
-def by_length(model: Model, strings: Sequence[str], lengths: Sequence[int]) -> Reach:
-    """|d c / d x_1| after 1, 2, .. words: each string is cut to each length; both fields (length,).
+def fading(model: Model, text: str) -> Array:
+    """|d h_n / d x_1| for n = 1, 2, .. of the direction that reads from the left, (pos,): one text says it for all its beginnings.
 
-    Geometric means over the strings, because the sizes run over many powers of ten.
+    By the chain rule: d h_n / d x_1 = J_n .. J_2 (d h_1 / d x_1), where J_t is one step's Jacobian by autograd; all steps
+    at once, each standing in the batch once for each element of the state (of an LSTM h and cell together).
     """
-    found = [reach(model, [string[:length] for length in lengths]) for string in strings]
-    sizes = [np.stack([part[:, 0] for part in parts]) for parts in ([f.whole for f in found], [f.ahead for f in found])]
-    whole, ahead = (np.exp(np.log(np.maximum(size, 1e-30)).mean(0)) for size in sizes)
-    return Reach(whole, ahead)
+    cell, width = model.network.encoder.forward_cells[0], model.config.d_model
+    with torch.inference_mode(False), torch.enable_grad():
+        x = model.network.embed["token"](torch.tensor([model.tokenizer.encode(text).ids]))[0].detach()
+        given, state, before = cell.from_input(x), cell.zeros(x[:1]), []
+        for t in range(len(x)):
+            before.append(state)
+            state = tuple(part.detach() for part in cell.step(given[t : t + 1], state))
+        size = cell.d_hidden * len(cell.states)
+        first = x[:1].expand(size, width).clone().requires_grad_()
+        (sensitive,) = torch.autograd.grad(_each(cell.step(cell.from_input(first), cell.zeros(first)), size), first)
+        held = [torch.cat(parts).repeat_interleave(size, 0).requires_grad_() for parts in zip(*before, strict=True)]
+        after = cell.step(given.detach().repeat_interleave(size, 0), tuple(held))
+        jacobians = torch.cat(torch.autograd.grad(_each(after, size), held), 1).view(len(x), size, size).double()
+    found, so_far = [], sensitive.double()
+    for t in range(len(x)):
+        so_far = so_far if t == 0 else jacobians[t] @ so_far
+        found.append(float(so_far[: cell.d_hidden].norm()))
+    return np.array(found)
+
+
+def _each(state: tuple[torch.Tensor, ...], size: int) -> torch.Tensor:
+    """The sum of element i of the state in row i: its gradient is, row by row, that of each element."""
+    return torch.cat(state, 1).view(-1, size, size).diagonal(dim1=1, dim2=2).sum()
+
+
+def typical_fading(model: Model, texts: Sequence[str]) -> Array:
+    """`fading` of texts of one length, their geometric mean: the sizes run over many powers of ten. (pos,)"""
+    return np.exp(np.mean([np.log(np.maximum(fading(model, text), 1e-300)) for text in texts], axis=0))

@@ -50,16 +50,23 @@ def test_a_batch_says_what_each_text_says_by_itself_also_inside_the_engine():
 
 def test_the_first_letter_fades_from_an_rnn_and_stays_in_a_gated_cell():
     """C005."""
-    lengths = (1, 5, 10)
-    left = {cell: analysis.by_length(core.open_model(f"copy-{cell}"), ["qwertyuiop", "mnbvcxzlkj"], lengths).ahead for cell in CELLS}
-    share = {cell: sizes[2] / sizes[0] for cell, sizes in left.items()}
+    left = {cell: analysis.typical_fading(core.open_model(f"copy-{cell}"), ["qwertyuiop", "mnbvcxzlkj"]) for cell in CELLS}
+    share = {cell: sizes[9] / sizes[0] for cell, sizes in left.items()}
     assert share["rnn"] < 1e-4 and share["lstm"] > 0.3 and share["gru"] > 0.2
 
 
-def test_by_length_is_the_geometric_mean_over_strings():
-    model, texts = core.open_model("copy-rnn"), ["abcd", "wxyz"]
-    each = [analysis.reach(model, [text[:3]]).whole[0, 0] for text in texts]
-    assert analysis.by_length(model, texts, (1, 3)).whole[1] == pytest.approx(np.sqrt(each[0] * each[1]), rel=1e-4)
+@pytest.mark.parametrize("cell", CELLS)
+def test_the_chain_rule_step_by_step_is_the_gradient_through_all_steps(cell):
+    model, text = core.open_model(f"copy-{cell}"), "chains"
+    found = analysis.fading(model, text)
+    oracle = [analysis.reach(model, [text[:n]]).ahead[0, 0] for n in range(1, len(text) + 1)]
+    np.testing.assert_allclose(found, oracle, rtol=2e-3, atol=1e-6)
+
+
+def test_the_typical_size_is_the_geometric_mean():
+    model, texts = core.open_model("copy-gru"), ["abcd", "wxyz"]
+    each = [analysis.fading(model, text) for text in texts]
+    np.testing.assert_allclose(analysis.typical_fading(model, texts), np.sqrt(each[0] * each[1]), rtol=1e-6)
 
 
 def test_others_are_refused_in_three_parts():
