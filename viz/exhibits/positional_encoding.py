@@ -151,6 +151,6 @@ def _show(params: Params) -> None:
     folds.question(params.length, data)
     folds.equation(params, data)
     folds.looking_at(params.view, data)
-    parts.documents(EXHIBIT, lambda: folds.documents(learned()[0]))
+    parts.documents(EXHIBIT, folds.documents)
     parts.as_table(lambda: folds.table(data), "positional_encoding")
     parts.take_away(lambda: folds.arrays(data), folds.code(params), key="positional_encoding")

@@ -7,21 +7,22 @@ questions of a page anew. Before the commit nothing that depends on the answer i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
 
 from viz.labels import literal
 
+Why = str | Callable[[], str]
 _ASKED = ":asked"
 
 
-def predict(key: str, question: str, options: Sequence[str], answer: str, why: str) -> bool:
+def predict(key: str, question: str, options: Sequence[str], answer: str, why: Why) -> bool:
     """A question with a few answers, of which `answer` is the one that this run gives; True once revealed.
 
-    `why` is one or two sentences with numbers of the run, taken literally. The widget's key is "predict:" + key: a test
-    that sets it in the session state before the first run has committed.
+    `why` is one or two sentences with numbers of the run, taken literally; a function is called only once it is said.
+    The widget's key is "predict:" + key: a test that puts an option there in the session state has committed.
     """
     choices = tuple(dict.fromkeys(options))
     if answer not in choices:
@@ -39,7 +40,7 @@ def predict(key: str, question: str, options: Sequence[str], answer: str, why: s
     return guess is not None
 
 
-def predict_number(key: str, question: str, lo: float, hi: float, answer: float, why: str, near: float, unit: str = "") -> bool:
+def predict_number(key: str, question: str, lo: float, hi: float, answer: float, why: Why, near: float, unit: str = "") -> bool:
     """A question whose answer is a number from lo to hi; a guess within `near` of it is right. True once revealed.
 
     With the unit "%" and hi <= 1 all four numbers are shares, shown in percent.
@@ -78,11 +79,13 @@ def _slot(key: str) -> str:
     return f"predict:{key}{_ASKED}"
 
 
-def _ask(slot: str, of: tuple[Any, ...], first: Any) -> Any:
-    """The guess for exactly this question, or None; `first` counts where nothing was asked under this name before."""
+def _ask(slot: str, of: tuple[Any, ...], held: Any) -> Any:
+    """The guess for exactly this question, or None; `held`, what the widget holds, is one unless it answered another question."""
     known = st.session_state.get(slot)
     if known is None or known["of"] != of:
-        known = st.session_state[slot] = {"of": of, "guess": first if known is None else None}
+        known = st.session_state[slot] = {"of": of, "guess": held if known is None else None}
+    elif known["guess"] is None:
+        known = st.session_state[slot] = known | {"guess": held}
     return known["guess"]
 
 
@@ -97,10 +100,10 @@ def _frame(key: str, question: str):
     return box
 
 
-def _verdict(right: bool, told: str, why: str) -> None:
+def _verdict(right: bool, told: str, why: Why) -> None:
     icon, colour = (":material/check_circle:", "green") if right else (":material/lightbulb:", "orange")
     st.markdown(f":{colour}[{icon}] **{literal(told)}**")
-    st.text(why)
+    st.text(why() if callable(why) else why)
 
 
 def _notches(low: float, high: float) -> tuple[Any, Any, Any]:

@@ -3,12 +3,16 @@
     STEPS = (lesson.Step("Guess", "Which word gets most?"), lesson.Step("Scores", "Each pair of words gets a score."))
     step = lesson.steps(STEPS, "weighting.")
     if lesson.predict("weighting.first", "Which word gets most?", ("Mona", "Lisa"), answer="Lisa", why="..."): ...
+
+An exhibit that has `STEPS` and `thumbnail() -> str` (an SVG of `viz.figures.thumbs`, made of numbers it computes) shows both
+on the course page.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -41,7 +45,7 @@ def steps(STEPS: Sequence[Step], slug: str) -> int:
     return at - 1
 
 
-def equation(key: str, slug: str, values: Mapping[str, str] | None = None, marks: Mapping[str, str] | None = None) -> None:
+def equation(key: str, slug: str, values: Mapping[str, Any] | None = None, marks: Mapping[str, str] | None = None) -> None:
     """An equation of `core.glossary.EQUATIONS`, whose symbols can be tapped; `values` sets this run's numbers below."""
     from viz.ui import equations
 
@@ -50,8 +54,6 @@ def equation(key: str, slug: str, values: Mapping[str, str] | None = None, marks
 
 def errata(*ids: str) -> None:
     """The entries of `core.errata` with these ids: what is printed, what is right, and the evidence, computed now."""
-    from core import errata as book
+    from viz.ui import errata as book
 
-    for entry in map(book.find, ids):
-        st.markdown(f"**Erratum {entry.id}. {literal(entry.title)}**  \n{literal(entry.claim)}  \n**Right:** {literal(entry.right)}")
-        st.text(entry.evidence())
+    book.show(*ids)

@@ -4,6 +4,7 @@ const TYPING = "input:not([type=checkbox]):not([type=radio]), textarea, select, 
 const WALKED = ".atlas, [role=slider], [role=spinbutton], [role=tab], [role=grid], [role=application]";   // arrows and digits mean something there
 const PICTURES = '[data-testid="stPlotlyChart"], [data-testid="stVegaLiteChart"], [data-testid="stBidiComponentIsolated"], [data-testid="stBidiComponentRegular"]';
 const COLOURS = ["--st-background-color", "--st-secondary-background-color", "--st-text-color", "--st-border-color", "--st-primary-color", "--st-heading-font"];
+const ROOM = 24, MOST = 1.8;   // the root's type in present.css, and how many times that in the whole window
 const listening = new WeakMap();
 let tabbed = false;   // whether the focus came there by keyboard
 
@@ -51,9 +52,26 @@ function picture() {
 }
 
 function fill(on) {
-  full()?.removeAttribute("data-atlas-full");
+  const before = full(), { style } = document.documentElement;
+  if (!before && !on) return;
+  before?.removeAttribute("data-atlas-full");
+  style.removeProperty("font-size");
+  style.removeProperty("--atlas-full");
   if (on) picture()?.setAttribute("data-atlas-full", "");
   window.dispatchEvent(new Event("resize"));
+  if (full() && full().querySelectorAll(PICTURES).length === 1) setTimeout(grow, 300, 4);   // side by side they share the width already
+}
+
+/** As large as the window lets it be: instruments by the size of the page's type, figures by zooming them. */
+function grow(turns, times = 1) {
+  const filled = full(), { style } = document.documentElement;
+  if (!filled) return;
+  const tall = Math.max(...[...filled.children].map((child) => child.firstElementChild?.getBoundingClientRect().height ?? child.getBoundingClientRect().height));
+  const next = Math.max(1, Math.min(MOST, times * ((innerHeight - 90) / tall)));
+  style.setProperty("font-size", `${ROOM * next}px`, "important");
+  style.setProperty("--atlas-full", next);
+  window.dispatchEvent(new Event("resize"));
+  if (turns > 1) setTimeout(grow, 300, turns - 1, next);
 }
 
 // ---------------------------------------------------------------- listening

@@ -28,7 +28,7 @@ from viz.ui import notices
 
 T = TypeVar("T")
 
-TRAVEL = ("model", "text", "target", "layer", "head", "kind", "view", "present")
+TRAVEL = ("model", "text", "target", "layer", "head", "kind", "view", "present", "convention")
 LONGEST = 2_000  # letters of one value that are still put in the link
 
 _HOME = "atlas.chosen"  # name -> text, what this session has chosen
@@ -128,9 +128,9 @@ def presenting() -> bool:
 
 
 def restore(slug: str | None = None) -> None:
-    """Back to the opening state: forget what travels and what belongs to this page (the R key); a lecture goes on."""
+    """Back to the opening state: forget what travels and what belongs to this page (the R key); a lecture and its convention go on."""
     slug = slug or page()
-    write(**{name: None for name in {*_chosen(), *st.query_params} - {"present"} if _belongs(name, slug)})
+    write(**{name: None for name in {*_chosen(), *st.query_params} - {"present", "convention"} if _belongs(name, slug)})
 
 
 def query() -> str:
