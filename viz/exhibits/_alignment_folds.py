@@ -41,11 +41,13 @@ def _equation(params: Any, data: Any, row: int) -> None:
     with parts.fold(parts.EQUATION, "alignment.equation") as opened:
         if not opened.open:
             return
-        state = "s_{i-1}" if data.before == 0 else "s_i"
-        parts.equation(rf"P(y_i \mid \cdot) = g(y_{{i-1}}, l_i, c_i), \qquad c_i = \sum_j a_{{ij}} h_j, \qquad s_{{ij}} = \mathrm{{score}}({state}, h_j), "
-                       r"\qquad a_{ij} = \frac{e^{s_{ij}}}{\sum_k e^{s_{ik}}}")  # fmt: skip
         labels = pictures.names(data.words)
         key = controls.pills("Source word", range(len(labels)), "alignment.key", int(data.weights[row].argmax()), lambda j: labels[j])
+        lesson.equation("attention.probability", "alignment")
+        lesson.equation("attention.context", "alignment", marks={"a_ij": "a bar, and a cell of the matrix", "h_j": "a tile", "c_i": "the last tile"})
+        lesson.equation("attention.similarity", "alignment", values={"s_ij": number(float(data.scores[row, key]), 4)})
+        lesson.equation("attention.softmax", "alignment", values={"a_ij": number(float(data.weights[row, key]), 4), "s_ij": number(float(data.scores[row, key]), 4)})
+        st.text(f"{data.model} asks with {'s_(t-1), as these equations do' if data.before == 0 else 's_t: read l_i in place of l_(i-1)'}.")
         with st.container():
             run = _run(params, data)
             arithmetic(lines_of(run, "alignment", 0, 0, row, key), key="alignment.lines", words=(data.written[row], data.words[key]))
@@ -55,10 +57,8 @@ def _equation(params: Any, data: Any, row: int) -> None:
 
 def _run(params: Any, data: Any) -> Any:
     """The same run with what the arithmetic reads."""
-    from core.engine import default
-
     kept = (*asking.NEEDED, *needed_lines(ask.run(data.model, params.text, keep=asking.NEEDED), "alignment", 0))
-    return ask.run(default().open(data.model).name, params.text, keep=tuple(dict.fromkeys(kept)))
+    return ask.run(data.model, params.text, keep=tuple(dict.fromkeys(kept)))
 
 
 def _split(run: Any, row: int) -> None:
@@ -67,7 +67,7 @@ def _split(run: Any, row: int) -> None:
         st.text("This model scores s W h; nothing is joined.")
         return
     gap = float(np.abs(found.stacked - found.parted).max())
-    parts.equation(r"v^\top \tanh(W_a [s; h_j]) = v^\top \tanh(W_1 s + W_2 h_j), \qquad W_a = [W_1\; W_2]")
+    lesson.equation("bahdanau.split", "alignment")
     st.text(f"Both ways for this row, {found.width} hidden numbers: {', '.join(number(float(s), 3) for s in found.stacked)}. Largest difference {gap:.0e}. "
             f"W_2 h_j is the same for every written word, so it is computed once a sentence.")  # fmt: skip
 

@@ -16,7 +16,6 @@ from viz.ui import lesson, parts
 
 ANSWERS = ("all of them", "more than half, not all", "half or fewer")
 CELL_EQUATIONS = {
-    "rnn": r"h_i = \tanh(W h_{i-1} + U x_i + b)",
     "gru": r"\begin{aligned} r, z &= \sigma(W h_{i-1} + U x_i + b) \\ \tilde h_i &= \tanh(r \odot W_n h_{i-1} + U_n x_i + b_n) \\"
     r" h_i &= (1 - z) \odot \tilde h_i + z \odot h_{i-1} \end{aligned}",
     "lstm": r"\begin{aligned} f, i, o &= \sigma(W h_{i-1} + U x_i + b), \quad g = \tanh(W_g h_{i-1} + U_g x_i + b_g) \\"
@@ -67,10 +66,13 @@ def _equation(params: Any, data: Any) -> None:
             return
         one, n = data.one, len(data.one.read)
         width = one.read_states.shape[1]
-        parts.equation(CELL_EQUATIONS[params.cell] + r", \qquad h_0 = 0")
-        parts.equation(r"P(y_i \mid y_1, \dots, y_{i-1}) = g(y_{i-1}, l_i, c), \qquad c = h_n \tag{1}")
-        first = ", ".join(number(float(v), 3) for v in one.context[:4])
-        st.text(f"x: {n} × {width} numbers go in, c = ({first}, ..): {width} numbers are handed over, {n / 1:.0f} letters or one.\n"
+        if params.cell == "rnn":
+            lesson.equation("rnn.state", "bottleneck", marks={"h_i": "a tile of the upper lane"})
+        else:
+            parts.equation(CELL_EQUATIONS[params.cell])
+        lesson.equation("rnn.context", "bottleneck", values={"c": one.context[:4].tolist(), "h_n": one.context[:4].tolist()})
+        lesson.equation("seq2seq.probability", "bottleneck", marks={"c": "the framed tile", "l_i": "a tile of the decoder"})
+        st.text(f"x: {n} × {width} numbers go in, c = ({first}, ..): {width} numbers are handed over, whether {n} letters were read or one.\n"
                 f"P(“{one.written[0] if one.written else 'END'}” | nothing yet) = {one.chances[0]:.4f}\n"
                 + "\n".join(f"P(“{letter}” | “{''.join(one.written[:i])}”) = {one.chances[i]:.4f}"
                             for i, letter in enumerate(one.written[1:4], start=1)))  # fmt: skip
