@@ -70,9 +70,10 @@ def _equation(params: Any, data: Any) -> None:
             lesson.equation("rnn.state", "bottleneck", marks={"h_i": "a tile of the upper lane"})
         else:
             parts.equation(CELL_EQUATIONS[params.cell])
-        lesson.equation("rnn.context", "bottleneck", values={"c": one.context[:4].tolist(), "h_n": one.context[:4].tolist()})
+        first = [number(float(v), 3) for v in one.context[:4]]
+        lesson.equation("rnn.context", "bottleneck", values={"c": [*first, "…"]})
         lesson.equation("seq2seq.probability", "bottleneck", marks={"c": "the framed tile", "l_i": "a tile of the decoder"})
-        st.text(f"x: {n} × {width} numbers go in, c = ({first}, ..): {width} numbers are handed over, whether {n} letters were read or one.\n"
+        st.text(f"x: {n} × {width} numbers go in, c = ({', '.join(first)}, ..): {width} numbers are handed over, whether {n} letters were read or one.\n"
                 f"P(“{one.written[0] if one.written else 'END'}” | nothing yet) = {one.chances[0]:.4f}\n"
                 + "\n".join(f"P(“{letter}” | “{''.join(one.written[:i])}”) = {one.chances[i]:.4f}"
                             for i, letter in enumerate(one.written[1:4], start=1)))  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -156,5 +155,5 @@ def _change(typed: str, params: Params) -> None:
         controls.text("Your word, letters a to z", SLUG + "word", Params.word, placeholder="Type a word")
         controls.preset_row(WORDS, SLUG + "word", Params.word, "Words")
         controls.segmented("Cell", tuple(CELLS), SLUG + "cell", Params.cell, CELLS.__getitem__, quiet=True)
-        told: Any = "" if typed == params.word else f"These models read letters a to z, {LONGEST} at most. Read here: {params.word}"
+        told = "" if typed == params.word else f"These models read letters a to z, {LONGEST} at most. Read here: {params.word}"
         st.caption(told)
