@@ -19,7 +19,7 @@ from viz.ui import controls, parts
 
 AXIS = ("written", "read")
 EVEN = edits.Uniform("decoder.attn.scores")
-LOOK, MOST_ROWS = 2, 40
+LOOK = 2
 
 
 def names(words: tuple[str, ...]) -> list[str]:
@@ -91,8 +91,7 @@ def _look(params: Any, data: Any, row: int, known: bool) -> str:
 def _matrix(params: Any, data: Any, row: int, known: bool) -> str:
     m = len(data.written)
     picture = st.container()
-    rows = controls.slider("Words written", 1, MOST_ROWS, "alignment.rows", MOST_ROWS)
-    rows = min(rows, m)
+    rows = controls.slider("Words written", 1, m, "alignment.rows", m) if m > 1 else 1
     with picture:
         heatmap(data.weights[:rows], data.written[:rows], data.words, key="alignment.matrix", axis=AXIS, title=f"a_ij of {data.model}",
                 numbers=len(data.words) <= 16, height=360)  # fmt: skip

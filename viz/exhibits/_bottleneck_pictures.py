@@ -21,7 +21,6 @@ from viz.ui import controls, parts
 
 CELLS = {"rnn": "RNN", "lstm": "LSTM", "gru": "GRU"}
 LONGEST_READ, N_STRINGS = 40, 4
-LONGEST_DRAWN = 30
 MORE = 4
 """Letters drawn behind the length of the word, where a model wrote on."""
 CHANCE = "written with probability"
@@ -99,8 +98,7 @@ def _lanes(copy: Any, read: int, written: int | None) -> tuple[list[Lane], list[
 def _read(params: Any, data: Any, known: bool) -> str:
     one, n = data.one, len(data.one.read)
     picture = st.container()
-    at = controls.slider("Letters read", 1, LONGEST_DRAWN, "bottleneck.read", LONGEST_DRAWN) if n > 1 else 1
-    at = min(at, n)
+    at = controls.slider("Letters read", 1, n, "bottleneck.read", n) if n > 1 else 1
     lanes, hands = _lanes(one, at, None)
     with picture:
         parts.show(unrolled(lanes, hands=hands), "bottleneck.read", "The encoder's states, one tile a letter, and the context vector.")
@@ -116,12 +114,12 @@ def _write(params: Any, data: Any, known: bool) -> str:
     one = data.one
     picture = st.container()
     m = len(one.written)
-    at = min(controls.slider("Letters written", 0, LONGEST_DRAWN, "bottleneck.written", LONGEST_DRAWN), m)
+    at = controls.slider("Letters written", 0, m, "bottleneck.written", m) if m else 0
     lanes, hands = _lanes(one, len(one.read), at)
     with picture:
         parts.show(unrolled(lanes, hands=hands, pixels=11), "bottleneck.write", "The context vector and the decoder's states, one tile a letter written.")
     if not at:
-        return f"l_0 is made of c alone. With it “{one.written[0] if m else 'END'}” will be written, at {one.chances[0]:.0%}."
+        return f"l_0 is made of c alone. From it and the sign START comes l_1, which writes “{one.written[0] if m else 'END'}” at {one.chances[0]:.0%}."
     right = at <= len(one.read) and one.written[at - 1] == one.read[at - 1]
     behind = "the word has it there" if right else f"the word has “{one.read[at - 1]}”" if at <= len(one.read) else "the word had ended"
     return f"Letter {at}: “{one.written[at - 1]}” at {one.chances[at - 1]:.0%}; {behind}. So far “{''.join(one.written[:at])}”."

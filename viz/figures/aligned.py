@@ -10,6 +10,7 @@ from plotly.subplots import make_subplots
 
 from viz import theme
 from viz.figures.curves import number
+from viz.figures.unrolled import tiled
 from viz.labels import plain
 
 TILE_ROWS = 16
@@ -22,7 +23,7 @@ def mixing(scores: np.ndarray, weights: np.ndarray, states: np.ndarray, context:
 
     >>> figure = mixing(np.zeros(2), np.array([0.5, 0.5]), np.ones((2, 4)), np.ones(4), ["a", "b"])
     >>> figure.data[1].text, figure.data[2].z.shape
-    (('0.50', '0.50'), (16, 3))
+    (('0.50', '0.50'), (16, 5))
     """
     n, size = len(words), 13 if len(words) <= 12 else 11
     figure = make_subplots(rows=3, cols=1, shared_xaxes=True, vertical_spacing=0.11, row_heights=[0.27, 0.3, 0.43])
@@ -37,10 +38,10 @@ def mixing(scores: np.ndarray, weights: np.ndarray, states: np.ndarray, context:
             marker={"color": values.tolist(), "colorscale": colours, "cmin": low, "cmax": high, "line": {"width": 1, "color": theme.MUTED}},
             row=row, col=1,
         )  # fmt: skip
-    z, x, told = _tiles(np.vstack((states, context[None])))
+    x, z, told = tiled(np.vstack((states, context[None])), TILE_ROWS, np.array([*range(n), n + 0.3]))
     figure.add_trace(
         go.Heatmap(
-            x=x, y=list(range(TILE_ROWS)), z=z, customdata=told, zmin=-1, zmax=1, zmid=0, colorscale=around, showscale=False,
+            x=x, y=list(range(TILE_ROWS + 1)), z=z, customdata=told, zmin=-1, zmax=1, zmid=0, colorscale=around, showscale=False,
             hovertemplate="no. %{customdata}: %{z:.3f}<extra></extra>",
         ),
         row=3, col=1,
@@ -55,23 +56,10 @@ def mixing(scores: np.ndarray, weights: np.ndarray, states: np.ndarray, context:
     figure.update_yaxes(visible=False, fixedrange=True)
     figure.update_yaxes(range=[low - room, max(float(scores.max()), 0.0) + room], row=1, col=1)
     figure.update_yaxes(range=[0, 1.12 * max(float(weights.max()), 0.3)], row=2, col=1)
-    figure.update_yaxes(range=[TILE_ROWS - 0.5, -0.5], row=3, col=1)
+    figure.update_yaxes(range=[TILE_ROWS, 0], row=3, col=1)
     figure.update_xaxes(showgrid=False, zeroline=False, fixedrange=True, showticklabels=False, range=[-0.55, n + 0.85])
     figure.update_xaxes(showticklabels=True, tickvals=list(range(n)), ticktext=[plain(word) for word in words], ticks="", tickangle=0 if n <= 12 else -60,
                         tickfont={"size": 14 if n <= 12 else 12, "color": theme.TEXT}, row=3, col=1)  # fmt: skip
     figure.update_layout(template=theme.template(), height=400, margin={"l": 0, "r": 0, "t": 26, "b": 4}, showlegend=False)
     return figure
 
-
-def _tiles(states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Each state as a tile of TILE_ROWS rows; the last one stands a little apart."""
-    n, width = states.shape
-    columns = -(-width // TILE_ROWS)
-    tiles = np.full((n, TILE_ROWS * columns), np.nan)
-    tiles[:, :width] = states
-    z = tiles.reshape(n, TILE_ROWS, columns).transpose(1, 0, 2).reshape(TILE_ROWS, n * columns)
-    place = np.arange(n, dtype=float)
-    place[-1] += 0.3
-    x = (place[:, None] + (np.arange(columns) + 0.5) / columns * 0.86 - 0.43).ravel()
-    told = np.broadcast_to(np.arange(TILE_ROWS * columns).reshape(TILE_ROWS, 1, columns), (TILE_ROWS, n, columns)).reshape(TILE_ROWS, n * columns)
-    return z, x, told

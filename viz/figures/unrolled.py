@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
@@ -33,7 +33,6 @@ class Lane:
     start: float = 0.0
     marked: int | None = None
     arrows: bool = True
-    name_at: float = field(default=0.0)
 
 
 def unrolled(lanes: Sequence[Lane], *, limit: float = 1.0, pixels: float = 9.0, hands: Sequence[tuple[int, float, int, float]] = ()) -> go.Figure:
@@ -65,22 +64,14 @@ def unrolled(lanes: Sequence[Lane], *, limit: float = 1.0, pixels: float = 9.0, 
 
 
 def _lane(figure: go.Figure, lane: Lane, top: float, pixels: float, limit: float) -> None:
-    """One heatmap a lane: tiles side by side without the gaps' cells, so that hovering names the number."""
-    n, width = lane.values.shape
-    columns = -(-width // lane.rows)
+    """One heatmap a lane; between two tiles stands an empty column."""
+    n = len(lane.values)
     there = n if lane.shown is None else min(lane.shown, n)
     seen = np.zeros(n, bool)
     seen[n - there if lane.back else 0 : n if lane.back else there] = True
-    tiles = np.full((n, lane.rows * columns), np.nan)
-    tiles[:, :width] = np.where(seen[:, None], lane.values, np.nan)
-    tiles = tiles.reshape(n, lane.rows, columns)
-    number = np.arange(lane.rows * columns).reshape(lane.rows, columns)
-    z = tiles.transpose(1, 0, 2).reshape(lane.rows, n * columns)
-    told = np.broadcast_to(number[:, None], (lane.rows, n, columns)).reshape(lane.rows, n * columns)
-    inner = (np.arange(columns) + 0.5) / columns - 0.5
-    x = (lane.start + np.arange(n)[:, None] + inner * (1 - GAP)).ravel()
+    x, z, told = tiled(np.where(seen[:, None], lane.values, np.nan), lane.rows, lane.start + np.arange(n))
     figure.add_trace(go.Heatmap(
-        x=x, y=top + (np.arange(lane.rows) + 0.5) * pixels, z=z, customdata=told, zmin=-limit, zmax=limit, zmid=0,
+        x=x, y=top + np.arange(lane.rows + 1) * pixels, z=z, customdata=told, zmin=-limit, zmax=limit, zmid=0,
         colorscale=[[i / (len(theme.DIVERGING) - 1), colour] for i, colour in enumerate(theme.DIVERGING)], showscale=False,
         hovertemplate="no. %{customdata}: %{z:.3f}<extra>" + _words(lane.name) + "</extra>", hoverongaps=False, name=_words(lane.name),
     ))  # fmt: skip
@@ -105,9 +96,30 @@ def _lane(figure: go.Figure, lane: Lane, top: float, pixels: float, limit: float
             )  # fmt: skip
     if lane.name:
         figure.add_annotation(
-            text=_words(lane.name), x=lane.name_at, xref="paper", xanchor="left", y=top - (22 if len(lane.labels) else 4),
+            text=_words(lane.name), x=0, xref="paper", xanchor="left", y=top - (22 if len(lane.labels) else 4),
             yanchor="bottom", showarrow=False, font={"size": 14, "color": theme.MUTED},
         )  # fmt: skip
+
+
+def tiled(states: np.ndarray, rows: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """States (step, d) as tiles of `rows` rows around their places: edges along x, values, and the number of each cell.
+
+    Values (rows, columns) with one empty column between two tiles; one edge more than columns.
+
+    >>> x, z, told = tiled(np.arange(4.0).reshape(1, 4), 2, np.array([0.0]))
+    >>> x.round(2).tolist(), z.tolist(), told.tolist()
+    ([-0.43, 0.0, 0.43], [[0.0, 1.0], [2.0, 3.0]], [[0, 1], [2, 3]])
+    """
+    n, width = states.shape
+    columns = -(-width // rows)
+    cells = np.full((n, rows * columns), np.nan)
+    cells[:, :width] = states
+    z = np.full((rows, n, columns + 1), np.nan)
+    z[:, :, :columns] = cells.reshape(n, rows, columns).transpose(1, 0, 2)
+    told = np.zeros((rows, n, columns + 1), int)
+    told[:, :, :columns] = np.arange(rows * columns).reshape(rows, 1, columns)
+    edges = places[:, None] + np.linspace(-0.5 + GAP / 2, 0.5 - GAP / 2, columns + 1)
+    return edges.ravel(), z.reshape(rows, -1)[:, :-1], told.reshape(rows, -1)[:, :-1]
 
 
 def _words(name: str) -> str:
