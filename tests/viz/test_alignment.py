@@ -88,6 +88,7 @@ def test_weights_are_the_softmax_of_the_scores_and_the_context_is_their_mix(asks
     exps = np.exp(data.scores.astype(float) - data.scores.max(1, keepdims=True))
     np.testing.assert_allclose(exps / exps.sum(1, keepdims=True), data.weights, atol=1e-5)
     np.testing.assert_allclose(data.weights.sum(1), 1, atol=1e-5)
+    assert exhibit.thumbnail().count("<rect") >= exhibit.compute().weights.size
     np.testing.assert_allclose(data.weights @ data.joined, data.contexts, atol=1e-5)
 
 

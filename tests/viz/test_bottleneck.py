@@ -136,6 +136,7 @@ def test_quality_over_length_is_what_ships_with_the_six_models():
     """C005."""
     test = page(5, cell="lstm")
     found = pictures.tables()
+    assert exhibit.thumbnail().count("<polyline") == 2
     assert len(found) == 6 and all(set(row) >= {1, 10, 20, 40, 80} for row in found.values())
     one, looks = found["copy-lstm"], found["copy-lstm-attention"]
     assert f"20 letters: {one[20]:.0%} and {looks[20]:.0%}" in said(test) and looks[20] - one[20] > 0.4

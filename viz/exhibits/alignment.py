@@ -13,6 +13,7 @@ from core.engine import RunRequest, default
 from core.errors import InputError
 from viz.exhibits import _alignment_folds as folds
 from viz.exhibits import _alignment_pictures as pictures
+from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
@@ -113,6 +114,11 @@ def compute(params: Params = Params()) -> Data:
     model = wanted if usable(wanted) else ASKERS["before"]
     fits(params.text, model)
     return read_off(default().run(request(model, params.text)))
+
+
+def thumbnail() -> str:
+    """The alignment of the sentence that the page opens with."""
+    return thumbs.cells(compute().weights)
 
 
 def _plain(token: str) -> str:

@@ -11,6 +11,7 @@ from core.engine import RunRequest, default
 from core.scoring.copying import same
 from viz.exhibits import _bottleneck_folds as folds
 from viz.exhibits import _bottleneck_pictures as pictures
+from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
@@ -114,6 +115,13 @@ def compute(params: Params = Params()) -> Data:
     """Both models of the cell on the word."""
     word = letters_of(params.word) or Params.word
     return Data(*(copied(f"copy-{params.cell}{attends}", word) for attends in ("", "-attention")))
+
+
+def thumbnail() -> str:
+    """Letters right by length: one vector, and looking back."""
+    rows = [pictures.tables()[f"copy-gru{attends}"] for attends in ("-attention", "")]
+    lengths = np.arange(1, max(map(max, rows)) + 1)
+    return thumbs.curves([np.interp(lengths, sorted(row), [row[n] for n in sorted(row)]) for row in rows])
 
 
 def page() -> None:
