@@ -86,7 +86,7 @@ def _slopes(data: Any, row: int, labels: list[str]) -> None:
 def table(data: Any, row: int) -> pd.DataFrame:
     """All weights; below them the scores of the chosen word."""
     frame = pd.DataFrame(np.round(data.weights.astype(float), 4), index=pictures.names(data.written), columns=pictures.names(data.words))
-    frame["sum"] = np.round(data.weights.sum(1), 4)
+    frame["their sum"] = np.round(data.weights.sum(1), 4)
     frame.loc[f"scores of {visible(data.written[row])}"] = [*np.round(data.scores[row].astype(float), 4), None]
     return frame
 

@@ -85,7 +85,7 @@ def _look(params: Any, data: Any, row: int, known: bool) -> str:
     most = int(weights.argmax())
     total = float(np.exp(scores - scores.max()).sum())
     return (f"Writing “{data.written[row]}”: the largest score is {number(float(scores[most]))}, of “{data.words[most]}”. "
-            f"e^0 / {number(total)} = {weights[most]:.3f}; all {len(weights)} weights add up to {weights.sum():.3f}.")  # fmt: skip
+            f"Counted from it, its weight is e^0 / {number(total, 3)} = {weights[most]:.3f}; all {len(weights)} weights add up to {weights.sum():.3f}.")  # fmt: skip
 
 
 def _matrix(params: Any, data: Any, row: int, known: bool) -> str:
