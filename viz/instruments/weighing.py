@@ -38,7 +38,7 @@ def weighing_packet(
 
 
 def weighing(words: Sequence[str], raw: Sequence[float], *, key: str, on_change: Callable[[], None] = nothing, **options: Any) -> None:
-    """Draw it. `on_change` is called before the run that answers a slider; `moved` tells the importances then.
+    """Draw it. `on_change` is called before the run that answers a slider; `weighed` tells the importances then.
 
     Example:
         >>> weighing(["a", "cat"], [0.0, 2.0], key="w")    # doctest: +SKIP
