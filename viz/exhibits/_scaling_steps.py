@@ -143,7 +143,7 @@ def overflow(params: Any, data: Any, start: Any) -> bool:
     told = lesson.predict(
         f"{SLUG}overflow",
         f"Three scores, {_listed(scores)}, in 32-bit numbers. e^s / Σ e^s, computed just so: which weight does the first get?",
-        dict.fromkeys((number(float(safe.weights[0])), "1.00", "0.00", NOT_A_NUMBER)), first[0],
+        (number(float(safe.weights[0])), "1.00", "0.00", NOT_A_NUMBER), first[0],
         f"The largest number that 32 bits hold is {_power(lessons.LARGEST)}, reached at s = {lessons.OVERFLOW:.2f}. "
         + (f"e^{score} is beyond it: infinity, and infinity / infinity is no number." if plain.broken
            else f"e^{score} = {_power(float(plain.exponentials[0]))} still fits."),
