@@ -35,7 +35,9 @@ def page(step: int = 1, guess: dict[str, object] | None = None, folded: tuple[st
 
 
 def said(test: AppTest) -> str:
-    return "\n".join(str(element.value) for kind in (test.title, test.markdown, test.text, test.caption, test.latex) for element in kind)
+    """Everything the page says; in Markdown our words are escaped."""
+    plain = [str(element.value) for kind in (test.title, test.text, test.caption, test.latex) for element in kind]
+    return "\n".join([*plain, *(str(element.value).replace("\\", "") for element in test.markdown)])
 
 
 def figure(test: AppTest, n: int = 0) -> dict:
@@ -49,6 +51,11 @@ def notes(test: AppTest) -> list[str]:
 def vectors(test: AppTest) -> dict:
     found = [opened(e.proto.bytes)[0] for e in test.get("bidi_component") if e.proto.bytes]
     return next(header for header in found if header.get("task") == "attend")
+
+
+def committed(test: AppTest, percent: int = 45) -> AppTest:
+    test.slider(key="predict:retrieval.share").set_value(percent)
+    return test.button(key="predict:retrieval.share:commit").click().run()
 
 
 # ------------------------------------------------------------------ step 1: yes or no
@@ -116,7 +123,7 @@ def test_the_plane_is_blind_until_the_guess_and_the_answer_follows_the_query():
         header = vectors(test)
         assert "Right." in said(test) and header["blind"] is False and header["points"][0]["at"] == list(query)
         x, y = found.mix
-        assert f"the mix is ({x:.3f}, {y:.3f})" in said(test)
+        assert f"the mix is ({x:.3f}, {y:.3f})".replace("-", "−") in said(test)
     assert {f"k{1 + int(look_up(q, arrows.KEYS[:4], arrows.VALUES[:4]).weights.argmax())}" for q in ((0.9, 0.8), (-1.0, 0.4))} == {"k1", "k3"}
 
 
@@ -145,17 +152,14 @@ def test_the_memory_is_read_with_beta():
     """C016."""
     ten = link.pack((*memory_read.TEN, (1.0, 1.0, 0.0)))
     for beta, top in (("1", "0.4509"), ("10", "1.0000")):
-        test = page(4, memory=ten, beta=beta, guess={"share": 0.45})
-        test.button(key="predict:retrieval.share:commit").click().run()
+        test = committed(page(4, memory=ten, beta=beta))
         assert f"to {top}" in said(test) and f"w = {top}" in notes(test) and "e² = 7.389" in said(test)
     assert "w = ?" in notes(page(4))
 
 
 def test_another_memory_reads_another_vector():
     def vector(memory: tuple, **more: str) -> str:
-        test = page(4, memory=link.pack(memory), guess={"share": 0.5}, **more)
-        test.button(key="predict:retrieval.share:commit").click().run()
-        return said(test)
+        return said(committed(page(4, memory=link.pack(memory), **more)))
 
     memory = ((2.0, 0.0), (0.0, 2.0), (1.0, 1.0))
     read = memory_read.read(memory[:-1], memory[-1], 1.0).vector

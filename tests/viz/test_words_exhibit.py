@@ -35,7 +35,9 @@ def page(step: int = 1, guess: dict[str, object] | None = None, folded: tuple[st
 
 
 def said(test: AppTest) -> str:
-    return "\n".join(str(element.value) for kind in (test.title, test.markdown, test.text, test.caption, test.latex) for element in kind)
+    """Everything the page says; in Markdown our words are escaped."""
+    plain = [str(element.value) for kind in (test.title, test.text, test.caption, test.latex) for element in kind]
+    return "\n".join([*plain, *(str(element.value).replace("\\", "") for element in test.markdown)])
 
 
 def figure(test: AppTest, n: int = 0) -> dict:

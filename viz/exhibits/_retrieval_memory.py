@@ -67,10 +67,10 @@ def _change(params: Any) -> None:
     st.pills("Ready-made memories", list(PRESETS), key=SLUG + "memories", on_change=take)
 
     def pack(frame: pd.DataFrame) -> str:
-        numbers = frame.drop(columns="").apply(pd.to_numeric, errors="coerce").fillna(0.0).clip(-9, 9)
+        numbers = frame.drop(columns="row").apply(pd.to_numeric, errors="coerce").fillna(0.0).clip(-9, 9)
         return link.pack(numbers.round(2).to_numpy().tolist())
 
-    names = [*(f"row {i}" for i in range(1, len(params.memory))), "key"]
+    names = [*(str(i) for i in range(1, len(params.memory))), "key"]
     frame = pd.DataFrame([list(row) for row in params.memory]).rename(columns=lambda c: str(c + 1))
-    frame.insert(0, "", names)
-    edited(frame, SLUG + "memory", pack, disabled=[""])
+    frame.insert(0, "row", names)
+    edited(frame, SLUG + "memory", pack, disabled=["row"])

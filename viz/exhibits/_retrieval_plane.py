@@ -64,7 +64,7 @@ def show(params: Any) -> Shown:
     plane(_points(drawn), values=values, value_names=[f"v{i}" for i in range(1, len(keys) + 1)], scores=(Score(params.score, params.sharpness),), limit=link.LIMIT,
           blind=not known, python=code, key=KEY, height=400, on_move=lambda: _moved(drawn, link.pack(asked)))  # fmt: skip
     x, y = found.mix
-    parts.numbers(f"Weights {', '.join(f'{w:.3f}' for w in found.weights)}, together {found.weights.sum():.3f}; the mix is ({x:.3f}, {y:.3f})."
+    parts.numbers(f"Weights {', '.join(f'{w:.3f}' for w in found.weights)}, together {found.weights.sum():.3f}; the mix is ({x:.3f}, {y:.3f}).".replace("-", "−")
                   if known else "Four keys, one query. Say which key it is closest to, then drag it.")  # fmt: skip
     controls.slider("Sharpness: soft (0) to hard (50)", 0.0, 50.0, SLUG + "sharpness", 5.0, 0.5)
     terms = " + ".join(f"{w:.2f} v_{{{i}}}" for i, w in enumerate(found.weights, start=1))

@@ -79,16 +79,17 @@ def soft(params: Any) -> Shown:
     fits = persons.likeness(asked, ids)
     weights = softmax(fits, params.sharpness)
     best = int(weights.argmax())
-    parts.show(look_up_table(("ID", "Name"), [row[:2] for row in params.rows], {"0 or 1": answer.similarity, "weight": weights}, "{:.2f}"), SLUG + "soft",
+    parts.show(look_up_table(("ID", "Name"), [row[:2] for row in params.rows], {"0 or 1": answer.similarity, "weight": weights}), SLUG + "soft",
                f"Weights {weights.round(2).tolist()} at sharpness {params.sharpness:g}.")  # fmt: skip
     parts.numbers(f"Asked “{asked}”, sharpness {params.sharpness:g}: {ids[best]} gets {weights[best]:.4f}, the least {weights.min():.4f}; "
                   f"all alike would be {1 / len(ids):.4f} each.")  # fmt: skip
     controls.slider("Sharpness: soft (0) to hard (50)", 0.0, 50.0, SLUG + "sharpness", 5.0, 0.5)
     half = float(softmax(fits, 10)[best])
-    lesson.predict_number(SLUG + "ten", f"At sharpness 10, what weight does {ids[best]} get?", 0, 1, half,
+    known = lesson.predict_number(SLUG + "ten", f"At sharpness 10, what weight does {ids[best]} get?", 0, 1, half,
                           f"Softmax of 10 times the fits {', '.join(f'{fit:.2f}' for fit in fits)} gives {', '.join(f'{w:.3f}' for w in softmax(fits, 10))}.", 0.05)  # fmt: skip
-    parts.show(sharpening(_names(ids), CURVE, np.stack([softmax(fits, sharp) for sharp in CURVE], axis=1), params.sharpness), SLUG + "curves",
-               "The weight of each row over the sharpness.")  # fmt: skip
+    curve = CURVE if known else CURVE[CURVE <= 5]
+    parts.show(sharpening(_names(ids), curve, np.stack([softmax(fits, sharp) for sharp in curve], axis=1), min(params.sharpness, curve[-1])), SLUG + "curves",
+               "The weight of each row over the sharpness" + ("." if known else ", up to 5."))  # fmt: skip
     told, numbers = (r",\; ".join(f"{v:.4f}" for v in row) for row in (fits, weights))
     return Shown(
         {"retrieval.sharp": {"beta": f"{params.sharpness:g}", "a_i": f"{weights[best]:.4f}", "s_i": f"{fits[best]:.4f}"}}, (rf"s = [{told}]", rf"a = [{numbers}]"),

@@ -36,7 +36,7 @@ LOOKING_REMEMBER = (
 
 
 def _run(text: str) -> Any:
-    return ask.run(READER, text, keep=("embed.*", "resid_*", "layer.*.resid_*", "*.pattern", "*.allowed"))
+    return ask.run(READER, text, keep=("embed.*", "layer.*.resid_*", "*.pattern", "*.allowed"))
 
 
 def one_vector(params: Any) -> Shown:
@@ -53,7 +53,7 @@ def one_vector(params: Any) -> Shown:
     known = lesson.predict_number(SLUG + "alike", f"After gpt-mini's last layer, how alike are the two vectors of “{word}”? (cosine; 1 is the same)", -1, 1, last,
                                   f"In the table of words it is one vector, cosine {same[0]:.3f}; the layers mix in what stands before it, and leave {last:.3f}.", 0.1)  # fmt: skip
     names = ["table of words", "with position", *(f"after layer {i}" for i in range(len(same) - 2))]
-    rows = [(name, max(0.0, float(value)), i == 0) for i, (name, value) in enumerate(zip(names, same, strict=True))]
+    rows = [(name, float(value), i == 0) for i, (name, value) in enumerate(zip(names, same, strict=True))]
     parts.show(bars(rows if known else [(name, value if i == 0 else 0.0, i == 0) for i, (name, value, _) in enumerate(rows)], "{:.3f}", end=1.0), SLUG + "alike",
                f"Cosine of the two vectors of {word}, layer by layer." if known else "Only the first bar is shown before the guess.")  # fmt: skip
     parts.numbers(f"“{word}”: cosine {same[0]:.3f} in the table, {last:.3f} after {len(same) - 2} layers." if known else f"In the table “{word}” has one vector: cosine {same[0]:.3f}. And after the layers?")
@@ -83,8 +83,8 @@ def remember(params: Any) -> Shown:
     if len(names) < 2:
         raise InputError("This is one word.", "A word remembers those before it.", "Type a sentence.")
     config = run.model.config
-    layer = params.layer if 0 <= params.layer < config.n_layers else first[0]
-    head = params.head if 0 <= params.head < config.n_heads else first[1]
+    layer = state.read("layer", first[0], state.one_of(range(config.n_layers)))
+    head = state.read("head", first[1], state.one_of(range(config.n_heads)))
     usual = min(ROWS.get(text, len(names) // 2), len(names) - 1)
     row = min(state.read(SLUG + "row", usual, state.whole(0, 511)) if params.row >= 0 else usual, len(names) - 1)
     found = words.mixed(run, layer, head, row)
@@ -101,7 +101,7 @@ def remember(params: Any) -> Shown:
     parts.numbers(f"The mix at “{names[row]}” is {percent(float(found.weights[best]))} “{said[best]}”; of the words so far it is most like “{said[near]}” (cosine {found.near[near]:.2f}), "
                   f"and its cosine with “{said[row]}” itself is {found.near[row]:.2f}." if known else "Choose a word, and its memory is shown.")  # fmt: skip
     controls.select("The word that remembers", range(len(names)), SLUG + "row", row, lambda i: distinct(names)[i])
-    links.to("look", "Look at all heads on this sentence", icon=":material/visibility:", model=READER, text=text, view="full")
+    links.to("look", "Look at all heads on this sentence", icon=":material/visibility:", model=READER, text=text, view="full", layer=layer, head=head)
     terms = " + ".join(f"{w:.2f}\\,x_{{{j}}}" for j, w in enumerate(found.weights, start=1))
     return Shown(
         {"causal.prefix": {}}, (rf"y_{{{row + 1}}} = {terms}" if known else r"\dots",), LOOKING_REMEMBER,

@@ -47,13 +47,11 @@ class Params:
     b: str = "man"
     c: str = "woman"
     points: link.Vectors = sums.OPENING
-    one: str = "He sat down on the bank of the river and looked at the water in the bank."
+    one: str = "They sat in the grass on the river bank."
     two: str = "She kept all her money in the bank."
     word: str = "bank"
     text: str = context.SENTENCES[0]
     row: int = -1
-    layer: int = -1
-    head: int = -1
 
 
 def compute(params: Params = Params()) -> lesson_.Sum:
@@ -77,6 +75,5 @@ def page() -> None:
     chosen: dict[str, Any] = {name: state.read(SLUG + name, getattr(start, name)) for name in texts}
     points = state.read(SLUG + "points", link.pack(start.points), lambda raw: link.pack(sums.places(raw)))
     chosen |= {"points": sums.places(points), "text": state.read("text", start.text), "row": state.read(SLUG + "row", start.row, state.whole(-1, 511))}
-    chosen |= {name: state.read(name, -1, state.whole(-1, 99)) for name in ("layer", "head")}
     with errors.guard():
         folds(EXHIBIT, STEPS[step].name, SHOW[step](Params(**chosen)))

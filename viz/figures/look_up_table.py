@@ -18,8 +18,8 @@ MOST = 14
 """Letters of a cell: a phone has no room for more."""
 
 
-def look_up_table(columns: Sequence[str], rows: Sequence[Sequence[str]], shades: Mapping[str, Sequence[float] | None], number: str = "{:.0f}") -> go.Figure:
-    """Each row as text; before it its number in each of `shades`, from 0 to 1, or a question mark for None.
+def look_up_table(columns: Sequence[str], rows: Sequence[Sequence[str]], shades: Mapping[str, Sequence[float] | None], number: str = "{:.2f}") -> go.Figure:
+    """Each row as text; before it its number in each of `shades`, from 0 to 1 (whole ones as they are), or a question mark for None.
 
     Rows are strong by their number in the last of the shades.
 
@@ -35,7 +35,7 @@ def look_up_table(columns: Sequence[str], rows: Sequence[Sequence[str]], shades:
             value = 0.0 if values is None else float(values[r])
             colour = theme.SEQUENTIAL[round(min(1.0, max(0.0, value)) * (len(theme.SEQUENTIAL) - 1))]
             figure.add_shape(type="rect", x0=x + 4, x1=x + SHADE - 4, y0=r - 0.42, y1=r + 0.42, fillcolor=colour, line={"color": theme.LINE, "width": 1})
-            _write(figure, x + SHADE / 2, r, "?" if values is None else number.format(value), theme.BACKGROUND if value > 0.5 else theme.TEXT, "center", 15)
+            _write(figure, x + SHADE / 2, r, "?" if values is None else str(values[r]) if isinstance(values[r], int) else number.format(value), theme.BACKGROUND if value > 0.5 else theme.TEXT, "center", 15)
         x += SHADE + 4
     for c, name in enumerate(columns):
         cells = [shorten(str(row[c]), MOST) for row in rows]
