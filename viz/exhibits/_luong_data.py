@@ -55,9 +55,9 @@ def missing() -> str:
 def read(text: str, score: str) -> Data:
     """The run of the model that the score belongs to."""
     name = offered()[score]
-    run = core.engine.default().run(RunRequest(name, text, keep=lessons.KEEP))
-    if run.target_text:  # read again what it wrote: its text may fall into other pieces, and the later steps give it this text
-        run = core.engine.default().run(RunRequest(name, text, target=run.target_text, keep=lessons.KEEP))
+    engine = core.engine.default()
+    own = engine.run(RunRequest(name, text, keep=())).target_text
+    run = engine.run(RunRequest(name, text, target=own, keep=lessons.KEEP))  # its text may fall into other pieces than it wrote
     found = lessons.asked(run)
     scores, weights = found.dotted() if score == "dot" else (found.scores, found.weights)
     n = run.source.n_real if run.source else 0
@@ -71,7 +71,7 @@ def predicted(text: str, data: Data) -> tuple[float, ...]:
     """The centres that the trained predictive model finds while it writes the same words; () where it is not here or reads other pieces."""
     if not here(PREDICTIVE):
         return ()
-    run = core.engine.default().run(RunRequest(PREDICTIVE, text, target=data.target or None, keep=("decoder.attn.centre",)))
+    run = core.engine.default().run(RunRequest(PREDICTIVE, text, target=data.target, keep=("decoder.attn.centre",)))
     centres = tuple(float(c) for c in run.trace["decoder.attn.centre"][0])
     return centres if len(centres) == len(data.written) else ()
 
@@ -91,7 +91,7 @@ def cost(text: str, data: Data, centres: tuple[float, ...], widest: int) -> Cost
     sizes = tuple(range(1, min(widest, max(1, n - 1)) + 1))
     shut = [lessons.windows(centres, size, n) for size in sizes]
     runs = [
-        core.engine.default().run(RunRequest(data.model, text, target=data.target or None, keep=("logits",), edits=(lessons.shut_in(allowed),))) for allowed in shut
+        core.engine.default().run(RunRequest(data.model, text, target=data.target, keep=("logits",), edits=(lessons.shut_in(allowed),))) for allowed in shut
     ]
     return Cost(sizes, tuple(unscaled.surprise(run.logits, run.ids) for run in runs), tuple(int(allowed.sum()) for allowed in shut))
 
