@@ -79,13 +79,14 @@ class Task:
     n_layers: int = 2
     n_heads: int = 2
     d_model: int = 32
+    n_ctx: int = 32
     steps: int = 1500
     n_rows: int = 64
 
     @property
     def config(self) -> GPTConfig:
         n_vocab = len(SPECIAL) + len(self.words) + len(self.signs)
-        return GPTConfig(n_layers=self.n_layers, n_heads=self.n_heads, d_model=self.d_model, d_ff=64, n_vocab=n_vocab, n_ctx=32, attention_only=True)
+        return GPTConfig(n_layers=self.n_layers, n_heads=self.n_heads, d_model=self.d_model, d_ff=64, n_vocab=n_vocab, n_ctx=self.n_ctx, attention_only=True)
 
     @cached_property
     def tokenizer(self) -> Tokenizer:

@@ -36,9 +36,19 @@ print(estimate(model, *what))   # the same, guessed from one gradient"""
 
 def show(page: Page, params: Any, run: Run, compute: Callable[[Any], Any]) -> None:
     asked = _asked.asked(run, "importance")
+    pictures = st.container()
     kind, how = choices(run)
     params = replace(params, target=run.target_text, kind=kind, asked=asked, how=how)
-    swept = compute(params)
+    with pictures:
+        swept = compute(params)
+        place = _pictures(run, swept, kind)
+        parts.numbers(_sentence(params, run, swept, place))
+    follow(kind, place)
+    _folds(page, params, run, swept, place)
+
+
+def _pictures(run: Run, swept: Any, kind: str) -> tuple[int, int]:
+    """All heads, and beside them the gradient's guesses; gives the head in view."""
     place = chosen(swept.effects, kind)
     left, right = st.columns([3, 2], gap="large")
     with left:
@@ -47,9 +57,7 @@ def show(page: Page, params: Any, run: Run, compute: Callable[[Any], Any]) -> No
         names = [head_name(*at) for at in np.ndindex(swept.effects.shape)]
         figure = agreement_plot(swept.guesses.ravel(), swept.effects.ravel(), names, head_name(*place), ", nats")
         parts.show(figure, PLOT, "Dots: for each head the gradient's guess against what taking it away did", lambda: _pick(kind))
-    parts.numbers(_sentence(params, run, swept, place))
-    follow(kind, place)
-    _folds(page, params, run, swept, place)
+    return place
 
 
 def kind_of(run: Run) -> str:

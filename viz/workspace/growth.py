@@ -89,8 +89,8 @@ def _body(of: str, ticking: float | None) -> None:
             player.stand(step)
             st.rerun()
         head = pictures.everything(course, step, other, now)
-        pictures.beside(course, head, step, other, now, then)
         parts.numbers(sentence(course, head, step))
+        pictures.beside(course, head, step, other, now, then)
         here.use(course, step)
         pictures.folds(PAGE, course, head, step, other, now, then)
 
