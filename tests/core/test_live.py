@@ -15,6 +15,7 @@ from core.errors import InputError
 from core.serving.trainer import Trainer
 from core.training import live
 from core.training.live import TASKS, Report
+from core.training.tasks import MONTHS
 
 QUICK = [sys.executable, "-c"]
 LINE = '{"step": %d, "loss": 1.0, "right": 0.5, "looks": [[0.1, 0.2]], "seconds": 0.1}'
@@ -58,7 +59,7 @@ def test_the_tasks_are_what_they_say():
     asked, answer = sides("sort")
     assert answer == "".join(sorted(asked)) and len(set(asked)) == 6
     asked, answer = sides("dates")
-    month = live.MONTHS.index(asked[2:5]) + 1
+    month = MONTHS.index(asked[2:5]) + 1
     assert answer == f"{asked[5:]}-{month:02}-{asked[:2]}"
 
 
