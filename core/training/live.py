@@ -13,7 +13,7 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -67,20 +67,21 @@ class Report:
         return cls(int(row["step"]), float(row["loss"]), float(row["right"]), looks, float(row["seconds"]))
 
 
-def training(task: Task, seed: int = 0, *, steps: int | None = None, longest: float = LONGEST, every: float = 0.0) -> Iterator[tuple[Report, dict[str, Tensor]]]:
+def training(task: Task, seed: int = 0, *, steps: int | None = None, longest: float = LONGEST, every: float = 0.0,
+             clock: Callable[[], float] = time.perf_counter) -> Iterator[tuple[Report, dict[str, Tensor]]]:  # fmt: skip
     """Train it: a report and a copy of the weights at the moments that are worth looking at, the last one always.
 
     Moments lie at rising distances of steps, and at least `every` seconds apart. It ends after `steps` (default the task's)
-    or after `longest` seconds; the rate of learning is at zero then.
+    or after `longest` seconds of `clock`; the rate of learning is at zero then.
     """
     task = replace(task, steps=task.steps if steps is None else steps)
     data = lines(task, seed)
     network = drawn(families()["gpt"], task.config, seed, full_size)
     optims = optimisers(network, lr=3e-3, matrix_lr=0.02, weight_decay=0.01)
-    begun, told, worth = time.perf_counter(), -every, set(moments(task.steps))
+    begun, told, worth = clock(), -every, set(moments(task.steps))
     step = 0
     while True:
-        seconds = time.perf_counter() - begun
+        seconds = clock() - begun
         progress = max(step / task.steps, seconds / longest)
         if progress >= 1 or (step in worth and seconds - told >= every):
             told = seconds
@@ -187,8 +188,11 @@ class Recorded:
 
 
 def record(task: Task, folder: Path, seed: int = 0, *, steps: int | None = None) -> Recorded:
-    """Train it and write what the page opens with: run.json, and the weights of a few moments at rising distances."""
-    found = list(training(task, seed, steps=steps))
+    """Train it and write what the page opens with: run.json, and the weights of a few moments at rising distances.
+
+    Its seconds are those of the processor, so that nothing else on the machine counts.
+    """
+    found = list(training(task, seed, steps=steps, clock=time.process_time))
     chosen = np.unique(np.linspace(0, len(found) - 1, KEPT).round().astype(int))
     log = [{**vars(report), "looks": [list(row) for row in report.looks]} for report, _ in found]
     with whole_folder(folder) as new:

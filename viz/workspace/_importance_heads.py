@@ -136,7 +136,7 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
             st.markdown(
                 "The model runs once as it is and then once for each head, with that head alone switched off. A cell is how the logarithm of the word's probability changed: "
                 "below 0 (orange) the head speaks for the word, above 0 (blue) against it. −0.69 halves the probability, −2.3 leaves a tenth.\n\n"
-                f"Zero is a value that a head may never take in ordinary text, so that what follows is confused by it; its mean over {len(own(chooser.opened(params.model)))} sentences of ours takes away only "
+                f"Zero is a value that a head may never take in ordinary text, so that what follows is confused by it; its mean over {len(own(chooser.opened(params.model)))} texts that this model can read takes away only "
                 "what the head says about this text. Where the two pictures differ, trust the mean more.\n\n"
                 "The dots compare with a guess that needs one run and one gradient in place of a run a head: how steeply ln p falls in the direction in which the head is changed. On "
                 "the dashed line it is right. Heads can stand in for each other: that a word survives without a head does not say that the head does nothing."

@@ -93,6 +93,8 @@ def _body(of: str, ticking: float | None) -> None:
         pictures.beside(course, head, step, other, now, then)
         here.use(course, step)
         pictures.folds(PAGE, course, head, step, other, now, then)
+        if player.playing():  # what comes next is computed while this is looked at
+            courses.patterns(course, player.ahead(course))
 
 
 def _course(of: str) -> Course | None:
