@@ -47,12 +47,14 @@ def warm_up() -> None:
     unless the objects that stay for good are frozen first.
     """
     import plotly.graph_objects as go
+    import threadpoolctl
     import torch
 
     import core.engine
     from viz import pages, theme
 
     torch.set_num_threads(1)
+    threadpoolctl.threadpool_limits(1, "blas")
     engine = core.engine.default()
     for listing in engine.models():
         if not listing.ok:

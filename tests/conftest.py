@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+import threadpoolctl
 import torch
 from app_server import served_app
 from hypothesis import settings
@@ -18,6 +19,7 @@ CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first
                   "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
 torch.set_num_threads(1)
+threadpoolctl.threadpool_limits(1, "blas")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -6,15 +6,15 @@ from pathlib import Path
 import streamlit as st
 
 from viz import pages
-from viz.ui import errors, links, state
+from viz.ui import errors, links, stage, state
 
 FAVICON = str(Path(__file__).parent / "static" / "favicon.svg")
 
 
 def framed(entry: pages.Entry) -> None:
     """Draw one page inside the error boundary, with the state of this visit."""
-    with (errors.guard(), state.visit(entry.slug),
-          st.container(horizontal_alignment="center"), st.container(width=1120)):
+    with (errors.guard(), state.visit(entry.slug), st.container(horizontal_alignment="center"),
+          st.container(width=1120, key="atlas-page"), stage.around(entry), errors.guard()):
         entry.page()
 
 

@@ -49,6 +49,8 @@ class PageError(ValueError):
 class Cite:
     """Where a page's content stands: a document of `viz.sources`, the section, the equation or figure.
 
+    `step` is the step of the exhibit that shows it, counted from 1; 0 where the whole exhibit does.
+
     >>> Cite("ghojogh2020", "3.2", "Eq. (17)").place()
     'Ghojogh and Ghodsi, survey 2020, 3.2, Eq. (17)'
     """
@@ -56,6 +58,7 @@ class Cite:
     document: str
     section: str
     item: str = ""
+    step: int = 0
 
     def __post_init__(self) -> None:
         if self.document not in SOURCES:

@@ -40,6 +40,13 @@ SOURCES: dict[str, Source] = {
                         "Sharif University of Technology", teaching=True),
     "lifei2022": Source("lifei.tech, 2022", "lifei.tech", 2022, "Attention and Transformers", "blog post",
                         teaching=True),
+    "eckart1936": _paper("Eckart, Young", 1936, "The Approximation of One Matrix by Another of Lower Rank",
+                         "Psychometrika"),
+    "williams1992": _paper("Williams", 1992, "Simple Statistical Gradient-Following Algorithms for Connectionist "
+                           "Reinforcement Learning", "Machine Learning"),
+    "graves2014": _paper("Graves, Wayne, Danihelka", 2014, "Neural Turing Machines", "arXiv 1410.5401"),
+    "xu2015": _paper("Xu et al.", 2015, "Show, Attend and Tell: Neural Image Caption Generation with Visual Attention",
+                     "ICML"),
     "bahdanau2015": _paper("Bahdanau, Cho, Bengio", 2015,
                            "Neural Machine Translation by Jointly Learning to Align and Translate", "ICLR"),
     "luong2015": _paper("Luong, Pham, Manning", 2015,

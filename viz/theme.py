@@ -9,6 +9,7 @@ kinds `CATEGORICAL`; forbidden cells hatched with `HATCH`, never the colour of z
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +68,7 @@ TEXT, MUTED, LINE, HATCH, SURFACE, BACKGROUND = (
     LIGHT.text, LIGHT.muted, LIGHT.line, LIGHT.hatch, LIGHT.surface, LIGHT.background)
 PRIMARY = LIGHT.categorical[0]  # the accent inside a figure
 
+ROOM = 18  # pixels: the smallest type that is shown to a room
 FONT, SERIF, MONO = "Inter, sans-serif", "ReaderSerif, serif", "JetBrains Mono, monospace"
 
 
@@ -92,6 +94,16 @@ def in_dark(tree: Any) -> Any:
     return _swap(tree, twins())
 
 
+def drawn_in_dark(svg: str) -> str:
+    """The text of a drawing with every palette colour in it swapped for its dark twin.
+
+    >>> drawn_in_dark('<path fill="#1c1b22"/>')
+    '<path fill="#ecebe6"/>'
+    """
+    pairs = twins()
+    return re.sub(r"#[0-9a-f]{6}", lambda found: pairs.get(found[0], found[0]), svg)
+
+
 def _swap(tree: Any, pairs: dict[str, str]) -> Any:
     if isinstance(tree, str):
         return pairs.get(tree, tree)
@@ -100,6 +112,26 @@ def _swap(tree: Any, pairs: dict[str, str]) -> Any:
     if isinstance(tree, (list, tuple)):
         return [_swap(value, pairs) for value in tree]
     return tree
+
+
+def for_a_room(tree: Any, font: bool = False) -> Any:
+    """The same figure (as a tree of dicts and lists) with its type half as large again, and never below 18 px.
+
+    >>> for_a_room({"tickfont": {"size": 13}, "marker": {"size": 6}, "labelFontSize": 10})
+    {'tickfont': {'size': 19.5}, 'marker': {'size': 6}, 'labelFontSize': 18}
+    """
+    if isinstance(tree, dict):
+        return {name: _in_a_room(value) if name.endswith("ontSize") or (font and name == "size")
+                else for_a_room(value, name.endswith("font")) for name, value in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        return [for_a_room(value, font) for value in tree]
+    return tree
+
+
+def _in_a_room(size: Any) -> Any:
+    if isinstance(size, (list, tuple)):
+        return [_in_a_room(value) for value in size]
+    return max(ROOM, 1.5 * size) if isinstance(size, (int, float)) else size
 
 
 def template() -> go.layout.Template:
@@ -134,7 +166,7 @@ def altair_config() -> dict[str, Any]:
         "title": {"font": SERIF, "fontSize": 17, "fontWeight": 600, "anchor": "start", "color": TEXT},
         "range": {"category": CATEGORICAL, "ordinal": SEQUENTIAL, "ramp": SEQUENTIAL, "heatmap": SEQUENTIAL,
                   "diverging": DIVERGING},
-        "text": {"color": TEXT}, "rule": {"color": MUTED},
+        "text": {"color": TEXT, "fontSize": 13}, "rule": {"color": MUTED},
     }
 
 

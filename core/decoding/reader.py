@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from core.decoding.one_token import OneToken
 from core.models import Batch, Kind
 from core.trace import OFF, Edit, Recorder, Tap
 
@@ -60,6 +61,7 @@ class Reader:
         self._keep = tuple(kind.path(i, value) for kind, layers in self._layers.items() for i in layers for value in VALUES)
         self._forward = _two_stacks(m.network, prompt.source) if m.spec.has_source else _one_stack(m.network)
         self._cache = None if edits else m.network.new_cache()
+        self._one = OneToken(m.network) if not edits and OneToken.fits(m.network) else None
         self._read: list[list[int]] = []
 
     @property
@@ -70,6 +72,11 @@ class Reader:
     @torch.inference_mode()
     def read(self, new: Sequence[Sequence[int]]) -> Reading:
         """Read the new tokens of each row; the logits and patterns are those of the last one."""
+        if self._one is not None and self._cache is not None and self._cache.n_read and len(new) == len(new[0]) == 1:
+            logits, pattern = self._one(new[0][0], self._cache)
+            found = pattern[None].numpy()
+            kind = self.kinds[0].name
+            return Reading(logits[None].double().numpy(), {kind: found}, {kind: np.broadcast_to(True, found.shape)})
         if self._cache is None:
             self._read = [[*old, *row] for old, row in zip(self._read or [[] for _ in new], new, strict=True)]
             tap = Recorder(self._keep, self._edits, partial=True)
@@ -83,10 +90,7 @@ class Reader:
         logits = self._network.logits(hidden, tap)[:, -1]
         trace = tap.close()
         patterns, allowed = (
-            {
-                kind.name: np.stack([trace.numpy(kind.path(i, value))[:, :, -1] for i in layers], axis=1)
-                for kind, layers in self._layers.items()
-            }
+            {kind.name: _layers_of([trace[kind.path(i, value)] for i in layers]) for kind, layers in self._layers.items()}
             for value in VALUES
         )
         return Reading(logits.double().numpy(), patterns, allowed)
@@ -97,6 +101,15 @@ class Reader:
             self._read = [list(self._read[row]) for row in rows]
         else:
             self._cache.reorder(torch.tensor(rows))
+
+
+def _layers_of(values: list[Tensor]) -> Array:
+    """The last query of each layer's (row, head, query, key) side by side: (row, layer, head, key)."""
+    first = values[0]
+    if all(value.data_ptr() == first.data_ptr() and value.stride() == first.stride() for value in values[1:]):
+        return first[:, None, :, -1].expand(-1, len(values), -1, -1).numpy()  # a mask that all layers share
+    found = torch.stack([value[:, :, -1] for value in values], dim=1)
+    return found.numpy() if found.dtype == torch.bool else found.float().numpy()
 
 
 def _one_stack(network: Any) -> Forward:

@@ -156,7 +156,8 @@ def choose(
         left = step(left, ids)
         stages.append(left)
         cut_by[np.isneginf(left) & ~np.isneginf(logits) & (cut_by < 0)] = number
-    after = softmax(left)
+    p = np.exp(before)
+    after = softmax(left) if filters else p
     draw = None
     if forced is not None:
         taken, by = forced, "forced"
@@ -165,7 +166,6 @@ def choose(
         by = "draw"
     else:
         taken = int(left.argmax())
-    p = np.exp(before)
     listed = _listed(before, taken)
     measured = [step.measure(stage, ids, listed) for step, stage in zip(filters, stages, strict=False)]
     cuts = tuple(Cut(step.name, int((cut_by == n).sum()), float(p[cut_by == n].sum())) for n, step in enumerate(filters))

@@ -67,17 +67,17 @@ class MultiHeadAttention(nn.Module):
 
     def _sides(self, x: Tensor, source: Tensor) -> tuple[Tensor, Project]:
         """The queries, and how to get keys and values. A frozen layer that looks at itself multiplies once for all three."""
-        together = self._together() if x is source else None
+        together = self.together() if x is source else None
         if together is None:
             return self._split(self.to_q(x)), self._keys_values
-        q, k, v = together(x).unflatten(-1, (3, self.n_heads, self.d_head)).permute(2, 0, 3, 1, 4).unbind(0)
+        q, k, v = together(x).view(*x.shape[:-1], 3, self.n_heads, self.d_head).permute(2, 0, 3, 1, 4).unbind(0)
         return q, lambda _: (k, v)
 
     def _keys_values(self, source: Tensor) -> KeysValues:
         return self._split(self.to_k(source)), self._split(self.to_v(source))
 
-    def _together(self) -> Laid | None:
-        """The three maps below each other, kept until a weight changes; None while they are being learnt."""
+    def together(self) -> Laid | None:
+        """The maps to q, k and v below each other, kept until a weight changes; None while they are being learnt."""
         maps = (self.to_q, self.to_k, self.to_v)
         state = state_of(*(each.weight for each in maps), *(each.bias for each in maps))
         if state is None:

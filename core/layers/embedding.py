@@ -35,9 +35,14 @@ class TokenEmbedding(nn.Module):
         return vectors if self.scale == 1.0 else vectors * self.scale
 
     def scores(self, hidden: Tensor) -> Tensor:
+        laid = self.laid()
+        return F.linear(hidden, self.weight) if laid is None else laid(hidden)
+
+    def laid(self) -> Laid | None:
+        """The table laid out as the output layer, kept until it changes; None while it is being learnt."""
         state = state_of(self.weight)
         if state is None:
-            return F.linear(hidden, self.weight)
+            return None
         if self._laid is None or self._laid[0] != state:
             self._laid = (state, Laid(self.weight, None))
-        return self._laid[1](hidden)
+        return self._laid[1]

@@ -1,6 +1,6 @@
 """What the documents print about masks, and the numbers that show where they slip, recomputed from fixed draws.
 
-Numbers of the errata (E2, E17, ..) are those of the course's list.
+The entries of `core.errata` on masks are made from these.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from core import masks
 from core.layers.attention import masked_softmax
-from core.lessons.masks import filled, softmax
-from core.lessons.position_evidence import Erratum
+from core.lessons.masks import softmax
 
 Array = NDArray[np.float64]
 
@@ -83,28 +82,6 @@ def printed_order(data: Toy | None = None) -> Printed:
     )
 
 
-def looks_ahead() -> Erratum:
-    """E2: the order printed shows the future."""
-    found = printed_order()
-    wide = np.random.default_rng(0).standard_normal((2, 64, 4))
-    scores, causal = wide[0].T @ wide[1] / math.sqrt(64), masks.causal(4).numpy()
-    inside, outside = (filled(scores, causal, -10, p=64, inside=where).worst[1] for where in (True, False))
-    shown = ", ".join(f"{w:.3f}" for w in found.first)
-    column = ", ".join(f"{w:.3f}" for w in found.by_column)
-    return Erratum(
-        "E2",
-        "Ghojogh 2023, Eq. (27), and Ghojogh and Ghodsi 2020, Eq. (28), write V softmax((QᵀK + M) / √p) "
-        "with M = −∞ for j > i.",
-        "V softmax(·)ᵀ: the mask is right for rows that are queries, so the rows must become columns before V "
-        "multiplies from the left.",
-        f"Four words drawn once (d = 6, p = 3, r = 5): with the transpose {found.gap_right:.1e} from torch's "
-        f"is_causal=True, as printed {found.gap_printed:.2f}. As printed the first word is made of the words 1 to 4 with "
-        f"weights ({shown}): it sees the future; the last word gets only {found.own:.3f} of itself. Softmax over "
-        f"columns is no cure: ({column}). And M stands under the 1/√p: harmless for −∞, but −10 with p = 64 "
-        f"leaks {inside:.3f} there and {outside:.0e} beside it (four words, entries drawn once).",
-    )
-
-
 def strict_first_row(n: int = 4, seed: int = 0) -> tuple[Array, Array]:
     """The first row of softmax under the strict mask: with -inf filled in (NaN), and in this house (zeros).
 
@@ -116,19 +93,6 @@ def strict_first_row(n: int = 4, seed: int = 0) -> tuple[Array, Array]:
     elsewhere = softmax(np.where(allowed.numpy(), scores, -math.inf))
     ours = masked_softmax(torch.from_numpy(scores), allowed).numpy()
     return elsewhere[0], ours[0]
-
-
-def leaves_itself_out() -> Erratum:
-    """E17: the examples have j < i, the equation j <= i."""
-    elsewhere, ours = strict_first_row()
-    return Erratum(
-        "E17",
-        "The example “I am a student” weighs I, am and a (0.7, 0.2, 0.1) and leaves the word itself out; Eq. (16) and "
-        "the mask j <= i include it.",
-        "Both are possible; models include the word itself. The pill “strict” above leaves it out.",
-        f"Without the word itself nothing is left for the first word: softmax of a row of −∞ is "
-        f"{'NaN' if np.isnan(elsewhere).all() else elsewhere.tolist()}, and here, by decision, {ours[0]:.0f} everywhere.",
-    )
 
 
 def padded_source(seed: int = 0) -> tuple[float, float]:
@@ -154,40 +118,8 @@ def padded_source(seed: int = 0) -> tuple[float, float]:
     return without, with_mask
 
 
-def masks_the_source() -> Erratum:
-    """E32: which padding cross-attention hides."""
-    without, with_mask = padded_source()
-    return Erratum(
-        "E32",
-        "Beigy 2021 and 2024: in encoder-decoder attention “the Masking masks out the Padding words in the target "
-        "sequence”.",
-        "Its keys are source words, so the padding of the source is masked; padding of the target is left out of the "
-        "loss.",
-        f"4 target words, 6 source positions of which 2 are padding: other content there moves the output by "
-        f"{without:.3f} without a mask over the source, {with_mask:.1f} with it. A mask over keys has 6 entries, one a "
-        f"source position, not 4.",
-    )
-
-
 def prefix_gap(n: int = 4, seed: int = 0) -> float:
     """Largest difference of the prefix form (a softmax over the first i scores) and the mask form, in weights."""
     scores = np.random.default_rng(seed).standard_normal((n, n))
     masked = masked_softmax(torch.from_numpy(scores), masks.causal(n)).numpy()
     return max(float(np.abs(masked[i, : i + 1] - softmax(scores[i, : i + 1])).max()) for i in range(n))
-
-
-def strictly_above() -> Erratum:
-    """E48: the diagonal stays."""
-    elsewhere, _ = strict_first_row()
-    return Erratum(
-        "E48",
-        "lifei.tech 2022: “the elements in the upper-triangular portion of the comparisons matrix are set to −∞”.",
-        "Only those strictly above the diagonal: a word may look at itself, as the sum up to i on the same page does.",
-        f"With the diagonal the first row is {'NaN' if np.isnan(elsewhere).all() else elsewhere.tolist()}. Without it "
-        f"the sums over j <= i and the mask agree to {prefix_gap():.0e}.",
-    )
-
-
-def errata() -> tuple[Erratum, ...]:
-    """All four, in the order of the course's list."""
-    return (looks_ahead(), leaves_itself_out(), masks_the_source(), strictly_above())

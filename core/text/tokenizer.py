@@ -48,6 +48,7 @@ class Tokenizer:
         self._literal = tokenizers.Tokenizer.from_str(backend.to_str())
         self._literal.encode_special_tokens = True
         self.start, self.end, self.pad, self.mask = start, end, pad, mask
+        self._names: dict[int, str] = {}
 
     @classmethod
     def from_file(cls, path: Path | str, **ids: int | None) -> Tokenizer:
@@ -104,6 +105,12 @@ class Tokenizer:
 
     def token(self, index: int) -> str:
         """The token by itself, as text: `' car'`; a name for a special one; bytes that are no character as ‹C3›."""
+        name = self._names.get(index)
+        if name is None:
+            name = self._names[index] = self._named(index)
+        return name
+
+    def _named(self, index: int) -> str:
         raw = self._special.id_to_token(index)
         if raw is None:
             return f"‹{index}›"

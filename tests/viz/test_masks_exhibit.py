@@ -228,7 +228,7 @@ def test_each_fold_opens_with_its_content():
     for phrase in (
         "Largest leak",
         "The row of",
-        r"1\.000, 0\.899, 0\.082, 0\.005",
+        "1.000, 0.899, 0.082, 0.005",
         "E48",
         "Rows with nothing allowed: 1",
     ):
@@ -238,7 +238,7 @@ def test_each_fold_opens_with_its_content():
 
 
 def test_closed_folds_compute_nothing(monkeypatch):
-    for module, name in ((folds, "evidence"), (folds, "leak"), (batch, "run_batch")):
+    for module, name in ((folds, "errata"), (folds, "leak"), (batch, "run_batch")):
         monkeypatch.setattr(module, name, None)
     assert not page().exception
 
@@ -267,7 +267,7 @@ def test_a_batch_of_two_sentences_shows_every_mask():
 def test_the_question_is_answered_with_this_rows_numbers():
     before = page(text="I am a student.")
     assert "By the same factor" not in said(before)
-    test = page(text="I am a student.", layer="0", head="0", state={"masks.guess": "It is lost"})
+    test = page(text="I am a student.", layer="0", head="0", state={"predict:masks.guess": "It is lost"})
     data = exhibit.compute(exhibit.Params(text="I am a student."))
     told = lesson.without_favourite(data.scores, data.allowed, 2)
     assert told is not None and f"from {told.before:.3f} to {told.after:.3f}" in said(test)

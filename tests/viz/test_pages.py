@@ -26,7 +26,7 @@ from viz.workspace import decode, models
 
 ROOT = Path(__file__).resolve().parents[2]
 ENTRIES = pages.discover()
-STILL = {"course", "about", "names", "documents", "models"}  # prose and tables, no picture
+STILL = {"course", "about", "names", "documents", "models", "homework"}  # prose and tables, no picture
 PICTURES = ("plotly_chart", "vega_lite_chart", "bidi_component")
 SCRIPT = """
 from viz import pages
@@ -173,16 +173,6 @@ def test_the_course_shows_each_exhibit_once() -> None:
     assert [entry for _, entries in course.compute() for entry in entries] == list(pages.exhibits())
     test = drawn("course")
     assert [element.value for element in test.subheader] == [chapter.title for chapter, _ in course.compute()]
-
-
-def test_the_names_page_explains_the_letters_that_collide() -> None:
-    from core import glossary
-
-    assert [letter.letter for letter in glossary.LETTERS] == list("phnkSMVH")
-    test = drawn("names")
-    cards = words(test).replace("\\", "")
-    assert all(meaning in cards for letter in glossary.LETTERS for meaning, _ in letter.meanings)
-    assert all(term.sentence in cards for term in (*glossary.LEAVES, *glossary.AXES))
 
 
 class _Engine:

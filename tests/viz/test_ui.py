@@ -272,7 +272,7 @@ def test_the_defaults_are_safe_and_local() -> None:
     static = ROOT / "viz" / "static"
     for face in CONFIG["theme"]["fontFaces"]:
         assert (static / face["url"].removeprefix("app/static/")).read_bytes()[:4] == b"wOF2"
-    assert len(list(static.glob("LICENSE-*.txt"))) == 3
+    assert len(list(static.glob("LICENSE-*.txt"))) == 4
     assert (static / "favicon.svg").exists()
 
 

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.lessons import mask_evidence as evidence
 from core.lessons import masks as lesson
 from viz.exhibits import _masks_panels as panels
 from viz.figures.curves import number
 from viz.figures.mask_figures import leak
 from viz.instruments import heatmap
-from viz.labels import distinct, literal
-from viz.ui import controls, parts, state
+from viz.labels import distinct
+from viz.ui import controls, errata, parts, state
+from viz.ui import lesson as ask
 
 KNOBS = {
     "padding": (("padded", "Positions at the end that count as padding", 1, 12),),
@@ -131,24 +131,21 @@ def _share(part: float) -> str:
 
 
 def question(data: Any, query: int) -> None:
-    """Predict first: where does the weight of a word go that is taken away? Answered with numbers of this run."""
+    """Predict first: where does the weight of a word go that is taken away? Asked and answered with words of this run."""
     answers = ("It is lost", "To all others, the same share each", "To all others, by the same factor")
-    with st.container(border=True):
-        st.markdown("**Predict, then look.** Forbid the word that a row looks at most. Where does its weight go?")
-        guess = st.pills("Your prediction", answers, key="masks.guess", label_visibility="collapsed")
-        if guess is None:
-            return
-        told = lesson.without_favourite(data.scores, data.allowed, query)
-        if told is None:
-            st.text("No row of this mask allows two words: take a wider one, then answer again.")
-            return
-        names = panels.labels(data.tokens)
-        st.text(
-            f"{'Right' if guess == answers[2] else 'By the same factor'}. “{names[told.query]}” gives {told.weight:.3f} to "
-            f"“{names[told.key]}”. Forbidden, that term leaves the sum below the fraction: every other weight of the row is "
-            f"divided by 1 − {told.weight:.3f}, so it grows {told.factor:.3f} times; “{names[told.other]}” from "
-            f"{told.before:.3f} to {told.after:.3f}. Click the cell in the mask to see it happen."
-        )
+    told = lesson.without_favourite(data.scores, data.allowed, query)
+    if told is None:
+        st.text("No row of this mask allows two words: take a wider one, and there is something to predict.")
+        return
+    names = panels.labels(data.tokens)
+    ask.predict(
+        "masks.guess",
+        f"“{names[told.query]}” looks most at “{names[told.key]}”. Forbid that word. Where does its weight go?",
+        answers, answers[2],
+        f"“{names[told.query]}” gives {told.weight:.3f} to “{names[told.key]}”. Forbidden, that term leaves the sum below the "
+        f"fraction: every other weight of the row is divided by 1 − {told.weight:.3f}, so it grows {told.factor:.3f} times; "
+        f"“{names[told.other]}” from {told.before:.3f} to {told.after:.3f}. Click the cell in the mask to see it happen.",
+    )  # fmt: skip
 
 
 def equation(data: Any, query: int, key: int) -> None:
@@ -225,11 +222,7 @@ def looking_at(data: Any, params: Any) -> None:
 
 def documents() -> None:
     """The errata that concern masks, each with its evidence computed now."""
-    for erratum in evidence.errata():
-        st.markdown(
-            f"**{erratum.number}** {literal(erratum.says)}  \n**Right:** {literal(erratum.right)}  \n"
-            f":gray[{literal(erratum.evidence)}]"
-        )
+    errata.show("E2", "E17", "E32", "E48")
 
 
 def table(data: Any) -> pd.DataFrame:

@@ -14,7 +14,8 @@ from core.lessons import position_criteria as criteria_lesson
 from core.lessons import position_evidence as evidence
 from core.lessons import positions as lesson
 from viz.labels import literal
-from viz.ui import controls, parts, state
+from viz.ui import controls, errata, parts, state
+from viz.ui import lesson as ask
 
 FORMULAS = {
     "paired": "2⌊i/2⌋/d, as in the original paper",
@@ -106,21 +107,21 @@ def criteria(data: Any, learned: Callable[[], tuple[np.ndarray | None, str]]) ->
 
 
 def question(length: int, data: Any) -> None:
-    """Predict first: does the place matter? The answer is computed after the choice."""
-    with st.container(border=True):
-        st.markdown("**Predict, then look.** Two words stand five positions apart. Is the distance between their "
-                    "position vectors the same at the start of the sentence and at its end?")  # fmt: skip
-        guess = st.pills("Your prediction", ("The same", "It grows", "It varies"), key="positional_encoding.guess",
-                         label_visibility="collapsed")  # fmt: skip
-        if guess is None:
-            return
-        d = data.formula.d_model if data.formula else 128
-        n = max(length, 12)
+    """Predict first: does the place matter? Asked anew for another width or length; computed after the choice."""
+    d, n = data.formula.d_model if data.formula else 128, max(length, 12)
+
+    def why() -> str:
         (right, *_), (_, low, high) = evidence.five_steps(d, n)
-        st.text(f"{'Right' if guess == 'The same' else 'Not with the right formula'}: {right:.3f} everywhere (d = {d}, "
-                f"{n} positions), because five steps turn each pair of dimensions by a fixed angle, wherever one "
-                f"starts. With the exponent i/d for odd i, as some slides print it, sine and cosine no longer share a "
-                f"frequency, and it varies from {low:.3f} to {high:.3f}.")  # fmt: skip
+        return (f"With the right formula it is {right:.3f} everywhere, because five steps turn each pair of dimensions by a fixed "
+                f"angle, wherever one starts. With the exponent i/d for odd i, as some slides print it, sine and cosine no longer "
+                f"share a frequency, and it varies from {low:.3f} to {high:.3f}.")  # fmt: skip
+
+    ask.predict(
+        "positional_encoding.guess",
+        f"Two words stand five positions apart. Is the distance between their position vectors (d = {d}) the same at the start "
+        f"of a sentence of {n} words and at its end?",
+        ("The same", "It grows", "It varies"), "The same", why,
+    )  # fmt: skip
 
 
 def equation(params: Any, data: Any) -> None:
@@ -171,11 +172,9 @@ def looking_at(view: str, data: Any) -> None:
                 st.text("The curve of the learned positions is missing. " + data.missing)
 
 
-def documents(trained: np.ndarray | None) -> None:
+def documents() -> None:
     """The errata that concern positions, each with its evidence computed now."""
-    for erratum in evidence.errata(trained):
-        st.markdown(f"**Erratum {erratum.number}.** {literal(erratum.says)}  \n**Right:** {literal(erratum.right)}  \n"
-                    f":gray[{literal(erratum.evidence)}]")  # fmt: skip
+    errata.show("E3", "E4", "E33", "E34", "E43")
 
 
 def table(data: Any) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from core.lessons import masks as lesson
 from viz.exhibits import _masks_batch as batch
 from viz.exhibits import _masks_folds as folds
 from viz.exhibits import _masks_panels as panels
+from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, parts, state
@@ -78,6 +79,12 @@ def compute(params: Params = Params()) -> Data:
     )
     scores, allowed, pattern = (run.trace[f"{path}.{leaf}"][params.head] for leaf in ("scores", "allowed", "pattern"))
     return Data(run.tokens, scores, allowed, pattern, path, run.model.config.d_head)
+
+
+def thumbnail() -> str:
+    """Window, global words and the past, as BigBird has it: the mask of the kind "sparse"."""
+    allowed = lesson.Recipe("sparse").allowed(10)
+    return thumbs.cells(np.where(allowed, 0.8, 0.0), allowed)
 
 
 def opening() -> tuple[int, int]:

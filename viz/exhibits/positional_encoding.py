@@ -13,6 +13,7 @@ from core.errors import InputError
 from core.lessons import positions as lesson
 from viz.exhibits import _positions_folds as folds
 from viz.exhibits import _positions_pictures as pictures
+from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, parts, state
@@ -118,6 +119,11 @@ def compute(params: Params = Params()) -> Data:
     return data
 
 
+def thumbnail() -> str:
+    """The four waves of d = 8 that are slow enough to be seen as waves over 40 positions."""
+    return thumbs.curves(lesson.Formula(8, base=400.0).at(np.linspace(0, 40, 161))[:, :4].T)
+
+
 def page() -> None:
     """Claim, presets, one control, the picture, one sentence; everything else folded."""
     parts.title(EXHIBIT)
@@ -145,6 +151,6 @@ def _show(params: Params) -> None:
     folds.question(params.length, data)
     folds.equation(params, data)
     folds.looking_at(params.view, data)
-    parts.documents(EXHIBIT, lambda: folds.documents(learned()[0]))
+    parts.documents(EXHIBIT, folds.documents)
     parts.as_table(lambda: folds.table(data), "positional_encoding")
     parts.take_away(lambda: folds.arrays(data), folds.code(params), key="positional_encoding")

@@ -110,9 +110,23 @@ function inkOn(colour, theme) {
 
 // ---------------------------------------------------------------- canvas
 
+/** By how much the page's type is larger than everyday's: what a canvas is zoomed by where a page is shown to a room. */
+function magnified() {
+  const root = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return root >= 20 ? root / 15 : 1;
+}
+
+/** Zoom a canvas and what lies on it as the page's type is; `view.times` turns places on the screen into its own. */
+function magnify(view, element) {
+  view.times = magnified();
+  element.style.zoom = view.times;
+  element.style.setProperty("--times", view.times);
+  return view.times;
+}
+
 /** Size `canvas` to width x height CSS pixels at the device's resolution and clear it. */
 function sharp(canvas, width, height) {
-  const ratio = globalThis.devicePixelRatio || 1;
+  const ratio = (globalThis.devicePixelRatio || 1) * magnified();
   const w = Math.max(1, Math.round(width * ratio)), h = Math.max(1, Math.round(height * ratio));
   if (canvas.width !== w || canvas.height !== h) {
     canvas.width = w; canvas.height = h;

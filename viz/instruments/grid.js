@@ -181,7 +181,7 @@ function preview(view, tile) {
 
 /** Near the tile and never on it: right of it, left, below, above. */
 function beside(view, i) {
-  const [left, top] = view.spots[i], x = left - view.scroller.scrollLeft, { side, tip } = view, w = tip.offsetWidth, h = tip.offsetHeight, room = view.root.clientWidth;
+  const [left, top] = view.spots[i], x = left - view.scroller.scrollLeft, { side, tip } = view, w = tip.offsetWidth, h = tip.offsetHeight, room = view.root.clientWidth / view.times;
   const level = Math.max(-6, top + side / 2 - h / 2), middle = Math.max(0, Math.min(room - w, x + side / 2 - w / 2));
   const at = x + side + 10 + w <= room ? [x + side + 10, level] : x - 10 - w >= 0 ? [x - 10 - w, level] : [middle, top + side + view.meter + 10];
   tip.style.left = `${at[0]}px`;

@@ -51,7 +51,7 @@ function letters(kinds) {
 const measured = (choice) => (/^m\d+$/.test(choice) ? Number(choice.slice(1)) : -1);
 
 function place(view) {
-  const width = view.root.clientWidth, { head, all, root } = view, [, heads] = head.size;
+  const width = view.root.clientWidth / magnify(view, view.frame), { head, all, root } = view, [, heads] = head.size;
   if (!width || !all.length) return;
   const phone = width < 560, layered = view.order === "layers", meter = measured(view.colour) >= 0 ? METER : 0;
   view.groups = arrange(view);
@@ -95,7 +95,7 @@ function place(view) {
 
 /** The tile under the pointer, -1 if none. */
 function tileAt(view, event) {
-  const box = view.base.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+  const box = view.base.getBoundingClientRect(), x = (event.clientX - box.left) / view.times, y = (event.clientY - box.top) / view.times;
   const slack = Math.min(view.gap, 4) / 2;
   return view.spots.findIndex(([left, top]) => x >= left - slack && x < left + view.side + slack && y >= top - slack && y < top + view.side + view.meter + slack);
 }

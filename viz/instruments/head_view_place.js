@@ -37,7 +37,7 @@ function chooseLayout(view, width) {
 }
 
 function placeTokens(view) {
-  const width = view.root.clientWidth;
+  const width = view.root.clientWidth / magnify(view, view.frame);
   if (!width || !view.rows || !view.cols) return;
   if (view.measured !== view.theme.heading) measureTokens(view);
   view.layout = chooseLayout(view, width);

@@ -7,9 +7,9 @@ function build(root) {
     pick: (at) => choose(view, inWhole(view, at)),
     key: (event) => !event.ctrlKey && !event.metaKey && zoomKey(view, event.key),
     beyond: (goal) => walkOn(view, goal),
-    rim: (pen) => { if (view.margins) { paintMargins(pen, view); paintMarginNames(pen, view); } },
-    rimOver: (pen, _, at) => { if (view.margins && at) paintMarked(pen, view, at); },
-    before: () => { if (view.long) placeOverview(view.box); },
+    rim: (pen) => { if (view.rim.bottom) { paintMargins(pen, view); paintMarginNames(pen, view); } },
+    rimOver: (pen, _, at) => { if (view.rim.bottom && at) paintMarked(pen, view, at); },
+    before: () => { view.rim = view.margins && magnified() === 1 ? RIM : { right: 0, bottom: 0 }; if (view.long) placeOverview(view.box); },   // before a room only the cells
     after: () => numbersButton(view),
   });
   root.classList.add("heatmap");
@@ -37,7 +37,6 @@ function accept(view, packet) {
   if (!view.sent || head.echo === view.sent) view.chosen = head.selected;
   view.margins = head.margins ? readMargins(data) : null;
   view.logSums = "log_sums" in head ? new Float32Array(part(packet, "log_sums").buffer) : null;
-  view.rim = view.margins ? RIM : { right: 0, bottom: 0 };
   view.long = openWindow(view);
   if (view.long) view.box ??= overview(view);
   if (view.box) view.box.element.hidden = !view.long;

@@ -104,7 +104,7 @@ function zoom(view, factor, x = (view.left + view.edgeX) / 2, y = (view.top + vi
 // ---------------------------------------------------------------- where things are
 
 function place(view) {
-  const width = view.root.clientWidth - view.aside;
+  const times = magnify(view, view.frame), width = (view.root.clientWidth - view.aside) / times;
   if (width <= 0 || !view.rows || !view.cols) return;
   const phone = width < 560, pen = probe, { rows, cols, rim } = view;
   pen.font = `${LABEL}px ${view.theme.font}`;
@@ -132,7 +132,7 @@ function place(view) {
   view.width = Math.min(w, width);
   view.tall = Math.min(h, view.top + tallest + 4 + rim.bottom);
   view.scroller.style.overflow = w > width + 1 || h > view.tall + 1 ? "auto" : "hidden";
-  view.bar.style.width = `${Math.max(view.width, Math.min(width, 280)) + view.aside}px`;
+  view.bar.style.width = `${Math.max(view.width, Math.min(width, 280)) * times + view.aside}px`;
   view.scroller.style.width = `${view.width}px`;
   view.scroller.style.height = `${view.tall}px`;
   view.sheet.style.width = `${w}px`;
@@ -146,7 +146,7 @@ function place(view) {
 /** The place under the pointer: a cell; for a view that tells of lines also the line of a label or of the rim. */
 function placeAt(view, event) {
   const box = view.pane.getBoundingClientRect(), { left, top, unit, scroller } = view;
-  const x = event.clientX - box.left, y = event.clientY - box.top, above = y < top && !view.flat;
+  const x = (event.clientX - box.left) / view.times, y = (event.clientY - box.top) / view.times, above = y < top && !view.flat;
   const c = Math.floor((x - left - (above ? top - 7 - y : 0) + scroller.scrollLeft) / unit), r = Math.floor((y - top + scroller.scrollTop) / unit);
   const row = y >= top && y < view.edgeY && r >= 0 && r < view.rows, col = x >= left && (x < view.edgeX || above) && c >= 0 && c < view.cols;
   if (row && col) return [r, c];

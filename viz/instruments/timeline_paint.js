@@ -10,12 +10,13 @@ function scaleOf(view) {
 }
 
 function under(view, event) {
-  const { wide, n } = scaleOf(view), step = Math.floor((event.clientX - view.field.getBoundingClientRect().left - EDGE.left) / wide);
+  const { wide, n } = scaleOf(view), step = Math.floor(((event.clientX - view.field.getBoundingClientRect().left) / view.times - EDGE.left) / wide);
   return step >= 0 && step < n ? step : null;
 }
 
 function paint(view) {
   if (!view.head || view.field.hidden || !view.field.clientWidth) return;
+  magnify(view, view.field);
   const began = performance.now();
   paintCurves(view, sharp(view.canvas, view.field.clientWidth, TALL));
   view.root.dataset.drawn = (performance.now() - began).toFixed(2);

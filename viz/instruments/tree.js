@@ -39,7 +39,7 @@ function build(root) {
 function listen(view) {
   const { frame } = view;
   const under = (event) => {
-    const box = frame.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+    const box = frame.getBoundingClientRect(), x = (event.clientX - box.left) / view.times, y = (event.clientY - box.top) / view.times;
     return view.spot && x < frame.clientWidth && y < frame.clientHeight ? nodeAt(view, x + frame.scrollLeft, y + frame.scrollTop) : -1;
   };
   frame.onpointermove = (event) => { if (event.pointerType === "mouse") pointAt(view, under(event)); };
@@ -107,7 +107,7 @@ function legend(view) {
 
 function draw(view) {
   const { root, frame, sheet, canvas, theme, tree } = view;
-  view.wide = root.clientWidth;
+  view.wide = root.clientWidth / magnify(view, frame);
   if (!tree || !view.wide) return;
   const began = performance.now();
   probe.font = fontOfToken(theme);

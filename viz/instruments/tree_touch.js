@@ -26,8 +26,8 @@ function pointAt(view, i, how = "mouse") {
 
 /** The tip under the node, or above it where the page has no room below. */
 function beside(view, i) {
-  const { spot, frame, tip, root } = view, x = spot.x[i] - frame.scrollLeft, y = spot.y[i] - frame.scrollTop, down = spot.roomy ? 34 : 20;
-  root.dataset.spot = `${Math.round(x + spot.long[i] / 2)},${Math.round(y)}`;
+  const { spot, frame, tip, root } = view, x = (spot.x[i] - frame.scrollLeft) * view.times, y = (spot.y[i] - frame.scrollTop) * view.times, down = (spot.roomy ? 34 : 20) * view.times;
+  root.dataset.spot = `${Math.round(x + (spot.long[i] * view.times) / 2)},${Math.round(y)}`;
   tip.style.left = `${Math.max(0, Math.min(x - 8, root.clientWidth - tip.offsetWidth))}px`;
   const below = frame.getBoundingClientRect().top + y + down + tip.offsetHeight <= innerHeight - 4;
   tip.style.top = `${below || y < tip.offsetHeight + 16 ? y + down : y - 20 - tip.offsetHeight}px`;

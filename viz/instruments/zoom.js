@@ -5,7 +5,7 @@
  * the focus and there is something to gain, so that a page scrolls as everywhere else.
  */
 function zoomable(view) {
-  const spot = (x, y) => { const box = view.pane.getBoundingClientRect(); return [x - box.left, y - box.top]; };
+  const spot = (x, y) => { const box = view.pane.getBoundingClientRect(); return [(x - box.left) / view.times, (y - box.top) / view.times]; };
   const over = ([x, y]) => x >= view.left && x < view.edgeX && y >= view.top && y < view.edgeY;
   const gains = (factor) => (factor > 1 ? view.unit < LARGEST : view.zoom > 1);
   view.pane.addEventListener("wheel", (event) => {

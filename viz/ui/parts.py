@@ -31,7 +31,8 @@ def title(info: Page | Exhibit, *, still: bool = False) -> None:
         st.title(info.title, width="content", anchor=False)
         if not still:
             restore()
-    st.markdown(f":gray[{info.claim}]")
+    with st.container(key="atlas-claim"):
+        st.markdown(f":gray[{info.claim}]")
     notices.make_place()
 
 
@@ -41,18 +42,27 @@ def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Cal
     `on_pick` is called before the run that answers a click: on a point of a Plotly figure, or on a mark of an Altair
     chart that has selections; `picked` tells which mark.
     """
-    dark = st.context.theme.type == "dark"
     if isinstance(figure, go.Figure):
         drawn = go.Figure(figure).update_layout(template=theme.template())
-        if dark:
-            drawn = go.Figure(theme.in_dark(drawn.to_dict()), skip_invalid=False)
+        if _dark() or state.presenting():
+            drawn = go.Figure(_dressed(drawn.to_dict()), skip_invalid=False)
         chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
         st.plotly_chart(drawn, key=key, theme=None, config={"displayModeBar": False, "responsive": True}, alt=alt, **chosen)
         return
     tree = figure.to_dict()
     tree["config"] = theme.altair_config() | tree.get("config", {})
-    st.vega_lite_chart(theme.in_dark(tree) if dark else tree, key=key, theme=None, width="stretch", alt=alt,
+    st.vega_lite_chart(_dressed(tree), key=key, theme=None, width="stretch", alt=alt,
                          on_select=on_pick or "ignore")
+
+
+def _dark() -> bool:
+    return st.context.theme.type == "dark"
+
+
+def _dressed(tree: dict[str, Any]) -> dict[str, Any]:
+    """A figure as this visitor sees it: in the colours of the theme, in large type before a room."""
+    tree = theme.in_dark(tree) if _dark() else tree
+    return theme.for_a_room(tree) if state.presenting() else tree
 
 
 def picked(key: str, name: str) -> Mapping[str, Any] | None:
@@ -66,17 +76,20 @@ def picked(key: str, name: str) -> Mapping[str, Any] | None:
 class Fold:
     """A closed fold. `with fold(...) as f:` and then `if f.open:`, so that a closed one computes nothing."""
 
-    box: ExpanderContainer
+    box: ExpanderContainer | None
 
     @property
     def open(self) -> bool:
         """Whether the visitor has it open, so whether to compute its content."""
-        return bool(self.box.open)
+        return self.box is not None and bool(self.box.open)
 
 
 @contextmanager
 def fold(name: str, key: str) -> Iterator[Fold]:
-    """A closed fold below the picture; the names of the five usual ones are constants of this module."""
+    """A closed fold below the picture; the names of the five usual ones are constants of this module. None in Present."""
+    if state.presenting():
+        yield Fold(None)
+        return
     box = st.expander(name, key=f"fold:{key}", on_change="rerun")
     with box:
         yield Fold(box)

@@ -1,4 +1,4 @@
-// "Start over": a button, and the R key anywhere outside a text box.
+// "Present", and "Start over": a button, and the R key anywhere outside a text box.
 const listening = new WeakMap();
 
 const typing = (event) => {
@@ -8,7 +8,8 @@ const typing = (event) => {
 
 export default function ({ parentElement, setTriggerValue }) {
   calmHistory();
-  const button = parentElement.querySelector("button");
+  const button = parentElement.querySelector("[data-act=restore]");
+  parentElement.querySelector("[data-act=present]").onclick = () => setTriggerValue("present", true);
   const go = () => setTriggerValue("restore", true);
   const press = (event) => {
     if (event.key !== "r" && event.key !== "R") return;

@@ -1,4 +1,4 @@
-"""The "Start over" button. Streamlit keeps the R key for its own rerun, so this is a small component.
+"""The buttons "Present" and "Start over". Streamlit keeps the R key for its own rerun, so this is a small component.
 
 It is on every page, so it also carries `history.js`, which keeps the browser's back button to one press a step.
 """
@@ -9,17 +9,27 @@ from pathlib import Path
 
 from streamlit.components import v2
 
-from viz.ui import state
+from viz.ui import asking, state
 
 _HERE = Path(__file__).parent
 _button = v2.component(
     "atlas_restore",
-    html='<button type="button" title="Back to the opening state">Start over <kbd>R</kbd></button>',
+    html='<button type="button" data-act="present" title="Large type for a room; Escape leaves">Present</button>'
+    '<button type="button" data-act="restore" title="Back to the opening state">Start over <kbd>R</kbd></button>',
     css=(_HERE / "restore.css").read_text("utf-8"),
     js="\n".join((_HERE / name).read_text("utf-8") for name in ("history.js", "restore.js")),
 )
 
 
 def restore() -> None:
-    """The button: it, or the R key, brings the page back to its opening state."""
-    _button(key="restore", on_restore_change=state.restore, width="content", height="content")
+    """The buttons: one shows the page to a room, the other (or the R key) brings it back to its opening state."""
+    _button(key="restore", on_restore_change=_restore, on_present_change=_present, width="content", height="content")
+
+
+def _restore() -> None:
+    asking.forget(state.page())
+    state.restore()
+
+
+def _present() -> None:
+    state.write(present=None if state.presenting() else True)

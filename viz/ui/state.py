@@ -28,7 +28,7 @@ from viz.ui import notices
 
 T = TypeVar("T")
 
-TRAVEL = ("model", "text", "target", "layer", "head", "kind", "view")
+TRAVEL = ("model", "text", "target", "layer", "head", "kind", "view", "present", "convention")
 LONGEST = 2_000  # letters of one value that are still put in the link
 
 _HOME = "atlas.chosen"  # name -> text, what this session has chosen
@@ -122,10 +122,15 @@ def page() -> str:
     return st.session_state.get(_PAGE, "")
 
 
+def presenting() -> bool:
+    """Whether the page is shown to a room (`present=1`): large type, nothing but the picture and its words, keys only."""
+    return peek("present") == "1"
+
+
 def restore(slug: str | None = None) -> None:
-    """Back to the opening state: forget what travels and what belongs to this page (the R key)."""
+    """Back to the opening state: forget what travels and what belongs to this page (the R key); a lecture and its convention go on."""
     slug = slug or page()
-    write(**{name: None for name in {*_chosen(), *st.query_params} if _belongs(name, slug)})
+    write(**{name: None for name in {*_chosen(), *st.query_params} - {"present", "convention"} if _belongs(name, slug)})
 
 
 def query() -> str:

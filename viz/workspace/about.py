@@ -17,10 +17,11 @@ PAGE = Page(title="About", order=90, menu="more",
             claim="Attention as it is computed: real models, real weights, in your browser, without a network.")
 
 LIBRARIES = ("streamlit", "torch", "plotly", "altair", "numpy", "einops", "tokenizers", "safetensors",
-             "huggingface-hub", "pillow", "segno")
+             "huggingface-hub", "pillow", "segno", "threadpoolctl")
 FONTS = (("Inter", "The Inter Project Authors", "LICENSE-Inter.txt"),
          ("Source Serif 4", "Adobe and Google", "LICENSE-SourceSerif4.txt"),
-         ("JetBrains Mono", "The JetBrains Mono Project Authors", "LICENSE-JetBrainsMono.txt"))
+         ("JetBrains Mono", "The JetBrains Mono Project Authors", "LICENSE-JetBrainsMono.txt"),
+         ("STIX Two Math, the signs used here", "The STIX Fonts Project Authors", "LICENSE-STIXTwoMath.txt"))
 DATA = (
     ("Sentence pairs and everyday sentences", "Tatoeba (tatoeba.org), CC BY 2.0 FR, in the selection of "
      "www.manythings.org/anki; cleaned and filtered for this project."),

@@ -1,14 +1,20 @@
-"""The course: chapters in order, each with what it claims and its exhibits."""
+"""The course: where to go on, and six chapters, each with what it claims and what there is to see in it."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import streamlit as st
 
-from viz import pages
+from viz import pages, theme
+from viz.figures import thumbs
+from viz.labels import literal
 from viz.pages import Chapter, Entry, Page
-from viz.ui import parts
+from viz.ui import compute as ask
+from viz.ui import links, parts, state, visits
+from viz.workspace._course_pages import PAGES, Beside
 
 PAGE = Page(title="Course", order=20, menu="top",
             claim="Every exhibit runs a real model or the real arithmetic: change something and watch the numbers.")
@@ -20,20 +26,103 @@ class Params:
 
 
 def compute(_: Params = Params()) -> tuple[tuple[Chapter, tuple[Entry, ...]], ...]:
-    """The chapters that have exhibits, in order, with them."""
-    found = ((chapter, pages.exhibits(chapter)) for chapter in Chapter)
-    return tuple((chapter, entries) for chapter, entries in found if entries)
+    """The chapters in order, with their exhibits."""
+    return tuple((chapter, pages.exhibits(chapter)) for chapter in Chapter)
 
 
 def page() -> None:
-    """A card for each chapter: what it claims on the left, its exhibits on the right."""
+    """Where to go on; then a card for each chapter: its claim, its exhibits, the pages of the workspace that belong to it."""
     parts.title(PAGE, still=True)
+    _go_on(visits.latest())
     for chapter, entries in compute():
-        with st.container(border=True):
-            left, right = st.columns([2, 3], gap="medium", vertical_alignment="center")
-            with left:
-                st.subheader(chapter.title, anchor=False)
-                st.markdown(f":gray[{chapter.claim}]")
-            with right:
-                for entry in entries:
-                    parts.card(entry)
+        _chapter(chapter, entries)
+
+
+def _go_on(entry: Entry | None) -> None:
+    if entry is None:
+        return
+    begun, step = entry.slug in visits.seen(), _step(entry)
+    with st.container(border=True, key="course-on"), st.container(horizontal=True, vertical_alignment="center", gap="large"):
+        _picture(entry.slug, _drawing(entry))
+        with st.container(width="stretch", gap="small"):
+            st.markdown(f":gray[{'Continue' if begun else 'Begin here'}]" + (f" :gray[{literal(step)}]" if begun and step else ""))
+            at = state.peek(f"{entry.slug}.step")
+            links.to(entry.slug, f"**{literal(entry.info.title)}**  →", **({f"{entry.slug}.step": at} if at else {}))
+            st.markdown(entry.info.claim)
+
+
+def _chapter(chapter: Chapter, entries: tuple[Entry, ...]) -> None:
+    seen, beside = visits.seen(), PAGES[chapter]
+    with st.container(border=True, key=f"course-{chapter.number}"):
+        with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
+            st.subheader(chapter.title, anchor=False, width="content")
+            if entries:
+                st.markdown(f":gray[:small[{_summary(entries, seen)}]]", width="content")
+        st.markdown(f":gray[{chapter.claim}]")
+        with st.container(horizontal=True, gap="medium", key=f"course-tiles-{chapter.number}"):
+            for entry in entries:
+                _tile(entry.slug, entry.info.title, _minutes(entry, entry.slug in seen), _drawing(entry))
+            for other in beside:
+                if other.draw:
+                    _tile(other.slug, other.title, "", other.draw, key=f"{chapter.number}-{other.slug}", **other.link)
+        if quiet := [other for other in beside if not other.draw]:
+            _also(quiet)
+
+
+def _summary(entries: tuple[Entry, ...], seen: tuple[str, ...]) -> str:
+    minutes, visited = sum(entry.info.minutes for entry in entries), sum(entry.slug in seen for entry in entries)  # type: ignore[union-attr]
+    count = "1 exhibit" if len(entries) == 1 else f"{len(entries)} exhibits"
+    return f"{count}, {minutes} min" + (f", {visited} visited" if visited else "")
+
+
+def _minutes(entry: Entry, seen: bool) -> str:
+    return f"{getattr(entry.info, 'minutes', 5)} min" + (" :material/check:" if seen else "")
+
+
+def _tile(slug: str, title: str, aside: str, draw: Callable[[], str], key: str = "", **link: str) -> None:
+    """A picture with its name below; the whole of it is the link (stage.css)."""
+    with st.container(key=f"course-tile-{key or slug}", width=252, gap="small"):
+        _picture(key or slug, draw)
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            links.to(slug, literal(title), **link)
+            if aside:
+                st.markdown(f":gray[:small[{aside}]]", width="content")
+
+
+def _also(others: list[Beside]) -> None:
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+        st.markdown(":gray[:small[Also in the workspace]]", width="content")
+        for other in others:
+            links.to(other.slug, literal(other.title), **other.link)
+
+
+def _picture(name: str, draw: Callable[[], str]) -> None:
+    """The drawing in the visitor's colours; the picture says nothing that its name does not say."""
+    drawn = ask.submit(("course", name, draw.__module__, draw.__qualname__), lambda: _safely(name, draw), 50)
+    st.image(theme.drawn_in_dark(drawn) if st.context.theme.type == "dark" else drawn, width=thumbs.WIDE, alt="")
+
+
+def _safely(name: str, draw: Callable[[], str]) -> str:
+    try:
+        return draw()
+    except Exception:  # a damaged model takes away its picture, not the course
+        logging.getLogger("atlas").exception("no picture of %s", name)
+        return thumbs.plain("")
+
+
+def _drawing(entry: Entry) -> Callable[[], str]:
+    """What an exhibit says its picture is, or its number in the course."""
+    own = getattr(entry.module, "thumbnail", None)
+    if own:
+        return own
+    chapter = entry.info.chapter  # type: ignore[union-attr]
+    number = f"{chapter.number}.{pages.exhibits(chapter).index(entry) + 1}"
+    return lambda: thumbs.plain(number)
+
+
+def _step(entry: Entry) -> str:
+    """Where in the exhibit the visitor is: "step 2 of 4, Scores"."""
+    steps, at = getattr(entry.module, "STEPS", ()), state.peek(f"{entry.slug}.step")
+    if not at.isdecimal() or not 0 < int(at) <= len(steps):
+        return ""
+    return f"at step {at} of {len(steps)}, {steps[int(at) - 1].name}"

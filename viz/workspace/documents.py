@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import streamlit as st
 
-from viz import pages
+from core.equations import EQUATIONS
+from viz import cited, pages
+from viz.labels import literal
 from viz.pages import Cite, Entry, Page
 from viz.sources import SOURCES, Source
-from viz.ui import parts
+from viz.ui import controls, links, parts
 
 PAGE = Page(title="By document", order=60, menu="more",
             claim="You have the slides or the paper open: find the page that runs what you are reading.")
+WHICH = "documents.which"
+PAPERS = "papers"
 
 
 @dataclass(frozen=True)
 class Params:
-    """Nothing to choose: the list is made from the citations."""
+    """The document that is shown, by its key, or all papers."""
+
+    which: str = "ghojogh2020"
 
 
-def compute(_: Params = Params()) -> tuple[tuple[Source, tuple[tuple[Cite, Entry], ...]], ...]:
+Rows = tuple[tuple[Cite, Entry], ...]
+
+
+def compute(_: Params = Params()) -> tuple[tuple[Source, Rows], ...]:
     """Each cited document in the order of `viz.sources`, with its places and the pages that show them."""
     rows = [(cite, entry) for entry in pages.discover() for cite in entry.info.cites]
     return tuple(
@@ -30,21 +40,78 @@ def compute(_: Params = Params()) -> tuple[tuple[Source, tuple[tuple[Cite, Entry
     )
 
 
+def by_equation(document: str, rows: Rows) -> tuple[tuple[int, str, Rows], ...]:
+    """Every numbered equation of a document: number, what it says, and the citations that name it."""
+    found = {number: [row for row in rows if number in cited.equations(row[0].item)] for number in cited.NUMBERED[document]}
+    return tuple((number, _titles(document, number), tuple(found[number])) for number in cited.NUMBERED[document])
+
+
 def page() -> None:
-    """The teaching documents first, then the papers behind them."""
+    """Choose a document; its numbered equations, then its sections and figures, each with the page that runs it."""
     parts.title(PAGE, still=True)
     groups = compute()
-    for heading, teaching in (("Teaching documents", True), ("Papers", False)):
-        if chosen := [group for group in groups if group[0].teaching is teaching]:
-            st.subheader(heading, anchor=False)
-            for source, rows in chosen:
+    teaching = {_key(rows): (source, rows) for source, rows in groups if source.teaching}
+    names = {key: source.short for key, (source, _) in teaching.items()} | {PAPERS: "Papers"}
+    which = controls.pills("Document", names, WHICH, Params().which if Params().which in names else PAPERS, names.__getitem__, quiet=True)
+    if which == PAPERS:
+        for source, rows in groups:
+            if not source.teaching:
                 _document(source, rows)
+        return
+    source, rows = teaching[which]
+    st.markdown(f"**{source.authors}, {source.year}.** {source.title}  \n:gray[{source.where}]")
+    if which in cited.NUMBERED:
+        _equations(which, rows)
+        st.subheader("Sections and figures", anchor=False)
+    with st.container(border=True):
+        for cite, entry in sorted(rows, key=lambda row: _order(row[0])):
+            _row(cite.section, cite.item, ((cite, entry),))
 
 
-def _document(source: Source, rows: tuple[tuple[Cite, Entry], ...]) -> None:
+def _equations(document: str, rows: Rows) -> None:
+    st.subheader("Equations", anchor=False)
+    listed = by_equation(document, rows)
+    with st.container(border=True):
+        for number, title, found in listed:
+            if found:
+                _row(f"({number})", title, found)
+    if missing := [f"({number})" for number, _, found in listed if not found]:
+        st.caption(f"Not on a page of its own yet: {', '.join(missing)}. All of them can be touched on Names.")
+    st.caption("From (26) on the survey's numbers are one higher than those of the slides of 2023: "
+               "the slides give mean and deviation of layer norm one number, (25).")  # fmt: skip
+
+
+def _row(place: str, about: str, found: Rows) -> None:
+    """Where it stands, what it says, and the pages as links; a page that cites it twice is one link."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.markdown(f"**{literal(place)}**", width=70 if place.startswith("(") else 300)
+        st.markdown(literal(about), width=330)
+        for slug, (cite, entry) in {entry.slug: (cite, entry) for cite, entry in found}.items():
+            step = {f"{slug}.step": cite.step} if cite.step else {}
+            links.to(slug, literal(entry.info.title) + (f", step {cite.step}" if cite.step else ""), **step)
+
+
+def _document(source: Source, rows: Rows) -> None:
     with st.container(border=True):
         left, right = st.columns([2, 3], gap="medium")
         left.markdown(f"**{source.authors}, {source.year}.** {source.title}  \n:gray[{source.where}]")
         for cite, entry in rows:
             with right:
-                parts.line(entry, ", ".join(part for part in (cite.section, cite.item) if part))
+                parts.line(entry, literal(", ".join(part for part in (cite.section, cite.item) if part)))
+
+
+def _titles(document: str, number: int) -> str:
+    """What the equation of that number is called; two where the slides give two of them one number."""
+    return "; ".join(dict.fromkeys(
+        equation.title for equation in EQUATIONS.values() if {"ghojogh2020", "ghojogh2023"} <= {at for at, *_ in equation.where}
+        for at, _, item in equation.where if at == document and item == f"Eq. ({number})"))  # fmt: skip
+
+
+def _key(rows: Rows) -> str:
+    return rows[0][0].document
+
+
+def _order(cite: Cite) -> tuple[float, ...]:
+    """By section number where there is one, then by equation."""
+    numbers = tuple(float(number) for number in re.findall(r"\d+", cite.section)) or (99.0,)
+    return (*numbers, float(min(cited.equations(cite.item), default=99)))

@@ -1,4 +1,4 @@
-"""Names: what every recorded tensor and axis is called here and in the documents, and letters that collide."""
+"""Names: what every tensor, axis, symbol and letter is called here and in the documents; one box searches them all."""
 
 from __future__ import annotations
 
@@ -6,59 +6,93 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core import glossary
-from core.glossary import Letter, Term
-from viz.labels import literal
+from core.glossary import LETTERS
+from viz import pages
+from viz.labels import literal, shorten
 from viz.pages import Cite, Page
-from viz.ui import parts
+from viz.ui import controls, equations, links, parts
+from viz.workspace import _names_sections as book
+from viz.workspace._names_sections import Line, Section
 
 PAGE = Page(title="Names", order=70, menu="more",
             claim="One name for each tensor, the same in the code, on the pages and in the address bar.",
-            cites=(Cite("ghojogh2020", "2.4 to 3.3", "symbols of Eqs. (6)-(29)"),
+            cites=(Cite("ghojogh2020", "2.4 to 3.3", "the symbols of all equations"),
                    Cite("vaswani2017", "3.2, 3.3", "h, d_model, d_ff")))
-ATTENTION = (r"\begin{aligned}\mathrm{pattern} &= \operatorname{softmax}\left(\frac{q\,k^{\top}}"
-             r"{\sqrt{d_{\mathrm{head}}}}\right)\\ \mathrm{heads} &= \mathrm{pattern}\; v\end{aligned}")
+FIND = "names.find"
 
 
 @dataclass(frozen=True)
 class Params:
-    """Nothing to choose."""
+    """What the visitor looks for; empty shows the sections."""
+
+    find: str = ""
 
 
-def compute(_: Params = Params()) -> tuple[tuple[Term, ...], tuple[Term, ...], tuple[Letter, ...]]:
-    """Tensors, axes, letters with several meanings."""
-    return glossary.LEAVES, glossary.AXES, glossary.LETTERS
+def compute(params: Params = Params()) -> tuple[tuple[Section, tuple[Line, ...]], ...]:
+    """The sections that have an entry with every word of the search, each with those entries."""
+    found = ((section, section.found(params.find)) for section in book.sections())
+    return tuple((section, lines) for section, lines in found if lines)
 
 
 def page() -> None:
-    """The equation in our names, the two tables, the letters."""
+    """A search box, one equation to touch, and the sections closed; while one searches, what was found."""
     parts.title(PAGE, still=True)
-    leaves, axes, letters = compute()
-    parts.equation(ATTENTION)
-    st.subheader("Tensors", anchor=False)
-    st.markdown(":gray[A path ends with one of these: `decoder.layer.2.cross_attn.pattern`. "
-                "What is said of `self_attn` holds for `cross_attn`, whose keys and values come from the encoder.]")
-    _rows(leaves)
-    st.subheader("Axes", anchor=False)
-    _rows(axes)
-    st.subheader("One letter, several meanings", anchor=False)
-    st.markdown(":gray[When a formula of the documents looks wrong, check which meaning the letter has there.]")
-    columns = st.columns(2, gap="medium")
-    for place, letter in enumerate(letters):
-        with columns[place % 2], st.container(border=True, gap="small"):
-            st.subheader(f"*{letter.letter}*", anchor=False)
-            for meaning, who in letter.meanings:
-                st.markdown(f"{literal(meaning)}  \n:gray[:small[{literal(who)}]]")
+    params = Params(controls.text("Find a name", FIND, "", quiet=True, placeholder="Find a name: query, p, layer norm, ResNet").strip())
+    if params.find:
+        _found(params)
+        return
+    equations.show("self.matrix", "names.")
+    for section, lines in compute(params):
+        with parts.fold(f"{section.title} ({_many(section)})", f"names.{section.slug}") as fold:
+            if fold.open:
+                _section(section, lines)
     parts.documents(PAGE)
 
 
-def _rows(terms: tuple[Term, ...]) -> None:
-    """One row a term; on a phone name and symbol stand above the sentence."""
+def _many(section: Section) -> str:
+    return ", ".join(letter.letter for letter in LETTERS) if section.slug == "letters" else str(len(section.lines))
+
+
+def _found(params: Params) -> None:
+    """Everything that holds the words, section by section."""
+    groups = compute(params)
+    total = sum(len(lines) for _, lines in groups)
+    parts.numbers(f"{total} {'entry holds' if total == 1 else 'entries hold'} “{shorten(params.find, 60)}”." if total else
+                  f"Nothing holds “{shorten(params.find, 60)}”. Try one word, or a letter as a formula has it.")
+    for section, lines in groups:
+        st.subheader(section.title, anchor=False)
+        _lines(lines)
+
+
+def _section(section: Section, lines: tuple[Line, ...]) -> None:
+    st.markdown(f":gray[{literal(section.says)}]")
+    if section.slug == "letters":
+        _letters(lines)
+    else:
+        _lines(lines)
+
+
+def _letters(lines: tuple[Line, ...]) -> None:
+    """A card for each letter, two side by side."""
+    columns = st.columns(2, gap="medium")
+    for place, letter in enumerate(dict.fromkeys(line.head for line in lines)):
+        with columns[place % 2], st.container(border=True, gap="small"):
+            st.subheader(f"*{letter}*", anchor=False)
+            for line in lines:
+                if line.head == letter:
+                    st.markdown(f"{literal(line.says)}  \n:gray[:small[{literal(line.aside)}]]")
+
+
+def _lines(lines: tuple[Line, ...]) -> None:
+    """One row an entry; on a phone name and symbol stand above the sentence."""
+    titles = {entry.slug: entry.info.title for entry in pages.discover()}
     with st.container(border=True, gap="small"):
-        for term in terms:
+        for line in lines:
             with st.container(horizontal=True, gap="small"):
-                st.markdown(f"`{term.name}`", width=165)
-                st.markdown(f"${term.symbol}$", width=140)
-                with st.container(width=640):
-                    where = f" :gray[:small[{literal(term.where)}]]" if term.where else ""
-                    st.markdown(f"**{literal(term.word)}.** {literal(term.sentence)}{where}")
+                st.markdown(f"`{line.head}`" if line.code else f"**{literal(line.head)}**", width=165 if line.symbol else 240)
+                if line.symbol:
+                    st.markdown(f"${line.symbol}$", width=140)
+                with st.container(width=640, gap=None):
+                    st.markdown(f"{literal(line.says)} :gray[:small[{literal(line.aside)}]]" if line.aside else literal(line.says))
+                    if line.near:
+                        links.to(line.near, f"Nearest page: {titles[line.near]}")

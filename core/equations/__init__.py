@@ -1,0 +1,15 @@
+"""Every equation of the course as data: both conventions, where it stands, what each symbol means.
+
+    EQUATIONS["attention.context"].signs["a_ij"].word
+"""
+
+from core.equations import blocks, look_up, recurrent, scores, self_attention, why
+from core.equations.form import Equation, Node, Sign, glyph
+
+EQUATIONS: dict[str, Equation] = {
+    found.key: found
+    for part in (why, recurrent, look_up, scores, self_attention, blocks)
+    for found in part.EQUATIONS
+}
+
+__all__ = ["EQUATIONS", "Equation", "Node", "Sign", "glyph"]

@@ -1,0 +1,247 @@
+"""What an equation is here: a tree of symbols and operators, read from one line, and what each symbol means.
+
+The line is plain text with few rules, so that an entry can be read in the source:
+
+    c_i = sum{ j=1 }{ n } a_ij h_j          frac{..}{..} sqrt{..} sum{from}{to}
+    q ^T W k        p_t ^2                  ^ and _ behind anything; in a name `_` begins its index: h_t-1, W_Q,i
+    ( K ^T q )      [ Z_1 ; Z_h ]           brackets grow with what they hold
+    cases{ 0 }{ j <= i }{ -inf }{ j > i }   lines{..}{..}: several equations, one below the other
+    "a few words"
+
+A name that the equation's signs hold is a symbol one can ask about; a known function is upright; any other single
+letter is an index.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+Place = tuple[str, str, str]
+"""Document (a key of the list of sources), section, equation: as the pages' `cites`."""
+
+
+@dataclass(frozen=True)
+class Sign:
+    """One symbol: a word for it, its shape where a word is a column and where it is a row, where it comes from, a sentence.
+
+    Shapes are text: "p × 1", or "number". `leaf` is the tensor's name in a trace, where one is recorded.
+    """
+
+    word: str
+    columns: str
+    rows: str
+    origin: str
+    sentence: str
+    leaf: str = ""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A place in the tree. `text` for sign, index, name, number, operator, words; `parts` for the rest."""
+
+    kind: str
+    text: str = ""
+    parts: tuple[Node, ...] = ()
+
+    def __iter__(self) -> Iterator[Node]:
+        """Itself and everything below it."""
+        yield self
+        for part in self.parts:
+            yield from part
+
+
+@dataclass(frozen=True)
+class Equation:
+    """An equation of the course in both forms, where it stands, and what its symbols mean."""
+
+    key: str
+    title: str
+    columns: Node
+    rows: Node
+    where: tuple[Place, ...]
+    signs: Mapping[str, Sign]
+    note: str = ""
+
+    def form(self, convention: str) -> Node:
+        """The tree in "columns" (the documents) or in "rows" (PyTorch)."""
+        return self.rows if convention == "rows" else self.columns
+
+    def used(self) -> tuple[str, ...]:
+        """Its symbols in the order of reading, those of both forms."""
+        found = (node.text for tree in (self.columns, self.rows) for node in tree if node.kind == "sign")
+        return tuple(dict.fromkeys(found))
+
+
+def vector(size: str, word: str, origin: str, sentence: str, leaf: str = "") -> Sign:
+    """A symbol that is one column in the documents and one row in PyTorch.
+
+    >>> vector("p", "key", "Eq. (14)", "").rows
+    '1 × p'
+    """
+    return Sign(word, f"{size} × 1", f"1 × {size}", origin, sentence, leaf)
+
+
+def matrix(high: str, wide: str, word: str, origin: str, sentence: str, leaf: str = "") -> Sign:
+    """A symbol with one word a column in the documents: high × wide there, turned round in PyTorch."""
+    return Sign(word, f"{high} × {wide}", f"{wide} × {high}", origin, sentence, leaf)
+
+
+def same(shape: str, word: str, origin: str, sentence: str, leaf: str = "") -> Sign:
+    """A symbol with one shape in both conventions: weights, a matrix of scores, a number."""
+    return Sign(word, shape, shape, origin, sentence, leaf)
+
+
+def number(word: str, origin: str, sentence: str, leaf: str = "") -> Sign:
+    """A single number."""
+    return same("one number", word, origin, sentence, leaf)
+
+
+FUNCTIONS = frozenset(("softmax", "sigmoid", "tanh", "relu", "exp", "log", "cos", "sin", "cosine", "similarity", "align",
+                       "score", "attention", "retrieval", "FFN", "Var", "mean"))  # fmt: skip
+COMMANDS = {"frac": 2, "sqrt": 1, "sum": 2, "cases": 4, "lines": 2}
+OPERATORS = {"<=": "≤", "<-": "←", "~=": "≈", "-": "−", "||": "‖"}
+GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "lambda": "λ", "mu": "μ", "sigma": "σ", "Pi": "Π"}
+ACCENTS = {"bar": "¯", "tilde": "~", "hat": "^", "fwd": "→", "bwd": "←"}
+_TOKEN = re.compile(
+    r'\s*(?:"(?P<words>[^"]*)"|(?P<number>\d+(?:\.\d+)?)'
+    r"|(?P<name>[A-Za-z]+'*(?:_[A-Za-z0-9*]+(?:[-+,][A-Za-z0-9]+)*)?)"
+    r"|(?P<operator><=|<-|~=|\|\||[^\s\w]))"
+)
+
+
+def read(line: str, signs: Mapping[str, Sign]) -> Node:
+    """The tree of a line.
+
+    >>> about = Sign("weight", "number", "number", "", "")
+    >>> [node.text for node in read("c_i = sum{ j=1 }{ n } a_ij h_j", {"a_ij": about}) if node.kind == "sign"]
+    ['a_ij']
+
+    Raises:
+        ValueError: a bracket that is not closed, or a name that is neither symbol, function nor single letter.
+    """
+    tokens = list(_tokens(line))
+    row, rest = _row(tokens, signs, "")
+    if rest:
+        raise ValueError(f"{line!r}: {rest[0][1]!r} closes what nothing opened")
+    return row
+
+
+def glyph(name: str) -> tuple[str, str, str]:
+    """A name's letter, the accent above it, its index.
+
+    >>> glyph("sigma"), glyph("htilde_t"), glyph("a_ij"), glyph("Z'_t")
+    (('σ', '', ''), ('h', '~', 't'), ('a', '', 'ij'), ("Z'", '', 't'))
+    """
+    base, _, index = name.partition("_")
+    for ending, accent in ACCENTS.items():
+        if len(base) == len(ending) + 1 and base.endswith(ending):
+            return base[0], accent, index
+    return GREEK.get(base, base), "", index
+
+
+def equation(key: str, title: str, columns: str, rows: str, where: Sequence[Place], *tables: Mapping[str, Sign],
+             note: str = "") -> Equation:  # fmt: skip
+    """An entry from its two lines; a later table's meaning of a symbol goes before an earlier one's."""
+    signs = {name: sign for table in tables for name, sign in table.items()}
+    one, other = read(columns, signs), read(rows or columns, signs)
+    made = Equation(key, title, one, other, tuple(where), signs, note)
+    return Equation(key, title, one, other, tuple(where), {name: signs[name] for name in made.used()}, note)
+
+
+SECTIONS = {1: "2.2", 2: "2.3", 6: "2.4.2", 13: "2.4.3", 17: "3.2.1", 19: "3.2.2", 23: "3.2.3", 27: "3.2.4", 28: "3.3.1"}
+"""The survey's sections by the first equation in each."""
+
+
+def both(number: int) -> tuple[Place, Place]:
+    """An equation that the survey and the slides of the same author print, with the number that each gives it.
+
+    >>> both(28)
+    (('ghojogh2020', 'section 3.3.1', 'Eq. (28)'), ('ghojogh2023', '', 'Eq. (27)'))
+    """
+    section = SECTIONS[max(first for first in SECTIONS if first <= number)]
+    return ("ghojogh2020", f"section {section}", f"Eq. ({number})"), ("ghojogh2023", "", f"Eq. ({on_slides(number)})")
+
+
+def on_slides(number: int) -> int:
+    """The slides' number of the survey's equation: their (25) holds both mean and deviation, so all behind it are one less.
+
+    >>> [on_slides(number) for number in (24, 25, 26, 29)]
+    [24, 25, 25, 28]
+    """
+    return number if number < 26 else number - 1
+
+
+def _tokens(line: str) -> Iterator[tuple[str, str]]:
+    at = 0
+    while line[at:].strip():
+        match = _TOKEN.match(line, at)
+        if match is None or match.lastgroup is None:
+            raise ValueError(f"{line!r}: cannot be read from {line[at:]!r} on")
+        yield match.lastgroup, match[match.lastgroup]
+        at = match.end()
+
+
+Tokens = list[tuple[str, str]]
+
+
+def _row(tokens: Tokens, signs: Mapping[str, Sign], closing: str) -> tuple[Node, Tokens]:
+    """The nodes up to `closing`, and the tokens behind it."""
+    nodes: list[Node] = []
+    while tokens:
+        kind, text = tokens[0]
+        if kind == "operator" and text in ("}", ")", "]"):
+            if text != closing:
+                break
+            return Node("row", "", tuple(nodes)), tokens[1:]
+        if kind == "operator" and text in ("^", "_") and nodes:
+            index, tokens = _small(tokens[1:], signs)
+            nodes[-1] = Node("sup" if text == "^" else "sub", "", (nodes[-1], index))
+            continue
+        node, tokens = _one(tokens, signs)
+        nodes.append(node)
+    if closing:
+        raise ValueError(f"a bracket is not closed: {closing!r} is missing")
+    return Node("row", "", tuple(nodes)), tokens
+
+
+def _one(tokens: Tokens, signs: Mapping[str, Sign]) -> tuple[Node, Tokens]:
+    (kind, text), rest = tokens[0], tokens[1:]
+    if kind in ("words", "number"):
+        return Node(kind, text), rest
+    if kind == "operator":
+        if text == "{":
+            return _row(rest, signs, "}")
+        if text in "([":
+            inside, rest = _row(rest, signs, ")" if text == "(" else "]")
+            return Node("bracket", text, (inside,)), rest
+        return Node("operator", OPERATORS.get(text, text)), rest
+    if text in COMMANDS and rest and rest[0] == ("operator", "{"):
+        parts: list[Node] = []
+        while rest and rest[0] == ("operator", "{"):
+            part, rest = _row(rest[1:], signs, "}")
+            parts.append(part)
+        if len(parts) < COMMANDS[text]:
+            raise ValueError(f"{text} needs {COMMANDS[text]} groups in braces")
+        return Node(text, "", tuple(parts)), rest
+    return _name(text, signs), rest
+
+
+def _name(text: str, signs: Mapping[str, Sign]) -> Node:
+    if text in signs:
+        return Node("sign", text)
+    if text in FUNCTIONS:
+        return Node("name", text)
+    if text == "inf":
+        return Node("number", "∞")
+    if len(text) > 1:
+        raise ValueError(f"{text!r} is neither a symbol of this equation, nor a function, nor a single letter")
+    return Node("index", text)
+
+
+def _small(tokens: Tokens, signs: Mapping[str, Sign]) -> tuple[Node, Tokens]:
+    """What stands above or below: a group in braces, or one token; T above is the transpose."""
+    if tokens and tokens[0] == ("name", "T"):
+        return Node("operator", "⊤"), tokens[1:]
+    return _one(tokens, signs)

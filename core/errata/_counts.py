@@ -1,0 +1,64 @@
+"""How many parameters a network of a shape has: built without memory from this house's own classes, and counted."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import torch
+from torch import nn
+
+from core.models.bert import BERT, BERTConfig
+from core.models.gpt import GPT, GPTConfig
+from core.models.transformer import PostNormEncoderBlock, TransformerConfig
+
+
+def parameters(network: type[nn.Module], config: Any) -> int:
+    """The number of parameters; the weights themselves are never made.
+
+    >>> parameters(GPT, GPTConfig())
+    124439808
+    """
+    with torch.device("meta"):
+        return sum(weight.numel() for weight in network(config).parameters())
+
+
+@cache
+def bert(**shape: Any) -> int:
+    """BERT with pooler and without the two heads of pre-training.
+
+    >>> bert()
+    109482240
+    """
+    heads = {"masked_lm": False, "next_sentence": False}
+    return parameters(BERT, BERTConfig(**(heads | shape)))
+
+
+LARGE: dict[str, Any] = {"n_layers": 24, "d_model": 1024, "n_heads": 16, "d_ff": 4096}
+
+
+@cache
+def gpt(**shape: Any) -> int:
+    """A GPT; without arguments GPT-2 small."""
+    return parameters(GPT, GPTConfig(**shape))
+
+
+@cache
+def encoder_layer(d_ff: int = 2048, d_model: int = 512, n_heads: int = 8) -> int:
+    """One layer of the encoder; the width and the heads of the Transformer's base model.
+
+    >>> encoder_layer()
+    3152384
+    """
+    return parameters(PostNormEncoderBlock, TransformerConfig(d_ff=d_ff, d_model=d_model, n_heads=n_heads))
+
+
+@cache
+def albert(d_model: int, n_heads: int, *, n_vocab: int = 30_000, d_embed: int = 128, n_ctx: int = 512) -> int:
+    """ALBERT: small embeddings (token, position, segment, norm), a map to the width, one layer for all, a pooler.
+
+    >>> albert(1024, 16)
+    17683968
+    """
+    embeddings = (n_vocab + n_ctx + 2 + 2) * d_embed
+    return (embeddings + (d_embed + 1) * d_model + encoder_layer(4 * d_model, d_model, n_heads) + d_model * (d_model + 1))

@@ -1,0 +1,152 @@
+"""The page of the errata without a browser, how an entry is drawn, and that nothing on it is typed."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import core.engine
+from core.engine import Engine
+from core.errata import ERRATA, KINDS, find
+from viz.figures import evidence as pictures
+from viz.sources import SOURCES
+from viz.ui import errata as drawn
+from viz.workspace import _errata_places as places_of
+from viz.workspace import errata as page_of
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _engine() -> Iterator[Engine]:
+    before = core.engine._default
+    with Engine(listing=tuple) as engine:
+        core.engine._default = engine
+        yield engine
+    core.engine._default = before
+
+
+def page(*opened: str, **link: str) -> AppTest:
+    test = AppTest.from_string("from viz.workspace import errata as p\np.page()", default_timeout=60)
+    for name, value in link.items():
+        test.query_params[f"errata.{name}"] = value
+    for id in opened:
+        test.session_state[f"fold:erratum.{id}"] = True
+    return test.run()
+
+
+def listed(test: AppTest) -> list[str]:
+    return [found[1] for each in test.expander if (found := re.match(r"\*\*(E\d+)\*\*", each.label))]
+
+
+def said(test: AppTest) -> str:
+    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind)
+
+
+def test_the_page_lists_all_by_kind():
+    """C112."""
+    test = page()
+    assert not test.exception
+    assert listed(test) == [entry.id for kind in KINDS for entry in ERRATA if entry.kind == kind]
+    assert [each.value for each in test.subheader] == list(KINDS.values())
+    assert f"{len(ERRATA)} entries" in test.text[0].value
+    counts = [int(n) for n in re.findall(r"(\d+) [a-z]", test.text[0].value)]
+    assert counts[0] == sum(counts[1:])
+
+
+def test_a_closed_entry_computes_nothing(monkeypatch):
+    monkeypatch.setattr(drawn.compute, "submit", None)
+    assert not page().exception
+
+
+@pytest.mark.parametrize("id", ["E1", "E9", "E15", "E38", "E45"])
+def test_an_opened_entry_shows_what_was_computed(id: str):
+    test, evidence = page(id), find(id).evidence()
+    assert not test.exception
+    told = said(test)
+    assert evidence.sentence in told
+    assert len(test.get("plotly_chart")) == sum(panel.form != "table" for panel in evidence.panels)
+    assert ("looked up" in told) is not evidence.computed
+
+
+def test_tables_are_drawn_with_names():
+    frame = page("E18").table[0].value
+    assert list(frame.index) == ["n = 50", "n = 512", "n = 4,096"] and list(frame.columns) == ["self-attention", "recurrence"]
+
+
+def test_the_filter_by_document():
+    test = page(document="lifei2022")
+    assert set(listed(test)) == {entry.id for entry in ERRATA if "lifei2022" in {where.document for where in entry.where}}
+    assert f"{len(listed(test))} entries" in test.text[0].value
+
+
+def test_the_filter_by_exhibit():
+    assert set(listed(page(exhibit="masks"))) == {"E2", "E17", "E32", "E48"}
+    both = page(exhibit="masks", document="lifei2022")
+    assert listed(both) == ["E48"] and both.text[0].value.startswith("1 entry: 1 loosely worded")
+
+
+def test_filters_that_leave_nothing_say_so():
+    test = page(exhibit="positional_encoding", document="lifei2022")
+    assert not test.exception and not listed(test) and "Take one of them back" in test.text[0].value
+
+
+def test_a_link_opens_its_entry():
+    test = page(entry="E26")
+    assert find("E26").evidence().sentence in said(test)
+
+
+@pytest.mark.parametrize("link", [{"entry": "E99"}, {"document": "nobody"}, {"exhibit": "<b>"}])
+def test_nonsense_in_the_link_leaves_the_whole_list(link: dict[str, str]):
+    test = page(**link)
+    assert not test.exception and len(listed(test)) == len(ERRATA)
+
+
+def test_an_entry_leads_to_the_exhibits_that_show_it():
+    assert [entry.slug for entry in places_of.places()["E2"]] == ["masks"]
+    assert [entry.slug for entry in places_of.places()["E4"]] == ["positional_encoding"]
+    assert "(/masks)" in said(page("E2"))
+    assert set(places_of.places()) <= {entry.id for entry in ERRATA}
+
+
+def test_exhibits_are_read_through_their_parts(tmp_path: Path):
+    (tmp_path / "_a_folds.py").write_text('lesson.errata("E5", "E7")\nnumbers["E9"]')
+    (tmp_path / "a.py").write_text('from viz.exhibits import _a_folds as folds\nfrom viz.exhibits._gone import x\nshow("E1", key="E3")')
+    assert places_of.named(tmp_path / "a.py") == {"E1", "E5", "E7"}
+
+
+def test_every_place_is_a_known_document():
+    for entry in ERRATA:
+        assert {where.document for where in entry.where} <= set(SOURCES)
+        assert all(SOURCES[where.document].short in place for where, place in zip(entry.where, drawn.places(entry), strict=True))
+
+
+@pytest.mark.parametrize("file", ["viz/workspace/errata.py", "viz/ui/errata.py", "viz/workspace/_errata_places.py"])
+def test_no_number_is_typed_on_the_page(file: str):
+    """C112."""
+    tree = ast.parse((ROOT / file).read_text("utf-8"))
+    docs = {id(node.body[0].value) for node in ast.walk(tree)
+            if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and isinstance(node.body[0], ast.Expr)}  # fmt: skip
+    typed = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+             and id(node) not in docs and re.search(r"\d.* | .*\d", node.value)]  # fmt: skip
+    assert not typed
+
+
+def test_the_sentence_counts():
+    assert page_of.sentence(()).startswith("No entry")
+    one = page_of.compute(page_of.Params("lifei2022", "masks"))
+    assert page_of.sentence(one) == "1 entry: 1 loosely worded. Open one, and its evidence is computed."
+
+
+def test_pictures_show_a_weight_that_is_no_number():
+    figure = pictures.weights(np.array([[np.nan, 0.9]]), ["<b>"], ["x y", "z"], "w")
+    assert [note.text for note in figure.layout.annotations] == ["NaN", "0.90"]
+    assert figure.layout.yaxis.ticktext == ("&lt;b&gt;",) and figure.layout.xaxis.ticktext[0] == "x y"
+    bars = pictures.bars(np.array([[-2.0, np.nan]]), ["k"], ["printed", "right"], "b", 1)
+    assert bars.data[0].text == ("−2.0",) and bars.data[1].text == ("no number",)

@@ -1,0 +1,240 @@
+"""The pages of words: equations that can be touched, names, by document, homework."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import glossary
+from core.equations import EQUATIONS, Equation
+from core.errors import InputError
+from core.lessons import named
+from core.lessons.homework import evaluate, right, told
+from core.lessons.homework_questions import DOCUMENTS, GROUPS, QUESTIONS
+from viz import cited, pages
+from viz.sources import SOURCES
+from viz.ui import equations
+from viz.workspace import _names_sections, documents, names
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = (ROOT / "viz" / "ui" / "equations.js").read_text("utf-8")
+PAGE = "from viz.workspace import {slug}\n{slug}.page()"
+NO_EXHIBIT_YET = {  # the survey's numbers; a name goes from here when a page cites the equation
+    1: "bottleneck", 2: "alignment", 3: "alignment", 4: "alignment", 5: "alignment", 6: "retrieval", 7: "retrieval", 8: "retrieval",
+    9: "score_functions", 10: "score_functions", 11: "score_functions", 12: "score_functions", 23: "residual", 24: "layer_norm",
+    25: "layer_norm", 26: "layer_norm", 27: "feed_forward",
+}  # fmt: skip
+
+
+def drawn(slug: str, state: dict[str, object] | None = None, **query: str) -> AppTest:
+    test = AppTest.from_string(PAGE.format(slug=slug), default_timeout=120)
+    for name, value in query.items():
+        test.query_params[name] = value
+    for name, value in (state or {}).items():
+        test.session_state[name] = value
+    return test.run()
+
+
+def said(test: AppTest) -> str:
+    kinds = (test.title, test.subheader, test.markdown, test.text, test.caption)
+    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+
+
+# ---------------------------------------------------------------- equations
+
+
+@pytest.mark.parametrize("equation", EQUATIONS.values(), ids=lambda equation: equation.key)
+def test_the_browser_can_draw_every_equation(equation: Equation) -> None:
+    known = set(re.findall(r'case "(\w+)"', SCRIPT))
+    told_ = equations.told(equation, {}, {})
+
+    def walk(tree: list) -> None:
+        assert tree[0] in known, tree
+        for part in tree[1:]:
+            if isinstance(part, list):
+                walk(part)
+            elif tree[0] == "sign":
+                assert told_["signs"][part]["word"]
+
+    walk(told_["columns"])
+    walk(told_["rows"])
+    assert all(document in SOURCES for document, _, _ in equation.where)
+    assert all(SOURCES[document].short in told_["where"] for document, _, _ in equation.where)
+
+
+def test_numbers_and_marks_belong_to_symbols_that_are_there() -> None:
+    equation = EQUATIONS["attention.context"]
+    found = equations.told(equation, {"a_ij": "0.41", "h_j": ["0.2", "0.7"]}, {"a_ij": "row 2"})["signs"]
+    assert (found["a_ij"]["value"], found["a_ij"]["mark"], found["h_j"]["value"]) == (["0.41"], "row 2", ["0.2", "0.7"])
+    with pytest.raises(KeyError, match="a_ij"):
+        equations.told(equation, {"a_kl": "1"}, {})
+
+
+def test_the_convention_of_the_link_reaches_every_equation_and_nonsense_is_told() -> None:
+    script = ("import streamlit as st\nfrom viz.ui import equations, notices\nnotices.make_place()\n"
+              "equations.show('self.matrix', 'x.')\nst.text(equations.convention())")  # fmt: skip
+    for linked, shown in (("rows", "rows"), ("columns", "columns"), ("diagonal", "columns")):
+        test = AppTest.from_string(script)
+        test.query_params["convention"] = linked
+        test.run()
+        assert not test.exception and test.text[-1].value == shown
+    assert not re.search("inner" + "HTML", SCRIPT)
+
+
+# ---------------------------------------------------------------- names
+
+
+def test_the_names_page_explains_the_letters_that_collide_and_the_names_that_are_only_named() -> None:
+    test = drawn("names", {"fold:names.letters": True, "fold:names.named": True})
+    page = said(test)
+    assert not test.exception
+    assert [letter.letter for letter in glossary.LETTERS] == list("phnkSMVH")
+    assert all(meaning in page and who in page for letter in glossary.LETTERS for meaning, who in letter.meanings)
+    for name in ("n-gram", "word2vec", "Markov", "random field", "Recurrent", "Florence", "PaLM", "Pathways", "MAE", "Megatron", "Turing-NLG",
+                 "Dropout", "discrepancy", "ResNet", "Batch norm", "Area attention", "Hugging Face", "Survey of vision"):  # fmt: skip
+        assert name in page, name
+    assert all(one.sentence in page and one.paper in page for one in named.NAMED)
+
+
+def test_the_seven_tasks_say_who_is_query_key_and_value() -> None:
+    test = drawn("names", {"fold:names.tasks": True})
+    page = said(test)
+    assert not test.exception and len(named.TASKS) == 7
+    for task in named.TASKS:
+        assert task.name in page and task.paper in page
+        assert f"Query: {task.query}. Key: {task.key}. Value: {task.value}." in page
+    assert sum(len(task.paper.split("; ")) for task in named.TASKS) == 8 and "2015, 2016" in named.TASKS[-1].paper
+
+
+def test_the_other_sections_hold_all_terms_axes_and_bridges() -> None:
+    state = {f"fold:names.{slug}": True for slug in ("tensors", "axes", "bridges")}
+    page = said(drawn("names", state))
+    assert all(term.sentence in page for term in (*glossary.LEAVES, *glossary.AXES))
+    assert all(row.columns in page and row.rows in page and row.bridge in page for row in named.BRIDGES)
+
+
+def test_one_box_searches_all_sections() -> None:
+    page = said(drawn("names", **{"names.find": "cross query"}))
+    assert "entries hold “cross query”" in page or "entry holds" in page
+    found = {section.slug: lines for section, lines in names.compute(names.Params("resnet"))}
+    assert found["named"][0].head == "ResNet"
+    assert all(line.holds(["query"]) for _, lines in names.compute(names.Params("QUERY")) for line in lines)
+    nothing = drawn("names", **{"names.find": "<b>![x](http://a)"})
+    assert not nothing.exception and "Nothing holds “<b>![x](http://a)”" in said(nothing)
+
+
+def test_every_symbol_of_the_course_is_a_name() -> None:
+    listed = {line.head for section in _names_sections.sections() if section.slug == "symbols" for line in section.lines}
+    assert listed == {name for equation in EQUATIONS.values() for name in equation.signs}
+
+
+# ---------------------------------------------------------------- by document
+
+
+@pytest.mark.parametrize(("item", "numbers", "figures"), [
+    ("Eqs. (2)-(5)", {2, 3, 4, 5}, set()), ("Eqs. (2)–(5), (9)", {2, 3, 4, 5, 9}, set()), ("Eq. (1), Fig. 3a", {1}, {3}),
+    ("Eqs. (17), (18), Fig. 10", {17, 18}, {10}), ("Eqs. (13) to (15) and (22)", {13, 14, 15, 22}, set()), ("Figs. 7, 8", set(), {7, 8}),
+    ("Eqs. (2-5)", {2, 3, 4, 5}, set()), ("PE(pos, i), the example with d = 4", set(), set()), ("Eqs. 6 to 8", {6, 7, 8}, set()),
+    ("PE(1) for d = 512, Eq. (17)", {17, 1}, set()), ("", set(), set()),
+])  # fmt: skip
+def test_citations_are_read_robustly(item: str, numbers: set[int], figures: set[int]) -> None:
+    found = cited.equations(item)
+    assert found == numbers or (item.startswith("PE(1)") and found == {17})
+    assert cited.figures(item) == figures
+
+
+def missing() -> set[int]:
+    """The survey's numbers that no page cites, in either of the two documents that number their equations."""
+    named_ = {cited.in_survey(cite.document, number) for entry in pages.discover() for cite in entry.info.cites
+              if cite.document in cited.NUMBERED for number in cited.equations(cite.item)}  # fmt: skip
+    return set(cited.NUMBERED["ghojogh2020"]) - named_
+
+
+def test_every_numbered_equation_is_on_a_page_or_its_exhibit_does_not_exist_yet() -> None:
+    there = {entry.slug for entry in pages.discover()}
+    for number in missing():
+        assert number in NO_EXHIBIT_YET, f"no page cites Eq. ({number})"
+        assert NO_EXHIBIT_YET[number] not in there, f"{NO_EXHIBIT_YET[number]} is there and does not cite Eq. ({number})"
+
+
+def test_no_citation_names_an_equation_that_the_document_does_not_have() -> None:
+    for entry in pages.discover():
+        for cite in entry.info.cites:
+            if cite.document in cited.NUMBERED:
+                assert cited.equations(cite.item) <= set(cited.NUMBERED[cite.document]), (entry.slug, cite)
+
+
+def test_where_both_documents_are_cited_the_numbers_are_shifted() -> None:
+    for entry in pages.discover():
+        numbers = {key: {n for cite in entry.info.cites if cite.document == key for n in cited.equations(cite.item)} for key in cited.NUMBERED}
+        if all(numbers.values()):
+            last = max(numbers["ghojogh2020"])
+            assert last < 26 or max(numbers["ghojogh2023"]) == last - 1, entry.slug
+
+
+def test_the_page_lists_each_equation_with_its_pages_and_names_what_is_missing() -> None:
+    for document in cited.NUMBERED:
+        page = said(test := drawn("documents", **{"documents.which": document}))
+        assert not test.exception and SOURCES[document].title in page
+        for number in (17, 18):
+            assert f"({number})" in page
+        assert "Positions as waves" in page
+    papers = drawn("documents", **{"documents.which": "papers"})
+    assert not papers.exception and "Attention Is All You Need" in said(papers)
+
+
+def test_the_slides_number_mean_and_deviation_together() -> None:
+    rows = dict((number, title) for number, title, _ in documents.by_equation("ghojogh2023", ()))
+    assert rows[25] == "Its mean; Its deviation" and rows[28] == "The mask" and len(rows) == 28
+    assert len(documents.by_equation("ghojogh2020", ())) == 29
+
+
+# ---------------------------------------------------------------- homework
+
+
+def test_at_least_ten_questions_each_with_a_page_and_a_truth_that_answers_it() -> None:
+    assert len(QUESTIONS) >= 10 and {question.group for question in QUESTIONS} == set(GROUPS)
+    assert len({question.key for question in QUESTIONS}) == len(QUESTIONS)
+    for question in QUESTIONS:
+        truth = question.truth()
+        if question.kind == "choice":
+            assert truth in question.options
+        if question.kind != "expression":
+            assert right(question, str(truth), truth) and told(question, truth)
+
+
+def by_key(key: str):
+    return next(question for question in QUESTIONS if question.key == key)
+
+
+@pytest.mark.parametrize(("key", "good", "bad"), [
+    ("invariant", "the same outputs, in the new order", "the outputs do not change at all"), ("set", "no", "yes"), ("pooled", "yes", "no"),
+    ("positions", "other outputs", "the same outputs, in the new order"), ("share", "exp(3)/(exp(1)+exp(2)+exp(3))", "0.5"),
+    ("alike", "1/8", "8"), ("mean", "their mean", "their sum"), ("rank", "2^2+1", "3"), ("vanish", "0.5^10", "0.05"), ("lstm", "448", "336"),
+    ("rows", "5", "35"), ("cells", "m n", "m + n"), ("king", "queen", "woman"), ("like", "2", "1"), ("flat", "25 %", "0"), ("sharp", "ln(9)", "2"),
+    ("times", "5", "1.609"), ("blind", "additive, linear", "dot"), ("length", "cosine", "scaled"), ("ratio", "e^2", "e"), ("variance", "64", "8"),
+    ("edge", "exp(-2)", "0.5"), ("slope", "-a b", "a b"),
+])  # fmt: skip
+def test_right_answers_are_right_and_wrong_ones_are_not(key: str, good: str, bad: str) -> None:
+    question = by_key(key)
+    truth = question.truth()
+    assert right(question, good, truth) and not right(question, bad, truth)
+
+
+@pytest.mark.parametrize("text", ["__import__('os')", "9**9**9**9", "1/0", "x", "[1]", "1" * 200, "sqrt(-1)", "(-8)^(1/3)", "", "a.b", "lambda: 1"])
+def test_an_answer_can_only_calculate(text: str) -> None:
+    with pytest.raises(InputError, match="cannot be calculated"):
+        evaluate(text, {"n": 2.0})
+
+
+def test_the_page_checks_an_answer_and_shows_nothing_before() -> None:
+    before = drawn("homework")
+    assert not before.exception and "0 of 4 right." in said(before) and "equivariant" not in said(before)
+    after = drawn("homework", **{"homework.invariant": "the same outputs, in the new order", "homework.set": "yes"})
+    assert "1 of 4 right." in said(after) and "Right. Computed: the same outputs" in said(after) and "Not yet" in said(after)
+    assert DOCUMENTS == "The documents' own"
+    typed = drawn("homework", **{"homework.group": "Why attention", "homework.share": "1/(1+e^-1+e^-2)", "homework.alike": "one eighth"})
+    assert not typed.exception and "Right. The softmax gives it 0.665241." in said(typed) and "cannot be calculated" in said(typed)

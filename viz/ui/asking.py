@@ -1,0 +1,113 @@
+"""Predict, then reveal: the visitor commits, and only then the page says what it computed.
+
+A guess is kept in the session under the name of its question, together with everything that was asked. As soon as the
+question, the options or the answer are others (another sentence, another head), it is asked anew. The R key asks all
+questions of a page anew. Before the commit nothing that depends on the answer is sent to the browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from viz.labels import literal
+
+Why = str | Callable[[], str]
+_ASKED = ":asked"
+
+
+def predict(key: str, question: str, options: Sequence[str], answer: str, why: Why) -> bool:
+    """A question with a few answers, of which `answer` is the one that this run gives; True once revealed.
+
+    `why` is one or two sentences with numbers of the run, taken literally; a function is called only once it is said.
+    The widget's key is "predict:" + key: a test that puts an option there in the session state has committed.
+    """
+    choices = tuple(dict.fromkeys(options))
+    if answer not in choices:
+        raise ValueError(f"{key}: the answer {answer!r} is none of the options {choices}")
+    slot, widget = _slot(key), f"predict:{key}"
+    guess = _ask(slot, (question, choices, answer), st.session_state.get(widget))
+    guess = guess if guess in choices else None
+    if st.session_state.get(widget) != guess:
+        st.session_state[widget] = guess
+    with _frame(key, question):
+        st.pills("Your prediction", choices, format_func=literal, key=widget, on_change=_commit, args=(slot, widget),
+                 disabled=guess is not None, label_visibility="collapsed")
+        if guess is not None:
+            _verdict(guess == answer, "Right." if guess == answer else f"You said “{guess}”. It is “{answer}”.", why)
+    return guess is not None
+
+
+def predict_number(key: str, question: str, lo: float, hi: float, answer: float, why: Why, near: float, unit: str = "") -> bool:
+    """A question whose answer is a number from lo to hi; a guess within `near` of it is right. True once revealed.
+
+    With the unit "%" and hi <= 1 all four numbers are shares, shown in percent.
+    """
+    scale = 100 if unit == "%" and hi <= 1 else 1
+    slot, widget = _slot(key), f"predict:{key}"
+    fresh = st.session_state.get(slot, {}).get("of") != (asked := (question, lo, hi, answer, unit))
+    guess = _ask(slot, asked, None)
+    low, high, step = _notches(lo * scale, hi * scale)
+    if guess is not None:
+        st.session_state[widget] = guess
+    elif (fresh and slot in st.session_state and widget in st.session_state) or widget not in st.session_state:
+        st.session_state[widget] = type(low)(low + step * round((high - low) / step / 2))
+    with _frame(key, question):
+        left, right = st.columns([4, 1], vertical_alignment="bottom", gap="medium")
+        left.slider("Your prediction", low, high, step=step, key=widget, disabled=guess is not None,
+                    format=f"%g {unit.replace('%', '%%')}".strip(), label_visibility="collapsed")
+        right.button("That is my guess", key=f"{widget}:commit", on_click=_commit, args=(slot, widget),
+                     disabled=guess is not None, type="primary")
+        if guess is not None:
+            right_ = abs(guess - answer * scale) <= near * scale + 1e-9
+            said, told = (f"{round(value, 3):g} {unit}".strip() for value in (guess, answer * scale))
+            _verdict(right_, f"{'Close enough' if said != told else 'Exactly'}: it is {told}." if right_
+                     else f"You said {said}. It is {told}.", why)
+    return guess is not None
+
+
+def forget(slug: str) -> None:
+    """Ask all questions of a page anew."""
+    for name in list(st.session_state):
+        if str(name).startswith(f"predict:{slug}.") and str(name).endswith(_ASKED):
+            st.session_state[name] = {"of": None, "guess": None}
+
+
+def _slot(key: str) -> str:
+    return f"predict:{key}{_ASKED}"
+
+
+def _ask(slot: str, of: tuple[Any, ...], held: Any) -> Any:
+    """The guess for exactly this question, or None; `held`, what the widget holds, is one unless it answered another question."""
+    known = st.session_state.get(slot)
+    if known is None or known["of"] != of:
+        known = st.session_state[slot] = {"of": of, "guess": held if known is None else None}
+    elif known["guess"] is None:
+        known = st.session_state[slot] = known | {"guess": held}
+    return known["guess"]
+
+
+def _commit(slot: str, widget: str) -> None:
+    if slot in st.session_state:
+        st.session_state[slot] = st.session_state[slot] | {"guess": st.session_state.get(widget)}
+
+
+def _frame(key: str, question: str):
+    box = st.container(border=True, key="asked-" + "".join(letter if letter.isalnum() else "-" for letter in key))
+    box.markdown(f"**Predict, then look.** {literal(question)}")
+    return box
+
+
+def _verdict(right: bool, told: str, why: Why) -> None:
+    icon, colour = (":material/check_circle:", "green") if right else (":material/lightbulb:", "orange")
+    st.markdown(f":{colour}[{icon}] **{literal(told)}**")
+    st.text(why() if callable(why) else why)
+
+
+def _notches(low: float, high: float) -> tuple[Any, Any, Any]:
+    """Ends and step of the slider: whole numbers where they are enough."""
+    if float(low).is_integer() and float(high).is_integer() and high - low >= 10:
+        return int(low), int(high), 1
+    return float(low), float(high), (high - low) / 100

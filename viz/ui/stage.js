@@ -1,0 +1,105 @@
+// The keys of the course: they press what is on the page, so that link, history and screen readers know one way only.
+
+const TYPING = "input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable='true'], [role=combobox], [role=listbox], [role=menu], [role=dialog]";
+const WALKED = ".atlas, [role=slider], [role=spinbutton], [role=tab], [role=grid], [role=application]";   // arrows and digits mean something there
+const PICTURES = '[data-testid="stPlotlyChart"], [data-testid="stVegaLiteChart"], [data-testid="stBidiComponentIsolated"], [data-testid="stBidiComponentRegular"]';
+const COLOURS = ["--st-background-color", "--st-secondary-background-color", "--st-text-color", "--st-border-color", "--st-primary-color", "--st-heading-font"];
+const ROOM = 24, MOST = 1.8;   // the root's type in present.css, and how many times that in the whole window
+const listening = new WeakMap();
+let tabbed = false;   // whether the focus came there by keyboard
+
+const steps = () => [...document.querySelectorAll(".st-key-lesson-steps button")];
+const chosen = (buttons) => buttons.findIndex((b) => b.getAttribute("aria-checked") === "true" || b.getAttribute("aria-pressed") === "true");
+
+/** Whether the focused thing has a use of its own for this key. */
+function taken(event) {
+  const target = event.composedPath()[0];
+  if (!(target instanceof Element) || target.closest(".st-key-lesson-steps")) return false;
+  if (target.closest(TYPING)) return true;
+  if (target.closest(WALKED)) return event.key !== "f" && event.key !== "F";
+  if (event.key === " ") return tabbed && target.closest("button, a, summary, input, label, [role=radio], [role=button]") !== null;
+  return tabbed && event.key.startsWith("Arrow") && target.closest("[role=radio]") !== null;
+}
+
+function leaveBy(name) {
+  const link = document.querySelector(`.st-key-lesson-${name} a`);
+  if (!link) return;
+  if (globalThis.atlasHistory) Object.assign(globalThis.atlasHistory, { leaving: true, touched: false });   // see history.js
+  link.click();
+}
+
+function go(by) {
+  const buttons = steps(), to = chosen(buttons) + by;
+  if (buttons[to]) press(buttons[to]);
+  else leaveBy(by > 0 ? "next" : "previous");
+}
+
+function press(button) {
+  if (chosen([button]) < 0) button.click();
+}
+
+// ---------------------------------------------------------------- the picture in the whole window
+
+const full = () => document.querySelector("[data-atlas-full]");
+
+/** The row that holds the largest picture: pictures that stand side by side belong together. */
+function picture() {
+  const area = (node) => node.offsetWidth * node.offsetHeight;
+  const largest = [...document.querySelectorAll(PICTURES)].filter((node) => area(node) > 40000).sort((a, b) => area(b) - area(a))[0];
+  if (!largest) return null;
+  const row = largest.closest('[data-testid="stHorizontalBlock"]');
+  return row && row.querySelectorAll(PICTURES).length > 1 ? row : largest.closest('[data-testid="stElementContainer"]') ?? largest;
+}
+
+function fill(on) {
+  const before = full(), { style } = document.documentElement;
+  if (!before && !on) return;
+  before?.removeAttribute("data-atlas-full");
+  style.removeProperty("font-size");
+  style.removeProperty("--atlas-full");
+  if (on) picture()?.setAttribute("data-atlas-full", "");
+  window.dispatchEvent(new Event("resize"));
+  if (full() && full().querySelectorAll(PICTURES).length === 1) setTimeout(grow, 300, 4);   // side by side they share the width already
+}
+
+/** As large as the window lets it be: instruments by the size of the page's type, figures by zooming them. */
+function grow(turns, times = 1) {
+  const filled = full(), { style } = document.documentElement;
+  if (!filled) return;
+  const tall = Math.max(...[...filled.children].map((child) => child.firstElementChild?.getBoundingClientRect().height ?? child.getBoundingClientRect().height));
+  const next = Math.max(1, Math.min(MOST, times * ((innerHeight - 90) / tall)));
+  style.setProperty("font-size", `${ROOM * next}px`, "important");
+  style.setProperty("--atlas-full", next);
+  window.dispatchEvent(new Event("resize"));
+  if (turns > 1) setTimeout(grow, 300, turns - 1, next);
+}
+
+// ---------------------------------------------------------------- listening
+
+export default function ({ parentElement, data, setTriggerValue }) {
+  const presenting = Boolean(data?.presenting), seen = getComputedStyle(parentElement);
+  for (const name of COLOURS) document.documentElement.style.setProperty(name, seen.getPropertyValue(name));   // for stage.css and present.css
+  const act = (event) => {
+    if (event.key === "Tab") tabbed = true;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || taken(event)) return;
+    if (event.key === "Escape" && full()) fill(false);
+    else if (event.key === "Escape" && presenting) setTriggerValue("leave", true);
+    else if (presenting && (event.key === "f" || event.key === "F")) fill(!full());
+    else if (event.shiftKey) return;
+    else if (event.key === "ArrowRight" || event.key === " ") go(1);
+    else if (event.key === "ArrowLeft") go(-1);
+    else if (/^[1-9]$/.test(event.key) && steps()[event.key - 1]) press(steps()[event.key - 1]);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const quiet = (event) => { if (event.repeat && !taken(event) && /^(Arrow(Left|Right)| )$/.test(event.key)) event.preventDefault(); else act(event); };
+  const pointed = () => { tabbed = false; };
+  for (const stop of listening.get(parentElement) ?? []) stop();
+  document.addEventListener("keydown", quiet, true);
+  document.addEventListener("pointerdown", pointed, true);
+  if (!presenting) fill(false);
+  const stops = [() => document.removeEventListener("keydown", quiet, true), () => document.removeEventListener("pointerdown", pointed, true)];
+  listening.set(parentElement, stops);
+  return () => stops.forEach((stop) => stop());
+}
