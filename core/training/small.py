@@ -63,7 +63,7 @@ TASKS: Mapping[str, Task] = MappingProxyType({task.name: task for task in (
     Task(name="copy", title="Copy", says="Write the letters again.", draw=copied, shown="d b a f c = d b a f c"),
     Task(name="reverse", title="Reverse", says="Write the letters from behind.", draw=reversed_, shown="d b a f c = c f a b d"),
     Task(name="induction", title="Repeat", says="Signs come twice: go on as they went on the first time.", draw=twice, shown="x 4 k 7 m q 2 k 7 m q 2",
-         signs=REPEATED, lengths=REPEAT_LENGTHS, d_model=64, n_ctx=64, n_rows=48),
+         signs=REPEATED, lengths=range(2, 25), d_model=64, n_ctx=64, n_rows=48),
     Task(name="sort", title="Sort", says="Write the letters in the order of the alphabet.", draw=in_order, shown="d b a f c = a b c d f"),
     Task(name="dates", title="Dates", says="Write the day in figures, the year first.", draw=dated, shown="0 4 mar 1 9 8 7 = 1 9 8 7 - 0 3 - 0 4",
          signs="0123456789=-", words=MONTHS, lengths=range(1, 2)),
