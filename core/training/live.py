@@ -196,7 +196,7 @@ def record(task: Task, folder: Path, seed: int = 0, *, steps: int | None = None)
     chosen = np.unique(np.linspace(0, len(found) - 1, KEPT).round().astype(int))
     log = [{**vars(report), "looks": [list(row) for row in report.looks]} for report, _ in found]
     with whole_folder(folder) as new:
-        write_json(new / LOG, {"command": f"python -m core.training.live {task.name}", "seed": seed, "machine": "1 CPU thread", "reports": log})
+        write_json(new / LOG, {"command": f"python -m core.training.live {task.name} --seed {seed}", "seed": seed, "machine": "1 CPU thread", "reports": log})
         history.write_history(new, {found[i][0].step: found[i][1] for i in chosen})
     return read(task.name, folder)
 
