@@ -174,13 +174,13 @@ def parted(first: View, second: View) -> tuple[View, View]:
 
     Of a model with several kinds of attention the first, which reads the texts themselves.
     """
-    kind = next(iter(chooser.survey(first.model)), "")
     try:
+        kind = next(iter(chooser.survey(first.model)), "")
         one, other = (seen(replace(view, kind=kind, layer=0, head=0), "word") for view in (first, second))
     except InputError:  # the panes say why
         return first, second
     bits = remembered(one.run, ("parted", other.view.text), lambda: _apart(one, other))
-    layer, head = (int(place) for place in np.unravel_index(int(np.nanargmax(bits)), bits.shape))
+    layer, head = (int(place) for place in np.unravel_index(int(np.nan_to_num(bits).argmax()), bits.shape))
     return replace(first, kind=kind, layer=layer, head=head), replace(second, kind=kind, layer=layer, head=head)
 
 
