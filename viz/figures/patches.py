@@ -13,7 +13,7 @@ from viz import theme
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
-VEIL = 0.9
+VEIL = 0.84
 """How much a patch without any weight is covered."""
 
 
@@ -48,7 +48,7 @@ def lit(
 
     >>> figure = lit((), (2, 1), (1, 2), np.array([0.75, 0.25]))
     >>> [round(shape.opacity, 2) for shape in figure.layout.shapes], figure.data[0].customdata
-    ([0.0, 0.6], (0, 1))
+    ([0.0, 0.56], (0, 1))
     """
     (width, tall), (rows, columns) = size, grid
     dx, dy = width / columns, tall / rows
