@@ -44,7 +44,7 @@ def boxes(
     quiet = {"showgrid": False, "zeroline": False, "fixedrange": True, "showticklabels": False, "ticks": ""}
     layout: dict[str, Any] = {
         "xaxis": {**quiet, "domain": ENTRY, "constrain": "domain"},
-        "yaxis": {**quiet, "domain": (0.1, 0.87), "autorange": "reversed", "scaleanchor": "x", "constrain": "domain"},
+        "yaxis": {**quiet, "domain": (0.1, 0.87), "autorange": "reversed"} | ({} if signed else {"scaleanchor": "x", "constrain": "domain"}),
         "xaxis2": {**quiet, "domain": MIDDLE, "range": [-end, end], "anchor": "y2", "zeroline": True, "zerolinecolor": theme.MUTED},
         "yaxis2": {**quiet, "domain": (0.1, 0.87), "range": [max(p, 3) - 0.4, -0.6], "anchor": "x2"},
     }

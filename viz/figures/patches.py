@@ -88,7 +88,7 @@ def lit(
     quiet = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
     figure.update_xaxes(range=[0, width], constrain="domain", side="top", tickvals=[(c + 0.5) * dx for c in range(columns)],
                         ticktext=[chr(ord("A") + c) for c in range(columns)], **quiet)  # fmt: skip
-    figure.update_yaxes(range=[tall, 0], scaleanchor="x", scaleratio=1, constrain="domain",
+    figure.update_yaxes(range=[tall, 0], scaleanchor="x", scaleratio=1, constrain="domain", constraintoward="top",
                         tickvals=[(r + 0.5) * dy for r in range(rows)], ticktext=[str(r + 1) for r in range(rows)], **quiet)  # fmt: skip
     figure.update_layout(template=theme.template(), shapes=painted, height=height, margin={"l": 8, "r": 8, "t": 26, "b": 8},
                          dragmode=False, clickmode="event+select", hovermode="closest")  # fmt: skip
