@@ -14,7 +14,7 @@ from core.lessons import weighting as lesson_of
 from viz.exhibits import _weighting_folds as folds
 from viz.exhibits import _weighting_panels as panels
 from viz.exhibits import weighting as exhibit
-from viz.instruments.weighing import moved, weighing_packet
+from viz.instruments.weighing import weighed, weighing_packet
 from viz.ui import state
 
 FOLDS = ("weighting.equation", "weighting.looking", "Attention is a weighting.documents", "weighting.table", "weighting.take")
@@ -83,7 +83,7 @@ def test_equal_sliders_give_a_tenth_each():
 def test_a_slider_that_is_let_go_makes_the_importances_the_visitors_own(monkeypatch):
     written: dict[str, object] = {}
     monkeypatch.setattr(panels.state, "write", lambda **values: written.update(values))
-    monkeypatch.setattr(panels, "moved", lambda key, n: (0.0,) * 9 + (2.5,))
+    monkeypatch.setattr(panels, "weighed", lambda key, n: (0.0,) * 9 + (2.5,))
     panels._take("weighting.words")
     assert written == {"weighting.raw": "0_0_0_0_0_0_0_0_0_2.5", "weighting.source": "own"}
     assert panels.importances(str(written["weighting.raw"]))[-1] == 2.5
@@ -92,7 +92,7 @@ def test_a_slider_that_is_let_go_makes_the_importances_the_visitors_own(monkeypa
 def test_what_the_browser_sends_is_checked(monkeypatch):
     for sent, expected in (([1, 2], (1.0, 2.0)), ([9, -1], (5.0, 0.0)), ([1], None), (["a", 1], None), ({"x": 1}, None), ([float("nan"), 1], None)):
         monkeypatch.setattr(sys.modules["viz.instruments.weighing"], "stored", lambda key, name, sent=sent: sent)
-        assert moved("k", 2) == expected
+        assert weighed("k", 2) == expected
     with pytest.raises(ValueError, match="between 0 and 5"):
         weighing_packet(["a"], [6.0])
     with pytest.raises(ValueError, match="2"):

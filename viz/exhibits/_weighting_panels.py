@@ -12,7 +12,7 @@ from core.lessons import weighting as lesson_of
 from core.lessons.scene import PORTRAIT
 from core.lessons.weighting import MOST, WORDS
 from viz.figures.patches import lit, place_name
-from viz.instruments import moved, weighing
+from viz.instruments import weighed, weighing
 from viz.ui import controls, lesson, parts, state
 
 SOURCES = {
@@ -56,7 +56,7 @@ def sentence(slug: str, data: Any, threshold: float | bool, covered: bool, pytho
 
 
 def _take(key: str) -> None:
-    raw = moved(key, len(WORDS))
+    raw = weighed(key, len(WORDS))
     if raw:
         state.write(**{"weighting.raw": _SEPARATOR.join(f"{value:g}" for value in raw), "weighting.source": "own"})
 

@@ -38,7 +38,7 @@ def weighing_packet(
 
 
 def weighing(words: Sequence[str], raw: Sequence[float], *, key: str, on_change: Callable[[], None] = nothing, **options: Any) -> None:
-    """Draw it. `on_change` is called before the run that answers a slider; `moved` tells the importances then.
+    """Draw it. `on_change` is called before the run that answers a slider; `weighed` tells the importances then.
 
     Example:
         >>> weighing(["a", "cat"], [0.0, 2.0], key="w")    # doctest: +SKIP
@@ -46,11 +46,11 @@ def weighing(words: Sequence[str], raw: Sequence[float], *, key: str, on_change:
     WEIGHING.show(weighing_packet(words, raw, **options), key=key, on_raw_change=on_change)
 
 
-def moved(key: str, n: int, most: float = 5.0) -> tuple[float, ...] | None:
+def weighed(key: str, n: int, most: float = 5.0) -> tuple[float, ...] | None:
     """The n importances that the browser sent last, brought into range; None for anything else.
 
     Example:
-        >>> moved("nobody", 3) is None
+        >>> weighed("nobody", 3) is None
         True
     """
     sent = stored(key, "raw")
