@@ -13,7 +13,7 @@ from viz.exhibits import _soft_and_hard_folds as folds
 from viz.exhibits import _soft_and_hard_panels as panels
 from viz.exhibits import soft_and_hard as exhibit
 from viz.figures.lots import guesses
-from viz.figures.patches import lit, reads
+from viz.figures.patches import VEIL, lit, reads
 
 FOLDS = ("soft_and_hard.equation", "soft_and_hard.looking", "Soft and hard attention.documents", "soft_and_hard.table", "soft_and_hard.take")
 SOFTLY = "The soft mix of all patches"
@@ -56,7 +56,7 @@ def test_weights_are_a_softmax_of_colours_and_the_picture_is_veiled_by_them():
     far = ((data.values - data.values[2]) ** 2).sum(1)
     np.testing.assert_allclose(data.weights, np.exp(-4 * far) / np.exp(-4 * far).sum())
     veils = [shape["opacity"] for shape in figure(page(step="2", asks="2", beta="4"), 0)["layout"]["shapes"] if "opacity" in shape]
-    np.testing.assert_allclose(veils, 0.9 * (1 - data.weights / data.weights.max()))
+    np.testing.assert_allclose(veils, VEIL * (1 - data.weights / data.weights.max()))
     even = exhibit.compute(exhibit.Params(beta=0))
     np.testing.assert_allclose(even.weights, 1 / 24)
 

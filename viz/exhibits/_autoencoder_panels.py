@@ -31,10 +31,8 @@ def translation(word: str, language: str) -> str | None:
 def picture(slug: str, data: Any, params: Any, step: int, known: bool) -> None:
     """Three boxes; at the last step the curve of what is lost."""
     if step == LOST:
-        learned = data.learned if known else {}
-        curves = data.floors if known else {name: curve[:1] for name, curve in data.floors.items()}
-        figure = figures.lost(curves, learned, params.p)
-        parts.show(figure, f"{slug}lost", f"What is lost by the size of the context; with {params.p} numbers {data.lost:.1%} of the letters.")
+        told = f"; with {params.p} numbers {data.lost:.1%} of the letters." if known else ", still covered."
+        parts.show(figures.lost(data.floors, data.learned, params.p, covered=not known), f"{slug}lost", f"What is lost by the size of the context{told}")
         return
     if step == LETTERS:
         entry, exits = (params.letter, data.entry.reshape(ROWS, COLUMNS), False), list(data.exits.items())

@@ -64,7 +64,7 @@ def _take(key: str) -> None:
 def portrait(slug: str, data: Any, params: Any) -> None:
     """The drawn portrait, clear where the attention is."""
     key = f"{slug}portrait"
-    figure = lit(PORTRAIT.shapes, (PORTRAIT.width, PORTRAIT.height), (10, 8), data.patches, told=0.05, height=460)
+    figure = lit(PORTRAIT.shapes, (PORTRAIT.width, PORTRAIT.height), (10, 8), data.patches, height=400)
     parts.show(figure, key, f"{PORTRAIT.say} Attention is brightest at row {params.at[0] + 1:g}, column {params.at[1] + 1:g} of 10 by 8 patches.",
                on_pick=partial(_touch, key))  # fmt: skip
 

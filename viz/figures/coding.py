@@ -44,27 +44,29 @@ def boxes(
     quiet = {"showgrid": False, "zeroline": False, "fixedrange": True, "showticklabels": False, "ticks": ""}
     layout: dict[str, Any] = {
         "xaxis": {**quiet, "domain": ENTRY, "constrain": "domain"},
-        "yaxis": {**quiet, "domain": (0.06, 0.84), "autorange": "reversed", "scaleanchor": "x", "constrain": "domain"},
+        "yaxis": {**quiet, "domain": (0.1, 0.87), "autorange": "reversed"} | ({} if signed else {"scaleanchor": "x", "constrain": "domain"}),
         "xaxis2": {**quiet, "domain": MIDDLE, "range": [-end, end], "anchor": "y2", "zeroline": True, "zerolinecolor": theme.MUTED},
-        "yaxis2": {**quiet, "domain": (0.06, 0.84), "range": [max(p, 3) - 0.4, -0.6], "anchor": "x2"},
+        "yaxis2": {**quiet, "domain": (0.1, 0.87), "range": [max(p, 3) - 0.4, -0.6], "anchor": "x2"},
     }
     shapes = [_frame(span) for span in (ENTRY, MIDDLE, EXIT)]
     notes = [_note(title, sum(span) / 2, 0.985, 14, theme.TEXT) for title, span in
              ((name, ENTRY), (f"c: {p} number{'s' if p > 1 else ''}", MIDDLE), ("out" if len(exits) == 1 else f"{len(exits)} decoders", EXIT))]  # fmt: skip
     notes += [_arrow(ENTRY[1], MIDDLE[0]), _arrow(MIDDLE[1], EXIT[0])]
+    notes += [_note(name, sum(span) / 2, 0.075, 13, theme.MUTED) for name, span in (("encoder", ENTRY), ("hidden space", MIDDLE), ("decoder", EXIT))]
     for place, (decoder, made) in enumerate(exits):
-        top, bottom = 0.84 - 0.78 * place / len(exits), 0.84 - 0.78 * (place + 1) / len(exits)
-        if isinstance(made, np.ndarray):
-            axis = place + 3
+        if isinstance(made, np.ndarray):  # two side by side
+            axis, lines, half = place + 3, (len(exits) + 1) // 2, (EXIT[1] - EXIT[0]) / 2
+            left, top = EXIT[0] + half * (place % 2), 0.88 - 0.78 * (place // 2) / lines
+            span = (left + 0.015, left + half - 0.015) if len(exits) > 1 else EXIT
             figure.add_trace(_dots(made, False, f"x{axis}", f"y{axis}"))
-            layout[f"xaxis{axis}"] = {**quiet, "domain": EXIT, "anchor": f"y{axis}", "constrain": "domain"}
-            layout[f"yaxis{axis}"] = {**quiet, "domain": (bottom + 0.01, top - (0.06 if len(exits) > 1 else 0)), "anchor": f"x{axis}",
+            layout[f"xaxis{axis}"] = {**quiet, "domain": span, "anchor": f"y{axis}", "constrain": "domain"}
+            layout[f"yaxis{axis}"] = {**quiet, "domain": (top - 0.78 / lines + 0.02, top - 0.08), "anchor": f"x{axis}",
                                       "autorange": "reversed", "scaleanchor": f"x{axis}", "constrain": "domain"}  # fmt: skip
-            if len(exits) > 1:
-                notes.append(_note(decoder, sum(EXIT) / 2, top, 12, theme.MUTED))
+            notes.append(_note(decoder, sum(span) / 2, top, 12, theme.MUTED))
         else:
+            top, bottom = 0.86 - 0.76 * place / len(exits), 0.86 - 0.76 * (place + 1) / len(exits)
             notes.append(_note(decoder, sum(EXIT) / 2, top - 0.01, 12, theme.MUTED))
-            notes.append(_note(made if made is not None else "?", sum(EXIT) / 2, (top + bottom) / 2 - 0.02, 17, theme.TEXT, middle=True))
+            notes.append(_note(made if made is not None else "?", sum(EXIT) / 2, (top + bottom) / 2 - 0.02, 17 if len(exits) > 1 else 20, theme.TEXT, middle=True))
     figure.update_layout(template=theme.template(), height=height, margin={"l": 6, "r": 6, "t": 6, "b": 6}, shapes=shapes, annotations=notes, **layout)
     return figure
 
@@ -92,17 +94,18 @@ def _arrow(start: float, end: float) -> dict[str, Any]:
     return _note("→", (start + end) / 2, 0.5, 26, theme.MUTED, middle=True)
 
 
-def lost(curves: Mapping[str, Array], learned: Mapping[int, float], at: int, *, height: int = 340) -> go.Figure:
+def lost(curves: Mapping[str, Array], learned: Mapping[int, float], at: int, *, covered: bool = False, height: int = 340) -> go.Figure:
     """What does not come back, in percent, against the size p of the context: lines from closed forms, dots learned.
 
     curves: by name, (p,) for p = 0, 1, ..; the first is the one with the dots and the mark at `at`.
+    covered: the axes alone.
 
     >>> figure = lost({"letters": np.array([1.0, 0.5, 0.0])}, {1: 0.5}, 1)
     >>> figure.data[0].y.tolist(), figure.data[1].x
     ([100.0, 50.0, 0.0], (1,))
     """
-    figure = go.Figure()
-    for place, (name, curve) in enumerate(curves.items()):
+    figure, widest = go.Figure(), max(map(len, curves.values()))
+    for place, (name, curve) in enumerate(() if covered else curves.items()):
         colour = theme.CATEGORICAL[place]
         figure.add_scatter(
             x=list(range(len(curve))), y=100 * curve, mode="lines", name=_words(name), line={"color": colour, "width": 2},
@@ -114,12 +117,14 @@ def lost(curves: Mapping[str, Array], learned: Mapping[int, float], at: int, *, 
                 marker={"color": colour, "size": 8}, hovertemplate="p = %{x}: %{y:.1f} % after learning<extra></extra>",
             )  # fmt: skip
     first = next(iter(curves.values()))
-    if at < len(first):
+    if covered:
+        figure.add_annotation(text="?", x=0.5, xref="paper", y=0.5, yref="paper", showarrow=False, font={"size": 40, "color": theme.MUTED})
+    elif at < len(first):
         figure.add_scatter(
             x=[at], y=[100 * float(first[at])], mode="markers", showlegend=False, hoverinfo="skip",
             marker={"symbol": "circle-open", "size": 17, "color": theme.TEXT, "line": {"width": 2}},
         )  # fmt: skip
-    figure.update_xaxes(title_text="p, numbers in the context", showgrid=False, zeroline=False, fixedrange=True, rangemode="tozero")
+    figure.update_xaxes(title_text="p, numbers in the context", showgrid=False, zeroline=False, fixedrange=True, range=[0, widest])
     figure.update_yaxes(title_text="lost, %", range=[0, 103], zeroline=False, fixedrange=True)
     figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 12, "t": 30, "b": 8}, hovermode="closest",
                          legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})  # fmt: skip

@@ -13,7 +13,7 @@ from viz import theme
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
-VEIL = 0.9
+VEIL = 0.84
 """How much a patch without any weight is covered."""
 
 
@@ -48,7 +48,7 @@ def lit(
 
     >>> figure = lit((), (2, 1), (1, 2), np.array([0.75, 0.25]))
     >>> [round(shape.opacity, 2) for shape in figure.layout.shapes], figure.data[0].customdata
-    ([0.0, 0.6], (0, 1))
+    ([0.0, 0.56], (0, 1))
     """
     (width, tall), (rows, columns) = size, grid
     dx, dy = width / columns, tall / rows
@@ -88,7 +88,7 @@ def lit(
     quiet = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
     figure.update_xaxes(range=[0, width], constrain="domain", side="top", tickvals=[(c + 0.5) * dx for c in range(columns)],
                         ticktext=[chr(ord("A") + c) for c in range(columns)], **quiet)  # fmt: skip
-    figure.update_yaxes(range=[tall, 0], scaleanchor="x", scaleratio=1, constrain="domain",
+    figure.update_yaxes(range=[tall, 0], scaleanchor="x", scaleratio=1, constrain="domain", constraintoward="top",
                         tickvals=[(r + 0.5) * dy for r in range(rows)], ticktext=[str(r + 1) for r in range(rows)], **quiet)  # fmt: skip
     figure.update_layout(template=theme.template(), shapes=painted, height=height, margin={"l": 8, "r": 8, "t": 26, "b": 8},
                          dragmode=False, clickmode="event+select", hovermode="closest")  # fmt: skip
