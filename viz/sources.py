@@ -48,13 +48,17 @@ SOURCES: dict[str, Source] = {
                          "Psychometrika"),
     "williams1992": _paper("Williams", 1992, "Simple Statistical Gradient-Following Algorithms for Connectionist "
                            "Reinforcement Learning", "Machine Learning"),
+    "mikolov2013": _paper("Mikolov, Yih, Zweig", 2013, "Linguistic Regularities in Continuous Space Word "
+                          "Representations", "NAACL"),
     "graves2014": _paper("Graves, Wayne, Danihelka", 2014, "Neural Turing Machines", "arXiv 1410.5401"),
+    "pennington2014": _paper("Pennington, Socher, Manning", 2014, "GloVe: Global Vectors for Word Representation", "EMNLP"),
     "xu2015": _paper("Xu et al.", 2015, "Show, Attend and Tell: Neural Image Caption Generation with Visual Attention",
                      "ICML"),
     "bahdanau2015": _paper("Bahdanau, Cho, Bengio", 2015,
                            "Neural Machine Translation by Jointly Learning to Align and Translate", "ICLR"),
     "luong2015": _paper("Luong, Pham, Manning", 2015,
                         "Effective Approaches to Attention-based Neural Machine Translation", "EMNLP"),
+    "cheng2016": _paper("Cheng, Dong, Lapata", 2016, "Long Short-Term Memory-Networks for Machine Reading", "EMNLP"),
     "he2016": _paper("He et al.", 2016, "Deep Residual Learning for Image Recognition", "CVPR"),
     "ba2016": _paper("Ba, Kiros, Hinton", 2016, "Layer Normalization", "arXiv 1607.06450"),
     "hendrycks2016": _paper("Hendrycks, Gimpel", 2016, "Gaussian Error Linear Units (GELUs)", "arXiv 1606.08415"),

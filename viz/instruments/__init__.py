@@ -15,6 +15,7 @@ from viz.instruments.grid import Heads, clicked, grid, grid_packet, show_grid
 from viz.instruments.head_view import Lines, head_view, head_view_packet
 from viz.instruments.heatmap import Cells, heatmap
 from viz.instruments.mask_editor import mask_editor
+from viz.instruments.plane import Point, Score, moved, plane, plane_packet
 from viz.instruments.source import Chosen, source
 from viz.instruments.stack import Among, Stack, stacked
 from viz.instruments.strip import strip
@@ -23,7 +24,7 @@ from viz.instruments.tree import Branch, Node, tree, tree_packet
 from viz.instruments.words import READING, WRITING, Sentences, words_view
 
 __all__ = [
-    "READING", "WRITING", "Among", "Branch", "Cells", "Chosen", "Heads", "Lines", "Node", "Sentences", "Stack", "Steps", "arithmetic",
-    "candidates", "clicked", "grid", "grid_packet", "head_view", "head_view_packet", "heatmap", "mask_editor", "show_grid", "source",
-    "stacked", "strip", "timeline", "tree", "tree_packet", "words_view",
+    "READING", "WRITING", "Among", "Branch", "Cells", "Chosen", "Heads", "Lines", "Node", "Point", "Score", "Sentences", "Stack", "Steps",
+    "arithmetic", "candidates", "clicked", "grid", "grid_packet", "head_view", "head_view_packet", "heatmap", "mask_editor", "moved",
+    "plane", "plane_packet", "show_grid", "source", "stacked", "strip", "timeline", "tree", "tree_packet", "words_view",
 ]  # fmt: skip

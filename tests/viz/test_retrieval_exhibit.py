@@ -1,0 +1,198 @@
+"""The exhibit on retrieval without a browser: each step, its question, its numbers, what a visitor types."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened
+
+from core.lessons import memory_read, persons
+from core.lessons.look_up import look_up, softmax
+from viz.exhibits import _retrieval_link as link
+from viz.exhibits import _retrieval_plane as arrows
+from viz.exhibits import retrieval as exhibit
+from viz.figures import look_up_table as figures
+from viz.ui.state import Unusable
+
+SCRIPT = "from viz.exhibits import retrieval as e\nfrom viz.ui import errors\nwith errors.guard():\n    e.page()"
+
+
+def page(step: int = 1, guess: dict[str, object] | None = None, folded: tuple[str, ...] = (), **values: str) -> AppTest:
+    """The page at a step, questions answered and folds open as asked, with the values of a link."""
+    test = AppTest.from_string(SCRIPT, default_timeout=60)
+    test.query_params["retrieval.step"] = str(step)
+    for name, value in values.items():
+        test.query_params[f"retrieval.{name}"] = value
+    for name, value in (guess or {}).items():
+        test.session_state[f"predict:retrieval.{name}"] = value
+    for name in folded:
+        test.session_state[f"fold:{name}"] = True
+    return test.run()
+
+
+def said(test: AppTest) -> str:
+    """Everything the page says; in Markdown our words are escaped."""
+    plain = [str(element.value) for kind in (test.title, test.text, test.caption, test.latex) for element in kind]
+    return "\n".join([*plain, *(str(element.value).replace("\\", "") for element in test.markdown)])
+
+
+def figure(test: AppTest, n: int = 0) -> dict:
+    return json.loads(test.get("plotly_chart")[n].proto.spec)
+
+
+def notes(test: AppTest) -> list[str]:
+    return [re.sub("</?b>", "", note["text"]) for note in figure(test)["layout"]["annotations"]]
+
+
+def vectors(test: AppTest) -> dict:
+    found = [opened(e.proto.bytes)[0] for e in test.get("bidi_component") if e.proto.bytes]
+    return next(header for header in found if header.get("task") == "attend")
+
+
+def committed(test: AppTest, percent: int = 45) -> AppTest:
+    test.slider(key="predict:retrieval.share").set_value(percent)
+    return test.button(key="predict:retrieval.share:commit").click().run()
+
+
+# ------------------------------------------------------------------ step 1: yes or no
+
+
+@pytest.mark.parametrize(("sql", "rows"), [(persons.QUERIES[0], 1), (persons.QUERIES[1], 2), (persons.AS_NUMBER, 0)])
+def test_the_queries_of_the_slides_return_their_rows(sql, rows):
+    """C013."""
+    covered = page(sql=sql)
+    assert not covered.exception and "?" in notes(covered) and "SQLite returns" not in said(covered)
+    count = f"{rows} row{'' if rows == 1 else 's'}"
+    test = page(sql=sql, guess={"rows": count})
+    assert "Right." in said(test) and f"SQLite returns {count}" in said(test)
+    similarity = persons.ask(persons.PERSONS, sql).similarity
+    assert notes(test)[1:4] == [str(s) for s in similarity] and sum(similarity) == rows
+
+
+def test_another_table_gives_another_answer():
+    table = (*persons.PERSONS, ("005123170000", "Sara", "Karimi"))
+    test = page(sql=persons.QUERIES[1], rows=link.pack_rows(table), guess={"rows": "2 rows"})
+    assert "You said “2 rows”. It is “3 rows”." in said(test) and "Sara Karimi" in said(test)
+
+
+@pytest.mark.parametrize("sql", ["DROP TABLE PERSONS", "<b>![x](http://a)</b>", "SELECT ID FROM PERSONS WHERE", "x" * 5000])
+def test_what_is_no_query_gets_a_calm_answer(sql):
+    test = page(sql=sql)
+    assert not test.exception and "Something went wrong" not in said(test)
+    assert "SELECT columns FROM PERSONS" in said(test) or "It may have 300" in said(test)
+
+
+# ------------------------------------------------------------------ step 2: soften
+
+
+@pytest.mark.parametrize(("sharpness", "wanted"), [("0", [1 / 3] * 3), ("50", [0, 1, 0]), ("5", None)])
+def test_from_uniform_to_one_hot(sharpness, wanted):
+    """C014."""
+    test = page(2, sharpness=sharpness)
+    weights = softmax([1 / 12, 1, 1 / 12], float(sharpness))
+    if wanted:
+        np.testing.assert_allclose(weights, wanted, atol=1e-9)
+    assert f"015843268901 gets {weights.max():.4f}, the least {weights.min():.4f}" in said(test) or sharpness == "0"
+    assert [f"{w:.2f}" for w in weights] == notes(test)[5:8]
+    curves = figure(test, 1)["data"]
+    assert len(curves) == 3
+
+
+def test_the_guess_at_ten_follows_the_query():
+    for sql, fits in ((persons.QUERIES[0], [1 / 12, 1, 1 / 12]), (persons.QUERIES[1], [1, 1 / 8, 1])):
+        first = page(2, sql=sql)
+        first.slider(key="predict:retrieval.ten").set_value(0.5)
+        first.button(key="predict:retrieval.ten:commit").click().run()
+        assert f"{softmax(fits, 10).max():.3f}" in said(first)
+
+
+# ------------------------------------------------------------------ step 3: arrows
+
+
+def test_the_plane_is_blind_until_the_guess_and_the_answer_follows_the_query():
+    assert vectors(page(3))["blind"] is True
+    for query in ((0.9, 0.8), (-1.0, 0.4)):
+        points = (query, *arrows.OPENING[1:])
+        found = look_up(query, points[1:5], points[5:], sharpness=5)
+        best = f"k{1 + int(found.weights.argmax())}"
+        test = page(3, points=link.pack(points), guess={"plane": best})
+        header = vectors(test)
+        assert "Right." in said(test) and header["blind"] is False and header["points"][0]["at"] == list(query)
+        x, y = found.mix
+        assert f"the mix is ({x:.3f}, {y:.3f})".replace("-", "−") in said(test)
+    assert {f"k{1 + int(look_up(q, arrows.KEYS[:4], arrows.VALUES[:4]).weights.argmax())}" for q in ((0.9, 0.8), (-1.0, 0.4))} == {"k1", "k3"}
+
+
+def test_a_move_from_the_browser_is_computed_again_and_the_question_stays():
+    """C015, without the browser: what it sends when a point is let go."""
+    test = page(3, guess={"plane": "k1"})
+    assert vectors(test)["scores"][0]["rule"] == "dot" and len(vectors(test)["values"]) == 4
+    test.query_params["retrieval.points"] = link.pack(((-1.5, 0.5), *arrows.OPENING[1:]))
+    test.query_params["retrieval.asked"] = link.pack(arrows.OPENING)
+    test.run()
+    found = look_up((-1.5, 0.5), arrows.KEYS[:4], arrows.VALUES[:4], sharpness=5)
+    assert f"Weights {', '.join(f'{w:.3f}' for w in found.weights)}" in said(test) and "Right." in said(test)
+
+
+def test_score_and_number_of_keys_can_be_changed():
+    test = page(3, guess={"plane": "k1"}, folded=("retrieval.change.Arrows",), score="cosine")
+    assert vectors(test)["scores"][0]["rule"] == "cosine"
+    test.button(key="retrieval.more").click().run()
+    assert len([p for p in vectors(test)["points"] if p["role"] == "key"]) == 5
+
+
+# ------------------------------------------------------------------ step 4: memory
+
+
+def test_the_memory_is_read_with_beta():
+    """C016."""
+    ten = link.pack((*memory_read.TEN, (1.0, 1.0, 0.0)))
+    for beta, top in (("1", "0.4509"), ("10", "1.0000")):
+        test = committed(page(4, memory=ten, beta=beta))
+        assert f"to {top}" in said(test) and f"w = {top}" in notes(test) and "e² = 7.389" in said(test)
+    assert "w = ?" in notes(page(4))
+
+
+def test_another_memory_reads_another_vector():
+    def vector(memory: tuple, **more: str) -> str:
+        return said(committed(page(4, memory=link.pack(memory), **more)))
+
+    memory = ((2.0, 0.0), (0.0, 2.0), (1.0, 1.0))
+    read = memory_read.read(memory[:-1], memory[-1], 1.0).vector
+    assert f"r = ({read[0]:.3f}, {read[1]:.3f})" in vector(memory)
+    assert "r = (0.000, 2.000)" in vector(memory, row="2")
+
+
+# ------------------------------------------------------------------ folds, link, figures
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4])
+def test_folds_open_and_nonsense_leaves_a_page(step):
+    name = exhibit.STEPS[step - 1].name
+    folds = (f"retrieval.change.{name}", "retrieval.equation", "retrieval.looking", "retrieval.table", "retrieval.take")
+    test = page(step, folded=folds)
+    assert not test.exception and "similarity" in said(test) and test.code
+    odd = page(step, rows="[[1]]", points="1,2;x", memory="nan", sharpness="-3", beta="1e9", score="<b>", row="99")
+    assert not odd.exception and "Something went wrong" not in said(odd)
+
+
+@pytest.mark.parametrize("raw", ["", "x", "1,2", "1,2;3,4", "1,2;3,4;5,6;7,8;9,10", "nan,1;1,1;1,1;1,1;1,1", ";".join(["1,1"] * 99)])
+def test_places_of_a_link_are_bounded(raw):
+    with pytest.raises(Unusable):
+        link.points(raw)
+
+
+def test_text_of_a_table_is_never_markup():
+    drawn = figures.look_up_table(["ID"], [["<b>"], ["<a href=x>"]], {"similarity": None})
+    assert all("<a" not in note.text for note in drawn.layout.annotations)
+    json.loads(figures.memory(np.eye(3), np.ones(3) / 3, np.ones(3)).to_json())
+
+
+def test_the_page_computes_what_its_compute_says():
+    found = exhibit.compute()
+    assert found["answer"].similarity == (0, 1, 0) and found["read"].weights.sum() == pytest.approx(1)
+    assert exhibit.thumbnail().startswith("<svg")

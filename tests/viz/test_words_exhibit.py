@@ -1,0 +1,186 @@
+"""The exhibit on word vectors without a browser: each step, its question, its numbers, words of one's own."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened
+
+import core
+from core.engine import default
+from core.lessons import word_vectors as words
+from viz.exhibits import _vectors_link as link
+from viz.exhibits import _words_context as context
+from viz.exhibits import _words_sum as sums
+from viz.exhibits import word_vectors as exhibit
+
+SCRIPT = "from viz.exhibits import word_vectors as e\nfrom viz.ui import errors\nwith errors.guard():\n    e.page()"
+
+
+def page(step: int = 1, guess: dict[str, object] | None = None, folded: tuple[str, ...] = (), **values: str) -> AppTest:
+    """The page at a step, questions answered and folds open as asked, with the values of a link."""
+    test = AppTest.from_string(SCRIPT, default_timeout=90)
+    test.query_params["word_vectors.step"] = str(step)
+    for name, value in values.items():
+        test.query_params[name if name in ("text", "layer", "head") else f"word_vectors.{name}"] = value
+    for name, value in (guess or {}).items():
+        test.session_state[f"predict:word_vectors.{name}"] = value
+    for name in folded:
+        test.session_state[f"fold:{name}"] = True
+    return test.run()
+
+
+def said(test: AppTest) -> str:
+    """Everything the page says; in Markdown our words are escaped."""
+    plain = [str(element.value) for kind in (test.title, test.text, test.caption, test.latex) for element in kind]
+    return "\n".join([*plain, *(str(element.value).replace("\\", "") for element in test.markdown)])
+
+
+def figure(test: AppTest, n: int = 0) -> dict:
+    return json.loads(test.get("plotly_chart")[n].proto.spec)
+
+
+def header(test: AppTest, wanted: str) -> dict:
+    found = [opened(e.proto.bytes)[0] for e in test.get("bidi_component") if e.proto.bytes]
+    return next(each for each in found if wanted in each)
+
+
+def committed(test: AppTest, name: str, value: float) -> AppTest:
+    test.slider(key=f"predict:word_vectors.{name}").set_value(value)
+    return test.button(key=f"predict:word_vectors.{name}:commit").click().run()
+
+
+# ------------------------------------------------------------------ by hand
+
+
+def test_king_without_man_and_with_woman_is_queen():
+    """C010, the table of the documents."""
+    assert header(page(), "plus")["blind"] is True
+    test = page(guess={"hand": "queen"})
+    sent = header(test, "plus")
+    assert "Right." in said(test) and "king − man + woman = (0.00, 1.00); the nearest of the other words is “queen”" in said(test)
+    assert {p["name"]: tuple(p["at"]) for p in sent["points"][:4]} == {"king": (1, 1), "man": (1, 0), "woman": (0, 0), "queen": (0, 1)}
+    assert [sent["points"][i]["name"] for i in (*sent["plus"], *sent["minus"])] == ["king", "woman", "man"]
+
+
+def test_other_places_another_answer():
+    at = [*sums.OPENING[:3], (-1.5, -1.5), (1.0, -0.8), (0.1, 0.9), sums.OPENING[6]]
+    test = page(points=link.pack(at), guess={"hand": "queen"})
+    assert "You said “queen”. It is “girl”." in said(test) and "nearest of the other words is “girl”" in said(test)
+
+
+# ------------------------------------------------------------------ trained
+
+
+@pytest.mark.parametrize("three", sums.READY)
+def test_a_sum_of_ones_own_is_the_nearest_by_brute_force(three):
+    """C010, words that a visitor types."""
+    model = default().open(exhibit.MODEL)
+    table = words.table_of(model).astype(np.float64)
+    table /= np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-12)
+    a, b, c = (model.tokenizer.encode(word).ids[0] for word in three)
+    target = table[a] - table[b] + table[c]
+    cosine = table @ target / np.linalg.norm(target)
+    cosine[[0, a, b, c]] = -np.inf
+    best = int(cosine.argmax())
+    name = model.tokenizer.token(best)
+    test = page(2, guess={"trained": name}, **dict(zip("abc", three, strict=True)))
+    assert "Right." in said(test) and f"“{name}”, cosine {cosine[best]:.3f}" in said(test)
+    assert figure(test)["data"][0]["text"][0] == f"{cosine[best]:.3f}"
+
+
+def test_the_bars_are_covered_before_the_guess_and_the_answer_follows_the_words():
+    test = page(2)
+    assert "queen" not in json.dumps(figure(test)) and "cosine 0" not in said(test)
+    found = exhibit.compute()
+    assert (found.nearest[0], found.first, found.place) == ("queen", "king", 2)
+    assert exhibit.compute(exhibit.Params("walked", "walk", "play")).nearest[0] != "queen"
+
+
+@pytest.mark.parametrize("word", ["", "two words", "xyzzyx", "<b>", "![x](http://a)"])
+def test_a_word_that_is_not_in_the_table_gets_a_calm_answer(word):
+    test = page(2, a=word)
+    assert not test.exception and "Something went wrong" not in said(test)
+
+
+def test_the_map_keeps_the_sum():
+    found = exhibit.compute()
+    np.testing.assert_allclose(found.map[0] - found.map[1], found.map[-1] - found.map[2], atol=1e-5)
+    test = page(3)
+    step = np.linalg.norm(found.map[0] - found.map[1])
+    assert f"The arrow man → king is {step:.2f} long, the one from woman to the sum {step:.2f}" in said(test) and f"{found.share:.0%}" in said(test)
+    assert "queen" in figure(test)["data"][0]["text"]
+
+
+def test_principal_components_are_those_of_the_covariance():
+    rows = np.random.default_rng(2).normal(size=(11, 7))
+    places, share = words.spread_out(rows)
+    values = np.sort(np.linalg.eigvalsh(np.cov(rows.T)))[::-1]
+    np.testing.assert_allclose(places.var(0, ddof=1), values[:2])
+    assert share == pytest.approx(values[:2].sum() / values.sum())
+
+
+# ------------------------------------------------------------------ one vector, or a mix
+
+
+def test_in_a_table_a_word_has_one_vector_and_in_a_model_two():
+    model, start = default().open(exhibit.READER), exhibit.Params()
+    same = words.alike(model.run(start.one), model.run(start.two), "bank")
+    assert same[0] == pytest.approx(1, abs=1e-6) and same[-1] < 0.9 and len(same) == model.config.n_layers + 2
+    test = committed(page(4), "alike", 0.5)
+    assert f"cosine {same[0]:.3f} in the table, {same[-1]:.3f} after {len(same) - 2} layers" in said(test)
+    other = committed(page(4, two=start.one), "alike", 1.0)
+    assert "cosine 1.000 in the table, 1.000 after" in said(other), "the same sentence twice: the same vector"
+
+
+def test_a_word_that_does_not_stand_there_gets_a_calm_answer():
+    test = page(4, word="elephant")
+    assert not test.exception and "does not stand in" in said(test)
+
+
+@pytest.mark.parametrize("text", context.SENTENCES)
+def test_the_mix_is_a_row_of_the_causal_matrix_over_the_words_so_far(text):
+    """C012: the animal sentence, where its word looks in this head, and in all heads."""
+    layer, head = context.opening()
+    run = core.open_model(exhibit.READER).run(text)
+    row = context.ROWS[text]
+    weights = run.attention("causal", by="word").weights[layer, head, row, : row + 1]
+    found = words.mixed(run, layer, head, row)
+    np.testing.assert_allclose(found.weights, weights, atol=1e-6)
+    assert math.isclose(found.weights.sum(), 1, abs_tol=1e-5) and len(run.side.words) == {context.SENTENCES[0]: 10, context.SENTENCES[1]: 12}[text]
+    table = np.stack([run.trace["embed.token"][list(word.pieces)].mean(0) for word in run.side.words[: row + 1]])
+    np.testing.assert_allclose(found.mix, sum(w * v for w, v in zip(weights, table, strict=True)), atol=1e-5)
+    best = found.words[int(weights.argmax())]
+    test = page(5, guess={"remember": best}, text=text, folded=("word_vectors.change.Remember",))
+    assert "Right." in said(test) and f"The mix at “{found.words[row]}”" in said(test)
+    sent = header(test, "mode")
+    assert sent["mode"] == "lines" and len(sent["queries"]["words"]) == len(run.side.words)
+    every = figure(test, 1)["data"][0]
+    assert np.shape(every["text"]) == (run.model.config.n_layers, run.model.config.n_heads)
+
+
+def test_it_is_the_word_that_remembers_in_the_animal_sentence():
+    """C012."""
+    run = core.open_model(exhibit.READER).run(context.SENTENCES[1])
+    assert run.side.words[context.ROWS[context.SENTENCES[1]]].text == "it"
+    assert "Reading “it”" in said(page(5, text=context.SENTENCES[1])) and "Reading “chasing”" in said(page(5))
+
+
+# ------------------------------------------------------------------ folds, link
+
+
+@pytest.mark.parametrize("step", range(1, 6))
+def test_folds_open_and_nonsense_leaves_a_page(step):
+    folds = ("word_vectors.equation", "word_vectors.looking", "word_vectors.table", "word_vectors.take")
+    test = page(step, folded=folds)
+    assert not test.exception and test.code and test.title[0].value == "Word vectors"
+    odd = page(step, points="1,2;x", row="-7", layer="99", head="x", text="<b>![x](http://a)</b> \x00 word", a="\x00", one="", word="![x](http://a)")
+    assert not odd.exception and "Something went wrong" not in said(odd)
+
+
+def test_a_thumbnail_of_the_map():
+    assert exhibit.thumbnail().count("<circle") == len(exhibit.compute().map)

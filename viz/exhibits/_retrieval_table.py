@@ -1,0 +1,111 @@
+"""Hard look-up in the table PERSONS by SQL, and the same keys softened: a row of weights in the place of ones and zeros."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.lessons import persons
+from core.lessons.look_up import softmax
+from viz.exhibits import _retrieval_link as link
+from viz.exhibits._editing import edited
+from viz.exhibits._retrieval_folds import Shown
+from viz.figures.look_up_table import look_up_table, sharpening
+from viz.ui import controls, lesson, parts
+
+SLUG = "retrieval."
+CHOICES = (*persons.QUERIES, persons.AS_NUMBER)
+CURVE = np.concatenate([np.linspace(0, 5, 61), np.linspace(5.25, 50, 180)])
+LOOKING_HARD = (
+    "Each row of the table is a key (the ID) with a value (the names). The dark cell before a row is its similarity with what was asked: "
+    "1 for yes, 0 for no. SQLite decides, here and now; the table can be changed below. **Try** the third query: without its "
+    "leading zero the number is no ID, because keys are texts."
+)
+LOOKING_SOFT = (
+    "A key fits by the share of what was asked that it begins with: 1 is all of it. Before each row stands its weight, the softmax of "
+    "sharpness × fit. The curves show the weights for every sharpness. **Try** 0 (every row the same) and 50 (only what fits best is "
+    "left; rows that fit equally share). **One difference stays:** SQL returns both rows that fit, each with 1; softmax splits the 1 between them."
+)
+
+
+def table(params: Any) -> None:
+    """The rows, to be edited."""
+    def pack(frame: pd.DataFrame) -> str:
+        rows = [tuple("" if cell is None else str(cell)[: persons.LETTERS] for cell in row) for row in frame.itertuples(index=False)]
+        return link.pack_rows([row for row in rows if any(row)][: persons.ROWS] or persons.PERSONS)
+
+    edited(pd.DataFrame(list(params.rows), columns=list(persons.COLUMNS)).astype("object"), SLUG + "rows", pack, grows=True)
+
+
+def _asked(default: str) -> str:
+    """The box of the query and the ready-made ones."""
+    text = controls.text("Your query", SLUG + "sql", default, quiet=True, placeholder=default)
+    controls.preset_row(CHOICES, SLUG + "sql", default, "Queries of the slides")
+    return text
+
+
+def hard(params: Any) -> Shown:
+    """Which rows an SQL query returns: 0 or 1 beside each."""
+    answer, n = persons.ask(params.rows, params.sql), len(params.rows)
+    count = [f"{k} row{'' if k == 1 else 's'}" for k in range(n + 1)]
+    total = sum(answer.similarity)
+    why = f"SQLite compares it with all {n} keys: similarities {', '.join(map(str, answer.similarity))}. They add up to {total}."
+    _asked(persons.QUERIES[0])
+    known = lesson.predict(SLUG + "rows", f"How many of the {n} rows does this return?  {params.sql}", count, count[total], why)
+    parts.show(look_up_table(persons.COLUMNS, params.rows, {"similarity": answer.similarity if known else None}), SLUG + "hard",
+               "The table PERSONS" + (f", similarities {answer.similarity}." if known else "."))  # fmt: skip
+    returned = "; ".join(" ".join(row) for row in answer.rows) or "nothing"
+    parts.numbers(f"SQLite returns {count[total]}: {returned}." if known else "Say how many rows, and the similarities appear.")
+    a = " + ".join(rf"{s} \cdot v_{{{i}}}" for i, s in enumerate(answer.similarity, start=1))
+    return Shown(
+        {"retrieval.hard": {"n": str(n)}}, (a if known else r"\dots",),
+        LOOKING_HARD,
+        lambda: _frame(params.rows, similarity=answer.similarity) if known else _frame(params.rows),
+        {"similarity": answer.similarity} if known else {},
+        f"from core.lessons import persons\n\nrows = {params.rows!r}\nanswer = persons.ask(rows, {params.sql!r})\nanswer.rows, answer.similarity",
+        lambda: table(params),
+    )
+
+
+def _frame(rows: Any, **columns: Any) -> pd.DataFrame:
+    return pd.DataFrame(list(rows), columns=list(persons.COLUMNS)).assign(**{name: list(values) for name, values in columns.items()})
+
+
+def soft(params: Any) -> Shown:
+    """The same keys with weights; the slider from all alike to one alone."""
+    answer, asked, ids = persons.ask(params.rows, params.sql), persons.asked_for(params.sql), [row[0] for row in params.rows]
+    fits = persons.likeness(asked, ids)
+    weights = softmax(fits, params.sharpness)
+    best = int(weights.argmax())
+    parts.show(look_up_table(("ID", "Name"), [row[:2] for row in params.rows], {"0 or 1": answer.similarity, "weight": weights}), SLUG + "soft",
+               f"Weights {weights.round(2).tolist()} at sharpness {params.sharpness:g}.")  # fmt: skip
+    parts.numbers(f"Asked “{asked}”, sharpness {params.sharpness:g}: {ids[best]} gets {weights[best]:.4f}, the least {weights.min():.4f}; "
+                  f"all alike would be {1 / len(ids):.4f} each.")  # fmt: skip
+    controls.slider("Sharpness: soft (0) to hard (50)", 0.0, 50.0, SLUG + "sharpness", 5.0, 0.5)
+    half = float(softmax(fits, 10)[best])
+    known = lesson.predict_number(SLUG + "ten", f"At sharpness 10, what weight does {ids[best]} get?", 0, 1, half,
+                          f"Softmax of 10 times the fits {', '.join(f'{fit:.2f}' for fit in fits)} gives {', '.join(f'{w:.3f}' for w in softmax(fits, 10))}.", 0.05)  # fmt: skip
+    curve = CURVE if known else CURVE[CURVE <= 5]
+    parts.show(sharpening(_names(ids), curve, np.stack([softmax(fits, sharp) for sharp in curve], axis=1), min(params.sharpness, curve[-1])), SLUG + "curves",
+               "The weight of each row over the sharpness" + ("." if known else ", up to 5."))  # fmt: skip
+    told, numbers = (r",\; ".join(f"{v:.4f}" for v in row) for row in (fits, weights))
+    return Shown(
+        {"retrieval.sharp": {"beta": f"{params.sharpness:g}", "a_i": f"{weights[best]:.4f}", "s_i": f"{fits[best]:.4f}"}}, (rf"s = [{told}]", rf"a = [{numbers}]"),
+        LOOKING_SOFT,
+        lambda: _frame(params.rows, similarity=answer.similarity, fit=fits, weight=weights),
+        {"fits": fits, "weights": weights, "sharpness": [params.sharpness]},
+        "from core.lessons import persons\nfrom core.lessons.look_up import softmax\n\n"
+        f"fits = persons.likeness({asked!r}, {ids!r})\nsoftmax(fits, {params.sharpness:g})",
+        lambda: _change(params),
+    )
+
+
+def _change(params: Any) -> None:
+    _asked(persons.QUERIES[0])
+    table(params)
+
+
+def _names(ids: list[str]) -> list[str]:
+    return [f"{i + 1}: {name}" for i, name in enumerate(ids)]

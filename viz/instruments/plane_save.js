@@ -1,0 +1,41 @@
+// What the plane saves: both boards and what stands beside them, the vectors, scores, weights and the mix.
+
+function savingPlane(view, packet) {
+  const { head, root } = view, names = head.points.map(({ name }) => name), words = head.task === "sum";
+  return {
+    name: head.title || "vectors", code: head.python,
+    packet: () => ({ header: { ...packet.header, points: head.points.map((point, i) => ({ ...point, at: view.points[i] })), values: head.values && view.values }, parts: packet.parts }),
+    size: () => { const { width, height } = root.getBoundingClientRect(); return [width, height]; },
+    paint: (pen) => {
+      paintElement(pen, root, root, view.theme);
+      const home = root.getBoundingClientRect();
+      for (const where of [view.left, view.right]) {
+        if (where.box.hidden) continue;
+        const spot = where.field.getBoundingClientRect();
+        pen.save();
+        pen.translate(spot.left - home.left, spot.top - home.top);
+        paintBoard(view, where, pen, spot.width);
+        pen.restore();
+      }
+    },
+    rows: () => words
+      ? [["word", "x", "y"], ...names.map((name, i) => [name, ...view.points[i]]), ["sum", ...view.found.target]]
+      : [["name", "role", "x", "y", "score", "weight"], ...points(view)],
+    arrays: () => {
+      const flat = (rows) => Float64Array.from(rows.flat()), { found } = view;
+      const all = { points: { shape: [names.length, 2], values: flat(view.points), axes: ["point", "axis"] } };
+      if (words) return { ...all, sum: { shape: [2], values: flat(found.target), axes: ["axis"] } };
+      const { scores, weights } = found.every[head.shown];
+      return {
+        ...all, scores: { shape: [scores.length], values: flat(scores), axes: ["key"] }, weights: { shape: [weights.length], values: flat(weights), axes: ["key"] },
+        mix: { shape: [found.mix.length], values: flat(found.mix), axes: ["axis"] }, ...(view.values.length ? { values: { shape: [view.values.length, 2], values: flat(view.values), axes: ["key", "axis"] } } : {}),
+      };
+    },
+  };
+}
+
+function points(view) {
+  const { head, found } = view, { scores, weights } = found.every[head.shown];
+  let key = -1;
+  return head.points.map(({ name, role }, i) => [name, role, ...view.points[i], ...(role === "key" ? [scores[(key += 1)], weights[key]] : ["", ""])]);
+}
