@@ -91,7 +91,7 @@ def _lanes(copy: Any, read: int, written: int | None) -> tuple[list[Lane], list[
     labels = ("", *copy.written[:most])
     states = np.concatenate((copy.first[None], copy.written_states))[: len(labels)]
     lanes = [Lane("", copy.context[None], (f"c: {width} numbers",), 8, 1, start=middle, marked=0, arrows=False)]
-    lanes.append(Lane("states of the decoder, and the letter that each wrote", states, labels, 8, written + 1, marked=min(written, len(labels) - 1)))
+    lanes.append(Lane("decoder states, and the letter each wrote", states, labels, 8, written + 1, marked=min(written, len(labels) - 1)))
     return lanes, [(0, middle - 0.3, 1, 0.0)]
 
 
