@@ -17,7 +17,7 @@ from viz.figures.copied import Row, letters
 from viz.figures.curves import number
 from viz.figures.unrolled import Lane, unrolled
 from viz.ui import compute as ask
-from viz.ui import controls, parts
+from viz.ui import controls, lesson, parts
 
 CELLS = {"rnn": "RNN", "lstm": "LSTM", "gru": "GRU"}
 LONGEST_READ, N_STRINGS = 40, 4
@@ -143,7 +143,8 @@ def _length(params: Any, data: Any, known: bool) -> str:
         for name, points in found.items()
     ]  # fmt: skip
     own = {_called(copy.model): (n, copy.right / n) for copy in (data.one, data.looks)}
-    parts.show(quality(curves, trained=max(COPY_LENGTHS), own=own), "bottleneck.length",
+    figure = quality(curves, trained=max(COPY_LENGTHS), own=own)
+    parts.show(figure.update_layout(height=330) if lesson.presenting() else figure, "bottleneck.length",
                "Share of letters right over the length of the word, six models.")  # fmt: skip
     one, looks = (found[copy.model] for copy in (data.one, data.looks))
     shown = [length for length in (10, 20, 40) if length in one and length in looks]
@@ -166,7 +167,8 @@ def _slope(params: Any, data: Any, known: bool) -> str:
     below = [Curve(CELLS[cell], list(enumerate(sizes.tolist())), hue, strong=cell == params.cell)
              for hue, (cell, sizes) in enumerate(places.items())]  # fmt: skip
     titles = ("size of d hₙ / d x₁, read from the left", "size of d c / d xᵢ, each letter of your word")
-    parts.show(slopes(above, below, data.one.read, titles=titles), "bottleneck.slope",
+    figure = slopes(above, below, data.one.read, titles=titles)
+    parts.show(figure.update_layout(height=350) if lesson.presenting() else figure, "bottleneck.slope",
                "How strongly the first letter moves the context vector, over length; and each letter of the word.")  # fmt: skip
     left = ", ".join(f"{CELLS[cell]} {_share(sizes[9] / sizes[0])}" for cell, sizes in over.items())
     least = int(places[params.cell].argmin())
