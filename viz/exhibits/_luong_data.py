@@ -55,7 +55,9 @@ def missing() -> str:
 def read(text: str, score: str) -> Data:
     """The run of the model that the score belongs to."""
     name = offered()[score]
-    run = core.engine.default().run(RunRequest(name, text, keep=lessons.KEEP))
+    engine = core.engine.default()
+    own = engine.run(RunRequest(name, text, keep=())).target_text
+    run = engine.run(RunRequest(name, text, target=own, keep=lessons.KEEP))  # its text may fall into other pieces than it wrote
     found = lessons.asked(run)
     scores, weights = found.dotted() if score == "dot" else (found.scores, found.weights)
     n = run.source.n_real if run.source else 0

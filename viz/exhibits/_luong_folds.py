@@ -92,7 +92,7 @@ def code(params: Any, data: Any) -> str:
     scores = "asked.dotted()[0]" if params.score == "dot" else "asked.scores"
     more = "" if params.windowed else ", windowed=False"
     return ("import core\nfrom core.lessons import luong\n\n"
-            f"run = core.open_model({data.model!r}).run({params.text!r})\nasked = luong.asked(run)\n"
+            f"run = core.open_model({data.model!r}).run({params.text!r}, target={data.target!r})\nasked = luong.asked(run)\n"
             f"row = luong.local({scores}[{params.row}], centre={row.centre:g}, window={row.window}, sigma={row.sigma:g}{more})\n"
             "print(row.align, row.gaussian, row.product, row.total)")  # fmt: skip
 

@@ -22,6 +22,7 @@ MODEL = "gpt-mini"
 WIDTHS = lessons.WIDTHS[2:]
 SENTENCES = ("The little dog ran after the ball.", "She was hungry, so she ate the apple.", "Once upon a time there was a king.")
 NOT_A_NUMBER = "not a number"
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 EVEN = math.log(lessons.N_KEYS)
 
 
@@ -86,8 +87,8 @@ def widths(params: Any, data: Any, start: Any) -> bool:
     panels = tuple(
         (title, {name: [getattr(m, leaf) for m in rows] for name, rows in found.items()}, limit)
         for title, leaf, limit in (
-            ("Entropy of the weights: how much choice is left", "entropy", (EVEN, f"even look: ln {lessons.N_KEYS}")),
-            ("Slope of the softmax: how much the scores can still teach", "slope", (1 - 1 / lessons.N_KEYS, "even look: 1 − 1/n")),
+            ("Entropy of the weights: how much choice is left", "entropy", (EVEN, f"even: ln {lessons.N_KEYS}")),
+            ("Slope of the softmax: how much the scores can still teach", "slope", (1 - 1 / lessons.N_KEYS, "even: 1 − 1/n")),
         )
     )
     _picture(figures.by_width(lessons.WIDTHS, panels, marked=params.d_k), f"{SLUG}widths.picture",
@@ -142,10 +143,10 @@ def overflow(params: Any, data: Any, start: Any) -> bool:
     told = lesson.predict(
         f"{SLUG}overflow",
         f"Three scores, {_listed(scores)}, in 32-bit numbers. e^s / Σ e^s, computed just so: which weight does the first get?",
-        dict.fromkeys((number(float(safe.weights[0])), "1.00", "0.00", NOT_A_NUMBER)), first[0],
-        f"The largest number that 32 bits hold is {lessons.LARGEST:.1e}, reached at s = {lessons.OVERFLOW:.2f}. "
+        (number(float(safe.weights[0])), "1.00", "0.00", NOT_A_NUMBER), first[0],
+        f"The largest number that 32 bits hold is {_power(lessons.LARGEST)}, reached at s = {lessons.OVERFLOW:.2f}. "
         + (f"e^{score} is beyond it: infinity, and infinity / infinity is no number." if plain.broken
-           else f"e^{score} = {float(plain.exponentials[0]):.2g} still fits."),
+           else f"e^{score} = {_power(float(plain.exponentials[0]))} still fits."),
     )  # fmt: skip
     if told:
         state.write(**{SLUG + "asked_score": score})
@@ -167,7 +168,7 @@ def _summed(scores: tuple[float, ...], found: lessons.Softmax, *, safe: bool) ->
     if safe:
         return (f"{_listed(found.inputs)} go into exp: none above 0, so none above 1, and the sum is {number(found.total)}. The weights are {weights}. "
                 f"On paper nothing changed: e^−m cancels above and below the line.")  # fmt: skip
-    total = number(found.total) if found.total < 1e6 else f"{found.total:.2g}" if math.isfinite(found.total) else "infinite"
+    total = number(found.total) if found.total < 1e6 else _power(found.total) if math.isfinite(found.total) else "infinite"
     return f"{_listed(scores)} go into exp; the sum is {total}, the weights are {weights}." + (
         " Switch the subtraction on." if found.broken else f" It breaks above {lessons.OVERFLOW:.2f}: move the slider.")  # fmt: skip
 
@@ -198,6 +199,16 @@ def readings(text: str) -> dict[str, unscaled.Reading]:
 
 def _width(start: Any) -> None:
     controls.stops("d, the numbers in a query and in a key", WIDTHS, SLUG + "d_k", start.d_k)
+
+
+def _power(value: float) -> str:
+    """A large number with its power of ten.
+
+    >>> _power(3.4e38), _power(7.0)
+    ('3.4 × 10³⁸', '7.00')
+    """
+    head, _, tail = f"{value:.1e}".partition("e+")
+    return f"{head} × 10{str(int(tail)).translate(RAISED)}" if value >= 1e6 else number(value)
 
 
 def _picture(figure: Any, key: str, alt: str) -> None:

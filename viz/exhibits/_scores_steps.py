@@ -75,8 +75,12 @@ def two_rules(params: Any, data: Any, start: Any) -> bool:
 
 
 def all_eight(params: Any, data: Any, start: Any) -> bool:
-    """The plane with a table for each rule."""
-    _plane(params, data, RULES, "dot")
+    """The plane with a table for each rule; before a room all eight in one matrix, which fits on the screen."""
+    if lesson.presenting():
+        heatmap(np.array([data.weights[f.name] for f in data.functions]), [f.title for f in data.functions], list(NAMES), key=f"{SLUG}eight", numbers=True,
+                axis=("rule", "key"), height=330)  # fmt: skip
+    else:
+        _plane(params, data, RULES, "dot")
     votes = {name: sum(int(w.argmax()) == i for w in data.weights.values()) for i, name in enumerate(NAMES)}
     told = ", ".join(f"{name} by {count}" for name, count in votes.items() if count)
     sharpest = max(data.functions, key=lambda f: data.weights[f.name].max())
@@ -153,7 +157,7 @@ def _plane(params: Any, data: Any, rules: tuple[str, ...], shown: str, asked: An
 
     by_name = {f.name: f for f in data.functions}
     plane(
-        points, key=PLANE, on_move=keep, scores=[drawn(by_name[name]) for name in rules], shown=rules.index(shown), limit=LIMIT, height=330 if lesson.presenting() else 420,
+        points, key=PLANE, on_move=keep, scores=[drawn(by_name[name]) for name in rules], shown=rules.index(shown), limit=LIMIT, height=330 if lesson.presenting() else 370,
         captions=("Drag the query, or a key", ""),
     )  # fmt: skip
 

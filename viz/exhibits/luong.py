@@ -64,7 +64,9 @@ def page() -> None:
     parts.title(EXHIBIT)
     at = lesson.steps(STEPS, steps.SLUG)
     start = Params()
-    text = controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type an English sentence", drops=steps.OF_A_SENTENCE)
+    text = state.read("text", start.text)
+    if at == 0 or not lesson.presenting():  # before a room the later steps need the place
+        text = controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type an English sentence", drops=steps.OF_A_SENTENCE)
     with errors.guard():
         scores = data_of.offered()
         score = state.read(steps.SLUG + "score", data_of.opening(), state.one_of(tuple(scores), data_of.opening()))

@@ -32,9 +32,9 @@ SLUG = "scaling."
 STEPS = (
     lesson.Step("Spread", "A score is a sum of d products. The more of them, the further it strays from 0."),
     lesson.Step("Weights", "Softmax turns far-apart scores into one winner. Here is one query over 32 keys."),
-    lesson.Step("Every width", "From short vectors to long ones: how much choice is left, and how much the scores can still teach."),
+    lesson.Step("Every width", "From short vectors to long ones: how much choice is left?"),
     lesson.Step("A real model", "Now take the division out of a trained model and let it read the same sentence."),
-    lesson.Step("Overflow", "Another illness with another cure: exp runs out of numbers, and subtracting the largest score helps."),
+    lesson.Step("Overflow", "Another illness, another cure: exp runs out of numbers, so subtract the largest score."),
 )
 
 

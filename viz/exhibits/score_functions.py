@@ -32,7 +32,7 @@ EXHIBIT = Exhibit(
 )
 STEPS = (
     lesson.Step("Two rules", "A query meets four keys. By which rule it compares them decides what it finds."),
-    lesson.Step("All eight", "The same vectors under all eight rules. Drag the query, or a key, and watch them disagree."),
+    lesson.Step("All eight", "The same vectors under all eight rules: watch them disagree."),
     lesson.Step("Who ignores what", "Change one thing and see whose weights stay as they are: that rule does not look at it."),
     lesson.Step("One by one", "One rule with its numbers. The colour of the ground says what a query there would find."),
 )

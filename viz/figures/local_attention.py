@@ -73,7 +73,7 @@ def costs(windows: Sequence[int], surprise: Sequence[float], touched: Sequence[i
                           font={"size": 14, "color": SOFTMAX})  # fmt: skip
     figure.update_xaxes(title_text="D, the words to each side of the window", tickvals=list(windows), showgrid=False, zeroline=False, fixedrange=True)
     top = max([*surprise, whole[0]])
-    figure.update_yaxes(title_text="surprise, nats a token", range=[0, 1.2 * top + 0.05], zeroline=False, fixedrange=True)
+    figure.update_yaxes(title_text="nats a token", range=[0, 1.2 * top + 0.05], zeroline=False, fixedrange=True)
     return _dressed(figure, 360)
 
 

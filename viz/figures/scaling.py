@@ -83,7 +83,7 @@ def by_width(widths: Sequence[int], panels: Sequence[tuple[str, Mapping[str, Seq
     figure = _lanes(len(panels), gap=0.15)
     for row, (title, lines, (limit, words)) in enumerate(panels, start=1):
         ends = [float(line[-1]) for line in lines.values()]
-        places = spread_labels(ends, limit * 0.16)
+        *places, even = spread_labels([*ends, limit], limit * 0.16)
         for (name, line), place in zip(lines.items(), places, strict=True):
             if len(line) != len(widths):
                 raise ValueError(f"{name} has {len(line)} points for {len(widths)} widths")
@@ -97,8 +97,8 @@ def by_width(widths: Sequence[int], panels: Sequence[tuple[str, Mapping[str, Seq
             )  # fmt: skip
         figure.add_hline(y=limit, line={"color": theme.MUTED, "width": 1, "dash": "dot"}, row=row, col=1)  # type: ignore[arg-type]
         figure.add_annotation(
-            text=_said(words), x=0, xref="paper", xanchor="left", xshift=4, y=limit, yref=_axis(row), yanchor="top", showarrow=False,
-            font={"size": 12, "color": theme.MUTED},
+            text=_said(words), x=1.0, xref="paper", xanchor="left", xshift=6, y=even, yref=_axis(row), showarrow=False,
+            font={"size": 13, "color": theme.MUTED},
         )  # fmt: skip
         figure.update_yaxes(range=[0, limit * 1.06], row=row, col=1)
         _title(figure, row, title, theme.TEXT)
@@ -169,13 +169,14 @@ def exponentials(
     figure.add_hline(y=top, line={"color": theme.CATEGORICAL[3], "width": 1.4})
     figure.add_annotation(text="float32 ends here: above is ∞", x=left, xanchor="left", y=top, yanchor="bottom", showarrow=False,
                           font={"size": 13, "color": theme.CATEGORICAL[3]}, bgcolor=theme.BACKGROUND)  # fmt: skip
-    for name, score, value in points:
+    for number_, (name, score, value) in enumerate(points):
         lost = not np.isfinite(value)
         place = float(np.log10(value)) if value > 0 and not lost else float(score / np.log(10)) if lost else smallest
         colour = theme.CATEGORICAL[3] if lost else theme.CATEGORICAL[0]
-        on_left = score > (left + right) / 2
+        side = "left" if score > 0.6 * right else "right"
+        place_of_name = ("top left", f"bottom {side}", "bottom right" if score > left / 2 else "top right")[number_ % 3]
         figure.add_scatter(
-            x=[score], y=[place], mode="markers+text", text=[f"{plain(name).replace('·', ' ')}: {_power(value)}"], textposition="middle left" if on_left else "middle right",
+            x=[score], y=[place], mode="markers+text", text=[f"{plain(name).replace('·', ' ')}: {_power(value)}"], textposition=place_of_name,
             textfont={"size": 14, "color": colour}, marker={"color": colour, "size": 13, "symbol": "x" if lost else "circle"},
             hoverinfo="skip", showlegend=False, cliponaxis=False,
         )  # fmt: skip
