@@ -15,7 +15,7 @@ from viz.figures.unrolled import Lane, unrolled
 from viz.instruments import heatmap, words_view
 from viz.labels import distinct, literal
 from viz.ui import compute as ask
-from viz.ui import controls, parts
+from viz.ui import controls, lesson, parts
 
 AXIS = ("written", "read")
 EVEN = edits.Uniform("decoder.attn.scores")
@@ -71,7 +71,7 @@ def _read(params: Any, data: Any, row: int, known: bool) -> str:
             Lane(f"← from the right ({n} × {p})", data.back, (), 8, back=True),
             Lane(f"joined, h_j ({n} × {data.joined.shape[1]})", data.joined, (), 16, arrows=False),
         ]
-    parts.show(unrolled(lanes, pixels=8), "alignment.read", "States of both directions of the encoder, and the two joined.")
+    parts.show(unrolled(lanes, pixels=6 if lesson.presenting() else 8), "alignment.read", "States of both directions of the encoder, and the two joined.")
     at = n // 2
     left, right = "”, “".join(data.words[: at + 1]), "”, “".join(data.words[at:])
     return (f"h_{at + 1} of “{data.words[at]}”: {p} numbers that have read “{left}” and {data.back.shape[1]} that have read “{right}”, "
@@ -80,7 +80,8 @@ def _read(params: Any, data: Any, row: int, known: bool) -> str:
 
 def _look(params: Any, data: Any, row: int, known: bool) -> str:
     scores, weights = data.scores[row], data.weights[row]
-    parts.show(mixing(scores, weights, data.joined, data.contexts[row], names(data.words)), "alignment.look",
+    figure = mixing(scores, weights, data.joined, data.contexts[row], names(data.words))
+    parts.show(figure.update_layout(height=340) if lesson.presenting() else figure, "alignment.look",
                "Scores, weights, encoder states and the context vector of one written word.")  # fmt: skip
     most = int(weights.argmax())
     total = float(np.exp(scores - scores.max()).sum())
@@ -94,7 +95,7 @@ def _matrix(params: Any, data: Any, row: int, known: bool) -> str:
     rows = controls.slider("Words written", 1, m, "alignment.rows", m) if m > 1 else 1
     with picture:
         heatmap(data.weights[:rows], data.written[:rows], data.words, key="alignment.matrix", axis=AXIS, title=f"a_ij of {data.model}",
-                numbers=len(data.words) <= 16, height=360)  # fmt: skip
+                numbers=len(data.words) <= 16, height=280 if lesson.presenting() else 360)  # fmt: skip
     last = data.weights[rows - 1]
     places = [int(weights.argmax()) + 1 for weights in data.weights[:rows]]
     return (f"{rows} of {m} rows. The newest, “{data.written[rows - 1]}”, looks most at “{data.words[int(last.argmax())]}” ({last.max():.0%}). "
@@ -134,16 +135,16 @@ def _without(params: Any, data: Any, row: int, known: bool) -> str:
         (f"The same model, every score 0: c_i is the mean of the {n} states", text),
         (f"{exhibit.ONE_VECTOR}: one c for the whole sentence", missing if single is None else single),
     )
-    for label, line in said:
-        with st.container(border=True, gap=None):
+    for column, (label, line) in zip(st.columns(3, gap="small"), said, strict=True):
+        with column, st.container(border=True, gap=None, height="stretch"):
             st.markdown(f":gray[{literal(label)}]")
             st.markdown(f"### {literal(line or '(nothing)')}")
     left, right = st.columns(2, gap="medium")
     with left:
-        heatmap(data.weights, data.written, data.words, key="alignment.with", axis=AXIS, title="As it was trained", height=240)
+        heatmap(data.weights, data.written, data.words, key="alignment.with", axis=AXIS, title="As it was trained", height=200)
     with right:
         rows = [f"{i + 1}" for i in range(len(weights))]
-        heatmap(weights, rows, data.words, key="alignment.even", axis=AXIS, title="Every score 0", height=240)
+        heatmap(weights, rows, data.words, key="alignment.even", axis=AXIS, title="Every score 0", height=200)
     same = "It still writes the same." if text == data.text else "It writes something else."
     return (f"With equal scores each of the {n} weights is 1 / {n} = {1 / n:.3f} and c_i = mean of h_j (largest difference {off:.0e}): "
             f"every word gets the same vector. {same}")  # fmt: skip

@@ -17,7 +17,7 @@ from viz.figures.copied import Row, letters
 from viz.figures.curves import number
 from viz.figures.unrolled import Lane, unrolled
 from viz.ui import compute as ask
-from viz.ui import controls, parts
+from viz.ui import controls, lesson, parts
 
 CELLS = {"rnn": "RNN", "lstm": "LSTM", "gru": "GRU"}
 LONGEST_READ, N_STRINGS = 40, 4
@@ -91,7 +91,7 @@ def _lanes(copy: Any, read: int, written: int | None) -> tuple[list[Lane], list[
     labels = ("", *copy.written[:most])
     states = np.concatenate((copy.first[None], copy.written_states))[: len(labels)]
     lanes = [Lane("", copy.context[None], (f"c: {width} numbers",), 8, 1, start=middle, marked=0, arrows=False)]
-    lanes.append(Lane("states of the decoder, and the letter that each wrote", states, labels, 8, written + 1, marked=min(written, len(labels) - 1)))
+    lanes.append(Lane("decoder states, and the letter each wrote", states, labels, 8, written + 1, marked=min(written, len(labels) - 1)))
     return lanes, [(0, middle - 0.3, 1, 0.0)]
 
 
@@ -143,7 +143,8 @@ def _length(params: Any, data: Any, known: bool) -> str:
         for name, points in found.items()
     ]  # fmt: skip
     own = {_called(copy.model): (n, copy.right / n) for copy in (data.one, data.looks)}
-    parts.show(quality(curves, trained=max(COPY_LENGTHS), own=own), "bottleneck.length",
+    figure = quality(curves, trained=max(COPY_LENGTHS), own=own)
+    parts.show(figure.update_layout(height=330) if lesson.presenting() else figure, "bottleneck.length",
                "Share of letters right over the length of the word, six models.")  # fmt: skip
     one, looks = (found[copy.model] for copy in (data.one, data.looks))
     shown = [length for length in (10, 20, 40) if length in one and length in looks]
@@ -166,7 +167,8 @@ def _slope(params: Any, data: Any, known: bool) -> str:
     below = [Curve(CELLS[cell], list(enumerate(sizes.tolist())), hue, strong=cell == params.cell)
              for hue, (cell, sizes) in enumerate(places.items())]  # fmt: skip
     titles = ("size of d hₙ / d x₁, read from the left", "size of d c / d xᵢ, each letter of your word")
-    parts.show(slopes(above, below, data.one.read, titles=titles), "bottleneck.slope",
+    figure = slopes(above, below, data.one.read, titles=titles)
+    parts.show(figure.update_layout(height=350) if lesson.presenting() else figure, "bottleneck.slope",
                "How strongly the first letter moves the context vector, over length; and each letter of the word.")  # fmt: skip
     left = ", ".join(f"{CELLS[cell]} {_share(sizes[9] / sizes[0])}" for cell, sizes in over.items())
     least = int(places[params.cell].argmin())

@@ -78,7 +78,7 @@ def slopes(over: Sequence[Curve], places: Sequence[Curve], letters: Sequence[str
                         range=[-0.6, len(letters) - 0.4], tickfont={"size": 14 if len(letters) < 24 else 11}, row=2, col=1)  # fmt: skip
     figure.update_layout(
         template=theme.template(), height=460, margin={"l": 8, "r": 12, "t": 30, "b": 8}, hovermode="closest",
-        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1.01, "yanchor": "bottom"},
+        legend={"orientation": "h", "x": 0, "y": -0.12, "yanchor": "top"},
     )  # fmt: skip
     return figure
 
