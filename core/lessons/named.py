@@ -51,7 +51,7 @@ NAMED: tuple[Named, ...] = (
     Named("Megatron-LM", "Shows how to split one Transformer over many graphics cards; its GPT had 8 billion numbers.", "Shoeybi et al. 2019", ("decode",)),
     Named("Turing-NLG", "A language model of 17 billion numbers that was announced, not published.", "Microsoft 2020", ("decode",)),
     Named("Dropout", "Sets random numbers to zero while training. A mask also sets to zero, but always the same places.", "Srivastava et al. 2014", ("masks",)),
-    Named("Maximum mean discrepancy", "Measures how far two sets of data lie apart; one way to bring two domains together in one hidden space.", "Gretton et al. 2006", ("autoencoder",)),
+    Named("Maximum mean discrepancy", "Measures how far two sets of data lie apart; one way to bring two domains together in one hidden space.", "Gretton et al. 2007", ("autoencoder",)),
     Named("ResNet", "Adds the input of a block to its output; from there the Transformer has its residual sums.", "He et al. 2016", ("inside",)),
     Named("Batch normalization", "Norms each number over the texts of a batch; layer norm does it over the numbers of one word.", "Ioffe and Szegedy 2015", ("inside",)),
     Named("Area attention", "Lets a query look at whole areas of neighbouring keys, and not at single ones only.", "Li et al. 2019", ("retrieval",)),

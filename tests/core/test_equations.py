@@ -229,7 +229,7 @@ def test_the_feed_forward_network_is_two_linear_maps() -> None:
     np.testing.assert_allclose(rows, wanted.numpy(), atol=1e-12)
 
 
-@pytest.mark.parametrize("line", ["a_ij (", "word", "frac{ 1 }", "a_ij )"])
-def test_a_line_that_cannot_be_read_is_refused(line: str) -> None:
-    with pytest.raises(ValueError):
+@pytest.mark.parametrize(("line", "why"), [("a_ij (", "not closed"), ("word", "neither a symbol"), ("frac{ 1 }", "needs 2"), ("a_ij )", "closes")])
+def test_a_line_that_cannot_be_read_is_refused(line: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
         read(line, EQUATIONS["attention.context"].signs)

@@ -55,6 +55,14 @@ def slider(label: str, lo: float, hi: float, name: str, default: float, step: fl
     return _value(key, kind(default))
 
 
+def stops(label: str, options: Sequence[T], name: str, default: T, format: Callable[[T], str] = str) -> T:
+    """A quantity that grows by factors: a slider with named stops."""
+    options = list(options)
+    key = _bind("stops", name, default, state.one_of(options, default))
+    st.select_slider(label, options, format_func=format, key=key, on_change=_store, args=(key, name))
+    return _value(key, default)
+
+
 def number(label: str, lo: float, hi: float, name: str, default: float, step: float = 1, help: str | None = None):
     """A quantity that one types."""
     kind, parse = _numbers(lo, hi, default, step)

@@ -112,7 +112,10 @@ function build(root, view, tell) {
   };
   const put = (name) => {
     const { value } = data.signs[name];
-    return value.length ? drawValue(value, view.way === "columns") : drawGlyph(data.signs[name].glyph);
+    const made = math("mrow", value.length ? drawValue(value, view.way === "columns") : drawGlyph(data.signs[name].glyph));
+    made.setAttribute("class", "twin");
+    made.dataset.sign = name;
+    return made;
   };
   const pin = (name) => {
     view.pinned = view.pinned === name ? "" : name;
@@ -122,7 +125,7 @@ function build(root, view, tell) {
     document.dispatchEvent(new CustomEvent("atlas-mark", { detail }));
   };
   const explain = () => {
-    for (const made of root.querySelectorAll(".sign")) made.classList.toggle("pinned", made.dataset.sign === view.pinned);
+    for (const made of root.querySelectorAll(".sign, .twin")) made.classList.toggle("pinned", made.dataset.sign === view.pinned);
     said.replaceChildren();
     const about = data.signs[view.pinned];
     if (!about) { html("p", said, HINT, "quiet"); return; }
@@ -138,24 +141,25 @@ function build(root, view, tell) {
     if (about.mark) last.append(` In the picture: ${about.mark}.`);
   };
   const switching = html("div", null, "", "switch");
-  switching.setAttribute("role", "radiogroup");
+  switching.setAttribute("role", "group");
   switching.setAttribute("aria-label", "One word is a column or a row");
   for (const [way, label] of WAYS) {
     const button = html("button", switching, label);
     button.type = "button";
-    button.setAttribute("role", "radio");
-    button.setAttribute("aria-checked", String(view.way === way));
+    button.setAttribute("aria-pressed", String(view.way === way));
     button.addEventListener("click", () => {
       if (view.way === way) return;
       view.way = way;
       build(root, view, tell);
-      root.querySelector(".switch [aria-checked=true]").focus();
+      root.querySelector(".switch [aria-pressed=true]").focus();
       tell(way);
     });
   }
   const line = html("div", null, "", "line"), foot = html("div", null, "", "foot");
   line.append(whole(data[view.way], { sign: symbol }));
-  root.replaceChildren(line);
+  root.replaceChildren();
+  html("p", root, data.title, "quiet title");
+  root.append(line);
   if (data.numbers) html("div", root, "", "line numbers").append(whole(data[view.way], { sign: put }));
   if (data.note) html("p", root, data.note, "quiet");
   html("span", foot, data.where, "quiet");

@@ -16,26 +16,35 @@ function taken(event) {
   const target = event.composedPath()[0];
   if (!(target instanceof Element) || target.closest(".st-key-lesson-steps")) return false;
   if (target.closest(TYPING)) return true;
-  if (target.closest(WALKED)) return event.key !== "f" && event.key !== "F";
+  if (target.closest(WALKED)) return !["f", "F", "Escape"].includes(event.key);
   if (event.key === " ") return tabbed && target.closest("button, a, summary, input, label, [role=radio], [role=button]") !== null;
   return tabbed && event.key.startsWith("Arrow") && target.closest("[role=radio]") !== null;
 }
 
 function leaveBy(name) {
   const link = document.querySelector(`.st-key-lesson-${name} a`);
-  if (!link) return;
+  if (!link) return false;   // a page of the workspace: the key is its own
   if (globalThis.atlasHistory) Object.assign(globalThis.atlasHistory, { leaving: true, touched: false });   // see history.js
   link.click();
+  return true;
 }
 
 function go(by) {
   const buttons = steps(), to = chosen(buttons) + by;
-  if (buttons[to]) press(buttons[to]);
-  else leaveBy(by > 0 ? "next" : "previous");
+  return buttons[to] ? press(buttons[to]) : leaveBy(by > 0 ? "next" : "previous");
 }
 
 function press(button) {
   if (chosen([button]) < 0) button.click();
+  return true;
+}
+
+/** What a key does on the way through the course; false for a key that has nothing to press here. */
+function walk(key) {
+  if (key === "ArrowRight" || key === " ") return go(1);
+  if (key === "ArrowLeft") return go(-1);
+  const step = /^[1-9]$/.test(key) && steps()[key - 1];
+  return step ? press(step) : false;
 }
 
 // ---------------------------------------------------------------- the picture in the whole window
@@ -86,20 +95,17 @@ export default function ({ parentElement, data, setTriggerValue }) {
     else if (event.key === "Escape" && presenting) setTriggerValue("leave", true);
     else if (presenting && (event.key === "f" || event.key === "F")) fill(!full());
     else if (event.shiftKey) return;
-    else if (event.key === "ArrowRight" || event.key === " ") go(1);
-    else if (event.key === "ArrowLeft") go(-1);
-    else if (/^[1-9]$/.test(event.key) && steps()[event.key - 1]) press(steps()[event.key - 1]);
-    else return;
+    else if (!walk(event.key)) return;
     event.preventDefault();
     event.stopPropagation();
   };
-  const quiet = (event) => { if (event.repeat && !taken(event) && /^(Arrow(Left|Right)| )$/.test(event.key)) event.preventDefault(); else act(event); };
+  const once = (event) => { if (!event.repeat) act(event); };
   const pointed = () => { tabbed = false; };
   for (const stop of listening.get(parentElement) ?? []) stop();
-  document.addEventListener("keydown", quiet, true);
+  document.addEventListener("keydown", once, true);
   document.addEventListener("pointerdown", pointed, true);
   if (!presenting) fill(false);
-  const stops = [() => document.removeEventListener("keydown", quiet, true), () => document.removeEventListener("pointerdown", pointed, true)];
+  const stops = [() => document.removeEventListener("keydown", once, true), () => document.removeEventListener("pointerdown", pointed, true)];
   listening.set(parentElement, stops);
   return () => stops.forEach((stop) => stop());
 }

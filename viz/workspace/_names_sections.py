@@ -36,12 +36,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: title, a sentence on how to read it, its lines."""
+    """A part of the page: title, a sentence on how to read it, its lines; `dense` ones are written as running text."""
 
     slug: str
     title: str
     says: str
     lines: tuple[Line, ...]
+    dense: bool = False
 
     def found(self, query: str) -> tuple[Line, ...]:
         """The lines that hold every word of the query."""
@@ -54,7 +55,7 @@ def sections() -> tuple[Section, ...]:
         Section("letters", "One letter, several meanings",
                 "When a formula looks wrong, see which meaning the letter has in that document.", _letters()),
         Section("symbols", "Symbols of the documents",
-                "What stands in the equations of the course, with the shape it has as a column and as a row.", _symbols()),
+                "What stands in the equations of the course, with the shape it has as a column and as a row.", _symbols(), dense=True),
         Section("bridges", "Columns or rows",
                 "The documents write one word in one column, PyTorch in one row. Both compute the same numbers.", _bridges()),
         Section("tensors", "Tensors", "A path ends with one of these: decoder.layer.2.cross_attn.pattern. What is said of self_attn "
@@ -64,7 +65,7 @@ def sections() -> tuple[Section, ...]:
                 "The documents mention these and do not explain them. One line each; nothing of it runs here.", _named()),
         Section("tasks", "Attend and do something",
                 "Seven tasks, one mechanism: the query changes, keys and values are parts of what is looked at or listened to.", _tasks()),
-        Section("equations", "Equations", "Every equation of the course, and where it stands.", _equations()),
+        Section("equations", "Equations", "Every equation of the course, and where it stands.", _equations(), dense=True),
     )  # fmt: skip
 
 

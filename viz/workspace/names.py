@@ -19,6 +19,7 @@ PAGE = Page(title="Names", order=70, menu="more",
             cites=(Cite("ghojogh2020", "2.4 to 3.3", "the symbols of all equations"),
                    Cite("vaswani2017", "3.2, 3.3", "h, d_model, d_ff")))
 FIND = "names.find"
+MOST = 15  # entries of a section that a search shows
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,9 @@ def _found(params: Params) -> None:
                   f"Nothing holds “{shorten(params.find, 60)}”. Try one word, or a letter as a formula has it.")
     for section, lines in groups:
         st.subheader(section.title, anchor=False)
-        _lines(lines)
+        (_dense if section.dense else _lines)(lines[:MOST])
+        if len(lines) > MOST:
+            st.caption(f"And {len(lines) - MOST} more: add a word to the search.")
 
 
 def _section(section: Section, lines: tuple[Line, ...]) -> None:
@@ -69,7 +72,7 @@ def _section(section: Section, lines: tuple[Line, ...]) -> None:
     if section.slug == "letters":
         _letters(lines)
     else:
-        _lines(lines)
+        (_dense if section.dense else _lines)(lines)
 
 
 def _letters(lines: tuple[Line, ...]) -> None:
@@ -81,6 +84,14 @@ def _letters(lines: tuple[Line, ...]) -> None:
             for line in lines:
                 if line.head == letter:
                     st.markdown(f"{literal(line.says)}  \n:gray[:small[{literal(line.aside)}]]")
+
+
+def _dense(lines: tuple[Line, ...]) -> None:
+    """One paragraph an entry: symbol or name, what is said of it, a quiet last word."""
+    with st.container(border=True, gap="small"):
+        for line in lines:
+            first = f"${line.symbol}$" if line.symbol else f"**{literal(line.head)}.**"
+            st.markdown(f"{first}   {literal(line.says)} :gray[:small[{literal(line.aside)}]]")
 
 
 def _lines(lines: tuple[Line, ...]) -> None:

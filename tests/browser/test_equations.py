@@ -1,0 +1,38 @@
+"""An equation in a real browser: a tap and a key tell what a symbol is, the switch turns it round, numbers stand below."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("playwright")
+
+APP = """
+import streamlit as st
+from viz.ui import equations
+equations.show("attention.context", "demo.", values={"a_ij": "0.41", "h_j": ["0.2", "-0.1", "0.7"]}, marks={"a_ij": "row 2 of the matrix"})
+equations.show("self.matrix", "demo.")
+st.text(f"now {equations.convention()}")
+"""
+
+
+def test_a_symbol_tells_what_it_is_and_the_switch_holds_for_all(visit) -> None:
+    seen = visit("", width=390)
+    page = seen.page
+    seen.says("now columns")
+    page.evaluate("document.addEventListener('atlas-mark', (event) => { globalThis.marked = event.detail; })")
+    first, second = page.locator(".equation").nth(0), page.locator(".equation").nth(1)
+    first.locator('[data-sign="a_ij"].sign').click()
+    told = first.locator(".told").inner_text()
+    assert "attention weight" in told and "one number" in told and "Eq. (5)" in told and "row 2 of the matrix" in told
+    assert page.evaluate("globalThis.marked") == {"sign": "a_ij", "leaf": "attn.pattern", "words": "row 2 of the matrix"}
+    first.locator('[data-sign="h_j"].sign').focus()
+    page.keyboard.press("Enter")
+    assert "p × 1" in first.locator(".told").inner_text() and first.locator("mn.put").all_inner_texts() == ["0.41", "0.2", "−0.1", "0.7"]
+    assert first.locator(".numbers mtr").count() == 3  # a column
+    assert "msup" in second.locator(".line").first.evaluate("node => [...node.querySelectorAll('*')].map((n) => n.localName).join(' ')")
+    first.get_by_role("button", name="Rows, as in PyTorch").click()
+    seen.says("now rows")
+    assert "1 × p" in first.locator(".told").inner_text() and first.locator(".numbers mtr").count() == 1
+    page.wait_for_function("document.querySelectorAll('[data-testid^=stBidiComponent]').length > 1")
+    assert second.locator('.switch [aria-pressed="true"]').inner_text() == "Rows, as in PyTorch"
+    assert seen.width() <= 390

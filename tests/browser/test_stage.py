@@ -1,0 +1,135 @@
+"""The course before a room: the keys press what is on the page, Present is large, quiet and left by Escape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from small_app import ROOT, served
+
+EXHIBIT = (Path(__file__).parent / "blackboard.txt").read_text("utf-8")
+APP = f"""
+import runpy, sys
+from pathlib import Path
+sys.path.insert(0, {str(ROOT)!r})
+import viz.exhibits
+here = str(Path(__file__).parent / "extra")
+if here not in viz.exhibits.__path__:
+    viz.exhibits.__path__.append(here)
+runpy.run_path({str(ROOT / "viz" / "frame.py")!r})
+"""
+SIZES = """() => {
+  const found = [];
+  const walk = (node) => {
+    if (node.nodeType === Node.TEXT_NODE) {
+      const element = node.parentElement ?? node.getRootNode().host, box = element?.getBoundingClientRect();
+      if (!node.textContent.trim() || !element?.checkVisibility({ visibilityProperty: true, opacityProperty: true }) || element.matches("style, script, .sr, [aria-hidden=true] *")) return;
+      if (box.width < 2 || box.height < 2) return;
+      found.push([parseFloat(getComputedStyle(element).fontSize) * (element.currentCSSZoom ?? 1), node.textContent.trim().slice(0, 40)]);
+      return;
+    }
+    if (node.shadowRoot) walk(node.shadowRoot);
+    node.childNodes.forEach(walk);
+  };
+  walk(document.querySelector('[data-testid="stMain"]'));
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The whole frame, with one exhibit more, served."""
+    folder = tmp_path_factory.mktemp("course")
+    (folder / "extra").mkdir()
+    (folder / "extra" / "blackboard.py").write_text(EXHIBIT, "utf-8")
+    with served(APP, folder) as address:
+        yield address
+
+
+@pytest.fixture
+def page(chromium: Any) -> Iterator[Any]:
+    """A page as a projector shows it; an error of the page fails the test."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 720})
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    yield page
+    context.close()
+    assert wrong == []
+
+
+def idle(page: Any) -> None:
+    page.wait_for_timeout(500)
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=120_000)
+    page.wait_for_timeout(700)
+
+
+def visit(page: Any, address: str, selector: str = ".st-key-lesson-steps button") -> None:
+    page.goto(address)
+    page.wait_for_selector(selector, timeout=120_000)
+    idle(page)
+
+
+def press(page: Any, *keys: str) -> str:
+    """Press keys one after the other; the link's path and query then."""
+    for key in keys:
+        page.keyboard.press(key)
+        idle(page)
+    parts = urlsplit(page.url)
+    return parts.path + (f"?{parts.query}" if parts.query else "")
+
+
+def test_the_keys_walk_through_the_steps_and_on_to_the_next_exhibit(page: Any, course: str) -> None:
+    visit(page, f"{course}/blackboard")
+    assert press(page, "ArrowRight") == "/blackboard?blackboard.step=2"
+    assert press(page, " ") == "/blackboard?blackboard.step=3"
+    assert page.locator(".st-key-lesson-says").inner_text() == "Softmax turns scores into shares of one."
+    assert press(page, "ArrowLeft") == "/blackboard?blackboard.step=2"
+    assert press(page, "1") == "/blackboard?blackboard.step=1"
+    assert press(page, "9") == "/blackboard?blackboard.step=1", "there is no ninth step"
+    box = page.get_by_role("textbox").first
+    box.click()
+    assert press(page, "3", "ArrowRight") == "/blackboard?blackboard.step=1", "in a box a key is a letter"
+    page.locator("h1").click()
+    following = page.locator(".st-key-lesson-next a").get_attribute("href")
+    assert press(page, "3", "ArrowRight").partition("?")[0] == "/" + urlsplit(following).path.lstrip("/")
+    page.go_back()
+    idle(page)
+    assert page.locator("h1").inner_text() == "Blackboard", "a page of the course is one press of the back button"
+
+
+def test_present_is_large_and_quiet_and_travels_and_escape_leaves_it(page: Any, course: str) -> None:
+    visit(page, f"{course}/blackboard")
+    page.get_by_role("button", name="Present").click()
+    idle(page)
+    assert "present=1" in page.url
+    for hidden in ('[data-testid="stHeader"]', '[data-testid="stExpander"]', ".st-key-lesson-foot", ".st-key-restore"):
+        assert not page.locator(hidden).first.is_visible(), hidden
+    sizes = page.evaluate(SIZES)
+    assert len(sizes) > 12 and [told for told in sizes if told[0] < 18] == []
+    frame = page.locator(".matrix .frame").first
+    assert 12 * float(frame.evaluate("e => e.style.zoom")) >= 18, "the labels on the canvas have 12 and 13 px of their own"
+    page.keyboard.press("f")
+    page.wait_for_timeout(1600)
+    box = page.locator("[data-atlas-full]").bounding_box()
+    assert box is not None and (box["x"], box["y"], box["width"], box["height"]) == (0, 0, 1280, 720)
+    assert page.evaluate(SIZES) and min(size for size, _ in page.evaluate(SIZES)) >= 18
+    assert "present=1" in press(page, "Escape") and page.locator("[data-atlas-full]").count() == 0
+    assert "step=2" in press(page, "2") and "present=1" in press(page, "r") and "step" not in page.url, "R opens the page anew; the lecture goes on"
+    assert "present=1" in press(page, "3", "ArrowRight") and not page.url.startswith(f"{course}/blackboard"), "it travels"
+    assert [told for told in page.evaluate(SIZES) if told[0] < 18] == []
+    assert "present" not in press(page, "Escape")
+    assert page.locator('[data-testid="stHeader"]').is_visible()
+
+
+FREE = "key => document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}))"
+
+
+def test_a_page_without_steps_keeps_its_keys(page: Any, course: str) -> None:
+    visit(page, f"{course}/course", "h3")
+    assert all(page.evaluate(FREE, key) for key in ("ArrowRight", "ArrowLeft", " ", "2", "f", "Escape"))
+    visit(page, f"{course}/blackboard")
+    assert page.evaluate(FREE, "7") and page.evaluate(FREE, "f") and not page.evaluate(FREE, "2")

@@ -1,0 +1,166 @@
+"""An exhibit is one file: found, addressed, on its card, between its neighbours; and what stands around a page."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import viz.exhibits
+from viz import pages, theme
+from viz.figures import thumbs
+from viz.pages import Chapter
+from viz.ui import stage
+from viz.workspace import _course_pages, course
+
+BLACKBOARD = (Path(__file__).parents[1] / "browser" / "blackboard.txt").read_text("utf-8")
+AROUND = """
+from viz import pages
+from viz.ui import errors, stage, state
+entry = next(entry for entry in pages.discover() if entry.slug == {slug!r})
+with errors.guard(), state.visit(entry.slug), stage.around(entry), errors.guard():
+    entry.page()
+"""
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def blackboard(tmp_path: Path) -> Iterator[pages.Entry]:
+    """One file more in a folder of exhibits, and nothing else."""
+    (tmp_path / "blackboard.py").write_text(BLACKBOARD, "utf-8")
+    viz.exhibits.__path__.append(str(tmp_path))
+    pages.discover.cache_clear()
+    yield next(entry for entry in pages.discover() if entry.slug == "blackboard")
+    viz.exhibits.__path__.remove(str(tmp_path))
+    pages.discover.cache_clear()
+    sys.modules.pop("viz.exhibits.blackboard", None)
+    vars(viz.exhibits).pop("blackboard", None)
+
+
+def shown(slug: str, **query: str) -> AppTest:
+    test = AppTest.from_string(AROUND.format(slug=slug), default_timeout=120)
+    for name, value in query.items():
+        test.query_params[name] = value
+    test.run()
+    assert not test.exception
+    return test
+
+
+def said(test: AppTest) -> str:
+    kinds = (test.title, test.subheader, test.markdown, test.text, test.caption)
+    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+
+
+# ------------------------------------------------------------------ one file
+
+
+def test_an_exhibit_is_one_file(blackboard: pages.Entry, capsys: pytest.CaptureFixture[str]) -> None:
+    pages.main()
+    assert "/blackboard" in capsys.readouterr().out.split()
+    assert blackboard in pages.exhibits(Chapter.WHY) and blackboard in dict(course.compute())[Chapter.WHY]
+    card = said(shown("course"))
+    assert "[Blackboard](/blackboard)" in card and "3 min" in card
+    page = shown("blackboard")
+    assert page.title[0].value == "Blackboard" and "Three words stand in a row." in said(page)
+
+
+def test_the_exhibit_stands_between_its_neighbours(blackboard: pages.Entry) -> None:
+    in_order = pages.exhibits()
+    at = in_order.index(blackboard)
+    before, after = stage.neighbours(blackboard)
+    assert before == (in_order[at - 1] if at else None) and after == in_order[at + 1]
+    assert stage.neighbours(after)[0] == blackboard and stage.neighbours(in_order[-1])[1] is None
+    foot = [mark.value for mark in shown("blackboard").markdown[-2:]]
+    assert foot[0].startswith("[←  ") and foot[0].endswith(f"(/{before.slug if before else 'course'})")
+    assert foot[1] == f"[{after.info.title}  →](/{after.slug})"
+
+
+def test_the_foot_comes_even_where_the_page_fails(blackboard: pages.Entry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blackboard.module, "page", lambda: 1 / 0)
+    assert "Something went wrong" in said(shown("blackboard")) and "→](/" in said(shown("blackboard"))
+
+
+# ------------------------------------------------------------------ the course
+
+
+def test_six_cards_each_with_its_claim() -> None:
+    test = shown("course")
+    assert [card.value for card in test.subheader] == [chapter.title for chapter in Chapter]
+    assert all(chapter.claim in said(test) for chapter in Chapter)
+
+
+def test_continue_leads_to_the_exhibit_and_the_step_visited_last(blackboard: pages.Entry) -> None:
+    first = pages.exhibits()[0]
+    opening = said(shown("course"))
+    assert "Begin here" in opening and f"**{first.info.title}**  →](/{first.slug})" in opening and "visited" not in opening
+    test = AppTest.from_string(AROUND.format(slug="blackboard").replace("entry.slug == 'blackboard'", "entry.slug == __import__('streamlit').session_state.get('go', 'blackboard')"),
+                               default_timeout=120)
+    test.query_params["blackboard.step"] = "2"
+    test.run()
+    test.session_state["go"] = "course"
+    test.query_params.clear()
+    test.run()
+    assert not test.exception
+    words = said(test)
+    assert "Continue" in words and "at step 2 of 3, Scores" in words and "**Blackboard**  →](/blackboard)" in words
+    assert ", 1 visited" in words and ":material/check:" in words and "Begin here" not in words
+
+
+def test_every_exhibit_and_page_of_the_course_exists_and_its_picture_is_drawn() -> None:
+    known = {entry.slug for entry in pages.workspace()}
+    for beside in (page for found in _course_pages.PAGES.values() for page in found):
+        assert beside.slug in known
+        if beside.draw:
+            ElementTree.fromstring(beside.draw())
+    for entry in pages.exhibits():
+        drawing = ElementTree.fromstring(course._drawing(entry)())
+        assert drawing.tag == f"{SVG}svg", entry.slug
+
+
+def test_the_picture_of_a_page_is_the_run_it_names() -> None:
+    """The bars of "Fill a blank" are the model's own chances, the longest first."""
+    drawing = ElementTree.fromstring(_course_pages.blank())
+    words = [word.text for word in drawing.iter(f"{SVG}text")]
+    run = _course_pages._run(_course_pages.FILL.model, _course_pages.FILL.text)
+    row = run.logits[_course_pages.blanks(run)[0]]
+    best = [run.model.tokenizer.token(int(i)).strip() for i in np.argsort(-row)[:5]]
+    assert words == best
+    chances = np.exp(row - row.max())
+    long = [float(bar.get("width", 0)) for bar in drawing.iter(f"{SVG}rect")]
+    np.testing.assert_allclose(np.array(long) / long[0], np.sort(chances)[::-1][:5] / chances.max(), atol=0.01)
+
+
+def test_a_damaged_picture_leaves_the_course(monkeypatch: pytest.MonkeyPatch, blackboard: pages.Entry) -> None:
+    monkeypatch.setattr(blackboard.module, "thumbnail", lambda: 1 / 0)
+    assert "[Blackboard](/blackboard)" in said(shown("course"))
+
+
+# ------------------------------------------------------------------ the small pictures
+
+
+def test_the_cells_are_shaded_by_their_weight() -> None:
+    drawing = ElementTree.fromstring(thumbs.cells(np.array([[1.0, 0.0], [0.25, 0.75]]), np.array([[True, False], [True, True]])))
+    fills = [cell.get("fill") for cell in drawing.iter(f"{SVG}rect")]
+    assert fills == [theme.SEQUENTIAL[-1], "url(#shut)", theme.SEQUENTIAL[2], theme.SEQUENTIAL[7]]
+
+
+def test_the_other_small_pictures_are_drawings_of_their_numbers() -> None:
+    curves = ElementTree.fromstring(thumbs.curves(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])))
+    lines = [line.get("points", "").split() for line in curves.iter(f"{SVG}polyline")]
+    assert [float(point.split(",")[1]) for point in lines[0]] == [118.0, 14.0, 118.0] and len(lines) == 2
+    links = ElementTree.fromstring(thumbs.links(np.array([[1.0, 0.0], [0.5, 0.5]]), ("a", "<b>"), ("x", "y")))
+    assert [path.get("stroke-width") for path in links.iter(f"{SVG}path")][1:] == ["4.00", "2.00", "2.00"]
+    assert [word.text for word in links.iter(f"{SVG}text")] == ["a", "<b>", "x", "y"], "words are text, never markup"
+    dots = ElementTree.fromstring(thumbs.points(np.array([[0.0, 0.0], [1.0, 2.0]]), marked=(1,)))
+    assert [dot.get("fill") for dot in dots.iter(f"{SVG}circle")] == [theme.SEQUENTIAL[4], theme.PRIMARY]
+    assert theme.DARK.text in theme.drawn_in_dark(thumbs.bars([1, 2], ("a", "b"))) and theme.LIGHT.text not in theme.drawn_in_dark(thumbs.bars([1], ("a",)))
+
+
+def test_type_before_a_room_is_never_below_eighteen() -> None:
+    grown = theme.for_a_room({"layout": {"font": {"size": 14}, "xaxis": {"tickfont": {"size": 11}}}, "data": [{"marker": {"size": 5}, "textfont": {"size": [10, 20]}}]})
+    assert grown == {"layout": {"font": {"size": 21.0}, "xaxis": {"tickfont": {"size": 18}}}, "data": [{"marker": {"size": 5}, "textfont": {"size": [18, 30.0]}}]}

@@ -1,0 +1,207 @@
+"""What an exhibit is made of: steps in the link, and predictions that give nothing away before the commit."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from viz.ui import asking
+
+PAGE = """
+import streamlit as st
+from viz.ui import lesson, parts, state
+state.begin("board")
+STEPS = (lesson.Step("Guess", "Say *it* aloud."), lesson.Step("Scores", "Each pair gets a score."), lesson.Step("Weights", "Shares of one."))
+text = st.session_state.get("sentence", "a cat sat")
+words = text.split()
+longest = max(words, key=len)
+def why():
+    st.session_state["explained"] = st.session_state.get("explained", 0) + 1
+    return f"It has {len(longest)} letters, <b>counted</b>."
+st.session_state["step"] = lesson.steps(STEPS, "board.")
+st.session_state["told"] = lesson.predict("board.word", "Which word of $x$ is the longest?", words, longest, why)
+st.session_state["counted"] = lesson.predict_number(
+    "board.share", "How much of it?", 0, 1, answer=len(longest) / len(text), why="Letters by letters.", near=0.05, unit="%")
+with parts.fold("More", "board.more") as opened:
+    if opened.open:
+        st.text("inside")
+st.button("Restore", on_click=lambda: __import__("viz.ui.restoring", fromlist=["_restore"])._restore())
+"""
+
+
+TWO = """
+import streamlit as st
+from viz.ui import lesson
+answer = st.session_state.get("answer", "x")
+st.session_state["told"] = lesson.predict("q.a", "Which?", ("x", "y"), answer, f"So it is {answer}.")
+"""
+
+
+def board(**query: str) -> AppTest:
+    test = AppTest.from_string(PAGE, default_timeout=60)
+    for name, value in query.items():
+        test.query_params[name] = value
+    test.run()
+    assert not test.exception
+    return test
+
+
+def sentence(test: AppTest, text: str) -> AppTest:
+    test.session_state["sentence"] = text
+    return test.run()
+
+
+def pills(test: AppTest) -> Any:
+    return test.button_group(key="predict:board.word")
+
+
+def said(test: AppTest) -> str:
+    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind).replace("\\", "")
+
+
+def everything(test: AppTest) -> str:
+    """All that is sent to the browser: every element of the page as it goes over the wire."""
+    return "\n".join(str(getattr(node, "proto", "")) for node in test.main)
+
+
+# ------------------------------------------------------------------ steps
+
+
+def test_the_first_step_comes_first_and_the_link_counts_from_one() -> None:
+    test = board()
+    assert test.session_state["step"] == 0 and "Say *it* aloud." in said(test)
+    test.button_group[0].set_value(3).run()
+    assert test.session_state["step"] == 2 and "Shares of one." in said(test) and "aloud" not in said(test)
+    assert test.query_params["board.step"] in ("3", ["3"])
+
+
+@pytest.mark.parametrize(("link", "step"), [("2", 1), ("3", 2), ("0", 0), ("99", 2), ("abc", 0), ("<b>", 0)])
+def test_a_step_of_a_link(link: str, step: int) -> None:
+    assert board(**{"board.step": link}).session_state["step"] == step
+
+
+def test_the_pills_have_numbers_and_names() -> None:
+    assert board().button_group[0].options == ["1  Guess", "2  Scores", "3  Weights"]
+
+
+# ------------------------------------------------------------------ predict
+
+
+def test_nothing_is_given_away_before_the_commit() -> None:
+    test = board()
+    assert not test.session_state["told"] and "explained" not in test.session_state, "not even computed"
+    for secret in ("Right", "You said", "It is", "letters", "Letters"):
+        assert secret not in said(test) and secret not in everything(test), secret
+
+
+def test_what_is_sent_before_the_commit_is_the_same_for_every_answer() -> None:
+    sent = []
+    for answer in ("x", "y"):
+        test = AppTest.from_string(TWO, default_timeout=60)
+        test.session_state["answer"] = answer
+        sent.append(re.sub(r"[0-9a-f]{12,}|x\d{6,}", "", everything(test.run())))
+    assert sent[0] == sent[1] and "Which" in sent[0]
+
+
+@pytest.mark.parametrize(("guess", "verdict"), [("cat", "Right."), ("a", "You said “a”. It is “cat”.")])
+def test_after_the_commit_right_or_wrong_and_why(guess: str, verdict: str) -> None:
+    test = board()
+    pills(test).set_value(guess).run()
+    assert test.session_state["told"] and verdict in said(test)
+    assert "It has 3 letters, <b>counted</b>." in [text.value for text in test.text], "taken literally"
+    assert pills(test).disabled, "a guess is a guess"
+
+
+def test_another_sentence_is_another_answer_and_is_asked_anew() -> None:
+    test = board()
+    pills(test).set_value("cat").run()
+    sentence(test, "the elephants ran")
+    assert not test.session_state["told"] and "elephants”" not in said(test) and pills(test).value is None
+    assert pills(test).options == ["the", "elephants", "ran"]
+    pills(test).set_value("the").run()
+    assert "You said “the”. It is “elephants”." in said(test) and "It has 9 letters" in said(test)
+
+
+def test_the_same_words_with_another_answer_are_asked_anew() -> None:
+    found = AppTest.from_string(TWO, default_timeout=60).run()
+    found.button_group[0].set_value("x").run()
+    assert found.session_state["told"]
+    found.session_state["answer"] = "y"
+    assert not found.run().session_state["told"] and found.button_group[0].value is None
+
+
+def test_r_asks_anew() -> None:
+    test = board()
+    pills(test).set_value("cat").run()
+    test.button[-1].click().run()
+    assert not test.session_state["told"] and pills(test).value is None and not test.exception
+
+
+def test_a_guess_survives_a_page_where_it_is_not_asked() -> None:
+    test = AppTest.from_string(
+        'import streamlit as st\nfrom viz.ui import lesson\n'
+        'if not st.session_state.get("away"):\n    lesson.predict("q.a", "Which?", ("x", "y"), "x", "So it is.")\n', default_timeout=60).run()
+    test.button_group[0].set_value("y").run()
+    test.session_state["away"] = True
+    test.run()
+    test.session_state["away"] = False
+    test.run()
+    assert "So it is." in said(test) and test.button_group[0].value == "y"
+
+
+def test_repeated_words_stand_once_and_an_answer_must_be_among_the_options() -> None:
+    assert pills(sentence(board(), "the cat the dogs")).options == ["the", "cat", "dogs"]
+    with pytest.raises(ValueError, match="'z' is none of the options"):
+        asking.predict("q.a", "Which?", ("x", "y"), "z", "So.")
+
+
+def test_odd_words_are_labels_never_markup() -> None:
+    test = sentence(board(), "![x](http://a) <b> $1$ *so*")
+    assert not test.exception and pills(test).options == ["!\\[x\\]\\(http\\:\\/\\/a\\)".replace("!", "\\!"), "\\<b\\>", "\\$1\\$", "\\*so\\*"]
+
+
+# ------------------------------------------------------------------ predict a number
+
+
+@pytest.mark.parametrize(("guess", "told"), [(33, "Close enough: it is 33.3 %."), (36, "Close enough: it is 33.3 %."),
+                                             (60, "You said 60 %. It is 33.3 %.")])
+def test_a_number_is_right_when_it_is_near(guess: int, told: str) -> None:
+    test = board()
+    assert not test.session_state["counted"] and test.slider[0].value == 50
+    test.slider[0].set_value(guess).run()
+    assert not test.session_state["counted"], "a slider that moves is no commit"
+    test.button(key="predict:board.share:commit").click().run()
+    assert test.session_state["counted"] and told in said(test) and "Letters by letters." in said(test)
+    assert test.slider[0].disabled
+
+
+def test_a_number_is_asked_anew_for_another_sentence() -> None:
+    test = board()
+    test.slider[0].set_value(33).run()
+    test.button(key="predict:board.share:commit").click().run()
+    sentence(test, "a cat")
+    assert not test.session_state["counted"] and test.slider[0].value == 50 and not test.slider[0].disabled
+
+
+@pytest.mark.parametrize(("low", "high", "notches"), [(0, 100, (0, 100, 1)), (0, 1, (0.0, 1.0, 0.01)), (-2.5, 2.5, (-2.5, 2.5, 0.05))])
+def test_the_slider_has_whole_numbers_where_they_are_enough(low: float, high: float, notches: tuple[float, ...]) -> None:
+    assert json.dumps(asking._notches(low, high)) == json.dumps(notches)
+
+
+# ------------------------------------------------------------------ present
+
+
+def test_before_a_room_there_are_no_folds() -> None:
+    assert [fold.label for fold in board().expander] == ["More"]
+    test = board(present="1")
+    assert not test.expander and "inside" not in said(test)
+
+
+def test_r_opens_the_page_anew_and_the_lecture_goes_on() -> None:
+    test = board(present="1", **{"board.step": "3"})
+    test.button[-1].click().run()
+    assert test.session_state["step"] == 0 and test.query_params["present"] in ("1", ["1"])

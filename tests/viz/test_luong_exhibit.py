@@ -1,0 +1,209 @@
+"""The exhibit on global and local attention, on small random models under the shipped names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import tiny_models
+from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened
+
+import core.engine
+from core.lessons import luong as lessons
+from core.lessons import unscaled
+from viz.exhibits import _luong_data as data_of
+from viz.exhibits import _luong_steps as steps
+from viz.exhibits import luong as exhibit
+from viz.labels import distinct
+
+SLUG = steps.SLUG
+TEXT = "She has a white car."
+ALL = {
+    data_of.CONCAT: {"attention": "bahdanau"},
+    data_of.GENERAL: {"attention": "luong-global", "score": "general", "input_feeding": True},
+    data_of.PREDICTIVE: {"attention": "luong-local-p", "score": "general", "input_feeding": True, "window": 3},
+}
+FOLDS = [f"fold:{SLUG}change", f"fold:{SLUG}equation", f"fold:{SLUG}looking", f"fold:{exhibit.EXHIBIT.title}.documents", "fold:luong.table", "fold:luong.take"]
+
+
+def _served(folder, *names: str) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name in names:
+            patch.setitem(tiny_models.MODELS, name, ("seq2seq", ALL[name]))
+        with tiny_models.served(patch, folder, *names):
+            yield
+
+
+@pytest.fixture(scope="module")
+def every(tmp_path_factory) -> Iterator[None]:
+    """All three models."""
+    yield from _served(tmp_path_factory.mktemp("all"), *ALL)
+
+
+@pytest.fixture
+def only(tmp_path_factory) -> Iterator[None]:
+    """bahdanau-en-es alone."""
+    yield from _served(tmp_path_factory.mktemp("one"), data_of.CONCAT)
+
+
+def page(step: int = 1, *folds: str, guess: tuple[str, object] | None = None, text: str = TEXT, **link: str) -> AppTest:
+    test = AppTest.from_string("from viz.exhibits import luong as e\ne.page()", default_timeout=60)
+    test.query_params["text"] = text
+    test.query_params[SLUG + "step"] = str(step)
+    for name, value in link.items():
+        test.query_params[SLUG + name] = value
+    for name in folds:
+        test.session_state[name] = True
+    if guess:
+        test.session_state[f"predict:{SLUG}{guess[0]}"] = guess[1]
+    return test.run()
+
+
+def said(test: AppTest) -> str:
+    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind)
+
+
+def asked(test: AppTest, name: str) -> tuple:
+    return test.session_state[f"predict:{SLUG}{name}:asked"]["of"]
+
+
+def matrix(test: AppTest) -> dict:
+    return next(h for h in (opened(e.proto.bytes)[0] for e in test.get("bidi_component") if e.proto.bytes) if "queries" in h)
+
+
+@pytest.mark.parametrize(("step", "guess"), [(1, None), (2, "kept"), (3, "total"), (4, ("cost", "much more"))])
+def test_every_step_shows_a_picture_and_every_fold_opens(every, step, guess):
+    test = page(step, *FOLDS, guess=guess if isinstance(guess, tuple) else None)
+    assert matrix(test) if step < 3 else test.get("plotly_chart")
+    if isinstance(guess, str):
+        test.button(key=f"predict:{SLUG}{guess}:commit").click().run()
+    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
+    told = said(test)
+    assert "E29" in told and "E27" in told and "Something went wrong" not in told
+    assert len(test.dataframe) == 1
+
+
+def test_the_page_opens_without_luongs_model_and_says_what_is_missing(only):
+    for step in range(1, 5):
+        test = page(step)
+        assert not test.exception and "luong-global-en-es, is not among the models here" in said(test)
+    assert set(data_of.offered()) == {"concat", "dot"}
+    assert data_of.CONCAT in matrix(page())["title"]
+
+
+@pytest.mark.parametrize(("score", "model"), [("concat", data_of.CONCAT), ("general", data_of.GENERAL), ("dot", data_of.GENERAL)])
+def test_dot_general_and_concat_can_be_chosen(every, score, model):
+    """C021."""
+    test, data = page(score=score), exhibit.compute(exhibit.Params(TEXT, score))
+    assert data.model == model and model in matrix(test)["title"]
+    run = core.engine.default().open(model).run(TEXT, target=data.target)
+    if score != "dot":
+        np.testing.assert_allclose(data.weights, run.trace["decoder.attn.pattern"][0], atol=1e-6)
+    else:
+        q, k = (run.trace[f"decoder.attn.{leaf}"][0] for leaf in "qk")
+        np.testing.assert_allclose(data.scores, q @ k.T, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(data.weights.sum(-1), 1.0, atol=1e-5)
+    n, m = data.weights.shape
+    assert f"{n} × {m} = {n * m} scores" in said(test)
+    assert "is not among the models here" not in said(test)
+
+
+def test_the_asked_row_is_left_out_until_the_guess_and_the_answer_is_the_runs(every):
+    data = exhibit.compute(exhibit.Params(TEXT, "concat"))
+    row = lessons.crossing(data.weights)
+    before = page(score="concat")
+    assert len(matrix(before)["queries"]) == len(data.written) - 1
+    answer = distinct(data.source)[int(data.weights[row].argmax())]
+    after = page(score="concat", guess=("global", answer))
+    assert "Right" in said(after) and len(matrix(after)["queries"]) == len(data.written)
+    assert asked(after, "global")[2] == answer
+
+
+def test_another_sentence_is_another_question(every):
+    for text in (TEXT, "The red house on the hill is old."):
+        data = exhibit.compute(exhibit.Params(text, "general"))
+        n, m = data.weights.shape
+        inside = np.abs(np.minimum(np.arange(n), m - 1)[:, None] - np.arange(m)) <= 2
+        assert asked(page(2, text=text), "kept")[3] == round(float(data.weights[inside].sum() / n), 2)
+        assert set(asked(page(1, text=text), "global")[1]) == set(distinct(data.source))
+
+
+def test_curves_and_their_sum_with_sliders_for_centre_window_and_sigma(every):
+    """C022."""
+    hidden = page(3, score="concat", row="1", p="2.5", window="2", sigma="0.75")
+    assert not _array(json.loads(hidden.get("plotly_chart")[0].proto.spec)["data"][1]["y"]).any(), "no product before the guess"
+    test = hidden.button(key=f"predict:{SLUG}total:commit").click().run()
+    data = exhibit.compute(exhibit.Params(TEXT, "concat"))
+    wanted = lessons.local(data.scores[1], 2.5, 2, 0.75)
+    softmax, product, curve = json.loads(test.get("plotly_chart")[0].proto.spec)["data"]
+    np.testing.assert_allclose(_array(softmax["y"]), wanted.align, atol=1e-6)
+    np.testing.assert_allclose(_array(product["y"]), wanted.product, atol=1e-6)
+    assert curve["name"] == "Gaussian" and _array(curve["y"]).max() == pytest.approx(1.0, abs=1e-3)
+    assert f"The products sum to {wanted.total:.3f}" in said(test)
+    assert {s.label[0] for s in test.slider} >= {"p", "D", "σ"}
+    opening = lessons.local(data.scores[1], steps.middle(exhibit.Params(TEXT, "concat", row=1), data), 2)
+    assert asked(test, "total")[3] == round(opening.total, 2), "asked about the opening window, whatever the sliders say"
+
+
+def _array(values) -> np.ndarray:
+    import base64
+
+    if isinstance(values, dict):
+        return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
+    return np.asarray(values, dtype=float)
+
+
+def test_sigma_follows_the_window_until_it_is_moved(every):
+    assert "σ = 2.00" in said(page(3, window="4")) and "σ = 0.50" in said(page(3, window="4", sigma="0.5"))
+
+
+def test_the_cost_is_what_the_model_does_inside_the_windows(every):
+    data = exhibit.compute(exhibit.Params(TEXT, "concat"))
+    centres = tuple(lessons.monotonic(t, len(data.source)) for t in range(len(data.written)))
+    found = data_of.cost(TEXT, data, centres, 3)
+    model = core.engine.default().open(data.model)
+    allowed = lessons.windows(centres, 2, len(data.source))
+    run = model.run(TEXT, target=data.target, edits=(lessons.shut_in(allowed),))
+    assert found.surprise[1] == pytest.approx(unscaled.surprise(run.logits, run.ids), abs=1e-5)
+    assert found.touched[1] == allowed.sum()
+    assert (run.trace["decoder.attn.pattern"][0][~allowed] == 0).all()
+    test = page(4, score="concat", centre="monotonic", guess=("cost", "much more"))
+    assert f"D = 2: {found.touched[1]} scores instead of {allowed.size}" in said(test)
+
+
+def test_the_trained_centres_are_offered_where_their_model_is(every):
+    data = exhibit.compute(exhibit.Params(TEXT, "concat"))
+    run = core.engine.default().open(data_of.PREDICTIVE).run(TEXT, target=data.target)
+    np.testing.assert_allclose(data_of.predicted(TEXT, data), run.trace["decoder.attn.centre"][0], atol=1e-5)
+    assert "predictive" in steps.centres(data)
+    assert not page(2, centre="predictive").exception
+
+
+@pytest.mark.parametrize("text", ["", " ", "🙂", "<b>x</b> ![y](http://a)", "car", "a " * 40])
+def test_odd_texts(every, text):
+    for step in (1, 3, 4):
+        test = page(step, text=text)
+        assert not test.exception and "Something went wrong" not in said(test)
+
+
+@pytest.mark.parametrize("link", [{"row": "99"}, {"row": "x"}, {"p": "-3"}, {"sigma": "0"}, {"window": "1e9"}, {"score": "best"}, {"centre": "?"}])
+def test_nonsense_in_the_link_leaves_a_page(every, link):
+    for step in (1, 3):
+        test = page(step, **link)
+        assert not test.exception and "Something went wrong" not in said(test)
+
+
+def test_the_lines_to_take_away_name_the_numbers(every):
+    from viz.exhibits import _luong_folds as folds
+
+    data = exhibit.compute(exhibit.Params(TEXT, "dot"))
+    params = exhibit.Params(TEXT, "dot", row=0)
+    lines = folds.code(params, data).replace("core.open_model", "open_model")
+    exec(lines, {"open_model": core.engine.default().open})
+
+
+def test_the_small_picture_is_drawn_from_numbers():
+    assert exhibit.thumbnail().startswith("<svg")

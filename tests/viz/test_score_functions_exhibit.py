@@ -1,0 +1,124 @@
+"""The exhibit on score functions: each step by AppTest, the guess, the plane's move, the link."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened
+
+from core.lessons import score_functions as lessons
+from viz.exhibits import _scores_steps as steps
+from viz.exhibits import score_functions as exhibit
+
+SLUG = steps.SLUG
+FOLDS = [f"fold:{SLUG}equation", f"fold:{SLUG}looking", f"fold:{exhibit.EXHIBIT.title}.documents", "fold:score_functions.table", "fold:score_functions.take"]
+
+
+def page(step: int = 1, *folds: str, guess: tuple[str, str] | None = None, **link: str) -> AppTest:
+    test = AppTest.from_string("from viz.exhibits import score_functions as e\ne.page()", default_timeout=60)
+    test.query_params[SLUG + "step"] = str(step)
+    for name, value in link.items():
+        test.query_params[SLUG + name] = value
+    for name in folds:
+        test.session_state[name] = True
+    if guess:
+        test.session_state[f"predict:{SLUG}{guess[0]}"] = guess[1]
+    return test.run()
+
+
+def said(test: AppTest) -> str:
+    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind)
+
+
+def headers(test: AppTest) -> list[dict]:
+    return [opened(e.proto.bytes)[0] for e in test.get("bidi_component") if e.proto.bytes]
+
+
+def drawn(test: AppTest) -> dict:
+    """What the plane or the table of weights was given."""
+    return next(h for h in headers(test) if "scores" in h or "queries" in h)
+
+
+@pytest.mark.parametrize(("step", "guess"), [(1, None), (1, ("most", "A")), (2, None), (3, ("turn", "dot")), (4, None)])
+def test_every_step_shows_a_picture_and_every_fold_opens(step, guess):
+    test = page(step, *FOLDS, guess=guess)
+    assert not test.exception and test.title[0].value == "Score functions"
+    assert drawn(test)
+    told = said(test)
+    assert all(number in told for number in ("E8", "E26", "E53", "Graves")) and "Something went wrong" not in told
+    assert len(test.dataframe) == 1
+
+
+def test_all_eight_scores_stand_side_by_side():
+    """C017."""
+    tables = drawn(page(2))["scores"]
+    assert [t["label"] for t in tables] == ["dot", "scaled dot", "general", "additive, linear", "additive, tanh", "location", "cosine", "β · cosine"]
+    assert tables[-1]["sharpness"] == 5.0
+    assert drawn(page(2, beta="12"))["scores"][-1]["sharpness"] == 12.0
+
+
+@pytest.mark.parametrize("rule", steps.RULES)
+def test_each_of_the_eight_can_be_chosen(rule):
+    """C017."""
+    test = page(4, f"fold:{SLUG}equation", rule=rule)
+    data = exhibit.compute()
+    function = next(f for f in data.functions if f.name == rule)
+    assert [t["label"] for t in drawn(test)["scores"]] == [function.title]
+    best = int(data.weights[rule].argmax())
+    assert f"gives {steps.NAMES[best]} {data.weights[rule][best]:.0%}" in said(test)
+    assert test.table[0].value["weight"].tolist() == [f"{w:.4f}" for w in data.weights[rule]]
+
+
+def test_the_first_answer_is_computed_from_the_vectors():
+    first = page(guess=("most", "B"))
+    assert "Right" in said(first) and len(drawn(first)["scores"]) == 2
+    assert [t["label"] for t in drawn(page())["scores"]] == ["cosine"], "before the guess the dot product is not in the page"
+    other = page(guess=("most", "B"), at="-1,-0.6;0.7,0.5;1.7,-0.2;-0.6,1.4;-1.2,-0.9")
+    assert "It is “D”" in said(other)
+
+
+def test_moving_the_query_does_not_move_the_linear_additive_weights_and_the_page_says_why():
+    """C018."""
+    test = page(3, guess=("turn", "additive, linear"))
+    assert "Right" in said(test) and "w·q is one number, added to every score alike" in said(test)
+    assert drawn(test)["scale"] == "difference"
+    change = lessons.moved(lessons.Place(exhibit.Params().query, exhibit.Params().keys), "turn")
+    assert np.abs(change["linear"]).max() < 1e-12 < np.abs(change["dot"]).max()
+    assert "additive, linear: unchanged to the last digit" in said(test)
+    assert "unchanged" not in said(page(3)), "nothing is given away before the guess"
+    blind = page(4, rule="linear")
+    assert "It does not see the query: the ground has one colour" in said(blind)
+
+
+@pytest.mark.parametrize(("experiment", "answer"), [("keys", "location"), ("longer", "cosine")])
+def test_who_ignores_the_keys_and_the_length(experiment, answer):
+    assert "Right" in said(page(3, experiment=experiment, guess=(experiment, answer)))
+
+
+def test_a_query_in_the_middle_moves_nothing():
+    test = page(3, at="0,0;0.7,0.5;1.7,-0.2;-0.6,1.4;-1.2,-0.9", guess=("turn", steps.SEVERAL))
+    assert not test.exception and "Right" in said(test)
+
+
+@pytest.mark.parametrize("link", [{"at": "1,2"}, {"at": "a,b;c,d;e,f;g,h;i,j"}, {"at": "nan,1;0,0;0,0;0,0;0,0"}, {"at": "9,9;9,9;9,9;9,9;9,9"}, {"beta": "-1"},
+                                  {"rule": "best"}, {"experiment": "?"}])
+def test_nonsense_in_the_link_leaves_a_page(link):
+    for step in (1, 3, 4):
+        test = page(step, **link)
+        assert not test.exception and drawn(test)
+
+
+def test_places_in_the_link_come_back():
+    pairs = ((1.0, 0.6), (0.25, -2.0), (0.0, 0.0), (1.5, 1.5), (-1.0, -0.01))
+    assert steps.places(steps.written(pairs)) == pairs
+
+
+def test_the_lines_to_take_away_run():
+    from viz.exhibits import _scores_folds as folds
+
+    exec(folds.code(exhibit.Params()), {})
+
+
+def test_the_small_picture_is_drawn_from_numbers():
+    assert exhibit.thumbnail().startswith("<svg")

@@ -1,0 +1,88 @@
+"""Luong's global and local attention: the whole source for every word, or a window around a centre; on a trained model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.lessons import luong as lessons
+from viz.exhibits import _luong_data as data_of
+from viz.exhibits import _luong_folds as folds
+from viz.exhibits import _luong_steps as steps
+from viz.figures import thumbs
+from viz.pages import Chapter, Cite, Exhibit
+from viz.ui import compute as ask
+from viz.ui import controls, errors, lesson, parts, state
+
+EXHIBIT = Exhibit(
+    title="Global and local attention",
+    chapter=Chapter.LOOK_UP,
+    order=60,
+    minutes=9,
+    claim="To write one word, look at every source word; or guess where to look, and look only there.",
+    cites=(
+        Cite("beigy2021", "Global vs Local Attention", "p_t, a_st"),
+        Cite("luong2015", "sections 3.1, 3.2", "Eqs. (7) to (10)"),
+        Cite("bahdanau2015", "section 3.1", "Eqs. (5), (6)"),
+        Cite("ghojogh2020", "section 2.4.1"),
+    ),
+)
+STEPS = (
+    lesson.Step("Global", "For each word it writes, the model scores every word of the source and mixes them all."),
+    lesson.Step("A centre", "Local attention first chooses a place p_t in the source, and looks at most D words to each side."),
+    lesson.Step("Window and bell", "Softmax inside the window, times a bell curve around p_t: soft like attention, narrow like a choice."),
+    lesson.Step("What it saves", "A window saves scores. Put into the trained model, what does it cost?"),
+)
+
+
+@dataclass(frozen=True)
+class Params:
+    """What the visitor chose: sentence and score; the written word (-1: the clearest crossing); centre, window, sigma (0: D / 2)."""
+
+    text: str = "She has a white car."
+    score: str = "concat"
+    row: int = -1
+    centre: str = "row"
+    window: int = 2
+    windowed: bool = True
+
+
+def compute(params: Params = Params()) -> data_of.Data:
+    """The model's run on the sentence: words of both sides, scores and weights (query key) under the chosen score."""
+    return data_of.read(params.text, params.score)
+
+
+def thumbnail() -> str:
+    """The bell, the softmax inside the window and their product, over nine words that fit alike."""
+    row = lessons.local(np.zeros(9), 4.5, 2)
+    return thumbs.curves([row.gaussian, row.align, row.product])
+
+
+def page() -> None:
+    """Claim, steps, sentence, one picture and its sentence; everything else folded."""
+    parts.title(EXHIBIT)
+    at = lesson.steps(STEPS, steps.SLUG)
+    start = Params()
+    text = state.read("text", start.text)
+    if at == 0 or not lesson.presenting():  # before a room the later steps need the place
+        text = controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type an English sentence", drops=steps.OF_A_SENTENCE)
+    with errors.guard():
+        scores = data_of.offered()
+        score = state.read(steps.SLUG + "score", data_of.opening(), state.one_of(tuple(scores), data_of.opening()))
+        data = ask.submit(("luong", text, score, scores[score]), lambda: compute(Params(text, score)), 30 * max(1, len(text)))
+        params = Params(
+            text=text, score=score,
+            row=state.read(steps.SLUG + "row", lessons.crossing(data.weights), state.whole(0, len(data.written) - 1)),
+            centre=state.read(steps.SLUG + "centre", start.centre, state.one_of(tuple(steps.centres(data)), start.centre)),
+            window=state.read(steps.SLUG + "window", start.window, state.whole(1, steps.WIDEST)),
+            windowed=state.read(steps.SLUG + "windowed", start.windowed, state.flag),
+        )  # fmt: skip
+        told = steps.SHOWN[at](params, data, start)
+        parts.numbers(data_of.missing())
+        folds.change_it(start)
+        folds.equation(told, params, data)
+        folds.looking_at(at, params, data)
+        parts.documents(EXHIBIT, lambda: lesson.errata("E29", "E27"))
+        parts.as_table(lambda: folds.table(params, data) if told else folds.LATER, "luong")
+        parts.take_away(lambda: folds.arrays(params, data), folds.code(params, data), key="luong")
