@@ -58,7 +58,7 @@ def _one_vector(params: Any) -> Shown:
                                   f"In the table of words it is one vector, cosine {same[0]:.3f}; the layers mix in what stands before it, and leave {last:.3f}.", 0.1)  # fmt: skip
     names = ["table of words", "with position", *(f"after layer {i}" for i in range(len(same) - 2))]
     rows = [(name, float(value), i == 0) for i, (name, value) in enumerate(zip(names, same, strict=True))]
-    parts.show(bars(rows if known else [(name, value if i == 0 else 0.0, i == 0) for i, (name, value, _) in enumerate(rows)], "{:.3f}", end=1.0), SLUG + "alike",
+    parts.show(bars(rows if known else rows[:1], "{:.3f}", end=1.0), SLUG + "alike",
                f"Cosine of the two vectors of {word}, layer by layer." if known else "Only the first bar is shown before the guess.")  # fmt: skip
     parts.numbers(f"“{word}”: cosine {same[0]:.3f} in the table, {last:.3f} after {len(same) - 2} layers." if known else f"In the table “{word}” has one vector: cosine {same[0]:.3f}. And after the layers?")
     return Shown(
