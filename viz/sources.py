@@ -40,6 +40,10 @@ SOURCES: dict[str, Source] = {
                         "Sharif University of Technology", teaching=True),
     "lifei2022": Source("lifei.tech, 2022", "lifei.tech", 2022, "Attention and Transformers", "blog post",
                         teaching=True),
+    "hochreiter1997": _paper("Hochreiter, Schmidhuber", 1997, "Long Short-Term Memory", "Neural Computation"),
+    "cho2014": _paper("Cho et al.", 2014, "Learning Phrase Representations using RNN Encoder-Decoder for Statistical "
+                      "Machine Translation", "EMNLP"),
+    "sutskever2014": _paper("Sutskever, Vinyals, Le", 2014, "Sequence to Sequence Learning with Neural Networks", "NeurIPS"),
     "eckart1936": _paper("Eckart, Young", 1936, "The Approximation of One Matrix by Another of Lower Rank",
                          "Psychometrika"),
     "williams1992": _paper("Williams", 1992, "Simple Statistical Gradient-Following Algorithms for Connectionist "

@@ -30,7 +30,7 @@ def bert(**shape: Any) -> int:
     >>> bert()
     109482240
     """
-    heads = {"masked_lm": False, "next_sentence": False}
+    heads: dict[str, Any] = {"masked_lm": False, "next_sentence": False}
     return parameters(BERT, BERTConfig(**(heads | shape)))
 
 

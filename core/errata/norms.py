@@ -32,7 +32,7 @@ def sigma() -> Evidence:
         "to_torch": gap(F.layer_norm(x, (h,)), right), "ours": gap(ours, F.layer_norm(x, (h,))),
     }  # fmt: skip
     sentence = (
-        f"{h} numbers drawn once: the variance afterwards is {numbers['printed']:.6f} as printed, which is 1/{h}, and "
+        f"{h} numbers drawn once: the variance afterwards is {numbers['printed']:.6f} as printed, one over {h}, and "
         f"{numbers['right']:.3f} with the right σ; the printed σ is {numbers['factor']:.3f} times too large (√{h} = {math.sqrt(h):.3f}). "
         f"torch's layer norm is {tiny(numbers['to_torch'])} from the right form, which is what ε does."
     )

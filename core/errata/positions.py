@@ -50,21 +50,21 @@ def over_d_or_p() -> Evidence:
     note="The formula and the example disagree; the example is right.",
 )  # fmt: skip
 def paired_or_not() -> Evidence:
-    d, wide, narrow, steps = 4, 512, 128, 5
-    printed, example = Formula(d, variant="unpaired").table(2)[1], [entry.value for entry in worked_d4()]
-    second = float(Formula(wide, variant="unpaired").table(2)[1, 1])
+    place, d, wide, narrow, steps = 1, 4, 512, 128, 5
+    printed, example = Formula(d, variant="unpaired").table(place + 1)[place], [entry.value for entry in worked_d4(place)]
+    second = float(Formula(wide, variant="unpaired").table(place + 1)[place, 1])
     right, unpaired = five_steps(narrow, 200)
     numbers = {"second": second, "least": unpaired[1], "largest": unpaired[2], "right_least": right[1], "right_largest": right[2]}
     numbers |= {f"printed_{i}": float(v) for i, v in enumerate(printed)} | {f"example_{i}": v for i, v in enumerate(example)}
     sentence = (
-        f"d = {d}, position 1: as printed {listed(printed, 4)}, the example {listed(example, 4)}. For d = {wide} the second entry is "
+        f"d = {d}, position {place}: as printed {listed(printed, 4)}, the example {listed(example, 4)}. For d = {wide} the second entry is "
         f"{second:.4f} as printed, and the slide has {worked_d512()[1].printed}. The slides also want equal steps to be equally far "
         f"apart: for d = {narrow} the distance of {steps} steps runs from {unpaired[1]:.3f} to {unpaired[2]:.3f} as printed, and is "
         f"{right[0]:.3f} everywhere with pairs."
     )
     names = tuple(f"dimension {i}" for i in range(d))
     return Evidence(numbers, sentence, (
-        Panel("PE(1)", np.array([printed, example]).T, names, ("as printed", "with pairs"), "bars", 4),
+        Panel(f"PE({place})", np.array([printed, example]).T, names, ("as printed", "with pairs"), "bars", 4),
     ))  # fmt: skip
 
 

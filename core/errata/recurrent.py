@@ -107,8 +107,8 @@ def no_window() -> Evidence:
     "E35", "W", "“Self-attention on the images” is cross-attention.",
     (Where("ghojogh2023", "attention in vision"), Where("ghojogh2020", "2.5"), Where("beigy2021", "image captioning")),
     says="The caption network has self-attention on the image; the RNN with self-attention consumes the feature maps.",
-    right="The query is the state of the decoder, keys and values are parts of the image: cross-attention, as section 3.3.2 of "
-          "the same survey defines it.",
+    right="The query is the state of the decoder, keys and values are parts of the image: cross-attention, as the same "
+          "survey defines it.",
     note="The one who asks and what is asked are different things: that is the definition.",
 )  # fmt: skip
 def across() -> Evidence:

@@ -20,10 +20,16 @@ from core.lessons.masks import filled, softmax
 WORDS = ("word 1", "word 2", "word 3", "word 4")
 
 
+def _summed(title: str, weights: Array) -> Panel:
+    """Column i is what reaches word i; its sum stands below."""
+    names = (f"{word}\nsum {total:.2f}" for word, total in zip(WORDS, weights.sum(0), strict=True))
+    return Panel(title, weights, (f"from {word}" for word in WORDS), names, "weights")
+
+
 def attention(q: Array, k: Array, v: Array) -> Array:
     """torch's scaled_dot_product_attention, words in columns: q, k (p, n), v (r, n) -> (r, n)."""
-    rows = (torch.from_numpy(np.ascontiguousarray(m.T))[None] for m in (q, k, v))
-    return F.scaled_dot_product_attention(*rows)[0].numpy().T
+    query, key, value = (torch.from_numpy(np.ascontiguousarray(m.T))[None] for m in (q, k, v))
+    return F.scaled_dot_product_attention(query, key, value)[0].numpy().T
 
 @erratum(
     "E1", "W", "Z = V softmax(QᵀK / √p) lacks a transpose: the weights that reach a word do not sum to 1.",
@@ -51,8 +57,8 @@ def transpose() -> Evidence:
         f"{tiny(numbers['exchanged'])} from attention in which queries and keys have changed places."
     )
     return Evidence(numbers, sentence, (
-        Panel("As printed: what reaches a word (its column)", weights, WORDS, WORDS, "weights"),
-        Panel("Right: the transpose, each column sums to 1", weights.T, WORDS, WORDS, "weights"),
+        _summed("As printed: what reaches each word", weights),
+        _summed("Right: the transpose", weights.T),
     ))  # fmt: skip
 
 
@@ -82,8 +88,8 @@ def looks_ahead() -> Evidence:
         f"M under the 1/√p is harmless for −∞; {shown(fill, 0)} with p = {p} leaks {inside:.3f} there, {tiny(outside)} beside it."
     )
     return Evidence(numbers, sentence, (
-        Panel("As printed: what reaches a word (its column)", found.weights, WORDS, WORDS, "weights"),
-        Panel("Right: the transpose", found.weights.T, WORDS, WORDS, "weights"),
+        _summed("As printed: what reaches each word", found.weights),
+        _summed("Right: the transpose", found.weights.T),
     ))  # fmt: skip
 
 
@@ -139,7 +145,7 @@ def sizes_exchanged() -> Evidence:
 
 def _stops(q: Array, k: Array) -> bool:
     try:
-        q.T @ k
+        np.matmul(q.T, k)
     except ValueError:
         return True
     return False

@@ -64,9 +64,11 @@ def right(question: Question, answer: str, truth: Any) -> bool:
     return all(math.isclose(evaluate(answer, values), float(truth(**values)), rel_tol=1e-9, abs_tol=1e-12) for values in tries)
 
 
-_BINARY = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: operator.pow}
+_BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: operator.pow,
+}  # fmt: skip
 _NAMES = {"e": math.e, "pi": math.pi}
-_CALLS = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log, "ln": math.log}
+_CALLS: dict[str, Callable[[float], float]] = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log, "ln": math.log}
 LONGEST = 80
 _RULE = "Numbers, + - * / ^, brackets, sqrt, exp, log and the letters of the question can be used."
 
@@ -86,7 +88,7 @@ def evaluate(text: str, values: Mapping[str, float]) -> float:
         if isinstance(found, complex) or not math.isfinite(found):
             raise ValueError("no finite number")
         return float(found)
-    except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError):
+    except (SyntaxError, TypeError, ValueError, ArithmeticError, RecursionError, MemoryError):
         letters = f" The letters are {', '.join(values)}." if values else ""
         raise InputError("This answer cannot be calculated.", _RULE + letters, "Write it like 1/3 or 2*n^2.") from None
 

@@ -84,16 +84,28 @@ class WordPair:
     second: str
 
 
+@dataclass(frozen=True)
+class Concept:
+    """One thing and what it is called in five languages, with the article where a dictionary gives one."""
+
+    english: str
+    spanish: str
+    french: str
+    german: str
+    persian: str
+
+
 FILES: dict[str, tuple[str, type]] = {
     "battery": ("battery.tsv", Sentence),
     "presets": ("presets.tsv", Preset),
     "pairs_next": ("pairs_next.tsv", Neighbors),
     "word_pairs": ("word_pairs.tsv", WordPair),
+    "concepts": ("concepts.tsv", Concept),
     "head_maps": ("head_maps.txt", Example),
     "heads_en": ("heads_en.txt", Example),
     "heads_en-es": ("heads_en-es.tsv", Example),
 }
-HEADED = (Sentence, Preset, Neighbors, WordPair)
+HEADED = (Sentence, Preset, Neighbors, WordPair, Concept)
 
 
 @overload
@@ -104,6 +116,8 @@ def texts(name: Literal["presets"]) -> tuple[Preset, ...]: ...
 def texts(name: Literal["pairs_next"]) -> tuple[Neighbors, ...]: ...
 @overload
 def texts(name: Literal["word_pairs"]) -> tuple[WordPair, ...]: ...
+@overload
+def texts(name: Literal["concepts"]) -> tuple[Concept, ...]: ...
 @overload
 def texts(name: Literal["head_maps", "heads_en", "heads_en-es"]) -> tuple[Example, ...]: ...
 @cache

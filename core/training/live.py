@@ -15,9 +15,8 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,30 +29,15 @@ from core.checkpoints.writing import whole_folder, write_json
 from core.errors import InputError
 from core.model import Model
 from core.models import Batch, families
-from core.models.gpt import GPTConfig
 from core.text import Tokenizer
-from core.text.learn import characters
 from core.trace import Recorder
 from core.training.drawn import Drawn, Row
 from core.training.grammar import Split
 from core.training.optim import full_size, optimisers, schedule
 from core.training.recipe import drawn
-from core.training.tasks import (
-    MONTHS,
-    REPEATED,
-    SMALL,
-    SMALL_LENGTHS,
-    Asked,
-    copied,
-    dated,
-    drawn_length,
-    in_order,
-    reversed_,
-    twice,
-)
+from core.training.small import END, TASKS, Task
+from core.training.tasks import Asked, drawn_length
 
-SPECIAL = ("<end>", "<unk>")
-END = 0
 LOG = "run.json"
 LONGEST = 120.0
 """Seconds after which a training ends, finished or not."""
@@ -62,45 +46,6 @@ MEASURED = 64
 KEPT = 8
 """Moments of a recorded run whose weights are kept."""
 RUNS = Path(__file__).resolve().parents[2] / "assets" / "runs"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Task:
-    """A small task: what a line of it is, in words and as a generator, the line that is shown, the network that learns it."""
-
-    name: str
-    title: str
-    says: str
-    draw: Callable[[np.random.Generator, int, Split], Asked]
-    shown: str
-    signs: str = SMALL + "="
-    words: tuple[str, ...] = ()
-    lengths: range = SMALL_LENGTHS
-    n_layers: int = 2
-    n_heads: int = 2
-    d_model: int = 32
-    steps: int = 1500
-    n_rows: int = 64
-
-    @property
-    def config(self) -> GPTConfig:
-        n_vocab = len(SPECIAL) + len(self.words) + len(self.signs)
-        return GPTConfig(n_layers=self.n_layers, n_heads=self.n_heads, d_model=self.d_model, d_ff=64, n_vocab=n_vocab, n_ctx=32, attention_only=True)
-
-    @cached_property
-    def tokenizer(self) -> Tokenizer:
-        return Tokenizer(characters(self.signs, SPECIAL, words=self.words, ends_word=" "), start=END, end=END, pad=END)
-
-
-TASKS: Mapping[str, Task] = MappingProxyType({task.name: task for task in (
-    Task(name="copy", title="Copy", says="Write the letters again.", draw=copied, shown="d b a f c = d b a f c"),
-    Task(name="reverse", title="Reverse", says="Write the letters from behind.", draw=reversed_, shown="d b a f c = c f a b d"),
-    Task(name="induction", title="Repeat", says="Signs come twice: go on as they went on the first time.", draw=twice, shown="x 4 k 7 m q 2 k 7 m q 2",
-         signs=REPEATED, lengths=range(3, 11)),
-    Task(name="sort", title="Sort", says="Write the letters in the order of the alphabet.", draw=in_order, shown="d b a f c = a b c d f"),
-    Task(name="dates", title="Dates", says="Write the day in figures, the year first.", draw=dated, shown="0 4 mar 1 9 8 7 = 1 9 8 7 - 0 3 - 0 4",
-         signs="0123456789=-", words=MONTHS, lengths=range(1, 2)),
-)})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -122,20 +67,21 @@ class Report:
         return cls(int(row["step"]), float(row["loss"]), float(row["right"]), looks, float(row["seconds"]))
 
 
-def training(task: Task, seed: int = 0, *, steps: int | None = None, longest: float = LONGEST, every: float = 0.0) -> Iterator[tuple[Report, dict[str, Tensor]]]:
+def training(task: Task, seed: int = 0, *, steps: int | None = None, longest: float = LONGEST, every: float = 0.0,
+             clock: Callable[[], float] = time.perf_counter) -> Iterator[tuple[Report, dict[str, Tensor]]]:  # fmt: skip
     """Train it: a report and a copy of the weights at the moments that are worth looking at, the last one always.
 
     Moments lie at rising distances of steps, and at least `every` seconds apart. It ends after `steps` (default the task's)
-    or after `longest` seconds; the rate of learning is at zero then.
+    or after `longest` seconds of `clock`; the rate of learning is at zero then.
     """
     task = replace(task, steps=task.steps if steps is None else steps)
     data = lines(task, seed)
     network = drawn(families()["gpt"], task.config, seed, full_size)
     optims = optimisers(network, lr=3e-3, matrix_lr=0.02, weight_decay=0.01)
-    begun, told, worth = time.perf_counter(), -every, set(moments(task.steps))
+    begun, told, worth = clock(), -every, set(moments(task.steps))
     step = 0
     while True:
-        seconds = time.perf_counter() - begun
+        seconds = clock() - begun
         progress = max(step / task.steps, seconds / longest)
         if progress >= 1 or (step in worth and seconds - told >= every):
             told = seconds
@@ -242,12 +188,15 @@ class Recorded:
 
 
 def record(task: Task, folder: Path, seed: int = 0, *, steps: int | None = None) -> Recorded:
-    """Train it and write what the page opens with: run.json, and the weights of a few moments at rising distances."""
-    found = list(training(task, seed, steps=steps))
+    """Train it and write what the page opens with: run.json, and the weights of a few moments at rising distances.
+
+    Its seconds are those of the processor, so that nothing else on the machine counts.
+    """
+    found = list(training(task, seed, steps=steps, clock=time.process_time))
     chosen = np.unique(np.linspace(0, len(found) - 1, KEPT).round().astype(int))
     log = [{**vars(report), "looks": [list(row) for row in report.looks]} for report, _ in found]
     with whole_folder(folder) as new:
-        write_json(new / LOG, {"command": f"python -m core.training.live {task.name}", "seed": seed, "machine": "1 CPU thread", "reports": log})
+        write_json(new / LOG, {"command": f"python -m core.training.live {task.name} --seed {seed}", "seed": seed, "machine": "1 CPU thread", "reports": log})
         history.write_history(new, {found[i][0].step: found[i][1] for i in chosen})
     return read(task.name, folder)
 

@@ -8,6 +8,9 @@ HEATS = "[data-cell][data-scale]"
 PAIR = "/compare?model=gpt-mini&text=The+cat+sat+on+the+mat.&compare.panes=gpt-mini~causal~3.6%7Cgpt-mini~causal~2.1"
 
 
+FOUR = PAIR + "%7Cgpt-mini~causal~0.5%7Cgpt-mini~causal~4.2"
+
+
 def opened(page, address: str, panes: int = 2) -> None:
     page.goto(address)
     drawn(page, panes)
@@ -50,6 +53,24 @@ def test_the_pointer_in_one_pane_marks_the_same_words_in_all_within_a_frame_and_
         }"""
     )
     assert took <= 1, f"{took} frames"
+    assert visitor.sent == frames
+
+
+def test_four_panes_are_marked_in_one_frame(visitor, app_url):  # noqa: F811
+    opened(visitor, app_url + FOUR, 4)
+    visitor.locator(f"{HEATS} .frame").first.focus()
+    visitor.keyboard.press("ArrowDown")
+    frames = visitor.sent
+    took = visitor.locator(HEATS).evaluate_all(
+        """async (views) => {
+          const before = views.map((view) => view.dataset.linked), began = performance.now();
+          views[0].querySelector(".frame").dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
+          let n = 0;
+          while (views.slice(1).some((view, i) => view.dataset.linked === before[i + 1]) && n < 10) { n += 1; await new Promise(requestAnimationFrame); }
+          return [n, new Set(views.slice(1).map((view) => view.dataset.linked)).size, performance.now() - began];
+        }"""
+    )
+    assert took[0] <= 1 and took[1] == 1, f"{took[0]} frames, {took[2]:.0f} ms"
     assert visitor.sent == frames
 
 

@@ -124,6 +124,23 @@ def test_every_telling_pair_that_is_offered_can_be_shown(pair):
     assert "bits apart" in pair_of.sentence(found, told, pair_of.row_of(told))
 
 
+@pytest.mark.parametrize("name", ["Tired or wide?", "One word changed", "One word changed, both ways"])
+def test_a_minimal_pair_opens_with_the_head_that_differs_most(name):
+    """Against a plain loop over all heads."""
+    a, b = preset(name)
+    found = compared(a, b)
+    kind = found.panes[0].view.kind
+    runs = [core.open_model(view.model).run(view.text).attention(kind, by="word") for view in (a, b)]
+    rows = columns = by_words(runs[0].queries, runs[1].queries)
+    bits = np.empty(runs[0].weights.shape[:2])
+    for layer, head in np.ndindex(bits.shape):
+        first, second = aligned([run.weights[layer, head] for run in runs], rows, columns)
+        bits[layer, head] = likeness(first, second).bits
+    view = found.panes[1].view
+    assert (view.layer, view.head) == np.unravel_index(bits.argmax(), bits.shape)
+    assert found.pair(0, 1).likeness.bits == pytest.approx(bits.max(), abs=1e-3)
+
+
 def test_a_recurrent_model_is_compared_with_one_that_has_heads():
     a, b = data.opening("bahdanau-en-es", "She has a white car.")
     assert (a.model, a.kind, b.model) == ("bahdanau-en-es", "alignment", READER)

@@ -62,7 +62,14 @@ def test_the_page_lists_all_by_kind():
 
 def test_a_closed_entry_computes_nothing(monkeypatch):
     monkeypatch.setattr(drawn.compute, "submit", None)
-    assert not page().exception
+    test = AppTest.from_string("from viz.workspace import errata as p\np.page()", default_timeout=60)
+    test.session_state["fold:erratum.E1"] = False
+    assert not test.run().exception
+
+
+def test_the_page_opens_on_its_first_entry():
+    test = page()
+    assert find("E1").evidence().sentence in said(test) and len(test.get("plotly_chart")) == 2
 
 
 @pytest.mark.parametrize("id", ["E1", "E9", "E15", "E38", "E45"])
@@ -71,7 +78,8 @@ def test_an_opened_entry_shows_what_was_computed(id: str):
     assert not test.exception
     told = said(test)
     assert evidence.sentence in told
-    assert len(test.get("plotly_chart")) == sum(panel.form != "table" for panel in evidence.panels)
+    panels = [panel for entry in {"E1", id} for panel in find(entry).evidence().panels]
+    assert len(test.get("plotly_chart")) == sum(panel.form != "table" for panel in panels)
     assert ("looked up" in told) is not evidence.computed
 
 
@@ -109,8 +117,8 @@ def test_nonsense_in_the_link_leaves_the_whole_list(link: dict[str, str]):
 
 
 def test_an_entry_leads_to_the_exhibits_that_show_it():
-    assert [entry.slug for entry in places_of.places()["E2"]] == ["masks"]
-    assert [entry.slug for entry in places_of.places()["E4"]] == ["positional_encoding"]
+    shown = {id: [entry.slug for entry in entries] for id, entries in places_of.places().items()}
+    assert "masks" in shown["E2"] and "positional_encoding" in shown["E4"] and "masks" not in shown["E4"]
     assert "(/masks)" in said(page("E2"))
     assert set(places_of.places()) <= {entry.id for entry in ERRATA}
 

@@ -110,10 +110,10 @@ def test_a_drawing_ranks_the_heads_and_is_in_the_link(engine):
         scores = sketch.likeness(drawn, heads.grids(found))
         best = found.heads[int(scores.argmax())]
         assert f"Most like the drawing is {best} (" in said(test) and f"score {scores.max():.2f} of 1" in said(test)
-        ranked[name] = [markdown.value for markdown in test.markdown if ", score" in markdown.value]
+        ranked[name] = [markdown.value for markdown in test.markdown if "[score " in markdown.value]
     assert len(ranked["the first word"]) == 6 and ranked["the first word"] != ranked["the word before"]
     opening = page(**link)
-    assert [markdown.value for markdown in opening.markdown if ", score" in markdown.value] == ranked["the word before"]
+    assert [markdown.value for markdown in opening.markdown if "[score " in markdown.value] == ranked["the word before"]
 
 
 def test_an_empty_drawing_asks_for_a_stroke(engine):

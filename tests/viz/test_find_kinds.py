@@ -20,7 +20,8 @@ def test_the_table_has_every_head_with_the_scores_that_ship_beside_an_untrained_
     table = test.dataframe[0].value
     trained, bare = held.trained["causal"], held.untrained["causal"]
     assert len(table) == 4
-    for row, place in enumerate([(0, 0), (0, 1), (1, 0), (1, 1)]):
+    assert sorted(table["head"]) == ["L0.H0", "L0.H1", "L1.H0", "L1.H1"] and list(table["score"]) == sorted(table["score"], reverse=True)
+    for row, place in enumerate((int(name[1]), int(name[4])) for name in table["head"]):
         assert table["habit"][row] == trained.word(*place)
         assert table["what followed last time"][row] == pytest.approx(trained.scores["induction"][place], abs=1e-6)
         name = kinds.card.telling(trained, *place)

@@ -30,10 +30,11 @@ def show(params: Any) -> Shown:
     rows = len(table)
     plain = memory_read.read(table, key, 1.0)
     best, ratio = int(plain.weights.argmax()), float(plain.weights.max() / plain.weights.min())
-    known = lesson.predict_number(
-        SLUG + "share", f"With β = 1, how much of the reading goes to the row that fits best, of {rows}?", 0, 1, float(plain.weights[best]),
-        f"Its cosine is {plain.cosines[best]:.2f}, the smallest {plain.cosines.min():.2f}: a factor e^{plain.cosines[best] - plain.cosines.min():.2f} = {ratio:.2f} between them, "
-        f"and never more than e² = {memory_read.BOUND:.3f}.", 0.05, "%")  # fmt: skip
+    low = plain.cosines.min()
+    why = (f"Its cosine is {plain.cosines[best]:.2f}, the smallest {low:.2f}: a factor e^{plain.cosines[best] - low:.2f} = {ratio:.2f} between them, "
+           f"and never more than e² = {memory_read.BOUND:.3f}.").replace("-", "−")  # fmt: skip
+    known = lesson.predict_number(SLUG + "share", f"With β = 1, how much of the reading goes to the row that fits best, of {rows}?", 0, 1,
+                                  round(float(plain.weights[best]), 3), why, 0.05, "%")  # fmt: skip
     row = min(params.row, rows)
     read = memory_read.read_row(table, key, row - 1) if row else memory_read.read(table, key, params.beta)
     hidden = not known

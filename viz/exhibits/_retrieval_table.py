@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import streamlit as st
 
 from core.lessons import persons
 from core.lessons.look_up import softmax
@@ -13,7 +16,8 @@ from viz.exhibits import _retrieval_link as link
 from viz.exhibits._editing import edited
 from viz.exhibits._retrieval_folds import Shown
 from viz.figures.look_up_table import look_up_table, sharpening
-from viz.ui import controls, lesson, parts
+from viz.labels import literal
+from viz.ui import controls, lesson, parts, state
 
 SLUG = "retrieval."
 CHOICES = (*persons.QUERIES, persons.AS_NUMBER)
@@ -39,21 +43,49 @@ def table(params: Any) -> None:
     edited(pd.DataFrame(list(params.rows), columns=list(persons.COLUMNS)).astype("object"), SLUG + "rows", pack, grows=True)
 
 
-def _asked(default: str) -> str:
-    """The box of the query and the ready-made ones."""
-    text = controls.text("Your query", SLUG + "sql", default, quiet=True, placeholder=default)
-    controls.preset_row(CHOICES, SLUG + "sql", default, "Queries of the slides")
-    return text
+def _condition(sql: str) -> str:
+    """What tells queries apart: the part behind WHERE."""
+    return re.split(r"\bwhere\b", sql, maxsplit=1, flags=re.I)[-1].strip()
+
+
+def _asked(now: str) -> None:
+    """The box of the query and the ready-made ones, each by its condition: a phone has no room for more."""
+    controls.text("Your query", SLUG + "sql", persons.QUERIES[0], placeholder=persons.QUERIES[0])
+    key = SLUG + "queries"
+    if st.session_state.get(key) != (lit := now if now in CHOICES else None):
+        st.session_state[key] = lit
+
+    def take() -> None:
+        if chosen := st.session_state.get(key):
+            state.write(**{SLUG + "sql": chosen})
+
+    st.pills("Queries of the slides", CHOICES, format_func=lambda sql: literal(_condition(sql)), key=key, on_change=take, label_visibility="collapsed")
 
 
 def hard(params: Any) -> Shown:
     """Which rows an SQL query returns: 0 or 1 beside each."""
+    return _above(_hard, params)
+
+
+def soft(params: Any) -> Shown:
+    """The same keys with weights; the slider from all alike to one alone."""
+    return _above(_soft, params)
+
+
+def _above(draw: Callable[[Any], Shown], params: Any) -> Shown:
+    """The picture above the box of the query, which is there whatever the query says."""
+    top = st.container()
+    _asked(params.sql)
+    with top:
+        return draw(params)
+
+
+def _hard(params: Any) -> Shown:
     answer, n = persons.ask(params.rows, params.sql), len(params.rows)
     count = [f"{k} row{'' if k == 1 else 's'}" for k in range(n + 1)]
     total = sum(answer.similarity)
     why = f"SQLite compares it with all {n} keys: similarities {', '.join(map(str, answer.similarity))}. They add up to {total}."
-    _asked(persons.QUERIES[0])
-    known = lesson.predict(SLUG + "rows", f"How many of the {n} rows does this return?  {params.sql}", count, count[total], why)
+    known = lesson.predict(SLUG + "rows", f"How many of the {n} rows have {_condition(params.sql)}?", count, count[total], why)
     parts.show(look_up_table(persons.COLUMNS, params.rows, {"similarity": answer.similarity if known else None}), SLUG + "hard",
                "The table PERSONS" + (f", similarities {answer.similarity}." if known else "."))  # fmt: skip
     returned = "; ".join(" ".join(row) for row in answer.rows) or "nothing"
@@ -73,8 +105,7 @@ def _frame(rows: Any, **columns: Any) -> pd.DataFrame:
     return pd.DataFrame(list(rows), columns=list(persons.COLUMNS)).assign(**{name: list(values) for name, values in columns.items()})
 
 
-def soft(params: Any) -> Shown:
-    """The same keys with weights; the slider from all alike to one alone."""
+def _soft(params: Any) -> Shown:
     answer, asked, ids = persons.ask(params.rows, params.sql), persons.asked_for(params.sql), [row[0] for row in params.rows]
     fits = persons.likeness(asked, ids)
     weights = softmax(fits, params.sharpness)
@@ -98,13 +129,8 @@ def soft(params: Any) -> Shown:
         {"fits": fits, "weights": weights, "sharpness": [params.sharpness]},
         "from core.lessons import persons\nfrom core.lessons.look_up import softmax\n\n"
         f"fits = persons.likeness({asked!r}, {ids!r})\nsoftmax(fits, {params.sharpness:g})",
-        lambda: _change(params),
+        lambda: table(params),
     )
-
-
-def _change(params: Any) -> None:
-    _asked(persons.QUERIES[0])
-    table(params)
 
 
 def _names(ids: list[str]) -> list[str]:

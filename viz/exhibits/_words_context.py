@@ -41,12 +41,16 @@ def _run(text: str) -> Any:
 
 def one_vector(params: Any) -> Shown:
     """The same word in two sentences: one row of the table, two vectors in a model that looks around."""
-    left, right = st.columns(2)
-    with left:
-        controls.text("One sentence", SLUG + "one", params.one)
-    with right:
-        controls.text("Another sentence", SLUG + "two", params.two)
-    controls.text("A word that stands in both", SLUG + "word", params.word)
+    top = st.container()
+    boxes = (("One sentence", "one", params.one), ("Another sentence", "two", params.two), ("A word of both", "word", params.word))
+    for column, (label, name, now) in zip(st.columns([3, 3, 1]), boxes, strict=True):
+        with column:
+            controls.text(label, SLUG + name, now)
+    with top:
+        return _one_vector(params)
+
+
+def _one_vector(params: Any) -> Shown:
     same = words.alike(_run(params.one), _run(params.two), params.word)
     word = visible(params.word.strip())
     last = float(same[-1])
@@ -74,8 +78,15 @@ def opening() -> tuple[int, int]:
 
 def remember(params: Any) -> Shown:
     """One row of a causal head: which earlier words it weighs, and the mix of their vectors."""
-    text = controls.text("Sentence", "text", params.text, quiet=True)
+    top = st.container()
+    controls.text("Sentence", "text", SENTENCES[0])
     controls.preset_row(SENTENCES, "text", SENTENCES[0])
+    with top:
+        return _remember(params)
+
+
+def _remember(params: Any) -> Shown:
+    text = params.text
     first = ask.submit("word_vectors.opening", opening, 500)
     run = _run(text)
     attention = run.attention("causal", by="word")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ def by_hand(params: Any) -> Shown:
         if found is not None:
             state.write(**{SLUG + "points": link.pack(found[0]), SLUG + "asked": raw})
 
-    plane(points, plus=PLUS, minus=MINUS, limit=link.LIMIT, blind=not known, captions=("Words: drag them", ""), key=KEY, height=420, on_move=put)
+    plane(points, plus=PLUS, minus=MINUS, limit=link.LIMIT, blind=not known, captions=("Words: drag them", ""), key=KEY, height=360, on_move=put)
     parts.numbers(f"king − man + woman = ({x:.2f}, {y:.2f}); the nearest of the other words is “{answer}”.".replace("-", "−") if known else "Seven words, two numbers each. Say where the sum leads.")
     code = ("import numpy as np\n\n" f"at = {dict(zip(NAMES, drawn, strict=True))!r}\n"
             'target = np.subtract(at["king"], at["man"]) + at["woman"]\nmin(at, key=lambda word: np.linalg.norm(at[word] - target))')  # fmt: skip
@@ -131,7 +132,23 @@ def _plain(word: str) -> str:
 
 def trained(params: Any) -> Shown:
     """The nearest words to a - b + c of the visitor's own."""
+    return _above(_trained, params)
+
+
+def on_the_map(params: Any) -> Shown:
+    """The words in play as places of a plane."""
+    return _above(_on_the_map, params)
+
+
+def _above(draw: Callable[[Any], Shown], params: Any) -> Shown:
+    """The picture above the boxes, which are there whatever stands in them."""
+    top = st.container()
     _boxes()
+    with top:
+        return draw(params)
+
+
+def _trained(params: Any) -> Shown:
     found = _add(params)
     a, b, c = map(visible, found.terms)
     sum_ = f"{a} − {b} + {c}"
@@ -148,9 +165,7 @@ def trained(params: Any) -> Shown:
     return _parts(found, LOOKING_TRAINED, known)
 
 
-def on_the_map(params: Any) -> Shown:
-    """The words in play as places of a plane."""
-    _boxes()
+def _on_the_map(params: Any) -> Shown:
     found = _add(params)
     a, b, c = map(visible, found.terms)
     best = found.names.index(found.nearest[0])

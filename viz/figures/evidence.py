@@ -36,11 +36,12 @@ def weights(values: Array, rows: Sequence[str], columns: Sequence[str], title: s
             font={"size": 13, "color": theme.BACKGROUND if not empty and value > 0.5 else theme.TEXT},
         )  # fmt: skip
     _axes(figure, rows, columns)
-    return _framed(figure, title, 74 + TALL * len(rows))
+    lines = 1 + max(name.count("\n") for name in columns)
+    return _framed(figure, title, 56 + 18 * lines + TALL * len(rows))
 
 
 def _axes(figure: go.Figure, rows: Sequence[str], columns: Sequence[str]) -> None:
-    quiet = {"showgrid": False, "zeroline": False, "fixedrange": True}
+    quiet = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
     figure.update_xaxes(tickvals=list(range(len(columns))), ticktext=[_name(c) for c in columns], side="bottom", **quiet)
     figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=[_name(r) for r in rows], autorange="reversed", **quiet)
 
@@ -68,7 +69,7 @@ def bars(values: Array, rows: Sequence[str], columns: Sequence[str], title: str,
     figure.update_xaxes(range=[low - (room if low < 0 else 0), high + room], showticklabels=False, showgrid=False,
                         zeroline=True, fixedrange=True)  # fmt: skip
     figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=[_name(r) for r in rows], autorange="reversed",
-                        showgrid=False, fixedrange=True)  # fmt: skip
+                        showgrid=False, fixedrange=True, ticks="outside", ticklen=6, tickcolor="rgba(0,0,0,0)")  # fmt: skip
     figure.update_layout(barmode="group", bargap=0.25, bargroupgap=0.08, uniformtext={"minsize": 12, "mode": "show"},
                          legend={"orientation": "h", "x": 0, "y": 0, "yanchor": "top", "traceorder": "normal"})  # fmt: skip
     more = 30 if len(columns) > 1 else 0
@@ -83,5 +84,5 @@ def _framed(figure: go.Figure, title: str, height: int) -> go.Figure:
 
 
 def _name(text: str) -> str:
-    """A name of ours as Plotly text: never markup, its spaces left alone."""
-    return plain(text).replace("·", " ")
+    """A name of ours as Plotly text: never markup but for a new line, its spaces left alone."""
+    return "<br>".join(plain(line).replace("·", " ") for line in text.split("\n"))

@@ -108,21 +108,31 @@ def agreement_plot(estimates: Array, effects: Array, names: Sequence[str], chose
     """
     ends = [float(v) for v in (min(0.0, estimates.min(), effects.min()), max(0.0, estimates.max(), effects.max()))]
     room = 0.06 * ((ends[1] - ends[0]) or 1.0)
-    scale = alt.Scale(domain=[ends[0] - room, ends[1] + room], nice=False)
+    across, up = (alt.Scale(domain=[ends[0] - room, ends[1] + end], nice=False) for end in (3 * room, room))  # names stand at the right
     line = alt.Chart(alt.Data(values=[{"a": end, "b": end} for end in ends])).mark_line(color=theme.MUTED, strokeDash=[3, 3], strokeWidth=1).encode(x="a:Q", y="b:Q")
     rows = [{"name": name, "a": float(a), "b": float(b), "chosen": name == chosen} for name, a, b in zip(names, estimates, effects, strict=True)]
     base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("a:Q", title=f"the gradient's guess{unit}", scale=scale, axis=alt.Axis(tickCount=5)),
-        y=alt.Y("b:Q", title=f"taken away{unit}", scale=scale, axis=alt.Axis(tickCount=5)),
+        x=alt.X("a:Q", title=f"the gradient's guess{unit}", scale=across, axis=alt.Axis(tickCount=5)),
+        y=alt.Y("b:Q", title=f"taken away{unit}", scale=up, axis=alt.Axis(tickCount=5)),
         tooltip=[alt.Tooltip("name:N", title="head"), alt.Tooltip("a:Q", title="guess", format="+.3f"), alt.Tooltip("b:Q", title="taken away", format="+.3f")],
     )  # fmt: skip
     dots = base.mark_circle(opacity=0.75, cursor="pointer").encode(
         color=alt.condition("datum.chosen", alt.value(theme.CATEGORICAL[1]), alt.value(theme.CATEGORICAL[0])),
         size=alt.condition("datum.chosen", alt.value(140), alt.value(60)),
     ).add_params(alt.selection_point(name=PICKED, fields=["name"], empty=False))  # fmt: skip
-    third = sorted(np.abs(effects).tolist())[-min(3, len(names))]
-    far = base.transform_filter(f"abs(datum.b) >= {third!r} || datum.chosen")
-    return alt.layer(line, dots, far.mark_text(fontSize=12, align="left", dx=7, dy=-6, color=theme.TEXT).encode(text="name:N")).properties(height=330)
+    told = base.transform_filter(alt.FieldOneOfPredicate("name", _told(estimates, effects, names, chosen, ends[1] - ends[0])))
+    named = told.mark_text(fontSize=12, align="left", dx=8, dy=-6, color=theme.TEXT).encode(text="name:N")
+    return alt.layer(line, dots, named).properties(height=330, title="The gradient's guess against the truth")
+
+
+def _told(estimates: Array, effects: Array, names: Sequence[str], chosen: str, whole: float) -> list[str]:
+    """The heads that are named: the chosen one and up to three that do most, none so near another that the names would meet."""
+    order = sorted(range(len(names)), key=lambda i: (names[i] != chosen, -abs(effects[i])))
+    kept: list[int] = []
+    for i in order[:6]:
+        if len(kept) < 4 and all(max(abs(effects[i] - effects[j]), abs(estimates[i] - estimates[j]) / 3) > 0.06 * whole for j in kept):
+            kept.append(i)
+    return [names[i] for i in kept]
 
 
 def _cells(cells: list[dict[str, Any]], rows: Sequence[str], columns: Sequence[str], marked: Sequence[int] = ()) -> alt.Chart:
@@ -134,7 +144,7 @@ def _cells(cells: list[dict[str, Any]], rows: Sequence[str], columns: Sequence[s
     )  # fmt: skip
     return alt.Chart(alt.Data(values=cells)).encode(
         x=alt.X("column:O", title=None, axis=across),
-        y=alt.Y("row:O", title=None, axis=alt.Axis(labelExpr=_looked_up(rows), labelLimit=120, domain=False, ticks=False)),
+        y=alt.Y("row:O", title=None, axis=alt.Axis(labelExpr=_looked_up(rows), labelLimit=120, labelPadding=7, domain=False, ticks=False)),
     )
 
 
@@ -166,7 +176,7 @@ def word_bars(words: Sequence[str], chances: Array) -> Chart:
     rows = [{"place": i, "word": shorten(visible(name), LETTERS), "chance": float(chance), "said": f"{chance:.1%}"} for i, (name, chance) in enumerate(zip(words, chances, strict=True))]
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("chance:Q", title=None, axis=None, scale=alt.Scale(domain=[0, 1.25])),
-        y=alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=_looked_up([row["word"] for row in rows]), labelLimit=90, domain=False, ticks=False)),
+        y=alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=_looked_up([row["word"] for row in rows]), labelLimit=90, labelPadding=7, domain=False, ticks=False)),
         tooltip=[alt.Tooltip("word:N"), alt.Tooltip("chance:Q", title="probability", format=".2%")],
     )  # fmt: skip
     bars = base.mark_bar(height=14, cornerRadius=2, color=theme.CATEGORICAL[0])

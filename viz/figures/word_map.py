@@ -35,7 +35,7 @@ def word_map(names: Sequence[str], places: Array, best: int) -> go.Figure:
     bare = {"showticklabels": False, "zeroline": False, "fixedrange": True}
     room = 0.14 * max(float(np.ptp(x)), float(np.ptp(y)), 1e-6)
     figure.update_xaxes(range=[x.min() - 1.6 * room, x.max() + 1.6 * room], **bare)
-    figure.update_yaxes(range=[y.min() - room, y.max() + 1.3 * room], **bare)
+    figure.update_yaxes(range=[y.min() - room, y.max() + 1.3 * room], scaleanchor="x", scaleratio=1, **bare)
     figure.update_layout(template=theme.template(), height=400, margin={"l": 4, "r": 4, "t": 4, "b": 4}, showlegend=False)
     return figure
 

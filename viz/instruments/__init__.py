@@ -21,10 +21,11 @@ from viz.instruments.stack import Among, Stack, stacked
 from viz.instruments.strip import strip
 from viz.instruments.timeline import timeline
 from viz.instruments.tree import Branch, Node, tree, tree_packet
+from viz.instruments.weighing import weighed, weighing
 from viz.instruments.words import READING, WRITING, Sentences, words_view
 
 __all__ = [
     "READING", "WRITING", "Among", "Branch", "Cells", "Chosen", "Heads", "Lines", "Node", "Point", "Score", "Sentences", "Stack", "Steps",
     "arithmetic", "candidates", "clicked", "grid", "grid_packet", "head_view", "head_view_packet", "heatmap", "mask_editor", "moved",
-    "plane", "plane_packet", "show_grid", "source", "stacked", "strip", "timeline", "tree", "tree_packet", "words_view",
+    "plane", "plane_packet", "show_grid", "source", "stacked", "strip", "timeline", "tree", "tree_packet", "weighed", "weighing", "words_view",
 ]  # fmt: skip

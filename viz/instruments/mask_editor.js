@@ -1,6 +1,22 @@
 // Cells to allow and forbid: click, drag, rectangles, whole rows and columns, presets; each finished stroke reaches Python.
 
-const HELP = "Arrow keys walk, Space allows or forbids, Shift with arrows spans a rectangle, R takes the row, C the column, Control Z undoes, Control Y redoes.";
+const HELP = "Shift with arrows spans a rectangle, R takes the row, C the column, Control Z undoes, Control Y redoes.";
+
+/** What a cell is called: of a mask, or of a drawing, in which a row without a stroke is nothing special. */
+const WORDS = {
+  mask: {
+    name: "Mask", keys: "Arrow keys walk, Space allows or forbids,", presets: "Masks by name", on: "may attend", off: "forbidden", count: "cells allowed",
+    yes: "{query} may look at {key}", no: "{query} may not look at {key}",
+    row: "{query} may look at {open} of {cols}. Click: at all", fullRow: "{query} may look at all {cols}. Click: at none",
+    column: "{open} of {rows} may look at {key}. Click: all", fullColumn: "All {rows} may look at {key}. Click: none",
+  },
+  drawing: {
+    name: "Drawing", keys: "Arrow keys walk, Space draws or wipes out,", presets: "Drawings by name", on: "drawn", off: "", count: "cells drawn",
+    yes: "{query} looks at {key}: drawn", no: "{query}, {key}: not drawn",
+    row: "Row {query}: {open} of {cols} drawn. Click: all", fullRow: "Row {query}: all {cols} drawn. Click: none",
+    column: "Column {key}: {open} of {rows} drawn. Click: all", fullColumn: "Column {key}: all {rows} drawn. Click: none",
+  },
+};
 
 function build(root) {
   const view = matrixView(root, {
@@ -11,12 +27,11 @@ function build(root) {
     drag: (at) => drag(view, at),
     lift: () => lift(view),
     key: (event) => shortcut(view, event),
-    rim: (pen) => markEmpty(pen, view),
+    rim: (pen) => { if (view.words === WORDS.mask) markEmpty(pen, view); },
   });
   root.classList.add("editor");
   view.presets = make("div", "presets");
   view.presets.setAttribute("role", "group");
-  view.presets.setAttribute("aria-label", "Masks by name");
   root.insertBefore(view.presets, view.body);
   view.undo = tool(view, "Undo", "Undo", () => turnBack(view, view.past, view.future));
   view.redo = tool(view, "Redo", "Redo", () => turnBack(view, view.future, view.past));
@@ -33,7 +48,10 @@ const spans = (event) => event.shiftKey && event.key.startsWith("Arrow");
 
 function accept(view, packet) {
   const head = view.head = packet.header, [rows, cols] = head.shape;
+  view.words = head.drawing ? WORDS.drawing : WORDS.mask;
+  view.presets.setAttribute("aria-label", view.words.presets);
   view.theme = readTheme(view.root);
+  if (head.drawing) view.theme = { ...view.theme, hatch: "transparent", lines: view.theme.border };
   if (view.key !== head.base) {
     view.key = head.base;
     view.start = readRuns(part(packet, "start"), rows * cols);
@@ -46,7 +64,7 @@ function accept(view, packet) {
   });
   view.presets.replaceChildren(...(head.presets ?? []).map((name, i) => preset(view, visible(name), readRuns(part(packet, `preset${i}`), rows * cols))));
   view.presets.hidden = !view.presets.childElementCount;
-  view.frame.setAttribute("aria-label", `${head.title || "Mask"}: ${rows} ${head.axis[0]} rows, ${cols} ${head.axis[1]} columns. ${HELP}`);
+  view.frame.setAttribute("aria-label", `${head.title || view.words.name}: ${rows} ${head.axis[0]} rows, ${cols} ${head.axis[1]} columns. ${view.words.keys} ${HELP}`);
   summary(view);
   if (rows && cols) saveMask(view, packet);
 }
@@ -72,15 +90,15 @@ const same = (one, other) => one.every((v, i) => v === other[i]);
 const rowOf = (view, r) => view.now.subarray(r * view.cols, (r + 1) * view.cols);
 
 function summary(view) {
-  const total = view.now.length, open = view.now.reduce((sum, v) => sum + v, 0), { legend, theme } = view;
+  const total = view.now.length, open = view.now.reduce((sum, v) => sum + v, 0), { legend, theme, words } = view;
   const empty = Array.from({ length: view.rows }, (_, r) => r).filter((r) => view.cols && !rowOf(view, r).includes(1));
   legend.replaceChildren();
   view.root.style.setProperty("--hatch", theme.hatch);
   view.root.style.setProperty("--warm", css(warm(theme)));
-  swatch(legend, "", "may attend").querySelector("i").style.background = css(theme.sequential[theme.dark ? 130 : 110]);
-  swatch(legend, "shut", "forbidden");
-  make("span", "entry", legend).textContent = `${open} of ${total} cells allowed`;
-  if (empty.length) swatch(legend, "nothing", empty.length === 1 ? "1 row allows nothing" : `${empty.length} rows allow nothing`);
+  swatch(legend, "", words.on).querySelector("i").style.background = css(theme.sequential[theme.dark ? 130 : 110]);
+  if (words.off) swatch(legend, "shut", words.off);
+  make("span", "entry", legend).textContent = `${open} of ${total} ${words.count}`;
+  if (empty.length && words === WORDS.mask) swatch(legend, "nothing", empty.length === 1 ? "1 row allows nothing" : `${empty.length} rows allow nothing`);
   view.undo.disabled = !view.past.length;
   view.redo.disabled = !view.future.length;
   view.again.disabled = same(view.now, view.start);
@@ -206,13 +224,13 @@ function shortcut(view, event) {
 }
 
 function tell(view, tip, [r, c]) {
-  const query = { word: view.queries[r] ?? "" }, key = { word: view.keys[c] ?? "" };
+  const query = { word: view.queries[r] ?? "" }, key = { word: view.keys[c] ?? "" }, { words } = view;
   if (c < 0) {
     const open = rowOf(view, r).reduce((sum, v) => sum + v, 0);
-    speak(tip, open === view.cols ? "{query} may look at all {cols}. Click: at none" : "{query} may look at {open} of {cols}. Click: at all", { query, open, cols: view.cols });
+    speak(tip, open === view.cols ? words.fullRow : words.row, { query, open, cols: view.cols });
   } else if (r < 0) {
     let open = 0;
     for (let k = 0; k < view.rows; k++) open += view.now[k * view.cols + c];
-    speak(tip, open === view.rows ? "All {rows} may look at {key}. Click: none" : "{open} of {rows} may look at {key}. Click: all", { key, open, rows: view.rows });
-  } else speak(tip, view.now[r * view.cols + c] ? "{query} may look at {key}" : "{query} may not look at {key}", { query, key });
+    speak(tip, open === view.rows ? words.fullColumn : words.column, { key, open, rows: view.rows });
+  } else speak(tip, view.now[r * view.cols + c] ? words.yes : words.no, { query, key });
 }

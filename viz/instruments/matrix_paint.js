@@ -18,7 +18,7 @@ function paintMatrix(pen, view) {
   pen.fillStyle = theme.background; pen.fill();
   pen.fillStyle = hatching(pen, theme); pen.fill();
   if (unit >= 12) {
-    pen.strokeStyle = theme.background; pen.lineWidth = 1;
+    pen.strokeStyle = theme.lines ?? theme.background; pen.lineWidth = 1;
     pen.beginPath();
     for (let c = 1; c < cols; c++) { pen.moveTo(x0 + c * unit, y0); pen.lineTo(x0 + c * unit, y0 + h); }
     for (let r = 1; r < rows; r++) { pen.moveTo(x0, y0 + r * unit); pen.lineTo(x0 + w, y0 + r * unit); }

@@ -47,7 +47,7 @@ def predict_number(key: str, question: str, lo: float, hi: float, answer: float,
     """
     scale = 100 if unit == "%" and hi <= 1 else 1
     slot, widget = _slot(key), f"predict:{key}"
-    fresh = st.session_state.get(slot, {}).get("of") != (asked := (question, lo, hi, answer, unit))
+    fresh = st.session_state.get(slot, {}).get("of") != (asked := (question, lo, hi, round(answer, 6), unit))
     guess = _ask(slot, asked, None)
     low, high, step = _notches(lo * scale, hi * scale)
     if guess is not None:
@@ -61,9 +61,9 @@ def predict_number(key: str, question: str, lo: float, hi: float, answer: float,
         right.button("That is my guess", key=f"{widget}:commit", on_click=_commit, args=(slot, widget),
                      disabled=guess is not None, type="primary")
         if guess is not None:
-            right_ = abs(guess - answer * scale) <= near * scale + 1e-9
-            said, told = (f"{round(value, 3):g} {unit}".strip() for value in (guess, answer * scale))
-            _verdict(right_, f"{'Close enough' if said != told else 'Exactly'}: it is {told}." if right_
+            close = abs(guess - answer * scale) <= near * scale + 1e-9
+            said, told = (f"{round(value, 1 if unit == '%' else 3):g} {unit}".strip() for value in (guess, answer * scale))
+            _verdict(close, f"{'Exactly' if said == told else 'Close enough'}: it is {told}." if close
                      else f"You said {said}. It is {told}.", why)
     return guess is not None
 

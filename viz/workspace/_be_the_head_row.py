@@ -41,10 +41,7 @@ def controls(found: Game, shares: Shares) -> None:
             key = f"be_the_head.share.{place}"
             if st.session_state.get(key) != share:
                 st.session_state[key] = share
-            st.number_input(
-                literal(name), 0, WHOLE, step=STEP, key=key, width=128, on_change=_spent, args=(key, place, shares),
-                help="In percent of this head's look",
-            )  # fmt: skip
+            st.number_input(literal(name), 0, WHOLE, step=STEP, key=key, width=128, on_change=_spent, args=(key, place, shares))
     left = WHOLE - sum(shares)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button("Put it into the model", type="primary", icon=":material/input:", key="be_the_head.commit", disabled=left > 0,

@@ -169,6 +169,29 @@ def opening(model: str, text: str, kind: str | None = None, place: tuple[int, in
     return View(model, text, kind, *a), View(model, text, kind, *b)
 
 
+def parted(first: View, second: View) -> tuple[View, View]:
+    """Two texts of one model where no head is named: the head whose rows differ most between them.
+
+    Of a model with several kinds of attention the first, which reads the texts themselves.
+    """
+    try:
+        kind = next(iter(chooser.survey(first.model)), "")
+        one, other = (seen(replace(view, kind=kind, layer=0, head=0), "word") for view in (first, second))
+    except InputError:  # the panes say why
+        return first, second
+    bits = remembered(one.run, ("parted", other.view.text), lambda: _apart(one, other))
+    layer, head = (int(place) for place in np.unravel_index(int(np.nan_to_num(bits).argmax()), bits.shape))
+    return replace(first, kind=kind, layer=layer, head=head), replace(second, kind=kind, layer=layer, head=head)
+
+
+def _apart(one: Pane, other: Pane) -> np.ndarray:
+    """(layer, head): how far each head's rows on two texts are apart, in bits."""
+    found = [chooser.look(pane.run, pane.view.kind) for pane in (one, other)]
+    panes = [[replace(pane, weights=weights) for weights in attention.weights.reshape(-1, *attention.weights.shape[2:])] for pane, attention in zip((one, other), found, strict=True)]
+    bits = [compared(pair, "word").pair(0, 1).likeness.bits for pair in zip(*panes, strict=True)]
+    return np.array(bits).reshape(found[0].weights.shape[:2])
+
+
 def another(panes: Sequence[Pane]) -> View:
     """One more pane: of the last one's model the clearest head of a habit that is not shown yet, else any other head."""
     last = panes[-1].view

@@ -106,7 +106,7 @@ def _pattern(found: Compared, pane: int, place: int, row: int | None) -> None:
     heatmap(
         weights, found.words("queries", pane), found.words("keys", pane), key=_key(LETTERS[place]), allowed=found.allowed[pane], selected=cell, group=GROUP,
         axis=("written word (query)", "source word (key)") if crossing else ("word that looks (query)", "word looked at (key)"),
-        title=f"{LETTERS[place]}: {shown.name}", height=460 if len(found.panes) < 3 else 380,
+        title=f"{LETTERS[place]}: {shown.name}", height=420 if len(found.panes) < 3 else 380,
         numbers=len(found.panes) < 3 and max(weights.shape) <= NUMBERS,
     )  # fmt: skip
 
@@ -144,7 +144,7 @@ def _heads(one: Asked, place: int, now: list[View]) -> None:
         kind, layer, head = st.session_state[key]
         take(_with(now, place, replace(here, kind=kind, layer=layer, head=head)))
 
-    st.selectbox(f"{LETTERS[place]}: the head", options or [chosen], format_func=name, key=key, on_change=store)
+    st.selectbox(f"{LETTERS[place]}: the head", options or [chosen], format_func=name, key=key, on_change=store, label_visibility="collapsed")
 
 
 def _joined(kind: str, n_heads: int) -> tuple[str, ...]:

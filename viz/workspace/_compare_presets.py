@@ -28,14 +28,15 @@ class Telling:
     views: tuple[View, ...]
 
 
+OWN = "Your own choice"
 HEADS = Telling("Two heads", "Two heads of this model read one sentence, each in its own way.", ())
 TELLING = (
-    Telling("Tired or wide?", "One head of the translator's encoder on two sentences that differ in their last word. It reads the whole sentence, so “it” can look elsewhere.",
-            (View(READER, TIRED, "self", 2, 1), View(READER, WIDE, "self", 2, 1))),
-    Telling("One word changed", "The same two sentences in a model that reads from left to right: before the last word nothing can differ.",
-            (View(WRITER, TIRED, "causal", 5, 1), View(WRITER, WIDE, "causal", 5, 1))),
-    Telling("One word changed, both ways", "The same two sentences in a model that reads in both directions: rows before the last word differ too.",
-            (View(FILLER, TIRED, "self", 1, 2), View(FILLER, WIDE, "self", 1, 2))),
+    Telling("Tired or wide?", "An encoder reads the whole sentence: its last word changes where earlier words look. Of all its heads, the one that moves most.",
+            (View(READER, TIRED), View(READER, WIDE))),
+    Telling("One word changed", "A model that reads from left to right: before the last word nothing can differ. Of all its heads, the one that moves most.",
+            (View(WRITER, TIRED), View(WRITER, WIDE))),
+    Telling("One word changed, both ways", "A model that reads in both directions: rows before the last word differ too. Of all its heads, the one that moves most.",
+            (View(FILLER, TIRED), View(FILLER, WIDE))),
     Telling("With and without recurrence", "A Transformer and a recurrent network translate one sentence: which source word does each word come from?",
             (View(READER, CAR), View(RECURRENT, CAR, "alignment"))),
     Telling("Encoder and decoder", "One sentence in an encoder, where every word may look at every other, and in a decoder, where none looks ahead.",
@@ -58,9 +59,9 @@ def offered() -> tuple[Telling, ...]:
 
 
 def row(shown: Sequence[View]) -> None:
-    """One row of pills; the one whose views are in the panes is lit."""
+    """One line: a list of telling pairs, and what there is to see in the one that is in the panes."""
     pairs, key = offered(), "compare.telling"
-    now = next((pair.name for pair in pairs if pair.views and pair.views == tuple(shown)), HEADS.name if not shown else None)
+    now = next((pair.name for pair in pairs if pair.views and pair.views == tuple(shown)), OWN if shown else HEADS.name)
     if st.session_state.get(key) != now:
         st.session_state[key] = now
 
@@ -73,9 +74,11 @@ def row(shown: Sequence[View]) -> None:
         else:
             state.write(**{PANES: None, panes.ROW: None})
 
-    st.pills("Telling pairs", [pair.name for pair in pairs], key=key, on_change=store)
     lit = next((pair for pair in pairs if pair.name == now), None)
-    st.markdown(f":gray[{lit.note if lit else 'Your own choice of heads, models and sentences.'}]")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="compare.telling.row"):
+        names = [pair.name for pair in pairs]
+        st.selectbox("Telling pairs", names if lit else [OWN, *names], key=key, on_change=store, label_visibility="collapsed", width=270)
+        st.markdown(f":gray[{lit.note if lit else 'Heads, models and sentences as you chose them.'}]")
 
 
 def _opens(name: str) -> bool:

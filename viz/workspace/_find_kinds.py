@@ -39,7 +39,7 @@ def show(measured: Mapping[str, Heads], head: Head, text: str) -> Told:
             controls.segmented("Which attention", list(measured), "kind", kind, lambda name: KINDS[name])
         of = controls.segmented("Scores", list(OF) if bare else ["trained"], "find.of", "trained", OF.__getitem__)
     table = frame(measured[kind], bare, of)
-    places = [(layer, number) for layer in range(measured[kind].shape[0]) for number in range(measured[kind].shape[1])]
+    places = ordered(measured[kind])
     limits = {name: st.column_config.NumberColumn(format="%.2f") for name in table.columns if table[name].dtype.kind == "f"}
     st.dataframe(
         table, key=KEY, hide_index=True, height=360, column_config=limits, on_select=partial(_chosen, head, places, text), selection_mode="single-row"
@@ -54,9 +54,18 @@ def show(measured: Mapping[str, Heads], head: Head, text: str) -> Told:
     )  # fmt: skip
 
 
+def ordered(trained: Heads) -> list[tuple[int, int]]:
+    """Every head, those with a clear habit first, the clearest at the top."""
+
+    def rank(place: tuple[int, int]) -> tuple[bool, float]:
+        return trained.kind(*place) in ("mixed", "spread"), -float(trained.scores[card.telling(trained, *place)][place])
+
+    return sorted(((int(layer), int(head)) for layer, head in np.ndindex(*trained.shape)), key=rank)
+
+
 def frame(trained: Heads, bare: Heads | None, of: str) -> pd.DataFrame:
     """One row a head: its habit with the score, the same score untrained and on shuffled words, then every measure."""
-    places = [(layer, number) for layer in range(trained.shape[0]) for number in range(trained.shape[1])]
+    places = ordered(trained)
     names = [card.telling(trained, *place) for place in places]
     columns: dict[str, list] = {
         "head": [head_name(*place) for place in places], "habit": [trained.word(*place) for place in places],

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.analysis.heads import Heads
 from core.analysis.similar import nearest
 from viz.workspace import _find_pool as heads
 from viz.workspace import _find_tiles as tiles
+from viz.workspace import _look_heads as chooser
 from viz.workspace._find_pool import Head, Pool
 from viz.workspace._find_tiles import Told
 from viz.workspace._toys import KIND
@@ -40,8 +44,8 @@ def code(found: Pool, last: str) -> str:
     return CODE.format(imports=imports, members=[member[:2] for member in found.members], by=found.by, texts=texts) + last
 
 
-def show(found: Pool, head: Head, text: str) -> Told:
-    """The head at left, the nearest at right."""
+def show(found: Pool, head: Head, text: str, measured: Mapping[str, Heads]) -> Told:
+    """The head at left, with others of its model to choose from, the nearest at right."""
     apart = heads.near(found, head)
     order = nearest(apart, found.index(head))
     ranked = [(found.heads[other], f"{apart[other]:.2f} bits away") for other in order[:SHOWN]]
@@ -53,6 +57,7 @@ def show(found: Pool, head: Head, text: str) -> Told:
         tiles.draw(pictures[head], "find.query")
         with st.container(horizontal=True):
             tiles.opened(head, "Open in Look")
+        chooser.pills(measured, head.place)
     with right:
         tiles.tiles(ranked, pictures, text, "find.near")
     return Told(

@@ -52,7 +52,7 @@ def show(found: Pool, text: str) -> Told:
         order = np.argsort(-scores, kind="stable").tolist()
         ranked = [(found.heads[number], f"score {scores[number]:.2f}") for number in order[:SHOWN]]
         pictures = {found.heads[number]: Picture(patterns[number], LABELS, LABELS) for number in order[:SHOWN]}
-        tiles.tiles(ranked, pictures, text, "find.drawn", across=3)
+        tiles.tiles(ranked, pictures, text, "find.drawn")
     best = found.heads[order[0]]
     said = (
         f"Most like the drawing is {best} ({heads.habit(best)}), score {scores[order[0]]:.2f} of 1; the median head has {np.median(scores):.2f}. "
@@ -79,7 +79,7 @@ def _pad() -> np.ndarray:
         memory[_START], memory[_CODE], memory[_TURN] = unpack(wanted), wanted, memory.get(_TURN, 0) + 1
     drawn = mask_editor(
         memory[_START], LABELS, LABELS, key="find.pad", turn=memory[_TURN], presets=strokes, axis=("place that looks (query)", "place looked at (key)"),
-        title="Your drawing", height=330,
+        title="Your drawing", height=330, drawing=True,
     )  # fmt: skip
     if pack(drawn) != wanted:
         memory[_CODE] = pack(drawn)

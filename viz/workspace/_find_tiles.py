@@ -22,7 +22,8 @@ from viz.workspace._find_pool import Head, Pool
 
 MOST = 32
 """Words of a text that a small picture shows."""
-ACROSS = 4
+WIDE = 172
+"""Pixels of a small picture with its frame: two beside each other on a phone."""
 
 
 @dataclass(frozen=True)
@@ -98,19 +99,19 @@ def draw(picture: Picture, key: str, *, height: int = 300) -> None:
         st.caption(f"The pictures show the first {MOST} words.")
 
 
-def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], text: str, key: str, *, across: int = ACROSS) -> None:
-    """Heads in rows, each with what is said of it; one opens in Look or becomes the head in view."""
-    for begin in range(0, len(ranked), across):
-        for column, (rank, (head, said)) in zip(st.columns(across, gap="small"), enumerate(ranked[begin : begin + across], begin), strict=False):
-            with column, st.container(border=True, gap="small", key=f"{key}.{rank}"):
-                st.markdown(f"**{head.place}** :gray[{literal(head.model)}]  \n:small[{literal(heads.habit(head))}, {literal(said)}]")
+def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], text: str, key: str) -> None:
+    """Heads in rows, as many beside each other as there is room, each with what is said of it; one opens in Look or becomes the head in view."""
+    with st.container(horizontal=True, gap="small", key=key):
+        for rank, (head, said) in enumerate(ranked):
+            with st.container(border=True, gap="small", key=f"{key}.{rank}", width=WIDE):
+                st.markdown(f"**{head.place}** :gray[:small[{literal(said)}]]  \n:gray[:small[{literal(head.model)}]]  \n:small[{literal(heads.habit(head))}]")
                 if head in pictures:
                     picture = pictures[head]
-                    drawn = thumbnail(picture.weights, picture.queries, picture.keys, allowed=picture.allowed)
+                    drawn = thumbnail(picture.weights, picture.queries, picture.keys, allowed=picture.allowed, height=128)
                     parts.show(drawn, f"{key}.picture.{rank}", f"The pattern of {head}: {heads.habit(head)}.")
                 else:
                     st.caption("This text is too long for this model.")
-                with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+                with st.container(horizontal=True, gap=None, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
                     opened(head, "Open")
                     st.button("Like this", key=f"{key}.like.{rank}", type="tertiary", help="Find the heads that are nearest to this one", on_click=heads.choose, args=(head, text))
 

@@ -19,7 +19,7 @@ from viz.workspace._growth_course import NEXT, Course, table
 
 GRID = "growth.grid"
 LINKED = "growth"
-NOT_YET = "not yet"
+FORMED, NOT_YET = "formed", "not yet"
 FORMULAS = {
     "induction": (r"\frac{1}{|R|}\sum_{i \in R} \sum_{\;j:\ x_{j-1} = x_i} a_{ij}", "R are the places whose sign stood there before: the weight on what followed it then."),
     "previous": (r"\frac{1}{n-2}\sum_{i=3}^{n} a_{i,\,i-1}", "The mean weight on the word just before, from the third word on."),
@@ -41,7 +41,7 @@ def everything(course: Course, step: int, other: int, now: Attention) -> str:
     left, right = st.columns([2, 3], gap="large")
     with left:
         packet = grid_packet(
-            now.weights, kinds=[[course.says if value >= HABIT else NOT_YET for value in row] for row in scores], scores=scores, allowed=now.allowed[0, 0],
+            now.weights, kinds=[[FORMED if value >= HABIT else NOT_YET for value in row] for row in scores], scores=scores, allowed=now.allowed[0, 0],
             title=f"All heads at step {step:,}", group=LINKED, place=GRID,
         )  # fmt: skip
         show_grid(packet, key=GRID, selected=course.heads[head], echo=clicked(GRID)[1], on_choice=_open)
@@ -49,7 +49,7 @@ def everything(course: Course, step: int, other: int, now: Attention) -> str:
         curves = {name: list(zip(course.measured, course.curve(name).tolist(), strict=True)) for name in names}
         figure = figures.course(
             list(zip(course.measured, course.loss, strict=True)), curves, head, {f"step {step:,}": step, **({f"step {other:,}": other} if other != step else {})},
-            loss_name="loss, nats for a token", score_name=f"weight on {course.says}: {head}, the other heads pale",
+            loss_name="loss, nats for a token", score_name=f"{head}: weight on {course.says}",
         )  # fmt: skip
         parts.show(figure, "growth.curves", f"Loss from {course.loss[0]:.2f} to {course.loss[-1]:.2f}; {head} from {course.curve(head)[0]:.2f} to {course.curve(head)[-1]:.2f}.")
     return head

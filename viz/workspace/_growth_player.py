@@ -26,6 +26,11 @@ def beat(course: Course, opening: int) -> int:
     return course.steps[index]
 
 
+def ahead(course: Course) -> int:
+    """The step that is shown at the next beat."""
+    return course.steps[min(st.session_state.get(_LIVE, 0), len(course.steps) - 1)]
+
+
 def stand(step: int) -> None:
     """Show this step and stand still."""
     st.session_state[_PLAYING] = False

@@ -36,9 +36,19 @@ print(estimate(model, *what))   # the same, guessed from one gradient"""
 
 def show(page: Page, params: Any, run: Run, compute: Callable[[Any], Any]) -> None:
     asked = _asked.asked(run, "importance")
+    pictures = st.container()
     kind, how = choices(run)
     params = replace(params, target=run.target_text, kind=kind, asked=asked, how=how)
-    swept = compute(params)
+    with pictures:
+        swept = compute(params)
+        place = _pictures(run, swept, kind)
+        parts.numbers(_sentence(params, run, swept, place))
+    follow(kind, place)
+    _folds(page, params, run, swept, place)
+
+
+def _pictures(run: Run, swept: Any, kind: str) -> tuple[int, int]:
+    """All heads, and beside them the gradient's guesses; gives the head in view."""
     place = chosen(swept.effects, kind)
     left, right = st.columns([3, 2], gap="large")
     with left:
@@ -47,9 +57,7 @@ def show(page: Page, params: Any, run: Run, compute: Callable[[Any], Any]) -> No
         names = [head_name(*at) for at in np.ndindex(swept.effects.shape)]
         figure = agreement_plot(swept.guesses.ravel(), swept.effects.ravel(), names, head_name(*place), ", nats")
         parts.show(figure, PLOT, "Dots: for each head the gradient's guess against what taking it away did", lambda: _pick(kind))
-    parts.numbers(_sentence(params, run, swept, place))
-    follow(kind, place)
-    _folds(page, params, run, swept, place)
+    return place
 
 
 def kind_of(run: Run) -> str:
@@ -128,7 +136,7 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
             st.markdown(
                 "The model runs once as it is and then once for each head, with that head alone switched off. A cell is how the logarithm of the word's probability changed: "
                 "below 0 (orange) the head speaks for the word, above 0 (blue) against it. −0.69 halves the probability, −2.3 leaves a tenth.\n\n"
-                f"Zero is a value that a head may never take in ordinary text, so that what follows is confused by it; its mean over {len(own(chooser.opened(params.model)))} sentences of ours takes away only "
+                f"Zero is a value that a head may never take in ordinary text, so that what follows is confused by it; its mean over {len(own(chooser.opened(params.model)))} texts that this model can read takes away only "
                 "what the head says about this text. Where the two pictures differ, trust the mean more.\n\n"
                 "The dots compare with a guess that needs one run and one gradient in place of a run a head: how steeply ln p falls in the direction in which the head is changed. On "
                 "the dashed line it is right. Heads can stand in for each other: that a word survives without a head does not say that the head does nothing."

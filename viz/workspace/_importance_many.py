@@ -18,6 +18,7 @@ from viz.ui import parts
 from viz.workspace import _importance_heads as heads
 from viz.workspace import _look_heads as chooser
 from viz.workspace._importance_work import averages, each, own
+from viz.workspace._toys import own_texts
 
 RISE = r"\Delta_h = \frac{1}{N} \sum_{\text{tokens}} \left( -\ln p(\text{token} \mid h \leftarrow h_0) + \ln p(\text{token}) \right)"
 CODE = """import core
@@ -40,7 +41,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     price = 60.0 * len(samples) * model.config.n_layers
     plain, *losses = each([(("importance.loss", params.model, kind, how, place), partial(without, place)) for place in places], price, f"{len(samples)} sentences, run")
     rises = np.array(losses).reshape(-1, model.config.n_heads) - plain
-    st.caption(f"The sentence above is not used here: these are {len(samples)} sentences of ours.")
+    st.caption(f"The text above is not used here: these are {len(samples)} {'lines of its task' if own_texts(params.model) else 'sentences of ours'}.")
     place = heads.grid(rises, heads.chosen(-rises, kind), kind, f"importance.many.{kind}", "Rise of the loss without the head, nats a token")
     parts.numbers(_sentence(params, kind, rises, plain, place, len(samples)))
     heads.follow(kind, place)

@@ -13,12 +13,11 @@ from core.analysis import sweep
 from core.analysis.importance import Sample
 from core.analysis.means import mean_outputs
 from core.errors import InputError
-from core.lessons.texts import texts
 from core.model import Model
 from core.run import Run
 from viz.ui import compute
 from viz.workspace import _look_heads as chooser
-from viz.workspace._toys import KIND
+from viz.workspace._toys import own_texts
 
 T = TypeVar("T")
 QUICK = 0.005
@@ -34,9 +33,8 @@ MOST = 64
 
 def own(model: Model) -> tuple[Sample, ...]:
     """Texts that mean something to this model: our sentences, of a toy task its own."""
-    if model.name in KIND:
-        return tuple(Sample(row.text, row.second or None) for row in texts("presets") if row.kind == KIND[model.name])[:SENTENCES]
-    return sweep.samples(model, SENTENCES)
+    lines = own_texts(model.name)[:SENTENCES]
+    return tuple(Sample(row.text, row.target) for row in lines) or sweep.samples(model, SENTENCES)
 
 
 def averages(name: str, kind: str) -> np.ndarray:

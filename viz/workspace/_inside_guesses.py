@@ -36,7 +36,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     first = int(controls.slider("Shown from token", 0, n - SHOWN, "inside.from", 0)) if n > SHOWN else 0
     places = range(first, min(n, first + SHOWN))
     place, layer = _cell(run, lens, places)
-    columns = ["before", *(f"layer {i}" for i in range(layers))]
+    columns = ["before", *(f"L{i}" for i in range(layers))]
     table, beside = st.columns([4, 1], gap="medium")
     with table:
         words = [[_asked.named(run, int(lens.ids[j, at, 0])) for j in range(layers + 1)] for at in places]

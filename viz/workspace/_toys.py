@@ -10,6 +10,7 @@ from core import names
 from core.checkpoints import history
 from core.lessons.texts import Example
 from core.training.live import TASKS
+from core.training.recipe import recipes
 from core.training.recipes.induction_tiny import RECIPE as REPEATS
 
 COPIERS = tuple(f"copy-{cell}{attends}" for cell in ("lstm", "gru", "rnn") for attends in ("-attention", ""))
@@ -43,3 +44,13 @@ def examples_of(model: str) -> tuple[Example, ...]:
     rng, task = np.random.default_rng(0), TASKS[small]
     lengths = [length for length in task.lengths if length > 3] or list(task.lengths)
     return tuple(Example(task.draw(rng, length, "test").text) for length in lengths for _ in range(4))
+
+
+def own_texts(model: str) -> tuple[Example, ...]:
+    """Texts of its own task, for means over what a model reads; () for one that reads sentences.
+
+    >>> len(own_texts("induction-tiny at step 10")) > 8, own_texts("gpt-mini")
+    (True, ())
+    """
+    base = history.base(model)
+    return examples_of(model) or (tuple(recipes()[base].examples()) if base in KIND else ())

@@ -18,19 +18,21 @@ from core.analysis.means import mean_outputs
 from core.decoding import Greedy, decode
 from core.edits import MeanHead, PatchHead, ScaleHead, ZeroHead
 from core.edits_fit import fitting
-from core.edits_text import from_text
+from core.edits_text import from_text, to_text
 from core.errors import InputError
 from core.model import Model
 from core.models import Kind
 from core.run import Run
 from core.trace import Edit
 from viz.ui import compute
+from viz.ui.pins import View
 from viz.workspace import _look_heads as chooser
 from viz.workspace._look_heads import Place
+from viz.workspace._toys import own_texts
 
 KEEP = ("*.pattern", "*.resid_in", "*.resid_out")
-OVER = "our sentences"
-"""What the mean of a head is taken over: the sentences on which heads are measured."""
+OVER, LINES = "our sentences", "lines of its task"
+"""What the mean of a head is taken over: the sentences on which heads are measured; of a model that reads none, lines of its own task."""
 HEADS = (ZeroHead, MeanHead, ScaleHead, PatchHead)
 
 
@@ -106,12 +108,12 @@ def _numbers(before: Run, name: str, where: str, index: int, what: str) -> Tenso
     kind, layer = _found(model, where)
     if not 0 <= index < model.config.n_heads:
         raise InputError(f"There is no head {index} in {model.name}.", f"It has {model.config.n_heads} a layer, counted from 0.", "Choose one of them.")
-    if name == "mean" and what == OVER:
+    if name == "mean" and what == over(model):
         return torch.tensor(means(model, kind.name)[layer, index])
     if name == "patch":
         target = before.target_text if model.spec.has_source else None
         return torch.tensor(compute.run(model.name, what, target=target, keep=(where,)).trace[where][index])
-    raise InputError(f"No numbers for '{what}' are known here.", f"A mean is taken over {OVER}.", "Choose the change on the page.")
+    raise InputError(f"No numbers for '{what}' are known here.", f"A mean is taken over {over(model)}.", "Choose the change on the page.")
 
 
 def _found(model: Model, where: str) -> tuple[Kind, int]:
@@ -130,9 +132,14 @@ def word_id(model: Model, word: str) -> int:
     return ids[0]
 
 
+def over(model: Model) -> str:
+    """What means are taken over, in the words of a link."""
+    return LINES if own_texts(model.name) else OVER
+
+
 def means(model: Model, kind: str) -> np.ndarray:
-    """The mean output of every head over our sentences: (layer, head, d_head)."""
-    rows = chooser.battery(model.spec.has_source)
+    """The mean output of every head over these texts: (layer, head, d_head)."""
+    rows = own_texts(model.name) or chooser.battery(model.spec.has_source)
     targets = [row.target for row in rows] if model.spec.has_source else None
     cost = 60.0 * len(rows) * model.config.n_layers
     return compute.submit(("what_if.means", model.name, kind), lambda: mean_outputs(model, [row.text for row in rows], kind, targets), cost)
@@ -180,3 +187,8 @@ def outcome(change: Change) -> Outcome | None:
 def touches(edit: Edit, change: Change) -> bool:
     """Whether an edit is about what the head in view hands on."""
     return isinstance(edit, HEADS) and edit.where == change.path("heads") and edit.head == change.place.head
+
+
+def view(change: Change, seen: Place) -> View:
+    """One head of the changed run, as it is pinned."""
+    return View(change.before.model.name, text_of(change.before), seen.kind, seen.layer, seen.head, edits=to_text(change.edits))

@@ -92,7 +92,7 @@ def made(wanted: str | None, change: Change) -> Edit | None:
     if wanted == "zero":
         return ZeroHead(where, head)
     if wanted == "mean":
-        return MeanHead(where, head, over=data.OVER)
+        return MeanHead(where, head, over=data.over(change.before.model))
     return ScaleHead(where, head, FACTORS[wanted]) if wanted in FACTORS else None
 
 

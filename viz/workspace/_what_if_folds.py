@@ -20,7 +20,7 @@ EQUATION = r"\mathrm{out} = b + \sum_{i=1}^{h} z_i W^O_i, \qquad z_i \to 0 \;\;\
 LOOKING = (
     "A model is run twice on the same words; the second time one value on the way is changed, and everything behind it is computed from the changed value. "
     "Nothing is trained again, and the model itself is not touched. Switched off, a head hands on zeros. That can mislead: later layers have learnt to read "
-    "a stream into which this head always writes something. With *its mean stays* it hands on its average over our sentences instead, so only what it says about this text is gone. "
+    "a stream into which this head always writes something. With *its mean stays* it hands on its average over our sentences instead (of a model of letters, over lines of its own task), so only what it says about this text is gone. "
     "If both ways of switching it off agree, the head matters here; if only zero hurts, it is its constant part that is missed. "
     "A switched-off head still looks where it looked: only what it hands on is gone. A 0 in the pictures is exact, not one bit moved; layers before the change always have it, "
     "and in a model that reads from left to right so has everything to the left."

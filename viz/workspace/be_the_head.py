@@ -85,14 +85,14 @@ def _played(model: str, text: str) -> None:
         with st.container():  # always there, whether something is computed or not
             yours = data.played(found, shares) if put else None
         st.markdown(_task(found))
-        row.controls(found, shares)
-        left, right = st.columns(2, gap="large")
+        left, right = st.columns([4, 3], gap="large")
         with left:
+            row.controls(found, shares)
+            _rows(found, shares, put)
+        with right:
             own = ("looking evenly", found.even, False), ("you", yours, True), (f"the head itself, {found.place}", found.true if put else None, False)
             parts.show(revealed(own), "be_the_head.bars", f"How probable “{visible(found.word)}” is: with an even look, with yours, with the head's own")
-        with right:
-            _rows(found, shares, put)
-        parts.numbers(_sentence(found, shares, yours))
+            parts.numbers(_sentence(found, shares, yours))
         _folds(found, shares, put)
 
 
@@ -107,7 +107,7 @@ def _controls(model: str, text: str) -> Game:
     here = found.place.layer, found.place.head
     names = [f"{i}.{j}" for i, j in dict.fromkeys((*found.heads[:HEADS], here))]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        controls.select("You are", names, "be_the_head.head", f"{here[0]}.{here[1]}", lambda name: _head(found, name))
+        controls.select("You are", names, "be_the_head.head", f"{here[0]}.{here[1]}", lambda name: _head(found, name), quiet=True)
         if found.run.source is not None:
             words = distinct(token.strip() or token for token in found.run.side.written().tokens)
             controls.select("The word to be written", list(range(found.run.side.n_real - 1)), "be_the_head.at", found.row, words.__getitem__)
@@ -117,14 +117,14 @@ def _controls(model: str, text: str) -> Game:
 def _head(found: Game, name: str) -> str:
     layer, number = map(int, name.split("."))
     lost = found.true - float(found.table[layer, number])
-    return f"{head_name(layer, number)}: an even row {'costs' if lost > 0 else 'gains'} {100 * abs(lost):.0f} points"
+    return f"You are {head_name(layer, number)}: an even row {'costs' if lost > 0 else 'gains'} {100 * abs(lost):.0f} points"
 
 
 def _task(found: Game) -> str:
     word = f"**{literal(found.word.strip() or found.word)}**"
     if found.run.source is not None:
-        return f"The model has read the sentence below and is about to write {word}. You are {found.place}: from which of its pieces would you fetch?"
-    return f"The model has read the pieces below; the right next word is {word}. You are {found.place}, and the last piece is looking: at which would you look?"
+        return f"The model has read the sentence below and is about to write {word}. You are {found.place}: from which of its pieces would you fetch? Share out 100 %."
+    return f"The model has read the pieces below; the right next word is {word}. You are {found.place}, and the last piece is looking: at which would you look? Share out 100 %."
 
 
 def _rows(found: Game, shares: tuple[int, ...], put: bool) -> None:

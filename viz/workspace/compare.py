@@ -46,6 +46,8 @@ class Params:
 def views_of(p: Params) -> tuple[View, ...]:
     """The views of the panes, two at least."""
     views = list(p.views or data.opening(p.model, p.text, p.kind, p.place))
+    if len(views) == 2 and not any(view.kind for view in views) and data.alike(views, "model") and not data.alike(views, "text"):
+        return data.parted(views[0], views[1])
     if len(views) > 1:
         return tuple(views)
     only = views[0]
@@ -65,25 +67,28 @@ def page() -> None:
     if asked is None:
         return
     chosen = panes.held(asked.model, asked.text)
-    presets.row(chosen)
+    with st.container(gap=None):
+        presets.row(chosen)
+        waiting = st.container()  # waiting is told here, and moves nothing below
     params = Params(asked.model, asked.text, state.read("kind", "") or None, _place(), chosen, _by())
-    _show(params)
+    with waiting:
+        asked_panes = panes.ask(views_of(params), params.by)
+    _show(params, asked_panes)
 
 
-def _show(params: Params) -> None:
-    """The panes; below them the pair that is told about."""
-    with st.container():  # waiting is told here, and moves nothing below
-        asked = panes.ask(views_of(params), params.by)
+def _show(params: Params, asked: list[panes.Asked]) -> None:
+    """The panes; below them what tells the two of a pair apart."""
     good = [one.pane for one in asked if one.pane]
     found = data.compared(good, params.by) if good else None
     _follow(asked)
-    above, below = st.container(), st.container()
+    above, told, below = st.container(), st.container(), st.container()
     pair = None
     if found is not None and len(good) > 1:
         with below:
             pair = pairs.chosen(found)
             row = pairs.row_of(pair)
-            parts.numbers(pairs.sentence(found, pair, row))
+            with told:
+                parts.numbers(pairs.sentence(found, pair, row))
             pairs.rows(found, pair, row)
             pairs.show(found, pair)
             with st.container():
@@ -91,6 +96,7 @@ def _show(params: Params) -> None:
                     st.text(line)
     with above:
         panes.draw(asked, found, pairs.row_of(pair) if pair else None)
+    with told:
         _under(asked)
     if found is not None and pair is not None:
         folds.show(PAGE, found, pair, params.by)

@@ -81,7 +81,7 @@ def _minutes(entry: Entry, seen: bool) -> str:
 
 def _tile(slug: str, title: str, aside: str, draw: Callable[[], str], key: str = "", **link: str) -> None:
     """A picture with its name below; the whole of it is the link (stage.css)."""
-    with st.container(key=f"course-tile-{key or slug}", width=252, gap="small"):
+    with st.container(key=f"course-tile-{key or slug}", width=246, gap="small"):
         _picture(key or slug, draw)
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             links.to(slug, literal(title), **link)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -75,10 +76,21 @@ def _equations(document: str, rows: Rows) -> None:
         for number, title, found in listed:
             if found:
                 _row(f"({number})", title, found)
-    if missing := [f"({number})" for number, _, found in listed if not found]:
-        st.caption(f"Not on a page of its own yet: {', '.join(missing)}. All of them can be touched on Names.")
+    if missing := [number for number, _, found in listed if not found]:
+        st.caption(f"Not on a page of their own yet: {runs(missing)}.")
     st.caption("From (26) on the survey's numbers are one higher than those of the slides of 2023: "
                "the slides give mean and deviation of layer norm one number, (25).")  # fmt: skip
+
+
+def runs(numbers: list[int]) -> str:
+    """Numbers as the documents write them, neighbours joined.
+
+    >>> runs([1, 6, 7, 8, 23])
+    '(1), (6)-(8), (23)'
+    """
+    starts = [number for number in numbers if number - 1 not in numbers]
+    ends = [number for number in numbers if number + 1 not in numbers]
+    return ", ".join(f"({a})" if a == b else f"({a})-({b})" for a, b in zip(starts, ends, strict=True))
 
 
 def _row(place: str, about: str, found: Rows) -> None:
@@ -87,7 +99,7 @@ def _row(place: str, about: str, found: Rows) -> None:
         st.markdown(f"**{literal(place)}**", width=70 if place.startswith("(") else 300)
         st.markdown(literal(about), width=330)
         for slug, (cite, entry) in {entry.slug: (cite, entry) for cite, entry in found}.items():
-            step = {f"{slug}.step": cite.step} if cite.step else {}
+            step: dict[str, Any] = {f"{slug}.step": cite.step} if cite.step else {}
             links.to(slug, literal(entry.info.title) + (f", step {cite.step}" if cite.step else ""), **step)
 
 

@@ -20,6 +20,9 @@ PAGE = Page(title="Errata", order=65, menu="more",
             claim="The documents are good; here is where print and arithmetic part.")
 SLUG = "errata."
 ANY = "all"
+FIRST = book.ERRATA[0].id
+"""The entry that is open before anything is chosen."""
+COUNTED = {"W": "wrong as printed", "D": "where the documents differ", "L": "loosely worded", "A": "about names and credits"}
 MEANING = {
     "W": "An equation, a number or a statement that does not hold.",
     "D": "Two documents, or two pages of one, say different things.",
@@ -50,11 +53,10 @@ def _asked(entry: Erratum, params: Params) -> bool:
 
 
 def page() -> None:
-    """Two filters, one sentence, and the list by kind; an entry that is opened computes its evidence."""
+    """Two filters, one sentence, and the list by kind, its first entry open; an entry that is opened computes its evidence."""
     parts.title(PAGE)
-    asked = state.read(f"{SLUG}entry", "", state.one_of(("", *(entry.id for entry in book.ERRATA))))
-    if asked:
-        st.session_state.setdefault(_key(asked), True)
+    asked = state.read(f"{SLUG}entry", FIRST, state.one_of([entry.id for entry in book.ERRATA], FIRST))
+    st.session_state.setdefault(_key(asked), True)
     groups = compute(_filters())
     parts.numbers(sentence(groups))
     for kind, entries in groups:
@@ -84,7 +86,7 @@ def sentence(groups: tuple[tuple[str, tuple[Erratum, ...]], ...]) -> str:
     total = sum(len(entries) for _, entries in groups)
     if not total:
         return "No entry belongs to both choices. Take one of them back."
-    told = ", ".join(f"{len(entries)} {KINDS[entries[0].kind].lower()}" for _, entries in groups)
+    told = ", ".join(f"{len(entries)} {COUNTED[kind]}" for kind, entries in groups)
     return f"{total} {'entry' if total == 1 else 'entries'}: {told}. Open one, and its evidence is computed."
 
 

@@ -83,16 +83,17 @@ def page() -> None:
     place = chooser.chosen(measured)
     head, found = Head(asked.model, place), heads.pool(asked.model, place.kind)
     by = controls.segmented("Find heads by", list(BY), "find.by", "like", BY.__getitem__, quiet=True)
+    numbers = st.container()
     if by == "like":
-        chooser.pills(measured, place)
-        told = like.show(found, head, asked.text)
+        told = like.show(found, head, asked.text, measured)
     elif by == "sketch":
         told = sketch.show(found, asked.text)
     elif by == "map":
         told = head_map.show(found, head, asked.text)
     else:
         told = kinds.show(measured, head, asked.text)
-    parts.numbers(told.numbers)
+    with numbers:
+        parts.numbers(told.numbers)
     with parts.fold(parts.EQUATION, "find.equation") as fold:
         if fold.open:
             parts.equation(told.equation)

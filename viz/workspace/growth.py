@@ -89,10 +89,12 @@ def _body(of: str, ticking: float | None) -> None:
             player.stand(step)
             st.rerun()
         head = pictures.everything(course, step, other, now)
-        pictures.beside(course, head, step, other, now, then)
         parts.numbers(sentence(course, head, step))
+        pictures.beside(course, head, step, other, now, then)
         here.use(course, step)
         pictures.folds(PAGE, course, head, step, other, now, then)
+        if player.playing():  # what comes next is computed while this is looked at
+            courses.patterns(course, player.ahead(course))
 
 
 def _course(of: str) -> Course | None:

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from viz.pages import Cite, Page
-from viz.ui import errors, notices, parts, state
+from viz.ui import errors, notices, parts, pins, state
 from viz.workspace import _bench
 from viz.workspace import _look_heads as chooser
 from viz.workspace import _what_if_data as data
@@ -78,12 +78,15 @@ def _changed(model: str, text: str) -> None:
         left, right = st.columns([3, 2], gap="large")
         with left:
             views.heads_grid(change)
-            edits.switch(change)
         with right:
+            edits.switch(change)
             views.says(change, found)
-        parts.numbers(sentence(change, found, moved))
-        more.menu(change)
+            parts.numbers(sentence(change, found, moved))
+            onward = st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_if.onward")
         seen = views.inside(change)
+        with onward:
+            more.menu(change)
+            pins.pin_button(data.view(change, seen), key="what_if.pin")
         views.patterns(change, seen)
         folds.show(PAGE, change, found, moved, seen)
 

@@ -1,0 +1,96 @@
+"""Attention as a weighting: raw importances become weights that sum to 1; skimming keeps what weighs enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+WORDS = ("Mona", "Lisa", "is", "a", "portrait", "painted", "by", "Leonardo", "da", "Vinci")
+BY_HAND = (1.5, 1.5, 0.0, 0.0, 3.0, 1.0, 0.0, 3.5, 2.0, 2.5)
+"""Importances set by hand, so that the words which the documents print in bold weigh most."""
+MOST = 5.0
+
+
+def softmax(raw: ArrayLike) -> Array:
+    """a_i = e^(r_i) / sum_k e^(r_k): positive, and all together 1. Shapes: (n,) -> (n,).
+
+    >>> softmax([0.0, 0.0, 0.0, 0.0]).tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
+    values = np.asarray(raw, dtype=np.float64)
+    powers = np.exp(values - values.max())
+    return powers / powers.sum()
+
+
+def raised(raw: Sequence[float], place: int, by: float = 1.0) -> Array:
+    """The weights after one importance grew by `by`; every other weight shrinks by one and the same factor.
+
+    >>> before, after = softmax([0.0, 1.0, 2.0]), raised([0.0, 1.0, 2.0], 0)
+    >>> bool(np.isclose(after[1] / before[1], after[2] / before[2]))
+    True
+    """
+    changed = np.array(raw, dtype=np.float64)
+    changed[place] += by
+    return softmax(changed)
+
+
+def kept(weights: ArrayLike, threshold: float) -> tuple[int, ...]:
+    """The places that a skimming reader still sees: those that weigh at least `threshold`.
+
+    >>> kept([0.5, 0.1, 0.4], 0.2)
+    (0, 2)
+    """
+    return tuple(int(i) for i in np.flatnonzero(np.asarray(weights) >= threshold))
+
+
+def spot(rows: int, columns: int, at: tuple[float, float], width: float) -> Array:
+    """A patch of attention on a grid: softmax of minus the squared distance from `at` (row, column).
+
+    Importance r_ij = -((i - row)^2 + (j - column)^2) / (2 width^2); the softmax of it is a Gaussian that sums to 1
+    on the grid. Shapes: returns (rows * columns,), row by row.
+
+    >>> weights = spot(3, 3, (1, 1), 1.0)
+    >>> int(weights.argmax()), round(float(weights.sum()), 12)
+    (4, 1.0)
+    """
+    i, j = np.mgrid[:rows, :columns]
+    return softmax((-((i - at[0]) ** 2 + (j - at[1]) ** 2) / (2 * width**2)).ravel())
+
+
+def word_bits(run, words: Sequence[str], text: str) -> Array:
+    """How much each word of `text` surprises a language model, in bits: -log2 p(word | all before it).
+
+    A word's pieces add up. The run's text must have something before the first word (a line break), or that word has
+    no prediction. Shapes: returns (word,).
+    """
+    logits = np.asarray(run.logits, dtype=np.float64)
+    logp = logits - np.log(np.exp(logits - logits.max(-1, keepdims=True)).sum(-1, keepdims=True)) - logits.max(-1, keepdims=True)
+    bits = np.zeros(len(words))
+    starts, at = [], 0
+    for word in words:
+        at = text.index(word, at)
+        starts.append(at)
+        at += len(word)
+    for place in range(1, len(run.ids)):
+        span = run.spans[place]
+        if span is None or span[1] > at:
+            continue
+        word = max((w for w, start in enumerate(starts) if start < span[1]), default=None)
+        if word is not None:
+            bits[word] -= logp[place - 1, run.ids[place]] / math.log(2)
+    return bits
+
+
+def from_bits(bits: ArrayLike) -> tuple[float, ...]:
+    """Surprise as importances on the scale of the sliders, 0 to 5: the most surprising word gets 5.
+
+    >>> from_bits([1.0, 4.0, 2.0])
+    (1.2, 5.0, 2.5)
+    """
+    values = np.asarray(bits, dtype=np.float64)
+    return tuple(round(float(v), 1) for v in MOST * values / max(float(values.max()), 1e-9))

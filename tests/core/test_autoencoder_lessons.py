@@ -1,0 +1,106 @@
+"""The linear autoencoder against Eckart-Young, torch and scipy; the letters; the dictionary of concepts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+import torch
+
+from core.errors import InputError
+from core.lessons import concepts
+from core.lessons.autoencoder import Data, head
+from core.lessons.glyphs import glyphs, letters, styles
+
+RNG = np.random.default_rng(11)
+
+
+@pytest.fixture(scope="module")
+def data() -> Data:
+    return Data(RNG.normal(size=(13, 7)) @ np.diag([5, 3, 2, 1, 0.5, 0.2, 0.1]))
+
+
+@pytest.mark.parametrize("p", [1, 3, 7])
+def test_the_best_pair_reaches_the_truncated_decomposition(data, p):
+    """C003."""
+    centred = data.rows - data.rows.mean(0)
+    u, s, vt = scipy.linalg.svd(centred, full_matrices=False)
+    nearest = (u[:, :p] * s[:p]) @ vt[:p] + data.rows.mean(0)
+    coder = data.best(p)
+    np.testing.assert_allclose(coder.back(coder.context(data.rows)), nearest, atol=1e-10)
+    assert coder.lost(data.rows) == pytest.approx((s[p:] ** 2).sum() / (s**2).sum(), abs=1e-12)
+    assert data.floor()[p] == pytest.approx(coder.lost(data.rows), abs=1e-12)
+
+
+@pytest.mark.parametrize("p", [1, 2, 4])
+def test_learning_from_a_random_start_comes_to_the_same(data, p):
+    coder, losses = data.trained(p, 200, lot=3)
+    assert (np.diff(losses) <= 1e-12).all(), "alternating least squares never gets worse"
+    assert losses[0] > data.floor()[p] and losses[-1] == pytest.approx(data.floor()[p], abs=1e-6)
+    best = data.best(p)
+    np.testing.assert_allclose(coder.back(coder.context(data.rows)), best.back(best.context(data.rows)), atol=1e-3)
+
+
+def test_gradient_descent_comes_to_the_same_too(data):
+    x = torch.tensor(data.rows - data.mean)
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(7, 2, bias=False), torch.nn.Linear(2, 7, bias=False)).double()
+    optimizer = torch.optim.LBFGS(net.parameters(), max_iter=400, line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        loss = ((net(x) - x) ** 2).sum()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    assert float(closure().detach() / (x**2).sum()) == pytest.approx(data.floor()[2], abs=1e-4)
+
+
+def test_more_numbers_never_lose_more_and_sizes_are_checked(data):
+    assert (np.diff(data.floor()) <= 0).all() and data.floor()[0] == 1 and data.floor()[-1] == pytest.approx(0, abs=1e-12)
+    for wrong in (0, data.rank + 1):
+        with pytest.raises(InputError) as caught:
+            data.best(wrong)
+        assert caught.value.wrong and caught.value.rule and caught.value.remedy
+
+
+def test_a_head_is_least_squares_with_a_mean():
+    contexts, targets = RNG.normal(size=(11, 3)), RNG.normal(size=(11, 5))
+    contexts -= contexts.mean(0)
+    with_one = np.concatenate([contexts, np.ones((11, 1))], axis=1)
+    expected = with_one @ np.linalg.lstsq(with_one, targets, rcond=None)[0]
+    np.testing.assert_allclose(head(contexts, targets)(contexts), expected, atol=1e-10)
+
+
+def test_letters_are_distinct_and_styles_are_what_they_say():
+    assert glyphs().shape == (26, 35) and len({tuple(row) for row in glyphs()}) == 26 and "".join(letters()) == "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    made = styles()
+    plain = 1 - made["framed"]
+    assert np.array_equal(plain[:, 1:8, 2:7].reshape(26, 35), glyphs()) and plain.sum() == glyphs().sum()
+    assert (made["bold"] >= plain).all() and made["bold"].sum() > plain.sum()
+    assert np.array_equal(made["slanted"].sum(2), plain.sum(2)) and not np.array_equal(made["slanted"], plain)
+
+
+def test_concepts_are_whole_and_elephant_is_first():
+    rows = concepts.taught()
+    assert (rows[0].english, rows[0].french) == ("elephant", "l'éléphant") and len(rows) >= 40
+    assert len({row.english for row in rows}) == len(rows) and not {row.english for row in rows} & set(concepts.UNTAUGHT)
+    assert all(all(vars(row).values()) for row in rows)
+
+
+def test_spelling_counts_neighbouring_letters():
+    counts, names = concepts.pairs(["oso", "sol"])
+    assert dict(zip(names, counts[0].tolist(), strict=True)) == {" o": 1, " s": 0, "l ": 0, "o ": 1, "ol": 0, "os": 1, "so": 1}
+
+
+def test_with_enough_numbers_every_language_says_its_word():
+    """C002."""
+    n = len(concepts.taught())
+    rows = Data(RNG.normal(size=(n, 80)))
+    small, large = concepts.Dictionary(rows, 2), concepts.Dictionary(rows, rows.rank)
+    context = large.coder.context(rows.rows[0])
+    assert {name: language.says(context) for name, language in large.languages.items()} == {
+        "spanish": "el elefante", "french": "l'éléphant", "german": "der Elefant", "persian": "فیل"}  # fmt: skip
+    assert large.right("french") == 1 and small.right("french") < 0.5
+    assert len({language.head.weights.shape[1] for language in large.languages.values()}) > 1, "four decoders, not one under four names"

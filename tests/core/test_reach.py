@@ -1,0 +1,91 @@
+"""|d c / d x_i| by autograd against finite differences, and what trained cells pass on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import core
+from core.analysis import reach as analysis
+from core.lessons import cells
+
+CELLS = ("rnn", "lstm", "gru")
+KERNELS = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
+
+
+def context(model, x):
+    """c of one embedded text (pos, d_model) in float64."""
+    real = torch.ones(1, len(x), dtype=torch.bool)
+    with torch.no_grad():
+        return model.network.encoder.context(model.network.encoder(x[None], real), real)[0].double()
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_the_slopes_are_those_of_finite_differences(cell):
+    model, step = core.open_model(f"copy-{cell}"), 1e-2
+    found = analysis.reach(model, ["hope", "ha"])
+    x = model.network.embed["token"](torch.tensor([model.tokenizer.encode("hope").ids]))[0].detach()
+    for place in range(4):
+        columns = []
+        for element in range(x.shape[1]):
+            more, less = x.clone(), x.clone()
+            more[place, element] += step
+            less[place, element] -= step
+            columns.append((context(model, more) - context(model, less)) / (2 * step))
+        jacobian = torch.stack(columns, 1)
+        assert float(jacobian.norm()) == pytest.approx(float(found.whole[0, place]), rel=5e-3)
+        assert float(jacobian[:32].norm()) == pytest.approx(float(found.ahead[0, place]), rel=5e-3, abs=1e-4)
+    assert (found.whole[1, 2:] == 0).all() and (found.whole[1, :2] > 0).all()
+
+
+def test_a_batch_says_what_each_text_says_by_itself_also_inside_the_engine():
+    model = core.open_model("copy-gru")
+    together = analysis.reach(model, ["attention", "abc"])
+    with torch.inference_mode():
+        alone = analysis.reach(model, ["abc"])
+    np.testing.assert_allclose(together.whole[1, :3], alone.whole[0], rtol=1e-4)
+
+
+def test_the_first_letter_fades_from_an_rnn_and_stays_in_a_gated_cell():
+    """C005."""
+    left = {cell: analysis.typical_fading(core.open_model(f"copy-{cell}"), ["qwertyuiop", "mnbvcxzlkj"]) for cell in CELLS}
+    share = {cell: sizes[9] / sizes[0] for cell, sizes in left.items()}
+    assert share["rnn"] < 1e-4 and share["lstm"] > 0.3 and share["gru"] > 0.2
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_the_chain_rule_step_by_step_is_the_gradient_through_all_steps(cell):
+    model, text = core.open_model(f"copy-{cell}"), "chains"
+    found = analysis.fading(model, text)
+    oracle = [analysis.reach(model, [text[:n]]).ahead[0, 0] for n in range(1, len(text) + 1)]
+    np.testing.assert_allclose(found, oracle, rtol=2e-3, atol=1e-6)
+
+
+def test_the_typical_size_is_the_geometric_mean():
+    model, texts = core.open_model("copy-gru"), ["abcd", "wxyz"]
+    each = [analysis.fading(model, text) for text in texts]
+    np.testing.assert_allclose(analysis.typical_fading(model, texts), np.sqrt(each[0] * each[1]), rtol=1e-6)
+
+
+def test_others_are_refused_in_three_parts():
+    with pytest.raises(core.InputError) as caught:
+        analysis.reach(core.open_model("copy-rnn"), [""])
+    assert caught.value.wrong and caught.value.rule and caught.value.remedy
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize(("d_input", "d_hidden"), [(4, 8), (3, 7)])
+def test_the_numbers_of_a_cell_are_those_of_torch(cell, d_input, d_hidden):
+    for both in (False, True):
+        module = KERNELS[cell](d_input, d_hidden, bidirectional=both)
+        assert cells.parameters(cell, d_input, d_hidden, both_ways=both) == sum(p.numel() for p in module.parameters())
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_and_those_of_the_shipped_encoders(cell):
+    model = core.open_model(f"copy-{cell}")
+    width = model.config.d_model
+    encoder = sum(p.numel() for p in model.network.encoder.parameters())
+    assert cells.parameters(cell, width, width // 2, both_ways=True) == encoder

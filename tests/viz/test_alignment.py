@@ -1,0 +1,228 @@
+"""The exhibit on alignment, with random models under the shipped names: every number is calculated again from a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened, unpacked
+
+import core.engine
+from core import edits
+from core.engine import Engine, Listing
+from core.model import Model
+from core.models import families
+from core.text import Tokenizer
+from core.text.learn import byte_level_bpe
+from viz.exhibits import _alignment_folds as folds
+from viz.exhibits import _alignment_pictures as pictures
+from viz.exhibits import alignment as exhibit
+from viz.figures.aligned import mixing
+
+KINDS = {
+    "bahdanau-en-es": {"attention": "bahdanau"},
+    "luong-global-en-es": {"attention": "luong-global", "score": "general", "input_feeding": True},
+    "rnn-en-es": {"attention": "none", "bidirectional": False},
+}
+SCRIPT = "from viz.ui import errors\nfrom viz.exhibits import alignment as e\nwith errors.guard():\n    e.page()"
+TEXT = "She has a white car."
+
+
+def build(name: str) -> Model:
+    corpus = [*exhibit.SENTENCES, "Ella tiene un auto blanco.", "De nada."] * 6
+    backend = byte_level_bpe(corpus, 420, ("<pad>", "<start>", "<end>"), prefix_space=True)
+    family = families()["seq2seq"]
+    config = replace(family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=128, n_layers=1, **KINDS[name])
+    with torch.random.fork_rng():
+        torch.manual_seed(11)
+        network = family.network(config)
+        for weight in network.parameters():
+            torch.nn.init.normal_(weight, std=0.4)
+    return Model(name, family, config, network, Tokenizer(backend, pad=0, start=1, end=2))
+
+
+@pytest.fixture(autouse=True)
+def engine(request, monkeypatch) -> Iterator[Engine]:
+    there = getattr(request, "param", tuple(KINDS))
+    made = {name: build(name) for name in there}
+    with Engine(opener=made.__getitem__, listing=lambda: tuple(Listing(name, True, "", "seq2seq") for name in there)) as engine:
+        monkeypatch.setattr(core.engine, "_default", engine)
+        yield engine
+
+
+def page(step: int = 1, *folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
+    test = AppTest.from_string(SCRIPT, default_timeout=120)
+    for name, value in ({"step": str(step), "text": TEXT} | link).items():
+        test.query_params[name if name == "text" else f"alignment.{name}"] = value
+    for name in folded:
+        test.session_state[f"fold:{name}"] = True
+    for name, value in (state or {}).items():
+        test.session_state[name] = value
+    test.run()
+    assert not test.exception
+    return test
+
+
+def said(test: AppTest) -> str:
+    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind)
+
+
+def matrices(test: AppTest) -> dict[str, bytes]:
+    sent = [element.proto.bytes for element in test.get("bidi_component") if element.proto.bytes]
+    return {opened(packet)[0]["title"]: packet for packet in sent if "scale" in opened(packet)[0]}
+
+
+# ------------------------------------------------------------------ the run
+
+
+@pytest.mark.parametrize("asks", exhibit.ASKERS)
+def test_weights_are_the_softmax_of_the_scores_and_the_context_is_their_mix(asks):
+    """C006."""
+    data = exhibit.compute(exhibit.Params(TEXT, asks))
+    assert data.model == exhibit.ASKERS[asks] and data.written[-1] == "END"
+    exps = np.exp(data.scores.astype(float) - data.scores.max(1, keepdims=True))
+    np.testing.assert_allclose(exps / exps.sum(1, keepdims=True), data.weights, atol=1e-5)
+    np.testing.assert_allclose(data.weights.sum(1), 1, atol=1e-5)
+    assert exhibit.thumbnail().count("<rect") >= exhibit.compute().weights.size
+    np.testing.assert_allclose(data.weights @ data.joined, data.contexts, atol=1e-5)
+
+
+def test_the_backward_half_is_the_forward_cell_on_the_reversed_sentence():
+    """C007."""
+    data, model = exhibit.compute(), build("bahdanau-en-es")
+    np.testing.assert_array_equal(np.concatenate((data.ahead, data.back), 1), data.joined)
+    cell = model.network.encoder.backward_cells[0]
+    oracle = torch.nn.LSTM(34, 17, batch_first=True)
+    oracle.load_state_dict({"weight_ih_l0": cell.from_input.weight, "weight_hh_l0": cell.from_hidden.weight,
+                            "bias_ih_l0": cell.from_input.bias, "bias_hh_l0": cell.from_hidden.bias})  # fmt: skip
+    run = model.run(TEXT)
+    x = torch.tensor(run.trace["encoder.embed.out"])
+    with torch.no_grad():
+        expected = oracle(x.flip(0)[None])[0][0].flip(0)
+    np.testing.assert_allclose(data.back, expected, atol=1e-5)
+
+
+def test_who_asks_is_a_matter_of_the_model():
+    """C009."""
+    before, now = (exhibit.compute(exhibit.Params(TEXT, asks)) for asks in ("before", "now"))
+    assert before.before == 0 < before.now and now.now == 0 < now.before
+
+
+# ------------------------------------------------------------------ the page
+
+
+@pytest.mark.parametrize("step", range(1, len(exhibit.STEPS) + 1))
+@pytest.mark.parametrize("asks", exhibit.ASKERS)
+def test_every_step_has_a_picture_and_a_sentence_of_numbers(step, asks):
+    test = page(step, asks=asks)
+    assert test.title[0].value == "Alignment" and len(test.get("plotly_chart")) + len(test.get("bidi_component")) >= 1
+    assert any(character.isdigit() for text in test.text for character in text.value)
+
+
+@pytest.mark.parametrize("engine", [("bahdanau-en-es",)], indirect=True)
+@pytest.mark.parametrize("step", range(1, len(exhibit.STEPS) + 1))
+def test_one_model_is_enough_and_the_page_says_what_is_missing(step):
+    test = page(step, asks="now")
+    assert "luong-global-en-es is not here yet" in said(test)
+    if step == 5:
+        assert "rnn-en-es is not here yet" in said(test).replace("\\", "")
+
+
+def test_the_guess_is_answered_by_this_sentence():
+    answers = set()
+    for text in exhibit.SENTENCES:
+        data = exhibit.compute(exhibit.Params(text))
+        row = pictures.telling(data)
+        answer = pictures.names(data.words)[int(data.weights[row].argmax())]
+        answers.add(answer)
+        before = page(1, text=text)
+        assert f"{data.weights[row].max():.0%} to" not in said(before)
+        test = page(1, text=text, state={"predict:alignment.first": answer})
+        assert "Right." in said(test).replace("\\", "") and f"It gives {data.weights[row].max():.0%} to" in said(test)
+    assert len(answers) > 1
+
+
+def test_both_directions_and_their_join_with_shapes():
+    """C007."""
+    test = page(2)
+    n = len(exhibit.compute().words)
+    names = [trace["name"] for trace in json.loads(test.get("plotly_chart")[0].proto.spec)["data"]]
+    assert names == [f"from the left → ({n} × 17)", f"← from the right ({n} × 17)", f"joined, h_j ({n} × 34)"]
+
+
+def test_scores_weights_and_mix_of_a_chosen_word():
+    """C006."""
+    data = exhibit.compute()
+    test = page(3, word="1")
+    bars = json.loads(test.get("plotly_chart")[0].proto.spec)["data"]
+    assert bars[0]["text"] == [f"{s:.2f}".replace("-", "−") if f"{s:.2f}" != "-0.00" else "0.00" for s in data.scores[1]]
+    assert [float(t) for t in bars[1]["text"]] == pytest.approx(data.weights[1], abs=0.0051)
+    assert f"weights add up to {data.weights[1].sum():.3f}" in said(test)
+
+
+def test_the_matrix_grows_a_row_a_word():
+    """C008."""
+    data = exhibit.compute()
+    for rows in (1, 3):
+        (packet,) = matrices(page(4, rows=str(rows))).values()
+        assert opened(packet)[0]["queries"] == list(data.written[:rows])
+        np.testing.assert_allclose(unpacked(packet), data.weights[:rows], atol=1e-6)
+
+
+def test_without_attention_the_context_is_the_mean():
+    data = exhibit.compute()
+    text, weights, off = pictures.even(exhibit.Params(), data)
+    run = build("bahdanau-en-es").run(TEXT, edits=[edits.Uniform("decoder.attn.scores")])
+    assert text == run.target_text and off < 1e-6
+    np.testing.assert_allclose(weights, 1 / len(data.words), atol=1e-6)
+    np.testing.assert_allclose(run.trace["decoder.attn.context"][0], data.joined.mean(0), atol=1e-6)
+    test = page(5)
+    assert f"1 / {len(data.words)} = {1 / len(data.words):.3f}" in said(test)
+    assert len(test.get("bidi_component")) >= 2
+
+
+def test_both_trained_orders_side_by_side():
+    """C009."""
+    test = page(6)
+    assert set(matrices(test)) == {"s_(t-1), Bahdanau: bahdanau-en-es", "s_t, Luong: luong-global-en-es"}
+    assert "bahdanau-en-es: its query differs from s_(t-1) by 0 at most" in said(test)
+
+
+@pytest.mark.parametrize("link", [{"text": ""}, {"text": "<b>x</b> ![y](http://a)"}, {"text": "🙂"}, {"asks": "both"}, {"word": "77"}, {"rows": "0"}])
+def test_nonsense_leaves_a_page(link):
+    for step in (1, 3, 4):
+        assert page(step, **link).title
+
+
+def test_a_long_sentence_is_refused_in_three_parts():
+    with pytest.raises(core.InputError) as caught:
+        exhibit.compute(exhibit.Params("the red house " * 30))
+    assert caught.value.wrong and caught.value.rule and caught.value.remedy
+
+
+def test_each_fold_opens_with_its_content():
+    every = ("alignment.equation", "alignment.looking", "Alignment.documents", "alignment.table", "alignment.take")
+    test = page(3, *every)
+    told = said(test)
+    for phrase in ("E27", "E28", "E42", "Both ways for this row", "Raise the score", "Each row of the matrix"):
+        assert phrase in told, phrase
+    assert "How each weight answers to each score" in matrices(test)
+    assert any("core.open_model('bahdanau-en-es')" in block.value for block in test.code)
+
+
+def test_the_lines_to_take_away_make_the_same_context():
+    data = exhibit.compute()
+    names: dict[str, object] = {"build": build}
+    exec(folds.code(exhibit.Params(), data).replace("core.open_model", "build"), names)
+    np.testing.assert_allclose(names["c"], data.contexts, atol=1e-5)
+
+
+def test_the_figure_as_data():
+    figure = mixing(np.array([-1.0, 2.0]), np.array([0.05, 0.95]), np.zeros((2, 34)), np.ones(34), ["<b>", "c"])
+    assert figure.layout.xaxis3.ticktext == ("&lt;b&gt;", "c") and figure.data[0].text == ("−1.00", "2.00")
+    json.loads(figure.to_json())

@@ -1,0 +1,139 @@
+"""The exhibit on the context vector without a browser: three boxes, four decoders, letters, the curve, the questions."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.lessons.autoencoder import Data
+from core.lessons.glyphs import glyphs, letters
+from viz.exhibits import _autoencoder_folds as folds
+from viz.exhibits import _autoencoder_panels as panels
+from viz.exhibits import autoencoder as exhibit
+
+FOLDS = ("autoencoder.equation", "autoencoder.looking", "The context vector.documents", "autoencoder.table", "autoencoder.take")
+FLOOR = Data(glyphs()).floor()
+
+
+def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
+    test = AppTest.from_string("from viz.exhibits import autoencoder as e\ne.page()", default_timeout=60)
+    for name, value in link.items():
+        test.query_params[f"autoencoder.{name}"] = value
+    for name in folded:
+        test.session_state[f"fold:{name}"] = True
+    for name, value in (state or {}).items():
+        test.session_state[name] = value
+    return test.run()
+
+
+def said(test: AppTest) -> str:
+    """All that is told, without the escapes of Markdown."""
+    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind).replace("\\", "")
+
+
+def notes(test: AppTest) -> list[str]:
+    figure = json.loads(test.get("plotly_chart")[0].proto.spec)
+    return [note["text"] for note in figure["layout"].get("annotations", [])]
+
+
+def test_the_page_opens_with_a_question_whose_answer_is_covered():
+    test = page()
+    data = exhibit.compute()
+    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
+    assert "?" in notes(test) and data.exits["french"] not in notes(test)
+    told = page(state={"predict:autoencoder.first": data.exits["french"]})
+    assert "Right." in said(told) and data.exits["french"] in notes(told)
+
+
+def test_another_size_changes_the_question_and_its_answer():
+    few, many = exhibit.compute(exhibit.Params(p=1)), exhibit.compute(exhibit.Params(p=24))
+    assert many.exits["french"] == "l'éléphant" != few.exits["french"]
+    assert "into 24" in said(page(p="24")) and "into 1." in said(page(p="1"))
+
+
+def test_the_elephant_becomes_the_word_of_four_languages():
+    """C002."""
+    test = page(step="3", p="24")
+    shown = notes(test)
+    assert {"elephant", "c: 24 numbers", "4 decoders", "Spanish", "French", "German", "Persian"} <= set(shown)
+    assert {"el elefante", "l'éléphant", "der Elefant", "فیل"} <= set(shown)
+    data = exhibit.compute(exhibit.Params(step=2, p=24))
+    assert f"French {data.right['french']:.0%}" in said(test)
+    assert notes(page(step="2", p="24"))[-1] == "l'éléphant"
+
+
+def test_the_picture_is_the_context_of_the_run():
+    data = exhibit.compute(exhibit.Params(step=1, word="queen", p=5))
+    figure = json.loads(page(step="2", word="queen", p="5").get("plotly_chart")[0].proto.spec)
+    bars = next(trace for trace in figure["data"] if trace["type"] == "bar")
+    assert len(data.context) == 5 and bars["customdata"] == [1, 2, 3, 4, 5]
+    known = exhibit.vectors()
+    rows = np.array([known[word] for word in panels.TAUGHT])
+    axes = np.linalg.svd(rows - rows.mean(0), full_matrices=False)[2][:5]
+    np.testing.assert_allclose(np.abs((known["queen"] - rows.mean(0)) @ axes.T), np.abs(data.context), atol=1e-9)
+
+
+def test_words_that_were_never_taught_come_near_a_related_one():
+    data = exhibit.compute(exhibit.Params(step=2, word="elephants", p=24))
+    assert "l'éléphant" in [word for word, _ in data.near["french"]]
+    test = page(step="3", word="princess", p="20")
+    assert not test.exception and "The list says" not in said(test)
+
+
+def test_letters_come_back_as_the_truncated_decomposition_says():
+    test = page(step="4", letter="S", p="6")
+    data = exhibit.compute(exhibit.Params(step=3, letter="S", p=6))
+    assert list(data.exits) == ["plain", "bold", "slanted", "framed"] and data.lost == pytest.approx(FLOOR[6])
+    made, entry = np.asarray(data.exits["plain"]), glyphs()[letters().index("S")].reshape(7, 5)
+    wrong = int(((made > 0.5) != (entry > 0.5)).sum())
+    assert f"{wrong} of the S's 35 dots" in said(test) and f"{FLOOR[6]:.1%} is lost" in said(test)
+    whole = exhibit.compute(exhibit.Params(step=3, letter="S", p=24))
+    np.testing.assert_allclose(whole.exits["plain"], entry, atol=1e-8)
+
+
+def test_the_error_is_drawn_against_the_size_and_learning_reaches_it():
+    """C003."""
+    test = page(step="5", p="7")
+    assert not test.exception and len(test.get("plotly_chart")) == 1
+    data = exhibit.compute(exhibit.Params(step=4, p=7))
+    np.testing.assert_allclose(data.floors["letters, 35 dots"], FLOOR, atol=1e-12)
+    assert all(loss == pytest.approx(FLOOR[p], abs=2e-3) for p, loss in data.learned.items()) and set(data.learned) == set(range(1, 25))
+    figure = panels.figures.lost(data.floors, data.learned, 7)
+    np.testing.assert_allclose(figure.data[0].y, 100 * FLOOR, atol=1e-9)
+    assert figure.data[1].x == tuple(range(1, 25))
+
+
+def test_the_last_question_has_the_runs_answer():
+    test = page(step="5")
+    assert "How many numbers" in said(test) and f"{FLOOR[12]:.1%}" not in said(test)
+    test.button(key="predict:autoencoder.size:commit").click().run()
+    enough = int((FLOOR <= panels.ENOUGH).argmax())
+    assert f"with {enough} {FLOOR[enough]:.1%}" in said(test) and f"With {enough - 1} numbers {FLOOR[enough - 1]:.1%}" in said(test)
+    assert f"smallest possible loss of the letters is {FLOOR[4]:.2%}" in said(test)
+
+
+@pytest.mark.parametrize("link", [{"p": "0"}, {"p": "99", "step": "4"}, {"p": "x"}, {"word": "<b>", "step": "2"}, {"letter": "é", "step": "4"}, {"step": "0"}])
+def test_nonsense_in_the_link_leaves_a_page(link):
+    assert not page(**link).exception
+
+
+@pytest.mark.parametrize("step", ["2", "4", "5"])
+def test_each_fold_opens(step):
+    test = page(*FOLDS, step=step)
+    assert not test.exception
+    assert "Eckart and Young 1936" in said(test) and "l'éléphant" in said(test)
+    assert len(test.dataframe) == 1 and len(test.code) >= 1
+
+
+def test_the_lines_to_take_away_run(capsys):
+    exec(folds.code(exhibit.Params(p=24), 2), {})
+    assert "l'éléphant" in capsys.readouterr().out
+    exec(folds.code(exhibit.Params(letter="B", p=3), 3), {})
+    assert f"{FLOOR[3]:.6f}"[:6] in capsys.readouterr().out
+
+
+def test_the_small_picture_of_the_course_is_drawn():
+    assert exhibit.thumbnail().count("<rect") >= 4

@@ -1,0 +1,197 @@
+"""The exhibit on the bottleneck: each number that it says is counted again in the shipped models' own runs."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import core
+from core.analysis import reach as analysis
+from viz.exhibits import _bottleneck_folds as folds
+from viz.exhibits import _bottleneck_pictures as pictures
+from viz.exhibits import bottleneck as exhibit
+from viz.figures.by_length import Curve, quality, slopes
+from viz.figures.copied import Row, letters
+from viz.figures.unrolled import Lane, unrolled
+
+SCRIPT = "from viz.ui import errors\nfrom viz.exhibits import bottleneck as e\nwith errors.guard():\n    e.page()"
+WORD = "attention"
+
+
+def page(step: int = 1, *folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
+    test = AppTest.from_string(SCRIPT, default_timeout=120)
+    test.query_params["bottleneck.step"] = str(step)
+    for name, value in ({"word": WORD} | link).items():
+        test.query_params[f"bottleneck.{name}"] = value
+    for name in folded:
+        test.session_state[f"fold:{name}"] = True
+    for name, value in (state or {}).items():
+        test.session_state[name] = value
+    test.run()
+    assert not test.exception
+    return test
+
+
+def said(test: AppTest) -> str:
+    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind)
+
+
+def figure(test: AppTest) -> dict:
+    return json.loads(test.get("plotly_chart")[0].proto.spec)
+
+
+def right_of(cell: str, word: str, attends: bool = False) -> tuple[int, str]:
+    text = core.open_model(f"copy-{cell}{'-attention' * attends}").run(word, keep=()).target_text
+    return sum(a == b for a, b in zip(text, word, strict=False)), text
+
+
+# ------------------------------------------------------------------ the run
+
+
+@pytest.mark.parametrize("cell", exhibit.CELLS)
+def test_the_context_is_what_each_direction_holds_at_its_end(cell):
+    """C004."""
+    data = exhibit.compute(exhibit.Params(WORD, cell))
+    one = data.one
+    assert one.read_states.shape == (9, 64) and one.context.shape == (64,)
+    np.testing.assert_array_equal(one.context[:32], one.read_states[-1, :32])
+    np.testing.assert_array_equal(one.context[32:], one.read_states[0, 32:])
+    assert (one.right, "".join(one.written)) == right_of(cell, WORD)
+    assert (data.looks.right, "".join(data.looks.written)) == right_of(cell, WORD, attends=True)
+    assert len(one.written_states) == len(one.chances) == len(one.written) + 1
+    np.testing.assert_allclose(data.looks.pattern.sum(1), 1, atol=1e-5)
+
+
+# ------------------------------------------------------------------ the page
+
+
+@pytest.mark.parametrize("step", range(1, len(exhibit.STEPS) + 1))
+@pytest.mark.parametrize("cell", ["rnn", "gru"])
+def test_every_step_has_one_picture_and_a_sentence_of_numbers(step, cell):
+    test = page(step, cell=cell)
+    assert test.title[0].value == "The bottleneck" and len(test.get("plotly_chart")) == 1
+    assert any(character.isdigit() for text in test.text for character in text.value)
+
+
+def test_nothing_is_given_away_before_the_guess():
+    test = page(1, cell="lstm")
+    count, written = right_of("lstm", WORD)
+    assert "?" in figure(test)["data"][1]["text"][0] and written not in said(test)
+    test = page(1, cell="lstm", state={"predict:bottleneck.right": folds.share_in_words(count, len(WORD))})
+    assert f"{count} of {len(WORD)}: it wrote “{written}”" in said(test) and "Right." in said(test).replace("\\", "")
+    assert figure(test)["data"][1]["text"][0] == list(written)
+
+
+def test_another_word_has_another_answer():
+    answers = {}
+    for word in ("hope", "abcdefghijklmnopqrst"):
+        count, _ = right_of("rnn", word)
+        answers[word] = folds.share_in_words(count, len(word))
+        test = page(1, word=word, state={"predict:bottleneck.right": answers[word]})
+        assert "Right." in said(test).replace("\\", "")
+    assert len(set(answers.values())) == 2
+
+
+def test_reading_goes_letter_by_letter_from_both_ends():
+    """C004."""
+    test = page(2, state={}, read="3")
+    assert "After 3 of 9 letters: the state from the left has read “att”, the one from the right “noi”" in said(test)
+    ahead, back, context = (np.array(_decoded(trace["z"]), dtype=float) for trace in figure(test)["data"])
+    assert _there(ahead) == [True] * 3 + [False] * 6 and _there(back) == [False] * 6 + [True] * 3
+    assert not np.isfinite(context).any()
+
+
+def _there(lane: np.ndarray) -> list[bool]:
+    """Which of nine tiles, eight columns and an empty one each, hold numbers."""
+    return np.append(np.isfinite(lane).any(0), False).reshape(9, 9).any(1).tolist()
+
+
+def _decoded(z: object) -> np.ndarray:
+    if isinstance(z, dict):
+        import base64
+
+        shape = [int(part) for part in str(z["shape"]).split(",")]
+        return np.frombuffer(base64.b64decode(z["bdata"]), dtype=z["dtype"]).reshape(shape)
+    return np.array([[np.nan if value is None else value for value in row] for row in z])
+
+
+def test_writing_says_the_letter_and_its_probability():
+    test = page(3, written="2", cell="gru")
+    run = core.open_model("copy-gru").run(WORD)
+    logits = run.logits[1].astype(float)
+    chance = np.exp(logits - logits.max())[run.ids[2]] / np.exp(logits - logits.max()).sum()
+    assert f"Letter 2: “{run.tokens[2]}” at {chance:.0%}" in said(test)
+
+
+def test_looking_back_counts_both():
+    test = page(4, cell="gru")
+    assert f"From one vector {right_of('gru', WORD)[0]} of 9 are right, looking back {right_of('gru', WORD, attends=True)[0]}" in said(test)
+
+
+def test_quality_over_length_is_what_ships_with_the_six_models():
+    """C005."""
+    test = page(5, cell="lstm")
+    found = pictures.tables()
+    assert exhibit.thumbnail().count("<polyline") == 2
+    assert len(found) == 6 and all(set(row) >= {1, 10, 20, 40, 80} for row in found.values())
+    one, looks = found["copy-lstm"], found["copy-lstm-attention"]
+    assert f"20 letters: {one[20]:.0%} and {looks[20]:.0%}" in said(test) and looks[20] - one[20] > 0.4
+    traces = figure(test)["data"]
+    assert len(traces) == 8 and {trace["line"]["dash"] for trace in traces[:6]} == {"solid", "dot"}
+    assert traces[6]["x"] == [9] and traces[6]["y"] == [right_of("lstm", WORD)[0] / 9]
+
+
+def test_the_slopes_are_those_of_autograd():
+    """C005."""
+    test = page(6, cell="rnn")
+    sizes = pictures.fading("rnn")
+    assert f"RNN {pictures._share(sizes[9] / sizes[0])}" in said(test)
+    place = analysis.reach(core.open_model("copy-rnn"), [WORD]).whole[0]
+    assert f"letter {place.argmin() + 1}, “{WORD[place.argmin()]}”: {place.min():.2f}" in said(test)
+
+
+@pytest.mark.parametrize("link", [{"word": ""}, {"word": "<b>1</b>"}, {"word": "ß 猫 9"}, {"word": "x" * 300}, {"cell": "cnn"}, {"read": "-3"}])
+def test_nonsense_leaves_a_page(link):
+    for step in (1, 2, 3):
+        assert len(page(step, **link).get("plotly_chart")) == 1
+
+
+def test_a_word_that_cannot_be_read_whole_is_told():
+    assert "Read here: catsdogs" in said(page(1, word="Cats & Dogs!"))
+
+
+def test_each_fold_opens_with_its_content():
+    every = ("bottleneck.equation", "bottleneck.looking", "The bottleneck.documents", "bottleneck.table", "bottleneck.take")
+    test = page(1, *every, cell="lstm")
+    told = said(test)
+    for phrase in ("E42", "P(“", "A tile is one state"):
+        assert phrase in told, phrase
+    table = test.table[0].value
+    assert table.loc["LSTM", "d = 4, p = 8"] == 448 and table.loc["GRU", "d = 4, p = 8"] == 336
+    assert table.loc["LSTM", "the same, both directions"] == 896
+    assert any("core.open_model('copy-lstm')" in block.value for block in test.code)
+
+
+def test_the_lines_to_take_away_run():
+    names: dict[str, object] = {}
+    exec(folds.code(exhibit.Params("abc", "gru")), names)
+    np.testing.assert_allclose(names["slopes"], analysis.reach(core.open_model("copy-gru"), ["abc"]).whole[0])
+
+
+# ------------------------------------------------------------------ figures
+
+
+def test_the_figures_as_data():
+    drawn = letters([Row("<b>", "ab"), Row("w", "ax", [0.9, 0.4], [False, True])])
+    assert drawn.layout.annotations[0].text == "&lt;b&gt;" and len(drawn.layout.shapes) == 1
+    tiles = unrolled([Lane("h", np.arange(24.0).reshape(3, 8), "abc", shown=2)])
+    z = np.array(tiles.data[0].z)
+    assert z[0, :2].tolist() == [0, 1] and z[1, :2].tolist() == [2, 3] and np.isnan(z[:, 5:]).all()
+    curve = Curve("a", [(1, 0.9), (2, 0.1)], 0)
+    assert quality([curve], trained=20).layout.xaxis.title.text == "letters in the word"
+    assert slopes([curve], [curve], "ab", titles=("p", "q")).layout.xaxis2.ticktext == ("a", "b")
+    for each in (drawn, tiles):
+        json.loads(each.to_json())

@@ -1,0 +1,171 @@
+"""The first exhibit without a browser: the words, the question before them, skimming, the picture, nonsense in the link."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened
+
+from core.lessons import weighting as lesson_of
+from viz.exhibits import _weighting_folds as folds
+from viz.exhibits import _weighting_panels as panels
+from viz.exhibits import weighting as exhibit
+from viz.instruments.weighing import weighed, weighing_packet
+from viz.ui import state
+
+FOLDS = ("weighting.equation", "weighting.looking", "Attention is a weighting.documents", "weighting.table", "weighting.take")
+
+
+def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
+    test = AppTest.from_string("from viz.exhibits import weighting as e\ne.page()", default_timeout=60)
+    for name, value in link.items():
+        test.query_params[f"weighting.{name}"] = value
+    for name in folded:
+        test.session_state[f"fold:{name}"] = True
+    for name, value in (state or {}).items():
+        test.session_state[name] = value
+    return test.run()
+
+
+def said(test: AppTest) -> str:
+    """All that is told, without the escapes of Markdown."""
+    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind).replace("\\", "")
+
+
+def words(test: AppTest) -> dict:
+    """What the sentence's instrument was sent."""
+    return next(header for e in test.get("bidi_component") if e.proto.bytes and "threshold" in (header := opened(e.proto.bytes)[0]))
+
+
+def test_the_page_opens_with_a_question_and_gives_nothing_away():
+    test = page()
+    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
+    assert words(test)["covered"] and words(test)["raw"] == []
+    assert "%" not in "".join(text.value for text in test.text)
+    assert "Leonardo" in str(test.get("button_group")[1].options)
+
+
+def test_after_the_guess_the_words_are_shaded_and_the_answer_is_the_runs_own():
+    test = page(state={"predict:weighting.first": "is"})
+    weights = lesson_of.softmax(lesson_of.BY_HAND)
+    assert not words(test)["covered"] and words(test)["raw"] == list(lesson_of.BY_HAND)
+    assert "You said “is”. It is “Leonardo”." in said(test)
+    assert f"is {weights[7]:.1%}" in said(test) and f"“Leonardo” gets {weights[7]:.1%}" in said(test)
+
+
+def test_other_importances_make_another_answer():
+    raw = "0_0_0_0_0_0_0_0_0_4"
+    test = page(source="own", raw=raw, state={"predict:weighting.first": "Vinci"})
+    assert "Right." in said(test) and f"“Vinci” gets {np.exp(4) / (np.exp(4) + 9):.1%}" in said(test)
+    assert "None more than another" in said(page(source="equal", state={"predict:weighting.first": "is"}))
+
+
+def test_the_sentence_can_be_weighed_by_sliders_and_skimmed():
+    """C001."""
+    test = page(step="2", source="own", raw="0_0_1_0_5_0_0_5_0_0")
+    header, weights = words(test), lesson_of.softmax([0, 0, 1, 0, 5, 0, 0, 5, 0, 0])
+    assert header["words"] == list(lesson_of.WORDS) and header["raw"][4] == 5 and header["threshold"] is None
+    assert f"all ten together {weights.sum():.1%}" in said(test) and weights.sum() == pytest.approx(1)
+    skimmed = page(step="4", threshold="20", source="own", raw="0_0_1_0_5_0_0_5_0_0")
+    kept = [word for word, weight in zip(lesson_of.WORDS, weights, strict=True) if weight >= 0.2]
+    assert words(skimmed)["threshold"] == 0.2 and kept == ["portrait", "Leonardo"]
+    assert f"{len(kept)} of 10 words weigh 20 % or more. Together they hold {2 * weights[4]:.0%}" in said(skimmed)
+
+
+def test_equal_sliders_give_a_tenth_each():
+    assert "gets 10.0%" in said(page(step="2", source="equal"))
+
+
+def test_a_slider_that_is_let_go_makes_the_importances_the_visitors_own(monkeypatch):
+    written: dict[str, object] = {}
+    monkeypatch.setattr(panels.state, "write", lambda **values: written.update(values))
+    monkeypatch.setattr(panels, "weighed", lambda key, n: (0.0,) * 9 + (2.5,))
+    panels._take("weighting.words")
+    assert written == {"weighting.raw": "0_0_0_0_0_0_0_0_0_2.5", "weighting.source": "own"}
+    assert panels.importances(str(written["weighting.raw"]))[-1] == 2.5
+
+
+def test_what_the_browser_sends_is_checked(monkeypatch):
+    for sent, expected in (([1, 2], (1.0, 2.0)), ([9, -1], (5.0, 0.0)), ([1], None), (["a", 1], None), ({"x": 1}, None), ([float("nan"), 1], None)):
+        monkeypatch.setattr(sys.modules["viz.instruments.weighing"], "stored", lambda key, name, sent=sent: sent)
+        assert weighed("k", 2) == expected
+    with pytest.raises(ValueError, match="between 0 and 5"):
+        weighing_packet(["a"], [6.0])
+    with pytest.raises(ValueError, match="2"):
+        weighing_packet(["a"], [1.0, 2.0])
+
+
+def test_what_one_word_gains_the_others_lose_by_one_factor():
+    test = page(step="3", state={"predict:weighting.share": "They stay as they are"})
+    raw = np.array(lesson_of.BY_HAND)
+    place = int(raw.argmin())
+    after = lesson_of.raised(lesson_of.BY_HAND, place)
+    ratio = after[7] / lesson_of.softmax(raw)[7]
+    assert "It is “All shrink by the same factor”" in said(test) and f"multiplied by {ratio:.3f}" in said(test)
+
+
+def test_surprise_of_the_shipped_model():
+    test = page(step="2", source="model")
+    data = exhibit.compute(exhibit.Params(source="model"))
+    assert data.bits is not None and max(data.raw) == 5.0
+    top = int(np.argmax(data.bits))
+    assert f"“{lesson_of.WORDS[top]}” surprises gpt-mini by {data.bits[top]:.1f} bits" in said(test)
+    informative, small = data.bits[[0, 1, 4, 7, 9]], data.bits[[2, 3, 6]]
+    assert informative.min() > small.max(), "names and nouns surprise more than is, a, by"
+
+
+def test_the_picture_is_lit_where_the_patch_is():
+    test = page(step="5", part="hands")
+    figure = json.loads(test.get("plotly_chart")[0].proto.spec)
+    veils = [shape["opacity"] for shape in figure["layout"]["shapes"] if "opacity" in shape]
+    assert len(veils) == 80 and int(np.argmin(veils)) in (8 * 8 + 3, 8 * 8 + 4)
+    data = exhibit.compute(exhibit.Params(at=panels.PLACES["hands"]))
+    first = max(data.parts, key=data.parts.__getitem__)
+    assert f"{data.parts[first]:.0%} is on the {first}" in said(test) and sum(data.parts.values()) == pytest.approx(1)
+    touched = page(step="5", part=panels.TOUCHED, cell="79")
+    assert "The brightest patch, H10" in said(touched)
+
+
+def test_a_touched_patch_moves_the_attention(monkeypatch):
+    written: dict[str, object] = {}
+    monkeypatch.setattr(panels.state, "write", lambda **values: written.update(values))
+    monkeypatch.setattr(panels.st, "session_state", {"weighting.portrait": {"selection": {"points": [{"customdata": [12]}]}}})
+    panels._touch("weighting.portrait")
+    assert written == {"weighting.part": panels.TOUCHED, "weighting.cell": 12}
+
+
+@pytest.mark.parametrize("link", [{"raw": "1_2", "source": "own"}, {"raw": "9_9_9_9_9_9_9_9_9_9", "source": "own"}, {"raw": "nan_0_0_0_0_0_0_0_0_0", "source": "own"},
+                                  {"step": "77"}, {"source": "x"}, {"part": "moon", "step": "5"}, {"cell": "99", "part": panels.TOUCHED, "step": "5"},
+                                  {"width": "nan", "step": "5"}, {"threshold": "-3", "step": "4"}])  # fmt: skip
+def test_nonsense_in_the_link_leaves_a_page(link):
+    assert not page(**link).exception
+
+
+def test_importances_outside_the_scale_are_refused():
+    for text in ("", "1_2", "6_0_0_0_0_0_0_0_0_0", "nan_0_0_0_0_0_0_0_0_0"):
+        with pytest.raises(state.Unusable):
+            panels.importances(text)
+
+
+@pytest.mark.parametrize("step", ["2", "5"])
+def test_each_fold_opens(step):
+    test = page(*FOLDS, step=step)
+    assert not test.exception
+    told = said(test)
+    assert "set by hand" in told and "drawn for this course" in told
+    assert len(test.dataframe) == 1 and any("weighting.softmax" in block.value for block in test.code)
+
+
+def test_the_lines_to_take_away_make_the_same_weights():
+    for params in (exhibit.Params(), exhibit.Params(source="own", own=(1.0,) * 9 + (3.0,)), exhibit.Params(source="model")):
+        names: dict[str, object] = {}
+        exec(folds.code(params), names)
+        np.testing.assert_allclose(names["weights"], exhibit.compute(params).weights, atol=1e-6)
+
+
+def test_the_small_picture_of_the_course_is_drawn():
+    assert exhibit.thumbnail().count("<rect") >= 4

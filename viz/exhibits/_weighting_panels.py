@@ -1,0 +1,139 @@
+"""The pictures, questions and sentences of the first exhibit: words with sliders, a portrait under a patch of attention."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from core.lessons import weighting as lesson_of
+from core.lessons.scene import PORTRAIT
+from core.lessons.weighting import MOST, WORDS
+from viz.figures.patches import lit, place_name
+from viz.instruments import weighed, weighing
+from viz.ui import controls, lesson, parts, state
+
+SOURCES = {
+    "hand": "set by hand, as the documents mark the words", "equal": "all equal", "model": "what surprises gpt-mini", "own": "my own sliders",
+}  # fmt: skip
+PLACES = {"face": (3.5, 3.5), "smile": (4.3, 3.5), "hands": (8.2, 3.5), "hills": (4.0, 0.5), "sky": (0.5, 6.5)}
+"""Where a pill puts the attention: (row, column) on the grid of 10 x 8 patches."""
+TOUCHED = "where I touched"
+_SEPARATOR = "_"
+
+
+def importances(text: str) -> tuple[float, ...]:
+    """The importances in a link: ten numbers from 0 to 5, "1.5_1.5_0_..".
+
+    >>> importances("0_0_0_0_5_0_0_5_0_1.5")[-1]
+    1.5
+    """
+    try:
+        values = tuple(float(part) for part in text.split(_SEPARATOR))
+    except ValueError:
+        values = ()
+    if len(values) != len(WORDS) or not all(0 <= value <= MOST for value in values):
+        raise state.Unusable(f"It must be {len(WORDS)} numbers from 0 to {MOST:g}, with {_SEPARATOR} between.")
+    return values
+
+
+def place(start: tuple[float, float]) -> tuple[float, float]:
+    """Where the attention on the picture is: a named part, or the patch that was touched."""
+    part = state.read("weighting.part", "face", state.one_of((*PLACES, TOUCHED)))
+    if part != TOUCHED:
+        return PLACES[part]
+    cell = state.read("weighting.cell", 0, state.whole(0, 79))
+    return float(cell // 8), float(cell % 8)
+
+
+def sentence(slug: str, data: Any, threshold: float | bool, covered: bool, python: str) -> None:
+    """The ten words with their sliders; a slider that is let go makes the importances the visitor's own."""
+    key = f"{slug}words"
+    weighing(WORDS, data.raw, key=key, on_change=partial(_take, key), covered=covered, python=python,
+             threshold=None if threshold is False else float(threshold), title="" if covered else "Importance below, weight above")  # fmt: skip
+
+
+def _take(key: str) -> None:
+    raw = weighed(key, len(WORDS))
+    if raw:
+        state.write(**{"weighting.raw": _SEPARATOR.join(f"{value:g}" for value in raw), "weighting.source": "own"})
+
+
+def portrait(slug: str, data: Any, params: Any) -> None:
+    """The drawn portrait, clear where the attention is."""
+    key = f"{slug}portrait"
+    figure = lit(PORTRAIT.shapes, (PORTRAIT.width, PORTRAIT.height), (10, 8), data.patches, told=0.05, height=460)
+    parts.show(figure, key, f"{PORTRAIT.say} Attention is brightest at row {params.at[0] + 1:g}, column {params.at[1] + 1:g} of 10 by 8 patches.",
+               on_pick=partial(_touch, key))  # fmt: skip
+
+
+def _touch(key: str) -> None:
+    points = st.session_state[key]["selection"]["points"]
+    if points:
+        cell = int(np.ravel(points[0]["customdata"])[0])
+        state.write(**{"weighting.part": TOUCHED, "weighting.cell": cell})
+
+
+def where(slug: str) -> None:
+    """Which part is attended to, and how wide the patch of attention is."""
+    controls.pills("Attend to", (*PLACES, TOUCHED), slug + "part", "face")
+    controls.slider("How wide the patch of attention is, in patches", 0.4, 3.0, slug + "width", 1.2, 0.1)
+
+
+def first_guess(slug: str, data: Any) -> bool:
+    """Which word weighs most? Asked before any weight is shown."""
+    order = np.argsort(-data.weights, kind="stable")
+    tie = bool(np.isclose(data.weights[order[0]], data.weights[order[1]]))
+    same = "None more than another"
+    answer = same if tie else WORDS[order[0]]
+    offered = [word for word in WORDS if word in {WORDS[order[0]], WORDS[order[1]], "painted", "is", "Lisa"}]
+    powers = np.exp(np.asarray(data.raw))
+    top = int(order[0])
+    why = (
+        f"All ten have the same importance, {data.raw[0]:.1f}, so each gets {data.weights[0]:.1%}." if tie else
+        f"Its importance is {data.raw[top]:.1f}, and e^{data.raw[top]:.1f} = {powers[top]:.1f}. All ten such numbers add up to "
+        f"{powers.sum():.1f}: {powers[top]:.1f} of {powers.sum():.1f} is {data.weights[top]:.1%}."
+    )  # fmt: skip
+    return lesson.predict(slug + "first", "If you may keep only one of these words in mind, which one tells you most?", (*offered, same), answer, why)
+
+
+def share_guess(slug: str, data: Any) -> bool:
+    """What happens to the others when one word becomes more important?"""
+    place = int(np.argmin(data.raw))
+    after = lesson_of.raised(data.raw, place)
+    others = [i for i in range(len(WORDS)) if i != place]
+    ratio = after[others] / data.weights[others]
+    options = ("They stay as they are", "All shrink by the same factor", "The big ones shrink more, in proportion to their size squared")
+    answer = options[0] if np.allclose(ratio, 1) else options[1] if np.allclose(ratio, ratio[0]) else options[2]
+    top = int(np.argmax(data.weights))
+    why = (
+        f"“{WORDS[place]}” goes from {data.weights[place]:.1%} to {after[place]:.1%}. Every other weight is multiplied by {ratio[0]:.3f}: "
+        f"“{WORDS[top]}” from {data.weights[top]:.1%} to {after[top]:.1%}. Only the sum below the line of the fraction has grown."
+    )  # fmt: skip
+    return lesson.predict(slug + "share", f"Give “{WORDS[place]}” one more point of importance. What happens to the weights of all other words?", options, answer, why)
+
+
+def numbers(data: Any, picture: bool, skim: bool, params: Any) -> str:
+    """One sentence of numbers of what is shown."""
+    if picture:
+        first, second = sorted(data.parts, key=data.parts.__getitem__, reverse=True)[:2]
+        best = int(data.patches.argmax())
+        return (
+            f"80 patches share 100 %. Of the attention, {data.parts[first]:.0%} is on the {first} and {data.parts[second]:.0%} on the {second}. "
+            f"The brightest patch, {place_name(best // 8, best % 8)}, has {data.patches[best]:.1%}; spread evenly each would have {1 / 80:.2%}."
+        )
+    if skim:
+        held = float(data.weights[list(data.kept)].sum())
+        return (
+            f"{len(data.kept)} of {len(WORDS)} words weigh {params.threshold} % or more. Together they hold {held:.0%} of the attention: "
+            f"{1 - len(data.kept) / len(WORDS):.0%} of the words are skipped for {1 - held:.0%} of it."
+        )  # fmt: skip
+    order = np.argsort(-data.weights, kind="stable")
+    first, second, last = (int(order[i]) for i in (0, 1, -1))
+    bits = "" if data.bits is None else f" “{WORDS[first]}” surprises gpt-mini by {data.bits[first]:.1f} bits, “{WORDS[last]}” by {data.bits[last]:.1f}."
+    return (
+        f"“{WORDS[first]}” gets {data.weights[first]:.1%}, “{WORDS[second]}” {data.weights[second]:.1%}, “{WORDS[last]}” {data.weights[last]:.1%}; "
+        f"all ten together {data.weights.sum():.1%}.{bits}"
+    )  # fmt: skip
