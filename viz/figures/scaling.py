@@ -169,12 +169,12 @@ def exponentials(
     figure.add_hline(y=top, line={"color": theme.CATEGORICAL[3], "width": 1.4})
     figure.add_annotation(text="float32 ends here: above is ∞", x=left, xanchor="left", y=top, yanchor="bottom", showarrow=False,
                           font={"size": 13, "color": theme.CATEGORICAL[3]}, bgcolor=theme.BACKGROUND)  # fmt: skip
-    for number_, (name, score, value) in enumerate(points):
+    for turn, (name, score, value) in enumerate(points):
         lost = not np.isfinite(value)
         place = float(np.log10(value)) if value > 0 and not lost else float(score / np.log(10)) if lost else smallest
         colour = theme.CATEGORICAL[3] if lost else theme.CATEGORICAL[0]
         side = "left" if score > 0.6 * right else "right"
-        place_of_name = ("top left", f"bottom {side}", "bottom right" if score > left / 2 else "top right")[number_ % 3]
+        place_of_name = ("top left", f"bottom {side}", "bottom right" if score > left / 2 else "top right")[turn % 3]
         figure.add_scatter(
             x=[score], y=[place], mode="markers+text", text=[f"{plain(name).replace('·', ' ')}: {_power(value)}"], textposition=place_of_name,
             textfont={"size": 14, "color": colour}, marker={"color": colour, "size": 13, "symbol": "x" if lost else "circle"},
