@@ -13,6 +13,7 @@ from test_look_page import named, packets, page, said
 import core
 from core.analysis.align import aligned, by_words
 from core.analysis.likeness import likeness
+from core.analysis.means import mean_outputs
 from core.edits import ZeroHead
 from core.errors import InputError
 from viz.ui import pins
@@ -22,7 +23,10 @@ from viz.workspace import _compare_folds as folds
 from viz.workspace import _compare_pair as pair_of
 from viz.workspace import _compare_presets as presets
 from viz.workspace import _compare_written as writing
+from viz.workspace import _look_heads as chooser
 from viz.workspace import _tasks, compare
+from viz.workspace import _what_if_data as changes
+from viz.workspace._toys import own_texts
 
 GPT, READER = "gpt-mini", "translator-en-es"
 
@@ -285,3 +289,16 @@ def test_the_table_and_the_equation_hold_the_numbers_of_the_pair():
     pair = found.pair(0, 1)
     table = folds.table(found, pair)
     assert len(table) == len(pair.order) and table["divergence in bits"].mean() == pytest.approx(pair.likeness.bits, abs=1e-3)
+
+
+@pytest.mark.parametrize("model", ["induction-tiny", "recorded: copy"])
+def test_a_model_of_letters_has_means_over_lines_of_its_own_task(model):
+    reader, lines = chooser.opened(model), own_texts(model)
+    assert lines and changes.over(reader) == "lines of its task"
+    wanted = mean_outputs(reader, [line.text for line in lines], "causal")
+    np.testing.assert_allclose(changes.means(reader, "causal"), wanted, atol=1e-6)
+    run = changes.first(model, lines[0].text)
+    (edit,), wrong = changes.readable("mean:layer.1.self_attn.heads:1::lines of its task", run)
+    assert not wrong and edit.vector == pytest.approx(wanted[1, 1].tolist())
+    _, wrong = changes.readable("mean:layer.1.self_attn.heads:1::our sentences", run)
+    assert "lines of its task" in str(wrong[0])

@@ -9,15 +9,12 @@ from test_instruments_faces import opened, unpacked
 from tiny_models import served
 
 from core import edits
-from core.analysis.means import mean_outputs
 from core.edits_text import to_text
 from viz.ui import pins
 from viz.workspace import _compare_data as compared
-from viz.workspace import _look_heads as chooser
 from viz.workspace import _what_if_data as data
 from viz.workspace import what_if
 from viz.workspace._look_heads import Place
-from viz.workspace._toys import own_texts
 from viz.workspace._what_if_link import EDITS, what_if_link_values
 
 MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert")
@@ -135,19 +132,6 @@ def test_a_changed_head_is_pinned_with_its_changes(engine):
     (pinned,) = pins.read(str(np.ravel(test.query_params["pins"])[0]))
     assert pinned == pins.View("tiny-gpt", TEXT, "causal", 1, 2, edits="zero:layer.0.self_attn.heads:1")
     np.testing.assert_allclose(compared.seen(pinned, "token").weights, picture(go(test), "L1.H2 after"), atol=1e-6)
-
-
-@pytest.mark.parametrize("model", ["induction-tiny", "recorded: copy"])
-def test_a_model_of_letters_has_means_over_lines_of_its_own_task(model):
-    reader, lines = chooser.opened(model), own_texts(model)
-    assert lines and data.over(reader) == "lines of its task"
-    wanted = mean_outputs(reader, [line.text for line in lines], "causal")
-    np.testing.assert_allclose(data.means(reader, "causal"), wanted, atol=1e-6)
-    run = data.first(model, lines[0].text)
-    (edit,), wrong = data.readable("mean:layer.1.self_attn.heads:1::lines of its task", run)
-    assert not wrong and edit.vector == pytest.approx(wanted[1, 1].tolist())
-    _, wrong = data.readable("mean:layer.1.self_attn.heads:1::our sentences", run)
-    assert "lines of its task" in str(wrong[0])
 
 
 def test_a_cell_is_forbidden_and_forced(engine):
