@@ -89,13 +89,14 @@ class Data:
         x = self.rows - self.mean
         total = (x**2).sum()
         decode = np.random.default_rng(lot).normal(size=(p, x.shape[1]))
-        encode, losses = decode.T, np.empty(steps)
+        encode: np.ndarray = decode.T
+        losses = np.empty(steps)
         for step in range(steps):
             encode = np.linalg.pinv(decode)
             context = x @ encode
             decode = np.linalg.lstsq(context, x, rcond=None)[0]
             losses[step] = ((x - context @ decode) ** 2).sum() / total
-        return Coder(self.mean, encode, decode), losses
+        return Coder(self.mean, np.asarray(encode, np.float64), np.asarray(decode, np.float64)), losses
 
 
 def _check(p: int, rank: int) -> None:

@@ -109,7 +109,7 @@ def _spelled(text: str, values: Mapping[str, float]) -> str:
 
 
 def _value(node: ast.AST, values: Mapping[str, float]) -> float:
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return float(node.value)
     if isinstance(node, ast.Name):
         known = {**_NAMES, **values}

@@ -91,7 +91,7 @@ def compute(params: Params = Params()) -> Data:
         book = concepts.Dictionary(rows, params.p)
         entry = known[params.word]
         context = book.coder.context(entry)
-        exits = {name: language.says(context) for name, language in book.languages.items()}
+        exits: dict[str, np.ndarray | str] = {name: language.says(context) for name, language in book.languages.items()}
         near = {}
         for name, language in book.languages.items():
             order = np.argsort(-(nearness := language.nearness(context)), kind="stable")[:4]

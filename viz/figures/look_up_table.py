@@ -18,7 +18,9 @@ MOST = 14
 """Letters of a cell: a phone has no room for more."""
 
 
-def look_up_table(columns: Sequence[str], rows: Sequence[Sequence[str]], shades: Mapping[str, Sequence[float] | None], number: str = "{:.2f}") -> go.Figure:
+def look_up_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], shades: Mapping[str, Sequence[float] | Array | None], number: str = "{:.2f}"
+) -> go.Figure:
     """Each row as text; before it its number in each of `shades`, from 0 to 1 (whole ones as they are), or a question mark for None.
 
     Rows are strong by their number in the last of the shades.
@@ -28,7 +30,7 @@ def look_up_table(columns: Sequence[str], rows: Sequence[Sequence[str]], shades:
     ['similarity', '1', '0', 'ID', '007', '&lt;b&gt;']
     """
     figure, x = go.Figure(), 0.0
-    last = next(reversed(shades.values()))
+    last = list(shades.values())[-1]
     for name, values in shades.items():
         _write(figure, x + SHADE / 2, -0.95, name, theme.MUTED, "center", 13)
         for r in range(len(rows)):
