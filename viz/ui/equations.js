@@ -71,7 +71,7 @@ function draw([kind, ...parts], view) {
     case "number": return leaf("mn", parts[0]);
     case "operator": return leaf("mo", parts[0]);
     case "words": return leaf("mtext", ` ${parts[0]} `);
-    case "name": { const made = leaf("mi", parts[0]); made.setAttribute("mathvariant", "normal"); return made; }
+    case "name": { const space = math("mspace"); space.setAttribute("width", "0.17em"); return math("mrow", space, leaf("mi", parts[0])); }
     case "row": return math("mrow", ...parts.map(make));
     case "bracket": return math("mrow", leaf("mo", parts[0]), make(parts[1]), leaf("mo", parts[0] === "(" ? ")" : "]"));
     case "frac": return math("mfrac", make(parts[0]), make(parts[1]));
