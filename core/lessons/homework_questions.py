@@ -86,11 +86,12 @@ def _nearest() -> str:
 
 @torch.inference_mode(mode=False)
 def _still_there(factor: float, steps: int) -> float:
-    state = torch.ones(1, requires_grad=True)
-    last = state
-    for _ in range(steps):
-        last = factor * last
-    last.backward()
+    with torch.inference_mode(False), torch.enable_grad():
+        state = torch.ones(1, requires_grad=True)
+        last = state
+        for _ in range(steps):
+            last = factor * last
+        last.backward()
     assert state.grad is not None
     return float(state.grad)
 
@@ -161,8 +162,9 @@ def _slope() -> Callable[..., float]:
     @torch.inference_mode(mode=False)
     def slope(a: float, b: float) -> float:
         """By autograd: how the weight a answers to the score of the weight b."""
-        scores = torch.tensor([a, b, 1 - a - b], dtype=torch.float64).log().requires_grad_(True)
-        (gradient,) = torch.autograd.grad(scores.softmax(0)[0], scores)
+        with torch.inference_mode(False), torch.enable_grad():
+            scores = torch.tensor([a, b, 1 - a - b], dtype=torch.float64).log().requires_grad_(True)
+            (gradient,) = torch.autograd.grad(scores.softmax(0)[0], scores)
         return float(gradient[1])
 
     return slope

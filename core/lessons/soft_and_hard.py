@@ -91,13 +91,14 @@ def autograd(scores: Array, values: Array, w: Array, hard: bool = False) -> Arra
     Soft: the read is a sum over all patches. Hard: the read is the patch with the largest score, and an index has no
     derivative.
     """
-    s = torch.tensor(scores, dtype=torch.float64, requires_grad=True)
-    v, direction = torch.tensor(values, dtype=torch.float64), torch.tensor(w, dtype=torch.float64)
-    read = v[s.argmax()] if hard else torch.softmax(s, 0) @ v
-    loss = read @ direction
-    if not loss.requires_grad:
-        return None
-    loss.backward()
+    with torch.inference_mode(False), torch.enable_grad():
+        s = torch.tensor(scores, dtype=torch.float64, requires_grad=True)
+        v, direction = torch.tensor(values, dtype=torch.float64), torch.tensor(w, dtype=torch.float64)
+        read = v[s.argmax()] if hard else torch.softmax(s, 0) @ v
+        loss = read @ direction
+        if not loss.requires_grad:
+            return None
+        loss.backward()
     assert s.grad is not None
     return s.grad.numpy()
 

@@ -29,8 +29,8 @@ def letters(rows: Sequence[Row], *, shade: str = "") -> go.Figure:
     """The rows below each other, place under place; `shade` says what a shade means.
 
     >>> figure = letters([Row("read", "ab"), Row("written", "ax", [0.9, 0.4], [False, True])])
-    >>> figure.data[1].text, len(figure.layout.shapes)
-    ((('a', 'x'),), 1)
+    >>> list(figure.data[1].text[0]), len(figure.layout.shapes)
+    (['a', 'x'], 1)
     """
     longest = max([len(row.letters) for row in rows] + [8])
     size = 18 if longest <= 14 else 15 if longest <= 22 else 12

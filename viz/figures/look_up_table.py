@@ -27,7 +27,7 @@ def look_up_table(
 
     >>> figure = look_up_table(["ID"], [["007"], ["<b>"]], {"similarity": [1, 0]})
     >>> [a.text for a in figure.layout.annotations]
-    ['similarity', '1', '0', 'ID', '007', '&lt;b&gt;']
+    ['similarity', '1', '0', 'ID', '<b>007</b>', '&lt;b&gt;']
     """
     figure, x = go.Figure(), 0.0
     last = list(shades.values())[-1]
