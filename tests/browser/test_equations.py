@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
 pytest.importorskip("playwright")
@@ -15,10 +18,21 @@ st.text(f"now {equations.convention()}")
 """
 
 
-def test_a_symbol_tells_what_it_is_and_the_switch_holds_for_all(visit) -> None:
-    seen = visit("", width=390)
-    page = seen.page
-    seen.says("now columns")
+@pytest.fixture
+def page(chromium: Any, address: str) -> Iterator[Any]:
+    """The small page on a phone; an error of the page fails the test."""
+    context = chromium.new_context(viewport={"width": 390, "height": 800})
+    page, wrong = context.new_page(), []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(address)
+    page.get_by_text("now columns", exact=True).wait_for()
+    page.locator(".equation .sign").first.wait_for()
+    yield page
+    context.close()
+    assert wrong == []
+
+
+def test_a_symbol_tells_what_it_is_and_the_switch_holds_for_all(page: Any) -> None:
     page.evaluate("document.addEventListener('atlas-mark', (event) => { globalThis.marked = event.detail; })")
     first, second = page.locator(".equation").nth(0), page.locator(".equation").nth(1)
     first.locator('[data-sign="a_ij"].sign').click()
@@ -27,11 +41,13 @@ def test_a_symbol_tells_what_it_is_and_the_switch_holds_for_all(visit) -> None:
     assert page.evaluate("globalThis.marked") == {"sign": "a_ij", "leaf": "attn.pattern", "words": "row 2 of the matrix"}
     first.locator('[data-sign="h_j"].sign').focus()
     page.keyboard.press("Enter")
-    assert "p × 1" in first.locator(".told").inner_text() and first.locator("mn.put").all_text_contents() == ["0.41", "0.2", "−0.1", "0.7"]
+    assert "p × 1" in first.locator(".told").inner_text()
+    assert first.locator("mn.put").all_text_contents() == ["0.41", "0.2", "−0.1", "0.7"]
     assert first.locator(".numbers mtr").count() == 3  # a column
-    assert "msup" in second.locator(".line").first.evaluate("node => [...node.querySelectorAll('*')].map((n) => n.localName).join(' ')")
+    assert second.locator(".line msup").count() == 2  # Q and the whole softmax are turned round
     first.get_by_role("button", name="Rows, as in PyTorch").click()
-    seen.says("now rows")
+    page.get_by_text("now rows", exact=True).wait_for()
     assert "1 × p" in first.locator(".told").inner_text() and first.locator(".numbers mtr").count() == 1
-    second.locator('.switch [aria-pressed="true"]', has_text="Rows, as in PyTorch").wait_for(timeout=10000)
-    assert seen.width() <= 390
+    second.locator('.switch [aria-pressed="true"]', has_text="Rows, as in PyTorch").wait_for()
+    assert second.locator(".line msup").count() == 1  # only K is
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
