@@ -20,7 +20,7 @@ LOOKING = (
     "The dashed arrow is the query, the others are keys. A key's arrow is as thick as its weight; below, each rule has a table of scores and of the "
     "weights that softmax makes of them. The ground is coloured by what a query standing there would find.",
     "The same, with a table for each of the eight rules. Their numbers (W, v, w) were chosen once here; a model learns them.",
-    "A row is a rule, a column a key. Before your guess the cells are weights, from 0 to 1; after it their change, blue for more, orange for less. A row of "
+    "A column is a rule, a row a key. Before your guess the cells are weights, from 0 to 1; after it their change, blue for more, orange for less. A column of "
     "zeros did not notice.",
     "One rule alone. The line below the picture is the rule; the fold above has its numbers for these vectors.",
 )

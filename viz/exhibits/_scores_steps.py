@@ -77,8 +77,7 @@ def two_rules(params: Any, data: Any, start: Any) -> bool:
 def all_eight(params: Any, data: Any, start: Any) -> bool:
     """The plane with a table for each rule; before a room all eight in one matrix, which fits on the screen."""
     if lesson.presenting():
-        heatmap(np.array([data.weights[f.name] for f in data.functions]), [f.title for f in data.functions], list(NAMES), key=f"{SLUG}eight", numbers=True,
-                axis=("rule", "key"), height=330)  # fmt: skip
+        heatmap(np.array([data.weights[f.name] for f in data.functions]).T, list(NAMES), short(data), key=f"{SLUG}eight", numbers=True, axis=("key", "rule"))
     else:
         _plane(params, data, RULES, "dot")
     votes = {name: sum(int(w.argmax()) == i for w in data.weights.values()) for i, name in enumerate(NAMES)}
@@ -93,7 +92,7 @@ def all_eight(params: Any, data: Any, start: Any) -> bool:
 
 
 def ignores(params: Any, data: Any, start: Any) -> bool:
-    """The change of every weight when one thing is changed; a row of zeros is a rule that does not look at it."""
+    """The change of every weight when one thing is changed; a column of zeros is a rule that does not look at it."""
     place, experiment = params.place, params.experiment
     still = lessons.unmoved(place, experiment, params.beta)
     titles = {f.name: f.title for f in data.functions}
@@ -103,18 +102,18 @@ def ignores(params: Any, data: Any, start: Any) -> bool:
     change = lessons.moved(place, experiment, params.beta)
     told = lesson.predict(
         f"{SLUG}{experiment}", f"{lessons.EXPERIMENTS[experiment]}: whose weights do not move at all?", (*(titles[name] for name in asked), SEVERAL), answer,
-        f"{_sentence(still, titles)} {' '.join(dict.fromkeys(f'{titles[name]}: {REASON[name]}' for name in right if name in REASON))}",
+        " ".join(f"The {titles[name]} one: {REASON[name]}" for name in right if name in REASON) or _sentence(still, titles),
     )  # fmt: skip
     rows = np.array([change[f.name] if told else data.weights[f.name] for f in data.functions])
     limit = max(0.1, float(np.abs(rows).max()))
     heatmap(
-        rows, [f.title for f in data.functions], list(NAMES), key=f"{SLUG}change", scale="difference" if told else "pattern", limit=limit if told else None,
-        numbers=True, axis=("rule", "key"), height=330 if lesson.presenting() else 420, title=f"{lessons.EXPERIMENTS[experiment]}: change of the weights" if told else "The weights before",
+        rows.T, list(NAMES), short(data), key=f"{SLUG}change", scale="difference" if told else "pattern", limit=limit if told else None,
+        numbers=True, axis=("key", "rule"), title=f"{lessons.EXPERIMENTS[experiment]}: change of the weights" if told else "The weights before",
     )  # fmt: skip
     largest = max(change, key=lambda name: float(np.abs(change[name]).max()))
     parts.numbers(
         f"{_sentence(still, titles)} {titles[largest]} moves most, a weight by {number(float(np.abs(change[largest]).max()))}." if told
-        else "Each row sums to 1. After your guess: the same table with the change in every cell."
+        else "Each column sums to 1. After your guess: the same table with the change in every cell."
     )  # fmt: skip
     controls.segmented("What is changed", tuple(lessons.EXPERIMENTS), SLUG + "experiment", start.experiment, lessons.EXPERIMENTS.__getitem__, quiet=True, wrap=True)
     return told
@@ -133,6 +132,11 @@ def one(params: Any, data: Any, start: Any) -> bool:
     if params.rule == "sharp":
         _beta(start)
     return True
+
+
+def short(data: Any) -> list[str]:
+    """The rules as heads of columns."""
+    return [f.title if f.name == "sharp" else f.name for f in data.functions]
 
 
 def _sentence(still: tuple[str, ...], titles: dict[str, str]) -> str:

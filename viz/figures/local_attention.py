@@ -74,11 +74,11 @@ def costs(windows: Sequence[int], surprise: Sequence[float], touched: Sequence[i
     figure.update_xaxes(title_text="D, the words to each side of the window", tickvals=list(windows), showgrid=False, zeroline=False, fixedrange=True)
     top = max([*surprise, whole[0]])
     figure.update_yaxes(title_text="nats a token", range=[0, 1.2 * top + 0.05], zeroline=False, fixedrange=True)
-    return _dressed(figure, 360)
+    return _dressed(figure, 330, top=24)
 
 
-def _dressed(figure: go.Figure, height: int) -> go.Figure:
+def _dressed(figure: go.Figure, height: int, *, top: int = 56) -> go.Figure:
     return figure.update_layout(
-        template=theme.template(), height=height, margin={"l": 8, "r": 12, "t": 56, "b": 8}, hovermode="closest",
+        template=theme.template(), height=height, margin={"l": 8, "r": 12, "t": top, "b": 8}, hovermode="closest",
         legend={"orientation": "h", "x": 0, "y": 1.1, "yanchor": "bottom"},
     )  # fmt: skip
