@@ -84,7 +84,6 @@ def _nearest() -> str:
     return min((name for name in table if name != "king"), key=lambda name: float(np.linalg.norm(np.subtract(table[name], point))))
 
 
-@torch.inference_mode(mode=False)
 def _still_there(factor: float, steps: int) -> float:
     with torch.inference_mode(False), torch.enable_grad():
         state = torch.ones(1, requires_grad=True)
@@ -159,7 +158,6 @@ def _sharp() -> float:
 
 
 def _slope() -> Callable[..., float]:
-    @torch.inference_mode(mode=False)
     def slope(a: float, b: float) -> float:
         """By autograd: how the weight a answers to the score of the weight b."""
         with torch.inference_mode(False), torch.enable_grad():
