@@ -52,11 +52,13 @@ def unrolled(lanes: Sequence[Lane], *, limit: float = 1.0, pixels: float = 9.0, 
         _lane(figure, lane, top, pixels, limit)
         top += lane.rows * pixels + 6
         longest = max(longest, lane.start + len(lane.values))
+    words = figure.layout.annotations
     for first, here, second, there in hands:
         foot = tops[first] + lanes[first].rows * pixels
         head = tops[second] - (4 if not len(lanes[second].labels) else 20)
         figure.add_annotation(x=there, y=head, ax=here, ay=foot + 2, xref="x", yref="y", axref="x", ayref="y", text="",
                               showarrow=True, arrowhead=2, arrowsize=1, arrowwidth=1.6, arrowcolor=theme.MUTED)  # fmt: skip
+    figure.layout.annotations = (*figure.layout.annotations[len(words):], *words)  # arrows below the names they cross
     figure.update_xaxes(visible=False, range=[-0.52, longest - 0.48], fixedrange=True)
     figure.update_yaxes(visible=False, range=[top, 0], fixedrange=True)
     figure.update_layout(template=theme.template(), height=int(top) + 4, margin={"l": 0, "r": 0, "t": 2, "b": 2}, hovermode="closest")
@@ -97,7 +99,7 @@ def _lane(figure: go.Figure, lane: Lane, top: float, pixels: float, limit: float
     if lane.name:
         figure.add_annotation(
             text=_words(lane.name), x=0, xref="paper", xanchor="left", y=top - (22 if len(lane.labels) else 4),
-            yanchor="bottom", showarrow=False, font={"size": 14, "color": theme.MUTED},
+            yanchor="bottom", showarrow=False, font={"size": 14, "color": theme.MUTED}, bgcolor=theme.BACKGROUND,
         )  # fmt: skip
 
 
