@@ -88,7 +88,7 @@ def widths(params: Any, data: Any, start: Any) -> bool:
         (title, {name: [getattr(m, leaf) for m in rows] for name, rows in found.items()}, limit)
         for title, leaf, limit in (
             ("Entropy of the weights: how much choice is left", "entropy", (EVEN, f"even: ln {lessons.N_KEYS}")),
-            ("Slope of the softmax: how much the scores can still teach", "slope", (1 - 1 / lessons.N_KEYS, "even: 1 − 1/n")),
+            ("Slope: how much scores can teach", "slope", (1 - 1 / lessons.N_KEYS, "even: 1 − 1/n")),
         )
     )
     _picture(figures.by_width(lessons.WIDTHS, panels, marked=params.d_k), f"{SLUG}widths.picture",

@@ -48,7 +48,7 @@ def quality(curves: Sequence[Curve], *, trained: int, own: Mapping[str, tuple[fl
     figure.update_yaxes(title_text="letters right", tickformat=".0%", range=[-0.02, 1.04], zeroline=False, fixedrange=True, nticks=6)
     figure.update_layout(
         template=theme.template(), height=370, margin={"l": 8, "r": 12, "t": 24, "b": 8}, hovermode="closest",
-        legend={"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top", "entrywidth": 150},
+        legend={"orientation": "h", "x": 0, "y": -0.3, "yanchor": "top", "entrywidth": 150},
     )  # fmt: skip
     return figure
 
