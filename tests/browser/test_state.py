@@ -79,7 +79,7 @@ def test_what_travels_comes_along_and_back_takes_one_press_a_page(page, app_url:
     page.get_by_role("link", name="Positional encoding").click()
     settled(page, lambda: path(page) == PAGE and "text" in query(page) and shows(page, "Positional encoding"))
     assert (query(page)["text"], query(page)["layer"]) == ("mine & <b>", "2")
-    page.get_by_role("link", name="Course").click()
+    page.get_by_role("link", name="Course", exact=True).click()
     settled(page, lambda: path(page) == "/course" and "text" in query(page) and shows(page, "Course"))
     assert (query(page)["text"], query(page)["layer"]) == ("mine & <b>", "2")
     page.go_back()
