@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 from small_app import ROOT, served
 
+from viz import theme
+
 EXHIBIT = (Path(__file__).parent / "blackboard.txt").read_text("utf-8")
 APP = f"""
 import runpy, sys
@@ -133,3 +135,23 @@ def test_a_page_without_steps_keeps_its_keys(page: Any, course: str) -> None:
     assert all(page.evaluate(FREE, key) for key in ("ArrowRight", "ArrowLeft", " ", "2", "f", "Escape"))
     visit(page, f"{course}/blackboard")
     assert page.evaluate(FREE, "7") and page.evaluate(FREE, "f") and not page.evaluate(FREE, "2")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_chosen_pill_can_be_read(chromium: Any, course: str, scheme: str) -> None:
+    """Its letters against its tinted ground, by the measure of WCAG 2.1: 4.5 for text of this size."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(f"{course}/scaling")
+    page.locator('[data-testid="stButtonGroup"] button[data-selected="true"]').first.wait_for(timeout=90_000)
+    page.wait_for_function("document.documentElement.style.getPropertyValue('--st-text-color')", timeout=30_000)
+    seen = page.evaluate("""() => {
+      const draw = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+      const on = (...colours) => { for (const c of colours) { draw.fillStyle = c; draw.fillRect(0, 0, 1, 1); } return [...draw.getImageData(0, 0, 1, 1).data].slice(0, 3); };
+      const pill = document.querySelector('[data-testid="stButtonGroup"] button[data-selected="true"]'), ground = getComputedStyle(pill).backgroundColor;
+      const page = getComputedStyle(document.querySelector(".stApp")).backgroundColor;
+      return [on(page, ground, getComputedStyle(pill.querySelector("p")).color), on(page, ground)];
+    }""")
+    context.close()
+    letters, ground = ("#" + "".join(f"{channel:02x}" for channel in colour) for colour in seen)
+    assert theme.contrast(letters, ground) >= 4.5
