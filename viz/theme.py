@@ -9,6 +9,7 @@ kinds `CATEGORICAL`; forbidden cells hatched with `HATCH`, never the colour of z
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -134,8 +135,9 @@ def _in_a_room(size: Any) -> Any:
     return max(ROOM, 1.5 * size) if isinstance(size, (int, float)) else size
 
 
+@functools.cache
 def template() -> go.layout.Template:
-    """The Plotly template, in light colours: quiet grid, Inter, no background of its own."""
+    """The Plotly template, in light colours: quiet grid, Inter, no background of its own. A figure copies it."""
     axis = {"gridcolor": LINE, "linecolor": LINE, "zerolinecolor": LINE, "tickcolor": LINE, "automargin": True,
             "tickfont": {"size": 13, "color": MUTED}, "title": {"font": {"size": 13, "color": MUTED}, "standoff": 8}}
     scale = [[i / (len(SEQUENTIAL) - 1), colour] for i, colour in enumerate(SEQUENTIAL)]
