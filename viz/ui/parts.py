@@ -43,7 +43,8 @@ def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Cal
     chart that has selections; `picked` tells which mark.
     """
     if isinstance(figure, go.Figure):
-        ours = figure.layout.template.layout.font.family == theme.FONT  # to copy a figure takes longer than to draw it
+        layout: Any = figure.layout
+        ours = layout.template.layout.font.family == theme.FONT  # to copy a figure takes longer than to draw it
         drawn = figure if ours else go.Figure(figure).update_layout(template=theme.template())
         if _dark() or state.presenting():
             drawn = go.Figure(_dressed(drawn.to_dict()), skip_invalid=False)
