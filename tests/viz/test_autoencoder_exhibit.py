@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from exhibit_pages import drawn, said
 from streamlit.testing.v1 import AppTest
 
 from core.lessons.autoencoder import Data
@@ -19,19 +20,8 @@ FLOOR = Data(glyphs()).floor()
 
 
 def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
-    test = AppTest.from_string("from viz.exhibits import autoencoder as e\ne.page()", default_timeout=60)
-    for name, value in link.items():
-        test.query_params[f"autoencoder.{name}"] = value
-    for name in folded:
-        test.session_state[f"fold:{name}"] = True
-    for name, value in (state or {}).items():
-        test.session_state[name] = value
-    return test.run()
+    return drawn("autoencoder", {f"autoencoder.{name}": value for name, value in link.items()}, {f"fold:{name}": True for name in folded} | (state or {}))
 
-
-def said(test: AppTest) -> str:
-    """All that is told, without the escapes of Markdown."""
-    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind).replace("\\", "")
 
 
 def notes(test: AppTest) -> list[str]:

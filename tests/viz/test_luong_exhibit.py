@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tiny_models
+from exhibit_pages import drawn, said
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
@@ -50,20 +51,9 @@ def only(tmp_path_factory) -> Iterator[None]:
 
 
 def page(step: int = 1, *folds: str, guess: tuple[str, object] | None = None, text: str = TEXT, **link: str) -> AppTest:
-    test = AppTest.from_string("from viz.exhibits import luong as e\ne.page()", default_timeout=60)
-    test.query_params["text"] = text
-    test.query_params[SLUG + "step"] = str(step)
-    for name, value in link.items():
-        test.query_params[SLUG + name] = value
-    for name in folds:
-        test.session_state[name] = True
-    if guess:
-        test.session_state[f"predict:{SLUG}{guess[0]}"] = guess[1]
-    return test.run()
+    answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
+    return drawn("luong", {"text": text, SLUG + "step": str(step)} | {SLUG + name: value for name, value in link.items()}, dict.fromkeys(folds, True) | answered)
 
-
-def said(test: AppTest) -> str:
-    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind)
 
 
 def asked(test: AppTest, name: str) -> tuple:

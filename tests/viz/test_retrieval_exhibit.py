@@ -7,6 +7,8 @@ import re
 
 import numpy as np
 import pytest
+from exhibit_pages import drawn, figure
+from exhibit_pages import said_and_set as said
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
@@ -18,30 +20,14 @@ from viz.exhibits import retrieval as exhibit
 from viz.figures import look_up_table as figures
 from viz.ui.state import Unusable
 
-SCRIPT = "from viz.exhibits import retrieval as e\nfrom viz.ui import errors\nwith errors.guard():\n    e.page()"
-
 
 def page(step: int = 1, guess: dict[str, object] | None = None, folded: tuple[str, ...] = (), **values: str) -> AppTest:
     """The page at a step, questions answered and folds open as asked, with the values of a link."""
-    test = AppTest.from_string(SCRIPT, default_timeout=60)
-    test.query_params["retrieval.step"] = str(step)
-    for name, value in values.items():
-        test.query_params[f"retrieval.{name}"] = value
-    for name, value in (guess or {}).items():
-        test.session_state[f"predict:retrieval.{name}"] = value
-    for name in folded:
-        test.session_state[f"fold:{name}"] = True
-    return test.run()
+    link = {f"retrieval.{name}": value for name, value in values.items()}
+    answered = {f"predict:retrieval.{name}": value for name, value in (guess or {}).items()}
+    return drawn("retrieval", {"retrieval.step": str(step)} | link, answered | {f"fold:{name}": True for name in folded}, guarded=True)
 
 
-def said(test: AppTest) -> str:
-    """Everything the page says; in Markdown our words are escaped."""
-    plain = [str(element.value) for kind in (test.title, test.text, test.caption, test.latex) for element in kind]
-    return "\n".join([*plain, *(str(element.value).replace("\\", "") for element in test.markdown)])
-
-
-def figure(test: AppTest, n: int = 0) -> dict:
-    return json.loads(test.get("plotly_chart")[n].proto.spec)
 
 
 def notes(test: AppTest) -> list[str]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tiny_models
+from exhibit_pages import drawn, figure, said
 from streamlit.testing.v1 import AppTest
 
 import core.engine
@@ -32,23 +33,10 @@ def _engine(tmp_path_factory) -> Iterator[None]:
 
 
 def page(step: int = 1, *folds: str, guess: tuple[str, object] | None = None, **link: str) -> AppTest:
-    test = AppTest.from_string("from viz.exhibits import scaling as e\ne.page()", default_timeout=60)
-    test.query_params[SLUG + "step"] = str(step)
-    for name, value in link.items():
-        test.query_params[name if name == "text" else SLUG + name] = value
-    for name in folds:
-        test.session_state[name] = True
-    if guess:
-        test.session_state[f"predict:{SLUG}{guess[0]}"] = guess[1]
-    return test.run()
+    answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
+    return drawn("scaling", {SLUG + "step": str(step)} | {name if name == "text" else SLUG + name: value for name, value in link.items()}, dict.fromkeys(folds, True) | answered)
 
 
-def said(test: AppTest) -> str:
-    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind)
-
-
-def figure(test: AppTest) -> dict:
-    return json.loads(test.get("plotly_chart")[0].proto.spec)
 
 
 @pytest.mark.parametrize(("step", "guess"), [(1, None), (1, ("spread", "about 1")), (2, None), (3, None), (4, None), (5, ("overflow", "1.00"))])
@@ -132,7 +120,7 @@ def test_naive_softmax_overflows_and_the_page_shows_it():
 
 def test_a_smaller_score_has_another_answer():
     fits = page(5, guess=("overflow", steps.NOT_A_NUMBER), score="80")
-    assert r"It is “0\.73”" in said(fits)
+    assert "It is “0.73”" in said(fits)
     hidden = page(5, score="80")
     assert "0.73" not in said(hidden).split("which weight")[-1]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import exhibit_pages as pages
 import numpy as np
 import pytest
+from exhibit_pages import said
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
@@ -16,19 +18,9 @@ FOLDS = [f"fold:{SLUG}equation", f"fold:{SLUG}looking", f"fold:{exhibit.EXHIBIT.
 
 
 def page(step: int = 1, *folds: str, guess: tuple[str, str] | None = None, **link: str) -> AppTest:
-    test = AppTest.from_string("from viz.exhibits import score_functions as e\ne.page()", default_timeout=60)
-    test.query_params[SLUG + "step"] = str(step)
-    for name, value in link.items():
-        test.query_params[SLUG + name] = value
-    for name in folds:
-        test.session_state[name] = True
-    if guess:
-        test.session_state[f"predict:{SLUG}{guess[0]}"] = guess[1]
-    return test.run()
+    answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
+    return pages.drawn("score_functions", {SLUG + "step": str(step)} | {SLUG + name: value for name, value in link.items()}, dict.fromkeys(folds, True) | answered)
 
-
-def said(test: AppTest) -> str:
-    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind)
 
 
 def headers(test: AppTest) -> list[dict]:

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from exhibit_pages import drawn, figure, said
 from streamlit.testing.v1 import AppTest
 
 from core.lessons import soft_and_hard as both
@@ -20,23 +21,9 @@ SOFTLY = "The soft mix of all patches"
 
 
 def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
-    test = AppTest.from_string("from viz.exhibits import soft_and_hard as e\ne.page()", default_timeout=60)
-    for name, value in link.items():
-        test.query_params[f"soft_and_hard.{name}"] = value
-    for name in folded:
-        test.session_state[f"fold:{name}"] = True
-    for name, value in (state or {}).items():
-        test.session_state[name] = value
-    return test.run()
+    return drawn("soft_and_hard", {f"soft_and_hard.{name}": value for name, value in link.items()}, {f"fold:{name}": True for name in folded} | (state or {}))
 
 
-def said(test: AppTest) -> str:
-    """All that is told, without the escapes of Markdown."""
-    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind).replace("\\", "")
-
-
-def figure(test: AppTest, place: int) -> dict:
-    return json.loads(test.get("plotly_chart")[place].proto.spec)
 
 
 def test_the_page_opens_with_a_question_and_covers_what_is_read():

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from exhibit_pages import drawn, said
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
@@ -21,19 +22,8 @@ FOLDS = ("weighting.equation", "weighting.looking", "Attention is a weighting.do
 
 
 def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
-    test = AppTest.from_string("from viz.exhibits import weighting as e\ne.page()", default_timeout=60)
-    for name, value in link.items():
-        test.query_params[f"weighting.{name}"] = value
-    for name in folded:
-        test.session_state[f"fold:{name}"] = True
-    for name, value in (state or {}).items():
-        test.session_state[name] = value
-    return test.run()
+    return drawn("weighting", {f"weighting.{name}": value for name, value in link.items()}, {f"fold:{name}": True for name in folded} | (state or {}))
 
-
-def said(test: AppTest) -> str:
-    """All that is told, without the escapes of Markdown."""
-    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind).replace("\\", "")
 
 
 def words(test: AppTest) -> dict:

@@ -11,7 +11,7 @@ import streamlit as st
 from core.lessons import memory_read
 from viz.exhibits import _retrieval_link as link
 from viz.exhibits._editing import edited
-from viz.exhibits._retrieval_folds import Shown
+from viz.exhibits._shown import Shown
 from viz.figures.look_up_table import memory as memory_figure
 from viz.ui import controls, lesson, parts, state
 

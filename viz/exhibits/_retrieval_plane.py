@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.lessons.look_up import look_up
 from viz.exhibits import _retrieval_link as link
-from viz.exhibits._retrieval_folds import Shown
+from viz.exhibits._shown import Shown
 from viz.instruments import Point, Score, moved, plane
 from viz.ui import controls, lesson, parts, state
 

@@ -14,7 +14,7 @@ from core.lessons import persons
 from core.lessons.look_up import softmax
 from viz.exhibits import _retrieval_link as link
 from viz.exhibits._editing import edited
-from viz.exhibits._retrieval_folds import Shown
+from viz.exhibits._shown import Shown
 from viz.figures.look_up_table import look_up_table, sharpening
 from viz.labels import literal
 from viz.ui import controls, lesson, parts, state

@@ -12,7 +12,7 @@ from core.engine import RunRequest, default
 from core.errors import InputError
 from core.lessons import masks
 from core.lessons import word_vectors as words
-from viz.exhibits._words_folds import Shown
+from viz.exhibits._shown import Shown
 from viz.figures.pairs import percent
 from viz.figures.scores import bars
 from viz.figures.word_map import heads

@@ -12,7 +12,7 @@ import streamlit as st
 import core.engine
 from core.lessons import word_vectors as words
 from viz.exhibits import _vectors_link as link
-from viz.exhibits._words_folds import Shown
+from viz.exhibits._shown import Shown
 from viz.figures.scores import bars
 from viz.figures.word_map import word_map
 from viz.instruments import Point, moved, plane

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import streamlit as st
 
 from core.lessons import memory_read, persons
 from core.lessons.look_up import look_up
@@ -13,7 +14,7 @@ from viz.exhibits import _retrieval_link as link
 from viz.exhibits import _retrieval_memory as memory
 from viz.exhibits import _retrieval_plane as arrows
 from viz.exhibits import _retrieval_table as table
-from viz.exhibits._retrieval_folds import folds
+from viz.exhibits._shown import folds
 from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import errors, lesson, parts, state
@@ -30,6 +31,7 @@ EXHIBIT = Exhibit(
     ),
 )  # fmt: skip
 SLUG = "retrieval."
+CREDIT = "The sum is the same in all four steps: retrieval(q, k, v) = Σ similarity(q, kᵢ) × vᵢ. Only the similarity changes: 0 or 1, a softmax of fits, of dot products, of cosines."
 STEPS = (
     lesson.Step("Yes or no", "A database compares what you ask with every key: similarity 1 or 0. What comes back is the sum of similarity times value."),
     lesson.Step("Soften", "Now let a key fit a little. Softmax turns fits into weights; one number, the sharpness, leads from all alike to one alone."),
@@ -86,4 +88,5 @@ def page() -> None:
     start = Params()
     chosen: dict[str, Any] = {f.name: link.read(SLUG + f.name, getattr(start, f.name), PARSERS[f.name]) for f in fields(Params)}
     with errors.guard():
-        folds(EXHIBIT, STEPS[step].name, SHOW[step](Params(**chosen)))
+        shown = SHOW[step](Params(**chosen))
+        folds(EXHIBIT, "retrieval", STEPS[step].name, shown, lambda: st.text(CREDIT), lambda: lesson.errata("E28", "E47", "E53"))

@@ -10,10 +10,10 @@ from core.lessons import word_vectors as lesson_
 from viz.exhibits import _vectors_link as link
 from viz.exhibits import _words_context as context
 from viz.exhibits import _words_sum as sums
-from viz.exhibits._words_folds import folds
+from viz.exhibits._shown import folds
 from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
-from viz.ui import errors, lesson, parts, state
+from viz.ui import errors, lesson, links, parts, state
 
 EXHIBIT = Exhibit(
     title="Word vectors", chapter=Chapter.LOOK_UP, order=10, minutes=10,
@@ -76,4 +76,6 @@ def page() -> None:
     points = state.read(SLUG + "points", link.pack(start.points), lambda raw: link.pack(sums.places(raw)))
     chosen |= {"points": sums.places(points), "text": state.read("text", start.text), "row": state.read(SLUG + "row", start.row, state.whole(-1, 511))}
     with errors.guard():
-        folds(EXHIBIT, STEPS[step].name, SHOW[step](Params(**chosen)))
+        shown = SHOW[step](Params(**chosen))
+        folds(EXHIBIT, "word_vectors", STEPS[step].name, shown,
+              lambda: links.to("models", "How these vectors were trained, and how often such sums are right"), lambda: lesson.errata("E55", "E56"))  # fmt: skip

@@ -1,4 +1,4 @@
-"""The folds of the exhibit on word vectors: each step hands over what belongs in them."""
+"""The folds of an exhibit whose steps each hand over what belongs in them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from viz.pages import Exhibit
-from viz.ui import lesson, links, parts
+from viz.ui import lesson, parts
 
 
 @dataclass(frozen=True)
@@ -27,22 +27,22 @@ class Shown:
     change: Callable[[], None] | None = None
 
 
-def folds(exhibit: Exhibit, name: str, shown: Shown) -> None:
-    """More to change, the equation, what one looks at, the documents, the table, and what to take along."""
+def folds(exhibit: Exhibit, slug: str, step: str, shown: Shown, aside: Callable[[], None], errata: Callable[[], None]) -> None:
+    """More to change, the equation, what one looks at (and `aside`), the documents with their errata, the table, and what to take along."""
     if shown.change:
-        with parts.fold("Change it", f"word_vectors.change.{name}") as opened:
+        with parts.fold("Change it", f"{slug}.change.{step}") as opened:
             if opened.open:
                 shown.change()
-    with parts.fold(parts.EQUATION, "word_vectors.equation") as opened:
+    with parts.fold(parts.EQUATION, f"{slug}.equation") as opened:
         if opened.open:
             for key, values in shown.equations.items():
-                lesson.equation(key, "word_vectors.", values=values)
+                lesson.equation(key, f"{slug}.", values=values)
             for line in shown.numbers:
                 parts.equation(line)
-    with parts.fold(parts.LOOKING, "word_vectors.looking") as opened:
+    with parts.fold(parts.LOOKING, f"{slug}.looking") as opened:
         if opened.open:
             st.markdown(shown.looking)
-            links.to("models", "How these vectors were trained, and how often such sums are right")
-    parts.documents(exhibit, lambda: lesson.errata("E55", "E56"))
-    parts.as_table(shown.frame, "word_vectors")
-    parts.take_away({name: np.asarray(value, dtype=np.float64) for name, value in shown.arrays.items()}, shown.code, key="word_vectors")
+            aside()
+    parts.documents(exhibit, errata)
+    parts.as_table(shown.frame, slug)
+    parts.take_away({name: np.asarray(value, dtype=np.float64) for name, value in shown.arrays.items()}, shown.code, key=slug)

@@ -1,0 +1,34 @@
+"""Exhibits as their tests see them: drawn by AppTest at a link and in a state of the visit, and all that they say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from streamlit.testing.v1 import AppTest
+
+
+def drawn(slug: str, link: Mapping[str, str], state: Mapping[str, object], *, guarded: bool = False) -> AppTest:
+    """The exhibit with the values of a link and what the visit holds; `guarded`: errors are told on the page, as the frame does."""
+    page = "from viz.ui import errors\nwith errors.guard():\n    e.page()" if guarded else "e.page()"
+    test = AppTest.from_string(f"from viz.exhibits import {slug} as e\n{page}", default_timeout=90)
+    for name, value in link.items():
+        test.query_params[name] = value
+    for name, value in state.items():
+        test.session_state[name] = value
+    return test.run()
+
+
+def said(test: AppTest) -> str:
+    """All that is told, without the escapes of Markdown."""
+    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind).replace("\\", "")
+
+
+def said_and_set(test: AppTest) -> str:
+    """The same with title and equations, which keep their escapes."""
+    return "\n".join([said(test), *(str(element.value) for kind in (test.title, test.latex) for element in kind)])
+
+
+def figure(test: AppTest, place: int = 0) -> dict:
+    """What a Plotly chart of the page was given."""
+    return json.loads(test.get("plotly_chart")[place].proto.spec)
