@@ -1,0 +1,209 @@
+"""The steps of the exhibit on many heads: each draws its question, its grids, the shapes so far, its sentence, its control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from core.lessons import many_heads as lessons
+from core.lessons.many_heads import Stage
+from viz.exhibits import _many_heads_folds as folds
+from viz.exhibits._shown import Shown
+from viz.figures.curves import number
+from viz.figures.evidence import bars
+from viz.figures.head_grids import head_grid, per_head
+from viz.ui import controls, lesson, parts, state
+
+SLUG = "many_heads."
+WORDS = ("we", "saw", "her", "big", "red", "cat")
+CHOICES = {"b": ("Sentences, B", 1, 4), "n": ("Words, n", 2, len(WORDS)), "d": ("Numbers a word, d", 2, 16), "h": ("Heads, h", 1, 8)}
+WANTED = (2, 3, 4, 6)
+TALL = 340
+"""Pixels that the rows of the tallest grid of a step may take together."""
+
+
+def sizes(start: Any) -> None:
+    """B, n, d and h; there whatever they say."""
+    for column, (name, (label, low, high)) in zip(st.columns(len(CHOICES), gap="small"), CHOICES.items(), strict=True):
+        with column:
+            controls.number(label, low, high, SLUG + name, getattr(start, name))
+
+
+def called(shape: Sequence[int]) -> str:
+    """(2, 4, 8)"""
+    return f"({', '.join(map(str, shape))})"
+
+
+def shapes(found: Sequence[Stage], now: Sequence[str], upto: int | None = None) -> None:
+    """The shape at every step, those in the picture in strong type; behind `upto` nothing is said yet."""
+    told = [f"{'**' * (s.name in now)}{s.name.replace('_', chr(92) + '_')}{'**' * (s.name in now)} `{called(s.shape)}`" for s in found[:upto]]
+    st.markdown(" → ".join([*told, *([] if upto is None else ["?"])]))
+
+
+def grids(key: str, shown: Sequence[Stage], *, values: bool = False, covered: Sequence[str] = (), note: str = "") -> None:
+    """The first sentence at these steps, side by side (below each other on a phone)."""
+    rows = max(int(np.prod(s.shape[1:-1])) + (s.shape[1] if _stacked(s) else 1) for s in shown)
+    pixels = max(8.0, min(34.0, (TALL - 40 * lesson.presenting()) / rows))
+    with st.container(key=f"many-heads-{key}"):
+        for column, stage in zip(st.columns([_width(s) for s in shown], gap="small"), shown, strict=True):
+            with column:
+                written = np.array([number(float(x), 1) for x in stage.value[0].ravel()] if values else [WORDS[w] for w in stage.word_of[0].ravel()])
+                figure = head_grid(
+                    stage.head_of[0], written.reshape(stage.shape[1:]), WORDS[: _rows(stage)], title=stage.name, shape=called(stage.shape), code=stage.code,
+                    stacked=_stacked(stage), pixels=pixels, covered=stage.name in covered,
+                )  # fmt: skip
+                parts.show(figure, f"{SLUG}{key}.{stage.name}{note}", f"{stage.name}, shape {called(stage.shape)}, each number in the colour of its head.")
+
+
+def _stacked(stage: Stage) -> bool:
+    """Whether the first sentence is a sheet a head and not a row of heads a word."""
+    return len(stage.shape) == 4 and bool((stage.word_of[0, 0] != stage.word_of[0, 0].flat[0]).any())
+
+
+def _rows(stage: Stage) -> int:
+    return stage.shape[-2] if _stacked(stage) else stage.shape[1]
+
+
+def _width(stage: Stage) -> float:
+    """Columns, the names of rows beside them."""
+    return max(3.6, 1.6 + (stage.shape[-1] if _stacked(stage) else stage.value[0, 0].size))
+
+
+def _named(found: Sequence[Stage], *names: str) -> list[Stage]:
+    return [stage for stage in found if stage.name in names]
+
+
+def read(params: Any, data: Any) -> Shown:
+    """How much of a word does a head read? All of it: it is projected first and cut then."""
+    size, found = params.sizes, lessons.stages(data.way)
+    whole, piece = f"All {size.d} numbers", f"Its own piece, {size.p} of {size.d}" if size.h > 1 else "None of them"
+    told = lesson.predict(
+        f"{SLUG}first", f"A word comes in as {size.d} numbers; {size.h} head{'s' * (size.h > 1)} will work on it. How much of the word does head 1 read?",
+        (piece, whole, "The mean of the others" if size.h > 1 else "Half of them"), whole if data.chunk > 1e-9 or size.h == 1 else piece,
+        f"Each of its {size.p} numbers is a sum over all {size.d}. Made from the first {size.p} numbers alone, its query would be off by up to {number(data.chunk)}. "
+        f"What is cut into {size.h} is the result, not the word.",
+    )  # fmt: skip
+    grids("read", _named(found, "x", "project"), values=True, covered=() if told else ("project",))
+    shapes(found, ("x", "project"), None if told else 1)
+    parts.numbers(
+        f"x has {' × '.join(map(str, found[0].shape))} = {found[0].value.size} numbers. One matrix, {size.d} × {size.d}, makes the queries of all heads at once: columns 1 to {size.p} are head 1's."
+        if told else f"{size.batch} sentence{'s' * (size.batch > 1)} of {size.n} words; the first is drawn. Guess first, then its queries are shown."
+    )
+    return folds.of_reading(params, data, told)
+
+
+def split(params: Any, data: Any) -> Shown:
+    """View, swap: nothing is computed."""
+    size, found = params.sizes, lessons.stages(data.way)
+    names = ("project", "view", "swap")
+    grids("split", _named(found, *names))
+    shapes(found, names)
+    stays = int((data.way.q.ravel() == data.way.project.ravel()).sum())
+    parts.numbers(
+        f"All {data.way.q.size} numbers are still there, unchanged. The view cuts each word's {size.d} into {size.h} × {size.p}; the swap brings the heads to the front. "
+        f"Read one after the other, {stays} of {data.way.q.size} stand where they stood."
+    )
+    return folds.of_splitting(params, data)
+
+
+def attend(params: Any, data: Any) -> Shown:
+    """Scores, softmax, out: each head on its own."""
+    size, found, way = params.sizes, lessons.stages(data.way), data.way
+    names = ("swap", "scores", "softmax", "out")
+    grids("attend", _named(found, *names), values=True)
+    shapes(found, names)
+    looks = [int(way.pattern[0, k, 0].argmax()) for k in range(size.h)]
+    parts.numbers(
+        f"Reading “{WORDS[0]}”, " + ", ".join(f"head {k + 1} looks most at “{WORDS[j]}” ({way.pattern[0, k, 0, j]:.0%})" for k, j in list(enumerate(looks))[:4])
+        + f". {size.h} × {size.n} rows of weights, each adding up to {way.pattern[0].sum(-1).mean():.2f}; the scores of different heads never meet."
+    )
+    return folds.of_attending(params, data)
+
+
+def merge(params: Any, data: Any) -> Shown:
+    """Swap back, flatten, W_O; and without the swap."""
+    size = params.sizes
+    every, right = size.n * size.d, lessons.in_place(size)
+    told = lesson.predict_number(
+        f"{SLUG}merge", f"Someone flattens without swapping back. It runs: the shape is {called((size.batch, size.n, size.d))} either way. How many of the {every} numbers of a sentence "
+        "stand in the right place?", 0, every, right,
+        f"{right} of {every}. Row “{WORDS[0]}” gets {size.d} numbers of head 1 alone, from word after word. The output is off by up to {number(data.way.off)}, and no error is raised.",
+        max(1.0, every / 16),
+    )  # fmt: skip
+    box = st.container()
+    switch = st.container()
+    forgot = False
+    if told:
+        with switch:
+            forgot = controls.toggle("Forget the swap", SLUG + "forgot", False)
+    found, names = lessons.stages(data.way, not forgot), ("out", "swap back", "flatten", "W_O")
+    with box:
+        grids("merge", _named(found, *names), note=str(forgot))
+        shapes(found, names)
+        parts.numbers(
+            f"Without the swap {right} of {every} numbers stand where they should; after W_O the output is off by up to {number(data.way.off)}." if forgot
+            else f"Each row is one word again, {size.h} pieces of {size.p} side by side. W_O, {size.d} × {size.d}, mixes them: from here on no number belongs to one head."
+        )
+    return folds.of_merging(params, data, told)
+
+
+def redraw(params: Any, data: Any) -> Shown:
+    """Head 1 gets other weights: what of the others changes?"""
+    size, moved = params.sizes, lessons.changed(data.way, data.anew)
+    rest = float(moved[1:].max(initial=0))
+    options = ("Nothing, to the last bit", "A little, in head 2 alone", "All heads behind it")
+    answer = options[0] if rest == 0 else options[1] if not moved[2:].any() else options[2]
+    told = lesson.predict(
+        f"{SLUG}redraw", f"Head 1 of {size.h} gets new weights W_Q, W_K, W_V. What changes in the outputs of the other heads?", options, answer,
+        f"Head 1 changes by up to {number(float(moved[0]))}, the others by {rest:g}. All heads read the same x, side by side. What builds on what came before is a layer, not a head.",
+    )  # fmt: skip
+    before, after = ({stage.name: stage for stage in lessons.stages(way)}["out"] for way in (data.way, data.anew))
+    named = [Stage(title, code, stage.value, stage.head_of, stage.word_of) for title, code, stage in (("before", "weights @ v", before), ("head 1 anew", "weights @ v", after))]
+    rows = size.h * (size.n + 1)
+    left, right = st.columns([3, 2], gap="medium", vertical_alignment="center")
+    with left:
+        grids("redraw", named, values=True, covered=() if told else ("head 1 anew",))
+    with right:
+        figure = per_head(moved if told else np.zeros(size.h), [f"head {k + 1}" for k in range(size.h)], title="largest change of an output", number="{:.2f}" if told else "?")
+        parts.show(figure, f"{SLUG}redraw.bars", "How much the output of each head changes, a bar a head." if told else "Covered until you guess.")
+    out = float(np.abs(data.way.out - data.anew.out).max())
+    parts.numbers(
+        f"Of {rows - size.h} rows the {size.n} of head 1 are new; the others are the same to the last bit. After W_O every word has changed, by up to {number(out)}: the mix knows all heads."
+        if told else f"{size.h} head{'s' * (size.h > 1)}, {size.n} words, {size.p} numbers each."
+    )
+    st.button("Draw head 1 anew", key=f"{SLUG}again", on_click=_again, type="primary", icon=":material/casino:")
+    return folds.of_redrawing(params, data, told)
+
+
+def _again() -> None:
+    state.write(**{SLUG + "redrawn": state.read(SLUG + "redrawn", 1, state.whole(1, 99)) % 99 + 1})
+
+
+def several(params: Any, data: Any) -> Shown:
+    """The parameters do not depend on h; what one head cannot do."""
+    size, k = params.sizes, params.wanted
+    one = sum(weight.numel() for weight in lessons.layer(lessons.Sizes(1, size.n, size.d, 1)).parameters())
+    many = sum(weight.numel() for weight in lessons.layer(size).parameters())
+    options = (f"{size.h} times as many" if size.h > 1 else "Twice as many", "As many", "Fewer")
+    told = lesson.predict(
+        f"{SLUG}several", f"One head of {size.d} numbers, or {size.h} heads of {size.p}: how many weights does the layer with {size.h} have, compared with the other?",
+        options, options[1] if one == many else options[0] if many > one else options[2],
+        f"{many} against {one}: 4 (d² + d) with d = {size.d}, whatever h is. With d = 512, {lessons.parameters(512):,}.",
+    )  # fmt: skip
+    heads = list(range(1, k + 1))
+    values = np.array([[lessons.lost(k, m), lessons.measured_loss(k, m, params.lot)] for m in heads])
+    figure = bars(values if told else values[:0], [f"{m} head{'s' * (m > 1)}" for m in heads] if told else [], ["closed form: (k − heads) / k", "measured, least squares"],
+                  f"What is lost when each of k = {k} parts of a word should come from another word", 3)  # fmt: skip
+    parts.show(figure, f"{SLUG}several.picture", "The share that is lost with 1 head, 2 heads and so on." if told else "Covered until you guess.")
+    parts.numbers(
+        f"Each of {k} parts of a word's output should come from another word. One head has one row of weights for all its numbers: it loses {values[0, 0]:.0%}, wherever it looks "
+        f"(measured {values[0, 1]:.1%}). {k} heads lose {values[-1, 0]:.0%}." if told else f"d = {size.d}, h = {size.h}. After your guess: what the heads are good for."
+    )
+    controls.segmented("From how many words a word should be made, k", WANTED, SLUG + "wanted", 4)
+    return folds.of_several(params, values, told)
+
+
+SHOWN: tuple[Callable[[Any, Any], Shown], ...] = (read, split, attend, merge, redraw, several)
