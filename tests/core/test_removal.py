@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,8 +25,8 @@ def test_taking_a_head_away_is_zeroing_its_columns_of_w_o(name: str) -> None:
     run = model.run(TEXT, keep=("logits",))
     rows, tokens = said(run)
     assert found.tokens == tuple(model.tokenizer.token(token) for token in tokens) and found.target == (run.target_text if model.spec.has_source else None)
-    other = core.open_model(name)
-    other.network = network = copy.deepcopy(other.network)
+    network = copy.deepcopy(model.network)
+    other = replace(model, network=network)
     with torch.inference_mode():
         kind.module(network, 1).to_out.weight[:, head * size : (head + 1) * size] = 0
     for changed, expected in (

@@ -15,11 +15,12 @@ from viz.exhibits import _many_heads_steps as steps
 from viz.exhibits import many_heads as exhibit
 from viz.figures.head_grids import head_grid, per_head
 
+DATA = exhibit.compute(exhibit.Params(2, 4))
 FOLDS = ("many_heads.change.{}", "many_heads.equation", "many_heads.looking", "Many heads.documents", "many_heads.table", "many_heads.take")
 
 
 def page(*folded: str, state: dict[str, object] | None = None, **link: str):
-    return drawn("many_heads", {f"many_heads.{name}": value for name, value in link.items()}, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True)
+    return drawn("many_heads", {f"many_heads.{name}": value for name, value in ({"b": "2", "n": "4"} | link).items()}, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True)
 
 
 def told(name: str, answer: object) -> dict[str, object]:
@@ -34,7 +35,7 @@ def test_the_page_opens_with_a_question_and_covers_the_projection():
     assert [note["text"] for note in covered["layout"]["annotations"]][-1] == "?" and len(covered["data"]) == 1
     assert "(2, 4, 2, 4)" not in said(test) and "sum over all 8" not in said(test)
     known = page(state=told("first", "All 8 numbers"))
-    assert "Right." in said(known) and f"off by up to {lessons.chunk(lessons.Sizes()):.2f}" in said(known)
+    assert "Right." in said(known) and f"off by up to {DATA.chunk:.2f}" in said(known)
     assert [note["text"] for note in figure(known, 1)["layout"]["annotations"]][-2:] == ["head 1", "head 2"]
     wider = page(d="12", h="3", state=told("first", "Its own piece, 4 of 12"))
     assert "It is “All 12 numbers”" in said(wider)
@@ -51,7 +52,7 @@ def test_the_shape_stands_at_every_step():
     words = figure(test, 2)["data"][1]["text"]
     assert words == [word for _ in range(2) for word in steps.WORDS[:3] for _ in range(3)]
     values = figure(page(step="3"), 2)["data"][1]["text"]
-    assert values[:4] == [f"{value:.1f}" for value in exhibit.compute().way.pattern[0, 0, 0]]
+    assert values[:4] == [f"{value:.1f}" for value in DATA.way.pattern[0, 0, 0]]
 
 
 def test_sizes_can_be_chosen_and_heads_that_do_not_fit_are_told():
@@ -65,7 +66,7 @@ def test_sizes_can_be_chosen_and_heads_that_do_not_fit_are_told():
 
 def test_the_merge_without_the_swap():
     """C042."""
-    way = exhibit.compute().way
+    way = DATA.way
     before = page(step="4")
     assert not before.toggle and "8 of 32" not in said(before)
     test = before
@@ -97,20 +98,24 @@ def test_head_1_drawn_anew_and_only_head_1_changes():
 
 
 def test_one_against_several():
-    assert "75%" not in said(page(step="6"))
-    test = page(step="6", wanted="4", state=told("several", "As many"))
-    assert "288 against 288" in said(test) and "it loses 75%" in said(test) and "4 heads lose 0%" in said(test)
+    test = page(step="6", wanted="4")
+    assert figure(test)["data"][0]["text"] == ["?"] * 4 and "75" not in said(test) and "have 288; with d = 512 both have 1,050,624" in said(test)
+    test.slider(key="predict:many_heads.several").set_value(50.0)
+    test.button(key="predict:many_heads.several:commit").click().run()
+    assert "It is 75 %" in said(test) and "One head loses 75%, 4 heads 0%" in said(test) and f"{lessons.measured_loss(4, 1):.1%}" in said(test)
     assert figure(test)["data"][0]["text"] == ["0.750", "0.500", "0.250", "0.000"]
-    other = page(step="6", d="16", wanted="2", state=told("several", "Fewer"))
-    assert "It is “As many”" in said(other) and f"{lessons.parameters(16)} against" in said(other) and "it loses 50%" in said(other)
+    other = page(step="6", d="16", wanted="2")
+    other.slider(key="predict:many_heads.several").set_value(50.0)
+    other.button(key="predict:many_heads.several:commit").click().run()
+    assert "Exactly: it is 50 %" in said(other) and f"= {lessons.parameters(16)} weights" in said(other)
 
 
 @pytest.mark.parametrize("step", [1, 3, 4, 5, 6])
 def test_each_fold_opens_at_each_step(step):
-    test = page(*(name.format(step - 1) for name in FOLDS), step=str(step), state={} if step != 6 else told("several", "As many"))
+    test = page(*(name.format(step - 1) for name in FOLDS), step=str(step))
     assert not test.exception and len(test.dataframe) == 1 and test.code
     if step == 3:
-        way = exhibit.compute().way
+        way = DATA.way
         assert f"{way.scores[0, 0, 0, 0]:.3f}" in said_and_set(test) and "The second repeat of attention" in said(test)
 
 
@@ -140,7 +145,7 @@ def test_figures_as_data():
     shown = head_grid(np.array([[0, 1]]), np.array([["<b>", "x"]]), ["<i>"], title="t", shape="(1)")
     assert "<b>x" not in shown.to_json() and shown.data[1].text[0] == "&lt;b&gt;"
     json.loads(per_head([0.0, -1.0], ["a", "b"], title="t").to_json())
-    assert exhibit.thumbnail().count("<rect") == 4 * 8
+    assert exhibit.thumbnail().count("<rect") == 3 * 6
 
 
 def cells(drawn_figure: dict) -> list[list[int]]:

@@ -85,7 +85,7 @@ def of_two(params: Any, data: Any, a: int, b: str, one: np.ndarray, other: np.nd
 
 def of_kinds(params: Any, data: Any, rows: list[str], values: np.ndarray) -> Shown:
     """All measures of the layer."""
-    frame = pd.DataFrame(np.round(values.astype(float), 4), index=[WORDS[name] for name in rows], columns=_heads(data))
+    frame = pd.DataFrame(np.round(values.astype(float), 4).astype(object), index=[WORDS[name] for name in rows], columns=_heads(data))
     frame.loc["named"] = [data.heads.word(data.layer, head) for head in range(len(data.weights))]
     numbers = (r"\text{habit} = \text{the mean of } a_{ij} \text{ over all rows } i \text{ with a } j \text{ of that kind}",)
     code = (

@@ -18,6 +18,7 @@ from core.lessons import looking
 from viz.exhibits import _heads_compared_folds as folds
 from viz.exhibits._shown import Shown
 from viz.figures.curves import number
+from viz.figures.evidence import bars
 from viz.figures.head_grids import per_head
 from viz.figures.head_words import ROW, looks, maps
 from viz.instruments import heatmap
@@ -29,6 +30,8 @@ SLUG = "heads_compared."
 MEAN = "mean"
 MANY = ("1", "2 or 3", "4 or more")
 FACTORS = ("It falls to less than half", "It falls, to no less than half", "It hardly changes, by less than 5 %", "It rises")
+SHORT = {"itself": "itself", "coreference": "pronoun's noun", "agreement": "verb's subject", "separator": "separator"}
+"""Names of habits that are too long beside a picture."""
 HABITS = ("previous", "itself", "next", "first", "coreference", "agreement", "separator", "punctuation", "spread")
 
 
@@ -68,7 +71,8 @@ def _and(names: Sequence[str]) -> str:
 def all_heads(params: Any, data: Any) -> Shown:
     """Every head of the layer as a map on one scale."""
     names = named(data.words)
-    figure = maps(data.weights, names, data.row, allowed=data.allowed, height=400 if lesson.presenting() else 430)
+    figure = maps(data.weights, names, data.row, allowed=data.allowed, height=400 if lesson.presenting() else 470,
+                  named=not lesson.presenting())  # fmt: skip
     parts.show(figure, f"{SLUG}maps", f"The {len(data.weights)} heads of layer {data.layer} as maps of {len(names)} by {len(names)} words, on one scale from 0 to 100 %.")
     bits = _apart(data)
     a, b = (int(i) for i in np.unravel_index(int(np.nanargmax(bits)), bits.shape)) if len(bits) > 1 else (0, 0)
@@ -127,16 +131,22 @@ def kinds(params: Any, data: Any) -> Shown:
     heads, layer, n = data.heads, data.layer, len(data.weights)
     rows = [name for name in HABITS if name in heads.scores]
     values = np.array([heads.scores[name][layer] for name in rows])
-    heatmap(values, [WORDS[name] for name in rows], [f"H{h}" for h in range(n)], key=f"{SLUG}kinds", numbers=True, axis=("habit", "head"), height=330,
-            title=f"Layer {layer} of {data.model}: weight on what the row names, over {heads.n} sentences")  # fmt: skip
-    told = [f"H{h} {heads.word(layer, h)}" for h in range(n)]
-    head = looking.pointing(data.weights, data.row)
-    names = named(data.words)
+    head, names = looking.pointing(data.weights, data.row), named(data.words)
     key = int(data.weights[head, data.row].argmax())
-    habit = float(heads.scores["coreference"][layer, head]) if "coreference" in heads.scores else None
+    habit = heads.scores["coreference"][layer] if "coreference" in heads.scores else np.zeros(n)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        heatmap(values, [SHORT.get(name, WORDS[name]) for name in rows], [f"H{h}" for h in range(n)], key=f"{SLUG}kinds", numbers=True, axis=("habit", "head"),
+                height=270 if lesson.presenting() else 330, title=f"Over {heads.n} sentences")  # fmt: skip
+    with right:
+        here = (f"here: “{names[data.row]}” at “{names[key]}”", "in the test: pronouns at what they mean")
+        figure = bars(np.stack([data.weights[:, data.row, key], habit], 1), [f"H{h}" for h in range(n)], here, "One sentence against all pronouns of the test")
+        figure.update_layout(height=430 if lesson.presenting() else 460)
+        parts.show(figure, f"{SLUG}kinds.bars", "For each head the weight on one word of this sentence, and the mean weight of pronouns on what they mean.")
+    told = [f"H{h} {heads.word(layer, h)}" for h in range(n)]
     parts.numbers(
-        f"{'; '.join(told)}. On your sentence H{head} looks {data.weights[head, data.row, key]:.0%} from “{names[data.row]}” to “{names[key]}”"
-        + ("." if habit is None else f"; over all pronouns of the test it gives {habit:.0%} to what they mean. One sentence does not make a kind.")
+        f"{'; '.join(told)}. Here H{head} looks {data.weights[head, data.row, key]:.0%} from “{names[data.row]}” to “{names[key]}”; over all pronouns of the test it gives "
+        f"{habit[head]:.0%} to what they mean. One sentence does not make a kind."
     )
     links.to("find", "Find heads of a kind in all models", model=data.model, text=params.text, kind=data.kind, layer=layer, head=head)
     return folds.of_kinds(params, data, rows, values)

@@ -23,7 +23,7 @@ from viz.ui import controls, errors, lesson, parts, state
 
 EXHIBIT = Exhibit(
     title="Heads compared", chapter=Chapter.SELF_ATTENTION, order=50, minutes=12,
-    claim="Reading the word “it”, each head of a trained layer looks somewhere else. Which of them does the model need?",
+    claim="All heads of a trained layer read the same word at once. Where does each look, and which of them does the model need?",
     cites=(
         Cite("beigy2021", "multi-head attention", "different heads focus on different words as we encode it", step=1),
         Cite("lifei2022", "multi-head attention", "why several heads"),
@@ -36,7 +36,7 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = "heads_compared."
 STEPS = (
-    lesson.Step("One word", "A trained layer reads one sentence with all its heads at once. From one word: where does each head look?"),
+    lesson.Step("One word", "Eyes on one word of a sentence that a trained model reads. At which other words do the heads of one layer look from there?"),
     lesson.Step("All heads", "Every head of the layer as a map, all on one scale. A row is a word that looks; the framed row is our word."),
     lesson.Step("Two heads", "Two of them side by side, and what one gives more than the other. Or one against the mean of all."),
     lesson.Step("Kinds", "One sentence is an anecdote. What does each head do over hundreds of sentences written to test it?"),

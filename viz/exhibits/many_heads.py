@@ -34,7 +34,7 @@ STEPS = (
     lesson.Step("Attend", "Each head makes its own scores, its own weights, its own mix. No head sees what another does."),
     lesson.Step("Merge", "The way back: swap, put side by side, multiply by W_O. Whoever forgets the swap gets no error, only nonsense."),
     lesson.Step("One head anew", "The documents say the second head works on pairs made by the first. Then it should notice when the first is changed."),
-    lesson.Step("One or several", "Many heads cost nothing extra. What can they do that one large head cannot?"),
+    lesson.Step("One or several", "Several small heads have as many weights as one large one. What can they do that it cannot?"),
 )
 
 
@@ -42,8 +42,8 @@ STEPS = (
 class Params:
     """What the visitor chose: sizes, which weights, how often head 1 was drawn anew, the swap, from how many words a word is made."""
 
-    b: int = 2
-    n: int = 4
+    b: int = 1
+    n: int = 3
     d: int = 8
     h: int = 2
     lot: int = 0

@@ -18,7 +18,9 @@ TINT = 0.45
 GAP = 0.3
 """Of a cell, between the numbers of two heads side by side; heads below each other leave room for a name."""
 ABOVE = 0.85
-TOP = 92
+TOP = 66
+ROOM = 0.7
+"""Of a cell, above the first row: the names of the heads."""
 LEAST = 15
 """Pixels of a cell below which nothing is written in it."""
 MOST = 12
@@ -84,10 +86,10 @@ def head_grid(
     named = [place for place in range(n_rows) if there[place].any()]
     figure.update_xaxes(visible=False, range=[x[0], x[-1]], fixedrange=True)
     figure.update_yaxes(
-        tickvals=[float(middle_y[place]) for place in named], ticktext=[plain(rows[i % len(rows)]) for i in range(len(named))], range=[y[-1], y[0] - ABOVE],
+        tickvals=[float(middle_y[place]) for place in named], ticktext=[plain(rows[i % len(rows)]) for i in range(len(named))], range=[y[-1], y[0] - ROOM],
         showgrid=False, zeroline=False, fixedrange=True, showticklabels=pixels >= LEAST, tickfont={"size": 13, "color": theme.MUTED},
     )  # fmt: skip
-    height = int(TOP + pixels * (y[-1] + ABOVE))
+    height = int(TOP + pixels * (y[-1] + ROOM))
     return figure.update_layout(template=theme.template(), height=height, margin={"l": 4, "r": 4, "t": TOP, "b": 2}, showlegend=False)
 
 
@@ -114,8 +116,8 @@ def _names(cells: Array, x: Array, y: Array, stacked: bool) -> list[tuple[str, f
 
 
 def _heading(title: str, shape: str, code: str) -> tuple[go.layout.Annotation, ...]:
-    lines = ((f"<b>{plain(title).replace('·', ' ')}</b>", 17, theme.FONT, theme.TEXT, 66), (plain(shape).replace("·", " "), 15, theme.MONO, theme.TEXT, 42),
-             (plain(code).replace("·", " "), 12, theme.MONO, theme.MUTED, 20))  # fmt: skip
+    lines = ((f"<b>{plain(title).replace('·', ' ')}</b>", 17, theme.FONT, theme.TEXT, 38), (plain(shape).replace("·", " "), 15, theme.MONO, theme.TEXT, 17),
+             (plain(code).replace("·", " "), 12, theme.MONO, theme.MUTED, 0))  # fmt: skip
     return tuple(
         go.layout.Annotation(
             text=text, x=0, xref="paper", xanchor="left", y=1, yref="paper", yanchor="bottom", yshift=shift, showarrow=False, font={"size": size, "family": family, "color": ink},

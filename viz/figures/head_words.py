@@ -53,8 +53,10 @@ def looks(weights: Array, words: Sequence[str], asking: int, *, covered: bool = 
     )  # fmt: skip
 
 
-def maps(weights: Array, words: Sequence[str], asking: int, *, allowed: Array | None = None, titles: Sequence[str] = (), height: int = 400, across: int = 4) -> go.Figure:
+def maps(weights: Array, words: Sequence[str], asking: int, *, allowed: Array | None = None, titles: Sequence[str] = (), height: int = 400, across: int = 4, named: bool = False) -> go.Figure:
     """Every head (head, query, key) as a small map, all on the one scale from 0 to 1; the row of the word that asks is framed.
+
+    `named`: the words stand beside the first map of each row.
 
     >>> figure = maps(np.full((2, 3, 3), 1 / 3), ["a", "b", "c"], 1)
     >>> [note.text for note in figure.layout.annotations], figure.layout.coloraxis.cmax
@@ -80,6 +82,10 @@ def maps(weights: Array, words: Sequence[str], asking: int, *, allowed: Array | 
     figure.update_annotations(font={"size": 13, "color": theme.TEXT})
     figure.update_xaxes(visible=False, range=[-0.5, n - 0.5], fixedrange=True, constrain="domain")
     figure.update_yaxes(visible=False, range=[n - 0.5, -0.5], fixedrange=True)
+    for row in range(down if named else 0):
+        figure.update_yaxes(
+            visible=True, tickvals=list(range(n)), ticktext=shown, showgrid=False, zeroline=False, automargin=True, tickfont={"size": 12, "color": theme.MUTED}, row=row + 1, col=1,
+        )  # fmt: skip
     scale = [[i / (len(theme.SEQUENTIAL) - 1), each] for i, each in enumerate(theme.SEQUENTIAL)]
     figure.update_layout(
         template=theme.template(), height=height if down > 1 else height * 3 // 5, margin={"l": 2, "r": 2, "t": 26, "b": 2}, plot_bgcolor=theme.SURFACE,
