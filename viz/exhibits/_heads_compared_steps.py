@@ -46,11 +46,10 @@ def one_word(params: Any, data: Any) -> Shown:
     best = looking.favourites(data.weights, row)
     count, n_heads = len(set(best.tolist())), len(best)
     told = lesson.predict(
-        f"{SLUG}first", f"{n_heads} heads of one layer of {data.model} read “{names[row]}” at the same time, each with weights of its own. "
-        "Name for each the word that it looks at most: how many different words are that?", MANY, MANY[0 if count == 1 else 1 if count < 4 else 2],
+        f"{SLUG}first", f"Reading “{names[row]}”, each of {n_heads} heads has a favourite word. How many different favourites are there?", MANY, MANY[0 if count == 1 else 1 if count < 4 else 2],
         f"{count}: " + ", ".join(f"“{names[j]}” by {_and([f'H{h}' for h in np.flatnonzero(best == j)])}" for j in dict.fromkeys(best.tolist())) + ".",
     )  # fmt: skip
-    pixels = min(ROW, 400 // len(names)) if lesson.presenting() else ROW
+    pixels = min(ROW, 250 // len(names)) if lesson.presenting() else ROW
     parts.show(looks(data.weights[:, row], names, row, covered=not told, pixels=pixels), f"{SLUG}looks",
                f"What each head gives to each word, reading {names[row]}." if told else "Covered until you guess.")  # fmt: skip
     head = looking.pointing(data.weights, row)
@@ -71,7 +70,7 @@ def _and(names: Sequence[str]) -> str:
 def all_heads(params: Any, data: Any) -> Shown:
     """Every head of the layer as a map on one scale."""
     names = named(data.words)
-    figure = maps(data.weights, names, data.row, allowed=data.allowed, height=400 if lesson.presenting() else 470,
+    figure = maps(data.weights, names, data.row, allowed=data.allowed, height=370 if lesson.presenting() else 470,
                   named=not lesson.presenting())  # fmt: skip
     parts.show(figure, f"{SLUG}maps", f"The {len(data.weights)} heads of layer {data.layer} as maps of {len(names)} by {len(names)} words, on one scale from 0 to 100 %.")
     bits = _apart(data)
@@ -107,7 +106,7 @@ def two_heads(params: Any, data: Any) -> Shown:
     called = "the mean" if b == MEAN else f"H{b}"
     alike = likeness(one, other, data.allowed[a])
     with top:
-        height = 250 if lesson.presenting() else 300
+        height = 290 if lesson.presenting() else 300
         panes = ((one, f"A: H{a}", "pattern"), (other, f"B: {called}", "pattern"), (one - other, "A − B", "difference"))
         for column, (values, title, scale) in zip(st.columns(3, gap="small"), panes, strict=True):
             with column:
@@ -137,11 +136,11 @@ def kinds(params: Any, data: Any) -> Shown:
     left, right = st.columns(2, gap="medium")
     with left:
         heatmap(values, [SHORT.get(name, WORDS[name]) for name in rows], [f"H{h}" for h in range(n)], key=f"{SLUG}kinds", numbers=True, axis=("habit", "head"),
-                height=270 if lesson.presenting() else 330, title=f"Over {heads.n} sentences")  # fmt: skip
+                height=230 if lesson.presenting() else 330, title=f"Over {heads.n} sentences")  # fmt: skip
     with right:
         here = (f"here: “{names[data.row]}” at “{names[key]}”", "in the test: pronouns at what they mean")
         figure = bars(np.stack([data.weights[:, data.row, key], habit], 1), [f"H{h}" for h in range(n)], here, "One sentence against all pronouns of the test")
-        figure.update_layout(height=430 if lesson.presenting() else 460)
+        figure.update_layout(height=400 if lesson.presenting() else 460)
         parts.show(figure, f"{SLUG}kinds.bars", "For each head the weight on one word of this sentence, and the mean weight of pronouns on what they mean.")
     told = [f"H{h} {heads.word(layer, h)}" for h in range(n)]
     parts.numbers(
@@ -158,12 +157,12 @@ def without(params: Any, data: Any) -> Shown:
     factors, names, n = found.factors(data.layer), named(data.words), len(data.weights)
     head = looking.pointing(data.weights, data.row)
     key = int(data.weights[head, data.row].argmax())
-    what = f"the translation “{found.target}”" if found.target is not None else "the words of the sentence"
+    what = "the translation" if found.target is not None else "the words of the sentence"
     factor = float(factors[head])
     answer = FACTORS[0 if factor < 0.5 else 1 if factor <= 0.95 else 2 if factor < 1.05 else 3]
     best = int(factors[:n].argmin())
     told = lesson.predict(
-        f"{SLUG}off", f"Reading “{names[data.row]}”, H{head} looks {data.weights[head, data.row, key]:.0%} at “{names[key]}”. Switch H{head} off: what happens to the probability of {what}?",
+        f"{SLUG}off", f"Reading “{names[data.row]}”, H{head} looks {data.weights[head, data.row, key]:.0%} at “{names[key]}”. Without it: the probability of {what}?",
         FACTORS, answer, f"It is multiplied by {factor:.3f}. Of the layer's heads H{best} is missed most: × {factors[best]:.3f}. Without all {n} at once: × {factors[n]:.3g}. "
         "The residual connection carries the words past the layer, and other heads do similar work.",
     )  # fmt: skip

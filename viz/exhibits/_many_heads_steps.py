@@ -53,7 +53,7 @@ def grids(key: str, shown: Sequence[Stage], *, values: bool = False, covered: Se
                 written = np.array([number(float(x), 1) for x in stage.value[0].ravel()] if values else [WORDS[w] for w in stage.word_of[0].ravel()])
                 figure = head_grid(
                     stage.head_of[0], written.reshape(stage.shape[1:]), WORDS[: _rows(stage)], title=stage.name, shape=called(stage.shape), code=stage.code,
-                    stacked=_stacked(stage), pixels=pixels, covered=stage.name in covered,
+                    stacked=_stacked(stage), pixels=pixels, covered=stage.name in covered, room=lesson.presenting(),
                 )  # fmt: skip
                 parts.show(figure, f"{SLUG}{key}.{stage.name}{note}", f"{stage.name}, shape {called(stage.shape)}, each number in the colour of its head.")
 
@@ -81,17 +81,17 @@ def read(params: Any, data: Any) -> Shown:
     size, found = params.sizes, lessons.stages(data.way)
     whole, piece = f"All {size.d} numbers", f"Its own piece, {size.p} of {size.d}" if size.h > 1 else "None of them"
     told = lesson.predict(
-        f"{SLUG}first", f"A word comes in as {size.d} numbers; {size.h} head{'s' * (size.h > 1)} will work on it. How much of the word does head 1 read?",
+        f"{SLUG}first", f"A word is {size.d} numbers; {size.h} head{'s' * (size.h > 1)} will work on it. How much of the word does head 1 read?",
         (piece, whole, "The mean of the others" if size.h > 1 else "Half of them"), whole if data.chunk > 1e-9 or size.h == 1 else piece,
         f"Each of its {size.p} numbers is a sum over all {size.d}. Made from the first {size.p} numbers alone, its query would be off by up to {number(data.chunk)}. "
         f"What is cut into {size.h} is the result, not the word.",
     )  # fmt: skip
     grids("read", _named(found, "x", "project"), values=True, covered=() if told else ("project",))
-    shapes(found, ("x", "project"), None if told else 1)
     parts.numbers(
         f"x has {' × '.join(map(str, found[0].shape))} = {found[0].value.size} numbers. One matrix, {size.d} × {size.d}, makes the queries of all heads at once: columns 1 to {size.p} are head 1's."
         if told else f"{size.batch} sentence{'s' * (size.batch > 1)} of {size.n} words; the first is drawn. Guess first, then its queries are shown."
     )
+    shapes(found, ("x", "project"), None if told else 1)
     return folds.of_reading(params, data, told)
 
 
@@ -100,12 +100,12 @@ def split(params: Any, data: Any) -> Shown:
     size, found = params.sizes, lessons.stages(data.way)
     names = ("project", "view", "swap")
     grids("split", _named(found, *names))
-    shapes(found, names)
     stays = int((data.way.q.ravel() == data.way.project.ravel()).sum())
     parts.numbers(
         f"All {data.way.q.size} numbers are still there, unchanged. The view cuts each word's {size.d} into {size.h} × {size.p}; the swap brings the heads to the front. "
         f"Read one after the other, {stays} of {data.way.q.size} stand where they stood."
     )
+    shapes(found, names)
     return folds.of_splitting(params, data)
 
 
@@ -114,12 +114,12 @@ def attend(params: Any, data: Any) -> Shown:
     size, found, way = params.sizes, lessons.stages(data.way), data.way
     names = ("swap", "scores", "softmax", "out")
     grids("attend", _named(found, *names), values=True)
-    shapes(found, names)
     looks = [int(way.pattern[0, k, 0].argmax()) for k in range(size.h)]
     parts.numbers(
         f"Reading “{WORDS[0]}”, " + ", ".join(f"head {k + 1} looks most at “{WORDS[j]}” ({way.pattern[0, k, 0, j]:.0%})" for k, j in list(enumerate(looks))[:4])
         + f". {size.h} × {size.n} rows of weights, each adding up to {way.pattern[0].sum(-1).mean():.2f}; the scores of different heads never meet."
     )
+    shapes(found, names)
     return folds.of_attending(params, data)
 
 
@@ -128,8 +128,7 @@ def merge(params: Any, data: Any) -> Shown:
     size = params.sizes
     every, right = size.n * size.d, lessons.in_place(size)
     told = lesson.predict_number(
-        f"{SLUG}merge", f"Someone flattens without swapping back. It runs: the shape is {called((size.batch, size.n, size.d))} either way. How many of the {every} numbers of a sentence "
-        "stand in the right place?", 0, every, right,
+        f"{SLUG}merge", f"Flatten without swapping back: the shape is the same. How many of the {every} numbers are in the right place?", 0, every, right,
         f"{right} of {every}. Row “{WORDS[0]}” gets {size.d} numbers of head 1 alone, from word after word. The output is off by up to {number(data.way.off)}, and no error is raised.",
         max(1.0, every / 16),
     )  # fmt: skip
@@ -139,14 +138,14 @@ def merge(params: Any, data: Any) -> Shown:
     if told:
         with switch:
             forgot = controls.toggle("Forget the swap", SLUG + "forgot", False)
-    found, names = lessons.stages(data.way, not forgot), ("out", "swap back", "flatten", "W_O")
+    found, names = lessons.stages(data.way, not forgot), ("out", "swap back", "flatten", "W_O")[: 3 if lesson.presenting() else 4]
     with box:
         grids("merge", _named(found, *names), note=str(forgot))
-        shapes(found, names)
         parts.numbers(
             f"Without the swap {right} of {every} numbers stand where they should; after W_O the output is off by up to {number(data.way.off)}." if forgot
             else f"Each row is one word again, {size.h} pieces of {size.p} side by side. W_O, {size.d} × {size.d}, mixes them: from here on no number belongs to one head."
         )
+        shapes(found, names)
     return folds.of_merging(params, data, told)
 
 
@@ -157,7 +156,7 @@ def redraw(params: Any, data: Any) -> Shown:
     options = ("Nothing, to the last bit", "A little, in head 2 alone", "All heads behind it")
     answer = options[0] if rest == 0 else options[1] if not moved[2:].any() else options[2]
     told = lesson.predict(
-        f"{SLUG}redraw", f"Head 1 of {size.h} gets new weights W_Q, W_K, W_V. What changes in the outputs of the other heads?", options, answer,
+        f"{SLUG}redraw", f"Head 1 of {size.h} gets new weights. What changes in the outputs of the other heads?", options, answer,
         f"Head 1 changes by up to {number(float(moved[0]))}, the others by {rest:g}. All heads read the same x, side by side. What builds on what came before is a layer, not a head.",
     )  # fmt: skip
     before, after = ({stage.name: stage for stage in lessons.stages(way)}["out"] for way in (data.way, data.anew))
@@ -189,9 +188,8 @@ def several(params: Any, data: Any) -> Shown:
     heads = list(range(1, k + 1))
     values = np.array([[lessons.lost(k, m), lessons.measured_loss(k, m, params.lot)] for m in heads])
     told = lesson.predict_number(
-        f"{SLUG}several", f"A word's output should have {k} parts, each from another word: the one before, the one before that, and so on. One large head does it alone, "
-        "with the best matrices there are. How much is lost?", 0.0, 1.0, float(values[0, 0]),
-        f"A head has one row of weights for all its numbers. Wherever it looks, it keeps the worth of one part in {k}. Measured on 4,000 random words: {values[0, 1]:.1%}.", 0.05, "%",
+        f"{SLUG}several", f"A word's output shall have {k} parts, each from another word. How much does one large head lose?", 0.0, 1.0, float(values[0, 0]),
+        f"With the best matrices there are: a head has one row of weights for all its numbers. Wherever it looks, it keeps the worth of one part in {k}. Measured on 4,000 random words: {values[0, 1]:.1%}.", 0.05, "%",
     )  # fmt: skip
     figure = bars(values if told else np.full_like(values, np.nan), [f"{m} head{'s' * (m > 1)}" for m in heads], ["closed form: (k − heads) / k", "measured, least squares"],
                   f"The share that is lost of {k} parts, each from another word", 3)  # fmt: skip

@@ -36,11 +36,11 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = "heads_compared."
 STEPS = (
-    lesson.Step("One word", "Eyes on one word of a sentence that a trained model reads. At which other words do the heads of one layer look from there?"),
-    lesson.Step("All heads", "Every head of the layer as a map, all on one scale. A row is a word that looks; the framed row is our word."),
-    lesson.Step("Two heads", "Two of them side by side, and what one gives more than the other. Or one against the mean of all."),
-    lesson.Step("Kinds", "One sentence is an anecdote. What does each head do over hundreds of sentences written to test it?"),
-    lesson.Step("Without one", "Where a head looks is one thing, what the model needs is another. Switch it off and see."),
+    lesson.Step("One word", "Eyes on one word. Where do the heads of one trained layer look from it?"),
+    lesson.Step("All heads", "Every head as a map, all on one scale. The framed row is our word."),
+    lesson.Step("Two heads", "Two of them side by side, and what one gives more than the other."),
+    lesson.Step("Kinds", "One sentence is an anecdote. What does a head do over hundreds?"),
+    lesson.Step("Without one", "A head looks somewhere. Does the model need it? Switch it off and see."),
 )
 MODELS = {"translator-en-es": ("self", 1), "bert-mini": ("self", 1), "gpt-mini": ("causal", 4)}
 """The kind of attention that is shown of each model, and the layer to open with."""

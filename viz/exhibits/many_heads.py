@@ -29,12 +29,12 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = "many_heads."
 STEPS = (
-    lesson.Step("Read", "A sentence comes in, each word as a row of numbers. Several heads will work on it. How much of a word does one of them read?"),
-    lesson.Step("Split", "Nothing is computed here. The same numbers are only arranged anew: the heads come to the front, one sheet each."),
-    lesson.Step("Attend", "Each head makes its own scores, its own weights, its own mix. No head sees what another does."),
-    lesson.Step("Merge", "The way back: swap, put side by side, multiply by W_O. Whoever forgets the swap gets no error, only nonsense."),
-    lesson.Step("One head anew", "The documents say the second head works on pairs made by the first. Then it should notice when the first is changed."),
-    lesson.Step("One or several", "Several small heads have as many weights as one large one. What can they do that it cannot?"),
+    lesson.Step("Read", "Each word comes in as a row of numbers. How much of it does a head read?"),
+    lesson.Step("Split", "Nothing is computed: the numbers are arranged anew, a sheet a head."),
+    lesson.Step("Attend", "Each head has its own scores, weights and mix, and sees no other head."),
+    lesson.Step("Merge", "The way back. Forget the swap, and there is no error, only nonsense."),
+    lesson.Step("One head anew", "Documents say that the second head builds on the first. Let us see."),
+    lesson.Step("One or several", "One large head has as many weights as many small ones. Why many?"),
 )
 
 

@@ -51,11 +51,12 @@ def laid_out(owners: Array, stacked: bool) -> Array:
 
 def head_grid(
     owners: Array, written: Array, rows: Sequence[str], *, title: str, shape: str, code: str = "", stacked: bool = False, pixels: float = 30,
-    covered: bool = False,
+    covered: bool = False, room: bool = False,
 ) -> go.Figure:
     """One tensor: `owners` its heads (-1: none), `written` what stands in each cell, both of the tensor's shape.
 
     rows: a name for each row of a block. `covered`: the cells are grey and a question mark stands over them.
+    `room`: for large type, without the line of code.
 
     >>> figure = head_grid(np.array([[0, 0, 1, 1]]), np.array([list("abcd")]), ["we"], title="flatten", shape="(1, 1, 4)")
     >>> [note.text for note in figure.layout.annotations][-2:]
@@ -82,7 +83,7 @@ def head_grid(
         figure.add_annotation(
             x=at_x, y=at_y, text=text, showarrow=False, yanchor="middle" if covered else "bottom", font={"size": 30 if covered else 13, "color": theme.TEXT}, yshift=0 if covered else -2,
         )  # fmt: skip
-    figure.layout.annotations = (*_heading(title, shape, code), *figure.layout.annotations)
+    figure.layout.annotations = (*_heading(title, shape, code, room), *figure.layout.annotations)
     named = [place for place in range(n_rows) if there[place].any()]
     figure.update_xaxes(visible=False, range=[x[0], x[-1]], fixedrange=True)
     figure.update_yaxes(
@@ -115,9 +116,11 @@ def _names(cells: Array, x: Array, y: Array, stacked: bool) -> list[tuple[str, f
     return found
 
 
-def _heading(title: str, shape: str, code: str) -> tuple[go.layout.Annotation, ...]:
-    lines = ((f"<b>{plain(title).replace('·', ' ')}</b>", 17, theme.FONT, theme.TEXT, 38), (plain(shape).replace("·", " "), 15, theme.MONO, theme.TEXT, 17),
-             (plain(code).replace("·", " "), 12, theme.MONO, theme.MUTED, 0))  # fmt: skip
+def _heading(title: str, shape: str, code: str, room: bool) -> tuple[go.layout.Annotation, ...]:
+    high, low = (30, 2) if room else (38, 17)
+    lines = [(f"<b>{plain(title).replace('·', ' ')}</b>", 17, theme.FONT, theme.TEXT, high), (plain(shape).replace("·", " "), 15, theme.MONO, theme.TEXT, low)]
+    if not room:
+        lines.append((plain(code).replace("·", " "), 12, theme.MONO, theme.MUTED, 0))
     return tuple(
         go.layout.Annotation(
             text=text, x=0, xref="paper", xanchor="left", y=1, yref="paper", yanchor="bottom", yshift=shift, showarrow=False, font={"size": size, "family": family, "color": ink},
