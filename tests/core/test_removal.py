@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 
 import numpy as np
@@ -25,9 +24,11 @@ def test_taking_a_head_away_is_zeroing_its_columns_of_w_o(name: str) -> None:
     run = model.run(TEXT, keep=("logits",))
     rows, tokens = said(run)
     assert found.tokens == tuple(model.tokenizer.token(token) for token in tokens) and found.target == (run.target_text if model.spec.has_source else None)
-    network = copy.deepcopy(model.network)
+    with torch.random.fork_rng():
+        network = model.spec.network(model.config).eval().requires_grad_(False)
+    network.load_state_dict(model.network.state_dict())
     other = replace(model, network=network)
-    with torch.inference_mode():
+    with torch.no_grad():
         kind.module(network, 1).to_out.weight[:, head * size : (head + 1) * size] = 0
     for changed, expected in (
         (other.run(TEXT, target=found.target, keep=("logits",)), found.without[1, head]),

@@ -95,12 +95,12 @@ def test_kinds_are_those_measured_over_many_sentences():
 def test_without_a_head_the_output_changes_by_what_was_computed():
     """C046."""
     covered = page(step="5")
-    assert set(figure(covered)["data"][0]["text"]) == {"?"} and "×" not in said(covered)
+    assert set(figure(covered)["data"][0]["text"]) == {"?"} and "multiplied" not in said(covered)
     found = removal(core.open_model("translator-en-es"), exhibit.SENTENCES[0], "self")
     factors = found.factors(1)
     answer = steps.FACTORS[0 if factors[2] < 0.5 else 1 if factors[2] <= 0.95 else 2 if factors[2] < 1.05 else 3]
     test = page("heads_compared.table", step="5", state={"predict:heads_compared.off": answer})
-    assert "Right." in said(test) and f"× {factors[:8].min():.3f}" in said(test) and f"multiplied by {factors[2]:.3f}" in said(test)
+    assert "Right." in said(test) and f"missed most, by {factors[:8].min():.3f}" in said(test) and f"multiplied by {factors[2]:.3f}" in said(test)
     np.testing.assert_allclose(figure(test)["data"][0]["x"], np.log2(factors), atol=1e-6)
     assert test.dataframe[0].value["H2"].tolist() == np.round(np.exp(found.without[1, 2]), 4).tolist()
     bare = page(step="5", off="8", state={"predict:heads_compared.off": answer})

@@ -26,7 +26,7 @@ LOOKING = {
     "“spread out” is the entropy as a share of the largest possible. A head is named by its strongest habit, if that is strong enough. **Look** at a head that found the right word on your sentence: "
     "over many sentences it often does not.",
     "off": "The head's output is replaced by zeros, which is the same as zeroing its rows of W_O; everything else runs on. A bar is by how many halvings (−) or doublings (+) the probability of "
-    "everything the model says changes: −1 is half. The model never learned to do without a head, so a loss may also be confusion; that a word survives does not say that the head does nothing.",
+    "everything the model says changes: −1 is half. Around the layer leads a residual connection, which carries the words past it, and other heads do similar work: often little is lost. The model never learned to do without a head, so a loss may also be confusion; that a word survives does not say that the head does nothing.",
 }
 
 

@@ -46,10 +46,10 @@ def one_word(params: Any, data: Any) -> Shown:
     best = looking.favourites(data.weights, row)
     count, n_heads = len(set(best.tolist())), len(best)
     told = lesson.predict(
-        f"{SLUG}first", f"Reading “{names[row]}”, each of {n_heads} heads has a favourite word. How many different favourites are there?", MANY, MANY[0 if count == 1 else 1 if count < 4 else 2],
+        f"{SLUG}first", f"Reading “{names[row]}”, each of {n_heads} heads has a favourite word. How many different ones are there?", MANY, MANY[0 if count == 1 else 1 if count < 4 else 2],
         f"{count}: " + ", ".join(f"“{names[j]}” by {_and([f'H{h}' for h in np.flatnonzero(best == j)])}" for j in dict.fromkeys(best.tolist())) + ".",
     )  # fmt: skip
-    pixels = min(ROW, 250 // len(names)) if lesson.presenting() else ROW
+    pixels = min(ROW, 216 // len(names)) if lesson.presenting() else ROW
     parts.show(looks(data.weights[:, row], names, row, covered=not told, pixels=pixels), f"{SLUG}looks",
                f"What each head gives to each word, reading {names[row]}." if told else "Covered until you guess.")  # fmt: skip
     head = looking.pointing(data.weights, row)
@@ -163,8 +163,7 @@ def without(params: Any, data: Any) -> Shown:
     best = int(factors[:n].argmin())
     told = lesson.predict(
         f"{SLUG}off", f"Reading “{names[data.row]}”, H{head} looks {data.weights[head, data.row, key]:.0%} at “{names[key]}”. Without it: the probability of {what}?",
-        FACTORS, answer, f"It is multiplied by {factor:.3f}. Of the layer's heads H{best} is missed most: × {factors[best]:.3f}. Without all {n} at once: × {factors[n]:.3g}. "
-        "The residual connection carries the words past the layer, and other heads do similar work.",
+        FACTORS, answer, f"It is multiplied by {factor:.3f}; without H{best}, missed most, by {factors[best]:.3f}; without all {n} at once by {factors[n]:.3g}.",
     )  # fmt: skip
     picture = st.container()
     off = controls.pills("Switch off", (*range(n), n), SLUG + "off", head, lambda h: f"all {n}" if h == n else f"H{h}")
@@ -172,7 +171,7 @@ def without(params: Any, data: Any) -> Shown:
         logs = np.log2(np.maximum(factors, 1e-30))
         shown = logs if told else np.zeros_like(logs)
         figure = per_head(shown, [*(f"without H{h}" for h in range(n)), f"without all {n}"], heads=[*range(n), -1], number="{:+.3f}" if told else "?",
-                          title="how often the probability of what is said doubles (+) or halves (−)", height=46 + (26 if lesson.presenting() else 30) * (n + 1))  # fmt: skip
+                          title="doublings (+) and halvings (−) of its probability", marks={-1.0: "half", 0.0: "the same", 1.0: "double"}, height=70 + (21 if lesson.presenting() else 30) * (n + 1))  # fmt: skip
         parts.show(figure, f"{SLUG}off.picture", "A bar a head: by how many doublings or halvings the probability changes without it." if told else "Covered until you guess.")
         parts.numbers(_lost(params, data, found, off) if told else f"{data.model} says {len(found.tokens)} tokens. Guess first, then each head is switched off.")
     place = head_name(data.layer, min(off, n - 1))
@@ -187,6 +186,8 @@ def _lost(params: Any, data: Any, found: Removal, off: int) -> str:
     worst = int((after - found.before).argmin())
     called = f"all {n} heads of the layer" if off == n else f"H{off}"
     said = f"Without {called} the token hit most is “{found.tokens[worst].strip()}”: from {np.exp(found.before[worst]):.1%} to {np.exp(after[worst]):.1%}."
+    layers = ", ".join(f"L{layer} {found.factors(layer)[n]:.2g}" for layer in range(data.n_layers))
+    said += f" All heads of one layer off, the probability is multiplied by: {layers}."
     if found.target is None:
         return said
     path = default().open(params.model).spec.kind(data.kind).path(data.layer, "heads")

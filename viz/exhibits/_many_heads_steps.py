@@ -18,6 +18,8 @@ from viz.figures.head_grids import head_grid, per_head
 from viz.ui import controls, lesson, parts, state
 
 SLUG = "many_heads."
+LOW = 170
+"""Pixels of the rows before a room, below a question and its answer."""
 WORDS = ("we", "saw", "her", "big", "red", "cat")
 CHOICES = {"b": ("Sentences, B", 1, 4), "n": ("Words, n", 2, len(WORDS)), "d": ("Numbers a word, d", 2, 16), "h": ("Heads, h", 1, 8)}
 WANTED = (2, 3, 4, 6)
@@ -27,9 +29,10 @@ TALL = 340
 
 def sizes(start: Any) -> None:
     """B, n, d and h; there whatever they say."""
-    for column, (name, (label, low, high)) in zip(st.columns(len(CHOICES), gap="small"), CHOICES.items(), strict=True):
-        with column:
-            controls.number(label, low, high, SLUG + name, getattr(start, name))
+    with st.container(horizontal=True, gap="small"):
+        for name, (label, low, high) in CHOICES.items():
+            with st.container(width=165):
+                controls.number(label, low, high, SLUG + name, getattr(start, name))
 
 
 def called(shape: Sequence[int]) -> str:
@@ -39,14 +42,18 @@ def called(shape: Sequence[int]) -> str:
 
 def shapes(found: Sequence[Stage], now: Sequence[str], upto: int | None = None) -> None:
     """The shape at every step, those in the picture in strong type; behind `upto` nothing is said yet."""
-    told = [f"{'**' * (s.name in now)}{s.name.replace('_', chr(92) + '_')}{'**' * (s.name in now)} `{called(s.shape)}`" for s in found[:upto]]
+    told = [f"{'**' * (s.name in now)}{s.name.replace('_', chr(92) + '_')}{'**' * (s.name in now)} `{called(s.shape).replace(chr(32), chr(160))}`" for s in found[:upto]]
     st.markdown(" → ".join([*told, *([] if upto is None else ["?"])]))
 
 
-def grids(key: str, shown: Sequence[Stage], *, values: bool = False, covered: Sequence[str] = (), note: str = "") -> None:
-    """The first sentence at these steps, side by side (below each other on a phone)."""
+def _heads(count: int) -> str:
+    return f"{count} heads" if count > 1 else "One head"
+
+
+def grids(key: str, shown: Sequence[Stage], *, values: bool = False, covered: Sequence[str] = (), note: str = "", asked: bool = True) -> None:
+    """The first sentence at these steps, side by side (below each other on a phone); low before a room where a question was asked."""
     rows = max(int(np.prod(s.shape[1:-1])) + (s.shape[1] if _stacked(s) else 1) for s in shown)
-    pixels = max(8.0, min(34.0, (TALL - 40 * lesson.presenting()) / rows))
+    pixels = max(8.0, min(34.0, (TALL if not lesson.presenting() else LOW if asked else TALL - 40) / rows))
     with st.container(key=f"many-heads-{key}"):
         for column, stage in zip(st.columns([_width(s) for s in shown], gap="small"), shown, strict=True):
             with column:
@@ -81,10 +88,9 @@ def read(params: Any, data: Any) -> Shown:
     size, found = params.sizes, lessons.stages(data.way)
     whole, piece = f"All {size.d} numbers", f"Its own piece, {size.p} of {size.d}" if size.h > 1 else "None of them"
     told = lesson.predict(
-        f"{SLUG}first", f"A word is {size.d} numbers; {size.h} head{'s' * (size.h > 1)} will work on it. How much of the word does head 1 read?",
+        f"{SLUG}first", f"A word is {size.d} numbers. {_heads(size.h)} will work on it. How much of it does head 1 read?",
         (piece, whole, "The mean of the others" if size.h > 1 else "Half of them"), whole if data.chunk > 1e-9 or size.h == 1 else piece,
-        f"Each of its {size.p} numbers is a sum over all {size.d}. Made from the first {size.p} numbers alone, its query would be off by up to {number(data.chunk)}. "
-        f"What is cut into {size.h} is the result, not the word.",
+        f"Each of its {size.p} numbers is a sum over all {size.d}; made from the first {size.p} alone it would be off by up to {number(data.chunk)}.",
     )  # fmt: skip
     grids("read", _named(found, "x", "project"), values=True, covered=() if told else ("project",))
     parts.numbers(
@@ -99,7 +105,7 @@ def split(params: Any, data: Any) -> Shown:
     """View, swap: nothing is computed."""
     size, found = params.sizes, lessons.stages(data.way)
     names = ("project", "view", "swap")
-    grids("split", _named(found, *names))
+    grids("split", _named(found, *names), asked=False)
     stays = int((data.way.q.ravel() == data.way.project.ravel()).sum())
     parts.numbers(
         f"All {data.way.q.size} numbers are still there, unchanged. The view cuts each word's {size.d} into {size.h} × {size.p}; the swap brings the heads to the front. "
@@ -113,7 +119,7 @@ def attend(params: Any, data: Any) -> Shown:
     """Scores, softmax, out: each head on its own."""
     size, found, way = params.sizes, lessons.stages(data.way), data.way
     names = ("swap", "scores", "softmax", "out")
-    grids("attend", _named(found, *names), values=True)
+    grids("attend", _named(found, *names), values=True, asked=False)
     looks = [int(way.pattern[0, k, 0].argmax()) for k in range(size.h)]
     parts.numbers(
         f"Reading “{WORDS[0]}”, " + ", ".join(f"head {k + 1} looks most at “{WORDS[j]}” ({way.pattern[0, k, 0, j]:.0%})" for k, j in list(enumerate(looks))[:4])
@@ -128,8 +134,8 @@ def merge(params: Any, data: Any) -> Shown:
     size = params.sizes
     every, right = size.n * size.d, lessons.in_place(size)
     told = lesson.predict_number(
-        f"{SLUG}merge", f"Flatten without swapping back: the shape is the same. How many of the {every} numbers are in the right place?", 0, every, right,
-        f"{right} of {every}. Row “{WORDS[0]}” gets {size.d} numbers of head 1 alone, from word after word. The output is off by up to {number(data.way.off)}, and no error is raised.",
+        f"{SLUG}merge", f"Flatten without swapping back: how many of the {every} numbers are still in the right place?", 0, every, right,
+        f"Row “{WORDS[0]}” holds head 1 alone, from word after word. The output is off by up to {number(data.way.off)}, without an error.",
         max(1.0, every / 16),
     )  # fmt: skip
     box = st.container()
@@ -157,7 +163,7 @@ def redraw(params: Any, data: Any) -> Shown:
     answer = options[0] if rest == 0 else options[1] if not moved[2:].any() else options[2]
     told = lesson.predict(
         f"{SLUG}redraw", f"Head 1 of {size.h} gets new weights. What changes in the outputs of the other heads?", options, answer,
-        f"Head 1 changes by up to {number(float(moved[0]))}, the others by {rest:g}. All heads read the same x, side by side. What builds on what came before is a layer, not a head.",
+        f"Head 1 changes by up to {number(float(moved[0]))}, the others by {rest:g}. What builds on what came before is a layer, not a head.",
     )  # fmt: skip
     before, after = ({stage.name: stage for stage in lessons.stages(way)}["out"] for way in (data.way, data.anew))
     named = [Stage(title, code, stage.value, stage.head_of, stage.word_of) for title, code, stage in (("before", "weights @ v", before), ("head 1 anew", "weights @ v", after))]
@@ -189,10 +195,10 @@ def several(params: Any, data: Any) -> Shown:
     values = np.array([[lessons.lost(k, m), lessons.measured_loss(k, m, params.lot)] for m in heads])
     told = lesson.predict_number(
         f"{SLUG}several", f"A word's output shall have {k} parts, each from another word. How much does one large head lose?", 0.0, 1.0, float(values[0, 0]),
-        f"With the best matrices there are: a head has one row of weights for all its numbers. Wherever it looks, it keeps the worth of one part in {k}. Measured on 4,000 random words: {values[0, 1]:.1%}.", 0.05, "%",
+        f"Wherever it looks, it keeps the worth of one part in {k}. Measured on 4,000 random words: {values[0, 1]:.1%}.", 0.05, "%",
     )  # fmt: skip
     figure = bars(values if told else np.full_like(values, np.nan), [f"{m} head{'s' * (m > 1)}" for m in heads], ["closed form: (k − heads) / k", "measured, least squares"],
-                  f"The share that is lost of {k} parts, each from another word", 3)  # fmt: skip
+                  f"What is lost of {k} parts", 3)  # fmt: skip
     if not told:
         figure.update_traces(text=["?"] * k)
     parts.show(figure, f"{SLUG}several.picture", "The share that is lost with 1 head, 2 heads and so on." if told else "Covered until you guess.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -129,15 +129,18 @@ def _heading(title: str, shape: str, code: str, room: bool) -> tuple[go.layout.A
     )  # fmt: skip
 
 
-def per_head(values: Sequence[float], names: Sequence[str], *, title: str, number: str = "{:.2f}", heads: Sequence[int] | None = None, height: int | None = None) -> go.Figure:
+def per_head(values: Sequence[float], names: Sequence[str], *, title: str, number: str = "{:.2f}", heads: Sequence[int] | None = None, height: int | None = None,
+             marks: Mapping[float, str] | None = None) -> go.Figure:  # fmt: skip
     """One horizontal bar a head in its colour, with its number; values may be negative. `heads`: their numbers, -1 for no head.
+
+    `marks`: places of the axis with their names, all of them in the picture, so that small bars look small.
 
     >>> per_head([3.9, 0.0], ["head 1", "head 2"], title="change").data[0].text
     ('3.90', '0.00')
     """
     known = list(range(len(values))) if heads is None else list(heads)
     places = list(range(len(values)))
-    low, high = min(0.0, *values), max(0.0, *values)
+    low, high = min(0.0, *values, *(marks or ())), max(0.0, *values, *(marks or ()))
     room = 0.2 * ((high - low) or 1.0)
     figure = go.Figure(go.Bar(
         x=[float(value) for value in values], y=places, orientation="h", width=0.66, hoverinfo="skip", cliponaxis=False,
@@ -149,7 +152,12 @@ def per_head(values: Sequence[float], names: Sequence[str], *, title: str, numbe
         tickvals=places, ticktext=[plain(name).replace("·", " ") for name in names], range=[len(values) - 0.4, -0.6], showgrid=False, fixedrange=True,
         ticks="outside", ticklen=8, tickcolor="rgba(0,0,0,0)", tickfont={"size": 14, "color": theme.TEXT}, automargin=True,
     )  # fmt: skip
+    if marks:
+        figure.update_xaxes(
+            tickvals=list(marks), ticktext=[plain(name).replace("·", " ") for name in marks.values()], showticklabels=True, showgrid=True, side="top",
+            tickfont={"size": 13, "color": theme.MUTED},
+        )  # fmt: skip
     return figure.update_layout(
-        template=theme.template(), height=height or 46 + 30 * len(values), margin={"l": 4, "r": 12, "t": 40, "b": 2}, showlegend=False,
+        template=theme.template(), height=height or 46 + 30 * len(values), margin={"l": 4, "r": 12, "t": 64 if marks else 40, "b": 2}, showlegend=False,
         title={"text": plain(title).replace("·", " "), "font": {"size": 15, "family": theme.FONT, "color": theme.MUTED}},
     )  # fmt: skip
