@@ -20,7 +20,7 @@ from viz.exhibits._shown import Shown
 from viz.figures.curves import number
 from viz.figures.evidence import bars
 from viz.figures.head_grids import per_head
-from viz.figures.head_words import ROW, looks, maps
+from viz.figures.head_words import looks, maps
 from viz.instruments import heatmap
 from viz.labels import distinct, head_name, literal
 from viz.ui import compute as ask
@@ -28,6 +28,8 @@ from viz.ui import controls, lesson, links, parts
 
 SLUG = "heads_compared."
 MEAN = "mean"
+ROWS = 6
+"""Bars that a room can read below a question and its answer."""
 MANY = ("1", "2 or 3", "4 or more")
 FACTORS = ("It falls to less than half", "It falls, to no less than half", "It hardly changes, by less than 5 %", "It rises")
 SHORT = {"itself": "itself", "coreference": "pronoun's noun", "agreement": "verb's subject", "separator": "separator"}
@@ -46,11 +48,11 @@ def one_word(params: Any, data: Any) -> Shown:
     best = looking.favourites(data.weights, row)
     count, n_heads = len(set(best.tolist())), len(best)
     told = lesson.predict(
-        f"{SLUG}first", f"Reading “{names[row]}”, each of {n_heads} heads has a favourite word. How many different ones are there?", MANY, MANY[0 if count == 1 else 1 if count < 4 else 2],
+        f"{SLUG}first", f"Reading “{names[row]}”, each of {n_heads} heads has a favourite word. How many different ones?", MANY, MANY[0 if count == 1 else 1 if count < 4 else 2],
         f"{count}: " + ", ".join(f"“{names[j]}” by {_and([f'H{h}' for h in np.flatnonzero(best == j)])}" for j in dict.fromkeys(best.tolist())) + ".",
     )  # fmt: skip
-    pixels = min(ROW, 216 // len(names)) if lesson.presenting() else ROW
-    parts.show(looks(data.weights[:, row], names, row, covered=not told, pixels=pixels), f"{SLUG}looks",
+    seen = _most(data.weights[:, row].sum(0), row) if lesson.presenting() else list(range(len(names)))
+    parts.show(looks(data.weights[:, row][:, seen], [names[i] for i in seen], seen.index(row), covered=not told), f"{SLUG}looks",
                f"What each head gives to each word, reading {names[row]}." if told else "Covered until you guess.")  # fmt: skip
     head = looking.pointing(data.weights, row)
     key = int(data.weights[head, row].argmax())
@@ -61,6 +63,11 @@ def one_word(params: Any, data: Any) -> Shown:
     )
     controls.pills("The word that looks", names, SLUG + "word", names[row])
     return folds.of_a_word(params, data, told)
+
+
+def _most(total: np.ndarray, row: int) -> list[int]:
+    """Before a room: the words that are looked at most, in the order of the sentence, and the word that looks."""
+    return sorted({row, *np.argsort(-total, kind="stable")[:ROWS].tolist()})
 
 
 def _and(names: Sequence[str]) -> str:
@@ -99,8 +106,10 @@ def two_heads(params: Any, data: Any) -> Shown:
     top = st.container()
     first = looking.pointing(data.weights, data.row)
     bits = _apart(data)
-    with st.container(horizontal=True, gap="medium"):
+    left, right = st.columns(2, gap="medium")
+    with left:
         a = controls.pills("A", range(n), SLUG + "a", first, lambda head: f"H{head}")
+    with right:
         b = controls.pills("B", (*map(str, range(n)), MEAN), SLUG + "b", str(int(bits[a].argmax())), lambda head: "mean of all" if head == MEAN else f"H{head}")
     one, other = data.weights[a], data.weights.mean(0) if b == MEAN else data.weights[int(b)]
     called = "the mean" if b == MEAN else f"H{b}"
@@ -169,9 +178,12 @@ def without(params: Any, data: Any) -> Shown:
     off = controls.pills("Switch off", (*range(n), n), SLUG + "off", head, lambda h: f"all {n}" if h == n else f"H{h}")
     with picture:
         logs = np.log2(np.maximum(factors, 1e-30))
-        shown = logs if told else np.zeros_like(logs)
-        figure = per_head(shown, [*(f"without H{h}" for h in range(n)), f"without all {n}"], heads=[*range(n), -1], number="{:+.3f}" if told else "?",
-                          title="doublings (+) and halvings (−) of its probability", marks={-1.0: "half", 0.0: "the same", 1.0: "double"}, height=70 + (21 if lesson.presenting() else 30) * (n + 1))  # fmt: skip
+        room = lesson.presenting()
+        seen = sorted({head, best, int(factors[:n].argmax()), min(off, n - 1), n}) if room and told else list(range(n + 1))
+        figure = per_head(
+            logs[seen] if told else np.zeros(len(seen)), [f"without H{h}" if h < n else f"without all {n}" for h in seen], heads=[h if h < n else -1 for h in seen],
+            number="{:+.3f}" if told else "?", title="" if room else "doublings (+) and halvings (−) of its probability", marks={-1.0: "half", 0.0: "the same", 1.0: "double"},
+        )  # fmt: skip
         parts.show(figure, f"{SLUG}off.picture", "A bar a head: by how many doublings or halvings the probability changes without it." if told else "Covered until you guess.")
         parts.numbers(_lost(params, data, found, off) if told else f"{data.model} says {len(found.tokens)} tokens. Guess first, then each head is switched off.")
     place = head_name(data.layer, min(off, n - 1))

@@ -134,7 +134,7 @@ def merge(params: Any, data: Any) -> Shown:
     size = params.sizes
     every, right = size.n * size.d, lessons.in_place(size)
     told = lesson.predict_number(
-        f"{SLUG}merge", f"Flatten without swapping back: how many of the {every} numbers are still in the right place?", 0, every, right,
+        f"{SLUG}merge", f"Flatten without swapping back: how many of the {every} numbers are in the right place?", 0, every, right,
         f"Row “{WORDS[0]}” holds head 1 alone, from word after word. The output is off by up to {number(data.way.off)}, without an error.",
         max(1.0, every / 16),
     )  # fmt: skip
@@ -194,13 +194,15 @@ def several(params: Any, data: Any) -> Shown:
     heads = list(range(1, k + 1))
     values = np.array([[lessons.lost(k, m), lessons.measured_loss(k, m, params.lot)] for m in heads])
     told = lesson.predict_number(
-        f"{SLUG}several", f"A word's output shall have {k} parts, each from another word. How much does one large head lose?", 0.0, 1.0, float(values[0, 0]),
+        f"{SLUG}several", f"Of {k} parts of a word's output each is wanted from another word. What does one head lose?", 0.0, 1.0, float(values[0, 0]),
         f"Wherever it looks, it keeps the worth of one part in {k}. Measured on 4,000 random words: {values[0, 1]:.1%}.", 0.05, "%",
     )  # fmt: skip
-    figure = bars(values if told else np.full_like(values, np.nan), [f"{m} head{'s' * (m > 1)}" for m in heads], ["closed form: (k − heads) / k", "measured, least squares"],
+    figure = bars(values if told else np.zeros_like(values), [f"{m} head{'s' * (m > 1)}" for m in heads], ["closed form: (k − heads) / k", "measured, least squares"],
                   f"What is lost of {k} parts", 3)  # fmt: skip
     if not told:
         figure.update_traces(text=["?"] * k)
+    if lesson.presenting():
+        figure.update_layout(height=250)
     parts.show(figure, f"{SLUG}several.picture", "The share that is lost with 1 head, 2 heads and so on." if told else "Covered until you guess.")
     parts.numbers(
         (f"One head loses {values[0, 0]:.0%}, {k} heads {values[-1, 0]:.0%}. " if told else "")

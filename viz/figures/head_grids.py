@@ -129,7 +129,7 @@ def _heading(title: str, shape: str, code: str, room: bool) -> tuple[go.layout.A
     )  # fmt: skip
 
 
-def per_head(values: Sequence[float], names: Sequence[str], *, title: str, number: str = "{:.2f}", heads: Sequence[int] | None = None, height: int | None = None,
+def per_head(values: Sequence[float], names: Sequence[str], *, title: str, number: str = "{:.2f}", heads: Sequence[int] | None = None,
              marks: Mapping[float, str] | None = None) -> go.Figure:  # fmt: skip
     """One horizontal bar a head in its colour, with its number; values may be negative. `heads`: their numbers, -1 for no head.
 
@@ -144,7 +144,7 @@ def per_head(values: Sequence[float], names: Sequence[str], *, title: str, numbe
     room = 0.2 * ((high - low) or 1.0)
     figure = go.Figure(go.Bar(
         x=[float(value) for value in values], y=places, orientation="h", width=0.66, hoverinfo="skip", cliponaxis=False,
-        text=[number.format(value).replace("-", "−") for value in values], textposition="outside", textfont={"size": 14, "color": theme.TEXT},
+        text=[number.format(value).replace("-", "−") for value in values], textposition="outside", constraintext="none", textfont={"size": 14, "color": theme.TEXT},
         marker={"color": [colour(head) for head in known], "line": {"width": 0}},
     ))  # fmt: skip
     figure.update_xaxes(range=[low - (room if low < 0 else 0), high + room], showticklabels=False, showgrid=False, zeroline=True, fixedrange=True)
@@ -157,7 +157,8 @@ def per_head(values: Sequence[float], names: Sequence[str], *, title: str, numbe
             tickvals=list(marks), ticktext=[plain(name).replace("·", " ") for name in marks.values()], showticklabels=True, showgrid=True, side="top",
             tickfont={"size": 13, "color": theme.MUTED},
         )  # fmt: skip
+    above = 38 * bool(title) + 26 * bool(marks) + 2
     return figure.update_layout(
-        template=theme.template(), height=height or 46 + 30 * len(values), margin={"l": 4, "r": 12, "t": 64 if marks else 40, "b": 2}, showlegend=False,
+        template=theme.template(), height=above + 8 + 30 * len(values), margin={"l": 4, "r": 12, "t": above, "b": 2}, showlegend=False,
         title={"text": plain(title).replace("·", " "), "font": {"size": 15, "family": theme.FONT, "color": theme.MUTED}},
     )  # fmt: skip

@@ -88,7 +88,9 @@ def maps(weights: Array, words: Sequence[str], asking: int, *, allowed: Array | 
         )  # fmt: skip
     scale = [[i / (len(theme.SEQUENTIAL) - 1), each] for i, each in enumerate(theme.SEQUENTIAL)]
     figure.update_layout(
-        template=theme.template(), height=height if down > 1 else height * 3 // 5, margin={"l": 2, "r": 2, "t": 26, "b": 2}, plot_bgcolor=theme.SURFACE,
-        coloraxis={"cmin": 0, "cmax": 1, "colorscale": scale, "colorbar": {"tickformat": ".0%", "tickvals": [0, 0.5, 1], "len": 0.9, "thickness": 10}},
+        template=theme.template(), height=height if down > 1 else height * 3 // 5, margin={"l": 2, "r": 2, "t": 26, "b": 44}, plot_bgcolor=theme.SURFACE,
+        coloraxis={"cmin": 0, "cmax": 1, "colorscale": scale, "colorbar": {
+            "orientation": "h", "tickformat": ".0%", "tickvals": [0, 0.5, 1], "len": 0.4, "thickness": 10, "x": 0, "xanchor": "left", "y": -0.02, "yanchor": "top",
+        }},
     )  # fmt: skip
     return figure
