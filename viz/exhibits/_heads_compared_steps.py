@@ -28,7 +28,7 @@ from viz.ui import controls, lesson, links, parts
 
 SLUG = "heads_compared."
 MEAN = "mean"
-ROWS = 6
+ROWS = 5
 """Bars that a room can read below a question and its answer."""
 MANY = ("1", "2 or 3", "4 or more")
 FACTORS = ("It falls to less than half", "It falls, to no less than half", "It hardly changes, by less than 5 %", "It rises")

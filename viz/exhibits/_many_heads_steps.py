@@ -95,7 +95,7 @@ def read(params: Any, data: Any) -> Shown:
     grids("read", _named(found, "x", "project"), values=True, covered=() if told else ("project",))
     parts.numbers(
         f"x has {' × '.join(map(str, found[0].shape))} = {found[0].value.size} numbers. One matrix, {size.d} × {size.d}, makes the queries of all heads at once: columns 1 to {size.p} are head 1's."
-        if told else f"{size.batch} sentence{'s' * (size.batch > 1)} of {size.n} words; the first is drawn. Guess first, then its queries are shown."
+        if told else (f"{size.batch} sentences of {size.n} words; the first is drawn." if size.batch > 1 else f"One sentence of {size.n} words.") + " Guess first, then its queries are shown."
     )
     shapes(found, ("x", "project"), None if told else 1)
     return folds.of_reading(params, data, told)

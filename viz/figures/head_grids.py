@@ -160,5 +160,5 @@ def per_head(values: Sequence[float], names: Sequence[str], *, title: str, numbe
     above = 38 * bool(title) + 26 * bool(marks) + 2
     return figure.update_layout(
         template=theme.template(), height=above + 8 + 30 * len(values), margin={"l": 4, "r": 12, "t": above, "b": 2}, showlegend=False,
-        title={"text": plain(title).replace("·", " "), "font": {"size": 15, "family": theme.FONT, "color": theme.MUTED}},
+        title={"text": plain(title).replace("·", " ") if title else None, "font": {"size": 15, "family": theme.FONT, "color": theme.MUTED}},
     )  # fmt: skip
