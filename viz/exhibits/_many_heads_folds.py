@@ -133,7 +133,7 @@ def of_several(params: Any, values: np.ndarray, told: bool) -> Shown:
     d, k = params.sizes.d, params.wanted
     numbers = (
         rf"4\,(d^2 + d) = 4\,({d}^2 + {d}) = {lessons.parameters(d)}",
-        rf"\text{{lost}} = \frac{{1}}{{k}} \sum_{{r=1}}^{{k}} \left(1 - \frac{{a_r^2}}{{\sum_s a_s^2}}\right) = \frac{{k - 1}}{{k}} = \frac{{{k - 1}}}{{{k}}} \text{{ for one head with any weights }} a",
+        rf"\text{{lost}} = \frac{{1}}{{k}} \sum_{{r=1}}^{{k}} \left(1 - \frac{{a_r^2}}{{\sum_s a_s^2}}\right) = \frac{{k - 1}}{{k}} = \frac{{{k - 1}}}{{{k}}} \text{{ for one head, however it shares its weight }} a \text{{ among these words}}",
     )
     frame = pd.DataFrame(values, columns=["closed form", "measured"], index=[f"{m + 1} heads" for m in range(len(values))]).round(4)
     code = _code(params, f"for heads in range(1, {k + 1}):\n    print(heads, lost({k}, heads), measured_loss({k}, heads, lot={params.lot}))")

@@ -195,7 +195,7 @@ def several(params: Any, data: Any) -> Shown:
     values = np.array([[lessons.lost(k, m), lessons.measured_loss(k, m, params.lot)] for m in heads])
     told = lesson.predict_number(
         f"{SLUG}several", f"Of {k} parts of a word's output each is wanted from another word. What does one head lose?", 0.0, 1.0, float(values[0, 0]),
-        f"Wherever it looks, it keeps the worth of one part in {k}. Measured on 4,000 random words: {values[0, 1]:.1%}.", 0.05, "%",
+        f"Wherever it looks, it keeps at most the worth of one part in {k}. Measured on 4,000 random words: {values[0, 1]:.1%}.", 0.05, "%",
     )  # fmt: skip
     figure = bars(values if told else np.zeros_like(values), [f"{m} head{'s' * (m > 1)}" for m in heads], ["closed form: (k − heads) / k", "measured, least squares"],
                   f"What is lost of {k} parts", 3)  # fmt: skip
