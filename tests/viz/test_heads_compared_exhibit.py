@@ -141,3 +141,15 @@ def test_figures_as_data():
     assert "<b>&lt;b&gt;" in shown.layout.yaxis.ticktext[0]
     json.loads(maps(np.ones((1, 1, 1)), ["a"], 0).to_json())
     assert exhibit.thumbnail().count("<rect") == 8 * len(exhibit.compute().words)
+
+
+def test_before_a_room_the_rows_that_matter_are_shown():
+    data = exhibit.compute()
+    known = drawn("heads_compared", {"present": "1"}, {"predict:heads_compared.first": "1"})
+    total = data.weights[:, data.row].sum(0)
+    kept = sorted({data.row, *np.argsort(-total, kind="stable")[: steps.ROWS].tolist()})
+    assert [name.removeprefix("<b>").removesuffix(" ▸</b>") for name in figure(known)["layout"]["yaxis"]["ticktext"]] == [data.words[i].strip() for i in kept]
+    off = drawn("heads_compared", {"present": "1", "heads_compared.step": "5"}, {"predict:heads_compared.off": steps.FACTORS[0]})
+    factors = removal(core.open_model(data.model), exhibit.SENTENCES[0], "self").factors(1)
+    seen = sorted({looking.pointing(data.weights, data.row), int(factors[:8].argmin()), int(factors[:8].argmax()), 8})
+    assert figure(off)["layout"]["yaxis"]["ticktext"] == [f"without H{h}" if h < 8 else "without all 8" for h in seen]
