@@ -135,7 +135,8 @@ def merge(params: Any, data: Any) -> Shown:
     every, right = size.n * size.d, lessons.in_place(size)
     told = lesson.predict_number(
         f"{SLUG}merge", f"Flatten without swapping back: how many of the {every} numbers are in the right place?", 0, every, right,
-        f"Row “{WORDS[0]}” holds head 1 alone, from word after word. The output is off by up to {number(data.way.off)}, without an error.",
+        "One head is one sheet: there the swap moves nothing." if size.h == 1 else
+        f"Row “{WORDS[0]}” holds {'head 1 alone' if size.n >= size.h else f'heads 1 to {-(-size.h // size.n)}'}, from word after word. The output is off by up to {number(data.way.off)}, without an error.",
         max(1.0, every / 16),
     )  # fmt: skip
     box = st.container()
