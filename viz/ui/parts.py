@@ -16,7 +16,7 @@ from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from viz import theme
 from viz.pages import Entry, Exhibit, Page
-from viz.ui import export, links, notices, state
+from viz.ui import export, links, notices, room, state
 from viz.ui.restoring import restore
 
 EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE = (
@@ -27,12 +27,13 @@ __all__ = ["Fold", "as_table", "card", "documents", "equation", "fold", "line", 
 
 def title(info: Page | Exhibit, *, still: bool = False) -> None:
     """Heading, claim, and the button (and R key) that restores the opening state; none on a `still` page."""
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.title(info.title, width="content", anchor=False)
-        if not still:
-            restore()
-    with st.container(key="atlas-claim"):
-        st.markdown(f":gray[{info.claim}]")
+    with room.head():
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="atlas-title"):
+            st.title(info.title, width="content", anchor=False)
+            if not still:
+                restore()
+        with st.container(key="atlas-claim"):
+            st.markdown(f":gray[{info.claim}]")
     notices.make_place()
 
 
@@ -48,6 +49,8 @@ def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Cal
         drawn = figure if ours else go.Figure(figure).update_layout(template=theme.template())
         if _dark() or state.presenting():
             drawn = go.Figure(_dressed(drawn.to_dict()), skip_invalid=False)
+            if state.presenting() and (drawn.layout.height or 0) > room.LARGEST:
+                drawn.layout.height = room.LARGEST
         chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
         st.plotly_chart(drawn, key=key, theme=None, config={"displayModeBar": False, "responsive": True}, alt=alt, **chosen)
         return
