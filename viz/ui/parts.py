@@ -158,17 +158,22 @@ def take_away(data: Mapping[str, np.ndarray] | Maybe, code: str, png: bytes | Ma
         st.code(code, language="python")
 
 
+def step_of(slug: str, step: int) -> dict[str, Any]:
+    """What a link to one step of an exhibit carries; nothing for 0, the whole exhibit."""
+    return {f"{slug}.step": step} if step else {}
+
+
 def card(entry: Entry) -> None:
     """One exhibit: its name as a link, how long it takes, and what it claims."""
     minutes = getattr(entry.info, "minutes", None)
     line(entry, entry.info.claim, f"{minutes} min" if minutes else "")
 
 
-def line(entry: Entry, text: str, aside: str = "") -> None:
-    """A page's name as a link, a short word at the right, and a sentence of ours below, in line with the name."""
+def line(entry: Entry, text: str, aside: str = "", step: int = 0) -> None:
+    """A page's name as a link (to one step of it), a short word at the right, and a sentence of ours below, in line with the name."""
     with st.container(gap=None):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            links.to(entry.slug, f"**{entry.info.title}**", icon=":material/arrow_forward:")
+            links.to(entry.slug, f"**{entry.info.title}**" + (f", step {step}" if step else ""), icon=":material/arrow_forward:", **step_of(entry.slug, step))
             if aside:
                 st.markdown(f":gray[:small[{aside}]]", width="content")
         with st.container(horizontal=True, gap=None, wrap=False):

@@ -8,9 +8,8 @@ width while it is empty (present.css). Anywhere else all three are the place whe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import ContextManager
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -39,16 +38,16 @@ def arranged() -> Iterator[None]:
         _places.reset(held)
 
 
-def head() -> ContextManager[object]:
+def head() -> AbstractContextManager[object]:
     """Where title and steps stand."""
     return _place(0)
 
 
-def side() -> ContextManager[object]:
+def side() -> AbstractContextManager[object]:
     """Where a question stands."""
     return _place(1)
 
 
-def _place(which: int) -> ContextManager[object]:
+def _place(which: int) -> AbstractContextManager[object]:
     places = _places.get()
     return places[which] if places else nullcontext()
