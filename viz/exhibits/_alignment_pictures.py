@@ -71,7 +71,7 @@ def _read(params: Any, data: Any, row: int, known: bool) -> str:
             Lane(f"← from the right ({n} × {p})", data.back, (), 8, back=True),
             Lane(f"joined, h_j ({n} × {data.joined.shape[1]})", data.joined, (), 16, arrows=False),
         ]
-    parts.show(unrolled(lanes, pixels=6 if lesson.presenting() else 8), "alignment.read", "States of both directions of the encoder, and the two joined.")
+    parts.show(unrolled(lanes, pixels=6 if lesson.presenting() else 8, large=1.5 if lesson.presenting() else 1), "alignment.read", "States of both directions of the encoder, and the two joined.")
     at = n // 2
     left, right = "”, “".join(data.words[: at + 1]), "”, “".join(data.words[at:])
     return (f"h_{at + 1} of “{data.words[at]}”: {p} numbers that have read “{left}” and {data.back.shape[1]} that have read “{right}”, "
@@ -135,11 +135,14 @@ def _without(params: Any, data: Any, row: int, known: bool) -> str:
         (f"The same model, every score 0: c_i is the mean of the {n} states", text),
         (f"{exhibit.ONE_VECTOR}: one c for the whole sentence", missing if single is None else single),
     )
-    for column, (label, line) in zip(st.columns(3, gap="small"), said, strict=True):
-        with column, st.container(border=True, gap=None, height="stretch"):
+    cards, maps = st.columns([2, 3], gap="medium") if lesson.presenting() else (st.container(), st.container())
+    with cards:
+        places = [st.container() for _ in said] if lesson.presenting() else st.columns(3, gap="small")
+    for place, (label, line) in zip(places, said, strict=True):
+        with place, st.container(border=True, gap=None, height="stretch"):
             st.markdown(f":gray[{literal(label)}]")
             st.markdown(f"### {literal(line or '(nothing)')}")
-    left, right = st.columns(2, gap="medium")
+    left, right = maps.columns(2, gap="medium")
     with left:
         heatmap(data.weights, data.written, data.words, key="alignment.with", axis=AXIS, title="As it was trained", height=200)
     with right:

@@ -124,13 +124,13 @@ function magnify(view, element) {
   return view.times;
 }
 
-const SENTENCE = 100;   // pixels that a sentence of numbers takes below a picture before a room
+const SENTENCE = 112;   // pixels that a sentence of numbers takes below a picture before a room
 
 /** Before a room: the pixels of the window below the top of `element`, less a sentence of numbers; anywhere else, and in the whole window, no limit. */
 function leftBelow(root, element = root) {
   if (getComputedStyle(root).getPropertyValue("--atlas-chrome").trim() !== "none" || document.querySelector("[data-atlas-full]")) return Infinity;
   const above = element.getBoundingClientRect().top + (document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0);
-  return above > innerHeight / 2 ? Infinity : innerHeight - above - SENTENCE;
+  return above > 0.7 * innerHeight ? Infinity : innerHeight - above - SENTENCE;
 }
 
 /** Size `canvas` to width x height CSS pixels at the device's resolution and clear it. */
