@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -28,11 +27,11 @@ PAINTED = """() => {
 
 
 @pytest.fixture(scope="module")
-def warm(chromium, app_url: str) -> Iterator[str]:
+def warm(chromium, app_url: str) -> str:
     """The server after one visit of every exhibit."""
     for entry in pages.exhibits():
         waited(chromium, f"{app_url}/{entry.slug}")
-    yield app_url
+    return app_url
 
 
 def waited(chromium, address: str) -> float:
