@@ -20,7 +20,7 @@ PAINTED = """() => {
   if (!idle || !page?.querySelector("h1") || page.querySelector('[data-testid="stSkeleton"]')) return false;
   const drawn = {
     stPlotlyChart: (e) => e.querySelector(".main-svg"), stVegaLiteChart: (e) => e.querySelector("canvas, svg"), stImage: (e) => [...e.querySelectorAll("img")].every((i) => i.complete),
-    stBidiComponentIsolated: (e) => [...e.querySelectorAll("*")].some((host) => host.shadowRoot?.querySelector(".atlas, button")),
+    stBidiComponentIsolated: (e) => [e, ...e.querySelectorAll("*")].some((host) => host.shadowRoot?.querySelector(".atlas, button")),
   };
   return Object.entries(drawn).every(([name, done]) => [...page.querySelectorAll(`[data-testid="${name}"]`)].every(done));
 }"""
