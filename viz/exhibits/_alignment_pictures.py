@@ -139,7 +139,7 @@ def _without(params: Any, data: Any, row: int, known: bool) -> str:
     with cards:
         places = [st.container() for _ in said] if lesson.presenting() else st.columns(3, gap="small")
     for place, (label, line) in zip(places, said, strict=True):
-        with place, st.container(border=True, gap=None, height="stretch"):
+        with place, st.container(border=not lesson.presenting(), gap=None, height="stretch"):
             st.markdown(f":gray[{literal(label)}]")
             st.markdown(f"### {literal(line or '(nothing)')}")
     left, right = maps.columns(2, gap="medium")

@@ -102,7 +102,7 @@ def page() -> None:
         data = ask.submit(("soft_and_hard", params), lambda: compute(params), 20 + params.draws // 100)
         with st.container():
             known = step != GUESS or panels.first_guess(SLUG, data, params)
-        left, right = st.columns([3, 2], gap="medium")
+        left, right = st.columns([1, 1] if lesson.presenting() else [3, 2], gap="medium")
         with left:
             panels.picture(SLUG, data, params, step)
         with right:
