@@ -142,7 +142,9 @@ def _show(step: int, params: Params) -> None:
         known = _predict(data) if step == 0 else True
     with st.container(key=f"alignment-picture-{step}"):
         row = pictures.chosen(SLUG, data, step)
-        parts.numbers(pictures.draw(step, params, data, row, known))
+        picture, below = st.container(), st.container()
+        with picture:
+            parts.numbers(pictures.draw(step, params, data, row, known, below))
     folds.show(EXHIBIT, params, data, row)
 
 

@@ -124,7 +124,7 @@ function magnify(view, element) {
   return view.times;
 }
 
-const SENTENCE = 126;   // pixels that a sentence of numbers takes below a picture before a room
+const SENTENCE = 150;   // pixels that a legend and a sentence of numbers take below a picture before a room
 
 /** Before a room: the pixels of the window below the top of `element`, less a sentence of numbers; anywhere else, and in the whole window, no limit. */
 function leftBelow(root, element = root) {

@@ -199,7 +199,7 @@ function measure({ root, head, right }) {
   const beside = besides(tight ? 1 : rows);
   const layout = beside >= 240 ? "row" : wide >= 560 && two ? "pair" : "stack";
   const table = layout === "pair" && head.scores.length ? head.points.length * 24 * text : 0;   // it stands below the boards
-  const most = Math.min(head.height ?? 360, Math.max(190, left - 40 * text - table));
+  const most = Math.min(head.height ?? 360, Math.max(180, left - 40 * text - table));
   root.dataset.layout = layout;
   root.toggleAttribute("data-tight", layout === "row" ? tight : layout === "pair" && left < Infinity);
   return { text, boards: Math.floor(Math.min(most, layout === "row" ? beside : layout === "pair" ? (wide - gap) / 2 : Math.min(wide, NARROW))) };
