@@ -55,7 +55,7 @@ function handOver(event) {
   const watch = new MutationObserver(() => {
     if (button.isConnected) return;
     watch.disconnect();
-    if (document.activeElement === document.body) row.querySelectorAll("button")[at]?.focus();
+    setTimeout(() => { if (document.activeElement === document.body) row.querySelectorAll("button")[at]?.focus(); }, 50);   // when the other is there
   });
   watch.observe(row, { childList: true, subtree: true });
   setTimeout(() => watch.disconnect(), 3000);
