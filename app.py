@@ -35,7 +35,7 @@ class KeepCaches:
 class FetchAhead:
     """Names, with the page itself, the scripts that figures and instruments are drawn by.
 
-    Else a browser learns of Plotly's 4.7 MB when the first figure arrives, and only then begins to load them.
+    Else a browser learns of Plotly's 4.7 MB when the first figure arrives, and only then begins to load them. They wait for what the page itself needs.
     """
 
     SCRIPTS = ("PlotlyChart.*.js", "BidiComponent.*.js")
@@ -43,7 +43,7 @@ class FetchAhead:
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         found = [path.name for pattern in self.SCRIPTS for path in (Path(st.__file__).parent / "static" / "static" / "js").glob(pattern)]
-        self.links = ", ".join(f"<./static/js/{name}>; rel=modulepreload" for name in found).encode()
+        self.links = ", ".join(f"<./static/js/{name}>; rel=modulepreload; fetchpriority=low" for name in found).encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def named(message: Message) -> None:

@@ -294,7 +294,7 @@ def test_the_page_names_the_scripts_that_draw_before_they_are_asked_for() -> Non
         asyncio.run(FetchAhead(inner)({"type": "http"}, None, send))  # type: ignore[arg-type]
         return dict(sent[0]["headers"])
 
-    names = re.findall(r"<\./(static/js/[^>]+)>; rel=modulepreload", headers_of(b"text/html; charset=utf-8")[b"link"].decode())
+    names = re.findall(r"<\./(static/js/[^>]+)>; rel=modulepreload; fetchpriority=low", headers_of(b"text/html; charset=utf-8")[b"link"].decode())
     assert [name.split(".")[0] for name in names] == ["static/js/PlotlyChart", "static/js/BidiComponent"]
     assert all((Path(streamlit.__file__).parent / "static" / name).is_file() for name in names)
     assert b"link" not in headers_of(b"text/javascript")
