@@ -11,7 +11,7 @@ from core.lessons.self_attention import EXAMPLES
 from viz.exhibits import _self_attention_link as link
 from viz.exhibits._self_attention_grids import Grids, inside, products
 from viz.figures.curves import number
-from viz.instruments.board import Grid, Item, Sign, board, chosen, edited, turned
+from viz.instruments.board import Grid, Item, Sign, Unit, board, chosen, edited, turned
 from viz.ui import equations, state
 
 SLUG, KEY = link.SLUG, link.SLUG + "board"
@@ -42,7 +42,8 @@ def _one(grids: Grids, data: Any, params: Any, known: bool) -> Board:
     line: list[Item] = [grids.x()]
     for name in "QKV":
         product = f"x W_{name}" if grids.turned else f"W_{name}ᵀ x"
-        line += [grids.weights(f"W_{name}", editable=not (params.tied and name == "K")), Sign(ARROW, product), grids.projected(name, alone=True)]
+        weights = grids.weights(f"W_{name}", editable=not (params.tied and name == "K"))
+        line.append(Unit((weights, Sign(ARROW, product), grids.projected(name, alone=True))))
     return [line], ("q", 0, 0)
 
 

@@ -36,7 +36,7 @@ def _how_many(data: Any, params: Any) -> bool:
     return lesson.predict(
         SLUG + "count", f"{n} word{'s' if n > 1 else ''}. Every word asks every word how well they fit, itself included. How many scores is that?",
         tuple(str(count) for count in sorted({n, n * (n - 1) // 2, n * (n - 1), n * n})), str(data.found.scores.size),
-        f"{n} · {n} = {n * n}: one for each pair of a word that asks and a word that answers. Printed with one index, q_i · k_i, only the {n} on the diagonal would be named.",
+        f"{n} · {n} = {n * n}: one for each pair of a word that asks and a word that answers. Printed with one index, qᵢ·kᵢ, only the {n} on the diagonal would be named.",
     )  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def numbers(step: int, data: Any, params: Any, known: bool) -> str:
     if step == QUESTION:
         of = f"The first {n} of {data.total} words" if data.total > n else f"{n} word{'s' if n > 1 else ''}"
         told = f"{of}, each {d} numbers of −1, 0 and 1, drawn by chance (draw {params.lot}). The same word always has the same numbers."
-        return f"{told} {n * n} question marks stand between them and what they become." if known else told
+        return f"{told} {n * n} question marks to fill." if known else told
     if step == ONE:
         return f"“{names[at]}”, {vector(found.x[at])}, asks {vector(found.q[at])}, answers to {vector(found.k[at])} and hands over {vector(found.v[at])}. Change a weight: touch it."
     if step == ALL:

@@ -48,7 +48,7 @@ class Params:
     d: int = 4
     p: int = 3
     r: int = 2
-    lot: int = 2905
+    lot: int = 1538
     changes: tuple[lessons.Change, ...] = ()
     at: int = 5
     itself: bool = True

@@ -26,7 +26,7 @@ function build(root) {
 
 function accept(view, packet) {
   const { header: head } = packet, focus = focused(view);
-  const shape = JSON.stringify([head.lines.map((line) => line.flatMap((item) => item.stack ?? item).map((item) => [item.name, item.size])), head.pin, head.convention]);
+  const shape = JSON.stringify([head.lines.map((line) => line.flatMap((item) => item.unit ?? item).flatMap((item) => item.stack ?? item).map((item) => [item.name, item.size])), head.pin, head.convention]);
   Object.assign(view, { head, packet, theme: readTheme(view.root), grids: new Map(), inks: new Map() });
   if (shape !== view.shape) view.pinned = head.pin;
   view.shape = shape;
@@ -46,11 +46,18 @@ function accept(view, packet) {
 function lineOf(view, items) {
   const line = make("div", "line");
   for (const item of items) {
-    if (item.sign !== undefined) signOf(line, item);
-    else if (item.stack) { const stack = make("div", "stack", line); for (const grid of item.stack) gridOf(view, stack, grid); }
-    else gridOf(view, line, item);
+    if (item.unit) place(view, make("div", "unit", line), item.unit);
+    else place(view, line, [item]);
   }
   return line;
+}
+
+function place(view, parent, items) {
+  for (const item of items) {
+    if (item.sign !== undefined) signOf(parent, item);
+    else if (item.stack) place(view, make("div", "stack", parent), item.stack);
+    else gridOf(view, parent, item);
+  }
 }
 
 function signOf(parent, { sign, says }) {
@@ -65,7 +72,8 @@ function signOf(parent, { sign, says }) {
 function tell(view, at) {
   for (const lit of view.root.querySelectorAll(".lit, .told-of")) lit.classList.remove("lit", "told-of");
   const grid = at && view.grids.get(at[0]), text = grid?.head.told?.[at[1]]?.[at[2]];
-  view.told.textContent = text ?? view.head.hint;
+  view.told.replaceChildren();
+  indexed(view.told, text ?? view.head.hint);
   view.root.dataset.told = text ? at.join(" ") : "";
   if (!text) return;
   grid.cells[at[1]][at[2]].classList.add("told-of");

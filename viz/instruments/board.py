@@ -90,7 +90,14 @@ class Sign:
     says: str = ""
 
 
-Item = Grid | Sign | Sequence[Grid]
+@dataclass(frozen=True)
+class Unit:
+    """What stays together where a line is too long for the page."""
+
+    items: Sequence[Grid | Sign | Sequence[Grid]]
+
+
+Item = Grid | Sign | Unit | Sequence[Grid]
 """A sequence of grids stands one below the other."""
 
 
@@ -125,6 +132,8 @@ def _packed(item: Item) -> dict[str, Any]:
         return {"sign": item.text, "says": item.says}
     if isinstance(item, Grid):
         return item.packed()
+    if isinstance(item, Unit):
+        return {"unit": [_packed(part) for part in item.items]}
     return {"stack": [grid.packed() for grid in item]}
 
 

@@ -3,9 +3,10 @@
 const SOFT = 0.7;   // how far signed numbers go into the colours: the number itself is what one reads
 
 function gridOf(view, parent, head) {
-  const box = make("div", "grid", parent), table = make("table", "", box), [n, m] = head.size;
+  const box = make("div", "grid", parent), [n, m] = head.size;
+  caption(make("div", "caption", box), head);
+  const table = make("table", "", box);
   const grid = { head, cells: [], box };
-  caption(make("caption", "", table), head);
   if (head.columns.length) {
     const row = make("tr", "", make("thead", "", table));
     if (head.rows.length) make("td", "corner", row);
@@ -20,7 +21,7 @@ function gridOf(view, parent, head) {
     if (head.sums?.includes("row")) make("td", "sum", row).textContent = written(sum(head.values[i]), 2);
   }
   if (head.sums?.includes("column")) {
-    const row = make("tr", "", body);
+    const row = make("tr", "sums", body);
     if (head.rows.length) make("th", "sum", row).textContent = "sum";
     for (let j = 0; j < m; j++) make("td", "sum", row).textContent = written(sum(head.values.map((each) => each[j])), 2);
   }
