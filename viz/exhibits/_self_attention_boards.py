@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,7 @@ from viz.exhibits import _self_attention_link as link
 from viz.exhibits._self_attention_grids import Grids, inside, products
 from viz.figures.curves import number
 from viz.instruments.board import Grid, Item, Sign, Unit, board, chosen, edited, turned
-from viz.ui import equations, state
+from viz.ui import equations, lesson, state
 
 SLUG, KEY = link.SLUG, link.SLUG + "board"
 QUESTION, HAND = 0, 5
@@ -27,7 +28,7 @@ def picture(step: int, data: Any, params: Any, known: bool, python: str) -> None
     lines, pin = (_question, _one, _all, _scores, _mix, _hand)[step](grids, data, params, known)
     hint = "Touch a number to see how it is computed, a word to follow it." if step else "Each word is a column of numbers." if turned_to == equations.COLUMNS else "Each word is a row of numbers."
     n = len(data.words) if step != HAND else len(data.example.words)
-    board(lines, key=KEY, convention=turned_to, pin=pin, hint=hint, python=python, on_word=partial(_choose, n), on_edit=_edit, on_turn=_turn)
+    board(lines, key=KEY, convention=turned_to, pin=pin, hint=hint, large=step == HAND, python=python, on_word=partial(_choose, n), on_edit=_edit, on_turn=_turn)
 
 
 Board = tuple[list[list[Item]], tuple[str, int, int] | None]
@@ -57,16 +58,21 @@ def _scores(grids: Grids, data: Any, params: Any, known: bool) -> Board:
     best = int(data.found.weights[grids.at].argmax())
     product = "Q Kᵀ / √p" if grids.turned else "Qᵀ K / √p"
     stack: Item = [grids.projected("Q"), grids.projected("K")]
-    return [[stack, Sign(ARROW, product), grids.scores(), Sign(ARROW, "softmax"), grids.shares()]], ("S", grids.at, best)
+    room = lesson.presenting()  # the names stand beside S already, and the sum below
+    shares = replace(grids.shares(), rows=(), words=(), sums=()) if room else grids.shares()
+    return [[stack, Sign(ARROW, product), grids.scores(), Sign(ARROW, "softmax"), shares]], ("S", grids.at, best)
 
 
 def _mix(grids: Grids, data: Any, params: Any, known: bool) -> Board:
-    place = (grids.at, 0) if grids.turned else (0, grids.at)
+    values, made = grids.projected("V"), grids.mix()
+    cell = (grids.at, 0) if grids.turned else (0, grids.at)
     if not params.printed:
-        return [[grids.projected("V"), grids.shares(), Sign(ARROW, "A V" if grids.turned else "V Aᵀ"), grids.mix()]], ("Z", *place)
+        arrow = Sign(ARROW, "A V" if grids.turned else "V Aᵀ")
+        return [[grids.shares(), values, arrow, made] if grids.turned else [grids.shares(), arrow, [values, made]]], ("Z", *cell)
     shares = grids.shares(sums=("row", "column"), line="column")
-    wrong: Item = [grids.printed(data.printed.z), grids.mix(), grids.off(data.printed.z)]
-    return [[grids.projected("V"), shares, Sign(ARROW, "Aᵀ V" if grids.turned else "V A"), wrong]], ("Z_printed", *place)
+    arrow, wrong, off = Sign(ARROW, "Aᵀ V" if grids.turned else "V A"), grids.printed(data.printed.z), grids.off(data.printed.z)
+    right: list[Item] = [Unit((wrong, made, off))] if grids.turned else [[values, wrong, made]] if lesson.presenting() else [[values, wrong], [made, off]]
+    return [[shares, values, arrow, *right] if grids.turned else [shares, arrow, *right]], ("Z_printed", *cell)
 
 
 def _hand(grids: Grids, data: Any, params: Any, known: bool) -> Board:

@@ -35,7 +35,7 @@ STEPS = (
     lesson.Step("All words", "The same three matrices for every word: that is why a sentence may have any length. Queries, keys and values all come from the same words, hence “self”."),
     lesson.Step("Scores and shares", "Every query meets every key: their product, divided by √p, is a score. The softmax of a row of scores says how a word shares out its attention."),
     lesson.Step("The mix", "Each word becomes a mix of all values, by its own row of shares. Rows sum to 1, so they must be turned before they meet the columns of V."),
-    lesson.Step("By hand", "The documents work two examples with given shares. Move the scores and watch the mix; and decide whether a word may look at itself."),
+    lesson.Step("By hand", "The documents work two examples with given shares. Touch a score, move it, and watch the shares and the mix; and decide whether a word may look at itself."),
 )
 
 
@@ -95,7 +95,7 @@ def page() -> None:
     parts.title(EXHIBIT)
     step, start = lesson.steps(STEPS, SLUG), Params()
     with errors.guard():
-        asked, picture, said, control = (st.container() for _ in range(4))
+        above, asked, below, control = (st.container() for _ in range(4))
         with control:
             steps.control(step, start)
         params = Params(
@@ -108,9 +108,8 @@ def page() -> None:
         data = ask.submit(("self_attention", params), lambda: compute(params), 3)
         with asked:
             known = steps.question(step, data, params)
-        with picture:
+        with above if known and lesson.presenting() else below:  # before a room there is no place below an answered question
             boards.picture(step, data, params, known, folds.code(params))
-        with said:
             parts.numbers(steps.numbers(step, data, params, known))
         shown = folds.shown(step, data, params, known, lambda: steps.more(step, start))
         draw_folds(EXHIBIT, "self_attention", str(step), shown, folds.aside, lambda: lesson.errata("E1", "E5", "E13", "E14", "E17"))

@@ -3,9 +3,11 @@
 function build(root) {
   root.classList.add("board");
   const view = { root, pinned: null, editing: null, inks: new Map() };
-  view.bar = make("div", "head", root);
-  view.title = make("div", "title", view.bar);
-  view.tools = make("div", "tools", view.bar);
+  view.lines = make("div", "lines", root);
+  view.foot = make("div", "foot", root);
+  view.told = make("p", "told", view.foot);
+  view.told.setAttribute("role", "status");
+  view.tools = make("div", "tools", view.foot);
   view.switch = make("div", "switch", view.tools);
   view.switch.setAttribute("role", "group");
   view.switch.setAttribute("aria-label", "Words as");
@@ -16,9 +18,6 @@ function build(root) {
     button.textContent = words;
     button.onclick = () => view.component.setStateValue("turn", name);
   }
-  view.lines = make("div", "lines", root);
-  view.told = make("p", "told", root);
-  view.told.setAttribute("role", "status");
   view.drawn = keepDrawn(root, () => {});
   root.onpointerleave = () => tell(view, view.pinned);
   return view;
@@ -30,7 +29,7 @@ function accept(view, packet) {
   Object.assign(view, { head, packet, theme: readTheme(view.root), grids: new Map(), inks: new Map() });
   if (shape !== view.shape) view.pinned = head.pin;
   view.shape = shape;
-  view.title.textContent = head.title;
+  view.root.classList.toggle("large", Boolean(head.large));
   view.switch.hidden = !head.convention;
   for (const button of view.switch.children) button.setAttribute("aria-pressed", String(button.dataset.turn === head.convention));
   view.rebuilding = true;
@@ -96,7 +95,7 @@ function pin(view, at) {
 function saving(view) {
   const grids = [...view.grids.values()].filter(({ head }) => head.values);
   return {
-    name: view.head.title || "number grids", packet: view.packet, code: view.head.python,
+    name: "number grids", packet: view.packet, code: view.head.python,
     size: () => [view.root.clientWidth, view.root.scrollHeight],
     paint: (pen) => paintElement(pen, view.root, view.root, view.theme),
     rows: () => [["matrix", "row", "column", "value"], ...grids.flatMap(({ head }) => head.values.flatMap((row, i) => row.map((value, j) => [head.name, i + 1, j + 1, value])))],

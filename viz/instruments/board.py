@@ -112,7 +112,7 @@ class Edited:
 
 
 def board_packet(
-    lines: Sequence[Sequence[Item]], *, convention: str = "", pin: tuple[str, int, int] | None = None, hint: str = "", title: str = "", python: str = "",
+    lines: Sequence[Sequence[Item]], *, convention: str = "", pin: tuple[str, int, int] | None = None, hint: str = "", large: bool = False, python: str = "",
 ) -> Packet:
     """What the browser needs: lines of grids and signs; see `board`.
 
@@ -123,7 +123,7 @@ def board_packet(
     """
     return Packet({
         "lines": [[_packed(item) for item in line] for line in lines], "convention": convention, "pin": list(pin) if pin else None,
-        "hint": hint, "title": title, "python": python, "most": MOST,
+        "hint": hint, "large": large, "python": python, "most": MOST,
     })  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def board(
     """Draw it. The callbacks are called before the run that answers; `chosen`, `edited` and `turned` tell what was done.
 
     convention: "columns" or "rows" shows the switch between both; "" hides it. pin: the cell (grid, row, column) whose
-    arithmetic is told until another one is touched. hint: what is told while no cell is.
+    arithmetic is told until another one is touched. hint: what is told while no cell is. large: for a few small grids.
 
     Example:
         >>> board([[Grid("Q", [[1.0]], "1 × 1")]], key="b")    # doctest: +SKIP
