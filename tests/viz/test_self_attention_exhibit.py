@@ -21,6 +21,7 @@ from viz.figures.curves import number
 from viz.instruments.board import Edited
 
 FOLDS = ("self_attention.equation", "self_attention.looking", "Self-attention.documents", "self_attention.table", "self_attention.take")
+REACHES = "predict:self_attention.reaches"
 KNOWN = {"predict:self_attention.count": "36", "predict:self_attention.which": "eating"}
 
 
@@ -115,8 +116,12 @@ def test_scores_are_covered_until_the_best_key_is_guessed_and_the_answer_is_the_
 def test_as_printed_the_columns_do_not_sum_to_one():
     """C026."""
     found = exhibit.compute().found
-    test = page(step="5", printed="1")
-    seen, sums = grids(test), found.weights.sum(0)
+    seen, sums = grids(before := page(step="5", printed="1")), found.weights.sum(0)
+    assert "values" not in seen["Z_printed"] and seen["A"]["sums"] == ["row"] and number(sums[0]) not in said(before)
+    test = page(step="5", printed="1", state={REACHES: "1"})
+    seen = grids(test)
+    assert f"You said “1”. It is “{number(sums[5])}”." in said(test)
+    assert f"It is “{number(sums[2])}”." in said(page(step="5", printed="1", at="2", state={REACHES: "1"}))
     assert seen["A"]["sums"] == ["row", "column"] and seen["A"]["marked"] == [["column", 5]]
     np.testing.assert_allclose(values(seen["Z_printed"]), found.v.T @ found.weights, atol=1e-6)
     np.testing.assert_allclose(values(seen["Z_printed − Z"]), found.v.T @ found.weights - found.z.T, atol=2e-6)

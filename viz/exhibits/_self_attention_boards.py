@@ -43,7 +43,7 @@ def _one(grids: Grids, data: Any, params: Any, known: bool) -> Board:
     line: list[Item] = [grids.x()]
     for name in "QKV":
         product = f"x W_{name}" if grids.turned else f"W_{name}ᵀ x"
-        weights = grids.weights(f"W_{name}", editable=not (params.tied and name == "K"))
+        weights = grids.weights(f"W_{name}", editable=not (params.tied and name == "K"), short=True)
         line.append(Unit((weights, Sign(ARROW, product), grids.projected(name, alone=True))))
     return [line], ("q", 0, 0)
 
@@ -56,20 +56,22 @@ def _all(grids: Grids, data: Any, params: Any, known: bool) -> Board:
 
 def _scores(grids: Grids, data: Any, params: Any, known: bool) -> Board:
     best = int(data.found.weights[grids.at].argmax())
-    product = "Q Kᵀ / √p" if grids.turned else "Qᵀ K / √p"
-    stack: Item = [grids.projected("Q"), grids.projected("K")]
-    room = lesson.presenting()  # the names stand beside S already, and the sum below
-    shares = replace(grids.shares(), rows=(), words=(), sums=()) if room else grids.shares()
-    return [[stack, Sign(ARROW, product), grids.scores(), Sign(ARROW, "softmax"), shares]], ("S", grids.at, best)
+    product, n = "Q Kᵀ / √p" if grids.turned else "Qᵀ K / √p", grids.n
+    q, k, s, a = grids.projected("Q"), grids.projected("K"), grids.scores(), grids.shares()
+    asks: list[Item] = [q, replace(k, rows=(), words=())] if grids.turned else [[q, k]]
+    if lesson.presenting():  # names stand beside S already; formulas move above the grids
+        s, a = replace(s, shape=f"{product},  {n} × {n}"), replace(a, rows=(), words=(), sums=(), shape=f"softmax(S),  {n} × {n}")
+        return [[*asks, Sign(ARROW), s, Sign(ARROW), a]], ("S", grids.at, best)
+    return [[*asks, Sign(ARROW, product), s, Sign(ARROW, "softmax"), a]], ("S", grids.at, best)
 
 
 def _mix(grids: Grids, data: Any, params: Any, known: bool) -> Board:
-    values, made = grids.projected("V"), grids.mix()
+    values, made = grids.projected("V"), replace(grids.mix(), covered=False)
     cell = (grids.at, 0) if grids.turned else (0, grids.at)
     if not params.printed:
         arrow = Sign(ARROW, "A V" if grids.turned else "V Aᵀ")
         return [[grids.shares(), values, arrow, made] if grids.turned else [grids.shares(), arrow, [values, made]]], ("Z", *cell)
-    shares = grids.shares(sums=("row", "column"), line="column")
+    shares = replace(grids.shares(sums=("row", "column") if known else ("row",), line="column"), covered=False)
     arrow, wrong, off = Sign(ARROW, "Aᵀ V" if grids.turned else "V A"), grids.printed(data.printed.z), grids.off(data.printed.z)
     right: list[Item] = [Unit((wrong, made, off))] if grids.turned else [[values, wrong, made]] if lesson.presenting() else [[values, wrong], [made, off]]
     return [[shares, values, arrow, *right] if grids.turned else [shares, arrow, *right]], ("Z_printed", *cell)

@@ -64,12 +64,12 @@ class Grids:
         """All words."""
         return self._of_words("X", self.found.x, "d")
 
-    def weights(self, name: str, editable: bool = True) -> Grid:
-        """W_Q, W_K or W_V: the same in both conventions."""
+    def weights(self, name: str, editable: bool = True, short: bool = False) -> Grid:
+        """W_Q, W_K or W_V: the same in both conventions; `short`: its shape in numbers alone."""
         values = getattr(self.found, name.lower())
         d, size = values.shape
         letter = "r" if name == "W_V" else "p"
-        return Grid(name, values, f"d × {letter} = {d} × {size}", edit=editable, places=_places(values))
+        return Grid(name, values, ("" if short else f"d × {letter} = ") + f"{d} × {size}", edit=editable, places=_places(values))
 
     def projected(self, name: str, alone: bool = False) -> Grid:
         """Q, K or V, of all words or of the marked one."""
@@ -117,7 +117,7 @@ class Grids:
 
     def off(self, z: Array) -> Grid:
         """How far the printed result is off."""
-        return self._of_words("Z_printed − Z", z - self.found.z, "r")
+        return self._of_words("Z_printed − Z", z - self.found.z, "r", covered=self.covered)
 
     def _made(self, name: str, z: Array, weights: Array, uses: Any, how: str) -> Grid:
         told = [[f"“{self.names[i]}” after attention, number {c + 1}, {how}: {products(weights[i], self.found.v[:, c], 4)} = {number(z[i, c], 3)}"

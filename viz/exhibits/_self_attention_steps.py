@@ -28,7 +28,8 @@ TIE = "two or more alike"
 
 def question(step: int, data: Any, params: Any) -> bool:
     """What is asked at a step, above the board; whether its answer may be seen."""
-    return {QUESTION: _how_many, SCORES: _which}.get(step, lambda *_: True)(data, params)
+    asks = {QUESTION: _how_many, SCORES: _which} | ({MIX: _what_reaches} if params.printed else {})
+    return asks.get(step, lambda *_: True)(data, params)
 
 
 def _how_many(data: Any, params: Any) -> bool:
@@ -55,6 +56,18 @@ def _which(data: Any, params: Any) -> bool:
     )  # fmt: skip
 
 
+def _what_reaches(data: Any, params: Any) -> bool:
+    """What the printed order gives a word in all: the sum of its column, not of its row."""
+    names, at = distinct(data.words), link.at_of(data, params)
+    column = data.found.weights[:, at]
+    total, own = ("1" if text == "1.00" else text for text in (number(column.sum()), number(column[at])))
+    return lesson.predict(
+        SLUG + "reaches", f"As printed, V A, “{names[at]}” is made with its column of A. To what do the shares in this column sum?",
+        (*sorted({"1", total, own}), str(len(names)) if len(names) > 1 else "0"), total,
+        f"{' + '.join(number(share) for share in column)} = {total}. Softmax made the rows sum to 1; nothing makes the columns do so.",
+    )  # fmt: skip
+
+
 # ------------------------------------------------------------------ numbers
 
 
@@ -74,7 +87,7 @@ def numbers(step: int, data: Any, params: Any, known: bool) -> str:
     if step == SCORES:
         return _scored(data, names, at) if known else f"{n} keys of {p} numbers each. Scores and shares appear when you have said which fits best."
     if step == MIX:
-        return _made(data, params, names, at)
+        return _made(data, params, names, at, known)
     return formula(data, params)
 
 
@@ -90,8 +103,10 @@ def _scored(data: Any, names: list[str], at: int) -> str:
     )
 
 
-def _made(data: Any, params: Any, names: list[str], at: int) -> str:
+def _made(data: Any, params: Any, names: list[str], at: int, known: bool) -> str:
     found = data.found
+    if params.printed and not known:
+        return "As printed, columns meet the values. Add up a column of A, and say what you find."
     if params.printed:
         sums = ", ".join(number(total) for total in data.printed.sums)
         return f"As printed, V A: the shares that reach the words sum to {sums} instead of 1, and the result is up to {number(data.printed.gap)} off."
@@ -158,7 +173,7 @@ def _sizes(start: Any) -> None:
 def _who(start: Any) -> None:
     with st.container(horizontal=True, gap="large"):
         controls.toggle("The word attends to itself", SLUG + "itself", start.itself)
-        controls.toggle("W_K := W_Q", SLUG + "tied", start.tied, help="Then two words score each other alike, and the scores are like a kernel.")
+        controls.toggle("W_K := W_Q, a kernel", SLUG + "tied", start.tied, help="Then two words score each other alike, and the scores are like a kernel.")
 
 
 def _order(start: Any) -> None:

@@ -34,7 +34,7 @@ STEPS = (
     lesson.Step("One word", "Three small matrices make three vectors of a word: a query, what it asks; a key, what it answers to; a value, what it hands over."),
     lesson.Step("All words", "The same three matrices for every word: that is why a sentence may have any length. Queries, keys and values all come from the same words, hence “self”."),
     lesson.Step("Scores and shares", "Every query meets every key: their product, divided by √p, is a score. The softmax of a row of scores says how a word shares out its attention."),
-    lesson.Step("The mix", "Each word becomes a mix of all values, by its own row of shares. Rows sum to 1, so they must be turned before they meet the columns of V."),
+    lesson.Step("The mix", "Each word becomes a mix of all values, by its own row of shares. Each row sums to 1, so it is the row that has to meet the values, not the column."),
     lesson.Step("By hand", "The documents work two examples with given shares. Touch a score, move it, and watch the shares and the mix; and decide whether a word may look at itself."),
 )
 

@@ -43,7 +43,9 @@ function edit(view, grid, i, j, held = null) {
   };
   input.onblur = () => close(true);
   input.onclick = (event) => event.stopPropagation();
-  cell.replaceChildren(input, count);
+  input.style.color = cell.style.color;
+  cell.style.color = "transparent";   // its own text keeps the cell as wide as it was
+  cell.append(input, count);
   input.focus({ preventScroll: true });
   if (held === null) input.select();
 }
