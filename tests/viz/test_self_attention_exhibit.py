@@ -133,7 +133,7 @@ def test_as_printed_the_columns_do_not_sum_to_one():
 def test_i_am_a_student():
     """C028, and C030 by hand."""
     test = page("self_attention.equation", step="6")
-    assert values(grids(test)["a"]).round(12).tolist() == [[0.7, 0.2, 0.1]] and grids(test)["a"]["columns"] == ["I", "am", "a"]
+    assert values(grids(test)["a"]).round(12).tolist() == [[0.7, 0.2, 0.1]] and grids(test)["s"]["columns"] == ["I", "am", "a"]
     assert "v(student) = 0.7 v(I) + 0.2 v(am) + 0.1 v(a) = (" in said(test)
     assert r"v_{\text{student}} = 0.7\, v_{\text{I}} + 0.2\, v_{\text{am}} + 0.1\, v_{\text{a}}" in said_and_set(test).replace("\\\\", "\\")
     v = values(grids(test)["V"])

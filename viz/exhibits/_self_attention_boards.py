@@ -90,12 +90,12 @@ def _hand(grids: Grids, data: Any, params: Any, known: bool) -> Board:
     mixes = [f"“{example.word}”, number {c + 1}: {products(weights, values[:, c], 3)} = {number(mixed.mix[c], 3)}" for c in range(values.shape[1])]
     wide, r = len(names), values.shape[1]
     top = [Grid("s", scores[None], f"1 × n = 1 × {wide}", columns=names, places=2, limit=link.FURTHEST, edit=True),
-           Grid("a", weights[None], f"1 × n = 1 × {wide}", columns=names, places=2, scale="weights", told=[shares], uses=(("s", "row", "row"),), sums=("row",))]  # fmt: skip
+           Grid("a", weights[None], "softmax(s)", places=2, scale="weights", told=[shares], uses=(("s", "row", "row"),))]  # fmt: skip
     if grids.turned:
         v = Grid("V", values, f"n × r = {wide} × {r}", rows=names)
         z = Grid("z", mixed.mix[None], f"1 × r = 1 × {r}", places=2, told=[mixes], uses=(("a", "row", 0), ("V", "column", "column")), rows=[example.word])
         return [[top, Sign(ARROW, "a V"), v, z]], ("z", 0, 0)
-    v = Grid("V", values.T, f"r × n = {r} × {wide}", columns=names)
+    v = Grid("V", values.T, f"r × n = {r} × {wide}")  # its columns stand below the words of s
     z = Grid("z", mixed.mix[:, None], f"r × 1 = {r} × 1", places=2, told=[[text] for text in mixes], uses=(("a", "row", 0), ("V", "row", "row")), columns=[example.word])
     return [[[top[0], top[1], v], Sign(ARROW, "V aᵀ"), z]], ("z", 0, 0)
 
