@@ -49,3 +49,20 @@ def test_a_weight_a_word_and_the_convention(visitor, app_url) -> None:
     visitor.reload()
     visitor.wait_for_selector('.board[data-convention="rows"]')
     assert shown(visitor, "W_Q", 2, 0) == -3, "the link brings the weight back"
+
+
+def test_the_saved_page_tells_and_changes_nothing(visitor, app_url, tmp_path) -> None:
+    visitor.goto(f"{app_url}/self_attention?self_attention.step=3")
+    visitor.wait_for_selector(".board td.cell")
+    idle(visitor)
+    visitor.locator(".board .save-open").click()
+    with visitor.expect_download() as found:
+        visitor.locator('.board .save-item[data-kind="html"]').click()
+    file = tmp_path / "board.html"
+    found.value.save_as(file)
+    visitor.goto(file.as_uri())
+    visitor.wait_for_selector(".board td.cell")
+    cell(visitor, "W_Q", 0, 0).click()
+    assert visitor.locator(".board input, .board .word button, .board .switch:visible").count() == 0
+    cell(visitor, "K", 1, 2).click()
+    assert "Key of “eating”, number 2" in visitor.locator(".board .told").inner_text()

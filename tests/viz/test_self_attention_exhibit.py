@@ -211,8 +211,9 @@ def test_nonsense_in_the_link_leaves_a_page():
 
 def test_every_fold_opens_with_the_numbers_of_its_step():
     for step in range(1, 7):
-        test = page(*FOLDS, step=str(step))
+        test = page(*FOLDS, f"self_attention.change.{step - 1}", step=str(step))
         assert not test.exception and len(test.dataframe) == 1 and len(test.code) >= 2, step
+        assert len(test.text_input) == len(test.number_input) == 1 and len(test.slider) == 4, "each control once, in its step or in the fold"
     documents = said(page(FOLDS[2], step="5"))
     assert all(f"**{id}**" in documents for id in ("E1", "E5", "E13", "E14", "E17"))
 

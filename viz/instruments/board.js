@@ -92,12 +92,19 @@ function pin(view, at) {
 
 // ---------------------------------------------------------------- saving
 
+/** On a page that stands alone nobody computes anew: nothing can be changed, chosen or turned there. */
+function still(item) {
+  const [inner] = ["unit", "stack"].filter((name) => item[name]);
+  return inner ? { ...item, [inner]: item[inner].map(still) } : item.size ? { ...item, edit: false, words: [] } : item;
+}
+
 function saving(view) {
   const grids = [...view.grids.values()].filter(({ head }) => head.values);
   return {
     name: "number grids", packet: view.packet, code: view.head.python,
     size: () => [view.root.clientWidth, view.root.scrollHeight],
     paint: (pen) => paintElement(pen, view.root, view.root, view.theme),
+    header: () => ({ convention: "", lines: view.head.lines.map((line) => line.map(still)) }),
     rows: () => [["matrix", "row", "column", "value"], ...grids.flatMap(({ head }) => head.values.flatMap((row, i) => row.map((value, j) => [head.name, i + 1, j + 1, value])))],
     arrays: () => Object.fromEntries(grids.map(({ head }) => [head.name, { shape: head.size, values: Float32Array.from(head.values.flat()), axes: ["row", "column"] }])),
   };
