@@ -67,14 +67,14 @@ def _scores(grids: Grids, data: Any, params: Any, known: bool) -> Board:
 
 def _mix(grids: Grids, data: Any, params: Any, known: bool) -> Board:
     values, made = grids.projected("V"), replace(grids.mix(), covered=False)
-    cell = (grids.at, 0) if grids.turned else (0, grids.at)
+    i, j = (grids.at, 0) if grids.turned else (0, grids.at)
     if not params.printed:
         arrow = Sign(ARROW, "A V" if grids.turned else "V Aᵀ")
-        return [[grids.shares(), values, arrow, made] if grids.turned else [grids.shares(), arrow, [values, made]]], ("Z", *cell)
+        return [[grids.shares(), values, arrow, made] if grids.turned else [grids.shares(), arrow, [values, made]]], ("Z", i, j)
     shares = replace(grids.shares(sums=("row", "column") if known else ("row",), line="column"), covered=False)
     arrow, wrong, off = Sign(ARROW, "Aᵀ V" if grids.turned else "V A"), grids.printed(data.printed.z), grids.off(data.printed.z)
     right: list[Item] = [Unit((wrong, made, off))] if grids.turned else [[values, wrong, made]] if lesson.presenting() else [[values, wrong], [made, off]]
-    return [[shares, values, arrow, *right] if grids.turned else [shares, arrow, *right]], ("Z_printed", *cell)
+    return [[shares, values, arrow, *right] if grids.turned else [shares, arrow, *right]], ("Z_printed", i, j)
 
 
 def _hand(grids: Grids, data: Any, params: Any, known: bool) -> Board:

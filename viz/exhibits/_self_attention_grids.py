@@ -143,7 +143,7 @@ class Grids:
         names = [self.names[i] for i in keep]
         return Grid(
             name.lower() if alone else name, seen if self.turned else seen.T, ("" if alone else f"{' × '.join(sizes[0])} = ") + f"{sizes[1][0]} × {sizes[1][1]}",
-            **{f"{side}s": names}, words=() if alone else (side,), places=_places(seen), marked=() if alone else ((side, self.at),),
+            rows=names if self.turned else (), columns=() if self.turned else names, words=() if alone else (side,), places=_places(seen), marked=() if alone else ((side, self.at),),
             told=texts if self.turned else [list(column) for column in zip(*texts, strict=True)],
             uses=[(name, line, self.at if alone and by == side else by) for name, line, by in uses], covered=covered,
         )  # fmt: skip
