@@ -50,7 +50,7 @@ def test_two_ideas_and_what_is_wrong_with_them():
 
 def ask_of(short: int, long: int) -> tuple[object, ...]:
     first = 1 / (short - 1)
-    return (f"In a sentence of {short} words one step of the fraction is 1/{short - 1} = {first:.3g}. And in one of {long} words?", 0.0, 0.5, round(1 / (long - 1), 6), "")
+    return (f"In {short} words one step of the fraction is 1/{short - 1} = {first:.3g}. And in {long} words?", 0.0, 0.5, round(1 / (long - 1), 6), "")
 
 
 def test_the_ticks_of_the_criteria_are_computed():

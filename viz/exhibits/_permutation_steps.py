@@ -20,6 +20,7 @@ GUESS, WHY, PLACES, MEAN, SET, MASK = range(6)
 SENTENCES = ("The dog saw the man.", "She has a white car.", "A rose is a rose.", "The king loved the queen.")
 DRAWN = 24
 """Numbers of a row that are drawn, of all that it has."""
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SET_STAYS, SET_CHANGES = "They stay as they are: it is there already", "They change: twice counts more than once"
 
 
@@ -50,22 +51,30 @@ def _write(order: tuple[int, ...]) -> None:
     state.write(**{SLUG + "order": Order(order)})
 
 
+def places(step: int) -> tuple[Any, Any]:
+    """Where question and picture go: one below the other; side by side before a room, which sees no more than one screen."""
+    if lesson.presenting() and step in (GUESS, SET, MASK):
+        left, right = st.columns([2, 3], gap="medium")
+        return left, right
+    return st.container(), st.container()
+
+
 def ask(data: Any, params: Any, step: int) -> bool:
     """The question of a step that has one; True once it is answered."""
     n = len(data.order)
     if step == GUESS:
         moved = data.plain
         return lesson.predict(
-            SLUG + "first", f"The words of “{params.text}” are put in another order. What comes out of the layer?", (lesson_of.STAYS, lesson_of.MOVES, lesson_of.CHANGES), moved.kind,
-            f"Next to its own word every number agrees to {tiny(moved.largest)}; place by place they differ by up to {moved.in_place:.2f}. "
-            + ("These words stand where equal words stood." if moved.kind == lesson_of.STAYS else "f(PX) = P f(X), not f(PX) = f(X): equivariant, not invariant."),
+            SLUG + "first", f"“{params.text}” in another order: what comes out of the layer?", (lesson_of.STAYS, lesson_of.MOVES, lesson_of.CHANGES), moved.kind,
+            f"Word by word the numbers agree up to {tiny(moved.largest)}; place by place they differ by up to {moved.in_place:.2f}. "
+            + ("Equal words stand in each place." if moved.kind == lesson_of.STAYS else "It is equivariant, not invariant."),
         )  # fmt: skip
     if step == SET:
         word = spoken(data)
         moved = data.said
         stay = bool(moved.kept[:n].all())
         return lesson.predict(
-            SLUG + "set", f"{word} is said twice. What becomes of the rows of the words that were there before?", (SET_STAYS, SET_CHANGES), SET_STAYS if stay else SET_CHANGES,
+            SLUG + "set", f"{word} is said twice. What of the rows that were there before?", (SET_STAYS, SET_CHANGES), SET_STAYS if stay else SET_CHANGES,
             f"They move by up to {share(float(moved.change[:n].max()))} of their length. " + (
                 "Each word has the same share of the sentence as before, and only shares count." if stay else "A copy has the same score again, so its word gets more weight and the others less."),
         )  # fmt: skip
@@ -73,7 +82,7 @@ def ask(data: Any, params: Any, step: int) -> bool:
         asked = state.read(SLUG + "asked", data.order, order_of(n))
         count = sum(lesson_of.same_past(data.pieces, asked))
         known = lesson.predict(
-            SLUG + "mask", f"Each of the {n} words of “{params.text}” may look back only, and no positions are added. How many rows keep their numbers in the new order?",
+            SLUG + "mask", f"“{params.text}” in another order: how many of the {n} rows keep their numbers?",
             [str(i) for i in range(n + 1)], str(count), "A row keeps its numbers if it is the same word and the same words, in any order, stand before it.",
         )  # fmt: skip
         if known:
@@ -104,7 +113,7 @@ def draw(data: Any, step: int, known: bool) -> None:
 
 
 def _row(n: int) -> int:
-    return min(34, 330 // max(n, 1)) if lesson.presenting() else 34 if n <= 10 else 26
+    return min(34, 300 // max(n, 1)) if lesson.presenting() else 34 if n <= 10 else 26
 
 
 def shown(data: Any, step: int) -> lesson_of.Moved:
@@ -116,7 +125,7 @@ def shown(data: Any, step: int) -> lesson_of.Moved:
 
 def _weights(data: Any) -> None:
     """One head's weights before and after: rows and columns in the new order."""
-    names, tall = data.names, 260 if lesson.presenting() else 330
+    names, tall = data.names, 200 if lesson.presenting() else 330
     new = [names[i] for i in data.order]
     left, right = st.columns(2, gap="medium")
     sides = ((left, "before", data.patterns[0], names, "A, as written"), (right, "after", data.patterns[1], new, "A′, in the new order"))
@@ -129,11 +138,12 @@ def tiny(value: float) -> str:
     """A very small number.
 
     >>> tiny(2.4e-16), tiny(0.0), tiny(0.25)
-    ('2e-16', '0', '0.25')
+    ('2·10⁻¹⁶', '0', '0.25')
     """
     if value == 0:
         return "0"
-    return f"{value:.2f}" if value > 0.005 else f"{value:.0e}".replace("e-0", "e-")
+    digit, _, power = f"{value:.0e}".partition("e")
+    return f"{value:.2f}" if value > 0.005 else f"{digit}·10{str(int(power)).translate(RAISED)}"
 
 
 def spoken(data: Any) -> str:
@@ -174,8 +184,8 @@ def numbers(data: Any, step: int, known: bool) -> str:
         every = data.twice == n
         told = ("Neither a set nor a count: only the shares of the words matter." if every else
                 "So it is no set operation: it works on a multiset. And if every word is said twice? Try it.")  # fmt: skip
-        return (f"{spoken(data)} said twice: the {n} rows of before move by up to {share(float(moved.change[:n].max()))}. The weights are c·a / Σ c·a, "
-                f"up to {tiny(data.counted)}. {told}")  # fmt: skip
+        return (f"{spoken(data)} said twice: the {n} rows of before move by up to {share(float(moved.change[:n].max()))}. A word said c times weighs c·a / Σ c·a "
+                f"(difference to the layer: {tiny(data.counted)}). {told}")  # fmt: skip
     same = ", ".join(f"“{data.names[i]}”" for i, keeps in zip(moved.origin, moved.kept, strict=True) if keeps) or "none"
     return (f"{kept} of {n} rows keep their numbers: {same}. The largest change is {share(most)}. "
             f"Without the mask {int(data.plain.kept.sum())} of {n} kept them.")  # fmt: skip

@@ -28,7 +28,7 @@ from viz.ui import controls, lesson, parts, state
 SLUG = "positions."
 SENTENCES = ("The dog saw the man.", "She has a white car and he has a red car.", "The king loved the queen.", "The cat did not drink the milk because it was sour.")
 CODES = ("none", "fraction", "integer", "sinusoid", "sinusoid, i/d", "learned")
-SHORT = ("unique", "same / step", "bounded", "same / twice", "same / anywhere")
+SHORT = ("unique", "same / step", "bounded", "fixed", "same / all over")
 TABLES = {"bert-mini": "bert-mini's", "gpt-mini": "gpt-mini's"}
 MODELS = {"translator-en-es": "Translator", "gpt-mini": "GPT", "bert-mini": "BERT"}
 READER, WRITER = "bert-mini", "gpt-mini"
@@ -49,6 +49,14 @@ def sentence() -> None:
     with st.container(key="positions-text", gap="small"):
         controls.text("Sentence", "text", SENTENCES[0], placeholder="Type a sentence")
         controls.preset_row(SENTENCES, "text", SENTENCES[0])
+
+
+def sides() -> tuple[Any, Any]:
+    """Where question and picture go: one below the other; side by side before a room."""
+    if lesson.presenting():
+        left, right = st.columns([2, 3], gap="medium")
+        return left, right
+    return st.container(), st.container()
 
 
 def twins(text: str) -> tuple[str, tuple[int, int], str, dict[str, np.ndarray]]:
@@ -82,14 +90,17 @@ def guess(params: Any, start: Any, judged: Any) -> Shown:
         bare, with_ = found["bert-mini without"], found["bert-mini with positions"]
         far = float(bare[-1])
         answer = SAME if far < 1e-5 else NEAR if far < 0.1 else FAR
-        known = lesson.predict(
-            SLUG + "first", f"“{text}” holds “{word}” twice. Without positions: how different are the two vectors of “{word}” after all {len(bare) - 1} layers?", (SAME, NEAR, FAR), answer,
-            f"Their distance is {share(far)} of their length, after every layer; with positions it is {share(float(with_[-1]))}. The model cannot know which of the two it is looking at.",
-        )  # fmt: skip
+        asked, drawn = sides()
+        with asked:
+            known = lesson.predict(
+                SLUG + "first", f"“{text}”: without positions, how different are the two vectors of “{word}” after {len(bare) - 1} layers?", (SAME, NEAR, FAR), answer,
+                f"Their distance is {share(far)} of their length, after every layer; with positions it is {share(float(with_[-1]))}. The model cannot know which of the two it is looking at.",
+            )  # fmt: skip
         lines = found if known else {"bert-mini with positions": with_}
-        top_ = max(1.0, max(float(line.max()) for line in found.values()))
-        parts.show(figures.by_layer(lines, top=top_, height=260 if lesson.presenting() else 300), SLUG + "twins",
-                   f"Distance of the two vectors of {word} after each layer: {', '.join(lines)}.")  # fmt: skip
+        tallest = max(1.0, max(float(line.max()) for line in found.values()))
+        with drawn:
+            parts.show(figures.by_layer(lines, top=tallest, height=290 if lesson.presenting() else 300), SLUG + "twins",
+                       f"Distance of the two vectors of {word} after each layer: {', '.join(lines)}.")  # fmt: skip
         gpt = f" {more.causal_too(float(found['gpt-mini without'][-1]))}" if "gpt-mini without" in found else ""
         parts.numbers(f"“{word}” at places {pair[0] + 1} and {pair[1] + 1}: {share(float(with_[-1]))} apart with positions, {share(far)} without.{gpt}" if known
                       else f"With positions the two vectors of “{word}” are {share(float(with_[0]))} apart at the input and {share(float(with_[-1]))} at the end.")  # fmt: skip
@@ -102,10 +113,10 @@ def two_ideas(params: Any, start: Any, judged: Any) -> Shown:
     """The fraction and the count for two lengths."""
     step, first = 1 / (params.long - 1), 1 / (params.short - 1)
     known = lesson.predict_number(
-        SLUG + "step", f"In a sentence of {params.short} words one step of the fraction is 1/{params.short - 1} = {first:.3g}. And in one of {params.long} words?", 0.0, 0.5, step,
-        f"1/{params.long - 1}: the same step is {first / step:.3g} times as large in the short sentence, so “two words further” means another number in each sentence.", 0.01,
+        SLUG + "step", f"In {params.short} words one step of the fraction is 1/{params.short - 1} = {first:.3g}. And in {params.long} words?", 0.0, 0.5, step,
+        f"1/{params.long - 1}: “one word further” is another number in each sentence, {first / step:.3g} times as large in the short one.", 0.01,
     )  # fmt: skip
-    parts.show(figures.ideas(params.short, params.long, covered=not known, height=270 if lesson.presenting() else 300), SLUG + "ideas",
+    parts.show(figures.ideas(params.short, params.long, covered=not known, height=250 if lesson.presenting() else 300), SLUG + "ideas",
                f"Sentences of {params.short} and {params.long} words as fractions of the way and counted.")  # fmt: skip
     parts.numbers(f"First idea: a step is {first:.4f} in {params.short} words and {step:.4f} in {params.long}. Second idea: a step is always 1, but the last word gets {params.long - 1}, "
                   f"and a model trained on {params.short} words has never seen more than {params.short - 1}." if known else "Each dot is a word, at the number that it gets.")  # fmt: skip

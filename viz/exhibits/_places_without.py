@@ -47,18 +47,18 @@ def without(params: Any) -> Shown:
     family = default().open(model).spec.name
     told = {way: each.surprise for way, each in found.ways.items()}
     known = lesson.predict(
-        f"{SLUG}worse", f"{model} reads “{text}”. Which does it more harm: its positions shuffled, or removed (set to zero)?", (analysis.SHUFFLED, analysis.REMOVED, EQUAL), worse(found),
-        f"Its mean surprise {OF.get(family, '')} is {number(told[analysis.AS_TRAINED])} nats as trained, {number(told[analysis.SHUFFLED])} shuffled and {number(told[analysis.REMOVED])} removed.",
+        f"{SLUG}worse", f"{model}, “{text}”: which does more harm, positions shuffled or removed?", (analysis.SHUFFLED, analysis.REMOVED, EQUAL), worse(found),
+        f"Mean surprise, in nats: {number(told[analysis.AS_TRAINED])} as trained, {number(told[analysis.SHUFFLED])} shuffled, {number(told[analysis.REMOVED])} removed.",
     )  # fmt: skip
     names = distinct(token.strip() or token for token in found.tokens)
     for column, way in zip(st.columns(3, gap="small"), analysis.WAYS, strict=True):
         open_ = known or way == analysis.AS_TRAINED
         with column:
             st.markdown(f"**{way.capitalize()}**" + (f" :gray[{number(told[way])} nats]" if open_ else " :gray[guess first]"))
-            pattern = found.ways[way].pattern[: found.n, : found.n]
-            heatmap(pattern if open_ else np.zeros_like(pattern), names, names, key=f"{SLUG}map.{way}", height=200 if lesson.presenting() else 250,
-                    allowed=None if open_ else np.zeros(pattern.shape, bool))  # fmt: skip
             st.markdown(literal(said(found.ways[way], family, found.hidden)) if open_ else "…")
+            pattern = found.ways[way].pattern[: found.n, : found.n]
+            heatmap(pattern if open_ else np.zeros_like(pattern), names, names, key=f"{SLUG}map.{way}", height=130 if lesson.presenting() else 250,
+                    allowed=None if open_ else np.zeros(pattern.shape, bool))  # fmt: skip
     kept = {way: value if known or way == analysis.AS_TRAINED else None for way, value in told.items()}
     parts.numbers(_numbers(found, told) if known else f"As trained, head {head_name(*found.head)} looks at the word before; the mean surprise {OF.get(family, '')} is {number(told[analysis.AS_TRAINED])} nats.")
     code = (f"import core\nfrom core.analysis.unplaced import unplaced\n\nfound = unplaced(core.open_model({model!r}), {text!r}, {params.lot})\n"

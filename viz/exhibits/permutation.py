@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import streamlit as st
 
 from core.engine import default
 from core.errors import InputError
@@ -32,12 +31,12 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = steps.SLUG
 STEPS = (
-    lesson.Step("Guess", "A homework question: is self-attention permutation-invariant? One trained layer reads a sentence, then the same words in another order. No positions are added."),
+    lesson.Step("Guess", "Homework: is self-attention permutation-invariant? No positions are added."),
     lesson.Step("Why", "Every score compares two words and asks nothing else. Put the words in another order: rows and columns of the weights move along, and so do the outputs."),
     lesson.Step("Positions", "Now each place adds its own vector to the word that stands there, as in a Transformer. A word in another place is another vector."),
     lesson.Step("The mean", "One vector for the whole sentence: the mean of all outputs. A sum does not ask for the order."),
-    lesson.Step("A set?", "The second homework question: is self-attention a set operation? In a set, a thing that is named twice is there once. Say a word twice."),
-    lesson.Step("A mask", "A causal mask lets each word look back only. Then the order counts, even without positions."),
+    lesson.Step("A set?", "Homework: is it a set operation? In a set, what is said twice is there once."),
+    lesson.Step("A mask", "A causal mask: each word looks back only. No positions are added."),
 )  # fmt: skip
 MODEL, LONGEST = "bert-mini", 12
 
@@ -122,9 +121,11 @@ def page() -> None:
         n = len(pieces_of(text)[0])
         params = Params(text, state.read(SLUG + "order", steps.Order(), steps.order_of(n)), state.read(SLUG + "twice", -1, state.whole(-1, n)))
         data = ask.submit(("permutation", params), lambda: compute(params), 60)
-        with st.container():
+        asked, drawn = steps.places(step)
+        with asked:
             known = steps.ask(data, params, step)
-        steps.draw(data, step, known)
+        with drawn:
+            steps.draw(data, step, known)
         parts.numbers(steps.numbers(data, step, known))
         steps.control(data, step)
         steps.change()

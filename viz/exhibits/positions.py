@@ -33,12 +33,12 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = steps.SLUG
 STEPS = (
-    lesson.Step("Guess", "The same word stands in two places of a sentence. bert-mini reads it with its positions taken away."),
-    lesson.Step("Two ideas", "Number the words. First idea: which part of the way is done, from 0 to 1. Second idea: simply count."),
+    lesson.Step("Guess", "The same word in two places, read by bert-mini without positions."),
+    lesson.Step("Two ideas", "Number the words: as a part of the way, from 0 to 1, or simply count."),
     lesson.Step("Criteria", "What a position code must do: be unique, mean the same step in every sentence, stay bounded in long ones, give the same answer twice."),
     lesson.Step("The wave", "Clocks, each ten times slower than the one before. All hands read together tell the position; each step turns each hand by its own fixed angle."),
     lesson.Step("Learned", "Or let the training find a vector for each place. Here are such tables, seen in the plane in which they differ most."),
-    lesson.Step("Without", "Take a trained model and shuffle its positions, or set them to zero. Its weights stay as they are."),
+    lesson.Step("Without", "A trained model: its positions are shuffled, or set to zero."),
 )  # fmt: skip
 
 

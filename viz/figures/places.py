@@ -65,7 +65,8 @@ def ideas(short: int, long: int, *, covered: bool = False, height: int = 300) ->
     if covered:
         figure.add_annotation(text="?", x=0.5, xref="x", y=1, yref="y", showarrow=False, font={"size": 26, "color": theme.MUTED})
     figure.update_xaxes(fixedrange=True, zeroline=False, nticks=6)
-    figure.update_xaxes(range=[-0.03, 1.03], row=1, col=1)
+    for row, end in ((1, 1.0), (2, long - 1.0)):
+        figure.update_xaxes(range=[-0.03 * end, 1.03 * end], row=row, col=1)
     return figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 12, "t": 28, "b": 8})
 
 
@@ -84,7 +85,7 @@ def ticks(names: Sequence[str], columns: Sequence[str], kept: Array, grounds: Se
     for (row, column), good in np.ndenumerate(kept):
         figure.add_annotation(x=column, y=row, text="✓" if good else "✗", showarrow=False, font={"size": 22, "color": GOOD if good else BAD})
     figure.add_shape(type="rect", x0=-0.5, x1=len(columns) - 0.5, y0=chosen - 0.5, y1=chosen + 0.5, line={"color": theme.TEXT, "width": 2})
-    quiet = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": "", "tickfont": {"size": 14, "color": theme.TEXT}}
+    quiet = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": "outside", "ticklen": 6, "tickcolor": "rgba(0,0,0,0)", "tickfont": {"size": 13, "color": theme.TEXT}}
     figure.update_xaxes(tickvals=list(range(len(columns))), ticktext=[_words(name).replace(" / ", "<br>") for name in columns], side="top", tickangle=0, **quiet)
     figure.update_yaxes(tickvals=list(range(len(names))), ticktext=[_words(name) for name in names], range=[len(names) - 0.5, -0.5], **quiet)
     return figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 12, "t": 50, "b": 6})
