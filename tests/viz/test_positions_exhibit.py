@@ -30,7 +30,7 @@ def page(*folded: str, state: dict[str, object] | None = None, text: str = "", *
 def test_one_word_in_two_places_looks_the_same_without_positions():
     test = page()
     assert not test.exception and test.title[0].value == "Positions" and len(figure(test)["data"]) == 1
-    text, pair, word, found = steps.twins(exhibit.Params().text)
+    text, _, word, found = steps.twins(exhibit.Params().text)
     assert (text, word) == (exhibit.Params().text, "the") and found["bert-mini without"].max() < 1e-5
     told = page(state={"predict:positions.first": steps.SAME})
     assert "Right." in said(told) and len(figure(told)["data"]) == 2

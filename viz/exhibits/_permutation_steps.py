@@ -17,6 +17,7 @@ from viz.ui import controls, lesson, parts, state
 
 SLUG = "permutation."
 GUESS, WHY, PLACES, MEAN, SET, MASK = range(6)
+ASKING = (GUESS, SET, MASK)
 SENTENCES = ("The dog saw the man.", "She has a white car.", "A rose is a rose.", "The king loved the queen.")
 DRAWN = 24
 """Numbers of a row that are drawn, of all that it has."""
@@ -49,14 +50,6 @@ def order_of(n: int) -> Callable[[str], Order]:
 
 def _write(order: tuple[int, ...]) -> None:
     state.write(**{SLUG + "order": Order(order)})
-
-
-def places(step: int) -> tuple[Any, Any]:
-    """Where question and picture go: one below the other; side by side before a room, which sees no more than one screen."""
-    if lesson.presenting() and step in (GUESS, SET, MASK):
-        left, right = st.columns([2, 3], gap="medium")
-        return left, right
-    return st.container(), st.container()
 
 
 def ask(data: Any, params: Any, step: int) -> bool:

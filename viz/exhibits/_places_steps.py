@@ -18,7 +18,7 @@ from core.lessons.position_criteria import CRITERIA
 from core.lessons.positions import Formula, learned_table
 from viz.exhibits import _places_folds as more
 from viz.exhibits._places_without import without
-from viz.exhibits._shown import Shown
+from viz.exhibits._shown import Shown, sides
 from viz.figures import places as figures
 from viz.figures.curves import number
 from viz.figures.reordered import share
@@ -34,6 +34,8 @@ MODELS = {"translator-en-es": "Translator", "gpt-mini": "GPT", "bert-mini": "BER
 READER, WRITER = "bert-mini", "gpt-mini"
 SAME, NEAR, FAR = "Exactly the same", "Alike, less than a tenth apart", "Clearly different"
 RIM, PAIRS, SEEN = 20, 4, 40
+ROUNDING = 1e-5
+"""A distance below is what 32-bit numbers leave."""
 
 
 def learned(model: str) -> np.ndarray | None:
@@ -49,14 +51,6 @@ def sentence() -> None:
     with st.container(key="positions-text", gap="small"):
         controls.text("Sentence", "text", SENTENCES[0], placeholder="Type a sentence")
         controls.preset_row(SENTENCES, "text", SENTENCES[0])
-
-
-def sides() -> tuple[Any, Any]:
-    """Where question and picture go: one below the other; side by side before a room."""
-    if lesson.presenting():
-        left, right = st.columns([2, 3], gap="medium")
-        return left, right
-    return st.container(), st.container()
 
 
 def twins(text: str) -> tuple[str, tuple[int, int], str, dict[str, np.ndarray]]:
@@ -75,10 +69,10 @@ def twins(text: str) -> tuple[str, tuple[int, int], str, dict[str, np.ndarray]]:
         run = default().open(model).run(text, keep=("layer.*.resid_*", "embed.position"), edits=changes)
         found[name] = analysis.twins(run, pair[0] + 1, pair[1] + 1)  # [CLS] stands before
     run = default().open(WRITER).run(text, keep=("layer.*.resid_*", "embed.position"), edits=(edits.NoPositions("embed.position"),))
-    again = ideas.twice_said(run.tokens)
-    if again:
+    again, word = ideas.twice_said(run.tokens), encoded.tokens[pair[0]]
+    if again and run.tokens[again[0]].strip().lower() == word:
         found["gpt-mini without"] = analysis.twins(run, *again)
-    return text, pair, encoded.tokens[pair[0]], found
+    return text, pair, word, found
 
 
 def guess(params: Any, start: Any, judged: Any) -> Shown:
@@ -88,8 +82,8 @@ def guess(params: Any, start: Any, judged: Any) -> Shown:
     with top:
         text, pair, word, found = ask.submit(("positions.twins", params.text), lambda: twins(params.text), 40 * len(params.text))
         bare, with_ = found["bert-mini without"], found["bert-mini with positions"]
-        far = float(bare[-1])
-        answer = SAME if far < 1e-5 else NEAR if far < 0.1 else FAR
+        far = float(bare[-1]) if bare[-1] > ROUNDING else 0.0
+        answer = SAME if far == 0 else NEAR if far < 0.1 else FAR
         asked, drawn = sides()
         with asked:
             known = lesson.predict(

@@ -11,6 +11,7 @@ from core.errors import InputError
 from core.lessons import permutation as lesson_of
 from viz.exhibits import _permutation_folds as folds
 from viz.exhibits import _permutation_steps as steps
+from viz.exhibits._shown import sides
 from viz.figures import thumbs
 from viz.labels import distinct
 from viz.pages import Chapter, Cite, Exhibit
@@ -121,7 +122,7 @@ def page() -> None:
         n = len(pieces_of(text)[0])
         params = Params(text, state.read(SLUG + "order", steps.Order(), steps.order_of(n)), state.read(SLUG + "twice", -1, state.whole(-1, n)))
         data = ask.submit(("permutation", params), lambda: compute(params), 60)
-        asked, drawn = steps.places(step)
+        asked, drawn = sides(step in steps.ASKING)
         with asked:
             known = steps.ask(data, params, step)
         with drawn:
