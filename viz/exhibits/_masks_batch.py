@@ -25,10 +25,11 @@ def fold() -> None:
         with right:
             second = controls.text("The shorter one, filled up with PAD", "masks.second", "She has a white car.")
         with errors.guard():  # what the translator cannot read leaves the rest of the page alone
-            _draw(first, second)
+            parts.numbers(draw(first, second, "masks.batch"))
 
 
-def _draw(first: str, second: str) -> None:
+def draw(first: str, second: str, key: str, *, across: int = 2, height: int = 300) -> str:
+    """The masks of the shorter sentence, `across` in a row; returns what they are for and what padded content changes."""
     found, change = ask.submit(
         ("masks.batch", first, second), lambda: _batch((first, second)), 20 * len(first + second)
     )
@@ -39,12 +40,12 @@ def _draw(first: str, second: str) -> None:
         ("Causal", found.causal, targets),
         ("Target padding and causal", found.union, targets),
     )
-    places = (*st.columns(2, gap="large"), *st.columns(2, gap="large"))
+    places = [place for _ in range(4 // across) for place in st.columns(across, gap="large" if across == 2 else "small")]
     for place, (title, mask, keys) in zip(places, shown, strict=True):
         with place:
-            heatmap(mask, targets, keys, key=f"masks.batch.{title}", allowed=mask, title=title, height=300,
+            heatmap(mask, targets, keys, key=f"{key}.{title}", allowed=mask, title=title, height=height,
                     axis=("target", "source" if keys is sources else "target"))  # fmt: skip
-    parts.numbers(
+    return (
         "Each cell is the factor e^M: 1 keeps, e^−∞ = 0 removes. The translator's cross-attention uses the first mask, its "
         "decoder's self-attention the last.\n"
         f"Other tokens on the {change.padded} padded positions of this batch: the hidden states of the real words change by "
