@@ -30,15 +30,13 @@ def fold() -> None:
 
 def draw(first: str, second: str, key: str, *, across: int = 2, height: int = 300) -> str:
     """The masks of the shorter sentence, `across` in a row; returns what they are for and what padded content changes."""
-    found, change = ask.submit(
-        ("masks.batch", first, second), lambda: _batch((first, second)), 20 * len(first + second)
-    )
-    sources, targets = panels.labels(found.sources), panels.labels(found.targets)
+    masks, change = found(first, second)
+    sources, targets = panels.labels(masks.sources), panels.labels(masks.targets)
     shown = (
-        ("Source padding", found.source_padding, sources),
-        ("Target padding", found.target_padding, targets),
-        ("Causal", found.causal, targets),
-        ("Target padding and causal", found.union, targets),
+        ("Source padding", masks.source_padding, sources),
+        ("Target padding", masks.target_padding, targets),
+        ("Causal", masks.causal, targets),
+        ("Target padding and causal", masks.union, targets),
     )
     places = [place for _ in range(4 // across) for place in st.columns(across, gap="large" if across == 2 else "small")]
     for place, (title, mask, keys) in zip(places, shown, strict=True):
@@ -51,6 +49,11 @@ def draw(first: str, second: str, key: str, *, across: int = 2, height: int = 30
         f"Other tokens on the {change.padded} padded positions of this batch: the hidden states of the real words change by "
         f"{change.with_mask:.1f} with the masks, and by up to {change.without:.2f} when padding passes for words."
     )
+
+
+def found(first: str, second: str) -> tuple[BatchMasks, Change]:
+    """The masks of the shorter sentence of a batch of two, and what other content on the padded places changes."""
+    return ask.submit(("masks.batch", first, second), lambda: _batch((first, second)), 20 * len(first + second))
 
 
 def _batch(texts: tuple[str, str]) -> tuple[BatchMasks, Change]:
