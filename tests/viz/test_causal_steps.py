@@ -26,6 +26,11 @@ def page(*folded: str, state: dict[str, object] | None = None, text: str = "", *
     return drawn("masks", values, {f"fold:{name}": True for name in folded} | (state or {}))
 
 
+def guessed(test: AppTest, question: str) -> AppTest:
+    """The same page after the number that the slider stands at was handed in."""
+    return test.button(key=f"predict:masks.{question}:commit").click().run()
+
+
 def titles(test: AppTest) -> list[str]:
     return [opened(element.proto.bytes)[0].get("title", "") for element in test.get("bidi_component") if element.proto.bytes]
 
@@ -36,7 +41,7 @@ def test_the_page_opens_with_a_question_and_only_chance_is_drawn():
     assert figure(test)["data"] == [] and "10%" in said(test)
     found, past = leaking.learned("all", 10), leaking.learned("past", 10)
     assert f"{found.inside:.1%}" not in said(test)
-    told = page(*FOLDS, state={"predict:masks.leak": 50})
+    told = guessed(page(*FOLDS), "leak")
     bars = figure(told)["data"]
     assert not told.exception and [len(bar["y"]) for bar in bars] == [8, 8]
     np.testing.assert_allclose(bars[0]["y"], found.right)
@@ -52,9 +57,8 @@ def test_the_page_opens_with_a_question_and_only_chance_is_drawn():
 
 def test_other_eyes_give_another_answer():
     found = leaking.learned("past", 2)
-    told = page(sees="past", digits="2", state={"predict:masks.leak": 50})
-    assert f"It is {100 * round(found.inside, 2):g} %." in said(told) or "it is" in said(told)
-    assert "Right." in said(told) or "Close enough" in said(told) or "Exactly" in said(told), "half of two is right by chance"
+    told = guessed(page(sees="past", digits="2"), "leak")
+    assert f"t is {100 * round(found.inside, 2):g} %." in said(told) and "You said" not in said(told), "half of two is right by chance"
     assert len(figure(told)["data"]) == 1
 
 
@@ -111,11 +115,11 @@ def test_a_finite_number_leaks_and_an_empty_line_is_told():
     layer, head = exhibit.opening()
     found, p = runs.reading(SHORT, layer, head), core.open_model("gpt-mini").config.d_head
     row, most = lesson.filled(found.scores, np.tri(5, dtype=bool), -10, p=p, inside=True).worst
-    test = page(*FOLDS, step="5", text=SHORT, m="-10", state={"predict:masks.leaks": 0})
+    test = guessed(page(*FOLDS, step="5", text=SHORT, m="-10"), "leaks")
     assert not test.exception and f"“{found.words[row]}” puts {most:.1%} on forbidden words" in said(test)
-    strict = page(step="5", text=SHORT, edge="strict", m="-10000", state={"predict:masks.leaks": 100})
+    strict = guessed(page(step="5", text=SHORT, edge="strict", m="-10000"), "leaks")
     assert "NaN in all 5 cells of “The”. This house decides for zeros." in said(strict)
-    nothing = page(*FOLDS, step="5", text=SHORT, edge="nothing", m="-10000", state={"predict:masks.leaks": 100})
+    nothing = guessed(page(*FOLDS, step="5", text=SHORT, edge="nothing", m="-10000"), "leaks")
     assert "“dog” may see nothing: the same number added to every score changes no weight, so it leaks 100.0%" in said(nothing)
     names: dict[str, object] = {}
     exec(nothing.code[-1].value, names)
@@ -130,9 +134,9 @@ def test_an_old_link_opens_the_editor(link):
 
 def test_odd_links_and_texts_leave_a_page():
     for step in ("2", "3", "4", "5"):
-        for text in ("I", "<b>x</b> $y$", "word " * 60):
+        for text in ("I", "<b>x</b> $y$", "word " * 60)[:: 2 if step != "4" else 1]:
             test = drawn("masks", {"masks.step": step, "text": text, "masks.lines": "99", "masks.m": "nan", "masks.edge": "?"}, {}, guarded=True)
-            assert not test.exception, (step, text)
+            assert not test.exception and "error" not in said(test).lower(), (step, text)
     assert not page(step="1", sees="none", digits="1e9").exception
 
 

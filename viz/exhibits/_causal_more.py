@@ -50,7 +50,7 @@ def lines(start: Any) -> Shown:
             SLUG + "count", f"“{text}” One line for each time the model reads on: how many lines?", tuple(str(m) for m in (n - 1, n, n + 1) if m > 0), str(n),
             f"One for each of its {n} words and signs: a full stop is read as well, and remembers. {sum(name.isalnum() for name in names)} of them are words.",
         )  # fmt: skip
-        with st.container(height=430 if lesson.presenting() else None, border=False):
+        with st.container(height=430 if lesson.presenting() else "content", border=False):
             shown = slice(None) if told else slice(0, 1)
             if n <= MOST_LINES:
                 strip(weights[shown, shown], names[shown], allowed=found.allowed[layer, head][shown, shown], mode="lines", selected=n - 1 if told else 0, key=f"{SLUG}lines.{told}")

@@ -15,7 +15,7 @@ from viz.figures import across as figures
 from viz.figures import evidence
 from viz.figures.curves import number
 from viz.instruments import heatmap, words_view
-from viz.labels import distinct, head_name
+from viz.labels import distinct, head_name, literal
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
@@ -102,13 +102,29 @@ def swap(data: Any) -> Shown:
         "Measured, the largest change of any number: " + ", ".join(f"{name} {_size(value)}" for name, value in zip(LEAVES, change[0], strict=True)) + ".",
     )  # fmt: skip
     rows = [f"layer {i}" for i in range(len(change))]
-    title = f"Largest change after {SIDES[side]} was exchanged" if told else "Guess first: no bar is drawn yet"
-    parts.show(evidence.bars(change if told else np.zeros_like(change), rows, LEAVES if told else ("", "", ""), title), SLUG + "swap.picture", title)
+    title = f"Largest change in Q, K and V after {SIDES[side]} was exchanged"
+    with st.container():
+        if told:
+            parts.show(evidence.bars(change, rows, LEAVES, title), SLUG + "swap.picture", title)
+        else:
+            _sentences(data, side)
     parts.numbers("Layer by layer: " + "; ".join(f"L{i}: " + ", ".join(f"{name} {_size(v)}" for name, v in zip(LEAVES, row, strict=True)) for i, row in enumerate(change)) + "." if told
                   else f"“{data.run.source.text}” and “{data.run.target_text}”; only “{before}” is exchanged.")  # fmt: skip
     controls.segmented("Exchange", tuple(SIDES), SLUG + "side", "source", SIDES.__getitem__)
     code = f"{_code(data)}\nfrom core.lessons.across import moved\n\nother = model.run({_other(data, side)[0]!r}, target={_other(data, side)[1]!r})\nprint(moved(run, other))  # (layer, Q K V)"
     return Shown({"cross.matrix": {}}, (), LOOKING_SWAP, lambda: pd.DataFrame(change, index=rows, columns=list(LEAVES)).round(4) if told else GUESS, {"change": change} if told else {}, code)
+
+
+def _sentences(data: Any, side: str) -> None:
+    """Both sentences, and the one with another word below its own."""
+    source, target, _, _ = _other(data, side)
+    now = (("read", data.run.source.text, source), ("written", data.run.target_text or "", target))
+    for column, (label, before, after) in zip(st.columns(2, gap="small"), now, strict=True):
+        with column, st.container(border=True, gap=None, height="stretch"):
+            st.markdown(f":gray[{label}]")
+            st.markdown(f"### {literal(before)}")
+            st.markdown(f":gray[{'then' if before != after else 'and again'}]")
+            st.markdown(f"### {literal(after)}")
 
 
 def swapped(data: Any, side: str) -> tuple[np.ndarray, str, str]:
@@ -127,9 +143,8 @@ def _other(data: Any, side: str) -> tuple[str, str, str, str]:
     tokenizer = data.run.model.tokenizer
     text = source if side == "source" else target
     encoded = tokenizer.encode(text)
-    whole = sorted(range(len(encoded.ids)), key=lambda i: -(encoded.spans[i][1] - encoded.spans[i][0]))
-    for place in whole:
-        start, end = encoded.spans[place]
+    spans = sorted((span for span in encoded.spans if span is not None), key=lambda span: span[0] - span[1])
+    for start, end in spans:
         for word in OTHERS[side]:
             new = text[:start] + (word if text[start:end].startswith(" ") else word.strip()) + text[end:]
             if text[start:end].strip() != word.strip() and len(tokenizer.encode(new).ids) == len(encoded.ids):

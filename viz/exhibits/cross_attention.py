@@ -37,7 +37,7 @@ STEPS = (
     lesson.Step("Two axes", "An English sentence was read, a Spanish one is being written. One head of the decoder looks across: how many weights is that?"),
     lesson.Step("Who asks", "Q is made of the decoder's words, K and V of the encoder's output. The shapes are those of this sentence."),
     lesson.Step("Swap", "One word is exchanged, all others stay. Which of Q, K and V can notice?"),
-    lesson.Step("Once", "The sentence that was read does not change while one writes: its keys and values are computed once and kept."),
+    lesson.Step("Write", "Now word by word, with a cache. Each new word asks the source again. What has to be computed again for it?"),
     lesson.Step("Padding", "Two sentences in one batch: the shorter is filled up with PAD. Three masks, and their union, keep it out."),
     lesson.Step("Layer", "A decoder layer has three sub-layers and two maps: over its own words, and over the source."),
 )
