@@ -38,12 +38,12 @@ def titles(test: AppTest) -> list[str]:
 def test_the_page_opens_with_a_question_and_only_chance_is_drawn():
     test = page()
     assert not test.exception and test.title[0].value == "Masks"
-    assert figure(test)["data"] == [] and "10%" in said(test)
+    assert [trace["name"] for trace in figure(test)["data"]] == ["chance: 10 %"] and "10%" in said(test)
     found, past = leaking.learned("all", 10), leaking.learned("past", 10)
     assert f"{found.inside:.1%}" not in said(test)
     told = guessed(page(*FOLDS), "leak")
     bars = figure(told)["data"]
-    assert not told.exception and [len(bar["y"]) for bar in bars] == [8, 8]
+    assert not told.exception and [len(bar["y"]) for bar in bars] == [8, 8, 2]
     np.testing.assert_allclose(bars[0]["y"], found.right)
     np.testing.assert_allclose(bars[1]["y"], past.right)
     assert f"{found.inside:.0%} right where the answer stands in the list, {found.writing:.0%} where it has to write" in said(told)
@@ -59,7 +59,7 @@ def test_other_eyes_give_another_answer():
     found = leaking.learned("past", 2)
     told = guessed(page(sees="past", digits="2"), "leak")
     assert f"t is {100 * round(found.inside, 2):g} %." in said(told) and "You said" not in said(told), "half of two is right by chance"
-    assert len(figure(told)["data"]) == 1
+    assert len(figure(told)["data"]) == 2
 
 
 def test_the_sums_are_softmax_over_the_words_so_far():
@@ -145,4 +145,4 @@ def test_figures_as_data():
     assert figure.layout.xaxis.ticktext[0] == "&lt;b&gt;" and np.isnan(figure.data[0].z[2]).all() and np.isnan(figure.data[0].z[0, 1])
     assert len(sums(np.eye(30), ["w"] * 30, 30).layout.annotations) == 0
     empty = rightness({}, 0.5, places=8)
-    assert len(empty.data) == 0 and len(empty.layout.xaxis.ticktext) == 8
+    assert len(empty.data) == 1 and len(empty.layout.xaxis.ticktext) == 8

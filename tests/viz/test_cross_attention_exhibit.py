@@ -64,7 +64,7 @@ def test_shapes_are_those_of_the_run():
     data = exhibit.compute()
     config, n, m = data.run.model.config, len(data.read), len(data.written)
     notes = [note["text"] for note in figure(test)["layout"]["annotations"]]
-    assert f"Q<br>{config.n_heads} × {m} × {config.d_head}" in notes and f"V<br>{config.n_heads} × {n} × {config.d_head}" in notes
+    assert f"Q: {config.n_heads} × {m} × {config.d_head}" in notes and f"V: {config.n_heads} × {n} × {config.d_head}" in notes
     assert f"{config.n_heads} heads × {m} × {n} = {config.n_heads * m * n} scores" in said(test)
     shape = data.run.trace["decoder.layer.0.cross_attn.scores"].shape
     assert shape == (config.n_heads, m, n) and " × ".join(map(str, shape)) in test.dataframe[0].value["shape"].tolist()

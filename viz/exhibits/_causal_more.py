@@ -12,6 +12,7 @@ from core.lessons import masks as lesson_of
 from viz.exhibits import _causal_run as runs
 from viz.exhibits import _causal_steps as steps
 from viz.exhibits._shown import Shown
+from viz.exhibits._side import question_and_picture
 from viz.figures.curves import number
 from viz.instruments import heatmap, strip
 from viz.labels import distinct, head_name, visible
@@ -46,11 +47,13 @@ def lines(start: Any) -> Shown:
         found = run.attention("causal", by="word")
         names = [visible(word.text) for word in run.side.words]
         n, weights = len(names), found.weights[layer, head]
-        told = lesson.predict(
-            SLUG + "count", f"“{text}” One line for each time the model reads on: how many lines?", tuple(str(m) for m in (n - 1, n, n + 1) if m > 0), str(n),
-            f"One for each of its {n} words and signs: a full stop is read as well, and remembers. {sum(name.isalnum() for name in names)} of them are words.",
-        )  # fmt: skip
-        with st.container(height=430 if lesson.presenting() else "content", border=False):
+        question, picture = question_and_picture()
+        with question:
+            told = lesson.predict(
+                SLUG + "count", f"“{text}” One line for each time the model reads on: how many lines?", tuple(str(m) for m in (n - 1, n, n + 1) if m > 0), str(n),
+                f"One for each of its {n} words and signs: a full stop is read as well, and remembers. {sum(name.isalnum() for name in names)} of them are words.",
+            )  # fmt: skip
+        with picture, st.container():
             shown = slice(None) if told else slice(0, 1)
             if n <= MOST_LINES:
                 strip(weights[shown, shown], names[shown], allowed=found.allowed[layer, head][shown, shown], mode="lines", selected=n - 1 if told else 0, key=f"{SLUG}lines.{told}")
@@ -80,11 +83,13 @@ def edges(start: Any) -> Shown:
         names, may = found.words, allowed(kind, len(found.words))
         loose, exact = lesson_of.filled(found.scores, may, fill, p=p, inside=True), lesson_of.filled(found.scores, may, -np.inf, p=p, inside=True)
         worst, most = loose.worst
-        told = lesson.predict_number(
-            SLUG + "leaks", f"M = {_minus(fill)} in place of −∞. How much of its weight does the leakiest line put on words that are forbidden to it?", 0.0, 1.0, round(most, 2),
-            f"“{names[worst]}” puts {_share(most)} there. The number is divided by √{p} as well, so e^(M/√{p}) = {np.exp(fill / np.sqrt(p)):.3g} is left of each forbidden term.", 0.05, "%",
-        )  # fmt: skip
-        left, right = st.columns(2, gap="medium")
+        question, picture = question_and_picture(1, 2)
+        with question:
+            told = lesson.predict_number(
+                SLUG + "leaks", f"M = {_minus(fill)} in place of −∞. How much of its weight does the leakiest line put on words that are forbidden to it?", 0.0, 1.0, round(most, 2),
+                f"“{names[worst]}” puts {_share(most)} there. The number is divided by √{p} as well, so e^(M/√{p}) = {np.exp(fill / np.sqrt(p)):.3g} is left of each forbidden term.", 0.05, "%",
+            )  # fmt: skip
+        left, right = picture.columns(2, gap="small" if lesson.presenting() else "medium")
         with left:
             heatmap(loose.weights if told else np.zeros_like(loose.weights), names, names, key=f"{SLUG}edge.loose.{told}", title=f"M = {_minus(fill)}" if told else "Guess first", numbers=told, height=300)
         with right:

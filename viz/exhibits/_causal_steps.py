@@ -14,6 +14,7 @@ from core.lessons import leaking
 from viz.exhibits import _causal_run as runs
 from viz.exhibits import _masks_panels as panels
 from viz.exhibits._shown import Shown
+from viz.exhibits._side import question_and_picture
 from viz.figures import causal as figures
 from viz.figures.curves import number
 from viz.instruments import heatmap
@@ -47,17 +48,20 @@ def leak(start: Any) -> Shown:
     sees = state.read(SLUG + "sees", "all", state.one_of(tuple(SEES)))
     digits = state.read(SLUG + "digits", 10, state.one_of(DIGITS))
     found = _learned(sees, digits)
-    told = lesson.predict_number(
-        SLUG + "leak", f"While it learns, a model sees {SEES[sees]}. How often does it say the next of {digits} digits right, where one follows?",
-        0.0, 1.0, round(found.inside, 2), f"By chance it would be {1 / digits:.0%}; measured on {leaking.FRESH:,} fresh lists: {found.inside:.1%}. "
-        + ("Nothing was learned: there is nothing to learn." if sees == "past" else f"It looks at the next digit itself and copies it. Where it has to write, it is right {found.writing:.1%} of the time."),
-        0.05, "%",
-    )  # fmt: skip
+    question, picture = question_and_picture()
+    with question:
+        told = lesson.predict_number(
+            SLUG + "leak", f"While it learns, a model sees {SEES[sees]}. How often does it say the next of {digits} digits right, where one follows?",
+            0.0, 1.0, round(found.inside, 2), f"By chance it would be {1 / digits:.0%}; measured on {leaking.FRESH:,} fresh lists: {found.inside:.1%}. "
+            + ("Nothing was learned: there is nothing to learn." if sees == "past" else f"It looks at the next digit itself and copies it. Where it has to write, it is right {found.writing:.1%} of the time."),
+            0.05, "%",
+        )  # fmt: skip
     shares = {SEES[sees] if sees != "past" else BACK: found.right} if told else {}
     if told and sees != "past":
         shares[BACK] = _learned("past", digits).right
-    parts.show(figures.rightness(shares, 1 / digits, places=leaking.LENGTH, height=300 if lesson.presenting() else 340), SLUG + "leak.picture",
-               "How often the next digit is said right, place by place." if told else "Nothing but chance is drawn before the guess.")  # fmt: skip
+    with picture:
+        parts.show(figures.rightness(shares, 1 / digits, places=leaking.LENGTH, height=340), SLUG + "leak.picture",
+                   "How often the next digit is said right, place by place." if told else "Nothing but chance is drawn before the guess.")  # fmt: skip
     parts.numbers(
         f"With {SEES[sees]} in sight: {found.inside:.0%} right where the answer stands in the list, {found.writing:.0%} where it has to write. " + _lost(sees, found) if told
         else f"The digits are drawn by lot. Whoever cannot see the next one is right {1 / digits:.0%} of the time."
@@ -114,12 +118,14 @@ def mask(start: Any) -> Shown:
         may = np.ones((n, n), bool) if without else np.tri(n, dtype=bool)
         one, other = forms.prefix_form(found.scores, found.values), forms.mask_form(found.scores, found.values, may)
         moved = int((found.moved > 0).sum())
+        question, picture = question_and_picture(1, 2)
         answers = (f"all {n}", "only the last", "none") if n > 1 else ("the only one", "none")
         answer = answers[0] if moved == n else answers[1] if moved == 1 else answers[-1]
-        told = lesson.predict(SLUG + "moved", f"{'Without' if without else 'With'} the mask: another last word in place of “{found.words[-1]}”. Which of the {n} lines y change?", answers, answer,
+        with question:
+            told = lesson.predict(SLUG + "moved", f"{'Without' if without else 'With'} the mask: another last word in place of “{found.words[-1]}”. Which of the {n} lines y change?", answers, answer,
                               f"Measured: {moved} of {n} change, the others by exactly 0. " + ("Every line sums over the last word too." if without else "The last word is a term of the last line only."))  # fmt: skip
         limit = float(np.abs(found.scores).max()) or 1.0
-        for place, title, draw in zip(st.columns(3, gap="medium"), ("Scores S", "Mask M", "softmax(S + M)"), (
+        for place, title, draw in zip(picture.columns(3, gap="small"), ("Scores S", "Mask M", "softmax(S + M)"), (
             lambda title: heatmap(found.scores, found.words, found.words, key=SLUG + "form.scores", scale="score", limit=limit, title=title, numbers=True, height=300),
             lambda title: heatmap(may.astype(float), found.words, found.words, key=SLUG + "form.mask", allowed=may, title=title, height=300),
             lambda title: heatmap(other.weights, found.words, found.words, key=SLUG + "form.pattern", allowed=may, title=title, numbers=True, height=300),

@@ -12,6 +12,7 @@ from core.lessons import across
 from viz.exhibits import _cross_steps as steps
 from viz.exhibits import _masks_batch as batch
 from viz.exhibits._shown import Shown
+from viz.exhibits._side import question_and_picture
 from viz.instruments import heatmap
 from viz.labels import distinct, head_name
 from viz.ui import compute as ask
@@ -39,34 +40,36 @@ def padding(data: Any) -> Shown:
     with right:
         second = controls.text("The shorter one, filled up with PAD", SLUG + "second", SECOND)
     with top:
-        room = lesson.presenting()
-        parts.numbers(batch.draw(first, second, SLUG + "batch", across=4 if room else 2, height=240 if room else 300))
+        use, proof = batch.draw(first, second, SLUG + "batch", across=4, height=220).split("\n")
+        parts.numbers(proof)
     code = (
         f"import core\nfrom core.lessons.padded_batch import batch_masks, padded_content, run_batch\n\nruns = run_batch(core.open_model({data.run.model.name!r}), ({first!r}, {second!r}))\n"
         "shorter = batch_masks(min(runs, key=lambda run: run.source.n_real))\nprint(shorter.source_padding, shorter.union)\nchange = padded_content(runs)\nprint(change)"
     )  # fmt: skip
     masks, change = batch.found(first, second)
     table = pd.DataFrame(masks.source_padding.astype(int), index=distinct(masks.targets), columns=distinct(masks.sources))
-    return Shown({"masked.matrix": {}}, (rf"e^{{0}} = 1, \quad e^{{-\infty}} = 0: \qquad {change.with_mask:.1f} \text{{ with the masks, }} {change.without:.2f} \text{{ without}}",), LOOKING_PADDING,
+    return Shown({"masked.matrix": {}}, (rf"e^{{0}} = 1, \quad e^{{-\infty}} = 0: \qquad {change.with_mask:.1f} \text{{ with the masks, }} {change.without:.2f} \text{{ without}}",), LOOKING_PADDING + "\n\n" + use,
                  lambda: table, {"source_padding": masks.source_padding, "target_padding": masks.target_padding, "causal": masks.causal, "union": masks.union}, code)  # fmt: skip
 
 
 def layer(data: Any) -> Shown:
     """Two maps of one decoder layer, and what its three sub-layers have learned in numbers."""
     ours, base = ask.submit(("cross_attention.counts", data.run.model.name), lambda: (across.counts(data.run.model), across.counts()), 50)
-    told = lesson.predict(
-        SLUG + "less", "Take cross-attention and its norm out of a decoder layer. How many numbers are left, beside an encoder layer?", ("fewer", "exactly as many", "more"), _beside(ours),
-        f"{ours.decoder:,} − {ours.parts['cross-attention']:,} − {ours.parts['its norm']:,} = {ours.without_cross:,}; the encoder layer has {ours.encoder:,}. The mask of the other self-attention has nothing to learn.",
-    )  # fmt: skip
+    question, picture = question_and_picture(1, 2)
+    with question:
+        told = lesson.predict(
+            SLUG + "less", "Take cross-attention and its norm out of a decoder layer. How many numbers are left, beside an encoder layer?", ("fewer", "exactly as many", "more"), _beside(ours),
+            f"{ours.decoder:,} − {ours.parts['cross-attention']:,} − {ours.parts['its norm']:,} = {ours.without_cross:,}; the encoder layer has {ours.encoder:,}. The mask of the other self-attention has nothing to learn.",
+        )  # fmt: skip
     own = data.run.attention("causal")
     tokens = distinct(word.removeprefix(" ") or word for word in own.queries)
     n, m = len(data.read), len(data.written)
-    left, right = st.columns(2, gap="large")
+    left, right = picture.columns(2, gap="small" if lesson.presenting() else "large")
     with left:
-        heatmap(own.weights[data.layer, data.head], tokens, tokens, key=SLUG + "layer.own", allowed=own.allowed[data.layer, data.head], title=f"1  masked self-attention, {m} × {m}", numbers=m <= 9, height=290,
+        heatmap(own.weights[data.layer, data.head], tokens, tokens, key=SLUG + "layer.own", allowed=own.allowed[data.layer, data.head], title=f"1  masked self-attention, {m} × {m}", numbers=m <= 9, height=260,
                 axis=("target", "target"))  # fmt: skip
     with right:
-        heatmap(data.pattern, tokens, distinct(data.read), key=SLUG + "layer.cross", title=f"2  cross-attention, {m} × {n}", numbers=m <= 9, height=290, axis=("target", "source"))
+        heatmap(data.pattern, tokens, distinct(data.read), key=SLUG + "layer.cross", title=f"2  cross-attention, {m} × {n}", numbers=m <= 9, height=260, axis=("target", "source"))
     shape = f"{data.weights.shape[1]} × {m} × {m} and {data.weights.shape[1]} × {m} × {n}"
     parts.numbers(f"Layer {data.layer} of {data.weights.shape[0]}, {head_name(data.layer, data.head)}: two map tensors, {shape}; then 3, the feed-forward network. " + (
         f"A decoder layer has {ours.decoder:,} numbers; without cross-attention and its norm {ours.without_cross:,}, an encoder layer {ours.encoder:,}. In the paper's model: {base.decoder:,} − "

@@ -11,6 +11,7 @@ import streamlit as st
 from core.engine import RunRequest, default
 from core.lessons import across
 from viz.exhibits._shown import Shown
+from viz.exhibits._side import question_and_picture
 from viz.figures import across as figures
 from viz.figures import evidence
 from viz.figures.curves import number
@@ -45,12 +46,14 @@ def two_axes(data: Any) -> Shown:
     """The map of one head; before the guess only the two sentences."""
     n, m, names = len(data.read), len(data.written), (distinct(data.read), distinct(data.written))
     shapes = {"rows are Spanish": f"{m} × {n}", "rows are English": f"{n} × {m}", "Spanish": f"{m} × {m}", "English": f"{n} × {n}"}
-    told = lesson.predict(
-        SLUG + "shape", f"Read: {n} English pieces. Written: {m} Spanish ones, END included. Rows × columns of this head's map?", tuple(shapes.values()), shapes["rows are Spanish"],
-        f"Each of the {m} Spanish places asks, so it has a row; each of the {n} English pieces can be looked at, so it is a column: {m * n} weights a head, "
-        f"{data.weights.shape[0]} × {data.weights.shape[1]} heads.",
-    )  # fmt: skip
-    left, right = st.columns([1, 1], gap="large")
+    question, picture = question_and_picture(1, 2)
+    with question:
+        told = lesson.predict(
+            SLUG + "shape", f"Read: {n} English pieces. Written: {m} Spanish ones, END included. Rows × columns of this head's map?", tuple(shapes.values()), shapes["rows are Spanish"],
+            f"Each of the {m} Spanish places asks, so it has a row; each of the {n} English pieces can be looked at, so it is a column: {m * n} weights a head, "
+            f"{data.weights.shape[0]} × {data.weights.shape[1]} heads.",
+        )  # fmt: skip
+    left, right = picture.columns([1, 1], gap="small" if lesson.presenting() else "large")
     pattern = data.pattern
     with left:
         words_view(
@@ -59,7 +62,7 @@ def two_axes(data: Any) -> Shown:
         )  # fmt: skip
     with right:
         if told:
-            heatmap(pattern, names[1], names[0], key=SLUG + "map", axis=("written", "read"), title=f"{head_name(data.layer, data.head)}, {m} × {n}", numbers=n <= 12, height=330)
+            heatmap(pattern, names[1], names[0], key=SLUG + "map", axis=("written", "read"), title=f"{head_name(data.layer, data.head)}, {m} × {n}", numbers=n <= 12, height=260)
         else:
             st.text("The map comes after your guess.")
     sharp = int(pattern[:-1].max(1).argmax()) if m > 1 else 0
@@ -80,7 +83,7 @@ def who_asks(data: Any) -> Shown:
     config, n, m = data.run.model.config, len(data.read), len(data.written)
     path = f"decoder.layer.{data.layer}.cross_attn"
     shapes = {leaf: data.run.trace[f"{path}.{leaf}"].shape for leaf in ("q", "k", "v", "scores", "pattern", "heads", "out")}
-    parts.show(figures.flow(n, m, config.d_model, config.n_heads, config.d_head, height=380 if lesson.presenting() else 420), SLUG + "flow",
+    parts.show(figures.flow(n, m, config.d_model, config.n_heads, config.d_head, height=360), SLUG + "flow",
                f"Q {shapes['q']} from the decoder, K {shapes['k']} and V {shapes['v']} from the encoder, weights {shapes['pattern']}, output {shapes['out']}.")  # fmt: skip
     parts.numbers(f"{m} queries meet {n} keys: {config.n_heads} heads × {m} × {n} = {config.n_heads * m * n} scores, each divided by √{config.d_head} = {number(float(np.sqrt(config.d_head)))}. "
                   f"Out come {m} × {config.d_model} numbers again, one row for each Spanish place.")  # fmt: skip
@@ -97,13 +100,15 @@ def swap(data: Any) -> Shown:
     still = [name for name, value in zip(LEAVES, change[0], strict=True) if value == 0]
     answers = ("Q only", "K and V", "Q, K and V", "none of them")
     answer = {0: answers[2], 1: answers[1] if still == ["Q"] else answers[2], 2: answers[0], 3: answers[3]}[len(still)]
-    told = lesson.predict(
-        SLUG + "moves", f"“{before}” becomes “{after}”, the other sentence stays as it is. Which change in layer 0 of the decoder?", answers, answer,
-        "Measured, the largest change of any number: " + ", ".join(f"{name} {_size(value)}" for name, value in zip(LEAVES, change[0], strict=True)) + ".",
-    )  # fmt: skip
+    question, picture = question_and_picture()
+    with question:
+        told = lesson.predict(
+            SLUG + "moves", f"“{before}” becomes “{after}”, the other sentence stays as it is. Which change in layer 0 of the decoder?", answers, answer,
+            "Measured, the largest change of any number: " + ", ".join(f"{name} {_size(value)}" for name, value in zip(LEAVES, change[0], strict=True)) + ".",
+        )  # fmt: skip
     rows = [f"layer {i}" for i in range(len(change))]
     title = f"Largest change in Q, K and V after {SIDES[side]} was exchanged"
-    with st.container():
+    with picture, st.container():
         if told:
             parts.show(evidence.bars(change, rows, LEAVES, title), SLUG + "swap.picture", title)
         else:
@@ -157,12 +162,15 @@ def once(data: Any) -> Shown:
     """What each step of writing computes, and what the cache spares."""
     found = ask.submit(("cross_attention.once", data.run.source.text), lambda: across.written(data.run), 60 * len(data.written))
     n, m = len(data.read), len(data.written)
-    told = lesson.predict_number(
-        SLUG + "rows", f"{m} tokens are written, {n} were read. How many rows of keys does cross-attention compute in one layer, over all {m} steps?", 0, n * m, sum(found.source),
-        f"{n}, at the first step; the same arrays serve the other {m - 1}. Without keeping them it would be {m} × {n} = {n * m}.", max(1, n // 4),
-    )  # fmt: skip
+    question, picture = question_and_picture()
+    with question:
+        told = lesson.predict_number(
+            SLUG + "rows", f"{m} tokens are written, {n} were read. How many rows of keys does cross-attention compute in one layer, over all {m} steps?", 0, n * m, sum(found.source),
+            f"{n}, at the first step; the same arrays serve the other {m - 1}. Without keeping them it would be {m} × {n} = {n * m}.", max(1, n // 4),
+        )  # fmt: skip
     source = found.source if told else (0,) * m
-    parts.show(figures.computed(found.own, source, found.anew if told else (), distinct(data.written), height=300 if lesson.presenting() else 330), SLUG + "once.picture",
+    with picture:
+        parts.show(figures.computed(found.own, source, found.anew if told else (), distinct(data.written), height=330), SLUG + "once.picture",
                "Rows of keys and values computed at each step." if told else "Rows of its own words that each step computes; those of the source come after the guess.")  # fmt: skip
     total = sum(found.own) + sum(found.source)
     parts.numbers(f"{sum(found.own)} own rows and {sum(found.source)} source rows, {total} together; without the cache {sum(found.anew)}. The source's arrays were {'the same' if found.kept else 'others'} at every step, "

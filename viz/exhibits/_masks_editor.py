@@ -12,7 +12,7 @@ from viz.exhibits import _masks_batch as batch
 from viz.exhibits import _masks_folds as folds
 from viz.exhibits import _masks_panels as panels
 from viz.ui import compute as ask
-from viz.ui import controls, parts, state
+from viz.ui import controls, lesson, parts, state
 
 LINKED = ("kind", "cell", "drawn", "everywhere", "fill", "where", "first", "second", "past_only",
           *dict.fromkeys(knob for knobs in folds.KNOBS.values() for knob, *_ in knobs))  # fmt: skip
@@ -26,9 +26,13 @@ def wanted() -> bool:
 
 def show(info: Any, model: str, sentences: tuple[str, ...], start: Any, compute: Any, opening: Any) -> None:
     """Sentence, mask, the three matrices, one sentence of numbers; everything else folded."""
-    text = controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type a sentence")
-    controls.preset_row(sentences, "text", start.text)
-    kind = controls.pills("Mask", panels.PILLS, "masks.kind", start.recipe.kind, panels.PILLS.__getitem__, quiet=True)
+    order = ("kinds", "picture", "words") if lesson.presenting() else ("words", "kinds", "picture")
+    place = {name: st.container() for name in order}
+    with place["words"]:
+        text = controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type a sentence")
+        controls.preset_row(sentences, "text", start.text)
+    with place["kinds"]:
+        kind = controls.pills("Mask", panels.PILLS, "masks.kind", start.recipe.kind, panels.PILLS.__getitem__, quiet=True)
     config = default().open(model).config
     layer, head = ask.submit("masks.opening", opening, 500)
     n = len(ask.run(model, text, keep=()).tokens)
@@ -42,12 +46,11 @@ def show(info: Any, model: str, sentences: tuple[str, ...], start: Any, compute:
     )
     if kind == panels.OWN:
         params = replace(params, drawn=panels.drawn(params.recipe, n))
-    picture = st.container()
     data = ask.submit(("masks", params), lambda: compute(params), 2 * len(text) * config.n_layers)
     lines = folds.code(model, params)
-    with picture:
+    with place["picture"]:
         at = panels.three(data, params, lines)
-    parts.numbers(folds.sentence(data, *at))
+        parts.numbers(folds.sentence(data, *at))
     panels.head(config, layer, head)
     folds.change_it(kind, start.recipe)
     folds.finite(data)
