@@ -47,7 +47,7 @@ def lines(start: Any) -> Shown:
         found = run.attention("causal", by="word")
         names = [visible(word.text) for word in run.side.words]
         n, weights = len(names), found.weights[layer, head]
-        question, picture = question_and_picture()
+        question, picture = question_and_picture(1, 2)
         with question:
             told = lesson.predict(
                 SLUG + "count", f"“{text}” One line for each time the model reads on: how many lines?", tuple(str(m) for m in (n - 1, n, n + 1) if m > 0), str(n),
@@ -62,10 +62,10 @@ def lines(start: Any) -> Shown:
         if told:
             best = {i: int(weights[i, :i].argmax()) for i in range(1, n)}
             strong = sorted(best, key=lambda i: -weights[i, best[i]])[:3]
-            parts.numbers(f"{n} lines. What {head_name(layer, head)} remembers most: " + "; ".join(f"“{names[i]}” of “{names[best[i]]}” {weights[i, best[i]]:.0%}" for i in sorted(strong)) + ". Each line sums to 1."
+            picture.text(f"{n} lines. What {head_name(layer, head)} remembers most: " + "; ".join(f"“{names[i]}” of “{names[best[i]]}” {weights[i, best[i]]:.0%}" for i in sorted(strong)) + ". Each line sums to 1."
                           if n > 1 else "One line, and one weight: 1.")  # fmt: skip
         else:
-            parts.numbers("The first line has one word, so its weight is 1. Guess first, then the others are shown.")
+            picture.text("The first line has one word, so its weight is 1. Guess first, then the others are shown.")
     table = pd.DataFrame(np.round(weights, 4), index=distinct(names), columns=distinct(names)) if told else pd.DataFrame({"": ["Guess first: then the lines are here."]})
     code = (f"import core\n\nrun = core.open_model({runs.MODEL!r}).run({text!r})\nfound = run.attention('causal', by='word')\n"
             f"for word, row in zip(found.queries, found.weights[{layer}, {head}]):\n    print(word, row.round(3))")  # fmt: skip
@@ -83,7 +83,7 @@ def edges(start: Any) -> Shown:
         names, may = found.words, allowed(kind, len(found.words))
         loose, exact = lesson_of.filled(found.scores, may, fill, p=p, inside=True), lesson_of.filled(found.scores, may, -np.inf, p=p, inside=True)
         worst, most = loose.worst
-        question, picture = question_and_picture(1, 2)
+        question, picture = question_and_picture(2, 3)
         with question:
             told = lesson.predict_number(
                 SLUG + "leaks", f"M = {_minus(fill)} in place of −∞. How much of its weight does the leakiest line put on words that are forbidden to it?", 0.0, 1.0, round(most, 2),
@@ -94,7 +94,7 @@ def edges(start: Any) -> Shown:
             heatmap(loose.weights if told else np.zeros_like(loose.weights), names, names, key=f"{SLUG}edge.loose.{told}", title=f"M = {_minus(fill)}" if told else "Guess first", numbers=told, height=300)
         with right:
             heatmap(np.where(may, np.nan_to_num(exact.weights), 0.0), names, names, key=SLUG + "edge.exact", allowed=may, title="M = −∞", numbers=True, height=300)
-        parts.numbers(told_of(names, may, loose, exact, fill) if told else f"With −∞ every forbidden weight is exactly 0. {empty(names, may, exact)}")
+        picture.text(told_of(names, may, loose, exact, fill) if told else f"With −∞ every forbidden weight is exactly 0. {empty(names, may, exact)}")
         with st.container(horizontal=True, gap="medium"):
             with st.container(width="content"):
                 controls.segmented("M of a forbidden cell", NUMBERS, SLUG + "m", -5, _minus, wrap=True)

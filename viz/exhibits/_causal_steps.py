@@ -48,7 +48,7 @@ def leak(start: Any) -> Shown:
     sees = state.read(SLUG + "sees", "all", state.one_of(tuple(SEES)))
     digits = state.read(SLUG + "digits", 10, state.one_of(DIGITS))
     found = _learned(sees, digits)
-    question, picture = question_and_picture()
+    question, picture = question_and_picture(1, 1)
     with question:
         told = lesson.predict_number(
             SLUG + "leak", f"While it learns, a model sees {SEES[sees]}. How often does it say the next of {digits} digits right, where one follows?",
@@ -62,7 +62,7 @@ def leak(start: Any) -> Shown:
     with picture:
         parts.show(figures.rightness(shares, 1 / digits, places=leaking.LENGTH, height=340), SLUG + "leak.picture",
                    "How often the next digit is said right, place by place." if told else "Nothing but chance is drawn before the guess.")  # fmt: skip
-    parts.numbers(
+    picture.text(
         f"With {SEES[sees]} in sight: {found.inside:.0%} right where the answer stands in the list, {found.writing:.0%} where it has to write. " + _lost(sees, found) if told
         else f"The digits are drawn by lot. Whoever cannot see the next one is right {1 / digits:.0%} of the time."
     )  # fmt: skip
@@ -125,16 +125,19 @@ def mask(start: Any) -> Shown:
             told = lesson.predict(SLUG + "moved", f"{'Without' if without else 'With'} the mask: another last word in place of “{found.words[-1]}”. Which of the {n} lines y change?", answers, answer,
                               f"Measured: {moved} of {n} change, the others by exactly 0. " + ("Every line sums over the last word too." if without else "The last word is a term of the last line only."))  # fmt: skip
         limit = float(np.abs(found.scores).max()) or 1.0
-        for place, title, draw in zip(picture.columns(3, gap="small"), ("Scores S", "Mask M", "softmax(S + M)"), (
-            lambda title: heatmap(found.scores, found.words, found.words, key=SLUG + "form.scores", scale="score", limit=limit, title=title, numbers=True, height=300),
-            lambda title: heatmap(may.astype(float), found.words, found.words, key=SLUG + "form.mask", allowed=may, title=title, height=300),
-            lambda title: heatmap(other.weights, found.words, found.words, key=SLUG + "form.pattern", allowed=may, title=title, numbers=True, height=300),
-        ), strict=True):  # fmt: skip
+        shown = {
+            "Scores S": lambda title: heatmap(found.scores, found.words, found.words, key=SLUG + "form.scores", scale="score", limit=limit, title=title, numbers=True, height=300),
+            "Mask M": lambda title: heatmap(may.astype(float), found.words, found.words, key=SLUG + "form.mask", allowed=may, title=title, height=300),
+            "softmax(S + M)": lambda title: heatmap(other.weights, found.words, found.words, key=SLUG + "form.pattern", allowed=may, title=title, numbers=True, height=300),
+        }
+        if lesson.presenting():  # the hatching of the result is the mask
+            del shown["Mask M"]
+        for place, (title, draw) in zip(picture.columns(len(shown), gap="small"), shown.items(), strict=True):
             with place:
                 draw(title)
         weights, outputs = forms.gaps(one, other)
         own = float(np.abs(other.weights - found.pattern).max())
-        parts.numbers(f"Against the sums line by line: the weights differ by at most {_apart(weights.max())}, the outputs y by {_apart(outputs.max())}. The model's own tensor (32 bits) is {own:.0e} away."
+        picture.text(f"Against the sums line by line: the weights differ by at most {_apart(weights.max())}, the outputs y by {_apart(outputs.max())}. The model's own tensor (32 bits) is {own:.0e} away."
                       + (f" Another last word changes {moved} of {n} lines." if told else ""))  # fmt: skip
         controls.toggle("Take the mask away, in every layer", SLUG + "lifted", False)
     return Shown(

@@ -71,7 +71,7 @@ def layer(data: Any) -> Shown:
     with right:
         heatmap(data.pattern, tokens, distinct(data.read), key=SLUG + "layer.cross", title=f"2  cross-attention, {m} × {n}", numbers=m <= 9, height=260, axis=("target", "source"))
     shape = f"{data.weights.shape[1]} × {m} × {m} and {data.weights.shape[1]} × {m} × {n}"
-    parts.numbers(f"Layer {data.layer} of {data.weights.shape[0]}, {head_name(data.layer, data.head)}: two map tensors, {shape}; then 3, the feed-forward network. " + (
+    picture.text(f"Layer {data.layer} of {data.weights.shape[0]}, {head_name(data.layer, data.head)}: two map tensors, {shape}; then 3, the feed-forward network. " + (
         f"A decoder layer has {ours.decoder:,} numbers; without cross-attention and its norm {ours.without_cross:,}, an encoder layer {ours.encoder:,}. In the paper's model: {base.decoder:,} − "
         f"{base.decoder - base.without_cross:,} = {base.without_cross:,}." if told else ""))  # fmt: skip
     steps._choose()

@@ -66,7 +66,7 @@ def two_axes(data: Any) -> Shown:
         else:
             st.text("The map comes after your guess.")
     sharp = int(pattern[:-1].max(1).argmax()) if m > 1 else 0
-    parts.numbers(
+    picture.text(
         f"Writing “{data.written[sharp]}”, {head_name(data.layer, data.head)} looks {pattern[sharp].max():.0%} at “{data.read[int(pattern[sharp].argmax())]}”. {m} × {n} = {m * n} weights; each row sums to 1." if told
         else "The two sentences have different lengths, as two languages will."
     )  # fmt: skip
@@ -113,7 +113,7 @@ def swap(data: Any) -> Shown:
             parts.show(evidence.bars(change, rows, LEAVES, title), SLUG + "swap.picture", title)
         else:
             _sentences(data, side)
-    parts.numbers("Layer by layer: " + "; ".join(f"L{i}: " + ", ".join(f"{name} {_size(v)}" for name, v in zip(LEAVES, row, strict=True)) for i, row in enumerate(change)) + "." if told
+    picture.text("Layer by layer: " + "; ".join(f"L{i}: " + ", ".join(f"{name} {_size(v)}" for name, v in zip(LEAVES, row, strict=True)) for i, row in enumerate(change)) + "." if told
                   else f"“{data.run.source.text}” and “{data.run.target_text}”; only “{before}” is exchanged.")  # fmt: skip
     controls.segmented("Exchange", tuple(SIDES), SLUG + "side", "source", SIDES.__getitem__)
     code = f"{_code(data)}\nfrom core.lessons.across import moved\n\nother = model.run({_other(data, side)[0]!r}, target={_other(data, side)[1]!r})\nprint(moved(run, other))  # (layer, Q K V)"
@@ -162,7 +162,7 @@ def once(data: Any) -> Shown:
     """What each step of writing computes, and what the cache spares."""
     found = ask.submit(("cross_attention.once", data.run.source.text), lambda: across.written(data.run), 60 * len(data.written))
     n, m = len(data.read), len(data.written)
-    question, picture = question_and_picture()
+    question, picture = question_and_picture(1, 1)
     with question:
         told = lesson.predict_number(
             SLUG + "rows", f"{m} tokens are written, {n} were read. How many rows of keys does cross-attention compute in one layer, over all {m} steps?", 0, n * m, sum(found.source),
@@ -173,7 +173,7 @@ def once(data: Any) -> Shown:
         parts.show(figures.computed(found.own, source, found.anew if told else (), distinct(data.written), height=330), SLUG + "once.picture",
                "Rows of keys and values computed at each step." if told else "Rows of its own words that each step computes; those of the source come after the guess.")  # fmt: skip
     total = sum(found.own) + sum(found.source)
-    parts.numbers(f"{sum(found.own)} own rows and {sum(found.source)} source rows, {total} together; without the cache {sum(found.anew)}. The source's arrays were {'the same' if found.kept else 'others'} at every step, "
+    picture.text(f"{sum(found.own)} own rows and {sum(found.source)} source rows, {total} together; without the cache {sum(found.anew)}. The source's arrays were {'the same' if found.kept else 'others'} at every step, "
                   f"and the logits differ from one pass over everything by {found.gap:.0e}." if told else "Its own words: one new row a step. And the source?")  # fmt: skip
     table = pd.DataFrame({"written": distinct(data.written), "own": found.own, "source": found.source, "without the cache": found.anew})
     return Shown({"cross.matrix": {}}, (rf"{m} \cdot 1 + {n} = {total} \quad \text{{of}} \quad {sum(found.anew)}" if told else r"\dots",), LOOKING_ONCE, lambda: table if told else GUESS,
