@@ -17,7 +17,7 @@ from viz.figures.curves import number
 from viz.instruments import heatmap, strip
 from viz.labels import distinct, head_name, visible
 from viz.ui import compute as ask
-from viz.ui import controls, lesson, parts, state
+from viz.ui import controls, lesson, state
 
 SLUG = "masks."
 FBI = "The FBI is chasing a criminal on the run ."
