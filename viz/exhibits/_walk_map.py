@@ -80,7 +80,8 @@ def plan(run: Any, boxes: Sequence[Box], layer: int, *, upto: int | None = None,
     texts = [
         Text(tuple(words), (MIDDLE["encoder"], rows - 0.5), 47), Text(tuple(read), (MIDDLE["decoder"], rows - 0.5), 47),
         Text(tuple(written), (MIDDLE["decoder"], 0.5), 47, marked=len(written) - 1 if upto is not None else None),
-        Text((f"Encoder, {n} layers",), (MIDDLE["encoder"], at["encoder.final"][1] - 1.05), 40, quiet=True),
+        Text((f"Encoder, {n} layers",), (MIDDLE["encoder"], at["encoder.final"][1] - 1.1), 40, quiet=True),
+        Text((f"Decoder, {n} layers →",), (MIDDLE["encoder"], at["softmax"][1]), 40, quiet=True),
     ]  # fmt: skip
     return {"nodes": nodes, "rows": rows, "edges": edges(here, at, rows), "frames": frames(here, at, n), "texts": texts}
 
@@ -90,7 +91,7 @@ def frames(boxes: Sequence[Box], at: Mapping[str, tuple[float, float]], n: int) 
     found = []
     for side, (left, wide) in FRAME.items():
         inside = [box for box in boxes if box.side == side and box.layer is not None]
-        bottom, top = at[inside[0].name][1] + SAID[inside[0].what][2] / 2 + GAP * 0.75, at[inside[-1].name][1] - SAID[inside[-1].what][2] / 2 - GAP * 0.4
+        bottom, top = at[inside[0].name][1] + SAID[inside[0].what][2] / 2 + GAP * 0.95, at[inside[-1].name][1] - SAID[inside[-1].what][2] / 2 - GAP * 0.4
         found.append(Frame((left, top), (wide, bottom - top), f"×{n}", side == "encoder"))
     return found
 
@@ -107,7 +108,7 @@ def edges(boxes: Sequence[Box], at: Mapping[str, tuple[float, float]], rows: flo
             if box.what == "norm":
                 to = chain[number + 2]
                 inward = DISC if side == "decoder" else -DISC
-                found.append(Edge(((x, low - GAP * 0.5), (BESIDE[side], low - GAP * 0.5), (BESIDE[side], at[to.name][1]), (x + inward, at[to.name][1])), strong=True))
+                found.append(Edge(((x, low - GAP * 0.4), (BESIDE[side], low - GAP * 0.4), (BESIDE[side], at[to.name][1]), (x + inward, at[to.name][1])), strong=True))
             low = y - tall / 2
         if side == "decoder":
             found.append(Edge(((x, low), (x, low - GAP))))

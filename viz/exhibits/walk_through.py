@@ -81,12 +81,15 @@ def page() -> None:
     parts.title(EXHIBIT)
     step = lesson.steps(STEPS, SLUG)
     params = Params(state.read("text", Params.text))
+    data = told = None
     with errors.guard():
         data = ask.submit(("walk_through", params), lambda: compute(params), 40 * len(params.text))
         with st.container(key="walk-question" if step == 0 else "walk-map"):
             left, right = st.columns([11, 9], gap="medium")
         told = steps.show(step, data, left, right)
-        folds.show(EXHIBIT, params, data, told)
     with st.container(key="walk-change"):
         controls.text("English sentence", "text", Params.text, placeholder="Type a sentence", drops=(f"{SLUG}word", f"{SLUG}station"))
         controls.preset_row(SENTENCES, "text", Params.text)
+    with errors.guard():
+        if told is not None:
+            folds.show(EXHIBIT, params, data, told)
