@@ -40,6 +40,11 @@ def word_of(data: Any) -> int:
     return state.read(f"{SLUG}word", telling(data), state.whole(0, len(data.words) - 1))
 
 
+def exactly(gap: float) -> str:
+    """A difference of floats: nothing at all, or its size."""
+    return "exactly 0" if gap == 0 else f"{gap:.0e}"
+
+
 def _choose_word(data: Any) -> None:
     controls.pills("Word", range(len(data.words)), f"{SLUG}word", telling(data), lambda i: data.words[i], quiet=True)
 
@@ -89,7 +94,7 @@ def _layer(data: Any) -> None:
     attention, network = by["attention"], by["feed-forward"]
     gap = float(np.abs(by["x, the word"] + attention - by["x + attention"]).max())
     parts.numbers(f"“{data.words[word]}” comes in with length {np.linalg.norm(by['x, the word']):.2f}. Attention adds a vector of length {np.linalg.norm(attention):.2f}, the network one of "
-                  f"{np.linalg.norm(network):.2f}; it leaves with {np.linalg.norm(found[-1].vector):.2f}. x + attention and the recorded sum differ by {gap:.0e}.")  # fmt: skip
+                  f"{np.linalg.norm(network):.2f}; it leaves with {np.linalg.norm(found[-1].vector):.2f}. x + attention and the recorded sum differ by {exactly(gap)}.")  # fmt: skip
     _choose_word(data)
 
 
@@ -106,9 +111,8 @@ def _stack(data: Any) -> None:
         with right:
             _alike(data, at, "stack", 250)
     kept = float(data.depth.kept[at].mean())
-    off = "exactly 0" if data.off == 0 else f"{data.off:.0e}"
     parts.numbers(f"After {at} layers a word's cosine with what it was before any layer is {number(kept)} on average. "
-                  f"x ← layer(x), {n} times in a plain loop, and the run differ by {off}.")  # fmt: skip
+                  f"x ← layer(x), {n} times in a plain loop, and the run differ by {exactly(data.off)}.")  # fmt: skip
 
 
 def _maps(data: Any) -> None:

@@ -80,8 +80,6 @@ def plan(run: Any, boxes: Sequence[Box], layer: int, *, upto: int | None = None,
     texts = [
         Text(tuple(words), (MIDDLE["encoder"], rows - 0.5), 47), Text(tuple(read), (MIDDLE["decoder"], rows - 0.5), 47),
         Text(tuple(written), (MIDDLE["decoder"], 0.5), 47, marked=len(written) - 1 if upto is not None else None),
-        Text((f"Encoder, {n} layers",), (MIDDLE["encoder"], at["encoder.final"][1] - 1.1), 40, quiet=True),
-        Text((f"Decoder, {n} layers →",), (MIDDLE["encoder"], at["softmax"][1]), 40, quiet=True),
     ]  # fmt: skip
     return {"nodes": nodes, "rows": rows, "edges": edges(here, at, rows), "frames": frames(here, at, n), "texts": texts}
 
@@ -92,7 +90,7 @@ def frames(boxes: Sequence[Box], at: Mapping[str, tuple[float, float]], n: int) 
     for side, (left, wide) in FRAME.items():
         inside = [box for box in boxes if box.side == side and box.layer is not None]
         bottom, top = at[inside[0].name][1] + SAID[inside[0].what][2] / 2 + GAP * 0.95, at[inside[-1].name][1] - SAID[inside[-1].what][2] / 2 - GAP * 0.4
-        found.append(Frame((left, top), (wide, bottom - top), f"×{n}", side == "encoder"))
+        found.append(Frame((left, top), (wide, bottom - top), f"{side.title()} × {n}", side == "encoder"))
     return found
 
 

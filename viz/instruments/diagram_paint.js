@@ -9,8 +9,12 @@ function paintPlan(view, pen, wide) {
     pen.beginPath(); pen.roundRect(x, y, width, height, 10); pen.fill(); pen.stroke();
     pen.fillStyle = css(rgb(theme.text), 0.8);
     pen.font = `600 ${size}px ${theme.font}`;
-    pen.textAlign = left ? "right" : "left"; pen.textBaseline = "middle";
-    pen.fillText(label, left ? x - 5 : x + width + 5, y + height / 2);
+    pen.textAlign = "center"; pen.textBaseline = "middle";
+    pen.save();
+    pen.translate(left ? x - size * 0.75 : x + width + size * 0.75, y + height / 2);
+    pen.rotate(-Math.PI / 2);
+    pen.fillText(label, 0, 0);
+    pen.restore();
   }
   for (const { through, strong } of head.edges) line(pen, through.map(to), css(rgb(theme.text), strong ? 0.45 : 0.62), strong ? 2.2 : 1.4);
 }
