@@ -50,9 +50,9 @@ def _choose_word(data: Any) -> None:
 
 
 def _alike(data: Any, layer: int, key: str, height: int) -> None:
-    title = "Before any layer" if layer == 0 else f"After layer L{layer - 1}"
-    heatmap(depth.cosines(data.states[layer]), data.words, data.words, key=f"{SLUG}{key}", scale="difference", limit=1.0, axis=("word", "word"),
-            title=f"{title}: cosine of each word with each", numbers=len(data.words) <= 8, height=height)  # fmt: skip
+    title = "before any layer" if layer == 0 else f"after layer L{layer - 1}"
+    heatmap(depth.cosines(data.states[layer]), data.words, data.words, key=f"{SLUG}{key}", scale="score", limit=1.0, axis=("word", "word"),
+            title=f"Cosines {title}", numbers=len(data.words) <= 8, height=height)  # fmt: skip
 
 
 def _guess(data: Any) -> None:
@@ -84,11 +84,11 @@ def _layer(data: Any) -> None:
     word = word_of(data)
     layer = controls.segmented("Layer", range(len(data.states) - 1), "layer", 0, lambda i: f"Layer L{i}", quiet=True)
     found = depth.stages(data.run, layer, word)
-    rows = [f"{stage.name}  {np.linalg.norm(stage.vector):.1f}" for stage in found]
+    rows = [f"{stage.name}: {np.linalg.norm(stage.vector):.1f}" for stage in found]
     room = lesson.presenting()
     values = np.stack([stage.vector for stage in found])
     limit = float(np.quantile(np.abs(values), 0.995))
-    parts.show(tensors([Panel(f"“{data.words[word]}” in layer L{layer}: its {values.shape[1]} numbers at each place, and how long the vector is", values, rows, limit=limit)],
+    parts.show(tensors([Panel(f"“{data.words[word]}” in layer L{layer}: length and {values.shape[1]} numbers at each place", values, rows, limit=limit, ours=True)],
                        height=300, letters=18 if room else 13), f"{SLUG}stages", "The vector of one word after each part of the layer, as a heat picture.")  # fmt: skip
     by = {stage.name: stage.vector for stage in found}
     attention, network = by["attention"], by["feed-forward"]
@@ -100,19 +100,20 @@ def _layer(data: Any) -> None:
 
 def _stack(data: Any) -> None:
     n = len(data.states) - 1
-    picture = st.container()
+    picture, sentence = st.container(), st.container()
     at = controls.slider("N: read after so many layers", 0, n, f"{SLUG}N", n)
     with picture:
         left, right = st.columns(2, gap="medium")
         room = lesson.presenting()
         with left:
             name = f"The {len(data.words)} × {data.states.shape[2]} numbers " + ("before any layer" if at == 0 else f"after {at} of {n} layers")
-            parts.show(tensors([Panel(name, data.states[at], data.words)], height=300, letters=18 if room else 12), f"{SLUG}states", "The states of all words as a heat picture.")
+            parts.show(tensors([Panel(name, data.states[at], data.words, limit=float(np.quantile(np.abs(data.states[at]), 0.995)))], height=300, letters=18 if room else 12), f"{SLUG}states", "The states of all words as a heat picture.")
         with right:
             _alike(data, at, "stack", 250)
     kept = float(data.depth.kept[at].mean())
-    parts.numbers(f"After {at} layers a word's cosine with what it was before any layer is {number(kept)} on average. "
-                  f"x ← layer(x), {n} times in a plain loop, and the run differ by {exactly(data.off)}.")  # fmt: skip
+    with sentence:
+        parts.numbers(f"After {at} layers a word's cosine with what it was before any layer is {number(kept)} on average. "
+                      f"x ← layer(x), {n} times in a plain loop, and the run differ by {exactly(data.off)}.")  # fmt: skip
 
 
 def _maps(data: Any) -> None:

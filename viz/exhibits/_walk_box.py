@@ -34,9 +34,9 @@ NOTHING = {
     "linear": "none of its own: it reads the word table of the embedding, turned round",
 }  # fmt: skip
 EXPLAINED = {
-    "embed": ("embedding", "word_vectors"), "position": ("positional_encoding",), "norm": ("residual_norm",), "add": ("residual_norm",), "final": ("residual_norm",),
-    "self": ("self_attention", "multi_head", "weighting"), "masked": ("causal_attention", "causal_mask", "masked_self_attention", "causal", "masks"),
-    "cross": ("cross_attention", "decoder", "alignment"), "ffn": ("feed_forward",), "linear": ("output", "next_word", "decode"), "softmax": ("output", "next_word", "decode"),
+    "embed": ("word_vectors",), "position": ("positional_encoding",), "norm": ("residual_norm",), "add": ("residual_norm",), "final": ("residual_norm", "encoder"),
+    "self": ("self_attention", "weighting"), "masked": ("causal_attention", "causal_mask", "causal", "masks"), "cross": ("cross_attention", "alignment"),
+    "ffn": ("feed_forward", "encoder"), "linear": ("training_and_inference", "decode"), "softmax": ("training_and_inference", "decode"),
 }  # fmt: skip
 COLUMNS = 200
 

@@ -22,7 +22,7 @@ NAME = 24
 class Panel:
     """A matrix (row, column) with its name and the names of its rows; `weights` go from 0 to 1, others around 0 to `limit`.
 
-    marked: a row that is framed.
+    marked: a row that is framed. ours: the names of the rows are words of ours, whose spaces are left alone.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Panel:
     weights: bool = False
     limit: float | None = None
     marked: int | None = None
+    ours: bool = False
 
 
 def side_by_side(maps: Array, gap: int = 1) -> Array:
@@ -73,8 +74,9 @@ def _panel(figure: go.Figure, number: int, panel: Panel, pixels: float, letters:
     n = len(values)
     every = max(1, int(np.ceil(n * (letters + 1) / max(pixels, 1))))
     shown = list(range(0, n, every))
+    names = [plain(name).replace("·", " ") if panel.ours else plain(name) for name in panel.rows]
     figure.update_yaxes(
-        tickvals=shown, ticktext=[plain(panel.rows[i]) for i in shown] if len(panel.rows) == n else [""] * len(shown), range=[n - 0.5, -0.5],
+        tickvals=shown, ticktext=[names[i] for i in shown] if len(names) == n else [""] * len(shown), range=[n - 0.5, -0.5],
         showgrid=False, zeroline=False, fixedrange=True, ticks="", tickfont={"size": letters, "color": theme.TEXT}, row=number, col=1,
     )  # fmt: skip
     if panel.marked is not None:
