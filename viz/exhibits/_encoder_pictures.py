@@ -66,7 +66,7 @@ def _guess(data: Any) -> None:
         why=f"The cosine of “{data.words[word]}” and “{data.words[best]}” goes from {number(float(first[word, best]))} to {number(float(last[word, best]))}; "
         f"with itself before any layer it is {number(float(data.depth.kept[-1, word]))} by now.",
     )  # fmt: skip
-    height = 250 if lesson.presenting() else 300
+    height = 150 if lesson.presenting() else 300
     left, right = st.columns(2, gap="medium")
     with left:
         _alike(data, 0, "before", height)
@@ -89,7 +89,7 @@ def _layer(data: Any) -> None:
     values = np.stack([stage.vector for stage in found])
     limit = float(np.quantile(np.abs(values), 0.995))
     parts.show(tensors([Panel(f"“{data.words[word]}” in layer L{layer}: length and {values.shape[1]} numbers at each place", values, rows, limit=limit, ours=True)],
-                       height=300, letters=18 if room else 13), f"{SLUG}stages", "The vector of one word after each part of the layer, as a heat picture.")  # fmt: skip
+                       height=300, room=room), f"{SLUG}stages", "The vector of one word after each part of the layer, as a heat picture.")  # fmt: skip
     by = {stage.name: stage.vector for stage in found}
     attention, network = by["attention"], by["feed-forward"]
     gap = float(np.abs(by["x, the word"] + attention - by["x + attention"]).max())
@@ -107,9 +107,9 @@ def _stack(data: Any) -> None:
         room = lesson.presenting()
         with left:
             name = f"The {len(data.words)} × {data.states.shape[2]} numbers " + ("before any layer" if at == 0 else f"after {at} of {n} layers")
-            parts.show(tensors([Panel(name, data.states[at], data.words, limit=float(np.quantile(np.abs(data.states[at]), 0.995)))], height=300, letters=18 if room else 12), f"{SLUG}states", "The states of all words as a heat picture.")
+            parts.show(tensors([Panel(name, data.states[at], data.words, limit=float(np.quantile(np.abs(data.states[at]), 0.995)))], height=300, room=room), f"{SLUG}states", "The states of all words as a heat picture.")
         with right:
-            _alike(data, at, "stack", 250)
+            _alike(data, at, "stack", 170 if room else 250)
     kept = float(data.depth.kept[at].mean())
     with sentence:
         parts.numbers(f"After {at} layers a word's cosine with what it was before any layer is {number(kept)} on average. "

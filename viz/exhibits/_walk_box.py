@@ -136,7 +136,7 @@ def show(run: Any, station: Station, row: int, total: int, key: str, *, height: 
     box, room = station.box, lesson.presenting()
     with st.container(gap="small"):
         st.markdown(f"**{heading(box)}**" + ("" if room else f"  \n{DOES[kind(box)]}"))
-        parts.show(tensors(panels(run, box, row), height=height, letters=18 if room else 12), f"{key}.tensors", f"What goes into the box {heading(box)} and what comes out, as heat pictures.")
+        parts.show(tensors(panels(run, box, row), height=height, room=room), f"{key}.tensors", f"What goes into the box {heading(box)} and what comes out, as heat pictures.")
         parts.numbers(said(run, station, row))
         if not room:
             parts.numbers(f"{letters(run, box)}\n{owns(run, box, total)}")

@@ -81,7 +81,7 @@ def _map(told: Told, data: Any, place: Any, **options: Any) -> None:
 
     selected = "" if told.step == GUESS else drawn.role(told.box)
     with place:
-        diagram(**here, key=MAP, on_pick=touched, selected=selected, row=25 if lesson.presenting() else 30, title="")
+        diagram(**here, key=MAP, on_pick=touched, selected=selected, row=24 if lesson.presenting() else 30)
 
 
 def _guess(told: Told, data: Any, left: Any, right: Any) -> Told:
@@ -96,8 +96,8 @@ def _guess(told: Told, data: Any, left: Any, right: Any) -> Told:
             f"{SLUG}next", f"Read: “{run.source.text.strip()}”. Written so far: “{so_far}”. Which piece comes next?", sorted(labels), labels[0],
             why=f"It gives {chances[best[0]]:.1%} to “{labels[0]}” and {chances[best[1]]:.1%} to “{labels[1]}”; {len(chances):,} pieces share the rest.",
         )  # fmt: skip
-        if not lesson.presenting():
-            st.markdown("**Left, the encoder:** every word looks at every word, layer upon layer. It reads once.  \n"
+        with st.container(key="walk-minute"):
+            st.markdown("" if lesson.presenting() else "**Left, the encoder:** every word looks at every word, layer upon layer. It reads once.  \n"
                         "**Right, the decoder:** looks at what is written so far, then across at what the encoder found.  \n"
                         "**Top:** one probability for each word there is. The best is written, and read again at the bottom.")  # fmt: skip
         n, m = len(run.source.tokens), len(run.tokens)
@@ -141,14 +141,15 @@ def _open(told: Told, data: Any, left: Any, right: Any) -> Told:
 
 def chosen_sizes(start: sizes.Sizes) -> sizes.Sizes:
     """The five sliders, which begin at the network that runs."""
-    first, second = st.columns(2, gap="small")
+    first, second, third = st.columns(3, gap="small")
     with first:
         n = controls.slider("N, layers", 1, 24, f"{SLUG}N", start.n_layers)
-        d = controls.stops("d, width of a word", with_own((64, 128, 256, 512, 768, 1024, 2048), start.d_model), f"{SLUG}d", start.d_model)
-        v = controls.stops("V, vocabulary", with_own((1000, 8000, 30000, 37000, 50000), start.n_vocab), f"{SLUG}V", start.n_vocab, "{:,}".format)
+        d = controls.stops("d, a word", with_own((64, 128, 256, 512, 768, 1024, 2048), start.d_model), f"{SLUG}d", start.d_model)
     with second:
         h = controls.stops("h, heads", with_own((1, 2, 4, 8, 16, 32), start.n_heads), f"{SLUG}h", start.n_heads)
-        f = controls.stops("d_ff, inside the network", with_own((64, 256, 512, 1024, 2048, 3072, 4096, 8192), start.d_ff), f"{SLUG}f", start.d_ff, "{:,}".format)
+        f = controls.stops("d_ff, inside", with_own((64, 256, 512, 1024, 2048, 3072, 4096, 8192), start.d_ff), f"{SLUG}f", start.d_ff, "{:,}".format)
+    with third:
+        v = controls.stops("V, words", with_own((1000, 8000, 30000, 37000, 50000), start.n_vocab), f"{SLUG}V", start.n_vocab, "{:,}".format)
     return sizes.Sizes(n, d, h, f, v)
 
 
@@ -167,17 +168,20 @@ def _count(told: Told, data: Any, left: Any, right: Any) -> Told:
         total, most = sum(by.values()), max(by, key=lambda part: by[part])
         with above:
             known = lesson.predict(
-                f"{SLUG}most", "Attention is all you need, says the title. With these sizes, which part has learned the most numbers?",
+                f"{SLUG}most", "Which part has learned the most numbers?",
                 (sizes.TABLE, sizes.SELF, sizes.CROSS, sizes.NETWORK), most,
                 why=lambda: f"The {most} has {by[most]:,} of {total:,}, {by[most] / total:.0%}; both kinds of attention together {(by[sizes.SELF] + by[sizes.CROSS]) / total:.0%}.",
             )  # fmt: skip
+        counts = drawn.counted(data.boxes, chosen)
+        one = counts[told.box.name]
+        box = f"{of.heading(told.box)}: {of.FORMULA[told.box.what]} = {one:,}." if one else f"{of.heading(told.box)}: {of.NOTHING[told.box.what]}."
         own = "as in the network that runs" if chosen == start else "counts only: the tensors stay those of the shipped network"
         parts.numbers(
             f"{total:,} parameters: {', '.join(f'{part} {count:,}' for part, count in by.items())}.\n"
-            f"h = {chosen.n_heads} heads of {chosen.d_head} numbers: h changes no count, the heads share d. Sizes {own}." if known
+            f"{box} h = {chosen.n_heads} heads of {chosen.d_head} numbers: h changes no count, the heads share d. Sizes {own}." if known
             else f"Sizes {own}. Guess first, then every box says its count."
         )  # fmt: skip
-    _map(told, data, left, pictures=False, counts=drawn.counted(data.boxes, chosen) if known else None, times=chosen.n_layers)
+    _map(told, data, left, pictures=False, counts=counts if known else None, times=chosen.n_layers)
     return replace(told, chosen=chosen)
 
 
@@ -186,7 +190,7 @@ def _walk(told: Told, data: Any, left: Any, right: Any) -> Told:
     run, way = data.run, told.way
     words = distinct(drawn.plain(token) for token in run.side.written().tokens)
     with right:
-        row = controls.pills("Written word", range(len(words)), f"{SLUG}word", telling(data), lambda i: words[i], quiet=True)
+        row = told.row
         at = controls.slider("Box", 1, len(way), f"{SLUG}station", 1) - 1
         station = way[at]
         here = looked_at(run, row) if station.box.side == "encoder" else row
@@ -197,6 +201,7 @@ def _walk(told: Told, data: Any, left: Any, right: Any) -> Told:
         near = max(i for i, k in enumerate(keep) if k <= max(at, 0))
         parts.show(trip(np.array([way[k].size for k in keep]), [of.heading(way[k].box) for k in keep], [way[k].stream for k in keep], near, stretch, 190 if lesson.presenting() else 220),
                    f"{SLUG}trip", "The length of the word's vector behind each box on its way.")  # fmt: skip
+        controls.pills("Written word", range(len(words)), f"{SLUG}word", telling(data), lambda i: words[i], quiet=True)
         source, word = drawn.plain(run.source.tokens[looked_at(run, row)]), words[row]
         parts.numbers(f"In at the left: “{source}”, which “{word}” looks at most. Through {len(way)} boxes to “{word}”, {way[-1].guess[1]:.1%}." if way[-1].guess else "")
         if not lesson.presenting():

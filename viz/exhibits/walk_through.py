@@ -32,11 +32,11 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = "walk_through."
 STEPS = (
-    lesson.Step("A minute", "English goes in at the left. The right half reads what is written so far and says the next word. Which one?"),
-    lesson.Step("What goes in", "Each piece becomes a vector, plus its place. The right half reads its own output, one place to the right, behind START."),
+    lesson.Step("A minute", "English goes in at the left; the right half says the next Spanish word. Which one?"),
+    lesson.Step("What goes in", "Each piece becomes a vector. The right half reads its own output, one place later."),
     lesson.Step("Open a box", "Touch any box: what goes in, what comes out, and what it has learned, for this sentence."),
-    lesson.Step("How large", "The sizes decide how many numbers a Transformer learns. Change them; every box counts anew."),
-    lesson.Step("One word's way", "The whole chapter in one walk: a word enters at the bottom left and leaves as Spanish at the top right."),
+    lesson.Step("How large", "The sizes decide how many numbers a Transformer learns. Change them."),
+    lesson.Step("One word's way", "The chapter in one walk: in at the bottom left, out at the top right as Spanish."),
 )  # fmt: skip
 MODEL = "translator-en-es"
 SENTENCES = ("She has a white car.", "You are welcome.", "The animal didn't cross the street because it was too tired.", "I gave my little sister a red ball.")

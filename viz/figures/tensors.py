@@ -45,20 +45,22 @@ def side_by_side(maps: Array, gap: int = 1) -> Array:
     return np.concatenate(pieces[:-1], axis=1)
 
 
-def tensors(panels: Sequence[Panel], *, height: int = 330, letters: int = 12) -> go.Figure:
-    """The panels share `height` pixels by their rows; where a row is lower than the letters, not every row is named.
+def tensors(panels: Sequence[Panel], *, height: int = 330, room: bool = False) -> go.Figure:
+    """The panels share `height` pixels by their rows; where a row is lower than its letters (larger before a `room`), not every row is named.
 
     >>> [trace.zmax for trace in tensors([Panel("X", np.array([[1.0, -2.0]])), Panel("a", np.eye(2), weights=True)]).data]
     [2.0, 1.0]
     """
-    room = height - (NAME + letters - 12) * len(panels) - 6
+    letters = 18 if room else 12
+    name = NAME + letters - 12
+    left = height - name * len(panels) - 6
     counts = np.array([max(len(panel.values), 2) for panel in panels], float)
     shares = counts / counts.sum()
-    figure = make_subplots(rows=len(panels), cols=1, row_heights=shares.tolist(), vertical_spacing=min((NAME + letters - 12) / height, 0.9 / max(1, len(panels) - 1)))
+    figure = make_subplots(rows=len(panels), cols=1, row_heights=shares.tolist(), vertical_spacing=min(name / height, 0.9 / max(1, len(panels) - 1)))
     for number, panel in enumerate(panels, 1):
-        _panel(figure, number, panel, room * float(shares[number - 1]), letters)
+        _panel(figure, number, panel, left * float(shares[number - 1]), letters)
     figure.update_xaxes(visible=False, fixedrange=True)
-    figure.update_layout(template=theme.template(), height=height, margin={"l": 4, "r": 4, "t": NAME + letters - 12, "b": 4}, hovermode="closest")
+    figure.update_layout(template=theme.template(), height=height, margin={"l": 4, "r": 4, "t": name, "b": 4}, hovermode="closest")
     return figure
 
 
@@ -77,11 +79,11 @@ def _panel(figure: go.Figure, number: int, panel: Panel, pixels: float, letters:
     names = [plain(name).replace("·", " ") if panel.ours else plain(name) for name in panel.rows]
     figure.update_yaxes(
         tickvals=shown, ticktext=[names[i] for i in shown] if len(names) == n else [""] * len(shown), range=[n - 0.5, -0.5],
-        showgrid=False, zeroline=False, fixedrange=True, ticks="", tickfont={"size": letters, "color": theme.TEXT}, row=number, col=1,
+        showgrid=False, zeroline=False, fixedrange=True, ticks="", tickfont={"size": 12, "color": theme.TEXT}, row=number, col=1,
     )  # fmt: skip
     if panel.marked is not None:
         figure.add_shape(type="rect", x0=-0.5, x1=values.shape[1] - 0.5, y0=panel.marked - 0.5, y1=panel.marked + 0.5,
                          line={"color": theme.TEXT, "width": 2}, row=number, col=1)  # fmt: skip
     axis = "" if number == 1 else str(number)
     figure.add_annotation(text=plain(panel.name).replace("·", " "), xref="paper", x=0, xanchor="left", yref=f"y{axis} domain", y=1, yanchor="bottom",
-                          showarrow=False, font={"size": letters + 1, "color": theme.TEXT})  # fmt: skip
+                          showarrow=False, font={"size": 13, "color": theme.TEXT})  # fmt: skip
