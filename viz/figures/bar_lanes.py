@@ -1,0 +1,90 @@
+"""Bars in lanes, one lane below the other: the numbers of one word, or one number for each word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from viz import theme
+from viz.labels import plain, shorten
+
+Array = np.ndarray[Any, np.dtype[Any]]
+TICKS = 24
+LETTERS = 10
+
+
+@dataclass(frozen=True)
+class Lane:
+    """A name above the lane and its values (place,), None while they are covered; a colour by number.
+
+    `limits` are the ends of the lane's axis, None for those of all lanes without; `band` is shaded (from, to);
+    `marked` bars are strong and the others pale, None: all strong. `places` are the decimals under the pointer.
+    """
+
+    name: str
+    values: Array | None
+    hue: int = 0
+    limits: tuple[float, float] | None = None
+    band: tuple[float, float] | None = None
+    marked: frozenset[int] | None = None
+    places: int = 3
+
+
+def bar_lanes(lanes: Sequence[Lane], *, labels: Sequence[str] = (), x_title: str = "", height: int = 340) -> go.Figure:
+    """The lanes over the same places: `labels` name them, without labels they are counted from 1.
+
+    >>> figure = bar_lanes([Lane("x", np.array([1.0, -2.0])), Lane("?", None)])
+    >>> len(figure.data), figure.layout.yaxis.range
+    (1, (-2.2, 2.2))
+    """
+    known = [lane.values for lane in lanes if lane.values is not None]
+    n = max([len(values) for values in known] + [len(labels), 1])
+    shared = max([float(np.abs(lane.values).max(initial=0)) for lane in lanes if lane.values is not None and lane.limits is None] + [1e-9])
+    low = -shared if any((lane.values < 0).any() for lane in lanes if lane.values is not None and lane.limits is None) else 0.0
+    figure = make_subplots(rows=len(lanes), cols=1, shared_xaxes=True, vertical_spacing=min(0.36 / len(lanes), 0.15) if len(lanes) > 1 else 0)
+    for row, lane in enumerate(lanes, start=1):
+        ends = lane.limits or (1.1 * low, 1.1 * shared)
+        _lane(figure, row, lane, ends, labels)
+    figure.update_xaxes(range=[-0.6, n - 0.4], showgrid=False, zeroline=False, fixedrange=True)
+    if labels:
+        words = [plain(shorten(label, LETTERS)) for label in labels]
+        figure.update_xaxes(tickvals=list(range(n)), ticktext=words, tickangle=0 if n <= 8 and max(map(len, words)) < 8 else -50)
+    else:
+        step = max(1, round(n / 8))
+        figure.update_xaxes(tickvals=list(range(step - 1, n, step)), ticktext=[str(place + 1) for place in range(step - 1, n, step)], tickangle=0)
+    figure.update_xaxes(title_text=plain(x_title).replace("·", " ") or None, row=len(lanes), col=1)
+    figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 10, "t": 28, "b": 8}, bargap=0.25, showlegend=False)
+    return figure
+
+
+def _lane(figure: go.Figure, row: int, lane: Lane, ends: tuple[float, float], labels: Sequence[str]) -> None:
+    axis = "" if row == 1 else str(row)
+    figure.add_annotation(
+        text=_said(lane.name), x=0, xref="paper", xanchor="left", y=1, yref=f"y{axis} domain", yanchor="bottom", showarrow=False,
+        font={"size": 14, "color": theme.CATEGORICAL[lane.hue]},
+    )  # fmt: skip
+    figure.update_yaxes(range=list(ends), nticks=4, zeroline=True, fixedrange=True, row=row, col=1)
+    if lane.values is None:
+        figure.add_annotation(text="?", x=0.5, xref="paper", y=0.5, yref=f"y{axis} domain", showarrow=False, font={"size": 30, "color": theme.MUTED})
+        return
+    if lane.band:
+        figure.add_shape(type="rect", x0=0, x1=1, xref="paper", y0=lane.band[0], y1=lane.band[1], yref=f"y{axis}", layer="below",
+                         fillcolor=theme.SURFACE, line={"width": 0})  # fmt: skip
+    n = len(lane.values)
+    strong = [lane.marked is None or place in lane.marked for place in range(n)]
+    names = [plain(label) for label in labels] or [f"number {place + 1}" for place in range(n)]
+    figure.add_bar(
+        x=np.arange(n), y=lane.values.astype(np.float64), customdata=names, name=_said(lane.name), row=row, col=1,
+        marker={"color": theme.CATEGORICAL[lane.hue], "opacity": [1.0 if on else 0.35 for on in strong], "line": {"width": 0}},
+        hovertemplate=f"%{{customdata}}: %{{y:.{lane.places}f}}<extra></extra>",
+    )  # fmt: skip
+
+
+def _said(text: str) -> str:
+    """A phrase as Plotly text: never markup, its spaces left alone."""
+    return plain(text).replace("·", " ")
