@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,7 @@ def measured(stream: list[Tensor], loss: Tensor) -> Depths:
     gradients = torch.autograd.grad(loss, stream)
     values = [x.detach()[0].double() for x in stream]
     sizes = [v.square().mean().sqrt().item() for v in values]
-    added = [(b - a).norm().item() / max(a.norm().item(), 1e-300) for a, b in zip(values, values[1:], strict=False)]
+    added = [(b - a).norm().item() / max(a.norm().item(), 1e-300) for a, b in pairwise(values)]
     return Depths(
         np.array(sizes), np.array([g.double().norm().item() for g in gradients]), np.array([_alike(v) for v in values]), np.array(added)
     )

@@ -19,7 +19,7 @@ from viz.figures.curves import number
 from viz.instruments import heatmap
 from viz.labels import distinct, visible
 from viz.ui import compute as ask
-from viz.ui import controls, lesson, parts
+from viz.ui import controls, parts
 
 DRAWN = 512
 NUMBERS = {"word": "the word's own", "drawn": f"{DRAWN} drawn ones"}
