@@ -80,13 +80,13 @@ def through(params: Any, data: Any) -> Shown:
     d, d_ff, token = len(into), len(act), names_of(data)[word]
     on, top = int(data.fires[word].sum()), int(act.argmax())
     told = lesson.predict_number(
-        SLUG + "on", f"“{token}” meets {d_ff:,} hidden units in layer {layer_of(params)} of {params.model}. How many percent of them does it switch on?", 0.0, 1.0, round(on / d_ff, 3),
+        SLUG + "on", f"“{token}” meets the {d_ff:,} hidden units of {params.model}, layer {layer_of(params)}. How many percent does it switch on?", 0.0, 1.0, round(on / d_ff, 3),
         f"{on} of {d_ff:,} units have more than 0 before the bend. Training made them so: at the start about half are on.", 0.05, "%",
     )  # fmt: skip
     rows = math.ceil(d_ff / 32)
     tiles = [Tile(f"x\n{d}", into, math.ceil(d / rows)), Tile(f"hidden layer\n{d_ff:,}", act if told else None, 32, top if told else None, "unit"),
              Tile(f"out\n{d}", out if told else None, math.ceil(d / rows))]  # fmt: skip
-    parts.show(drawn_through(tiles, height=height(400, 290)), SLUG + "through", f"One word as {d} numbers" + (f", its {d_ff} hidden units and the {d} numbers that come out." if told else "; the rest is covered."))
+    parts.show(drawn_through(tiles, height=height(400, 250)), SLUG + "through", f"One word as {d} numbers" + (f", its {d_ff} hidden units and the {d} numbers that come out." if told else "; the rest is covered."))
     parts.numbers(
         f"“{token}”: {d} → {d_ff:,} → {d}. {on} units are on ({on / d_ff:.1%}); the strongest, number {top}, has {number(float(act[top]))} and is framed. "
         f"What comes out is {number(float(np.linalg.norm(out)))} long and is added to the word." if told else f"“{token}” is {d} numbers here. Guess, and the hidden layer opens."
@@ -196,12 +196,12 @@ def alone(params: Any, data: Any) -> Shown:
     moved = {"network": int((far.network > 0).sum()), "attention": int((far.attention > 0).sum())}
     answer = HOW_MANY[3] if not moved["network"] else HOW_MANY[0] if moved["network"] == 1 else HOW_MANY[1] if moved["network"] == n else HOW_MANY[2]
     told = lesson.predict(
-        SLUG + "alone", f"The vector of “{names[word]}” goes into the network turned round, x → −x; the other {n - 1} words stay. How many of the {n} outputs of the network change?", HOW_MANY, answer,
+        SLUG + "alone", f"“{names[word]}” goes into the network as −x, the other {n - 1} words stay. How many of its {n} outputs change?", HOW_MANY, answer,
         f"{moved['network']} of {n}: the network sees one word at a time. In the attention of the same layer {moved['attention']} of {n} change.",
     )  # fmt: skip
     lanes = [Lane("network: how far each output moves", far.network if told else None, 1, marked=frozenset([word]), limits=(0, 1.15 * max(float(far.network.max()), 1e-9))),
              Lane("attention: how far each output moves", far.attention, 0, marked=frozenset([word]), limits=(0, 1.15 * max(float(far.attention.max()), 1e-9)))]  # fmt: skip
-    parts.show(bar_lanes(lanes, labels=names, height=height(400, 300)), SLUG + "alone", f"How far each word's output moves when “{names[word]}” is turned round.")
+    parts.show(bar_lanes(lanes, labels=names, across=lesson.presenting(), height=height(400, 250)), SLUG + "alone", f"How far each word's output moves when “{names[word]}” is turned round.")
     others = {name: float(np.delete(values, word).max(initial=0)) for name, values in (("network", far.network), ("attention", far.attention))}
     parts.numbers(
         f"Turn “{names[word]}” round: in the network the other outputs move by {number(others['network'], 1)}, not by a little but not at all; in the attention by up to {number(others['attention'])}. "

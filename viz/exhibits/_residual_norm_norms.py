@@ -19,7 +19,7 @@ from viz.figures.curves import number
 from viz.instruments import heatmap
 from viz.labels import distinct, visible
 from viz.ui import compute as ask
-from viz.ui import controls, parts
+from viz.ui import controls, lesson, parts
 
 DRAWN = 512
 NUMBERS = {"word": "the word's own", "drawn": f"{DRAWN} drawn ones"}
@@ -47,7 +47,7 @@ def norm(params: Any, data: Any) -> Shown:
     limit = 1.1 * float(np.abs(plain).max()) * max(1.0, params.gain) + abs(params.bias)
     said = f"“{visible(data.tokens[word_of(params, data)].strip())}”" if params.numbers == "word" else "the drawn numbers"
     lanes = [Lane(f"before: {said}", x[:FIRST], 2, band=_band(x)), Lane(f"behind the norm, g = {params.gain:g}, b = {number(params.bias, 1)}", y[:FIRST], 0, (-limit, limit), _band(y))]
-    parts.show(bar_lanes(lanes, x_title=f"the first {FIRST} of {h} numbers; shaded: mean ± one deviation of all", height=height(360, 300)), SLUG + "norm",
+    parts.show(bar_lanes(lanes, x_title=f"the first {FIRST} of {h} numbers; shaded: mean ± one deviation of all", across=lesson.presenting(), height=height(360, 260)), SLUG + "norm",
                f"{h} numbers before and behind layer norm.")  # fmt: skip
     parts.numbers(
         f"{h} numbers: mean {number(float(x.mean()))}, variance {number(float(x.var()))}. Divided by σ = {number(sigma, 3)}"

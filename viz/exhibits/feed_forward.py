@@ -32,11 +32,11 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = "feed_forward."
 STEPS = (
-    lesson.Step("Through", "One word goes in, is spread over a wide hidden layer, and comes back to its own size. Then it is added to what came in."),
-    lesson.Step("Relu, gelu", "Without a bend in the middle, two matrices would be one. Relu cuts at 0; gelu bends softly."),
-    lesson.Step("Sentence", "Every word goes through the same network. Which of its units does a word switch on?"),
-    lesson.Step("Alone", "Turn one word round. Who notices: in the network, and in the attention of the same layer?"),
-    lesson.Step("One unit", "A unit listens for something, and when it fires it writes one fixed vector into the word."),
+    lesson.Step("Through", "One word goes in, is spread over a wide hidden layer, and comes back to its size."),
+    lesson.Step("Relu, gelu", "Without a bend between them two matrices are one. Relu cuts at 0, gelu bends."),
+    lesson.Step("Sentence", "Every word goes through the same network. Which units does it switch on?"),
+    lesson.Step("Alone", "Turn one word round. Who notices, in the network and in the attention?"),
+    lesson.Step("One unit", "A unit listens for something; when it fires, it writes one fixed vector."),
     lesson.Step("Count", "Most of what a layer has learned stands in its feed-forward network."),
 )  # fmt: skip
 MODELS = ("translator-en-es", "gpt-mini", "bert-mini")

@@ -33,12 +33,12 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = "residual_norm."
 STEPS = (
-    lesson.Step("Add", "Attention has read the sentence. What it found is not put in the place of the word: it is added, number by number."),
-    lesson.Step("Without", "Take the sums out of 12 drawn layers. How much of the words, and of the slope that teaches, gets through?"),
+    lesson.Step("Add", "Attention does not replace a word: what it found is added, number by number."),
+    lesson.Step("Without", "Take the sums out of 12 drawn layers: how much of the words gets through?"),
     lesson.Step("A real model", "gpt-mini was trained with sums. Take them out and let it read your sentence."),
-    lesson.Step("Norm", "Layer norm: take the mean of a word's numbers away, divide by their deviation; then stretch by g and shift by b."),
-    lesson.Step("Which axis", "Layer norm looks along one word. Batch norm looks at the same number of all words."),
-    lesson.Step("Three orders", "Norm after the sum, before the sub-layer, or on what is added: each has been printed, and they do not do the same."),
+    lesson.Step("Norm", "Take away the mean of a word's numbers, divide by their deviation; then g and b."),
+    lesson.Step("Which axis", "Layer norm looks along one word; batch norm at one number of all words."),
+    lesson.Step("Three orders", "Norm after the sum, before the sub-layer, or on what is added? All are in print."),
 )  # fmt: skip
 MODELS = ("gpt-mini", "translator-en-es", "bert-mini")
 SENTENCES = ("The little dog ran after the ball.", "She was hungry, so she ate the apple.", "The animal didn't cross the street because it was too tired.")
@@ -100,5 +100,5 @@ def page() -> None:
         show(EXHIBIT, "residual_norm", str(step), shown, lambda: st.markdown(folds.TRY[step]), lambda: lesson.errata("E6", "E16"))
     with st.container():
         if step in (0, 2) or (step in (3, 4) and not lesson.presenting()):
-            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence")
+            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",))
             controls.preset_row(SENTENCES, "text", Params.text)

@@ -35,8 +35,8 @@ class Lane:
     places: int = 3
 
 
-def bar_lanes(lanes: Sequence[Lane], *, labels: Sequence[str] = (), x_title: str = "", height: int = 340) -> go.Figure:
-    """The lanes over the same places: `labels` name them, without labels they are counted from 1.
+def bar_lanes(lanes: Sequence[Lane], *, labels: Sequence[str] = (), x_title: str = "", across: bool = False, height: int = 340) -> go.Figure:
+    """The lanes over the same places: `labels` name them, without labels they are counted from 1. `across`: side by side.
 
     >>> figure = bar_lanes([Lane("x", np.array([1.0, -2.0])), Lane("?", None)])
     >>> len(figure.data), figure.layout.yaxis.range
@@ -46,10 +46,10 @@ def bar_lanes(lanes: Sequence[Lane], *, labels: Sequence[str] = (), x_title: str
     n = max([len(values) for values in known] + [len(labels), 1])
     shared = max([float(np.abs(lane.values).max(initial=0)) for lane in lanes if lane.values is not None and lane.limits is None] + [1e-9])
     low = -shared if any((lane.values < 0).any() for lane in lanes if lane.values is not None and lane.limits is None) else 0.0
-    figure = make_subplots(rows=len(lanes), cols=1, shared_xaxes=True, vertical_spacing=min(0.36 / len(lanes), 0.15) if len(lanes) > 1 else 0)
-    for row, lane in enumerate(lanes, start=1):
-        ends = lane.limits or (1.1 * low, 1.1 * shared)
-        _lane(figure, row, lane, ends, labels)
+    below = {"rows": len(lanes), "cols": 1, "shared_xaxes": True, "vertical_spacing": min(0.36 / len(lanes), 0.15) if len(lanes) > 1 else 0}
+    figure = make_subplots(**({"rows": 1, "cols": len(lanes), "horizontal_spacing": 0.07} if across else below))
+    for place, lane in enumerate(lanes, start=1):
+        _lane(figure, (1, place) if across else (place, 1), lane, lane.limits or (1.1 * low, 1.1 * shared), labels)
     figure.update_xaxes(range=[-0.6, n - 0.4], showgrid=False, zeroline=False, fixedrange=True)
     if labels:
         words = [plain(shorten(label, LETTERS)) for label in labels]
@@ -57,29 +57,30 @@ def bar_lanes(lanes: Sequence[Lane], *, labels: Sequence[str] = (), x_title: str
     else:
         step = max(1, round(n / 8))
         figure.update_xaxes(tickvals=list(range(step - 1, n, step)), ticktext=[str(place + 1) for place in range(step - 1, n, step)], tickangle=0)
-    figure.update_xaxes(title_text=plain(x_title).replace("·", " ") or None, row=len(lanes), col=1)
+    figure.update_xaxes(title_text=_said(x_title) if x_title else None, row=1 if across else len(lanes), col=1)
     figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 10, "t": 28, "b": 8}, bargap=0.25, showlegend=False)
     return figure
 
 
-def _lane(figure: go.Figure, row: int, lane: Lane, ends: tuple[float, float], labels: Sequence[str]) -> None:
-    axis = "" if row == 1 else str(row)
+def _lane(figure: go.Figure, cell: tuple[int, int], lane: Lane, ends: tuple[float, float], labels: Sequence[str]) -> None:
+    row, col = cell
+    axis = str(max(cell)) if max(cell) > 1 else ""
+    inside = {"xref": f"x{axis} domain", "yref": f"y{axis} domain", "showarrow": False}
     figure.add_annotation(
-        text=_said(lane.name), x=0, xref="paper", xanchor="left", y=1, yref=f"y{axis} domain", yanchor="bottom", showarrow=False,
-        font={"size": 14, "color": theme.CATEGORICAL[lane.hue]},
+        text=_said(lane.name), x=0, xanchor="left", y=1, yanchor="bottom", font={"size": 14, "color": theme.CATEGORICAL[lane.hue]}, **inside
     )  # fmt: skip
-    figure.update_yaxes(range=list(ends), nticks=4, zeroline=True, fixedrange=True, row=row, col=1)
+    figure.update_yaxes(range=list(ends), nticks=4, zeroline=True, fixedrange=True, row=row, col=col)
     if lane.values is None:
-        figure.add_annotation(text="?", x=0.5, xref="paper", y=0.5, yref=f"y{axis} domain", showarrow=False, font={"size": 30, "color": theme.MUTED})
+        figure.add_annotation(text="?", x=0.5, y=0.5, font={"size": 30, "color": theme.MUTED}, **inside)
         return
     if lane.band:
-        figure.add_shape(type="rect", x0=0, x1=1, xref="paper", y0=lane.band[0], y1=lane.band[1], yref=f"y{axis}", layer="below",
+        figure.add_shape(type="rect", x0=0, x1=1, xref=f"x{axis} domain", y0=lane.band[0], y1=lane.band[1], yref=f"y{axis}", layer="below",
                          fillcolor=theme.SURFACE, line={"width": 0})  # fmt: skip
     n = len(lane.values)
     strong = [lane.marked is None or place in lane.marked for place in range(n)]
     names = [plain(label) for label in labels] or [f"number {place + 1}" for place in range(n)]
     figure.add_bar(
-        x=np.arange(n), y=lane.values.astype(np.float64), customdata=names, name=_said(lane.name), row=row, col=1,
+        x=np.arange(n), y=lane.values.astype(np.float64), customdata=names, name=_said(lane.name), row=row, col=col,
         marker={"color": theme.CATEGORICAL[lane.hue], "opacity": [1.0 if on else 0.35 for on in strong], "line": {"width": 0}},
         hovertemplate=f"%{{customdata}}: %{{y:.{lane.places}f}}<extra></extra>",
     )  # fmt: skip
