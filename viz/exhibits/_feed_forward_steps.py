@@ -57,13 +57,19 @@ def pick_word(params: Any, data: Any) -> None:
     controls.pills("Word", range(len(names)), SLUG + "word", word_of(params, data), lambda i: names[i])
 
 
-def pick_model(params: Any) -> None:
-    """Which trained model, and which of its layers."""
+def pick_layer(params: Any) -> None:
+    """Pills with the layers of the model."""
+    controls.pills("Layer", range(default().open(params.model).config.n_layers), SLUG + "layer", layer_of(params))
+
+
+def pick_model(params: Any, layers: bool = True) -> None:
+    """Which trained model, and, where the step has no pills for it, which of its layers."""
     from viz.exhibits import feed_forward as exhibit
 
     names = exhibit.offered()
     controls.segmented("Model", names, SLUG + "model", names[0])
-    controls.pills("Layer", range(default().open(params.model).config.n_layers), SLUG + "layer", layer_of(params))
+    if layers:
+        pick_layer(params)
 
 
 def lines(params: Any) -> str:
@@ -147,7 +153,7 @@ def activations(params: Any, data: Any) -> Shown:
         "The original Transformer uses relu, BERT gelu, GPT-2 its tanh form. Gelu lets a little through below 0, so a unit that is off can still learn.",
         lambda: pd.DataFrame({name: curve.y for name, curve in zip(CURVES, curves, strict=True)}, index=x.round(4)).iloc[::12].rename_axis("x"),
         {"x": x, "pre": pre, "act": act} | {name: curve.y for name, curve in zip(CURVES, curves, strict=True)},
-        f"import torch\nfrom core.layers.feedforward import ACTIVATIONS\n\nfor name, f in ACTIVATIONS.items():\n    print(name, f(torch.tensor({params.at:g})).item())",
+        f"import torch\nfrom core.layers.feedforward import ACTIVATIONS\n\nfor name, f in ACTIVATIONS.items():\n    print(name, f(torch.tensor({params.at!r})).item())",
         change,
     )  # fmt: skip
 
@@ -170,22 +176,13 @@ def sentence(params: Any, data: Any) -> Shown:
         f"{int(counts[-1])} for all {n}. Quiet here is not dead for good: another sentence wakes others."
     )  # fmt: skip
     pick_layer(params)
-
-    def change() -> None:
-        pick_model(params)
-
     return Shown(
         {"ffn.inside": {}}, (rf"\text{{on: }} W_1 x + b_1 > 0, \quad \text{{of }} {n} \times {d_ff:,} = {n * d_ff:,} \text{{ pairs of word and unit }} {int(data.fires.sum()):,}".replace(",", "{,}"),),
         "Left, a bar is a word: the percentage of units above 0 before the bend. Right, units sorted by how many words of the sentence they fire for; the strong bar at 0 are those that stay quiet. "
         "With relu a quiet unit gives exactly 0, with gelu a number a little below 0.",
         lambda: pd.DataFrame({"units on": data.fires.sum(1), "percent": share.round(2)}, index=names).rename_axis("word"),
-        {"fires": data.fires.astype(float), "counts": counts}, lines(params) + "print(found.fires.mean(1), found.dead, found.counts)", change,
+        {"fires": data.fires.astype(float), "counts": counts}, lines(params) + "print(found.fires.mean(1), found.dead, found.counts)", lambda: pick_model(params, layers=False),
     )  # fmt: skip
-
-
-def pick_layer(params: Any) -> None:
-    """Pills with the layers of the model."""
-    controls.pills("Layer", range(default().open(params.model).config.n_layers), SLUG + "layer", layer_of(params))
 
 
 def alone(params: Any, data: Any) -> Shown:

@@ -25,8 +25,8 @@ DRAWN = 512
 NUMBERS = {"word": "the word's own", "drawn": f"{DRAWN} drawn ones"}
 AXES = {"layer": "layer norm: along a row", "batch": "batch norm: down a column"}
 ORDERS = {"post": "LN(x + f(x))", "pre": "x + f(LN(x))", "worded": "x + LN(f(x))"}
-CALLED = {"post": "post-norm", "pre": "pre-norm", "worded": "as the decoder is worded"}
-HUES = {"LN(x + f(x))": 0, "x + f(LN(x))": 1, "x + LN(f(x))": 3}
+CALLED = {"post": "post-norm", "pre": "pre-norm", "worded": "as worded"}
+HUES = {"post-norm": 0, "pre-norm": 1, "as worded": 3}
 TRAINED = {"post": "bert-mini", "pre": "gpt-mini"}
 ROWS, COLUMNS = 8, 5
 
@@ -47,12 +47,12 @@ def norm(params: Any, data: Any) -> Shown:
     limit = 1.1 * float(np.abs(plain).max()) * max(1.0, params.gain) + abs(params.bias)
     said = f"“{visible(data.tokens[word_of(params, data)].strip())}”" if params.numbers == "word" else "the drawn numbers"
     lanes = [Lane(f"before: {said}", x[:FIRST], 2, band=_band(x)), Lane(f"behind the norm, g = {params.gain:g}, b = {number(params.bias, 1)}", y[:FIRST], 0, (-limit, limit), _band(y))]
-    parts.show(bar_lanes(lanes, x_title=f"the first {FIRST} of {h} numbers; shaded: mean ± one deviation of all", across=lesson.presenting(), height=height(360, 260)), SLUG + "norm",
+    parts.show(bar_lanes(lanes, x_title=f"the first {FIRST} of {h} numbers; shaded: mean ± one deviation of all", across=lesson.presenting(), height=height(360, 210)), SLUG + "norm",
                f"{h} numbers before and behind layer norm.")  # fmt: skip
     parts.numbers(
         f"{h} numbers: mean {number(float(x.mean()))}, variance {number(float(x.var()))}. Divided by σ = {number(sigma, 3)}"
         + (f", as printed, without 1/{h}: the variance is {bare.var():.6f} = 1/{h}, not 1." if params.printed else f": mean {number(float(bare.mean()))}, variance {bare.var():.3f}.")
-        + f" With g and b: mean {number(float(y.mean()))}, deviation {y.std():.3f}."
+        + (f" With g and b: mean {number(float(y.mean()))}, deviation {y.std():.3f}." if (params.gain, params.bias) != (1.0, 0.0) else "")
     )  # fmt: skip
     one, two, three = st.columns([2, 2, 3], gap="medium", vertical_alignment="bottom")
     with one:
@@ -94,9 +94,14 @@ def _lines(params: Any, data: Any) -> str:
             f"x = residuals.first_sum(run, {layer}).after[{word_of(params, data)}].astype(float)\n")  # fmt: skip
 
 
-def tables(data: Any, word: int, push: float) -> dict[str, np.ndarray]:
+def rows_of(data: Any) -> int:
+    """How many words the small table has: fewer before a room, whose cells are large."""
+    return min(4 if lesson.presenting() else ROWS, len(data.tokens))
+
+
+def tables(data: Any, word: int, push: float, rows: int = ROWS) -> dict[str, np.ndarray]:
     """A corner of the sentence as a small table (word, number), the same with one number pushed, and both behind both norms."""
-    table = data.after[:ROWS, :COLUMNS].astype(np.float64)
+    table = data.after[:rows, :COLUMNS].astype(np.float64)
     pushed = table.copy()
     pushed[word, 0] += push
     return {"table": table, "pushed": pushed} | {
@@ -106,10 +111,11 @@ def tables(data: Any, word: int, push: float) -> dict[str, np.ndarray]:
 
 def which_axis(params: Any, data: Any) -> Shown:
     """The same small table behind layer norm or batch norm, and whom it moves when one number of one word is pushed."""
-    word = min(word_of(params, data), ROWS - 1)
-    found = tables(data, word, params.push)
-    names = distinct([token.strip() or token for token in data.tokens[:ROWS]])
-    columns, tall = [f"no. {i + 1}" for i in range(COLUMNS)], height(330, 250)
+    rows = rows_of(data)
+    word = min(word_of(params, data), rows - 1)
+    found = tables(data, word, params.push, rows)
+    names = distinct([token.strip() or token for token in data.tokens[:rows]])
+    columns, tall = [f"{i + 1}" for i in range(COLUMNS)], height(330, 250)
     left, right = st.columns(2, gap="medium")
     with left:
         heatmap(found["pushed"], names, columns, key=SLUG + "before", scale="score", axis=("word", "number"), title="The words", numbers=True, height=tall, selected=(word, 0))
@@ -155,25 +161,25 @@ def which_axis(params: Any, data: Any) -> Shown:
 def by_order(size: float) -> dict[str, depth.Depths]:
     """The drawn stack in each of the three orders."""
     def every() -> dict[str, depth.Depths]:
-        return {formula: depth.by_depth(order, size=size, n_layers=LAYERS) for order, formula in ORDERS.items()}
+        return {name: depth.by_depth(order, size=size, n_layers=LAYERS) for order, name in CALLED.items()}
 
     return ask.submit(("residual_norm.orders", size), every, 30_000)
 
 
 def orders(params: Any, data: Any) -> Shown:
     """The drawing of one order, and signal and gradient by depth of all three."""
-    found, formula = by_order(params.size), ORDERS[params.order]
+    found, formula, called = by_order(params.size), ORDERS[params.order], CALLED[params.order]
     left, right = st.columns([2, 5], gap="medium")
-    tall = height(410, 350)
+    tall = height(410, 300)
     with left:
         parts.show(block(params.order, formula, height=tall), SLUG + "block", f"One sub-layer: {formula}.")
     with right:
         panels = [Panel("Signal: how large the words' numbers are", {name: d.signal for name, d in found.items()}),
-                  Panel("Gradient: how much the loss answers to that layer", {name: d.gradient for name, d in found.items()})]  # fmt: skip
-        parts.show(by_depth(panels, HUES, strong=[formula], height=tall), SLUG + "orders", f"Signal and gradient by depth in three orders, {LAYERS} drawn layers.")
-    d = found[formula]
+                  Panel("Gradient: how much it moves the loss", {name: d.gradient for name, d in found.items()})]  # fmt: skip
+        parts.show(by_depth(panels, HUES, strong=[called], height=tall), SLUG + "orders", f"Signal and gradient by depth in three orders, {LAYERS} drawn layers.")
+    d = found[called]
     parts.numbers(
-        f"{formula}, {CALLED[params.order]}: after {LAYERS} layers the signal is {factor(d.signal[-1])}, and the gradient at the start {factor(d.gradient[0] / d.gradient[-1])} times that at "
+        f"{formula}, {called}: after {LAYERS} layers the signal is {factor(d.signal[-1])}, and the gradient at the start {factor(d.gradient[0] / d.gradient[-1])} times that at "
         f"the end. {_trained(params)}"
     )  # fmt: skip
     one, two = st.columns(2, gap="medium")
@@ -184,7 +190,7 @@ def orders(params: Any, data: Any) -> Shown:
     return Shown(
         {"residual.first": {}, "norm.apply": {}},
         (r"\text{post: } x \leftarrow \mathrm{LN}(x + f(x)), \quad \text{pre: } x \leftarrow x + f(\mathrm{LN}(x)), \quad \text{as worded: } x \leftarrow x + \mathrm{LN}(f(x))",
-         *(rf"\text{{{CALLED[order]}, size {params.size:g}: signal }} {number(float(found[f].signal[-1]), 3)}" for order, f in ORDERS.items())),
+         *(rf"\text{{{name}, size {params.size:g}: signal }} {number(float(d.signal[-1]), 3)}" for name, d in found.items())),
         f"The drawing is one sub-layer: x comes from below, f is attention or the feed-forward network, LN the norm, the blue line is the way around. The curves are {LAYERS} drawn layers "
         f"of two sub-layers each, {depth.WORDS} words of {depth.WIDTH} numbers, g = 1 and b = 0. Make the sub-layers small: x + LN(f(x)) does not notice, for its norm blows every addition up "
         "to the same size. Post-norm keeps the signal at 1, and its gradient shrinks on the way down, the more the larger the sub-layers; pre-norm lets the signal grow and keeps the gradient.",

@@ -25,7 +25,7 @@ FIRST = 24
 """Numbers of a word that are drawn; all of them are counted."""
 MODEL = "gpt-mini"
 LAYERS = 12
-ON, OFF = "with sums, x + f(x)", "without, f(x)"
+ON, OFF = "x + f(x), with sums", "f(x), without"
 SHOWN_AS = {"on": ON, "off": OFF}
 HUES = {ON: 0, OFF: 1}
 LENGTHS = ("less than half as long", "between half and one and a half times", "longer than that")
@@ -82,11 +82,11 @@ def add(params: Any, data: Any) -> Shown:
     token, layer = visible(data.tokens[word].strip()), min(params.layer, default().open(params.model).config.n_layers - 1)
     answer = LENGTHS[0] if ratio < 0.5 else LENGTHS[1] if ratio <= 1.5 else LENGTHS[2]
     told = lesson.predict(
-        SLUG + "long", f"Attention in layer {layer} of {params.model} adds a vector to “{token}”. How long is it beside the word's own?",
-        LENGTHS, answer, f"The word is {number(long)} long, what attention adds {number(more)}: {ratio:.0%} of it. The word stays, and is moved.",
+        SLUG + "long", f"How long is what attention adds to “{token}”, beside the word itself? ({params.model}, layer {layer})",
+        LENGTHS, answer, f"The word is {number(long)} long, what is added {number(more)}: {ratio:.0%} of it. The word is moved, not replaced.",
     )  # fmt: skip
     lanes = [Lane(f"x: “{token}” as it came in", x[:FIRST]), Lane("z: what attention adds", z[:FIRST] if told else None, 1), Lane("x + z: handed on", y[:FIRST] if told else None, 2)]
-    parts.show(bar_lanes(lanes, x_title=f"the first {FIRST} of {len(x)} numbers", across=lesson.presenting(), height=height(380, 230)), SLUG + "add",
+    parts.show(bar_lanes(lanes, x_title=f"the first {FIRST} of {len(x)} numbers", across=lesson.presenting(), height=height(380, 210)), SLUG + "add",
                "Bars of one word: as it came in" + (", what attention adds, and the sum." if told else ". The rest is covered."))  # fmt: skip
     parts.numbers(
         f"Number 1: {number(float(x[0]), 3)} + {number(float(z[0]), 3)} = {number(float(y[0]), 3)}. Over all {data.after.size:,} numbers of the sentence, the sum and what the model "
@@ -119,8 +119,8 @@ def without(params: Any, data: Any) -> Shown:
     """Signal and gradient by depth in a drawn stack, with its sums and without."""
     found, chosen = stacks(params.size), SHOWN_AS[params.residual]
     panels = [Panel("Signal: how large the words' numbers are", {name: d.signal for name, d in found.items()}),
-              Panel("Gradient: how much the loss answers to that layer", {name: d.gradient for name, d in found.items()})]  # fmt: skip
-    picture = by_depth(panels, HUES, strong=[chosen], height=height(430, 350))
+              Panel("Gradient: how much it moves the loss", {name: d.gradient for name, d in found.items()})]  # fmt: skip
+    picture = by_depth(panels, HUES, strong=[chosen], height=height(430, 300))
     parts.show(picture, SLUG + "without", f"Signal and gradient by depth with and without sums, {LAYERS} drawn layers.")
     d = found[chosen]
     back = d.gradient[0] / d.gradient[-1]
@@ -157,12 +157,12 @@ def real(params: Any, data: Any) -> Shown:
     kept, bare, blind = found[ON].surprise, found[OFF].surprise, math.log(model.config.n_vocab)
     answer = FARES[0] if bare < kept + 0.1 else FARES[1] if bare < blind else FARES[2]
     told = lesson.predict(
-        SLUG + "fares", f"With sums the next piece costs {MODEL} {number(kept)} nats of surprise, a blind guess {number(blind)}. And without the sums?",
-        FARES, answer, f"{number(bare)} nats. Without sums each layer hands on only what it found itself, and it was trained to find what is to be added.",
+        SLUG + "fares", f"With sums the next piece costs {MODEL} {number(kept)} nats, a blind guess {number(blind)}. And without the sums?",
+        FARES, answer, f"{number(bare)} nats. Each layer then hands on only what it found, and was trained to find what is to be added.",
     )  # fmt: skip
     panels = [Panel("How alike two words are (mean cosine)", {name: t.depths.alike for name, t in found.items()}, (-0.1, 1.08)),
               Panel("Signal: how large the words' numbers are", {name: t.depths.signal for name, t in found.items()})]  # fmt: skip
-    picture = by_depth(panels, HUES, covered=() if told else (OFF,), height=height(400, 270))
+    picture = by_depth(panels, HUES, covered=() if told else (OFF,), height=height(400, 250))
     parts.show(picture, SLUG + "real", f"How alike words are and how large, by depth, in {MODEL}" + (", with sums and without." if told else " as it was trained."))
     ends = {name: t.depths.alike[-1] for name, t in found.items()}
     parts.numbers(

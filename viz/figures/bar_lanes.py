@@ -39,8 +39,8 @@ def bar_lanes(lanes: Sequence[Lane], *, labels: Sequence[str] = (), x_title: str
     """The lanes over the same places: `labels` name them, without labels they are counted from 1. `across`: side by side.
 
     >>> figure = bar_lanes([Lane("x", np.array([1.0, -2.0])), Lane("?", None)])
-    >>> len(figure.data), figure.layout.yaxis.range
-    (1, (-2.2, 2.2))
+    >>> [trace.type for trace in figure.data], figure.layout.yaxis.range
+    (['bar', 'scatter'], (-2.2, 2.2))
     """
     known = [lane.values for lane in lanes if lane.values is not None]
     n = max([len(values) for values in known] + [len(labels), 1])
@@ -70,7 +70,8 @@ def _lane(figure: go.Figure, cell: tuple[int, int], lane: Lane, ends: tuple[floa
         text=_said(lane.name), x=0, xanchor="left", y=1, yanchor="bottom", font={"size": 14, "color": theme.CATEGORICAL[lane.hue]}, **inside
     )  # fmt: skip
     figure.update_yaxes(range=list(ends), nticks=4, zeroline=True, fixedrange=True, row=row, col=col)
-    if lane.values is None:
+    if lane.values is None:  # an axis without a trace is not drawn, and its words would fall on another's
+        figure.add_scatter(x=[0], y=[0], opacity=0, hoverinfo="skip", row=row, col=col)
         figure.add_annotation(text="?", x=0.5, y=0.5, font={"size": 30, "color": theme.MUTED}, **inside)
         return
     if lane.band:

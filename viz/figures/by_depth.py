@@ -65,7 +65,7 @@ def by_depth(panels: Sequence[Panel], hues: Mapping[str, int], *, strong: Sequen
     figure.update_xaxes(title_text="layers behind it", row=len(panels), col=1)
     figure.update_yaxes(zeroline=False, fixedrange=True)
     figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 12, "t": 62, "b": 8},
-                         legend={"orientation": "h", "x": 0, "y": 1, "yref": "container", "yanchor": "top"})  # fmt: skip
+                         legend={"orientation": "h", "x": 0, "xref": "container", "y": 1, "yref": "container", "yanchor": "top", "font": {"size": 12}})  # fmt: skip
     return figure
 
 

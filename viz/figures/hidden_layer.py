@@ -31,8 +31,8 @@ class Tile:
 def through(tiles: Sequence[Tile], *, height: int = 330) -> go.Figure:
     """Vectors as tiles from left to right, each folded into rows, pale is 0; each tile has its own scale, centred on 0.
 
-    >>> [trace.z.shape for trace in through([Tile("x", np.ones(8), 4), Tile("act", None, 4)]).data]
-    [(2, 4)]
+    >>> [trace.type for trace in through([Tile("x", np.ones(8), 4), Tile("act", None, 4)]).data]
+    ['heatmap', 'scatter']
     """
     figure = make_subplots(rows=1, cols=len(tiles), horizontal_spacing=0.09, column_widths=[tile.across for tile in tiles])
     for place, tile in enumerate(tiles, start=1):
@@ -41,7 +41,8 @@ def through(tiles: Sequence[Tile], *, height: int = 330) -> go.Figure:
         figure.add_annotation(text=_said(tile.name), x=0, xanchor="left", y=1, yanchor="bottom", align="left", font={"size": 14, "color": theme.TEXT}, **words)
         if place > 1:
             figure.add_annotation(text="→", x=0, xanchor="right", xshift=-6, y=0.5, font={"size": 22, "color": theme.MUTED}, **words)
-        if tile.values is None:
+        if tile.values is None:  # an axis without a trace is not drawn, and its words would fall on another's
+            figure.add_scatter(x=[0], y=[0], opacity=0, hoverinfo="skip", showlegend=False, row=1, col=place)
             figure.add_annotation(text="?", x=0.5, y=0.5, font={"size": 44, "color": theme.MUTED}, **words)
             figure.add_shape(type="rect", x0=0, x1=1, y0=0, y1=1, xref=f"x{axis} domain", yref=f"y{axis} domain", line={"color": theme.LINE, "width": 1}, fillcolor=theme.SURFACE, layer="below")
             continue
