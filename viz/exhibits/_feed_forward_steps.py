@@ -27,7 +27,9 @@ SLUG = "feed_forward."
 GUESS = "Guess first: then the numbers are here."
 LATER = pd.DataFrame({"": [GUESS]})
 CURVES = {"relu": ("relu", 0), "gelu": ("gelu", 1), "gelu_tanh": ("gelu, tanh form", 2)}
-END = 4.0
+END = 3.0
+HIGHEST = 2.2
+"""Ends of the curves' axes."""
 HOW_MANY = ("one: its own", "every one", "some, but not every one", "none")
 
 
@@ -86,7 +88,7 @@ def through(params: Any, data: Any) -> Shown:
     d, d_ff, token = len(into), len(act), names_of(data)[word]
     on, top = int(data.fires[word].sum()), int(act.argmax())
     told = lesson.predict_number(
-        SLUG + "on", f"“{token}” meets the {d_ff:,} hidden units of {params.model}, layer {layer_of(params)}. How many percent does it switch on?", 0.0, 1.0, round(on / d_ff, 3),
+        SLUG + "on", f"“{token}” meets {d_ff:,} hidden units ({params.model}, layer {layer_of(params)}). How many does it switch on?", 0.0, 1.0, round(on / d_ff, 3),
         f"{on} of {d_ff:,} units have more than 0 before the bend. Training made them so: at the start about half are on.", 0.05, "%",
     )  # fmt: skip
     rows = math.ceil(d_ff / 32)
@@ -132,14 +134,14 @@ def activations(params: Any, data: Any) -> Shown:
     x = np.linspace(-END, END, 241)
     curves = [Curve(f"{say}{', this model' if name == own else ''}", x, ACTIVATIONS[name](torch.from_numpy(x)).numpy(), hue, name == own) for name, (say, hue) in CURVES.items()]
     told, pre, act = at_point(params.at), data.pre[word], data.act[word]
-    picture = drawn_activations(curves, pre, act, params.at, list(told.values()), height=height(420, 340))
+    picture = drawn_activations(curves, pre, act, params.at, list(told.values()), highest=HIGHEST, height=height(420, 270))
     parts.show(picture, SLUG + "curves", f"Relu and gelu over their input, with {len(pre)} units of one word.")
-    beyond = int((np.abs(pre) > END).sum())
+    beyond = int(((np.abs(pre) > END) | (act > HIGHEST)).sum())
     parts.numbers(
         f"At {number(params.at, 1)}: relu {number(told['relu'], 6)}, gelu {number(told['gelu'], 6)}, its tanh form {number(told['gelu_tanh'], 6)}. Of the {len(pre):,} units of “{names_of(data)[word]}” "
         f"{(pre > 0).mean():.1%} get more than 0" + (f" ({beyond} lie outside the picture)." if beyond else ".")
     )  # fmt: skip
-    controls.slider("The number that goes in", -END, END, SLUG + "at", -1.0, 0.1)
+    controls.slider("The number that goes in", -END, 2.0, SLUG + "at", -1.0, 0.1)
 
     def change() -> None:
         pick_word(params, data)
@@ -164,7 +166,7 @@ def sentence(params: Any, data: Any) -> Shown:
     share, counts = 100 * data.fires.mean(1), data.counts
     most, least = int(share.argmax()), int(share.argmin())
     left, right = st.columns([3, 2], gap="medium")
-    tall = height(340, 310)
+    tall = height(340, 270)
     with left:
         parts.show(bar_lanes([Lane("Units switched on, percent", share, 0, (0, 1.15 * float(share.max()) + 1e-6), marked=frozenset([most]), places=1)], labels=names, height=tall), SLUG + "share",
                    f"The share of units that each word switches on, from {share[least]:.1f} to {share[most]:.1f} percent.")  # fmt: skip
@@ -193,12 +195,12 @@ def alone(params: Any, data: Any) -> Shown:
     moved = {"network": int((far.network > 0).sum()), "attention": int((far.attention > 0).sum())}
     answer = HOW_MANY[3] if not moved["network"] else HOW_MANY[0] if moved["network"] == 1 else HOW_MANY[1] if moved["network"] == n else HOW_MANY[2]
     told = lesson.predict(
-        SLUG + "alone", f"“{names[word]}” goes into the network as −x, the other {n - 1} words stay. How many of its {n} outputs change?", HOW_MANY, answer,
+        SLUG + "alone", f"“{names[word]}” enters the network as −x, the others stay. How many of {n} outputs change?", HOW_MANY, answer,
         f"{moved['network']} of {n}: the network sees one word at a time. In the attention of the same layer {moved['attention']} of {n} change.",
     )  # fmt: skip
     lanes = [Lane("network: how far each output moves", far.network if told else None, 1, marked=frozenset([word]), limits=(0, 1.15 * max(float(far.network.max()), 1e-9))),
              Lane("attention: how far each output moves", far.attention, 0, marked=frozenset([word]), limits=(0, 1.15 * max(float(far.attention.max()), 1e-9)))]  # fmt: skip
-    parts.show(bar_lanes(lanes, labels=names, across=lesson.presenting(), height=height(400, 250)), SLUG + "alone", f"How far each word's output moves when “{names[word]}” is turned round.")
+    parts.show(bar_lanes(lanes, labels=names, across=lesson.presenting(), height=height(400, 270)), SLUG + "alone", f"How far each word's output moves when “{names[word]}” is turned round.")
     others = {name: float(np.delete(values, word).max(initial=0)) for name, values in (("network", far.network), ("attention", far.attention))}
     parts.numbers(
         f"Turn “{names[word]}” round: in the network the other outputs move by {number(others['network'], 1)}, not by a little but not at all; in the attention by up to {number(others['attention'])}. "

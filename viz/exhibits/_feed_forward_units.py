@@ -43,13 +43,13 @@ def one_unit(params: Any, data: Any) -> Shown:
     written = [visible(model.tokenizer.decode([row]).strip()) for row, _ in found.nearest]
     rows = [(say, max(cosine, 0.0), True) for say, (_, cosine) in zip(written, found.nearest, strict=True)] + [("best by chance", found.chance, False)]
     left, right = st.columns([3, 2], gap="medium")
-    tall = height(340, 310)
+    tall = height(340, 250)
     low, high = min(0.0, float(found.share.min())), float(found.share.max())
     with left:
         lane = Lane(f"Unit {unit}: how strongly it fires for each word", found.share, 0, (1.15 * low - 1e-6, 1.15 * max(high, 1e-6)), marked=frozenset([word]))
         parts.show(bar_lanes([lane], labels=names, height=tall), SLUG + "unit.fires", f"The activation of unit {unit} for each word.")
     with right:
-        st.markdown("What it writes points to these words (cosine)")
+        st.markdown("It writes towards these words (cosine)")
         parts.show(bars(rows, "{:.2f}"), SLUG + "unit.writes", "The tokens nearest to what the unit writes: " + ", ".join(f"{say} {cosine:.2f}" for say, cosine, _ in rows) + ".")
     on = int((data.pre[:, unit] > 0).sum())
     clear = found.nearest[0][1] > found.chance + 0.05
@@ -90,7 +90,7 @@ def count(params: Any, data: Any) -> Shown:
     base = base_layer(params.d_ff)
     rows = [f"{params.model}\n{d} → {d_ff:,} → {d}", f"base model\n{BASE} → {params.d_ff:,} → {BASE}"]
     pieces = [(name, [counted[name], base[name]], hue) for name, hue in (("attention", 0), ("network", 1), ("norms", 2))]
-    parts.show(shares(rows, pieces, height=height(300, 300)), SLUG + "count", "Parameters of one layer, by part: " + ", ".join(f"{name} {value:,}" for name, value in counted.items()) + ".")
+    parts.show(shares(rows, pieces, height=height(300, 230)), SLUG + "count", "Parameters of one layer, by part: " + ", ".join(f"{name} {value:,}" for name, value in counted.items()) + ".")
     total = sum(counted.values())
     parts.numbers(
         f"{params.model}: 2 · {d} · {d_ff:,} + {d_ff:,} + {d} = {closed:,}; counted in the network: {counted['network']:,}, {counted['network'] / total:.0%} of its layer. "

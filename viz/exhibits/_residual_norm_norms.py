@@ -170,13 +170,13 @@ def orders(params: Any, data: Any) -> Shown:
     """The drawing of one order, and signal and gradient by depth of all three."""
     found, formula, called = by_order(params.size), ORDERS[params.order], CALLED[params.order]
     left, right = st.columns([2, 5], gap="medium")
-    tall = height(410, 300)
+    tall = height(410, 270)
     with left:
         parts.show(block(params.order, formula, height=tall), SLUG + "block", f"One sub-layer: {formula}.")
     with right:
-        panels = [Panel("Signal: how large the words' numbers are", {name: d.signal for name, d in found.items()}),
+        panels = [Panel("Signal: size of the words' numbers", {name: d.signal for name, d in found.items()}),
                   Panel("Gradient: how much it moves the loss", {name: d.gradient for name, d in found.items()})]  # fmt: skip
-        parts.show(by_depth(panels, HUES, strong=[called], height=tall), SLUG + "orders", f"Signal and gradient by depth in three orders, {LAYERS} drawn layers.")
+        parts.show(by_depth(panels, HUES, strong=[called], across=lesson.presenting(), height=tall), SLUG + "orders", f"Signal and gradient by depth in three orders, {LAYERS} drawn layers.")
     d = found[called]
     parts.numbers(
         f"{formula}, {called}: after {LAYERS} layers the signal is {factor(d.signal[-1])}, and the gradient at the start {factor(d.gradient[0] / d.gradient[-1])} times that at "

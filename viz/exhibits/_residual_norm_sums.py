@@ -118,9 +118,9 @@ def stacks(size: float) -> dict[str, depth.Depths]:
 def without(params: Any, data: Any) -> Shown:
     """Signal and gradient by depth in a drawn stack, with its sums and without."""
     found, chosen = stacks(params.size), SHOWN_AS[params.residual]
-    panels = [Panel("Signal: how large the words' numbers are", {name: d.signal for name, d in found.items()}),
+    panels = [Panel("Signal: size of the words' numbers", {name: d.signal for name, d in found.items()}),
               Panel("Gradient: how much it moves the loss", {name: d.gradient for name, d in found.items()})]  # fmt: skip
-    picture = by_depth(panels, HUES, strong=[chosen], height=height(430, 300))
+    picture = by_depth(panels, HUES, strong=[chosen], across=lesson.presenting(), height=height(430, 260))
     parts.show(picture, SLUG + "without", f"Signal and gradient by depth with and without sums, {LAYERS} drawn layers.")
     d = found[chosen]
     back = d.gradient[0] / d.gradient[-1]
@@ -157,12 +157,12 @@ def real(params: Any, data: Any) -> Shown:
     kept, bare, blind = found[ON].surprise, found[OFF].surprise, math.log(model.config.n_vocab)
     answer = FARES[0] if bare < kept + 0.1 else FARES[1] if bare < blind else FARES[2]
     told = lesson.predict(
-        SLUG + "fares", f"With sums the next piece costs {MODEL} {number(kept)} nats, a blind guess {number(blind)}. And without the sums?",
+        SLUG + "fares", f"The next piece costs {MODEL} {number(kept)} nats, a blind guess {number(blind)}. And without sums?",
         FARES, answer, f"{number(bare)} nats. Each layer then hands on only what it found, and was trained to find what is to be added.",
     )  # fmt: skip
     panels = [Panel("How alike two words are (mean cosine)", {name: t.depths.alike for name, t in found.items()}, (-0.1, 1.08)),
-              Panel("Signal: how large the words' numbers are", {name: t.depths.signal for name, t in found.items()})]  # fmt: skip
-    picture = by_depth(panels, HUES, covered=() if told else (OFF,), height=height(400, 250))
+              Panel("Signal: size of the words' numbers", {name: t.depths.signal for name, t in found.items()})]  # fmt: skip
+    picture = by_depth(panels, HUES, covered=() if told else (OFF,), across=lesson.presenting(), height=height(400, 250))
     parts.show(picture, SLUG + "real", f"How alike words are and how large, by depth, in {MODEL}" + (", with sums and without." if told else " as it was trained."))
     ends = {name: t.depths.alike[-1] for name, t in found.items()}
     parts.numbers(

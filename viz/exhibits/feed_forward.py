@@ -80,7 +80,7 @@ def offered() -> tuple[str, ...]:
 def chosen() -> Params:
     """The visitor's choices."""
     start, models = Params(), offered()
-    reads = {"model": state.one_of(models), "layer": state.whole(0, 11), "word": state.whole(0, LONGEST - 1), "at": state.real(-4, 4), "d_ff": state.one_of(units.WIDTHS, start.d_ff)}
+    reads = {"model": state.one_of(models), "layer": state.whole(0, 11), "word": state.whole(0, LONGEST - 1), "at": state.real(-steps.END, 2), "d_ff": state.one_of(units.WIDTHS, start.d_ff)}
     own: dict[str, Any] = {name: state.read(SLUG + name, models[0] if name == "model" else getattr(start, name), parse) for name, parse in reads.items()}
     return Params(text=state.read("text", start.text), **own)
 

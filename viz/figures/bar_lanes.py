@@ -53,7 +53,7 @@ def bar_lanes(lanes: Sequence[Lane], *, labels: Sequence[str] = (), x_title: str
     figure.update_xaxes(range=[-0.6, n - 0.4], showgrid=False, zeroline=False, fixedrange=True)
     if labels:
         words = [plain(shorten(label, LETTERS)) for label in labels]
-        figure.update_xaxes(tickvals=list(range(n)), ticktext=words, tickangle=0 if n <= 8 and max(map(len, words)) < 8 else -50)
+        figure.update_xaxes(tickvals=list(range(n)), ticktext=words, tickangle=0 if max(map(len, words)) < 3 or (n <= 8 and max(map(len, words)) < 8) else -50)
     else:
         step = max(1, round(n / 8))
         figure.update_xaxes(tickvals=list(range(step - 1, n, step)), ticktext=[str(place + 1) for place in range(step - 1, n, step)], tickangle=0)
@@ -82,7 +82,7 @@ def _lane(figure: go.Figure, cell: tuple[int, int], lane: Lane, ends: tuple[floa
     names = [plain(label) for label in labels] or [f"number {place + 1}" for place in range(n)]
     figure.add_bar(
         x=np.arange(n), y=lane.values.astype(np.float64), customdata=names, name=_said(lane.name), row=row, col=col,
-        marker={"color": theme.CATEGORICAL[lane.hue], "opacity": [1.0 if on else 0.35 for on in strong], "line": {"width": 0}},
+        marker={"color": theme.CATEGORICAL[lane.hue], "opacity": [1.0 if on else 0.5 for on in strong], "line": {"width": 0}},
         hovertemplate=f"%{{customdata}}: %{{y:.{lane.places}f}}<extra></extra>",
     )  # fmt: skip
 

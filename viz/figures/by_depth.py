@@ -27,8 +27,8 @@ class Panel:
     ends: tuple[float, float] | None = None
 
 
-def by_depth(panels: Sequence[Panel], hues: Mapping[str, int], *, strong: Sequence[str] = (), covered: Sequence[str] = (), height: int = 380) -> go.Figure:
-    """One panel below the other over the layers 0, 1, ..; lines that are not `strong` are pale, `covered` ones missing.
+def by_depth(panels: Sequence[Panel], hues: Mapping[str, int], *, strong: Sequence[str] = (), covered: Sequence[str] = (), across: bool = False, height: int = 380) -> go.Figure:
+    """One panel below the other (`across`: side by side) over the layers 0, 1, ..; lines that are not `strong` are pale, `covered` ones missing.
 
     `hues` are colours by number. Powers of ten are written out.
 
@@ -36,9 +36,11 @@ def by_depth(panels: Sequence[Panel], hues: Mapping[str, int], *, strong: Sequen
     >>> [trace.name for trace in figure.data], figure.layout.yaxis.type
     (['on'], 'log')
     """
-    figure = make_subplots(rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=0.14 if len(panels) > 1 else 0)
+    below = {"rows": len(panels), "cols": 1, "shared_xaxes": True, "vertical_spacing": 0.14 if len(panels) > 1 else 0}
+    figure = make_subplots(**({"rows": 1, "cols": len(panels), "horizontal_spacing": 0.09} if across else below))
     depth = 1
-    for row, panel in enumerate(panels, start=1):
+    for place, panel in enumerate(panels, start=1):
+        row, col, axis = 1 if across else place, place if across else 1, "" if place == 1 else str(place)
         for name, values in panel.lines.items():
             depth = max(depth, len(values) - 1)
             if name in covered:
@@ -46,25 +48,25 @@ def by_depth(panels: Sequence[Panel], hues: Mapping[str, int], *, strong: Sequen
             lit = not strong or name in strong
             figure.add_scatter(
                 x=np.arange(len(values)), y=np.maximum(values.astype(np.float64), 1e-300) if panel.ends is None else values, mode="lines+markers",
-                name=_said(name), legendgroup=name, showlegend=row == 1, opacity=1 if lit else 0.35,
+                name=_said(name), legendgroup=name, showlegend=place == 1, opacity=1 if lit else 0.55,
                 line={"color": theme.CATEGORICAL[hues[name]], "width": 3 if lit else 1.6}, marker={"size": 6 if lit else 4},
-                hovertemplate="after layer %{x}: %{y:.3~g}<extra>" + _said(name) + "</extra>", row=row, col=1,
+                hovertemplate="after layer %{x}: %{y:.3~g}<extra>" + _said(name) + "</extra>", row=row, col=col,
             )  # fmt: skip
         figure.add_annotation(
-            text=_said(panel.title), x=0, xref="paper", xanchor="left", y=1, yref=f"y{'' if row == 1 else row} domain", yanchor="bottom",
+            text=_said(panel.title), x=0, xref=f"x{axis} domain", xanchor="left", y=1, yref=f"y{axis} domain", yanchor="bottom",
             showarrow=False, font={"size": 14, "color": theme.TEXT},
         )  # fmt: skip
         if panel.ends is None:
             everything = np.concatenate([np.asarray(values, np.float64) for name, values in panel.lines.items() if name not in covered] or [np.ones(1)])
             low, high = _decades(everything)
-            figure.update_yaxes(type="log", range=[low, high], tickvals=[10.0**p for p in _powers(low, high)], row=row, col=1,
+            figure.update_yaxes(type="log", range=[low, high], tickvals=[10.0**p for p in _powers(low, high)], row=row, col=col,
                                 ticktext=[_power(p) for p in _powers(low, high)])  # fmt: skip
         else:
-            figure.update_yaxes(range=list(panel.ends), nticks=4, row=row, col=1)
+            figure.update_yaxes(range=list(panel.ends), nticks=4, row=row, col=col)
     figure.update_xaxes(range=[-0.25, depth + 0.25], showgrid=False, zeroline=False, fixedrange=True, dtick=1 if depth <= 6 else 2)
-    figure.update_xaxes(title_text="layers behind it", row=len(panels), col=1)
+    figure.update_xaxes(title_text="layers behind it", row=1 if across else len(panels))
     figure.update_yaxes(zeroline=False, fixedrange=True)
-    figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 12, "t": 62, "b": 8},
+    figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 12, "t": 66, "b": 8},
                          legend={"orientation": "h", "x": 0, "xref": "container", "y": 1, "yref": "container", "yanchor": "top", "font": {"size": 12}})  # fmt: skip
     return figure
 

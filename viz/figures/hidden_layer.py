@@ -74,10 +74,11 @@ class Curve:
     own: bool = False
 
 
-def activations(curves: Sequence[Curve], pre: Array, act: Array, at: float, values: Sequence[float], *, height: int = 380) -> go.Figure:
+def activations(curves: Sequence[Curve], pre: Array, act: Array, at: float, values: Sequence[float], *, highest: float = 2.2, height: int = 380) -> go.Figure:
     """Curves of activations; dots are the word's units on the model's own, below how many have which pre-activation.
 
-    Shapes: pre, act (unit,). `at` is the place of the visitor's number, `values` what each curve says there.
+    Shapes: pre, act (unit,). `at` is the place of the visitor's number, `values` what each curve says there,
+    `highest` the end of the upper axis.
 
     >>> x = np.linspace(-4, 4, 9)
     >>> len(activations([Curve("relu", x, np.maximum(x, 0), 0, True)], x, np.maximum(x, 0), -1.0, [0.0]).data)
@@ -102,7 +103,7 @@ def activations(curves: Sequence[Curve], pre: Array, act: Array, at: float, valu
     figure.update_xaxes(range=[-end, end], fixedrange=True, zeroline=True)
     figure.update_xaxes(title_text="what goes in (the pre-activation)", row=2, col=1)
     figure.update_yaxes(fixedrange=True, zeroline=True, nticks=5)
-    figure.update_yaxes(title_text="what comes out", row=1, col=1)
+    figure.update_yaxes(range=[-0.4, highest], title_text="what comes out", row=1, col=1)
     figure.update_yaxes(title_text="units", nticks=3, row=2, col=1)
     return figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 10, "t": 34, "b": 8}, bargap=0.05, hovermode="closest",
                                 legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"})  # fmt: skip
