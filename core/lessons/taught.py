@@ -66,7 +66,8 @@ def teach(model: Model, source: str, target: str, rule: str = "SGD", rate: float
     prompt = start_of(model, source)
     wanted = wanted_ids(model, prompt, target)
     network = _copy(model)
-    pupil = _Pupil(model, network, _batch([prompt.source], [shifted(wanted, prompt.ids[-1])]), torch.tensor([wanted]), source)
+    with torch.inference_mode(False):  # tensors that gradients may be taken through
+        pupil = _Pupil(model, network, _batch([prompt.source], [shifted(wanted, prompt.ids[-1])]), torch.tensor([wanted]), source)
     weights, eta = list(network.parameters()), RATES[rule] * rate
     moments = _Moments.of(weights) if rule == "Adam" else None
     for step in range(MOST + 1):

@@ -16,7 +16,8 @@ from viz.ui import compute as ask
 from viz.ui import controls, parts
 
 LOT = SLUG + "lot"
-"""How often this visitor measured at a width: of this visit, not of the link."""
+"""How often this visitor measured at a width, and at which widths that is shown: of this visit, not of the link."""
+SHOWN = SLUG + "mine"
 MOST = 20
 COST = 12_000
 """One length is one job of about a quarter of a second: others come in between."""
@@ -31,7 +32,7 @@ CLOCKED = (
 def measured(params: Any, data: Any, start: Any) -> Shown:
     """The recorded times, or the visitor's own; the button measures."""
     width, lots = params.width, st.session_state.get(LOT, {})
-    mine = lots.get(width, 0)
+    mine = lots.get(width, 0) if width in st.session_state.get(SHOWN, ()) else 0
     kept = costs.recorded()
     rows = _own(width, mine) if mine else kept.of(width)
     where = "this server, just now" if mine else f"recorded before on {kept.machine}"
@@ -42,7 +43,7 @@ def measured(params: Any, data: Any, start: Any) -> Shown:
                f"Milliseconds of a pass over the number of words, {where}: " + "; ".join(f"n = {row.n:,}: attention {1e3 * row.attention:.3g}, LSTM {1e3 * row.lstm:.3g}" for row in rows) + ".")  # fmt: skip
     parts.numbers(_numbers(rows, width))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        st.button("Measure on this machine", key=SLUG + "measure", type="primary", icon=":material/timer:", on_click=_again, args=(width,), disabled=mine >= MOST)
+        st.button("Measure on this machine", key=SLUG + "measure", type="primary", icon=":material/timer:", on_click=_again, args=(width,), disabled=lots.get(width, 0) >= MOST)
         st.button("The recorded run", key=SLUG + "recorded", on_click=_forget, args=(width,), disabled=not mine)
         with st.container(width="content"):
             controls.segmented("p", costs.WIDTHS, SLUG + "width", start.width)
@@ -73,7 +74,8 @@ def _numbers(rows: tuple[costs.Timing, ...], width: int) -> str:
 def _again(width: int) -> None:
     lots = st.session_state.get(LOT, {})
     st.session_state[LOT] = lots | {width: min(MOST, lots.get(width, 0) + 1)}
+    st.session_state[SHOWN] = {*st.session_state.get(SHOWN, ()), width}
 
 
 def _forget(width: int) -> None:
-    st.session_state[LOT] = {key: value for key, value in st.session_state.get(LOT, {}).items() if key != width}
+    st.session_state[SHOWN] = {*st.session_state.get(SHOWN, ())} - {width}
