@@ -114,4 +114,4 @@ def _fed(model: Model, prompt: Prompt, ids: tuple[int, ...]) -> Array:
 
 def by_torch(found: AtOnce) -> float:
     """The mean loss as PyTorch counts it: F.cross_entropy over the m places."""
-    return float(F.cross_entropy(torch.from_numpy(found.logits), torch.from_numpy(found.ids)))
+    return float(F.cross_entropy(torch.tensor(found.logits), torch.tensor(found.ids)))

@@ -13,6 +13,7 @@ from core.lessons import complexity as costs
 from viz.exhibits import _complexity_clock as clock
 from viz.exhibits._complexity_link import SLUG, times
 from viz.exhibits._shown import Shown
+from viz.exhibits._training_link import later
 from viz.figures import orders
 from viz.ui import controls, lesson, parts
 
@@ -62,7 +63,7 @@ def count(params: Any, data: Any, start: Any) -> Shown:
     equations = {key: {"n": f"{n:,}", "p": f"{p:,}"} | ({"C": f"{value:,}"} if told else {}) for key, value in zip(names, values, strict=True)}
     frame = pd.DataFrame({name: [cost(each, p, whole=params.whole).operations for each in (*LENGTHS, n)] for name, cost in _BOTH.items()}, index=[f"n = {each:,}" for each in (*LENGTHS, n)])
     return Shown(
-        equations, (rf"n^2 p = n p^2 \iff n = p = {p:,}".replace(",", "{,}"),) if told and not params.whole else (), COUNTED, (lambda: frame) if told else _later,
+        equations, (rf"n^2 p = n p^2 \iff n = p = {p:,}".replace(",", "{,}"),) if told and not params.whole else (), COUNTED, (lambda: frame) if told else later,
         {"n": data.lengths} | (data.curves if told else {}), _code(params),
     )  # fmt: skip
 
@@ -102,7 +103,7 @@ def path(params: Any, data: Any, start: Any) -> Shown:
     parts.numbers(f"n = {params.n:,}: {r.path:,} steps against {data.attention.path}. If each step kept 90 % of a signal, {0.9**r.path:.2g} of it would arrive." if told else "This is n = 4.")
     _sliders(start, width=False)
     frame = pd.DataFrame({"recurrence": [n - 1 for n in LENGTHS], "self-attention": [1] * len(LENGTHS)}, index=[f"n = {n:,}" for n in LENGTHS])
-    return Shown({"complexity.recurrence": {"n": f"{params.n:,}"}} if told else {"complexity.recurrence": {}}, (r"h_n = f(h_{n-1}, x_n) = f(f(\cdots f(h_1, x_2) \cdots), x_n)",), PATHS, (lambda: frame) if told else _later,
+    return Shown({"complexity.recurrence": {"n": f"{params.n:,}"}} if told else {"complexity.recurrence": {}}, (r"h_n = f(h_{n-1}, x_n) = f(f(\cdots f(h_1, x_2) \cdots), x_n)",), PATHS, (lambda: frame) if told else later,
                  {"n": np.array(LENGTHS)}, _code(params))  # fmt: skip
 
 
@@ -130,10 +131,6 @@ def _sliders(start: Any, width: bool = True) -> None:
     if width:
         with right:
             controls.stops("p, numbers a word", P, SLUG + "p", start.p, lambda p: f"{p:,}")
-
-
-def _later() -> pd.DataFrame:
-    return pd.DataFrame({"": ["Guess first: the numbers would give the answer away."]})
 
 
 def _code(params: Any) -> str:

@@ -63,6 +63,14 @@ def named(tokens: Sequence[str]) -> list[str]:
     return [word(token) for token in tokens]
 
 
+LATER = "Guess first: the numbers would give the answer away."
+
+
 def later() -> pd.DataFrame:
     """What a table holds before the guess."""
-    return pd.DataFrame({"": ["Guess first: the numbers would give the answer away."]})
+    return pd.DataFrame({"": [LATER]})
+
+
+def wait() -> None:
+    """What stands for an erratum before the guess."""
+    st.text(LATER)

@@ -9,6 +9,7 @@ import numpy as np
 from core.lessons import complexity as costs
 from viz.exhibits import _complexity_steps as steps
 from viz.exhibits._shown import folds
+from viz.exhibits._training_link import later, wait
 from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import errors, lesson, parts, state
@@ -82,4 +83,4 @@ def page() -> None:
     )
     with errors.guard():
         told = steps.SHOWN[at](params, compute(params), start)
-        folds(EXHIBIT, SLUG.rstrip("."), STEPS[at].name, told, lambda: None, lambda: lesson.errata("E18"))
+        folds(EXHIBIT, SLUG.rstrip("."), STEPS[at].name, told, lambda: None, wait if told.frame is later else lambda: lesson.errata("E18"))

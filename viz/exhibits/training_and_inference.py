@@ -79,5 +79,5 @@ def page() -> None:
         )
         data = ask.submit(("training_and_inference", params.text, params.target), lambda: compute(params), 20 * len(params.text + params.target) + 400)
         told = steps.SHOWN[at](params, data)
-        folds(EXHIBIT, SLUG.rstrip("."), STEPS[at].name, told, lambda: None, lambda: lesson.errata("E54"))
+        folds(EXHIBIT, SLUG.rstrip("."), STEPS[at].name, told, lambda: None, link.wait if told.frame is link.later else lambda: lesson.errata("E54"))
     link.pair(text, start.text)
