@@ -83,7 +83,7 @@ def test_the_memory_of_the_scores():
 def test_the_recorded_run_comes_first_and_a_press_measures_here(monkeypatch):
     kept = costs.recorded()
     test = page(5)
-    assert f"Recorded run, p = 512: recorded before on {kept.machine}." in said(test)
+    assert f"A recorded run, p = 512: {kept.machine}." in said(test)
     assert figure(test)["data"][0]["y"] == pytest.approx([1e3 * row.attention for row in kept.of(512)])
     asked: list[int] = []
     monkeypatch.setattr(costs, "measure", lambda n, p: asked.append(n) or costs.Timing(n, p, n * 1e-3, 2e-3))

@@ -35,10 +35,10 @@ def measured(params: Any, data: Any, start: Any) -> Shown:
     mine = lots.get(width, 0) if width in st.session_state.get(SHOWN, ()) else 0
     kept = costs.recorded()
     rows = _own(width, mine) if mine else kept.of(width)
-    where = "this server, just now" if mine else f"recorded before on {kept.machine}"
+    where = "this server, just now" if mine else kept.machine
     n = [row.n for row in rows]
     lines = {"self-attention": (n, [1e3 * row.attention for row in rows]), "LSTM": (n, [1e3 * row.lstm for row in rows])}
-    st.caption(f"{'Measured' if mine else 'Recorded run'}, p = {width}: {where}.")
+    st.caption(f"{'Measured' if mine else 'A recorded run'}, p = {width}: {where}.")
     parts.show(orders.over_length(lines, at=None, crossing=costs.crossing(width, whole=True), y_title="milliseconds", dots=True, said="counted: n = 2p", unit="ms", height=310), SLUG + "clock.picture",
                f"Milliseconds of a pass over the number of words, {where}: " + "; ".join(f"n = {row.n:,}: attention {1e3 * row.attention:.3g}, LSTM {1e3 * row.lstm:.3g}" for row in rows) + ".")  # fmt: skip
     parts.numbers(_numbers(rows, width))

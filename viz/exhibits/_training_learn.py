@@ -35,10 +35,10 @@ def taken(params: Any, upto: int) -> tuple[Taught, ...]:
     cost = 8_000 * (2 if params.rule == "Adam" else 1)
 
     def begin() -> Replay:
-        return Replay(lambda: teach(model, params.text, params.target, params.rule, params.rate), held_bytes(model, params.rule))  # type: ignore[arg-type]
+        return Replay(lambda: teach(model, params.text, params.target, params.rule, params.rate), held_bytes(model, params.rule))
 
     with ask.many() as submit:
-        return tuple(submit((key, step), lambda step=step: submit(key, begin, 1).step(step), cost) for step in range(upto + 1))
+        return tuple(submit((key, step), lambda step=step: default().submit(key, begin, 1).step(step), cost) for step in range(upto + 1))
 
 
 def one_step(params: Any, data: Any) -> Shown:

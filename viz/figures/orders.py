@@ -56,9 +56,10 @@ def over_length(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], *,
         figure.add_annotation(x=np.log10(crossing), y=1, yref="paper", yanchor="bottom", text=f"{said} = {crossing:,.0f}", showarrow=False, font={"size": 14, "color": theme.TEXT})
     if at is not None:
         figure.add_vline(x=at, line={"color": theme.TEXT, "width": 1.5, "dash": "dot"})
-        figure.add_annotation(x=np.log10(at), y=0, yref="paper", yanchor="bottom", xanchor="left", xshift=4, text=f"n = {at:,.0f}", showarrow=False, font={"size": 14, "color": theme.TEXT})
+        left = crossing is not None and 1 <= crossing / at < 10
+        figure.add_annotation(x=np.log10(at), y=0, yref="paper", yanchor="bottom", xanchor="right" if left else "left", xshift=-4 if left else 4, text=f"n = {at:,.0f}", showarrow=False, font={"size": 14, "color": theme.TEXT})
     figure.update_xaxes(type="log", range=[np.log10(first) - 0.03, np.log10(last) + 0.03], dtick=1, title_text="n, words", showgrid=False, fixedrange=True, tickformat=",")
-    figure.update_yaxes(type="log", range=[np.log10(low) - 0.15, np.log10(high) + 0.15], title_text=y_title, fixedrange=True, nticks=6, exponentformat="power", zeroline=False)
+    figure.update_yaxes(type="log", range=[np.log10(low) - 0.15, np.log10(high) + 0.15], title_text=y_title, fixedrange=True, dtick=max(1, round(span / 5)), exponentformat="power", zeroline=False)
     return figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 112, "t": 26, "b": 8})
 
 
@@ -104,6 +105,8 @@ def reach(n: int, upto: int | None = None) -> go.Figure:
         if not whole:
             figure.add_annotation(x=DRAWN // 2, y=y, text="…", showarrow=False, font={"size": 22, "color": theme.MUTED})
     for left, right, place in zip(xs, xs[1:], places, strict=False):
+        if right - left > 1:
+            continue
         done = place < walked
         figure.add_annotation(x=right - 0.34, y=0, ax=left + 0.34, ay=0, xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True, arrowhead=2, arrowwidth=2.5 if done else 1,
                               arrowcolor=theme.CATEGORICAL[1] if done else theme.LINE)  # fmt: skip

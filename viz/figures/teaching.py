@@ -15,6 +15,7 @@ from viz.labels import plain
 Array = np.ndarray[Any, np.dtype[Any]]
 WRAPPED = 6
 """From so many places on the two rows stand upright: a phone is too narrow for them."""
+END = "END"
 
 
 def rows(wanted: Sequence[str], read: Sequence[str | None], *, arrows: bool = True, chosen: int | None = None) -> go.Figure:
@@ -89,7 +90,8 @@ def losses(read: Sequence[str], wanted: Sequence[str], values: Array | None, bef
         textfont={"size": 15, "color": theme.TEXT}, marker={"color": theme.CATEGORICAL[1]}, name="now", hovertemplate="loss %{x:.4f}<extra></extra>",
     )  # fmt: skip
     figure.update_xaxes(range=[0, most * 1.16], title_text="loss, −ln P(the wanted token)", zeroline=False, fixedrange=True, nticks=5)
-    figure.update_yaxes(tickvals=list(range(n)), ticktext=names, range=[n - 0.4, -0.6], tickfont={"size": 15, "color": theme.TEXT}, fixedrange=True, showgrid=False)
+    figure.update_yaxes(tickvals=list(range(n)), ticktext=names, range=[n - 0.4, -0.6], tickfont={"size": 15, "color": theme.TEXT}, fixedrange=True, showgrid=False,
+                        ticks="outside", ticklen=8, tickcolor="rgba(0,0,0,0)")  # fmt: skip
     figure.update_layout(template=theme.template(), height=height or 64 + (46 if n <= 6 else 34) * n, margin={"l": 8, "r": 40, "t": 26 if before is not None else 6, "b": 8},
                          barmode="overlay", showlegend=before is not None, legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom"})  # fmt: skip
     return figure
@@ -159,7 +161,7 @@ def products(ways: Sequence[tuple[str, Sequence[str], Sequence[float]]], others:
             customdata=["start", *map(_token, tokens[:shown])], hovertemplate="%{customdata}: %{y:.4f} so far<extra></extra>",
         )  # fmt: skip
         for place in range(shown):
-            if which and place < parts:
+            if (which and place < parts) or tokens[place] == END:
                 continue
             over = values[place] >= _value(ways[1 - which][2], place)
             figure.add_annotation(x=place + 1, y=np.log10(values[place]), text=_token(tokens[place]), showarrow=False, yshift=15 if over else -15,
