@@ -137,9 +137,9 @@ def test_the_lines_to_take_away_make_the_same_numbers():
 
 
 def test_figures_as_data():
-    shown = looks(np.ones((1, 1)), ["<b>"], 0)
-    assert "<b>&lt;b&gt;" in shown.layout.yaxis.ticktext[0]
-    json.loads(maps(np.ones((1, 1, 1)), ["a"], 0).to_json())
+    shown = json.loads(str(looks(np.ones((1, 1)), ["<b>"], 0).to_json()))
+    assert shown["layout"]["yaxis"]["ticktext"] == ["<b>&lt;b&gt; ▸</b>"]
+    json.loads(str(maps(np.ones((1, 1, 1)), ["a"], 0).to_json()))
     assert exhibit.thumbnail().count("<rect") == 8 * len(exhibit.compute().words)
 
 

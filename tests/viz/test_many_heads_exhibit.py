@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -126,7 +127,8 @@ def test_nonsense_in_the_link_leaves_a_page(link):
 
 
 def test_the_smallest_and_the_largest_sizes():
-    for link, steps_shown in (({"b": "1", "n": "2", "d": "2", "h": "1"}, (1, 4, 5)), ({"b": "4", "n": "6", "d": "16", "h": "8"}, (2, 3, 5))):
+    every: tuple[tuple[dict[str, Any], tuple[int, ...]], ...] = (({"b": "1", "n": "2", "d": "2", "h": "1"}, (1, 4, 5)), ({"b": "4", "n": "6", "d": "16", "h": "8"}, (2, 3, 5)))
+    for link, steps_shown in every:
         for step in steps_shown:
             test = page(step=str(step), **link)
             assert not test.exception and test.get("plotly_chart") and "nan" not in said(test).lower().split()
@@ -136,15 +138,15 @@ def test_the_lines_to_take_away_run():
     params = exhibit.Params(1, 3, 6, 3, lot=2, redrawn=4)
     data = exhibit.compute(params)
     for shown in (folds.of_reading(params, data, True), folds.of_splitting(params, data), folds.of_attending(params, data), folds.of_merging(params, data, True), folds.of_redrawing(params, data, True)):
-        names: dict[str, object] = {}
+        names: dict[str, Any] = {}
         exec(shown.code, names)
         np.testing.assert_array_equal(names["way"].out, data.way.out)
 
 
 def test_figures_as_data():
     shown = head_grid(np.array([[0, 1]]), np.array([["<b>", "x"]]), ["<i>"], title="t", shape="(1)")
-    assert "<b>x" not in shown.to_json() and shown.data[1].text[0] == "&lt;b&gt;"
-    json.loads(per_head([0.0, -1.0], ["a", "b"], title="t").to_json())
+    assert "<b>x" not in str(shown.to_json()) and shown.data[1].text[0] == "&lt;b&gt;"
+    json.loads(str(per_head([0.0, -1.0], ["a", "b"], title="t").to_json()))
     assert exhibit.thumbnail().count("<rect") == 3 * 6
 
 

@@ -83,7 +83,8 @@ def head_grid(
         figure.add_annotation(
             x=at_x, y=at_y, text=text, showarrow=False, yanchor="middle" if covered else "bottom", font={"size": 30 if covered else 13, "color": theme.TEXT}, yshift=0 if covered else -2,
         )  # fmt: skip
-    figure.layout.annotations = (*_heading(title, shape, code, room), *figure.layout.annotations)
+    layout: Any = figure.layout
+    layout.annotations = (*_heading(title, shape, code, room), *layout.annotations)
     named = [place for place in range(n_rows) if there[place].any()]
     figure.update_xaxes(visible=False, range=[x[0], x[-1]], fixedrange=True)
     figure.update_yaxes(
@@ -129,7 +130,7 @@ def _heading(title: str, shape: str, code: str, room: bool) -> tuple[go.layout.A
     )  # fmt: skip
 
 
-def per_head(values: Sequence[float], names: Sequence[str], *, title: str, number: str = "{:.2f}", heads: Sequence[int] | None = None,
+def per_head(values: Sequence[float] | Array, names: Sequence[str], *, title: str, number: str = "{:.2f}", heads: Sequence[int] | None = None,
              marks: Mapping[float, str] | None = None) -> go.Figure:  # fmt: skip
     """One horizontal bar a head in its colour, with its number; values may be negative. `heads`: their numbers, -1 for no head.
 
