@@ -69,7 +69,7 @@ def costs(windows: Sequence[int], surprise: Sequence[float], touched: Sequence[i
         hovertemplate="D = %{x}: %{y:.3f} nats a token, %{text} scores<extra></extra>", cliponaxis=False,
     )  # fmt: skip
     figure.add_hline(y=whole[0], line={"color": SOFTMAX, "width": 1.6, "dash": "dot"})
-    figure.add_annotation(text=f"global: {whole[1]} scores", x=1, xref="paper", xanchor="right", y=whole[0], yanchor="top", showarrow=False,
+    figure.add_annotation(text=f"global: {whole[1]} scores", x=1, xref="paper", xanchor="right", y=whole[0], yanchor="top", yshift=-6, showarrow=False,
                           font={"size": 14, "color": SOFTMAX})  # fmt: skip
     figure.update_xaxes(title_text="D, the words to each side of the window", tickvals=list(windows), showgrid=False, zeroline=False, fixedrange=True)
     top = max([*surprise, whole[0]])

@@ -164,7 +164,7 @@ def exponentials(
     left, right = float(x[0]), float(x[-1])
     figure.add_scatter(
         x=[left, right, right, left], y=[top, top, high, high], fill="toself", mode="lines", line={"width": 0}, hoverinfo="skip", showlegend=False,
-        fillpattern={"shape": "/", "fgcolor": theme.HATCH, "bgcolor": "rgba(0,0,0,0)", "size": 9, "solidity": 0.12},
+        fillpattern={"shape": "/", "fgcolor": theme.HATCH, "bgcolor": "rgba(0,0,0,0)", "size": 11, "solidity": 0.07},
     )  # fmt: skip
     figure.add_hline(y=top, line={"color": theme.CATEGORICAL[3], "width": 1.4})
     figure.add_annotation(text="float32 ends here: above is ∞", x=left, xanchor="left", y=top, yanchor="bottom", showarrow=False,
