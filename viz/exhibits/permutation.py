@@ -118,6 +118,7 @@ def page() -> None:
     """Claim, steps, question, picture, one sentence of numbers, one control; the rest folded."""
     parts.title(EXHIBIT)
     step, text = lesson.steps(STEPS, SLUG), state.read("text", Params.text)
+    shown = None
     with errors.guard():
         n = len(pieces_of(text)[0])
         params = Params(text, state.read(SLUG + "order", steps.Order(), steps.order_of(n)), state.read(SLUG + "twice", -1, state.whole(-1, n)))
@@ -129,7 +130,8 @@ def page() -> None:
             steps.draw(data, step, known)
         parts.numbers(steps.numbers(data, step, known))
         steps.control(data, step)
-        steps.change()
-        folds.show(EXHIBIT, data, params, step, known)
-        return
+        shown = (data, params, step, known)
     steps.change()
+    if shown:
+        with errors.guard():
+            folds.show(EXHIBIT, *shown)
