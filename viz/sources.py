@@ -56,6 +56,7 @@ SOURCES: dict[str, Source] = {
                      "ICML"),
     "bahdanau2015": _paper("Bahdanau, Cho, Bengio", 2015,
                            "Neural Machine Translation by Jointly Learning to Align and Translate", "ICLR"),
+    "kingma2015": _paper("Kingma, Ba", 2015, "Adam: A Method for Stochastic Optimization", "ICLR"),
     "luong2015": _paper("Luong, Pham, Manning", 2015,
                         "Effective Approaches to Attention-based Neural Machine Translation", "EMNLP"),
     "cheng2016": _paper("Cheng, Dong, Lapata", 2016, "Long Short-Term Memory-Networks for Machine Reading", "EMNLP"),
