@@ -17,7 +17,6 @@ from viz.ui import controls, lesson, parts, state
 
 SLUG = "permutation."
 GUESS, WHY, PLACES, MEAN, SET, MASK = range(6)
-ASKING = (GUESS, SET, MASK)
 SENTENCES = ("The dog saw the man.", "She has a white car.", "A rose is a rose.", "The king loved the queen.")
 DRAWN = 24
 """Numbers of a row that are drawn, of all that it has."""

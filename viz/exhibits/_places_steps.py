@@ -18,7 +18,7 @@ from core.lessons.position_criteria import CRITERIA
 from core.lessons.positions import Formula, learned_table
 from viz.exhibits import _places_folds as more
 from viz.exhibits._places_without import without
-from viz.exhibits._shown import Shown, sides
+from viz.exhibits._shown import Shown
 from viz.figures import places as figures
 from viz.figures.curves import number
 from viz.figures.reordered import share
@@ -84,17 +84,15 @@ def guess(params: Any, start: Any, judged: Any) -> Shown:
         bare, with_ = found["bert-mini without"], found["bert-mini with positions"]
         far = float(bare[-1]) if bare[-1] > ROUNDING else 0.0
         answer = SAME if far == 0 else NEAR if far < 0.1 else FAR
-        asked, drawn = sides()
-        with asked:
+        with st.container():
             known = lesson.predict(
                 SLUG + "first", f"“{text}”: without positions, how different are the two vectors of “{word}” after {len(bare) - 1} layers?", (SAME, NEAR, FAR), answer,
                 f"Their distance is {share(far)} of their length, after every layer; with positions it is {share(float(with_[-1]))}. The model cannot know which of the two it is looking at.",
             )  # fmt: skip
         lines = found if known else {"bert-mini with positions": with_}
         tallest = max(1.0, max(float(line.max()) for line in found.values()))
-        with drawn:
-            parts.show(figures.by_layer(lines, top=tallest, height=290 if lesson.presenting() else 300), SLUG + "twins",
-                       f"Distance of the two vectors of {word} after each layer: {', '.join(lines)}.")  # fmt: skip
+        parts.show(figures.by_layer(lines, top=tallest, height=300), SLUG + "twins",
+                   f"Distance of the two vectors of {word} after each layer: {', '.join(lines)}.")  # fmt: skip
         gpt = f" {more.causal_too(float(found['gpt-mini without'][-1]))}" if "gpt-mini without" in found else ""
         parts.numbers(f"“{word}” at places {pair[0] + 1} and {pair[1] + 1}: {share(float(with_[-1]))} apart with positions, {share(far)} without.{gpt}" if known
                       else f"With positions the two vectors of “{word}” are {share(float(with_[0]))} apart at the input and {share(float(with_[-1]))} at the end.")  # fmt: skip

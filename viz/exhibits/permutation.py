@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import streamlit as st
 
 from core.engine import default
 from core.errors import InputError
 from core.lessons import permutation as lesson_of
 from viz.exhibits import _permutation_folds as folds
 from viz.exhibits import _permutation_steps as steps
-from viz.exhibits._shown import sides
 from viz.figures import thumbs
 from viz.labels import distinct
 from viz.pages import Chapter, Cite, Exhibit
@@ -118,18 +118,18 @@ def page() -> None:
     """Claim, steps, question, picture, one sentence of numbers, one control; the rest folded."""
     parts.title(EXHIBIT)
     step, text = lesson.steps(STEPS, SLUG), state.read("text", Params.text)
+    shown = None
     with errors.guard():
         n = len(pieces_of(text)[0])
         params = Params(text, state.read(SLUG + "order", steps.Order(), steps.order_of(n)), state.read(SLUG + "twice", -1, state.whole(-1, n)))
         data = ask.submit(("permutation", params), lambda: compute(params), 60)
-        asked, drawn = sides(step in steps.ASKING)
-        with asked:
+        with st.container():
             known = steps.ask(data, params, step)
-        with drawn:
-            steps.draw(data, step, known)
+        steps.draw(data, step, known)
         parts.numbers(steps.numbers(data, step, known))
         steps.control(data, step)
-        steps.change()
-        folds.show(EXHIBIT, data, params, step, known)
-        return
+        shown = (data, params, step, known)
     steps.change()
+    if shown:
+        with errors.guard():
+            folds.show(EXHIBIT, *shown)
