@@ -28,6 +28,7 @@ SENTENCES = ("I am a student.", TEXT, "She was hungry, so she ate the apple.")
 SEES = {"all": "the whole list", "next": "back and one ahead", "past": "only back"}
 DIGITS = (2, 3, 5, 10)
 BACK = "only back, by a mask"
+LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 LOOKING_LEAK = (
     "One head of attention learned to say the next digit of lists drawn by lot, twice: with a mask and with another. Nobody can know the next digit, so whoever is right more often than chance has read "
     "it. A bar is the share of 4,000 fresh lists that it gets right at this place. At the shaded place the list ends: there the next digit does not exist yet, as for every word that a model writes. What "
@@ -99,7 +100,7 @@ def prefix(start: Any) -> Shown:
             tall = {"height": min(330, 60 + 34 * n)} if lesson.presenting() else {}
             parts.show(figures.sums(form.weights, found.words, shown, **tall), SLUG + "prefix.picture", f"The first {shown} sums: each word weighs the words up to itself.")
             terms = " + ".join(f"{w:.2f} “{word}”" for w, word in zip(form.weights[shown - 1, :shown], found.words, strict=False))
-            parts.numbers(f"y_{shown} = {terms}: {shown} {'terms' if shown > 1 else 'term'}, {form.weights[shown - 1].sum():.3f} together. All {n} lines have {n * (n + 1) // 2} terms; every pair would be {n * n}.")
+            parts.numbers(f"y{str(shown).translate(LOWERED)} = {terms}: {shown} {'terms' if shown > 1 else 'term'}, {form.weights[shown - 1].sum():.3f} together. All {n} lines have {n * (n + 1) // 2} terms; every pair would be {n * n}.")
     return Shown(
         {"causal.prefix": {"y_i": _short(form.outputs[shown - 1]), "alpha_ij": number(float(form.weights[shown - 1, 0]), 4)}, "causal.weights": {}}, (), LOOKING_PREFIX,
         lambda: _lines(form.weights, found.words), {"weights": form.weights, "y": form.outputs}, _code(text, layer, head), _choose_head,
