@@ -99,10 +99,11 @@ def number(word: str, origin: str, sentence: str, leaf: str = "") -> Sign:
 
 
 FUNCTIONS = frozenset(("softmax", "sigmoid", "tanh", "relu", "exp", "log", "cos", "sin", "cosine", "similarity", "align",
-                       "score", "attention", "retrieval", "FFN", "Var", "mean"))  # fmt: skip
+                       "score", "attention", "retrieval", "FFN", "Var", "mean", "argmax"))  # fmt: skip
 COMMANDS = {"frac": 2, "sqrt": 1, "sum": 2, "cases": 4, "lines": 2}
 OPERATORS = {"<=": "≤", "<-": "←", "~=": "≈", "-": "−", "||": "‖"}
-GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "lambda": "λ", "mu": "μ", "sigma": "σ", "Pi": "Π"}
+GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "lambda": "λ", "mu": "μ", "sigma": "σ", "Pi": "Π",
+         "theta": "θ", "eta": "η", "epsilon": "ε"}  # fmt: skip
 ACCENTS = {"bar": "¯", "tilde": "~", "hat": "^", "fwd": "→", "bwd": "←"}
 _TOKEN = re.compile(
     r'\s*(?:"(?P<words>[^"]*)"|(?P<number>\d+(?:\.\d+)?)'

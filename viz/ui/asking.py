@@ -13,7 +13,7 @@ from typing import Any
 import streamlit as st
 
 from viz.labels import literal
-from viz.ui import state
+from viz.ui import room, state
 
 Why = str | Callable[[], str]
 _ASKED = ":asked"
@@ -96,7 +96,8 @@ def _commit(slot: str, widget: str) -> None:
 
 
 def _frame(key: str, question: str):
-    box = st.container(border=True, key="asked-" + "".join(letter if letter.isalnum() else "-" for letter in key))
+    with room.side():
+        box = st.container(border=True, key="asked-" + "".join(letter if letter.isalnum() else "-" for letter in key))
     box.markdown(f"**Predict, then look.** {literal(question)}")
     return box
 

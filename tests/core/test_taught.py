@@ -1,0 +1,105 @@
+"""A pair all at once and step by step; a private copy that learns it; greedy against a beam."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from core.decoding import counterexample
+from core.errors import InputError
+from core.lessons import at_once, greedy, taught
+from core.models import families
+from tests.core.decoding_helpers import build
+
+SOURCE, TARGET = "the old cat sat", "el gato blanco"
+
+
+@pytest.fixture
+def model(monkeypatch):
+    monkeypatch.setattr(taught, "OTHERS", (("the cat", "el gato"), ("the old cat", "el gato blanco")))
+    return build("transformer")
+
+
+def copied(model):
+    network = families()[model.family].network(model.config)
+    network.load_state_dict(model.network.state_dict())
+    return network.eval()
+
+
+def test_the_decoder_reads_start_and_the_target_one_place_later(model):
+    found = at_once.at_once(model, SOURCE, TARGET)
+    ids = [*model.tokenizer.encode(TARGET).ids, model.tokenizer.end]
+    assert found.ids.tolist() == ids and found.read[0] == "START" and found.read[1:] == found.wanted[:-1] and found.wanted[-1] == "END"
+    assert at_once.shifted(tuple(ids), 1) == (1, *ids[:-1])
+    table = model.network.embed["token"].weight
+    rows = F.one_hot(torch.tensor(ids), len(table)).float() @ table
+    torch.testing.assert_close(rows, F.embedding(torch.tensor(ids), table))
+
+
+def test_losses_are_cross_entropy_and_both_ways_give_the_same_scores(model):
+    """C075: one pass over all places, and one place after the other."""
+    found = at_once.at_once(model, SOURCE, TARGET)
+    wanted = F.cross_entropy(torch.from_numpy(found.logits), torch.from_numpy(found.ids), reduction="none").numpy()
+    np.testing.assert_allclose(found.losses, wanted, atol=1e-9)
+    assert at_once.by_torch(found) == pytest.approx(found.losses.mean())
+    assert found.differences.shape == (len(found.ids),) and found.differences.max() < 1e-4
+    assert found.differences.max() == pytest.approx(found.forcing.difference, abs=1e-6)
+    assert not np.allclose(found.unshifted, found.losses, atol=1e-2)
+
+
+@pytest.mark.parametrize("rule", taught.RATES)
+def test_steps_are_those_of_torch_and_the_shared_weights_stay(model, rule):
+    """One optimiser step by button: the oracle is torch.optim on a copy of its own."""
+    before = {name: value.clone() for name, value in model.network.state_dict().items()}
+    pair = at_once.at_once(model, SOURCE, TARGET)
+    with torch.inference_mode():  # as the engine computes
+        steps = list(taught.teach(model, SOURCE, TARGET, rule))
+    assert [each.step for each in steps] == list(range(taught.MOST + 1))
+    np.testing.assert_allclose(steps[0].losses, pair.losses, atol=1e-5)
+    network = copied(model)
+    optimiser = {"SGD": torch.optim.SGD, "Adam": torch.optim.Adam}[rule](network.parameters(), lr=taught.RATES[rule])
+    prompt = at_once.start_of(model, SOURCE)
+    batch = taught._batch([prompt.source], [at_once.shifted(tuple(pair.ids.tolist()), prompt.ids[-1])])
+    for step in steps:
+        losses = F.cross_entropy(network.logits(network(batch))[0], torch.from_numpy(pair.ids), reduction="none")
+        np.testing.assert_allclose(step.losses, losses.detach().numpy(), rtol=2e-3, atol=2e-4)
+        optimiser.zero_grad()
+        losses.mean().backward()
+        optimiser.step()
+    assert steps[-1].loss < steps[0].loss and steps[0].changed == 0 and 0 < steps[1].changed <= model.n_parameters
+    assert all(torch.equal(before[name], value) for name, value in model.network.state_dict().items()), "the shared weights are frozen"
+    assert not any(weight.requires_grad for weight in model.network.parameters())
+
+
+def test_padding_of_other_pairs_does_not_count(model):
+    """F.cross_entropy with ignore_index: the mean over both pairs, each alone."""
+    first = next(taught.teach(model, SOURCE, TARGET))
+    alone = [at_once.at_once(model, *pair).losses for pair in taught.OTHERS]
+    assert first.others == pytest.approx(np.concatenate(alone).mean(), abs=1e-4)
+
+
+def test_what_cannot_be_learnt_is_told(model):
+    for source, target in (("", TARGET), (SOURCE, ""), (SOURCE, " ".join(["gato"] * 30))):
+        with pytest.raises(InputError):
+            next(taught.teach(model, source, target))
+    for rule, rate in (("SGD", 99.0), ("Newton", 1.0)):
+        with pytest.raises(InputError, match="not offered"):
+            next(taught.teach(model, SOURCE, TARGET, rule, rate))
+    with pytest.raises(InputError, match="reads no other sentence"):
+        at_once.at_once(build("gpt"), SOURCE, TARGET)
+
+
+def test_greedy_is_not_always_best_on_paper():
+    """E54: .5 / .4 / .1, then .4 at most behind the first, .9 behind the second."""
+    (first, best), every = greedy.on_paper()
+    assert (round(first.total, 10), round(best.total, 10)) == (0.2, 0.36) and len(every) == 9
+    assert counterexample.best() == ("".join(best.tokens), 0.36) and greedy.parting(first, best) == 0
+
+
+def test_a_translator_writes_both_ways(model):
+    first, beam = greedy.by_model(model, SOURCE)
+    assert first.tokens[-1] == "END" or len(first.p) > 0
+    assert all(0 < p <= 1 for way in (first, beam) for p in way.p)
+    assert first.total == pytest.approx(np.prod(first.p))

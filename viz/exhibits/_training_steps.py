@@ -1,0 +1,130 @@
+"""The steps of the exhibit on training and inference: each draws its question, picture, numbers and control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.engine import default
+from core.lessons.at_once import by_torch
+from viz.exhibits import _training_learn as learn
+from viz.exhibits import _training_write as write
+from viz.exhibits._shown import Shown
+from viz.exhibits._training_link import MODEL, SLUG, later, named, word
+from viz.figures import teaching
+from viz.figures.curves import number
+from viz.ui import controls, lesson, links, parts
+
+SHIFTED = (
+    "The upper row is the translation that is wanted, piece by piece, with END. The lower row is what the decoder is given: the same, moved one place to the right, START "
+    "in front. A place reads what stands below it and everything to its left (the causal mask forbids the rest), and should say what stands above it. Each piece "
+    "enters as its row of the token table, {d} numbers, times √{d}, plus its position; the same table, turned round, makes the scores at the end."
+)
+COSTS = (
+    "A bar is one place of the decoder: left of the arrow what it reads, right of it what it should say. The loss is −ln of the probability that the model "
+    "gave the wanted token: 0 if it was sure, ln {V:,} = {even:.2f} if it had no idea. The mean of the bars is what training lowers. All bars come from one pass: "
+    "the right words are given (teacher forcing), so no place has to wait for another."
+)
+STAIRS = (
+    "Each row is one pass of use. It reads one tile more, the strong one; keys and values of the paler ones are kept from the passes before. The two columns are the "
+    "probability of the wanted token, from the one pass of training and from this pass. They agree because the causal mask hides from a place exactly what use does not have yet. "
+    "In real use the tile that is read next is the one that the model chose, right or wrong."
+)
+
+
+def shift(params: Any, data: Any) -> Shown:
+    """The two rows; before the guess the lower one is covered."""
+    read, wanted, m = named(data.read), named(data.wanted), len(data.wanted)
+    at = min(1, m - 1)
+    answer = read[at]
+    told = lesson.predict(
+        SLUG + "shift", f"At one place the decoder should say “{wanted[at]}”. What does it read at this place?", tuple(dict.fromkeys((*read[:4], wanted[at]))), answer,
+        f"The target moved one place to the right: at the place of “{wanted[at]}” stands “{answer}”. So each place learns: after this word, say that one.",
+    )  # fmt: skip
+    picture, told_numbers = st.container(), st.container()
+    with st.container():
+        moved = controls.toggle("Shift the target by one place", SLUG + "shift", True)
+    given = list(read if moved else wanted)
+    with picture:
+        shown = given if told else [given[0] if moved else None] + [None] * (m - 1)
+        parts.show(teaching.rows(wanted, shown, arrows=moved, chosen=at), SLUG + "shift.picture",
+                   f"Two rows of {m} tokens: the target, and what the decoder reads." + (f" It reads {', '.join(given)}." if told else ""))  # fmt: skip
+    with told_numbers:
+        parts.numbers(_shift_numbers(data, moved) if told else f"The target has {m} pieces, END among them. The decoder reads as many.")
+    frame = pd.DataFrame({"target": wanted, "decoder input": given if told else ["?"] * m}, index=range(1, m + 1)).rename_axis("place")
+    ids = data.ids
+    return Shown(
+        {"training.loss": {"m": str(m)}}, (rf"\mathrm{{input}}_1 = \mathrm{{START}}, \qquad \mathrm{{input}}_t = y_{{t-1}}, \quad t = 2, \ldots, {m}",),
+        SHIFTED.format(d=default().open(MODEL).config.d_model), lambda: frame, {"target": ids}, _code(params),
+    )  # fmt: skip
+
+
+def _shift_numbers(data: Any, moved: bool) -> str:
+    if moved:
+        return f"{len(data.wanted)} places, {len(data.wanted)} questions: the mean loss is {number(data.losses.mean(), 3)} nats a token."
+    return (f"Now each place reads the very word that it should say: copying would be enough, and nothing about translating would be learnt. This decoder learnt with the "
+            f"shift; fed like this it loses {number(data.unshifted.mean(), 2)} nats a token instead of {number(data.losses.mean(), 3)}.")  # fmt: skip
+
+
+def at_once(params: Any, data: Any) -> Shown:
+    """The loss of every place, covered until the guess."""
+    wanted, m = named(data.wanted), len(data.wanted)
+    places = [f"{i + 1}: {token}" for i, token in enumerate(wanted)]
+    values, most, least = data.losses, int(data.losses.argmax()), int(data.losses.argmin())
+    told = lesson.predict(
+        SLUG + "most", "The model gave each wanted token a probability. Which one surprised it most?", places, places[most],
+        f"It gave “{wanted[most]}” {np.exp(-values[most]):.1%}, so the loss there is {number(values[most], 3)}; “{wanted[least]}” got {np.exp(-values[least]):.1%}.",
+    )  # fmt: skip
+    parts.show(teaching.losses(named(data.read), wanted, values if told else None), SLUG + "once.picture",
+               "The loss of each place" + (": " + ", ".join(f"{a} {b:.3f}" for a, b in zip(places, values, strict=True)) if told else ", still covered") + ".")  # fmt: skip
+    n_vocab = data.logits.shape[1]
+    one_pass = f"One pass gives {m} × {n_vocab:,} scores"
+    parts.numbers(f"{one_pass}. The mean of the {m} losses is {number(values.mean(), 4)}; torch's cross_entropy says {number(by_torch(data), 4)}." if told else f"{one_pass}: for every place, every token of the vocabulary.")
+    frame = pd.DataFrame({"reads": named(data.read), "should say": wanted, "probability": np.exp(-values).round(5), "loss": values.round(5)}, index=range(1, m + 1))
+    sums = " + ".join(number(value, 3) for value in values)
+    return Shown(
+        {"training.loss": {"m": str(m), "L": number(values.mean(), 4)} if told else {"m": str(m)}}, (rf"L = \tfrac{{1}}{{{m}}} ({sums}) = {number(values.mean(), 4)}",) if told else (),
+        COSTS.format(V=n_vocab, even=np.log(n_vocab)), (lambda: frame) if told else later, {"losses": values} if told else {"target": data.ids}, _code(params),
+    )  # fmt: skip
+
+
+def step_by_step(params: Any, data: Any) -> Shown:
+    """Pass after pass, and the same probability from the one pass."""
+    m = len(data.wanted)
+    one, step = (np.exp(-losses) for losses in (data.losses, _losses(data)))
+    picture, sentence = st.container(), st.container()
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        with st.container(width=320):
+            upto = controls.slider("Passes", 1, m, SLUG + "passes", m)
+        links.to("decode", "Watch it write in Decode", icon=":material/arrow_forward:", model=MODEL, text=params.text, **{"decode.show": "Training and inference"})
+    with picture:
+        parts.show(teaching.passes(named(data.read), named(data.wanted), one, step, upto), SLUG + "passes.picture",
+                   f"{upto} of {m} passes; after each the probability of the wanted token, from one pass and step by step.")  # fmt: skip
+    free = data.forcing.free
+    own = "".join(place.next for place in free if place.next != "END").strip()
+    same = "the same" if data.forcing.parts is None else "something else"
+    with sentence:
+        parts.numbers(f"Training: 1 pass. Use: {m} passes. The {m} × {data.logits.shape[1]:,} scores differ by {data.differences.max():.0e} at most. Left to itself the model writes {same}: “{own}”.")
+    frame = pd.DataFrame({"reads": named(data.read), "P, one pass": one.round(6), "P, step by step": step.round(6), "largest difference of a score": data.differences}, index=range(1, m + 1))
+    return Shown(
+        {"decoding.greedy": {"y_t": word(free[0].next)}}, (rf"\max_{{t, v}} |z_{{t v}} - z'_{{t v}}| = {data.differences.max():.1e}",), STAIRS, lambda: frame,
+        {"one pass": one, "step by step": step, "difference": data.differences}, _code(params),
+    )  # fmt: skip
+
+
+def _losses(data: Any) -> np.ndarray:
+    from core.lessons.at_once import losses
+
+    return losses(data.stepwise, data.ids)
+
+
+def _code(params: Any) -> str:
+    return (f"import core\nfrom core.lessons.at_once import at_once\n\nmodel = core.open_model({MODEL!r})\nfound = at_once(model, {params.text!r}, {params.target!r})\n"
+            "print(found.read, found.wanted)\nprint(found.losses, found.losses.mean())\nprint(found.differences.max())")  # fmt: skip
+
+
+SHOWN: tuple[Callable[[Any, Any], Shown], ...] = (shift, at_once, step_by_step, learn.one_step, write.last_layer, write.not_always)
