@@ -14,7 +14,6 @@ from core.lessons import leaking
 from viz.exhibits import _causal_run as runs
 from viz.exhibits import _masks_panels as panels
 from viz.exhibits._shown import Shown
-from viz.exhibits._side import question_and_picture
 from viz.figures import causal as figures
 from viz.figures.curves import number
 from viz.instruments import heatmap
@@ -49,7 +48,7 @@ def leak(start: Any) -> Shown:
     sees = state.read(SLUG + "sees", "all", state.one_of(tuple(SEES)))
     digits = state.read(SLUG + "digits", 10, state.one_of(DIGITS))
     found = _learned(sees, digits)
-    question, picture = question_and_picture(1, 1)
+    question, picture = st.container(), st.container()
     with question:
         told = lesson.predict_number(
             SLUG + "leak", f"While it learns, a model sees {SEES[sees]}. How often does it say the next of {digits} digits right, where one follows?",
@@ -119,7 +118,7 @@ def mask(start: Any) -> Shown:
         may = np.ones((n, n), bool) if without else np.tri(n, dtype=bool)
         one, other = forms.prefix_form(found.scores, found.values), forms.mask_form(found.scores, found.values, may)
         moved = int((found.moved > 0).sum())
-        question, picture = question_and_picture(1, 2)
+        question, picture = st.container(), st.container()
         answers = (f"all {n}", "only the last", "none") if n > 1 else ("the only one", "none")
         answer = answers[0] if moved == n else answers[1] if moved == 1 else answers[-1]
         with question:

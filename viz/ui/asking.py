@@ -56,7 +56,7 @@ def predict_number(key: str, question: str, lo: float, hi: float, answer: float,
     elif (fresh and slot in st.session_state and widget in st.session_state) or widget not in st.session_state:
         st.session_state[widget] = type(low)(low + step * round((high - low) / step / 2))
     with _frame(key, question):
-        left, right = st.columns([3, 2] if state.presenting() else [4, 1], vertical_alignment="bottom", gap="medium")
+        left, right = st.columns([2 if state.presenting() else 4, 1], vertical_alignment="bottom", gap="medium")
         left.slider("Your prediction", low, high, step=step, key=widget, disabled=guess is not None,
                     format=f"%g {unit.replace('%', '%%')}".strip(), label_visibility="collapsed")
         right.button("That is my guess", key=f"{widget}:commit", on_click=_commit, args=(slot, widget),
