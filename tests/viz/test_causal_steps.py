@@ -70,7 +70,7 @@ def test_the_sums_are_softmax_over_the_words_so_far():
     assert not test.exception
     weights = np.exp(scores[3, :4]) / np.exp(scores[3, :4]).sum()
     terms = " + ".join(f"{w:.2f} “{word}”" for w, word in zip(weights, ("The", "little", "dog", "ran"), strict=True))
-    assert f"y_4 = {terms}: 4 terms, 1.000 together. All 5 lines have 15 terms; every pair would be 25." in said(test)
+    assert f"y₄ = {terms}: 4 terms, 1.000 together. All 5 lines have 15 terms; every pair would be 25." in said(test)
     z = figure(test)["data"][0]["z"]
     assert len(figure(page(step="2", text="I"))["data"]) == 1 and z is not None
     names: dict[str, object] = {}

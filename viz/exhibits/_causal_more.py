@@ -12,7 +12,6 @@ from core.lessons import masks as lesson_of
 from viz.exhibits import _causal_run as runs
 from viz.exhibits import _causal_steps as steps
 from viz.exhibits._shown import Shown
-from viz.exhibits._side import question_and_picture
 from viz.figures.curves import number
 from viz.instruments import heatmap, strip
 from viz.labels import distinct, head_name, visible
@@ -47,7 +46,7 @@ def lines(start: Any) -> Shown:
         found = run.attention("causal", by="word")
         names = [visible(word.text) for word in run.side.words]
         n, weights = len(names), found.weights[layer, head]
-        question, picture = question_and_picture(1, 2)
+        question, picture = st.container(), st.container()
         with question:
             told = lesson.predict(
                 SLUG + "count", f"“{text}” One line for each time the model reads on: how many lines?", tuple(str(m) for m in (n - 1, n, n + 1) if m > 0), str(n),
@@ -83,7 +82,7 @@ def edges(start: Any) -> Shown:
         names, may = found.words, allowed(kind, len(found.words))
         loose, exact = lesson_of.filled(found.scores, may, fill, p=p, inside=True), lesson_of.filled(found.scores, may, -np.inf, p=p, inside=True)
         worst, most = loose.worst
-        question, picture = question_and_picture(2, 3)
+        question, picture = st.container(), st.container()
         with question:
             told = lesson.predict_number(
                 SLUG + "leaks", f"M = {_minus(fill)} in place of −∞. How much of its weight does the leakiest line put on words that are forbidden to it?", 0.0, 1.0, round(most, 2),

@@ -14,7 +14,6 @@ from core.lessons import leaking
 from viz.exhibits import _causal_run as runs
 from viz.exhibits import _masks_panels as panels
 from viz.exhibits._shown import Shown
-from viz.exhibits._side import question_and_picture
 from viz.figures import causal as figures
 from viz.figures.curves import number
 from viz.instruments import heatmap
@@ -28,6 +27,7 @@ SENTENCES = ("I am a student.", TEXT, "She was hungry, so she ate the apple.")
 SEES = {"all": "the whole list", "next": "back and one ahead", "past": "only back"}
 DIGITS = (2, 3, 5, 10)
 BACK = "only back, by a mask"
+LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 LOOKING_LEAK = (
     "One head of attention learned to say the next digit of lists drawn by lot, twice: with a mask and with another. Nobody can know the next digit, so whoever is right more often than chance has read "
     "it. A bar is the share of 4,000 fresh lists that it gets right at this place. At the shaded place the list ends: there the next digit does not exist yet, as for every word that a model writes. What "
@@ -48,7 +48,7 @@ def leak(start: Any) -> Shown:
     sees = state.read(SLUG + "sees", "all", state.one_of(tuple(SEES)))
     digits = state.read(SLUG + "digits", 10, state.one_of(DIGITS))
     found = _learned(sees, digits)
-    question, picture = question_and_picture(1, 1)
+    question, picture = st.container(), st.container()
     with question:
         told = lesson.predict_number(
             SLUG + "leak", f"While it learns, a model sees {SEES[sees]}. How often does it say the next of {digits} digits right, where one follows?",
@@ -99,7 +99,7 @@ def prefix(start: Any) -> Shown:
             tall = {"height": min(330, 60 + 34 * n)} if lesson.presenting() else {}
             parts.show(figures.sums(form.weights, found.words, shown, **tall), SLUG + "prefix.picture", f"The first {shown} sums: each word weighs the words up to itself.")
             terms = " + ".join(f"{w:.2f} “{word}”" for w, word in zip(form.weights[shown - 1, :shown], found.words, strict=False))
-            parts.numbers(f"y_{shown} = {terms}: {shown} {'terms' if shown > 1 else 'term'}, {form.weights[shown - 1].sum():.3f} together. All {n} lines have {n * (n + 1) // 2} terms; every pair would be {n * n}.")
+            parts.numbers(f"y{str(shown).translate(LOWERED)} = {terms}: {shown} {'terms' if shown > 1 else 'term'}, {form.weights[shown - 1].sum():.3f} together. All {n} lines have {n * (n + 1) // 2} terms; every pair would be {n * n}.")
     return Shown(
         {"causal.prefix": {"y_i": _short(form.outputs[shown - 1]), "alpha_ij": number(float(form.weights[shown - 1, 0]), 4)}, "causal.weights": {}}, (), LOOKING_PREFIX,
         lambda: _lines(form.weights, found.words), {"weights": form.weights, "y": form.outputs}, _code(text, layer, head), _choose_head,
@@ -118,7 +118,7 @@ def mask(start: Any) -> Shown:
         may = np.ones((n, n), bool) if without else np.tri(n, dtype=bool)
         one, other = forms.prefix_form(found.scores, found.values), forms.mask_form(found.scores, found.values, may)
         moved = int((found.moved > 0).sum())
-        question, picture = question_and_picture(1, 2)
+        question, picture = st.container(), st.container()
         answers = (f"all {n}", "only the last", "none") if n > 1 else ("the only one", "none")
         answer = answers[0] if moved == n else answers[1] if moved == 1 else answers[-1]
         with question:

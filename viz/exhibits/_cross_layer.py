@@ -12,7 +12,6 @@ from core.lessons import across
 from viz.exhibits import _cross_steps as steps
 from viz.exhibits import _masks_batch as batch
 from viz.exhibits._shown import Shown
-from viz.exhibits._side import question_and_picture
 from viz.instruments import heatmap
 from viz.labels import distinct, head_name
 from viz.ui import compute as ask
@@ -55,7 +54,7 @@ def padding(data: Any) -> Shown:
 def layer(data: Any) -> Shown:
     """Two maps of one decoder layer, and what its three sub-layers have learned in numbers."""
     ours, base = ask.submit(("cross_attention.counts", data.run.model.name), lambda: (across.counts(data.run.model), across.counts()), 50)
-    question, picture = question_and_picture(1, 2)
+    question, picture = st.container(), st.container()
     with question:
         told = lesson.predict(
             SLUG + "less", "Take cross-attention and its norm out of a decoder layer. How many numbers are left, beside an encoder layer?", ("fewer", "exactly as many", "more"), _beside(ours),

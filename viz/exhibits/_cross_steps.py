@@ -11,7 +11,6 @@ import streamlit as st
 from core.engine import RunRequest, default
 from core.lessons import across
 from viz.exhibits._shown import Shown
-from viz.exhibits._side import question_and_picture
 from viz.figures import across as figures
 from viz.figures import evidence
 from viz.figures.curves import number
@@ -46,7 +45,7 @@ def two_axes(data: Any) -> Shown:
     """The map of one head; before the guess only the two sentences."""
     n, m, names = len(data.read), len(data.written), (distinct(data.read), distinct(data.written))
     shapes = {"rows are Spanish": f"{m} × {n}", "rows are English": f"{n} × {m}", "Spanish": f"{m} × {m}", "English": f"{n} × {n}"}
-    question, picture = question_and_picture(1, 2)
+    question, picture = st.container(), st.container()
     with question:
         told = lesson.predict(
             SLUG + "shape", f"Read: {n} English pieces. Written: {m} Spanish ones, END included. Rows × columns of this head's map?", tuple(shapes.values()), shapes["rows are Spanish"],
@@ -100,7 +99,7 @@ def swap(data: Any) -> Shown:
     still = [name for name, value in zip(LEAVES, change[0], strict=True) if value == 0]
     answers = ("Q only", "K and V", "Q, K and V", "none of them")
     answer = {0: answers[2], 1: answers[1] if still == ["Q"] else answers[2], 2: answers[0], 3: answers[3]}[len(still)]
-    question, picture = question_and_picture()
+    question, picture = st.container(), st.container()
     with question:
         told = lesson.predict(
             SLUG + "moves", f"“{before}” becomes “{after}”, the other sentence stays as it is. Which change in layer 0 of the decoder?", answers, answer,
@@ -162,7 +161,7 @@ def once(data: Any) -> Shown:
     """What each step of writing computes, and what the cache spares."""
     found = ask.submit(("cross_attention.once", data.run.source.text), lambda: across.written(data.run), 60 * len(data.written))
     n, m = len(data.read), len(data.written)
-    question, picture = question_and_picture(1, 1)
+    question, picture = st.container(), st.container()
     with question:
         told = lesson.predict_number(
             SLUG + "rows", f"{m} tokens are written, {n} were read. How many rows of keys does cross-attention compute in one layer, over all {m} steps?", 0, n * m, sum(found.source),

@@ -25,7 +25,7 @@ def flow(n: int, m: int, d: int, heads: int, d_head: int, *, height: int = 400) 
     """
     figure = go.Figure()
     boxes = (
-        (0.0, 4, HALF[0], TARGET, "decoder’s words", f"{m} × {d}"), (1.5, 4, 0.96, SOURCE, "encoder’s output", f"{n} × {d}"),
+        (0.0, 4, HALF[0], TARGET, "decoder", f"{m} × {d}"), (1.5, 4, 0.96, SOURCE, "encoder’s output", f"{n} × {d}"),
         (0.0, 3, HALF[0], TARGET, "Q", f"{heads} × {m} × {d_head}"), (1.0, 3, HALF[0], SOURCE, "K", f"{heads} × {n} × {d_head}"), (2.0, 3, HALF[0], SOURCE, "V", f"{heads} × {n} × {d_head}"),
         (0.5, 2, 0.96, theme.MUTED, "softmax(Q Kᵀ / √d)", f"{heads} × {m} × {n}"),
         (1.25, 1, 1.2, theme.MUTED, "weights times V", f"{heads} × {m} × {d_head}"), (1.25, 0, 1.2, TARGET, "through W_O, to the decoder", f"{m} × {d}"),
@@ -56,7 +56,7 @@ def computed(own: Sequence[int], source: Sequence[int], anew: Sequence[int], wor
     figure = go.Figure()
     for name, values, colour in (("source words", source, SOURCE), ("own words", own, TARGET)):
         figure.add_bar(x=places, y=list(values), name=name, marker={"color": colour, "line": {"width": 0}}, hovertemplate="%{y} rows<extra>%{fullData.name}</extra>",
-                       text=[str(v) if v else "" for v in values], textposition="inside", insidetextanchor="middle", textangle=0, textfont={"size": 13, "color": theme.BACKGROUND})  # fmt: skip
+                       text=[str(v) if v > 1 else "" for v in values], textposition="inside", insidetextanchor="middle", textangle=0, textfont={"size": 13, "color": theme.BACKGROUND})  # fmt: skip
     figure.add_scatter(x=places, y=list(anew), name="without the cache", mode="lines+markers", line={"color": theme.MUTED, "width": 2, "dash": "dash"}, marker={"size": 7},
                        hovertemplate="%{y} rows<extra>without the cache</extra>")  # fmt: skip
     figure.update_xaxes(tickvals=places, ticktext=[plain(word) for word in words], title_text="written", showgrid=False, zeroline=False, fixedrange=True, tickfont={"size": 14})

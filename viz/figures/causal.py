@@ -23,14 +23,14 @@ def rightness(shares: Mapping[str, Array], chance: float, last: str = "writes", 
     Shapes: each of `shares` (place,), 0 to 1.
 
     >>> rightness({"a": np.array([1.0, 0.1])}, 0.1).data[0].text
-    ('100 %', '10 %')
+    ('100', '10')
     """
     n = max([places, *map(len, shares.values())])
     figure = go.Figure()
     for hue, (name, values) in enumerate(shares.items()):
         figure.add_bar(
-            x=list(range(n)), y=[float(v) for v in values], name=plain(name).replace("·", " "), text=[f"{v:.0%}".replace("%", " %") for v in values],
-            textposition="outside", cliponaxis=False, textfont={"size": 13, "color": theme.TEXT}, marker={"color": theme.CATEGORICAL[hue], "line": {"width": 0}},
+            x=list(range(n)), y=[float(v) for v in values], name=plain(name).replace("·", " "), text=[f"{100 * v:.0f}" for v in values],
+            textposition="outside", textangle=0, constraintext="none", cliponaxis=False, textfont={"size": 13, "color": theme.TEXT}, marker={"color": theme.CATEGORICAL[hue], "line": {"width": 0}},
             hovertemplate="%{y:.1%} right<extra>%{fullData.name}</extra>",
         )  # fmt: skip
     if n:
@@ -66,7 +66,8 @@ def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None
     for i in range(shown if n <= MOST_NUMBERS else 0):
         for j in range(i + 1):
             dark = weights[i, j] > 0.5
-            figure.add_annotation(x=j, y=i, text=f"{weights[i, j]:.2f}", showarrow=False, font={"size": 13, "color": theme.BACKGROUND if dark else theme.TEXT})
+            frame = {"bordercolor": theme.MUTED, "borderwidth": 1, "borderpad": 3} if weights[i, j] < 0.1 else {}  # a pale cell is a term as well
+            figure.add_annotation(x=j, y=i, text=f"{weights[i, j]:.2f}", showarrow=False, font={"size": 13, "color": theme.BACKGROUND if dark else theme.TEXT}, **frame)
         for j in range(i):
             figure.add_annotation(x=j + 0.5, y=i, text="+", showarrow=False, font={"size": 14, "color": theme.MUTED})
     quiet = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
