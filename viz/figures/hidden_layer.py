@@ -101,10 +101,10 @@ def activations(curves: Sequence[Curve], pre: Array, act: Array, at: float, valu
                    hovertemplate="%{y} units near %{x:.2f}<extra></extra>", row=2, col=1)  # fmt: skip
     figure.add_vline(x=at, line={"color": theme.MUTED, "width": 1, "dash": "dot"})
     figure.update_xaxes(range=[-end, end], fixedrange=True, zeroline=True)
-    figure.update_xaxes(title_text="what goes in (the pre-activation)", row=2, col=1)
+    figure.update_xaxes(title_text="what goes in; above what comes out, below how many units", row=2, col=1)
     figure.update_yaxes(fixedrange=True, zeroline=True, nticks=5)
-    figure.update_yaxes(range=[-0.4, highest], title_text="what comes out", row=1, col=1)
-    figure.update_yaxes(title_text="units", nticks=3, row=2, col=1)
+    figure.update_yaxes(range=[-0.4, highest], row=1, col=1)
+    figure.update_yaxes(nticks=3, row=2, col=1)
     return figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 10, "t": 34, "b": 8}, bargap=0.05, hovermode="closest",
                                 legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"})  # fmt: skip
 
