@@ -81,6 +81,9 @@ LEAVES: tuple[Term, ...] = (
     Term("pooler.pre", "W z_0 + b", "pooler", "A linear map of the first token's last state, before tanh.", "Devlin et al. 2019, 3.1"),
     Term("pooler.out", "\\tanh(\\cdot)", "pooled output", "One vector for the whole input: the first token's last state, mapped and squashed.", "Devlin et al. 2019, 3.1"),
     Term("next_sentence", "c", "next sentence", "Two scores: the second text follows the first, or comes from elsewhere.", "Devlin et al. 2019, 3.1"),
+    Term("classes", "W h_{cls}", "class scores", "A score for each class, from the last state of the first token.", "Devlin et al. 2019, 4.1"),
+    Term("tags", "W h_i", "tag scores", "A score for each tag, from the last state of each token.", "Devlin et al. 2019, 5.3"),
+    Term("answer", "w_s h_i, w_e h_i", "answer scores", "For each token, how well the answer starts and how well it ends there.", "Devlin et al. 2019, 4.2"),
     Term("logits", "W z + b", "logits", "A score for every token of the vocabulary; its softmax is the prediction.", "Ghojogh and Ghodsi 2020, 3.3.3"),
 )  # fmt: skip
 
@@ -95,7 +98,9 @@ AXES: tuple[Term, ...] = (
     Term("d_ff", "d_{\\mathrm{ff}}", "inner width", "The width of the hidden layer of the feed-forward network."),
     Term("d_hidden", "p, q", "state width", "The width of one recurrent state; half of d_model where an encoder has two directions."),
     Term("vocab", "V", "vocabulary", "The tokens the model knows."),
-    Term("class", "y", "class", "The answers of a small head: is next or is not."),
+    Term("class", "y", "class", "The answers of a small head: is next or is not, good or bad."),
+    Term("tag", "t", "tag", "The labels that a head gives to each word: noun, verb, ..."),
+    Term("edge", "s, e", "edge", "The two ends of an answer: index 0 its first token, index 1 its last."),
     Term("layer", "N, L", "layer", "The layers of a stack, counted from 0."),
 )
 

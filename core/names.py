@@ -1,10 +1,10 @@
 """Names that open a model though no list has them: a moment of a training, and what visitors train here.
 
     gpt-twin at step 437        the weights of that moment (`core.checkpoints.history`)
-    recorded: reverse           the last weights of a recorded run (`core.training.live`)
+    recorded: reverse           the last weights of a recorded run (`core.training.live`, `core.training.tuning`)
     yours: reverse (5f0c22e1)   what a visitor trained; for that visitor only (`core.serving.trainer`)
 
-The second and the third have moments, too: "recorded: reverse at step 100".
+The second and the third have moments, too: "recorded: reverse at step 100". A fine-tuning has its last one only.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from core.errors import InputError
 from core.model import Model
 from core.serving import trainer
 from core.serving.registry import Listing
-from core.training import live
+from core.training import jobs
+from core.training.small import TASKS
 
 RECORDED = "recorded: "
-FAMILY = "gpt"
-"""Of all models of small tasks."""
 
 _who: Callable[[], str] = str
 
@@ -43,11 +42,13 @@ def aside(name: str) -> Listing | None:
         training = trainer.default().find(of, _who())
         if step is None and not training.over:
             raise InputError(f"{of} is still learning.", "It can be opened when its training is over.", "Wait for its end, or stop it.")
-        _check(of, step, [report.step for report in training.reports])
-        return Listing(name, True, "", FAMILY)
+        known = [report.step for report in training.reports]
+        _check(of, step, known if training.task in TASKS else known[-1:])
+        return Listing(name, True, "", jobs.family(training.task))
     if of.startswith(RECORDED):
-        _check(of, step, live.read(of.removeprefix(RECORDED)).steps)
-        return Listing(name, True, "", FAMILY)
+        task = of.removeprefix(RECORDED)
+        _check(of, step, jobs.kept(task))
+        return Listing(name, True, "", jobs.family(task))
     place = next((place for place in places() if place.name == of), None)
     if step is None or place is None:
         return None
@@ -67,8 +68,7 @@ def open_model(name: str) -> Model:
     if of.startswith(trainer.YOURS):
         return trainer.default().find(of, _who()).model(step)
     if of.startswith(RECORDED):
-        run = live.read(of.removeprefix(RECORDED))
-        return run.at(run.steps[-1], name) if step is None else run.at(step)
+        return jobs.recorded(of.removeprefix(RECORDED), step, name)
     return core.checkpoints.open_model(name)
 
 
@@ -78,16 +78,17 @@ def unlisted(name: str) -> bool:
     >>> unlisted("gpt-twin at step 437"), unlisted("gpt-twin")
     (True, False)
     """
-    return task_of(name) is not None or history.moment(name) is not None
+    return name.startswith((trainer.YOURS, RECORDED)) or history.moment(name) is not None
 
 
 def task_of(name: str) -> str | None:
-    """The small task that a model of this name learnt here; None for models that learnt something else.
+    """The small task that a model of this name learnt here; None for models that learnt something else, or were tuned.
 
-    >>> task_of("yours: reverse (5f0c22e1)"), task_of("recorded: copy at step 10"), task_of("gpt-mini")
-    ('reverse', 'copy', None)
+    >>> task_of("yours: reverse (5f0c22e1)"), task_of("recorded: copy at step 10"), task_of("recorded: tags-full"), task_of("gpt-mini")
+    ('reverse', 'copy', None, None)
     """
     for before in (trainer.YOURS, RECORDED):
         if name.startswith(before):
-            return name.removeprefix(before).partition(" ")[0]
+            task = name.removeprefix(before).partition(" ")[0]
+            return task if task in TASKS else None
     return None

@@ -224,7 +224,18 @@ class Run:
 
     @property
     def classes(self) -> Array:
+        """(class,) scores of the whole input, of a model that was tuned to tell classes."""
         return self._output("classes")
+
+    @property
+    def tags(self) -> Array:
+        """(position, tag) scores, of a model that was tuned to tag words; a word's are those of its first piece."""
+        return self._output("tags")
+
+    @property
+    def answer(self) -> Array:
+        """(position, 2) scores: the answer starts here, and ends here; of a model that was tuned to find answers."""
+        return self._output("answer")
 
     def _output(self, name: str) -> Array:
         if not hasattr(self.model.network, name):

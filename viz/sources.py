@@ -66,6 +66,7 @@ SOURCES: dict[str, Source] = {
     "sennrich2016": _paper("Sennrich, Haddow, Birch", 2016,
                            "Neural Machine Translation of Rare Words with Subword Units", "ACL"),
     "vaswani2017": _paper("Vaswani et al.", 2017, "Attention Is All You Need", "NeurIPS"),
+    "zaheer2017": _paper("Zaheer et al.", 2017, "Deep Sets", "NeurIPS"),
     "gehring2017": _paper("Gehring et al.", 2017, "Convolutional Sequence to Sequence Learning", "ICML"),
     "fan2018": _paper("Fan, Lewis, Dauphin", 2018, "Hierarchical Neural Story Generation", "ACL"),
     "vijayakumar2018": _paper("Vijayakumar et al.", 2018, "Diverse Beam Search for Improved Description of Complex "
@@ -106,6 +107,8 @@ SOURCES: dict[str, Source] = {
     "su2021": _paper("Su et al.", 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding",
                      "arXiv 2104.09864"),
     "press2022": _paper("Press, Smith, Lewis", 2022, "Train Short, Test Long: Attention with Linear Biases", "ICLR"),
+    "haviv2022": _paper("Haviv et al.", 2022, "Transformer Language Models without Positional Encodings Still Learn "
+                        "Positional Information", "Findings of EMNLP"),
     "meng2022": _paper("Meng et al.", 2022, "Locating and Editing Factual Associations in GPT", "NeurIPS"),
     "nanda2023": _paper("Nanda", 2023, "Attribution Patching: Activation Patching At Industrial Scale", "neelnanda.io"),
     "olsson2022": _paper("Olsson et al.", 2022, "In-context Learning and Induction Heads", "Transformer Circuits Thread"),

@@ -4,7 +4,7 @@ A figure is drawn once, in the light palette below. `in_dark` swaps every colour
 figure never asks which theme the visitor has. The same colours stand in `.streamlit/config.toml` (a test compares).
 
 Colour means one thing: probabilities `SEQUENTIAL` from 0 to 1; scores and differences `DIVERGING`, centred on 0;
-kinds `CATEGORICAL`; forbidden cells hatched with `HATCH`, never the colour of zero.
+kinds `CATEGORICAL`, heads `HEADS` by their number; forbidden cells hatched with `HATCH`, never the colour of zero.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class Palette:
     sequential: tuple[str, ...]
     diverging: tuple[str, ...]
     categorical: tuple[str, ...]
+    heads: tuple[str, ...]
 
 
 LIGHT = Palette(
@@ -46,6 +47,8 @@ LIGHT = Palette(
     diverging=("#8a3d06", "#b9611a", "#dc9150", "#efc59c", "#f7e7d6", "#f4f2f3", "#d9dbec", "#b6bee0", "#7f8bcb",
                "#4a59b3", "#232c6b"),
     categorical=("#3f51b5", "#c9741c", "#2a9d8f", "#b5446e", "#7a6ff0", "#6b7a3a", "#8c6d46", "#4a90c2"),
+    heads=("#4151b6", "#b13e06", "#863b85", "#4a91d1", "#f25914", "#0c4c4f", "#a57499", "#7f63ee", "#49745d", "#6f1b0d", "#0ea053",
+           "#442b74"),
 )
 DARK = Palette(
     background="#14151a",
@@ -60,11 +63,14 @@ DARK = Palette(
     diverging=("#ffd9b0", "#f0a45d", "#b9702f", "#70441f", "#3a2a1e", "#191a20", "#252b48", "#374176", "#5a69b8",
                "#94a1e7", "#e2e6fc"),
     categorical=("#8b99f9", "#f0a45c", "#53c4b5", "#e07aa0", "#b0a8ff", "#a9bb6c", "#c9a77c", "#7fbbe6"),
+    heads=("#9499fa", "#8ca507", "#b73379", "#6cfeb9", "#6e50d9", "#ebb078", "#0c8bbb", "#b9dcfe", "#ae7f75", "#33c9c5", "#057918",
+           "#f2e32f"),
 )
 
 SEQUENTIAL = list(LIGHT.sequential)
 DIVERGING = list(LIGHT.diverging)
 CATEGORICAL = list(LIGHT.categorical)
+HEADS = list(LIGHT.heads)
 TEXT, MUTED, LINE, HATCH, SURFACE, BACKGROUND = (
     LIGHT.text, LIGHT.muted, LIGHT.line, LIGHT.hatch, LIGHT.surface, LIGHT.background)
 PRIMARY = LIGHT.categorical[0]  # the accent inside a figure
@@ -81,7 +87,7 @@ def twins() -> dict[str, str]:
     """
     pairs = {getattr(LIGHT, name): getattr(DARK, name)
              for name in ("background", "surface", "text", "muted", "line", "hatch")}
-    for name in ("categorical", "diverging", "sequential"):
+    for name in ("heads", "categorical", "diverging", "sequential"):
         pairs |= dict(zip(getattr(LIGHT, name), getattr(DARK, name), strict=True))
     return pairs
 

@@ -44,16 +44,16 @@ class Fields:
     def raw(self, name: str) -> Any:
         return self._values.get(name)
 
-    def whole(self, *names: str, largest: int, default: int | None = None) -> int:
-        """A whole number from 1 to `largest`, under its name or an alias (which must then agree)."""
+    def whole(self, *names: str, largest: int, default: int | None = None, least: int = 1) -> int:
+        """A whole number from `least` to `largest`, under its name or an alias (which must then agree)."""
         found = {name: self._values[name] for name in names if self._values.get(name) is not None}
         if not found:
             if default is not None:
                 return default
-            raise self._wrong(f"{names[0]} is missing", f"It must be a whole number from 1 to {largest:,}.")
+            raise self._wrong(f"{names[0]} is missing", f"It must be a whole number from {least} to {largest:,}.")
         for name, value in found.items():
-            if type(value) is not int or not 1 <= value <= largest:
-                raise self._wrong(f"{name} is {self._said(value)}", f"It must be a whole number from 1 to {largest:,}.")
+            if type(value) is not int or not least <= value <= largest:
+                raise self._wrong(f"{name} is {self._said(value)}", f"It must be a whole number from {least} to {largest:,}.")
         if len(set(found.values())) > 1:
             raise self._wrong(" and ".join(f"{n} is {v}" for n, v in found.items()), "They name the same size.")
         return next(iter(found.values()))

@@ -39,7 +39,7 @@ def _config(spec: Family, given: Fields) -> Any:
         if part.default is MISSING or part.name not in given:
             continue  # absent: the family's default
         if type(part.default) is int:
-            values[part.name] = given.whole(part.name, largest=RANGES.get(part.name, LARGEST))
+            values[part.name] = given.whole(part.name, largest=RANGES.get(part.name, LARGEST), least=min(part.default, 1))
         elif part.name == "eps":
             values[part.name] = given.small(part.name, part.default)
         else:

@@ -53,6 +53,16 @@ CROSS: dict[str, Sign] = {
     "Z": matrix("r", "m", "attention output", "values times weights", "Each target word as a mix of source words.", "self_attn.heads"),
     "p": SIGNS["p"],
 }  # fmt: skip
+SETS: dict[str, Sign] = {
+    "m": vector("r", "pooled output", "the mean of the outputs", "One vector for the whole sentence."),
+    "z_i": vector("r", "output of word i", "Eq. (16)", "One row of the output.", "self_attn.heads"),
+    "n": SIGNS["n"],
+    "a_j": number("weight of word j", "the softmax, each word said once", "The share of word j, before it is repeated.", "self_attn.pattern"),
+    "b_j": number("weight of all its copies", "the softmax again", "The share that all copies of word j get together.", "self_attn.pattern"),
+    "c_j": number("count of word j", "the sentence", "How often word j is said."),
+    "a_k": number("weight of word k", "the softmax, each word said once", "The share of word k, before anything is repeated."),
+    "c_k": number("count of word k", "the sentence", "How often word k is said."),
+}  # fmt: skip
 TURNED = "Printed without the last transpose: the softmax makes each row sum to 1, so its rows must meet the values."
 
 EQUATIONS = (
@@ -82,4 +92,8 @@ EQUATIONS = (
              "Z = softmax ( frac{ Q K ^T }{ sqrt{ p } } ) V", [("ghojogh2020", "section 3.3.2", "")], CROSS, note=TURNED),
     equation("permutation.equivariant", "Another order of the words", "f ( X Pi ) = f ( X ) Pi", "f ( Pi X ) = Pi f ( X )",
              [("beigy2024", "homework", "")], SIGNS, note="Holds without positions: the outputs move along, and are otherwise the same."),
+    equation("permutation.pooled", "The mean of all outputs", "m = frac{ 1 }{ n } sum{ i=1 }{ n } z_i", "", [("zaheer2017", "section 2.2", "")], SETS,
+             note="A sum does not ask for the order: the mean is the same in every order of the words."),
+    equation("permutation.repeat", "A word that is said c times", "b_j = frac{ c_j a_j }{ sum{ k=1 }{ n } c_k a_k }", "", [("beigy2024", "homework", "")], SETS,
+             note="Equal words have equal scores. Only the proportions of the counts matter."),
 )  # fmt: skip

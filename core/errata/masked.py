@@ -11,9 +11,10 @@ from core.errata.entry import Evidence, Panel, Where, erratum, listed, tiny
 from core.layers.attention import masked_softmax
 from core.lessons.mask_evidence import padded_source, prefix_gap, strict_first_row
 from core.lessons.masks import softmax
+from core.lessons.self_attention import EXAMPLES as examples
 
 WORDS = ("I", "am", "a", "student")
-EXAMPLES = {"student": (0.7, 0.2, 0.1), "apple": (0.1, 0.1, 0.5, 0.1, 0.2)}
+EXAMPLES = {name: example.weights for name, example in examples.items()}
 """The weights that the documents print, of the words before “student” and before “apple”."""
 
 

@@ -178,13 +178,13 @@ def _at_the_edge() -> float:
 
 QUESTIONS: tuple[Question, ...] = (
     Question("invariant", DOCUMENTS, "Is self-attention permutation-invariant? Five words without positions are put in another order. What comes out?",
-             lambda: _reordered(False), "Computed: {}. So it is equivariant, not invariant.", "masks", (STAYS, MOVES, CHANGES)),
+             lambda: _reordered(False), "Computed: {}. So it is equivariant, not invariant.", "permutation", (STAYS, MOVES, CHANGES)),
     Question("set", DOCUMENTS, "Is self-attention a set operation? In a set a thing that is said twice is there once. One word is said twice: do the outputs of the other words stay as they were?",
-             _said_twice, "Computed: {}. A word that is there twice counts twice: it works on a multiset.", "masks", (YES, NO)),
+             _said_twice, "Computed: {}. A word that is there twice counts twice: it works on a multiset.", "permutation", (YES, NO)),
     Question("pooled", DOCUMENTS, "And the mean of all outputs: is it the same in every order of the words?", _pooled,
-             "Computed: {}. The mean forgets the order that equivariance keeps.", "masks", (YES, NO)),
+             "Computed: {}. The mean forgets the order that equivariance keeps.", "permutation", (YES, NO)),
     Question("positions", DOCUMENTS, "Now each place adds its position vector. The words are put in another order. What comes out?",
-             lambda: _reordered(True), "Computed: {}. The positions are what tells one order from another.", "positional_encoding", (STAYS, MOVES, CHANGES)),
+             lambda: _reordered(True), "Computed: {}. The positions are what tells one order from another.", "permutation", (STAYS, MOVES, CHANGES)),
     Question("share", WHY, "Three words have the importances 1, 2 and 3. What share does the softmax give to the largest?",
              lambda: float(_softmax(1, 2, 3)[2]), "The softmax gives it {}.", "weighting", near=0.01),
     Question("alike", WHY, "Eight words are equally important. What share does each get?", lambda: float(_softmax(*[1.0] * 8)[0]),

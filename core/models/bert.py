@@ -1,7 +1,8 @@
-"""BERT: a Transformer encoder that reads both ways, with a head for hidden words and one for the next sentence.
+"""BERT: a Transformer encoder that reads both ways, with heads for hidden words and the next sentence, and for what it is tuned to.
 
 Devlin et al. 2019. The block is the encoder's of Vaswani et al. 2017, norm(x + sublayer(x)), with GELU; a segment
-embedding says which of two texts a token belongs to.
+embedding says which of two texts a token belongs to. The three heads of fine-tuning (4.1 to 4.3, and figure 4) are one
+linear map each: of the first token, of each token, of each token to a score for "starts here" and one for "ends here".
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ RESID = "batch pos d_model"
 
 @dataclass(frozen=True, kw_only=True)
 class BERTConfig:
-    """The shape; the defaults are BERT base, uncased. The three heads are there or not.
+    """The shape; the defaults are BERT base, uncased, with the heads of pre-training. Those of fine-tuning are there when asked for.
 
     >>> BERTConfig(n_segments=0)
     Traceback (most recent call last):
@@ -51,12 +52,18 @@ class BERTConfig:
     masked_lm: bool = True
     pooler: bool = True
     next_sentence: bool = True
+    n_classes: int = 0
+    n_tags: int = 0
+    answers: bool = False
 
     def __post_init__(self) -> None:
         check_shape(self)
         if type(self.n_segments) is not int or self.n_segments < 1:
             raise ValueError(f"n_segments={self.n_segments!r} must be a whole number of at least 1")
-        for name in ("masked_lm", "pooler", "next_sentence"):
+        for name in ("n_classes", "n_tags"):
+            if type(getattr(self, name)) is not int or getattr(self, name) < 0:
+                raise ValueError(f"{name}={getattr(self, name)!r} must be a whole number, 0 for no such head")
+        for name in ("masked_lm", "pooler", "next_sentence", "answers"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
         if self.next_sentence and not self.pooler:
@@ -99,7 +106,9 @@ class BERT(nn.Module):
 
     `forward` gives the last layer's output (batch pos d_model); `logits` (batch pos vocab), row i scores the word at
     position i; `pooled` tanh(W x_0 + b) of the first token (batch d_model); `next_sentence` (batch 2) reads that and
-    scores "the second text follows" (index 0) against "it comes from elsewhere".
+    scores "the second text follows" (index 0) against "it comes from elsewhere". Of a tuned network `classes` (batch
+    class) reads the first token, `tags` (batch pos tag) each token, and `answer` (batch pos edge) scores each token as
+    the first (index 0) and as the last (index 1) of the answer.
 
     >>> net = BERT(BERTConfig.tiny())
     >>> ids = torch.tensor([[1, 2, 3]])
@@ -124,6 +133,9 @@ class BERT(nn.Module):
         self.masked_lm = MaskedLM(cfg) if cfg.masked_lm else None
         self.pooler = Linear(cfg.d_model, cfg.d_model) if cfg.pooler else None
         self.to_next_sentence = Linear(cfg.d_model, 2) if cfg.next_sentence else None
+        self.to_classes = Linear(cfg.d_model, cfg.n_classes) if cfg.n_classes else None
+        self.to_tags = Linear(cfg.d_model, cfg.n_tags) if cfg.n_tags else None
+        self.to_answer = Linear(cfg.d_model, 2) if cfg.answers else None
 
     def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
         segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
@@ -154,6 +166,21 @@ class BERT(nn.Module):
             raise _absent("head for the next sentence", "run.hidden()")
         return tap("next_sentence", self.to_next_sentence(pooled), "batch class")
 
+    def classes(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+        if self.to_classes is None:
+            raise _absent("head for classes", "a model that was tuned to tell classes")
+        return tap("classes", self.to_classes(hidden[:, 0]), "batch class")
+
+    def tags(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+        if self.to_tags is None:
+            raise _absent("head for tags", "a model that was tuned to tag words")
+        return tap("tags", self.to_tags(hidden), "batch pos tag")
+
+    def answer(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+        if self.to_answer is None:
+            raise _absent("head for answers", "a model that was tuned to find answers")
+        return tap("answer", self.to_answer(hidden), "batch pos edge")
+
 
 def _absent(what: str, use: str) -> InputError:
     return InputError(f"This checkpoint has no {what}.", "It was saved without it, and none is invented.", f"Use {use}.")
@@ -164,6 +191,9 @@ def _outputs(cfg: BERTConfig) -> Mapping[str, Output]:
         "logits": (cfg.masked_lm, Output(("masked_lm.pre", "masked_lm.act", "masked_lm.norm.out", "logits"))),
         "pooled": (cfg.pooler, Output(("pooler.pre", "pooler.out"))),
         "next_sentence": (cfg.next_sentence, Output(("next_sentence",), reads="pooled")),
+        "classes": (cfg.n_classes > 0, Output(("classes",))),
+        "tags": (cfg.n_tags > 0, Output(("tags",))),
+        "answer": (cfg.answers, Output(("answer",))),
     }
     return {name: output for name, (present, output) in there.items() if present}
 

@@ -25,8 +25,9 @@ from torch import Tensor
 
 from core.errors import InputError
 from core.model import Model
-from core.training import live
-from core.training.live import LONGEST, TASKS, Report
+from core.training import jobs
+from core.training.jobs import JOBS
+from core.training.live import LONGEST, Report
 
 log = logging.getLogger(__name__)
 YOURS = "yours: "
@@ -59,15 +60,15 @@ class Training:
         return self.state not in ("waiting", "running")
 
     def weights(self, step: int) -> Mapping[str, Tensor]:
-        """The weights of a step that was reported."""
-        return load_file(self.folder / f"{step}.safetensors")
+        """The weights of a step that was reported; of a fine-tuning always the last."""
+        return load_file(self.folder / jobs.file(JOBS[self.task], step))
 
     def model(self, step: int | None = None) -> Model:
         """The model as it was last reported, or at this step. Raises InputError before the first report."""
         if not self.reports:
             raise InputError(f"{self.name} has learnt nothing yet.", "A training reports after its first second or so.", "Wait for its first moment.")
         last = self.reports[-1].step
-        return live.model(TASKS[self.task], self.weights(last if step is None else step), self.name if step in (None, last) else f"{self.name} at step {step}")
+        return jobs.model(JOBS[self.task], self.weights(last if step is None else step), self.name if step in (None, last) else f"{self.name} at step {step}")
 
 
 @dataclass(eq=False)
@@ -104,8 +105,8 @@ class Trainer:
 
         Raises InputError for an unknown task, or when too many wait.
         """
-        if task not in TASKS:
-            raise InputError(f"There is no task '{task}'.", f"Tasks: {', '.join(TASKS)}.", "Choose one of them.")
+        if task not in JOBS:
+            raise InputError(f"There is no task '{task}'.", f"Tasks: {', '.join(JOBS)}.", "Choose one of them.")
         self.stop(session)
         with self._lock:
             self._forget_the_gone()

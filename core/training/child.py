@@ -14,7 +14,8 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
-from core.training.live import LONGEST, TASKS, training
+from core.training import jobs
+from core.training.jobs import JOBS
 
 LOW = 15
 EVERY = 0.5
@@ -23,19 +24,20 @@ EVERY = 0.5
 
 def main(argv: list[str] | None = None) -> int:
     ask = argparse.ArgumentParser(prog="python -m core.training.child")
-    ask.add_argument("task", choices=sorted(TASKS))
+    ask.add_argument("task", choices=sorted(JOBS))
     ask.add_argument("folder", type=Path)
     ask.add_argument("--seed", type=int, default=0)
     ask.add_argument("--steps", type=int)
-    ask.add_argument("--seconds", type=float, default=LONGEST)
+    ask.add_argument("--seconds", type=float)
     opts = ask.parse_args(argv)
     torch.set_num_threads(1)
     if hasattr(os, "nice"):
         os.nice(LOW)
-    for report, weights in training(TASKS[opts.task], opts.seed, steps=opts.steps, longest=opts.seconds, every=EVERY):
+    job = JOBS[opts.task]
+    for report, weights in jobs.training(job, opts.seed, steps=opts.steps, longest=opts.seconds, every=EVERY):
         new = opts.folder / "new"
         save_file(weights, new)
-        new.replace(opts.folder / f"{report.step}.safetensors")
+        new.replace(opts.folder / jobs.file(job, report.step))
         try:
             print(json.dumps(vars(report)), flush=True)
         except BrokenPipeError:

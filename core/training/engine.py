@@ -64,7 +64,7 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outco
     network = drawn(families()[recipe.family], recipe.config, plan.seed, recipe.begin, device)
     if plan.weights is not None:
         network.load_state_dict(plan.weights)
-    optims = optimisers(network, lr=recipe.lr, matrix_lr=recipe.matrix_lr, weight_decay=recipe.weight_decay)
+    optims = optimisers(network, lr=recipe.lr, matrix_lr=recipe.matrix_lr, weight_decay=recipe.weight_decay, outside=recipe.outside)
     state = _State(plan.done)
     checkpoint = plan.work / "checkpoint.pt"
     if plan.resume and checkpoint.is_file():

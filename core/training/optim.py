@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from core.layers.positions import sinusoidal
 from core.layers.recurrent import Cell
 
-OUTSIDE = ("embed.", "pooler.", "to_next_sentence.")
+OUTSIDE = ("embed.", "pooler.", "to_next_sentence.", "to_classes.", "to_tags.", "to_answer.")
 """Matrices that are not inside a block begin with these."""
 
 
-def optimisers(network: nn.Module, *, lr: float, matrix_lr: float, weight_decay: float) -> list[torch.optim.Optimizer]:
+def optimisers(network: nn.Module, *, lr: float, matrix_lr: float, weight_decay: float, outside: tuple[str, ...] = ()) -> list[torch.optim.Optimizer]:
     """Two optimisers that share one schedule; AdamW alone for a network without matrices inside.
 
     Muon (Jordan et al. 2024) orthogonalises the momentum of each weight matrix; tables of tokens and positions are
@@ -23,12 +23,13 @@ def optimisers(network: nn.Module, *, lr: float, matrix_lr: float, weight_decay:
     recurrent state passes at every step: with Muon there a reversing task (width 96, 300 steps, two seeds) ended at
     0.29 nats with attention, with AdamW there at 0.19; without attention 1.41 and 1.38. AdamW alone: 0.21 and 1.54.
     So does what reads one vector a text: it learns from one noisy answer a row, and a step of Muon is as large as its
-    rate whether the momentum is signal or noise.
+    rate whether the momentum is signal or noise. And so does what `outside` names by the beginnings of names: the matrix
+    between two states whose product is a score, unscaled, grew under Muon until every softmax was all or nothing.
     """
     recurrent = {id(module.from_hidden.weight) for module in network.modules() if isinstance(module, Cell)}
     matrices, rest = [], []
     for name, weight in network.named_parameters():
-        inside = weight.ndim == 2 and not name.startswith(OUTSIDE) and id(weight) not in recurrent
+        inside = weight.ndim == 2 and not name.startswith((*OUTSIDE, *outside)) and id(weight) not in recurrent
         (matrices if inside else rest).append(weight)
     decayed = [w for w in rest if w.ndim >= 2]
     plain = [w for w in rest if w.ndim < 2]

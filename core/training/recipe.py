@@ -47,7 +47,7 @@ class Recipe:
     changes the weights that the engine drew, before the first step. The weights after the steps of `keep_at` (0: before
     the first) are shipped too, so that one can see how the model came to what it does. `measure(model, limit)`, where
     given, is how such a model is measured without a file: on items that are drawn and that no training sees; then
-    `examples` are some of them, on which its heads are measured.
+    `examples` are some of them, on which its heads are measured. `outside`: see `optimisers`.
     """
 
     name: str
@@ -63,6 +63,7 @@ class Recipe:
     lr: float = 3e-3
     matrix_lr: float = 0.02
     weight_decay: float = 0.01
+    outside: tuple[str, ...] = ()
     warm_up: int = 200
     clip: float = 1.0
 

@@ -21,7 +21,7 @@ def page(chromium, app_url: str) -> Iterator[object]:
             wrong.append(request.url) if urlsplit(request.url).hostname not in (None, "127.0.0.1") else None
         ),
     )
-    page.goto(f"{app_url}/masks?text=I+am+a+student.")
+    page.goto(f"{app_url}/masks?masks.step=6&text=I+am+a+student.")
     page.wait_for_selector(".editor[data-allowed]")
     yield page
     context.close()

@@ -127,6 +127,29 @@ def test_present_is_large_and_quiet_and_travels_and_escape_leaves_it(page: Any, 
     assert page.locator('[data-testid="stHeader"]').is_visible()
 
 
+LAST = """() => Math.max(0, ...[...document.querySelectorAll('.st-key-room-body :is([data-testid="stPlotlyChart"], [data-testid="stVegaLiteChart"], [data-testid="stBidiComponentIsolated"])')]
+  .map((picture) => picture.getBoundingClientRect().bottom))"""
+WORST = {"weighting": 1, "alignment": 4, "score_functions": 1, "scaling": 4, "retrieval": 3, "luong": 1}
+"""Steps whose question and picture stood below each other once, and the tallest picture."""
+
+
+def test_question_and_picture_are_on_one_screen(page: Any, course: str) -> None:
+    for slug, step in WORST.items():
+        page.goto(f"{course}/{slug}?present=1&{slug}.step={step}")
+        page.locator(".st-key-lesson-says").wait_for(timeout=90_000)
+        page.wait_for_function(f"{LAST.removeprefix('() => ')} > 250", timeout=60_000)
+        idle(page)
+        assert page.evaluate(LAST) <= 720, (slug, "asked")
+        asked = page.locator('[class*="st-key-asked-"]')
+        if not asked.count():
+            continue
+        asked.locator("button").last.click()
+        asked.get_by_test_id("stText").wait_for(timeout=60_000)
+        idle(page)
+        box = asked.bounding_box()
+        assert page.evaluate(LAST) <= 720 and box is not None and box["y"] + box["height"] <= 720, (slug, "answered")
+
+
 FREE = "key => document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}))"
 
 

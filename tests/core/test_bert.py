@@ -102,7 +102,7 @@ def test_a_checkpoint_without_a_head_runs_and_only_asking_for_it_raises():
         with pytest.raises(core.InputError, match="This checkpoint has no") as caught:
             ask()
         assert caught.value.rule and caught.value.remedy
-    with pytest.raises(core.InputError, match="no output 'classes'"):
+    with pytest.raises(core.InputError, match="no head for classes"):
         _ = run.classes
     assert all(path.startswith(("embed", "layer")) for path in run.trace.names())
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping
+from typing import Any
 
+import numpy as np
 from streamlit.testing.v1 import AppTest
 
 
@@ -32,3 +35,11 @@ def said_and_set(test: AppTest) -> str:
 def figure(test: AppTest, place: int = 0) -> dict:
     """What a Plotly chart of the page was given."""
     return json.loads(test.get("plotly_chart")[place].proto.spec)
+
+
+def plain(values: Any) -> np.ndarray:
+    """The numbers of a chart's array, which Plotly may have packed."""
+    if isinstance(values, dict):
+        found = np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
+        return found.reshape([int(n) for n in str(values.get("shape", len(found))).split(",")])
+    return np.array(values, dtype=float)

@@ -58,7 +58,8 @@ def _engine() -> Iterator[Engine]:
 
 
 def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
-    """The page with a link's values, some folds open."""
+    """The editor, the page's last step, with a link's values, some folds open."""
+    link = {"step": str(len(exhibit.STEPS))} | link
     test = AppTest.from_string("from viz.exhibits import masks as e\ne.page()", default_timeout=60)
     for name, value in link.items():
         test.query_params[name if name in ("text", "layer", "head") else f"masks.{name}"] = value

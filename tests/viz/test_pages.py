@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import json
-import subprocess
-import sys
+import runpy
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -87,10 +86,10 @@ def test_the_four_words_of_the_top_bar_come_in_order() -> None:
     assert {"Look", "Course"} <= set(top)
 
 
-def test_addresses_are_printed_one_a_line() -> None:
-    answer = subprocess.run([sys.executable, "-m", "viz.pages"], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert answer.stdout.split() == [entry.address for entry in ENTRIES]
-    assert answer.stdout.split()[0] == "/"
+def test_addresses_are_printed_one_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(ROOT / "viz" / "pages.py"), run_name="__main__")
+    answer = capsys.readouterr().out.split()
+    assert answer == [entry.address for entry in ENTRIES] and answer[0] == "/"
 
 
 def test_every_exhibit_says_where_it_stands() -> None:

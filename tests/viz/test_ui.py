@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 import tomllib
 import unicodedata
 from pathlib import Path
@@ -274,6 +275,29 @@ def test_the_defaults_are_safe_and_local() -> None:
         assert (static / face["url"].removeprefix("app/static/")).read_bytes()[:4] == b"wOF2"
     assert len(list(static.glob("LICENSE-*.txt"))) == 4
     assert (static / "favicon.svg").exists()
+
+
+def test_the_page_names_the_scripts_that_draw_before_they_are_asked_for() -> None:
+    import streamlit
+
+    from app import FetchAhead
+
+    def headers_of(kind: bytes) -> dict[bytes, bytes]:
+        sent: list[dict] = []
+
+        async def inner(scope, receive, send) -> None:
+            await send({"type": "http.response.start", "headers": [(b"content-type", kind)]})
+
+        async def send(message) -> None:
+            sent.append(message)
+
+        asyncio.run(FetchAhead(inner)({"type": "http"}, None, send))  # type: ignore[arg-type]
+        return dict(sent[0]["headers"])
+
+    names = re.findall(r"<\./(static/js/[^>]+)>; rel=modulepreload; fetchpriority=low", headers_of(b"text/html; charset=utf-8")[b"link"].decode())
+    assert [name.split(".")[0] for name in names] == ["static/js/PlotlyChart", "static/js/BidiComponent"]
+    assert all((Path(streamlit.__file__).parent / "static" / name).is_file() for name in names)
+    assert b"link" not in headers_of(b"text/javascript")
 
 
 def test_the_message_that_clears_everybodys_caches_is_dropped() -> None:

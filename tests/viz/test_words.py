@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core import glossary
@@ -16,17 +17,12 @@ from core.lessons.homework import evaluate, right, told
 from core.lessons.homework_questions import DOCUMENTS, GROUPS, QUESTIONS
 from viz import cited, pages
 from viz.sources import SOURCES
-from viz.ui import equations
+from viz.ui import equations, lesson, parts
 from viz.workspace import _names_sections, documents, names
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = (ROOT / "viz" / "ui" / "equations.js").read_text("utf-8")
 PAGE = "from viz.workspace import {slug}\n{slug}.page()"
-NO_EXHIBIT_YET = {  # the survey's numbers; a name goes from here when a page cites the equation
-    1: "bottleneck", 2: "alignment", 3: "alignment", 4: "alignment", 5: "alignment", 6: "retrieval", 7: "retrieval", 8: "retrieval",
-    9: "score_functions", 10: "score_functions", 11: "score_functions", 12: "score_functions", 23: "residual", 24: "layer_norm",
-    25: "layer_norm", 26: "layer_norm", 27: "feed_forward",
-}  # fmt: skip
 
 
 def drawn(slug: str, state: dict[str, object] | None = None, **query: str) -> AppTest:
@@ -146,23 +142,35 @@ def test_citations_are_read_robustly(item: str, numbers: set[int], figures: set[
     assert cited.figures(item) == figures
 
 
-def missing() -> set[int]:
-    """The survey's numbers that no page cites, in either of the two documents that number their equations."""
-    named_ = {cited.in_survey(cite.document, number) for entry in pages.discover() for cite in entry.info.cites
-              if cite.document in cited.NUMBERED for number in cited.equations(cite.item)}  # fmt: skip
-    return set(cited.NUMBERED["ghojogh2020"]) - named_
-
-
-def test_every_numbered_equation_is_on_a_page_or_its_exhibit_does_not_exist_yet() -> None:
-    there = {entry.slug for entry in pages.discover()}
-    for number in missing():
-        assert number in NO_EXHIBIT_YET, f"no page cites Eq. ({number})"
-        assert NO_EXHIBIT_YET[number] not in there, f"{NO_EXHIBIT_YET[number]} is there and does not cite Eq. ({number})"
+def test_every_numbered_equation_is_on_a_page() -> None:
+    for document in cited.NUMBERED:
+        named_ = {cited.in_survey(document, number) for entry in pages.discover() for cite in entry.info.cites
+                  if cite.document == document for number in cited.equations(cite.item)}  # fmt: skip
+        assert {cited.in_survey(document, number) for number in cited.NUMBERED[document]} == named_, document
 
 
 def test_every_exhibit_names_a_teaching_document_and_where_in_it() -> None:
     for entry in pages.exhibits():
         assert any(cite.source.teaching and cite.section for cite in entry.info.cites), entry.slug
+
+
+def test_every_step_that_a_citation_names_exists_and_its_link_opens_it(monkeypatch) -> None:
+    real = lesson.steps
+
+    def only_steps(*args: object) -> None:
+        st.session_state["at"] = real(*args)
+        st.stop()
+
+    monkeypatch.setattr(lesson, "steps", only_steps)
+    shown = {entry.slug: max(cite.step for cite in entry.info.cites) for entry in pages.discover() if any(cite.step for cite in entry.info.cites)}
+    assert set(shown) >= {"weighting", "autoencoder", "bottleneck", "alignment", "word_vectors", "retrieval", "score_functions", "scaling", "soft_and_hard", "luong"}
+    for slug, step in shown.items():
+        assert step <= len(next(entry for entry in pages.exhibits() if entry.slug == slug).module.STEPS), slug
+        test = AppTest.from_string(f"from viz.exhibits import {slug}\n{slug}.page()", default_timeout=120)
+        for name, value in parts.step_of(slug, step).items():
+            test.query_params[name] = str(value)
+        test.run()
+        assert not test.exception and test.session_state["at"] == step - 1, slug
 
 
 def test_no_citation_names_an_equation_that_the_document_does_not_have() -> None:

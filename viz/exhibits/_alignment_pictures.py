@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import edits
 from core.engine import default
@@ -19,7 +20,7 @@ from viz.ui import controls, lesson, parts
 
 AXIS = ("written", "read")
 EVEN = edits.Uniform("decoder.attn.scores")
-LOOK = 2
+LOOK, MATRIX, WITHOUT = 2, 3, 4
 
 
 def names(words: tuple[str, ...]) -> list[str]:
@@ -44,9 +45,12 @@ def chosen(slug: str, data: Any, step: int) -> int:
     return controls.pills("Written word", rows, f"{slug}word", start, lambda row: labels[row])
 
 
-def draw(step: int, params: Any, data: Any, row: int, known: bool) -> str:
-    """The picture of a step; returns its sentence."""
-    return (_guess, _read, _look, _matrix, _without, _who)[step](params, data, row, known)
+def draw(step: int, params: Any, data: Any, row: int, known: bool, below: DeltaGenerator) -> str:
+    """The picture of a step; returns its sentence. What is set stands with it, before a room `below` the sentence."""
+    if step == MATRIX:
+        return _matrix(data, below)
+    others = {0: _guess, 1: _read, LOOK: _look, WITHOUT: _without}
+    return others.get(step, _who)(params, data, row, known)
 
 
 def _guess(params: Any, data: Any, row: int, known: bool) -> str:
@@ -71,7 +75,7 @@ def _read(params: Any, data: Any, row: int, known: bool) -> str:
             Lane(f"← from the right ({n} × {p})", data.back, (), 8, back=True),
             Lane(f"joined, h_j ({n} × {data.joined.shape[1]})", data.joined, (), 16, arrows=False),
         ]
-    parts.show(unrolled(lanes, pixels=6 if lesson.presenting() else 8), "alignment.read", "States of both directions of the encoder, and the two joined.")
+    parts.show(unrolled(lanes, pixels=6 if lesson.presenting() else 8, large=1.5 if lesson.presenting() else 1), "alignment.read", "States of both directions of the encoder, and the two joined.")
     at = n // 2
     left, right = "”, “".join(data.words[: at + 1]), "”, “".join(data.words[at:])
     return (f"h_{at + 1} of “{data.words[at]}”: {p} numbers that have read “{left}” and {data.back.shape[1]} that have read “{right}”, "
@@ -89,10 +93,11 @@ def _look(params: Any, data: Any, row: int, known: bool) -> str:
             f"Counted from it, its weight is e^0 / {number(total, 3)} = {weights[most]:.3f}; all {len(weights)} weights add up to {weights.sum():.3f}.")  # fmt: skip
 
 
-def _matrix(params: Any, data: Any, row: int, known: bool) -> str:
+def _matrix(data: Any, below: DeltaGenerator) -> str:
     m = len(data.written)
     picture = st.container()
-    rows = controls.slider("Words written", 1, m, "alignment.rows", m) if m > 1 else 1
+    with below if lesson.presenting() else st.container():
+        rows = controls.slider("Words written", 1, m, "alignment.rows", m) if m > 1 else 1
     with picture:
         heatmap(data.weights[:rows], data.written[:rows], data.words, key="alignment.matrix", axis=AXIS, title=f"a_ij of {data.model}",
                 numbers=len(data.words) <= 16, height=280 if lesson.presenting() else 360)  # fmt: skip
@@ -131,15 +136,18 @@ def _without(params: Any, data: Any, row: int, known: bool) -> str:
     n = len(data.words)
     missing = f"{exhibit.ONE_VECTOR} is not here yet."
     said = (
-        (f"{data.model}: a new c_i for each word", data.text),
-        (f"The same model, every score 0: c_i is the mean of the {n} states", text),
+        ("A new c_i for each word" if lesson.presenting() else f"{data.model}: a new c_i for each word", data.text),
+        (f"Every score 0: c_i is the mean of the {n} states" if lesson.presenting() else f"The same model, every score 0: c_i is the mean of the {n} states", text),
         (f"{exhibit.ONE_VECTOR}: one c for the whole sentence", missing if single is None else single),
     )
-    for column, (label, line) in zip(st.columns(3, gap="small"), said, strict=True):
-        with column, st.container(border=True, gap=None, height="stretch"):
+    cards, maps = st.columns([2, 3], gap="medium") if lesson.presenting() else (st.container(), st.container())
+    with cards:
+        places = [st.container() for _ in said] if lesson.presenting() else st.columns(3, gap="small")
+    for place, (label, line) in zip(places, said, strict=True):
+        with place, st.container(border=not lesson.presenting(), gap=None, height="stretch"):
             st.markdown(f":gray[{literal(label)}]")
-            st.markdown(f"### {literal(line or '(nothing)')}")
-    left, right = st.columns(2, gap="medium")
+            st.markdown(f"{'####' if lesson.presenting() else '###'} {literal(line or '(nothing)')}")
+    left, right = maps.columns(2, gap="medium")
     with left:
         heatmap(data.weights, data.written, data.words, key="alignment.with", axis=AXIS, title="As it was trained", height=200)
     with right:

@@ -101,7 +101,7 @@ def _read(params: Any, data: Any, known: bool) -> str:
     at = controls.slider("Letters read", 1, n, "bottleneck.read", n) if n > 1 else 1
     lanes, hands = _lanes(one, at, None)
     with picture:
-        parts.show(unrolled(lanes, hands=hands), "bottleneck.read", "The encoder's states, one tile a letter, and the context vector.")
+        parts.show(unrolled(lanes, hands=hands, large=1.5 if lesson.presenting() else 1), "bottleneck.read", "The encoder's states, one tile a letter, and the context vector.")
     if at < n:
         return (f"After {at} of {n} letters: the state from the left has read “{''.join(one.read[:at])}”, "
                 f"the one from the right “{''.join(reversed(one.read[n - at:]))}”.")  # fmt: skip
@@ -117,7 +117,7 @@ def _write(params: Any, data: Any, known: bool) -> str:
     at = controls.slider("Letters written", 0, m, "bottleneck.written", m) if m else 0
     lanes, hands = _lanes(one, len(one.read), at)
     with picture:
-        parts.show(unrolled(lanes, hands=hands, pixels=11), "bottleneck.write", "The context vector and the decoder's states, one tile a letter written.")
+        parts.show(unrolled(lanes, hands=hands, pixels=11, large=1.5 if lesson.presenting() else 1), "bottleneck.write", "The context vector and the decoder's states, one tile a letter written.")
     if not at:
         return f"l_0 is made of c alone. From it and the sign START comes l_1, which writes “{one.written[0] if m else 'END'}” at {one.chances[0]:.0%}."
     right = at <= len(one.read) and one.written[at - 1] == one.read[at - 1]
@@ -168,7 +168,7 @@ def _slope(params: Any, data: Any, known: bool) -> str:
              for hue, (cell, sizes) in enumerate(places.items())]  # fmt: skip
     titles = ("size of d hₙ / d x₁, read from the left", "size of d c / d xᵢ, each letter of your word")
     figure = slopes(above, below, data.one.read, titles=titles)
-    parts.show(figure.update_layout(height=350) if lesson.presenting() else figure, "bottleneck.slope",
+    parts.show(figure.update_layout(height=400) if lesson.presenting() else figure, "bottleneck.slope",
                "How strongly the first letter moves the context vector, over length; and each letter of the word.")  # fmt: skip
     left = ", ".join(f"{CELLS[cell]} {_share(sizes[9] / sizes[0])}" for cell, sizes in over.items())
     least = int(places[params.cell].argmin())

@@ -25,31 +25,35 @@ def fold() -> None:
         with right:
             second = controls.text("The shorter one, filled up with PAD", "masks.second", "She has a white car.")
         with errors.guard():  # what the translator cannot read leaves the rest of the page alone
-            _draw(first, second)
+            parts.numbers(draw(first, second, "masks.batch"))
 
 
-def _draw(first: str, second: str) -> None:
-    found, change = ask.submit(
-        ("masks.batch", first, second), lambda: _batch((first, second)), 20 * len(first + second)
-    )
-    sources, targets = panels.labels(found.sources), panels.labels(found.targets)
+def draw(first: str, second: str, key: str, *, across: int = 2, height: int = 300) -> str:
+    """The masks of the shorter sentence, `across` in a row; returns what they are for and what padded content changes."""
+    masks, change = found(first, second)
+    sources, targets = panels.labels(masks.sources), panels.labels(masks.targets)
     shown = (
-        ("Source padding", found.source_padding, sources),
-        ("Target padding", found.target_padding, targets),
-        ("Causal", found.causal, targets),
-        ("Target padding and causal", found.union, targets),
+        ("Source padding", masks.source_padding, sources),
+        ("Target padding", masks.target_padding, targets),
+        ("Causal", masks.causal, targets),
+        ("Target padding and causal", masks.union, targets),
     )
-    places = (*st.columns(2, gap="large"), *st.columns(2, gap="large"))
+    places = [place for _ in range(4 // across) for place in st.columns(across, gap="large" if across == 2 else "small")]
     for place, (title, mask, keys) in zip(places, shown, strict=True):
         with place:
-            heatmap(mask, targets, keys, key=f"masks.batch.{title}", allowed=mask, title=title, height=300,
+            heatmap(mask, targets, keys, key=f"{key}.{title}", allowed=mask, title=title, height=height,
                     axis=("target", "source" if keys is sources else "target"))  # fmt: skip
-    parts.numbers(
+    return (
         "Each cell is the factor e^M: 1 keeps, e^−∞ = 0 removes. The translator's cross-attention uses the first mask, its "
         "decoder's self-attention the last.\n"
         f"Other tokens on the {change.padded} padded positions of this batch: the hidden states of the real words change by "
         f"{change.with_mask:.1f} with the masks, and by up to {change.without:.2f} when padding passes for words."
     )
+
+
+def found(first: str, second: str) -> tuple[BatchMasks, Change]:
+    """The masks of the shorter sentence of a batch of two, and what other content on the padded places changes."""
+    return ask.submit(("masks.batch", first, second), lambda: _batch((first, second)), 20 * len(first + second))
 
 
 def _batch(texts: tuple[str, str]) -> tuple[BatchMasks, Change]:

@@ -222,7 +222,7 @@ def looking_at(data: Any, params: Any) -> None:
 
 def documents() -> None:
     """The errata that concern masks, each with its evidence computed now."""
-    errata.show("E2", "E17", "E32", "E48")
+    errata.show("E2", "E17", "E32", "E48", "E55")
 
 
 def table(data: Any) -> pd.DataFrame:

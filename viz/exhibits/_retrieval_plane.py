@@ -55,16 +55,14 @@ def show(params: Any) -> Shown:
     space = link.pack([query]).replace(",", ", ")
     why = (f"Its score with the query at ({space}) is the largest of {', '.join(f'{s:.2f}' for s in first.scores)}; at sharpness {params.sharpness:g} "
            f"softmax makes that {first.weights[best]:.2f}.").replace("-", "−")  # fmt: skip
-    above = st.container()  # before a room there is no place below an answered question
     known = lesson.predict(SLUG + "plane", f"Which key gets the largest weight from the query at ({space})?", names, names[best], why)
     drawn = params.points if known else asked
     query, keys, values = parted(drawn)
     found = look_up(query, keys, values, params.score, params.sharpness)
     code = ("from core.lessons.look_up import look_up\n\n"
             f"look_up({query!r}, {keys!r}, {values!r}, {params.score!r}, {params.sharpness:g})")  # fmt: skip
-    with above if known and lesson.presenting() else st.container():
-        plane(_points(drawn), values=values, value_names=[f"v{i}" for i in range(1, len(keys) + 1)], scores=(Score(params.score, params.sharpness),), limit=link.LIMIT,
-              blind=not known, python=code, key=KEY, height=330, on_move=lambda: _moved(drawn, link.pack(asked)))  # fmt: skip
+    plane(_points(drawn), values=values, value_names=[f"v{i}" for i in range(1, len(keys) + 1)], scores=(Score(params.score, params.sharpness),), limit=link.LIMIT,
+          blind=not known, python=code, key=KEY, height=330, on_move=lambda: _moved(drawn, link.pack(asked)))  # fmt: skip
     x, y = found.mix
     parts.numbers(f"Weights {', '.join(f'{w:.3f}' for w in found.weights)}, together {found.weights.sum():.3f}; the mix is ({x:.3f}, {y:.3f}).".replace("-", "−")
                   if known else "Four keys, one query. Say which key it is closest to, then drag it.")  # fmt: skip

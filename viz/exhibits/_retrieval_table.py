@@ -114,13 +114,18 @@ def _soft(params: Any) -> Shown:
                f"Weights {weights.round(2).tolist()} at sharpness {params.sharpness:g}.")  # fmt: skip
     parts.numbers(f"Asked “{asked}”, sharpness {params.sharpness:g}: {ids[best]} gets {weights[best]:.4f}, the least {weights.min():.4f}; "
                   f"all alike would be {1 / len(ids):.4f} each.")  # fmt: skip
-    controls.slider("Sharpness: soft (0) to hard (50)", 0.0, 50.0, SLUG + "sharpness", 5.0, 0.5)
+    room = lesson.presenting()  # then the slider stands below both pictures
+    if not room:
+        _sharpness()
     half = float(softmax(fits, 10)[best])
     known = lesson.predict_number(SLUG + "ten", f"At sharpness 10, what weight does {ids[best]} get?", 0, 1, half,
                           f"Softmax of 10 times the fits {', '.join(f'{fit:.2f}' for fit in fits)} gives {', '.join(f'{w:.3f}' for w in softmax(fits, 10))}.", 0.05)  # fmt: skip
     curve = CURVE if known else CURVE[CURVE <= 5]
-    parts.show(sharpening(_names(ids), curve, np.stack([softmax(fits, sharp) for sharp in curve], axis=1), min(params.sharpness, curve[-1])), SLUG + "curves",
+    curves = sharpening(_names(ids), curve, np.stack([softmax(fits, sharp) for sharp in curve], axis=1), min(params.sharpness, curve[-1]))
+    parts.show(curves.update_layout(height=220, showlegend=False) if room else curves, SLUG + "curves",
                "The weight of each row over the sharpness" + ("." if known else ", up to 5."))  # fmt: skip
+    if room:
+        _sharpness()
     told, numbers = (r",\; ".join(f"{v:.4f}" for v in row) for row in (fits, weights))
     return Shown(
         {"retrieval.sharp": {"beta": f"{params.sharpness:g}", "a_i": f"{weights[best]:.4f}", "s_i": f"{fits[best]:.4f}"}}, (rf"s = [{told}]", rf"a = [{numbers}]"),
@@ -131,6 +136,10 @@ def _soft(params: Any) -> Shown:
         f"fits = persons.likeness({asked!r}, {ids!r})\nsoftmax(fits, {params.sharpness:g})",
         lambda: table(params),
     )
+
+
+def _sharpness() -> None:
+    controls.slider("Sharpness: soft (0) to hard (50)", 0.0, 50.0, SLUG + "sharpness", 5.0, 0.5)
 
 
 def _names(ids: list[str]) -> list[str]:

@@ -27,6 +27,14 @@ class Shown:
     change: Callable[[], None] | None = None
 
 
+def sides(asks: bool = True) -> tuple[Any, Any]:
+    """Where question and picture go: one below the other; side by side before a room, which sees no more than one screen."""
+    if asks and lesson.presenting():
+        left, right = st.columns([2, 3], gap="medium")
+        return left, right
+    return st.container(), st.container()
+
+
 def folds(exhibit: Exhibit, slug: str, step: str, shown: Shown, aside: Callable[[], None], errata: Callable[[], None]) -> None:
     """More to change, the equation, what one looks at (and `aside`), the documents with their errata, the table, and what to take along."""
     if shown.change:

@@ -104,10 +104,11 @@ def _remember(params: Any) -> Shown:
     known = lesson.predict(SLUG + "remember", f"Reading “{names[row]}”, which word does head {head_name(layer, head)} weigh most?", said, said[best],
                            f"It gets {found.weights[best]:.3f}; the {row + 1} weights up to “{names[row]}” add up to {found.weights.sum():.3f}.")  # fmt: skip
     if known:
-        strip(attention.weights[layer, head], names, allowed=attention.allowed[layer, head], mode="lines", selected=row, key=SLUG + "lines")
+        strip(attention.weights[layer, head], names, allowed=attention.allowed[layer, head], mode="text" if lesson.presenting() else "lines", selected=row, key=SLUG + "lines")
     rows = [(name, float(weight), i == best) for i, (name, weight) in enumerate(zip(said, found.weights, strict=True))]
-    parts.show(bars(rows if known else [(name, 0.0, False) for name, _, _ in rows], "{:.3f}" if known else "?", end=1.0), SLUG + "weights",
-               f"Weights from {names[row]}." if known else "Not shown before the guess.")  # fmt: skip
+    if not (known and lesson.presenting()):  # before a room the sentence itself shows the weights
+        parts.show(bars(rows if known else [(name, 0.0, False) for name, _, _ in rows], "{:.3f}" if known else "?", end=1.0), SLUG + "weights",
+                   f"Weights from {names[row]}." if known else "Not shown before the guess.")  # fmt: skip
     near = int(found.near.argmax())
     parts.numbers(f"The mix at “{names[row]}” is {percent(float(found.weights[best]))} “{said[best]}”; of the words so far it is most like “{said[near]}” (cosine {found.near[near]:.2f}), "
                   f"and its cosine with “{said[row]}” itself is {found.near[row]:.2f}." if known else "Choose a word, and its memory is shown.")  # fmt: skip

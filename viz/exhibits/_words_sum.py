@@ -61,7 +61,6 @@ def by_hand(params: Any) -> Shown:
     asked = places(raw)
     answer, target = _answer(asked)
     x, y = target
-    above = st.container()  # before a room there is no place below an answered question
     known = lesson.predict(SLUG + "hand", "king − man + woman: which word is nearest to where that leads?", [name for i, name in enumerate(NAMES) if i not in (*PLUS, *MINUS)], answer,
                            f"({asked[PLUS[0]][0]:g}, {asked[PLUS[0]][1]:g}) − ({asked[MINUS[0]][0]:g}, {asked[MINUS[0]][1]:g}) + ({asked[PLUS[1]][0]:g}, {asked[PLUS[1]][1]:g}) = ({x:g}, {y:g}).".replace("-", "−"))  # fmt: skip
     drawn = params.points if known else asked
@@ -73,8 +72,7 @@ def by_hand(params: Any) -> Shown:
         if found is not None:
             state.write(**{SLUG + "points": link.pack(found[0]), SLUG + "asked": raw})
 
-    with above if known and lesson.presenting() else st.container():
-        plane(points, plus=PLUS, minus=MINUS, limit=link.LIMIT, blind=not known, captions=("Words: drag them", ""), key=KEY, height=360, on_move=put)
+    plane(points, plus=PLUS, minus=MINUS, limit=link.LIMIT, blind=not known, captions=("Words: drag them", ""), key=KEY, height=360, on_move=put)
     parts.numbers(f"king − man + woman = ({x:.2f}, {y:.2f}); the nearest of the other words is “{answer}”.".replace("-", "−") if known else "Seven words, two numbers each. Say where the sum leads.")
     code = ("import numpy as np\n\n" f"at = {dict(zip(NAMES, drawn, strict=True))!r}\n"
             'target = np.subtract(at["king"], at["man"]) + at["woman"]\nmin(at, key=lambda word: np.linalg.norm(at[word] - target))')  # fmt: skip

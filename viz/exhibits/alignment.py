@@ -22,12 +22,12 @@ EXHIBIT = Exhibit(
     title="Alignment", chapter=Chapter.WHY, order=40, minutes=10,
     claim="Before it writes a word, the decoder asks every source word anew, and mixes the answers into a vector for this word alone.",
     cites=(
-        Cite("ghojogh2023", "sequence-to-sequence model with attention", "Eqs. (2)-(5)"),
-        Cite("ghojogh2020", "2.3", "Eqs. (2)-(5), Fig. 3b"),
-        Cite("beigy2021", "neural network model", "c_t, the alignment model, the matrix of alignment scores"),
-        Cite("lifei2022", "the attention model"),
-        Cite("bahdanau2015", "3.1, 3.2", "Eqs. (4)-(7), Fig. 3"),
-        Cite("luong2015", "3.1", "Eqs. (7), (8)"),
+        Cite("ghojogh2023", "sequence-to-sequence model with attention", "Eqs. (2)-(5)", step=3),
+        Cite("ghojogh2020", "2.3", "Eqs. (2)-(5), Fig. 3b", step=3),
+        Cite("beigy2021", "neural network model", "c_t, the alignment model, the matrix of alignment scores", step=4),
+        Cite("lifei2022", "the attention model", step=3),
+        Cite("bahdanau2015", "3.1, 3.2", "Eqs. (4)-(7), Fig. 3", step=3),
+        Cite("luong2015", "3.1", "Eqs. (7), (8)", step=6),
     ),
 )  # fmt: skip
 SLUG = "alignment."
@@ -142,7 +142,9 @@ def _show(step: int, params: Params) -> None:
         known = _predict(data) if step == 0 else True
     with st.container(key=f"alignment-picture-{step}"):
         row = pictures.chosen(SLUG, data, step)
-        parts.numbers(pictures.draw(step, params, data, row, known))
+        picture, below = st.container(), st.container()
+        with picture:
+            parts.numbers(pictures.draw(step, params, data, row, known, below))
     folds.show(EXHIBIT, params, data, row)
 
 

@@ -23,10 +23,10 @@ EXHIBIT = Exhibit(
     title="The context vector", chapter=Chapter.WHY, order=20, minutes=8,
     claim="An encoder turns what it reads into a few numbers; a decoder has only these numbers to write from.",
     cites=(
-        Cite("ghojogh2023", "autoencoder and the context vector"),
-        Cite("ghojogh2020", "section 2.1", "Fig. 2"),
-        Cite("beigy2021", "common concept representation"),
-        Cite("eckart1936", "the nearest matrix of lower rank"),
+        Cite("ghojogh2023", "autoencoder and the context vector", step=2),
+        Cite("ghojogh2020", "section 2.1", "Fig. 2", step=2),
+        Cite("beigy2021", "common concept representation", step=3),
+        Cite("eckart1936", "the nearest matrix of lower rank", step=5),
     ),
 )  # fmt: skip
 SLUG = "autoencoder."

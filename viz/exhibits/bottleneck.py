@@ -20,13 +20,13 @@ EXHIBIT = Exhibit(
     title="The bottleneck", chapter=Chapter.WHY, order=30, minutes=9,
     claim="One vector has to carry everything that was read. The longer the word, the more of it is lost.",
     cites=(
-        Cite("ghojogh2023", "the sequence-to-sequence model", "Eq. (1)"),
-        Cite("ghojogh2020", "2.2", "Eq. (1), Fig. 3a"),
-        Cite("beigy2021", "sequence to sequence models", "the two disadvantages of one context vector"),
-        Cite("lifei2022", "introduction", "two problems of recurrent networks"),
-        Cite("sutskever2014", "2", "one vector between two recurrent networks"),
-        Cite("cho2014", "2.2, 2.3", "the gated unit"),
-        Cite("hochreiter1997", "3, 4", "vanishing gradients, the memory cell"),
+        Cite("ghojogh2023", "the sequence-to-sequence model", "Eq. (1)", step=2),
+        Cite("ghojogh2020", "2.2", "Eq. (1), Fig. 3a", step=2),
+        Cite("beigy2021", "sequence to sequence models", "the two disadvantages of one context vector", step=5),
+        Cite("lifei2022", "introduction", "two problems of recurrent networks", step=6),
+        Cite("sutskever2014", "2", "one vector between two recurrent networks", step=3),
+        Cite("cho2014", "2.2, 2.3", "the gated unit", step=5),
+        Cite("hochreiter1997", "3, 4", "vanishing gradients, the memory cell", step=6),
     ),
 )  # fmt: skip
 SLUG = "bottleneck."

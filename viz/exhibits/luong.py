@@ -22,10 +22,10 @@ EXHIBIT = Exhibit(
     minutes=9,
     claim="To write one word, look at every source word; or guess where to look, and look only there.",
     cites=(
-        Cite("beigy2021", "Global vs Local Attention", "p_t, a_st"),
-        Cite("luong2015", "sections 3.1, 3.2", "Eqs. (7) to (10)"),
-        Cite("bahdanau2015", "section 3.1", "Eqs. (5), (6)"),
-        Cite("ghojogh2020", "section 2.4.1"),
+        Cite("beigy2021", "Global vs Local Attention", "p_t, a_st", step=2),
+        Cite("luong2015", "sections 3.1, 3.2", "Eqs. (7) to (10)", step=3),
+        Cite("bahdanau2015", "section 3.1", "Eqs. (5), (6)", step=1),
+        Cite("ghojogh2020", "section 2.4.1", step=1),
     ),
 )
 STEPS = (
@@ -59,14 +59,18 @@ def thumbnail() -> str:
     return thumbs.curves([row.gaussian, row.align, row.product])
 
 
+def _sentence(start: Params) -> None:
+    controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type an English sentence", drops=steps.OF_A_SENTENCE)
+
+
 def page() -> None:
     """Claim, steps, sentence, one picture and its sentence; everything else folded."""
     parts.title(EXHIBIT)
     at = lesson.steps(STEPS, steps.SLUG)
     start = Params()
     text = state.read("text", start.text)
-    if at == 0 or not lesson.presenting():  # before a room the later steps need the place
-        text = controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type an English sentence", drops=steps.OF_A_SENTENCE)
+    if not lesson.presenting():
+        _sentence(start)
     with errors.guard():
         scores = data_of.offered()
         score = state.read(steps.SLUG + "score", data_of.opening(), state.one_of(tuple(scores), data_of.opening()))
@@ -79,6 +83,8 @@ def page() -> None:
             windowed=state.read(steps.SLUG + "windowed", start.windowed, state.flag),
         )  # fmt: skip
         told = steps.SHOWN[at](params, data, start)
+        if lesson.presenting():  # the picture first
+            _sentence(start)
         parts.numbers(data_of.missing())
         folds.change_it(start)
         folds.equation(told, params, data)

@@ -1,40 +1,55 @@
-"""Masks: scores, mask and pattern of one real head side by side; choose a mask, or draw one by clicking its cells."""
+"""Masks: why the next word leaks, sums over the words so far, the mask that does the same; then choose a mask, or draw one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
-import streamlit as st
 
 from core import edits
 from core.engine import RunRequest, default
-from core.lessons import masks as lesson
-from viz.exhibits import _masks_batch as batch
-from viz.exhibits import _masks_folds as folds
-from viz.exhibits import _masks_panels as panels
+from core.lessons import masks as lesson_of
+from viz.exhibits import _causal_more as more
+from viz.exhibits import _causal_steps as steps
+from viz.exhibits import _masks_editor as editor
+from viz.exhibits._shown import folds
 from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
-from viz.ui import compute as ask
-from viz.ui import controls, parts, state
+from viz.ui import errors, lesson, parts, state
 
 EXHIBIT = Exhibit(
     title="Masks",
     chapter=Chapter.SELF_ATTENTION,
     order=30,
-    minutes=8,
+    minutes=12,
     claim="A mask is a boolean, and softmax does the rest.",
     cites=(
-        Cite("ghojogh2023", "masked multihead attention with self-attention", "Eqs. (27), (28)"),
-        Cite("ghojogh2020", "section 3.3.1", "Eqs. (28), (29)"),
-        Cite("beigy2021", "decoder self-attention and masking; encoder-decoder attention and masking"),
-        Cite("beigy2024", "encoder-decoder attention, BigBird model"),
-        Cite("lifei2022", "practical considerations", "prefix sums y_i, the upper triangle"),
-        Cite("vaswani2017", "section 3.2.3"),
-        Cite("raffel2020", "section 3.2.1", "Fig. 3: causal with prefix"),
-        Cite("zaheer2020", "section 2", "Fig. 1: window, global, random"),
+        Cite("ghojogh2023", "masked multihead attention with self-attention", "Eqs. (27), (28)", step=3),
+        Cite("ghojogh2020", "section 3.3.1", "Eqs. (28), (29)", step=3),
+        Cite("ghojogh2020", "section 2.4.1", "Fig. 4", step=4),
+        Cite("beigy2021", "intra-attention", "“The FBI is chasing a criminal on the run.”", step=4),
+        Cite("beigy2021", "decoder self-attention and masking; encoder-decoder attention and masking", step=6),
+        Cite("beigy2024", "encoder-decoder attention, BigBird model", step=6),
+        Cite("lifei2022", "practical considerations", "why the future is hidden", step=1),
+        Cite("lifei2022", "practical considerations", "prefix sums y_i, the upper triangle", step=2),
+        Cite("cheng2016", "section 3", "Fig. 1", step=4),
+        Cite("vaswani2017", "section 3.2.3", step=1),
+        Cite("raffel2020", "section 3.2.1", "Fig. 3: causal with prefix", step=6),
+        Cite("zaheer2020", "section 2", "Fig. 1: window, global, random", step=6),
     ),
+)  # fmt: skip
+SLUG = "masks."
+STEPS = (
+    lesson.Step("Leak", "A model learns to say what comes next, and may look at what comes next. Lists of digits drawn by lot: nobody can know the next one."),
+    lesson.Step("Sums", "So sum over the words so far, and no further: y₁ has one term, y₂ two, yᵢ has i. Line by line."),
+    lesson.Step("Mask", "All lines at once: every score, plus a mask of 0 and −∞, through one softmax. The same numbers."),
+    lesson.Step("Remember", "Each line is a word as it is read, and its weights say which earlier words it remembers."),
+    lesson.Step("Not quite", "A large number instead of −∞, a word that may not see itself, a word that may see nothing."),
+    lesson.Step("Your own", "Scores, mask and pattern of a real head. Choose a mask, or click its cells, and the run changes."),
 )
+SHOW = (steps.leak, steps.prefix, steps.mask, more.lines, more.edges)
+ERRATA = (("E48",), ("E48",), ("E2", "E48"), ("E55",), ("E17", "E48"))
+EDITOR = len(STEPS) - 1
 MODEL = "gpt-mini"
 SENTENCES = ("I am a student.", "The little dog ran after the ball.", "She was hungry, so she ate the apple.")
 
@@ -49,7 +64,7 @@ class Params:
     text: str = SENTENCES[1]
     layer: int = 0
     head: int = 0
-    recipe: lesson.Recipe = field(default_factory=lesson.Recipe)
+    recipe: lesson_of.Recipe = field(default_factory=lesson_of.Recipe)
     drawn: tuple[tuple[bool, ...], ...] | None = None
     everywhere: bool = False
 
@@ -83,51 +98,28 @@ def compute(params: Params = Params()) -> Data:
 
 def thumbnail() -> str:
     """Window, global words and the past, as BigBird has it: the mask of the kind "sparse"."""
-    allowed = lesson.Recipe("sparse").allowed(10)
+    allowed = lesson_of.Recipe("sparse").allowed(10)
     return thumbs.cells(np.where(allowed, 0.8, 0.0), allowed)
 
 
 def opening() -> tuple[int, int]:
     """Layer and head that the page opens with: measured on its own sentences, the one that looks back most sharply."""
     runs = [default().run(RunRequest(MODEL, text, keep=("*.pattern",))) for text in SENTENCES]
-    far = lesson.looks_back(run.attention("causal").weights for run in runs)
+    far = lesson_of.looks_back(run.attention("causal").weights for run in runs)
     layer, head = np.unravel_index(far.argmax(), far.shape)
     return int(layer), int(head)
 
 
 def page() -> None:
-    """Claim, sentence, mask, the three matrices, one sentence of numbers; everything else folded."""
+    """Claim, steps, and of the chosen step one picture, its numbers and its control; the last step is the editor."""
     parts.title(EXHIBIT)
-    start = Params()
-    text = controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type a sentence")
-    controls.preset_row(SENTENCES, "text", start.text)
-    kind = controls.pills("Mask", panels.PILLS, "masks.kind", start.recipe.kind, panels.PILLS.__getitem__, quiet=True)
-    config = default().open(MODEL).config
-    layer, head = ask.submit("masks.opening", opening, 500)
-    n = len(ask.run(MODEL, text, keep=()).tokens)
-    params = replace(
-        start,
-        text=text,
-        layer=state.read("layer", layer, state.one_of(range(config.n_layers))),
-        head=state.read("head", head, state.one_of(range(config.n_heads))),
-        recipe=folds.recipe(kind, start.recipe),
-        everywhere=state.read("masks.everywhere", False, state.flag),
-    )
-    if kind == panels.OWN:
-        params = replace(params, drawn=panels.drawn(params.recipe, n))
-    picture = st.container()
-    data = ask.submit(("masks", params), lambda: compute(params), 2 * len(text) * config.n_layers)
-    lines = folds.code(MODEL, params)
-    with picture:
-        at = panels.three(data, params, lines)
-    parts.numbers(folds.sentence(data, *at))
-    panels.head(config, layer, head)
-    folds.change_it(kind, start.recipe)
-    folds.finite(data)
-    batch.fold()
-    folds.question(data, at[0])
-    folds.equation(data, *at)
-    folds.looking_at(data, params)
-    parts.documents(EXHIBIT, folds.documents)
-    parts.as_table(lambda: folds.table(data), "masks")
-    parts.take_away(lambda: folds.arrays(data), lines, key="masks")
+    if not state.peek("masks.step") and editor.wanted():  # a link from before there were steps
+        state.write(**{"masks.step": len(STEPS)})
+    at, start = lesson.steps(STEPS, SLUG), Params()
+    if at == EDITOR:
+        editor.show(EXHIBIT, MODEL, SENTENCES, start, compute, opening)
+        return
+    with errors.guard():
+        shown = SHOW[at](start)
+        aside = steps.surprise_aside() if at == 0 else lambda: None
+        folds(EXHIBIT, "masks", STEPS[at].name, shown, aside, lambda: lesson.errata(*ERRATA[at]))

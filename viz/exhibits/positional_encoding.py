@@ -19,7 +19,7 @@ from viz.ui import compute as ask
 from viz.ui import controls, errors, parts, state
 
 EXHIBIT = Exhibit(
-    title="Positional encoding", chapter=Chapter.TRANSFORMER, order=27, minutes=8,
+    title="Positional encoding", chapter=Chapter.SELF_ATTENTION, order=75, minutes=8,
     claim="Each dimension is a wave of its own length. Read all of them at one position, and you have a vector "
     "that no other position shares.",
     cites=(

@@ -23,11 +23,11 @@ EXHIBIT = Exhibit(
     title="Retrieval, hard and soft", chapter=Chapter.LOOK_UP, order=20, minutes=10,
     claim="A database returns the rows whose key fits. Attention returns a mix of all values, weighted by how well their keys fit.",
     cites=(
-        Cite("ghojogh2023", "attention mechanism: retrieval", "Eqs. (6) to (8)"),
-        Cite("ghojogh2020", "section 2.4.2", "Eqs. (6) to (8), Figs. 5, 6"),
-        Cite("beigy2021", "retrieving a record from a relational database", "table PERSONS"),
-        Cite("beigy2021", "retrieving a value from neural Turing machine memory", "r_t, w_t"),
-        Cite("graves2014", "sections 3.1 and 3.3.1", "Eqs. (2), (5), (6)"),
+        Cite("ghojogh2023", "attention mechanism: retrieval", "Eqs. (6) to (8)", step=2),
+        Cite("ghojogh2020", "section 2.4.2", "Eqs. (6) to (8), Figs. 5, 6", step=3),
+        Cite("beigy2021", "retrieving a record from a relational database", "table PERSONS", step=1),
+        Cite("beigy2021", "retrieving a value from neural Turing machine memory", "r_t, w_t", step=4),
+        Cite("graves2014", "sections 3.1 and 3.3.1", "Eqs. (2), (5), (6)", step=4),
     ),
 )  # fmt: skip
 SLUG = "retrieval."

@@ -21,11 +21,11 @@ EXHIBIT = Exhibit(
     minutes=8,
     claim="The longer two vectors, the larger their dot product. Divided by √d, softmax keeps a choice.",
     cites=(
-        Cite("ghojogh2023", "query-retrieval modelling", "Eq. (10)"),
-        Cite("ghojogh2020", "section 2.4.2", "Eq. (10)"),
-        Cite("beigy2021", "alignment score functions, table", "scaled dot product"),
-        Cite("lifei2022", "practical considerations", "s = q·k / √d_k"),
-        Cite("vaswani2017", "section 3.2.1", "Eq. (1), footnote 4"),
+        Cite("ghojogh2023", "query-retrieval modelling", "Eq. (10)", step=2),
+        Cite("ghojogh2020", "section 2.4.2", "Eq. (10)", step=2),
+        Cite("beigy2021", "alignment score functions, table", "scaled dot product", step=3),
+        Cite("lifei2022", "practical considerations", "s = q·k / √d_k", step=2),
+        Cite("vaswani2017", "section 3.2.1", "Eq. (1), footnote 4", step=1),
     ),
 )
 SLUG = "scaling."

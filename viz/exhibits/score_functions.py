@@ -20,14 +20,14 @@ EXHIBIT = Exhibit(
     minutes=8,
     claim="Every attention begins with a score: how well does this key fit this query? Eight answers, on the same vectors.",
     cites=(
-        Cite("ghojogh2023", "query-retrieval modelling", "Eqs. (9) to (12)"),
-        Cite("ghojogh2020", "section 2.4.2", "Eqs. (9) to (12)"),
-        Cite("beigy2021", "alignment score functions, table"),
-        Cite("lifei2022", "practical considerations", "s = q·k / √d_k"),
-        Cite("luong2015", "section 3.1", "Eqs. (8), (9)"),
-        Cite("bahdanau2015", "appendix A.1.2"),
-        Cite("graves2014", "section 3.3.1", "Eqs. (5), (6)"),
-        Cite("vaswani2017", "section 3.2.1", "Eq. (1)"),
+        Cite("ghojogh2023", "query-retrieval modelling", "Eqs. (9) to (12)", step=4),
+        Cite("ghojogh2020", "section 2.4.2", "Eqs. (9) to (12)", step=4),
+        Cite("beigy2021", "alignment score functions, table", step=2),
+        Cite("lifei2022", "practical considerations", "s = q·k / √d_k", step=2),
+        Cite("luong2015", "section 3.1", "Eqs. (8), (9)", step=4),
+        Cite("bahdanau2015", "appendix A.1.2", step=4),
+        Cite("graves2014", "section 3.3.1", "Eqs. (5), (6)", step=2),
+        Cite("vaswani2017", "section 3.2.1", "Eq. (1)", step=1),
     ),
 )
 STEPS = (

@@ -20,9 +20,9 @@ EXHIBIT = Exhibit(
     title="Soft and hard attention", chapter=Chapter.LOOK_UP, order=50, minutes=7,
     claim="Soft attention reads a little of everything; hard attention reads one thing, drawn with the same weights.",
     cites=(
-        Cite("beigy2021", "soft vs hard attention", "the lists of pro and con"),
-        Cite("xu2015", "sections 4.1 and 4.2"),
-        Cite("williams1992", "REINFORCE"),
+        Cite("beigy2021", "soft vs hard attention", "the lists of pro and con", step=3),
+        Cite("xu2015", "sections 4.1 and 4.2", step=5),
+        Cite("williams1992", "REINFORCE", step=5),
     ),
 )  # fmt: skip
 SLUG = "soft_and_hard."
@@ -102,7 +102,7 @@ def page() -> None:
         data = ask.submit(("soft_and_hard", params), lambda: compute(params), 20 + params.draws // 100)
         with st.container():
             known = step != GUESS or panels.first_guess(SLUG, data, params)
-        left, right = st.columns([3, 2], gap="medium")
+        left, right = st.columns([1, 1] if lesson.presenting() else [3, 2], gap="medium")
         with left:
             panels.picture(SLUG, data, params, step)
         with right:

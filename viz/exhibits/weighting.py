@@ -21,9 +21,9 @@ EXHIBIT = Exhibit(
     title="Attention is a weighting", chapter=Chapter.WHY, order=10, minutes=6,
     claim="To attend is to give more weight to what matters. The weights are positive, and together they are 1.",
     cites=(
-        Cite("ghojogh2023", "introduction", "the portrait and the sentence about it"),
-        Cite("ghojogh2020", "section 1", "Fig. 1"),
-        Cite("beigy2021", "introduction"),
+        Cite("ghojogh2023", "introduction", "the portrait and the sentence about it", step=5),
+        Cite("ghojogh2020", "section 1", "Fig. 1", step=5),
+        Cite("beigy2021", "introduction", step=1),
     ),
 )  # fmt: skip
 SLUG = "weighting."

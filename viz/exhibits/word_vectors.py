@@ -19,13 +19,13 @@ EXHIBIT = Exhibit(
     title="Word vectors", chapter=Chapter.LOOK_UP, order=10, minutes=10,
     claim="A word becomes a list of numbers, and directions between words mean something. But one word keeps one vector, whatever stands around it.",
     cites=(
-        Cite("ghojogh2023", "word embedding: Word2Vec and GloVe", "king − man + woman ≅ queen"),
-        Cite("ghojogh2020", "sections 2.3 and 2.4.1", "Fig. 4"),
-        Cite("beigy2021", "intra-attention", "“The FBI is chasing a criminal on the run.”"),
+        Cite("ghojogh2023", "word embedding: Word2Vec and GloVe", "king − man + woman ≅ queen", step=1),
+        Cite("ghojogh2020", "sections 2.3 and 2.4.1", "Fig. 4", step=4),
+        Cite("beigy2021", "intra-attention", "“The FBI is chasing a criminal on the run.”", step=5),
         Cite("lifei2022", "summary"),
-        Cite("mikolov2013", "section 4"),
-        Cite("pennington2014", "section 4"),
-        Cite("cheng2016", "section 3", "Fig. 1"),
+        Cite("mikolov2013", "section 4", step=2),
+        Cite("pennington2014", "section 4", step=2),
+        Cite("cheng2016", "section 3", "Fig. 1", step=5),
     ),
 )  # fmt: skip
 SLUG = "word_vectors."

@@ -17,7 +17,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 HUES = {"raw": theme.CATEGORICAL[1], "scaled": theme.CATEGORICAL[0]}
 NAMES = {"raw": "q · k", "scaled": "q · k / √d"}
 BINS = 48
-ROOM_HEIGHT = 310
+ROOM_HEIGHT = 370
 
 
 def histograms(values: Mapping[str, Array], bells: Mapping[str, tuple[Array, Array]], titles: Mapping[str, str]) -> go.Figure:
@@ -83,7 +83,7 @@ def by_width(widths: Sequence[int], panels: Sequence[tuple[str, Mapping[str, Seq
     figure = _lanes(len(panels), gap=0.15)
     for row, (title, lines, (limit, words)) in enumerate(panels, start=1):
         ends = [float(line[-1]) for line in lines.values()]
-        *places, even = spread_labels([*ends, limit], limit * 0.16)
+        *places, even = spread_labels([*ends, limit], limit * 0.2)
         for (name, line), place in zip(lines.items(), places, strict=True):
             if len(line) != len(widths):
                 raise ValueError(f"{name} has {len(line)} points for {len(widths)} widths")
@@ -187,12 +187,15 @@ def exponentials(
 
 
 def fitted(figure: go.Figure, room: bool) -> go.Figure:
-    """The figure as it is, or before a room so low that picture, sentence and control fit on one screen of 720 pixels.
+    """The figure as it is, or before a room so low that picture, sentence and control fit on one screen of 720 pixels; names at its right keep their place.
 
     >>> fitted(go.Figure(layout={"height": 400}), room=True).layout.height
-    310
+    370
     """
-    return figure.update_layout(height=ROOM_HEIGHT) if room else figure
+    if not room:
+        return figure
+    margin = figure.layout.margin.r or 0
+    return figure.update_layout(height=ROOM_HEIGHT, margin={"r": 1.6 * margin if margin > 40 else margin})
 
 
 def _power(value: float) -> str:

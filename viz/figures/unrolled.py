@@ -35,10 +35,10 @@ class Lane:
     arrows: bool = True
 
 
-def unrolled(lanes: Sequence[Lane], *, limit: float = 1.0, pixels: float = 9.0, hands: Sequence[tuple[int, float, int, float]] = ()) -> go.Figure:
+def unrolled(lanes: Sequence[Lane], *, limit: float = 1.0, pixels: float = 9.0, hands: Sequence[tuple[int, float, int, float]] = (), large: float = 1.0) -> go.Figure:
     """The lanes from top to bottom, all numbers on one scale from -limit to limit.
 
-    `pixels` is the height of one row of numbers; `hands` are arrows (lane, place, lane, place) from the foot of one tile
+    `pixels` is the height of one row of numbers; `large` how much larger than usual names and labels will be drawn; `hands` are arrows (lane, place, lane, place) from the foot of one tile
     to the head of another.
 
     >>> figure = unrolled([Lane("h", np.zeros((3, 8)), "abc"), Lane("c", np.ones((1, 8)), start=1)])
@@ -47,15 +47,15 @@ def unrolled(lanes: Sequence[Lane], *, limit: float = 1.0, pixels: float = 9.0, 
     """
     figure, top, tops, longest = go.Figure(), 0.0, [], 1.0
     for lane in lanes:
-        top += ABOVE + (20 if lane.name and len(lane.labels) else 0)
+        top += large * (ABOVE + (20 if lane.name and len(lane.labels) else 0))
         tops.append(top)
-        _lane(figure, lane, top, pixels, limit)
+        _lane(figure, lane, top, pixels, limit, large)
         top += lane.rows * pixels + 6
         longest = max(longest, lane.start + len(lane.values))
     words = figure.layout.annotations
     for first, here, second, there in hands:
         foot = tops[first] + lanes[first].rows * pixels
-        head = tops[second] - (4 if not len(lanes[second].labels) else 20)
+        head = tops[second] - (4 if not len(lanes[second].labels) else 20 * large)
         figure.add_annotation(x=there, y=head, ax=here, ay=foot + 2, xref="x", yref="y", axref="x", ayref="y", text="",
                               showarrow=True, arrowhead=2, arrowsize=1, arrowwidth=1.6, arrowcolor=theme.MUTED)  # fmt: skip
     figure.layout.annotations = (*figure.layout.annotations[len(words):], *words)  # arrows below the names they cross
@@ -65,7 +65,7 @@ def unrolled(lanes: Sequence[Lane], *, limit: float = 1.0, pixels: float = 9.0, 
     return figure
 
 
-def _lane(figure: go.Figure, lane: Lane, top: float, pixels: float, limit: float) -> None:
+def _lane(figure: go.Figure, lane: Lane, top: float, pixels: float, limit: float, large: float) -> None:
     """One heatmap a lane; between two tiles stands an empty column."""
     n = len(lane.values)
     there = n if lane.shown is None else min(lane.shown, n)
@@ -98,7 +98,7 @@ def _lane(figure: go.Figure, lane: Lane, top: float, pixels: float, limit: float
             )  # fmt: skip
     if lane.name:
         figure.add_annotation(
-            text=_words(lane.name), x=0, xref="paper", xanchor="left", y=top - (22 if len(lane.labels) else 4),
+            text=_words(lane.name), x=0, xref="paper", xanchor="left", y=top - (22 * large if len(lane.labels) else 4),
             yanchor="bottom", showarrow=False, font={"size": 14, "color": theme.MUTED}, bgcolor=theme.BACKGROUND,
         )  # fmt: skip
 

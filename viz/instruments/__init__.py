@@ -10,7 +10,9 @@ Example:
 """
 
 from viz.instruments.arithmetic import Steps, arithmetic
+from viz.instruments.board import Grid, Sign, board
 from viz.instruments.candidates import candidates
+from viz.instruments.diagram import diagram
 from viz.instruments.grid import Heads, clicked, grid, grid_packet, show_grid
 from viz.instruments.head_view import Lines, head_view, head_view_packet
 from viz.instruments.heatmap import Cells, heatmap
@@ -25,7 +27,7 @@ from viz.instruments.weighing import weighed, weighing
 from viz.instruments.words import READING, WRITING, Sentences, words_view
 
 __all__ = [
-    "READING", "WRITING", "Among", "Branch", "Cells", "Chosen", "Heads", "Lines", "Node", "Point", "Score", "Sentences", "Stack", "Steps",
-    "arithmetic", "candidates", "clicked", "grid", "grid_packet", "head_view", "head_view_packet", "heatmap", "mask_editor", "moved",
+    "READING", "WRITING", "Among", "Branch", "Cells", "Chosen", "Grid", "Heads", "Lines", "Node", "Point", "Score", "Sentences", "Sign", "Stack", "Steps",
+    "arithmetic", "board", "candidates", "clicked", "diagram", "grid", "grid_packet", "head_view", "head_view_packet", "heatmap", "mask_editor", "moved",
     "plane", "plane_packet", "show_grid", "source", "stacked", "strip", "timeline", "tree", "tree_packet", "weighed", "weighing", "words_view",
 ]  # fmt: skip

@@ -124,6 +124,15 @@ function magnify(view, element) {
   return view.times;
 }
 
+const SENTENCE = 150;   // pixels that a legend and a sentence of numbers take below a picture before a room
+
+/** Before a room: the pixels of the window below the top of `element`, less a sentence of numbers; anywhere else, and in the whole window, no limit. */
+function leftBelow(root, element = root) {
+  if (getComputedStyle(root).getPropertyValue("--atlas-chrome").trim() !== "none" || document.querySelector("[data-atlas-full]")) return Infinity;
+  const above = element.getBoundingClientRect().top + (document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0);
+  return above > 0.7 * innerHeight ? Infinity : innerHeight - above - SENTENCE;
+}
+
 /** Size `canvas` to width x height CSS pixels at the device's resolution and clear it. */
 function sharp(canvas, width, height) {
   const ratio = (globalThis.devicePixelRatio || 1) * magnified();

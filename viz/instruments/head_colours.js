@@ -4,15 +4,11 @@
 // 2 is just noticeable) is at least 13 to normal eyes, 8.4 with simulated protanopia and deuteranopia. They are ordered
 // so that neighbours, and heads with the same dash, lie further apart still. A test measures all of this again.
 
-const HEAD_COLOURS = {
-  light: ["#4151b6", "#b13e06", "#863b85", "#4a91d1", "#f25914", "#0c4c4f", "#a57499", "#7f63ee", "#49745d", "#6f1b0d", "#0ea053", "#442b74"],
-  dark: ["#9499fa", "#8ca507", "#b73379", "#6cfeb9", "#6e50d9", "#ebb078", "#0c8bbb", "#b9dcfe", "#ae7f75", "#33c9c5", "#057918", "#f2e32f"],
-};
 const DASHES = [[], [7, 3], [2, 2.5], [11, 3, 2, 3], [4, 4]];   // 5 and 12 have no common divisor: 60 heads are distinct
 
 /** How head `number` is drawn; -1 is the only head of a picture: the accent, unbroken. */
 function headInk(theme, number) {
-  const only = theme.dark ? css(theme.sequential[200]) : theme.primary, set = HEAD_COLOURS[theme.dark ? "dark" : "light"];
+  const only = theme.dark ? css(theme.sequential[200]) : theme.primary, set = PALETTES[theme.dark ? "dark" : "light"].heads;
   const colour = number < 0 ? only : set[number % set.length];
   return { colour, rgb: rgb(colour), dash: number < 0 ? [] : DASHES[number % DASHES.length] };
 }

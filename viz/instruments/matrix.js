@@ -114,8 +114,9 @@ function place(view) {
   view.axisNames = view.axis.map((name, axis) => (phone ? plainAxis(view, axis) : name));
   const corner = Math.ceil(Math.max(...view.axisNames.map((name) => pen.measureText(`${name} \u2192`).width)));
   view.left = Math.max(side + 12, Math.min(corner + 10, 150), rim.bottom ? 66 : 0);
-  const tallest = view.height ?? (phone ? 420 : 560);
-  const fit = (top, right) => Math.min(phone ? 40 : LARGEST, (width - view.left - right - 2) / cols, tallest / rows);
+  const below = leftBelow(view.root, view.frame) / times - 4 - rim.bottom;
+  const most = (top) => Math.min(view.height ?? (phone ? 420 : 560), Math.max(120, below - top));
+  const fit = (top, right) => Math.min(phone ? 40 : LARGEST, (width - view.left - right - 2) / cols, most(top) / rows);
   let cell = fit(42, Math.max(6, rim.right));
   view.flat = up <= cell - 6;
   view.top = Math.max(42, view.flat ? 28 : Math.ceil(up * 0.71) + 18);
@@ -130,7 +131,7 @@ function place(view) {
   Object.assign(view.root.dataset, { place: [view.left, view.top, view.unit].map((v) => v.toFixed(2)).join(), zoom: view.zoom.toFixed(2) });   // where cells begin, for tests
   view.room = width;
   view.width = Math.min(w, width);
-  view.tall = Math.min(h, view.top + tallest + 4 + rim.bottom);
+  view.tall = Math.min(h, view.top + most(view.top) + 4 + rim.bottom);
   view.scroller.style.overflow = w > width + 1 || h > view.tall + 1 ? "auto" : "hidden";
   view.bar.style.width = `${Math.max(view.width, Math.min(width, 280)) * times + view.aside}px`;
   view.scroller.style.width = `${view.width}px`;

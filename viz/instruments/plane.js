@@ -193,10 +193,14 @@ function draw(view) {
 
 /** How large a board is: two and what stands between them side by side, two and that below, or one under the other. */
 function measure({ root, head, right }) {
-  const text = parseFloat(getComputedStyle(root).fontSize) / 16, wide = root.clientWidth, most = head.height ?? 360, two = !right.box.hidden;
+  const text = parseFloat(getComputedStyle(root).fontSize) / 16, wide = root.clientWidth, two = !right.box.hidden, left = leftBelow(root);
   const least = 250 * text, gap = 28, rows = Math.max(1, head.scores.length > 1 ? 2 : 1);
-  const beside = (wide - least * rows - gap * (two ? 2 : 1)) / (two ? 2 : 1);
+  const besides = (columns) => (wide - least * columns - gap * (two ? 2 : 1)) / (two ? 2 : 1), tight = rows > 1 && besides(rows) < 240;
+  const beside = besides(tight ? 1 : rows);
   const layout = beside >= 240 ? "row" : wide >= 560 && two ? "pair" : "stack";
+  const table = layout === "pair" && head.scores.length ? head.points.length * 24 * text : 0;   // it stands below the boards
+  const most = Math.min(head.height ?? 360, Math.max(180, left - 40 * text - table));
   root.dataset.layout = layout;
+  root.toggleAttribute("data-tight", layout === "row" ? tight : layout === "pair" && left < Infinity);
   return { text, boards: Math.floor(Math.min(most, layout === "row" ? beside : layout === "pair" ? (wide - gap) / 2 : Math.min(wide, NARROW))) };
 }

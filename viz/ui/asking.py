@@ -13,6 +13,7 @@ from typing import Any
 import streamlit as st
 
 from viz.labels import literal
+from viz.ui import room, state
 
 Why = str | Callable[[], str]
 _ASKED = ":asked"
@@ -55,7 +56,7 @@ def predict_number(key: str, question: str, lo: float, hi: float, answer: float,
     elif (fresh and slot in st.session_state and widget in st.session_state) or widget not in st.session_state:
         st.session_state[widget] = type(low)(low + step * round((high - low) / step / 2))
     with _frame(key, question):
-        left, right = st.columns([4, 1], vertical_alignment="bottom", gap="medium")
+        left, right = st.columns([2 if state.presenting() else 4, 1], vertical_alignment="bottom", gap="medium")
         left.slider("Your prediction", low, high, step=step, key=widget, disabled=guess is not None,
                     format=f"%g {unit.replace('%', '%%')}".strip(), label_visibility="collapsed")
         right.button("That is my guess", key=f"{widget}:commit", on_click=_commit, args=(slot, widget),
@@ -95,7 +96,8 @@ def _commit(slot: str, widget: str) -> None:
 
 
 def _frame(key: str, question: str):
-    box = st.container(border=True, key="asked-" + "".join(letter if letter.isalnum() else "-" for letter in key))
+    with room.side():
+        box = st.container(border=True, key="asked-" + "".join(letter if letter.isalnum() else "-" for letter in key))
     box.markdown(f"**Predict, then look.** {literal(question)}")
     return box
 

@@ -17,7 +17,7 @@ from typing import Any
 import streamlit as st
 
 from viz.labels import literal
-from viz.ui import controls
+from viz.ui import controls, room
 from viz.ui.asking import predict, predict_number
 from viz.ui.state import presenting
 
@@ -37,10 +37,10 @@ def steps(STEPS: Sequence[Step], slug: str) -> int:
 
     The keys (right, left, space, 1 to 9) press these pills: see stage.js.
     """
-    with st.container(key="lesson-steps"):
+    with room.head(), st.container(key="lesson-steps"):
         numbers = range(1, len(STEPS) + 1)
         at = controls.pills("Step", numbers, f"{slug}step", 1, lambda number: f"{number}  {STEPS[number - 1].name}", quiet=True)
-    with st.container(key="lesson-says"):
+    with room.head(), st.container(key="lesson-says"):
         st.markdown(literal(STEPS[at - 1].says))
     return at - 1
 

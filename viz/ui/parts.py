@@ -16,7 +16,7 @@ from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from viz import theme
 from viz.pages import Entry, Exhibit, Page
-from viz.ui import export, links, notices, state
+from viz.ui import export, links, notices, room, state
 from viz.ui.restoring import restore
 
 EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE = (
@@ -27,12 +27,13 @@ __all__ = ["Fold", "as_table", "card", "documents", "equation", "fold", "line", 
 
 def title(info: Page | Exhibit, *, still: bool = False) -> None:
     """Heading, claim, and the button (and R key) that restores the opening state; none on a `still` page."""
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.title(info.title, width="content", anchor=False)
-        if not still:
-            restore()
-    with st.container(key="atlas-claim"):
-        st.markdown(f":gray[{info.claim}]")
+    with room.head():
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="atlas-title"):
+            st.title(info.title, width="content", anchor=False)
+            if not still:
+                restore()
+        with st.container(key="atlas-claim"):
+            st.markdown(f":gray[{info.claim}]")
     notices.make_place()
 
 
@@ -48,6 +49,8 @@ def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Cal
         drawn = figure if ours else go.Figure(figure).update_layout(template=theme.template())
         if _dark() or state.presenting():
             drawn = go.Figure(_dressed(drawn.to_dict()), skip_invalid=False)
+            if state.presenting() and (drawn.layout.height or 0) > room.LARGEST:
+                drawn.layout.height = room.LARGEST
         chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
         st.plotly_chart(drawn, key=key, theme=None, config={"displayModeBar": False, "responsive": True}, alt=alt, **chosen)
         return
@@ -155,17 +158,22 @@ def take_away(data: Mapping[str, np.ndarray] | Maybe, code: str, png: bytes | Ma
         st.code(code, language="python")
 
 
+def step_of(slug: str, step: int) -> dict[str, Any]:
+    """What a link to one step of an exhibit carries; nothing for 0, the whole exhibit."""
+    return {f"{slug}.step": step} if step else {}
+
+
 def card(entry: Entry) -> None:
     """One exhibit: its name as a link, how long it takes, and what it claims."""
     minutes = getattr(entry.info, "minutes", None)
     line(entry, entry.info.claim, f"{minutes} min" if minutes else "")
 
 
-def line(entry: Entry, text: str, aside: str = "") -> None:
-    """A page's name as a link, a short word at the right, and a sentence of ours below, in line with the name."""
+def line(entry: Entry, text: str, aside: str = "", step: int = 0) -> None:
+    """A page's name as a link (to one step of it), a short word at the right, and a sentence of ours below, in line with the name."""
     with st.container(gap=None):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            links.to(entry.slug, f"**{entry.info.title}**", icon=":material/arrow_forward:")
+            links.to(entry.slug, f"**{entry.info.title}**" + (f", step {step}" if step else ""), icon=":material/arrow_forward:", **step_of(entry.slug, step))
             if aside:
                 st.markdown(f":gray[:small[{aside}]]", width="content")
         with st.container(horizontal=True, gap=None, wrap=False):

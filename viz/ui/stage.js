@@ -47,6 +47,20 @@ function walk(key) {
   return step ? press(step) : false;
 }
 
+/** A button that gives way to another when it is pressed (Play to Stop) leaves it the focus. */
+function handOver(event) {
+  const button = event.composedPath()[0], row = button instanceof Element && button.matches("button") && button.closest('[data-testid="stHorizontalBlock"]');
+  if (!row || !["Enter", " "].includes(event.key)) return;
+  const at = [...row.querySelectorAll("button")].indexOf(button);
+  const watch = new MutationObserver(() => {
+    if (button.isConnected) return;
+    watch.disconnect();
+    setTimeout(() => { if (document.activeElement === document.body) row.querySelectorAll("button")[at]?.focus(); }, 50);   // when the other is there
+  });
+  watch.observe(row, { childList: true, subtree: true });
+  setTimeout(() => watch.disconnect(), 3000);
+}
+
 // ---------------------------------------------------------------- the picture in the whole window
 
 const full = () => document.querySelector("[data-atlas-full]");
@@ -90,6 +104,7 @@ export default function ({ parentElement, data, setTriggerValue }) {
   for (const name of COLOURS) document.documentElement.style.setProperty(name, seen.getPropertyValue(name));   // for stage.css and present.css
   const act = (event) => {
     if (event.key === "Tab") tabbed = true;
+    handOver(event);
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || taken(event)) return;
     if (event.key === "Escape" && full()) fill(false);
     else if (event.key === "Escape" && presenting) setTriggerValue("leave", true);

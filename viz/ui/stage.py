@@ -17,7 +17,7 @@ from streamlit.components import v2
 from viz import pages
 from viz.labels import literal
 from viz.pages import Entry, Exhibit
-from viz.ui import links, state, visits
+from viz.ui import links, room, state, visits
 
 _HERE = Path(__file__).parent
 _stage = v2.component(
@@ -41,9 +41,11 @@ def around(entry: Entry) -> Iterator[None]:
             _large(key="stage.large")
     if isinstance(entry.info, Exhibit):
         visits.note(entry.slug)
-    yield
-    if isinstance(entry.info, Exhibit):
+        with room.arranged():
+            yield
         _foot(entry)
+    else:
+        yield
 
 
 def _leave() -> None:

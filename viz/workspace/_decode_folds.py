@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.decoding import Beam, Greedy, Step, counterexample
+from core.decoding import Beam, Step
 from core.lessons.filtered import title, way
 from viz.instruments.candidates import percent
 from viz.labels import visible
 from viz.pages import Page
-from viz.ui import parts
+from viz.ui import errata, parts
 from viz.workspace import _decode_pictures as pictures
 from viz.workspace import _decode_player as player
 
@@ -25,7 +25,7 @@ def show(info: Page, params: Any, data: Any, head: tuple[int, int], beam: Callab
     """All folds, closed, in the order of every page. Of a beam `data` has the steps of the text that ends in `node` (None: the best)."""
     _equation(params, data.last)
     _looking(data)
-    parts.documents(info, _evidence)
+    parts.documents(info, lambda: errata.show("E54"))
     _tables(data, beam)
     parts.take_away(lambda: arrays(data, head), code(params, data, node), key="decode")
 
@@ -81,18 +81,6 @@ def _looking(data: Any) -> None:
         kept = "states" if recurrent else "keys and values"
         st.text(f"This step took {1000 * last.seconds:.1f} ms when it was computed. The {kept} of {last.cache_bytes // 1024:,} KB "
                 "are kept, so that only the newest token has to be read.")  # fmt: skip
-
-
-def _evidence() -> None:
-    greedy, beam = counterexample.written(Greedy()), counterexample.written(Beam(width=2))
-    best = counterexample.best()
-    st.markdown("**Erratum.** The slides of 2023 and the survey of 2020 take the word with the largest probability for the next "
-                "word. That is one choice among others, and not always the best beginning. Two steps on paper, first "
-                ".5 / .4 / .1, then at best .4 behind the first word and .9 behind the second:")  # fmt: skip
-    st.table(pd.DataFrame(
-        [("always the most probable", *greedy), ("a beam of two", *beam), ("all sentences tried", *best)],
-        columns=["choice", "sentence", "probability"],
-    ).set_index("choice"))  # fmt: skip
 
 
 def _tables(data: Any, beam: Callable[[], None] | None) -> None:

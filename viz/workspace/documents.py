@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
@@ -99,8 +98,7 @@ def _row(place: str, about: str, found: Rows) -> None:
         st.markdown(f"**{literal(place)}**", width=70 if place.startswith("(") else 300)
         st.markdown(literal(about), width=330)
         for slug, (cite, entry) in {entry.slug: (cite, entry) for cite, entry in found}.items():
-            step: dict[str, Any] = {f"{slug}.step": cite.step} if cite.step else {}
-            links.to(slug, literal(entry.info.title) + (f", step {cite.step}" if cite.step else ""), **step)
+            links.to(slug, literal(entry.info.title) + (f", step {cite.step}" if cite.step else ""), **parts.step_of(slug, cite.step))
 
 
 def _document(source: Source, rows: Rows) -> None:
@@ -109,7 +107,7 @@ def _document(source: Source, rows: Rows) -> None:
         left.markdown(f"**{source.authors}, {source.year}.** {source.title}  \n:gray[{source.where}]")
         for cite, entry in rows:
             with right:
-                parts.line(entry, literal(", ".join(part for part in (cite.section, cite.item) if part)))
+                parts.line(entry, literal(", ".join(part for part in (cite.section, cite.item) if part)), step=cite.step)
 
 
 def _titles(document: str, number: int) -> str:

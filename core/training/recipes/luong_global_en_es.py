@@ -15,4 +15,5 @@ RECIPE = Recipe(
     ids=IDS,
     lr=3e-3,
     matrix_lr=0.02,
+    outside=("decoder.attend.score.",),
 )

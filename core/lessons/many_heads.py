@@ -1,0 +1,256 @@
+"""Several heads in one layer, followed number by number: project, view, swap, attend, swap back, flatten, W_O.
+
+Rows are words. x (batch, n, d); in each of h heads queries, keys and values of size p = d / h; scores (batch, h, n, n);
+outputs of the heads (batch, h, n, p), merged (batch, n, d). Ghojogh and Ghodsi 2020, Eqs. (19)-(22); Vaswani et al. 2017,
+section 3.2.2. Everything is computed by the layer that the models use, `core.layers.attention`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core import masks
+from core.errors import InputError
+from core.layers.attention import MultiHeadAttention
+from core.trace import Recorder
+
+Array = NDArray[np.float64]
+NOBODY = -1
+"""The head of a number that belongs to no head: of the input, and of what W_O has mixed."""
+REDRAWN = 10_000
+"""Lots of new weights begin here, those of the first weights at 0."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many sentences, words, numbers a word and heads.
+
+    >>> Sizes(1, 4, 8, 2).p
+    4
+    """
+
+    batch: int = 2
+    n: int = 4
+    d: int = 8
+    h: int = 2
+
+    @property
+    def p(self) -> int:
+        """The size of a head. Raises InputError where the heads do not divide d."""
+        if self.d % self.h:
+            below, above = self.d // self.h * self.h, (self.d // self.h + 1) * self.h
+            offers = " or ".join(f"d = {size}" for size in (below, above) if size)
+            raise InputError(
+                f"{self.d} numbers cannot be shared out among {self.h} heads: {self.d} / {self.h} leaves a rest of {self.d % self.h}.",
+                "Each head gets d / h numbers of every word, so d must be divisible by h.",
+                f"With {self.h} heads take {offers}, or choose another number of heads.",
+            )
+        return self.d // self.h
+
+
+def layer(sizes: Sizes, lot: int = 0, redrawn: int = 0) -> MultiHeadAttention:
+    """The layer in float64 with weights of the lot; `redrawn` from 1: head 1 (its rows of W_Q, W_K, W_V) has other ones.
+
+    >>> one, other = layer(Sizes()), layer(Sizes(), redrawn=1)
+    >>> [bool((one.to_q.weight[rows] == other.to_q.weight[rows]).all()) for rows in (slice(0, 4), slice(4, 8))]
+    [False, True]
+    """
+    size = sizes.p
+    attend = MultiHeadAttention(sizes.d, sizes.h).double().requires_grad_(False)
+    for name, weight in _drawn(attend, lot).items():
+        attend.get_parameter(name).copy_(weight)
+    if redrawn:
+        for name, weight in _drawn(attend, REDRAWN + redrawn).items():
+            if not name.startswith("to_out"):
+                attend.get_parameter(name)[:size] = weight[:size]
+    return attend
+
+
+def _drawn(attend: MultiHeadAttention, lot: int) -> dict[str, Tensor]:
+    """A matrix has rows of length about 1, a bias numbers of about 0.1."""
+    source = np.random.default_rng(lot)
+    return {
+        name: torch.from_numpy(source.standard_normal(tuple(weight.shape)) * (weight.shape[-1] ** -0.5 if weight.ndim > 1 else 0.1))
+        for name, weight in attend.named_parameters()
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Followed:
+    """Every tensor on the way, batch axis first; `head_of` and `word_of` are labels that went the same way as the queries.
+
+    x, project, merged, unswapped, out, out_unswapped (batch, n, d); view, back (batch, n, h, p); q, k, v, heads
+    (batch, h, n, p); scores, pattern (batch, h, n, n). `unswapped`: the outputs of the heads flattened without the swap.
+    """
+
+    sizes: Sizes
+    x: Array
+    project: Array
+    view: Array
+    q: Array
+    k: Array
+    v: Array
+    scores: Array
+    pattern: Array
+    heads: Array
+    back: Array
+    merged: Array
+    out: Array
+    unswapped: Array
+    out_unswapped: Array
+    parameters: int
+
+    @property
+    def off(self) -> float:
+        """How far the output is off without the swap: the largest difference of a number."""
+        return float(np.abs(self.out - self.out_unswapped).max())
+
+
+def followed(sizes: Sizes, lot: int = 0, redrawn: int = 0) -> Followed:
+    """Sentences of random words through the layer; every step of the way. Raises InputError for sizes that do not fit."""
+    with torch.inference_mode():
+        attend, tap = layer(sizes, lot, redrawn), Recorder()
+        x = torch.from_numpy(np.random.default_rng([lot, 1]).standard_normal((sizes.batch, sizes.n, sizes.d)))
+        out = attend(x, x, masks.full(sizes.n), tap)
+        trace = tap.close()
+        q, heads = trace["q"], trace["heads"]
+        view, back, wrong = q.transpose(1, 2), heads.transpose(1, 2), forgotten(heads)
+        found = {
+            "x": x, "project": view.flatten(-2), "view": view, "q": q, "k": trace["k"], "v": trace["v"], "scores": trace["scores"],
+            "pattern": trace["pattern"], "heads": heads, "back": back, "merged": back.flatten(-2), "out": out, "unswapped": wrong,
+            "out_unswapped": attend.to_out(wrong),
+        }  # fmt: skip
+        return Followed(sizes, **{name: value.numpy().copy() for name, value in found.items()}, parameters=parameters(sizes.d))
+
+
+def forgotten(heads: Tensor) -> Tensor:
+    """(batch, h, n, p) -> (batch, n, h p) without the swap: it runs, for the sizes fit, and mixes words and heads.
+
+    >>> forgotten(torch.arange(4).view(1, 2, 2, 1)).tolist(), torch.arange(4).view(1, 2, 2, 1).transpose(1, 2).flatten(-2).tolist()
+    ([[[0, 1], [2, 3]]], [[[0, 2], [1, 3]]])
+    """
+    batch, h, n, p = heads.shape
+    return heads.reshape(batch, n, h * p)
+
+
+def parameters(d: int) -> int:
+    """4 (d^2 + d): W_Q, W_K, W_V, W_O and a bias each, however many heads.
+
+    >>> parameters(512)
+    1050624
+    """
+    return 4 * (d * d + d)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of the way: a name, how torch writes it, the tensor, and whose each number is.
+
+    `head_of` (of the shape of `value`) is the head or NOBODY, `word_of` the word whose row the number was made for.
+    """
+
+    name: str
+    code: str
+    value: Array
+    head_of: NDArray[np.int64]
+    word_of: NDArray[np.int64]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.shape
+
+
+NAMES = ("x", "project", "view", "swap", "scores", "softmax", "out", "swap back", "flatten", "W_O")
+
+
+def stages(way: Followed, swapped: bool = True) -> tuple[Stage, ...]:
+    """The input and the nine steps. Without the swap back, the last two hold what comes of it.
+
+    >>> [stage.shape for stage in stages(followed(Sizes(1, 3, 4, 2)))][3:5]
+    [(1, 2, 3, 2), (1, 2, 3, 3)]
+    """
+    sizes = way.sizes
+    head, word = _labels(sizes)
+    by_head = [np.moveaxis(each.reshape(sizes.batch, sizes.n, sizes.h, sizes.p), 2, 1) for each in (head, word)]
+    pairs = [each[..., :1].repeat(sizes.n, -1) for each in by_head]
+    nobody = np.full_like(head, NOBODY)
+    back = [np.moveaxis(each, 1, 2) for each in by_head] if swapped else by_head
+    flat = [each.reshape(head.shape) for each in back]
+    return (
+        Stage("x", "x", way.x, nobody, word),
+        Stage("project", "to_q(x)", way.project, head, word),
+        Stage("view", f".view(B, n, {sizes.h}, {sizes.p})", way.view, head.reshape(way.view.shape), word.reshape(way.view.shape)),
+        Stage("swap", ".transpose(1, 2)", way.q, *by_head),
+        Stage("scores", "q @ k.mT / p ** 0.5", way.scores, *pairs),
+        Stage("softmax", ".softmax(-1)", way.pattern, *pairs),
+        Stage("out", "weights @ v", way.heads, *by_head),
+        Stage("swap back", ".transpose(1, 2)" if swapped else "forgotten", way.back if swapped else way.heads, *back),
+        Stage("flatten", ".flatten(-2)" if swapped else f".reshape(B, n, {sizes.d})", way.merged if swapped else way.unswapped, *flat),
+        Stage("W_O", "to_out(..)", way.out if swapped else way.out_unswapped, nobody, word),
+    )
+
+
+def _labels(sizes: Sizes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Head and word of every number of the projected queries, (batch, n, d)."""
+    shape = (sizes.batch, sizes.n, sizes.d)
+    return np.broadcast_to(np.arange(sizes.d) // sizes.p, shape).copy(), np.broadcast_to(np.arange(sizes.n)[:, None], shape).copy()
+
+
+def in_place(sizes: Sizes) -> int:
+    """How many of the n d numbers of a sentence stand where they should although the swap was forgotten.
+
+    Head k of word i belongs at block i h + k and stands at block k n + i.
+
+    >>> in_place(Sizes(1, 4, 8, 2)), in_place(Sizes(1, 4, 8, 1))
+    (8, 32)
+    """
+    return sizes.p * sum(i * sizes.h + k == k * sizes.n + i for i in range(sizes.n) for k in range(sizes.h))
+
+
+def changed(before: Followed, after: Followed) -> Array:
+    """The largest difference of each head's output, (h,): exactly 0 where every bit is the same."""
+    return np.abs(before.heads - after.heads).max((0, 2, 3))
+
+
+def chunk(sizes: Sizes, lot: int = 0) -> float:
+    """How far head 1's query is off if it is made from its own piece of each word alone, as in "split, then project"."""
+    way = followed(sizes, lot)
+    with torch.inference_mode():
+        attend, part = layer(sizes, lot), slice(0, sizes.p)
+        query = torch.from_numpy(way.x[..., part]) @ attend.to_q.weight[part, part].T + attend.to_q.bias[part]
+    return float(np.abs(query.numpy() - way.q[:, 0]).max())
+
+
+# ------------------------------------------------------------------ one against several
+
+
+def lost(wanted: int, heads: int) -> float:
+    """The share that is lost at best, if each of `wanted` parts of a word's output should come from another word.
+
+    A head has one set of weights for all its numbers. With weights a over the wanted words, independent of each other,
+    least squares leaves 1 - a_r^2 / |a|^2 of part r, in sum wanted - 1, wherever the one head looks. Each head more saves
+    one part more.
+
+    >>> lost(2, 1), lost(2, 2), lost(4, 1)
+    (0.5, 0.0, 0.75)
+    """
+    return max(0.0, (wanted - heads) / wanted)
+
+
+def measured_loss(wanted: int, heads: int, lot: int = 0, n: int = 4000, size: int = 4) -> float:
+    """The same by least squares on random words: head r looks at the word r + 1 places back, the last one at all the rest evenly.
+
+    The output of word i is made of `wanted` parts, part r being the word r + 1 places back.
+    """
+    words = np.random.default_rng([lot, wanted]).standard_normal((n + wanted, size))
+    back = [words[wanted - r - 1 : wanted - r - 1 + n] for r in range(wanted)]
+    heads = min(heads, wanted)
+    looks = [*back[: heads - 1], np.mean(back[heads - 1 :], axis=0)]
+    read, target = np.concatenate(looks, 1), np.concatenate(back, 1)
+    fitted = read @ np.linalg.lstsq(read, target, rcond=None)[0]
+    return float(((target - fitted) ** 2).sum() / (target**2).sum())

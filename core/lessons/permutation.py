@@ -1,0 +1,197 @@
+"""What self-attention makes of another order of the words, of a word that is said twice, and of a mask: measured.
+
+Self-attention maps n rows to n rows. Without positions f(P X) = P f(X) for every permutation P: it is equivariant. All
+numbers are taken in float64, so that what is left of a difference that should be 0 is rounding, about 1e-15.
+Beigy 2024 asks it as homework: is self-attention permutation-invariant, and is it a set operation?
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+
+from core import masks
+from core.layers.attention import MultiHeadAttention
+from core.layers.linear import lasting
+from core.trace import record
+
+Array = NDArray[np.float64]
+Order = tuple[int, ...]
+
+STAYS, MOVES, CHANGES = "The same rows in the same places", "The same rows, each moved along with its word", "Other rows"
+SAME = 1e-9
+"""Two numbers that differ by less are the same: rounding is about 1e-15."""
+
+
+def matrix(order: Sequence[int]) -> Array:
+    """The permutation matrix P of an order: row i of P X is row order[i] of X.
+
+    >>> (matrix((2, 0, 1)) @ [[10.0], [20.0], [30.0]]).ravel().tolist()
+    [30.0, 10.0, 20.0]
+    """
+    return np.eye(len(order))[list(order)]
+
+
+def in_double(layer: MultiHeadAttention) -> MultiHeadAttention:
+    """A copy of an attention layer that calculates in float64."""
+    with lasting():
+        copy = MultiHeadAttention(layer.n_heads * layer.d_head, layer.n_heads, bias=layer.to_q.bias is not None).double()
+        copy.load_state_dict({name: weight.double() for name, weight in layer.state_dict().items()})
+        return copy.eval().requires_grad_(False)
+
+
+def attend(layer: MultiHeadAttention, x: Array, causal: bool = False) -> tuple[Array, Array]:
+    """One layer on any rows: outputs (n, d) and patterns (head, n, n); `causal`: a row may look at itself and before.
+
+    >>> with torch.random.fork_rng():
+    ...     f = in_double(MultiHeadAttention(6, 2))
+    >>> x = np.random.default_rng(0).normal(size=(4, 6))
+    >>> bool(np.allclose(attend(f, x[::-1])[0], attend(f, x)[0][::-1]))
+    True
+    """
+    with lasting():
+        rows = torch.tensor(np.ascontiguousarray(x), dtype=torch.float64)[None]
+        allowed = masks.causal(len(x)) if causal else torch.ones(len(x), len(x), dtype=torch.bool)
+        out, trace = record(lambda tap: layer(rows, rows, allowed, tap), keep=["pattern"])
+        return out[0].numpy(), trace["pattern"][0].numpy()
+
+
+def rows_of(network: Any, ids: Sequence[int], places: Sequence[int] | None = None) -> Array:
+    """What enters BERT's first layer for these tokens: words (n, d), with the position vectors of `places` or with none.
+
+    BERT adds word, segment and position and norms the sum; without places the position is left out of the sum.
+    """
+    embed = network.embed
+    with lasting():
+        total = embed["token"].weight[list(ids)].double() + embed["segment"].weight[0].double()
+        if places is not None:
+            total = total + embed["position"].weight[list(places)].double()
+        norm = embed["norm"]
+        return F.layer_norm(total, norm.weight.shape, norm.weight.double(), norm.bias.double(), norm.eps).numpy()
+
+
+def through(network: Any, x: Array) -> Array:
+    """Rows through every layer of the network as it is, in float32; no mask, (n, d) -> (n, d)."""
+    with lasting():
+        rows, allowed = torch.tensor(np.ascontiguousarray(x), dtype=torch.float32)[None], torch.ones(len(x), len(x), dtype=torch.bool)
+        for block in network.layers:
+            rows = block(rows, allowed)
+        return rows[0].double().numpy()
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """The same words before and after: rows (n, d) and (m, d). Row i after belongs to the word that was row origin[i] before."""
+
+    before: Array
+    after: Array
+    origin: Order
+
+    @property
+    def along(self) -> Array:
+        """P f(X): the rows before, in the places of their words after, (m, d)."""
+        return self.before[list(self.origin)]
+
+    @property
+    def change(self) -> Array:
+        """How far each word's row moved, as a share of its length, (m,)."""
+        return np.linalg.norm(self.after - self.along, axis=1) / np.linalg.norm(self.along, axis=1)
+
+    @property
+    def largest(self) -> float:
+        """The largest difference of any number between f(P X) and P f(X)."""
+        return float(np.abs(self.after - self.along).max())
+
+    @property
+    def in_place(self) -> float:
+        """The largest difference of any number between f(P X) and f(X), row by row where they stand; of equally many rows."""
+        return float(np.abs(self.after - self.before).max())
+
+    @property
+    def pooled(self) -> tuple[Array, Array]:
+        """The mean of all rows before and after, (d,) each."""
+        return self.before.mean(0), self.after.mean(0)
+
+    @property
+    def pooled_largest(self) -> float:
+        """The largest difference of any number between the two means."""
+        before, after = self.pooled
+        return float(np.abs(after - before).max())
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Which words have the same row after as before, (m,)."""
+        return np.abs(self.after - self.along).max(1) < SAME
+
+    @property
+    def kind(self) -> str:
+        """STAYS, MOVES or CHANGES."""
+        if self.before.shape == self.after.shape and self.in_place < SAME:
+            return STAYS
+        return MOVES if self.largest < SAME else CHANGES
+
+
+def reordered(layer: MultiHeadAttention, before: Array, after: Array, order: Sequence[int], causal: bool = False) -> Moved:
+    """The layer on `before` and on `after`, which holds the words of `before` in another order (or some of them more often)."""
+    return Moved(attend(layer, before, causal)[0], attend(layer, after, causal)[0], tuple(order))
+
+
+def same_past(words: Sequence[Hashable], order: Sequence[int]) -> list[bool]:
+    """Under a causal mask, which rows must stay as they are: the word and, as a multiset, all words up to it are the same.
+
+    For each place of the new order; two copies of a word at unlike places are told apart by what stands before them.
+
+    >>> same_past(["the", "dog", "saw", "the", "man"], (0, 4, 2, 3, 1))
+    [True, False, False, False, False]
+    >>> same_past(["a", "b", "c"], (1, 0, 2))
+    [False, False, True]
+    """
+    after = [words[i] for i in order]
+    return [Counter(after[: place + 1]) == Counter(words[: i + 1]) for place, i in enumerate(order)]
+
+
+def repeated(weights: Array, counts: Sequence[int]) -> Array:
+    """A row of weights when word j stands there c_j times; all copies of a word together.
+
+    Equation: a'_j = c_j a_j / sum_k c_k a_k: equal words have equal scores, so each copy adds the same exp(score).
+    Shapes: weights (.., n), counts (n,) -> (.., n). Only the proportions of the counts matter.
+
+    >>> repeated(np.array([0.5, 0.25, 0.25]), (2, 1, 1)).round(4).tolist()
+    [0.6667, 0.1667, 0.1667]
+    >>> repeated(np.array([0.5, 0.25, 0.25]), (2, 2, 2)).tolist()
+    [0.5, 0.25, 0.25]
+    """
+    total = weights * np.asarray(counts, dtype=float)
+    return total / total.sum(-1, keepdims=True)
+
+
+def swapped(pieces: Sequence[str]) -> Order:
+    """An order that changes who does what: the second word changes places with the last one; signs stay.
+
+    >>> swapped(["the", "dog", "saw", "the", "man", "."]), swapped(["hello", "you"]), swapped(["one"])
+    ((0, 4, 2, 3, 1, 5), (1, 0), (0,))
+    """
+    order = list(range(len(pieces)))
+    words = [i for i, piece in enumerate(pieces) if any(letter.isalnum() for letter in piece)] or order
+    first = words[1] if len(words) > 2 else words[0]
+    order[first], order[words[-1]] = words[-1], first
+    return tuple(order)
+
+
+def forward(order: Sequence[int], place: int) -> Order:
+    """The same order with the word at a place moved one place to the front; the first one goes to the end.
+
+    >>> forward((0, 1, 2), 2), forward((0, 1, 2), 0)
+    ((0, 2, 1), (1, 2, 0))
+    """
+    made = list(order)
+    word = made.pop(place)
+    made.insert(place - 1 if place else len(made), word)
+    return tuple(made)

@@ -1,0 +1,56 @@
+"""The answer in a text: where it starts and where it ends, chosen together.
+
+Devlin et al. 2019, 4.2: P(start = i) = softmax_i(w_s h_i), P(end = j) = softmax_j(w_e h_j), both over the positions of the
+text, and the answer is the pair i <= j with the greatest w_s h_i + w_e h_j.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.errors import InputError
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Spans:
+    """Both distributions (pos,), the score of each pair (start, end), -inf where the end stands before the start, and the best pair."""
+
+    start: Array
+    end: Array
+    scores: Array
+    best: tuple[int, int]
+
+    @property
+    def probability(self) -> float:
+        """P(start) P(end) of the best pair."""
+        return float(self.start[self.best[0]] * self.end[self.best[1]])
+
+
+def spans(starts: Array, ends: Array, allowed: Array | None = None) -> Spans:
+    """The pairs of a text from its scores, both (pos,); where `allowed` (pos,) is False nothing starts or ends.
+
+    >>> found = spans(np.array([0.0, 3.0, 1.0]), np.array([4.0, 0.0, 2.0]))
+    >>> found.best, bool(found.scores[1, 0] == -np.inf)
+    ((1, 2), True)
+
+    Raises InputError for scores of different lengths, or when nothing is allowed.
+    """
+    starts, ends = np.asarray(starts, dtype=float), np.asarray(ends, dtype=float)
+    allowed = np.ones(starts.shape, dtype=bool) if allowed is None else np.asarray(allowed, dtype=bool)
+    if starts.ndim != 1 or starts.shape != ends.shape or starts.shape != allowed.shape:
+        raise InputError(f"Scores of shapes {starts.shape} and {ends.shape}.", "Each position has one for the start and one for the end.", "Give both for the same text.")
+    if not allowed.any():
+        raise InputError("No position is allowed.", "An answer stands somewhere in the text.", "Allow the positions of the text.")
+    held = [np.where(allowed, scores, -np.inf) for scores in (starts, ends)]
+    pairs = np.where(np.triu(np.ones((len(starts), len(starts)), dtype=bool)), held[0][:, None] + held[1][None, :], -np.inf)
+    first, last = np.unravel_index(int(pairs.argmax()), pairs.shape)
+    return Spans(_softmax(held[0]), _softmax(held[1]), pairs, (int(first), int(last)))
+
+
+def _softmax(scores: Array) -> Array:
+    powers = np.exp(scores - scores.max())
+    return powers / powers.sum()

@@ -1,0 +1,55 @@
+"""All that a visitor may train here, by name: small tasks from nothing (`live`), and fine-tunings of a trained model (`tuning`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from torch import Tensor
+
+from core.model import Model
+from core.training import live, tuning
+from core.training.live import Report
+from core.training.small import TASKS, Task
+from core.training.tuning import TUNINGS, Tuning
+
+Job = Task | Tuning
+JOBS: Mapping[str, Job] = MappingProxyType({**TASKS, **TUNINGS})
+
+
+def training(job: Job, seed: int, *, steps: int | None, longest: float | None, every: float) -> Iterator[tuple[Report, dict[str, Tensor]]]:
+    """Its reports, each with the weights of that moment; `longest` in seconds, default what its kind has."""
+    if isinstance(job, Tuning):
+        return tuning.training(job, seed, steps=steps, longest=tuning.LONGEST if longest is None else longest, every=every)
+    return live.training(job, seed, steps=steps, longest=live.LONGEST if longest is None else longest, every=every)
+
+
+def model(job: Job, weights: Mapping[str, Tensor], name: str) -> Model:
+    """The model of what was trained."""
+    return tuning.model(job, weights, name) if isinstance(job, Tuning) else live.model(job, weights, name)
+
+
+def file(job: Job, step: int) -> str:
+    """Where the weights of a moment are left: of a small task each has its own file, of a tuning, which is large, only the last is kept."""
+    return "last.safetensors" if isinstance(job, Tuning) else f"{step}.safetensors"
+
+
+def family(name: str) -> str:
+    """The family of what a job trains."""
+    return "bert" if name in TUNINGS else "gpt"
+
+
+def recorded(name: str, step: int | None, called: str) -> Model:
+    """The model of a recorded run: its last weights, or of a small task those of a step that was kept.
+
+    Raises InputError where there is no such run.
+    """
+    if name in TUNINGS:
+        return tuning.read(name).model(called)
+    run = live.read(name)
+    return run.at(run.steps[-1], called) if step is None else run.at(step)
+
+
+def kept(name: str) -> tuple[int, ...]:
+    """The steps of a recorded run that can be opened. Raises InputError where there is no such run."""
+    return (tuning.read(name).reports[-1].step,) if name in TUNINGS else live.read(name).steps

@@ -1,0 +1,281 @@
+"""Fine-tuning while one waits: a new head upon bert-mini, and with it as many of its layers as are asked for.
+
+Frozen, only the head learns, from what the body says anyway; in full, the body moves, too (Devlin et al. 2019, 5.3). A recorded
+run (assets/runs/NAME) is the log of one tuning and the weights that it moved:
+
+    python -m core.training.tuning NAME
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+import core.checkpoints
+from core.checkpoints.files import json_object, need
+from core.checkpoints.header import read_header
+from core.checkpoints.writing import whole_folder, write_json
+from core.errors import InputError
+from core.model import Model
+from core.training.goals import GOALS, Goal, Rows, collated
+from core.training.live import LOG, RUNS, Report
+from core.training.optim import schedule
+
+BODY = "bert-mini"
+HEADS = ("to_classes.", "to_tags.", "to_answer.")
+WEIGHTS = "moved.safetensors"
+LONGEST = 58.0
+"""Seconds after which a tuning ends, finished or not."""
+MOMENTS = 12
+CHECKED = 160
+"""Texts that no tuning reads, on which it is measured at each moment."""
+ALL = 99
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning:
+    """A fine-tuning: what is taught (a key of GOALS), and how many of the upper layers learn with the head (ALL: the embeddings, too)."""
+
+    name: str
+    goal: str
+    learns: int
+    steps: int
+    n_texts: int = 4000
+    n_rows: int = 32
+    lr: float = 4e-4
+    head_lr: float = 3e-3
+
+    @property
+    def taught(self) -> Goal:
+        return GOALS[self.goal]
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the body stays as it was."""
+        return self.learns == 0
+
+    @property
+    def title(self) -> str:
+        return f"{self.taught.title}, {'frozen' if self.frozen else 'in full' if self.learns == ALL else f'upper {self.learns} layers'}"
+
+
+TUNINGS: Mapping[str, Tuning] = MappingProxyType({tuning.name: tuning for tuning in (
+    Tuning(name="opinions-full", goal="opinions", learns=ALL, steps=220),
+    Tuning(name="opinions-frozen", goal="opinions", learns=0, steps=500),
+    Tuning(name="pairs-full", goal="pairs", learns=ALL, steps=180),
+    Tuning(name="pairs-frozen", goal="pairs", learns=0, steps=400),
+    Tuning(name="answers-full", goal="answers", learns=ALL, steps=100, n_rows=24),
+    Tuning(name="answers-frozen", goal="answers", learns=0, steps=250, n_rows=24),
+    Tuning(name="tags-full", goal="tags", learns=ALL, steps=150),
+    Tuning(name="tags-frozen", goal="tags", learns=0, steps=400),
+)})  # fmt: skip
+
+
+def body(name: str = BODY) -> Model:
+    """The trained model that is tuned, loaded anew: nobody else's."""
+    return core.checkpoints.open_model(name)
+
+
+def headed(tuning: Tuning, of: Model, seed: int = 0) -> nn.Module:
+    """The network of `of` with the head that is missing: small normal weights and zero biases, and what learns of it asks for gradients."""
+    with torch.random.fork_rng(devices=[]):
+        network = of.spec.network(replace(of.config, **tuning.taught.head))
+    network.load_state_dict(of.network.state_dict(), strict=False)
+    rng = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, weight in network.named_parameters():
+            weight.requires_grad_(learns(tuning, name, of.config.n_layers))
+            if name.startswith(HEADS):
+                weight.copy_(torch.randn(weight.shape, generator=rng) * 0.02 if weight.ndim > 1 else torch.zeros_like(weight))
+    return network
+
+
+def learns(tuning: Tuning, name: str, n_layers: int) -> bool:
+    """Whether a weight learns.
+
+    >>> upper = Tuning(name="", goal="tags", learns=2, steps=1)
+    >>> [learns(upper, name, 6) for name in ("to_tags.bias", "layers.4.norm1.bias", "layers.3.norm1.bias", "embed.norm.bias")]
+    [True, True, False, False]
+    """
+    if name.startswith(HEADS):
+        return True
+    if name.startswith("layers."):
+        return int(name.split(".")[1]) >= n_layers - tuning.learns
+    return tuning.learns == ALL and name.startswith("embed.")
+
+
+def training(tuning: Tuning, seed: int = 0, *, of: Model | None = None, steps: int | None = None, longest: float = LONGEST, every: float = 0.0,
+             clock: Callable[[], float] = time.perf_counter) -> Iterator[tuple[Report, dict[str, Tensor]]]:  # fmt: skip
+    """Tune it: a report, and a copy of all that learns, at MOMENTS even distances, the last one always.
+
+    Moments lie at least `every` seconds apart. It ends after `steps` (default the tuning's)
+    or after `longest` seconds of `clock`; the rate of learning is at zero then.
+    """
+    of = body() if of is None else of
+    last, goal, pad = tuning.steps if steps is None else steps, tuning.taught, of.tokenizer.pad or 0
+    texts = goal.examples(of.tokenizer, tuning.n_texts, seed, "train")
+    checked = [collated(goal.examples(of.tokenizer, CHECKED, seed, "test")[place : place + 32], pad) for place in range(0, CHECKED, 32)]
+    network, rng = headed(tuning, of, seed), np.random.default_rng(seed)
+    optim = _optimiser(network, tuning)
+    begun, told, step = clock(), -every, 0
+    worth = {*np.linspace(0, last, MOMENTS + 1).round().astype(int).tolist()}
+    while True:
+        seconds = clock() - begun
+        progress = max(step / last, seconds / longest)
+        if progress >= 1 or (step in worth and seconds - told >= every):
+            told = seconds
+            yield _report(goal, network, checked, step, seconds), {name: weight.detach().clone() for name, weight in network.named_parameters() if weight.requires_grad}
+        if progress >= 1:
+            return
+        rows = collated([texts[place] for place in rng.choice(len(texts), tuning.n_rows, replace=False)], pad)
+        _step(goal, network, rows, optim, schedule(progress, step, warm_up=10))
+        step += 1
+
+
+def _optimiser(network: nn.Module, tuning: Tuning) -> torch.optim.AdamW:
+    own = [weight for name, weight in network.named_parameters() if name.startswith(HEADS)]
+    rest = [weight for name, weight in network.named_parameters() if weight.requires_grad and not name.startswith(HEADS)]
+    groups = [{"params": own, "lr": tuning.head_lr, "base_lr": tuning.head_lr}, {"params": rest, "lr": tuning.lr, "base_lr": tuning.lr}]
+    return torch.optim.AdamW([group for group in groups if group["params"]], betas=(0.9, 0.98), weight_decay=0.0)
+
+
+def _step(goal: Goal, network: nn.Module, rows: Rows, optim: torch.optim.Optimizer, factor: float) -> None:
+    network.train()
+    loss = goal.loss(goal.scores(network, rows.batch), rows.wanted)
+    optim.zero_grad(set_to_none=True)
+    loss.backward()
+    nn.utils.clip_grad_norm_([weight for group in optim.param_groups for weight in group["params"]], 1.0)
+    for group in optim.param_groups:
+        group["lr"] = group["base_lr"] * factor
+    optim.step()
+
+
+def _report(goal: Goal, network: nn.Module, checked: list[Rows], step: int, seconds: float) -> Report:
+    network.eval()
+    losses, right = [], list[np.ndarray]()
+    with torch.inference_mode():
+        for rows in checked:
+            scores = goal.scores(network, rows.batch)
+            losses.append(float(goal.loss(scores, rows.wanted)))
+            right.append(goal.right(scores, rows.wanted))
+    return Report(step, round(float(np.mean(losses)), 5), round(float(np.concatenate(right).mean()), 5), (), round(seconds, 2))
+
+
+def model(tuning: Tuning, weights: Mapping[str, Tensor], name: str, of: Model | None = None) -> Model:
+    """A model like any other: the body with its head, and these weights in place of its own.
+
+    Raises InputError for weights that are not those of this tuning.
+    """
+    of = _body() if of is None else of
+    network = headed(tuning, of)
+    wanted = {name: weight for name, weight in network.named_parameters() if weight.requires_grad}
+    if {name: weight.shape for name, weight in wanted.items()} != {name: weight.shape for name, weight in weights.items()}:
+        raise InputError(f"The weights are not those of {tuning.name}.", "They are all that the tuning moves.", "Tune it again.")
+    network.load_state_dict({name: weight.float() for name, weight in weights.items()}, strict=False)
+    return Model(name, of.spec, network.cfg, network, of.tokenizer)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """How far a tuning went: weights that learn, all weights, and |W - W_0| / |W_0| over the body, and over each of its layers."""
+
+    learning: int
+    total: int
+    body: float
+    layers: tuple[float, ...]
+
+
+def moved(tuned: Model, before: Model, tuning: Tuning) -> Moved:
+    """How far the body of a tuned model is from what it was."""
+    old = before.network.state_dict()
+    new = {name: weight for name, weight in tuned.network.named_parameters() if name in old}
+
+    def far(names: list[str]) -> float:
+        gap = sum(float((new[name] - old[name]).double().square().sum()) for name in names)
+        return (gap / sum(float(old[name].double().square().sum()) for name in names)) ** 0.5
+
+    inside = [name for name in new if name.startswith(("embed.", "layers."))]
+    layers = tuple(far([name for name in inside if name.startswith(f"layers.{i}.")]) for i in range(before.config.n_layers))
+    learning = sum(weight.numel() for name, weight in tuned.network.named_parameters() if learns(tuning, name, before.config.n_layers))
+    return Moved(learning, tuned.n_parameters, far(inside), layers)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A run that was made before: its reports, and what it moved."""
+
+    tuning: Tuning
+    machine: str
+    seed: int
+    reports: tuple[Report, ...]
+    folder: Path
+
+    def model(self, name: str) -> Model:
+        """The tuned model."""
+        path = need(self.folder, WEIGHTS)
+        read_header(path)
+        return model(self.tuning, load_file(path), name)
+
+
+def record(tuning: Tuning, folder: Path, seed: int = 0, *, steps: int | None = None) -> Recorded:
+    """Tune it and write what a page opens with; its seconds are those of the processor."""
+    found = list(training(tuning, seed, steps=steps, clock=time.process_time))
+    with whole_folder(folder) as new:
+        write_json(new / LOG, {"command": f"python -m core.training.tuning {tuning.name} --seed {seed}", "seed": seed, "machine": "1 CPU thread",
+                               "reports": [{**vars(report), "looks": []} for report, _ in found]})  # fmt: skip
+        save_file({name: weight.half() for name, weight in found[-1][1].items()}, new / WEIGHTS)
+    return read(tuning.name, folder)
+
+
+def read(name: str, folder: Path | None = None) -> Recorded:
+    """The recorded run of a tuning. Raises InputError where there is none, or its files cannot be read."""
+    folder = RUNS / name if folder is None else folder
+    if name not in TUNINGS or not (folder / LOG).is_file():
+        raise InputError(f"There is no recorded run of '{name}'.", f"Fine-tunings: {', '.join(TUNINGS)}.", "Choose one of them, or run it.")
+    try:
+        held = json_object(folder, LOG)
+        return Recorded(TUNINGS[name], str(held["machine"]), int(held["seed"]), tuple(Report.read(row) for row in held["reports"]), folder)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"The recorded run of {name} cannot be read ({type(error).__name__}).", "It is written by core.training.tuning.", "Write it again.") from None
+
+
+def recorded() -> tuple[str, ...]:
+    """The tunings that have a recorded run."""
+    return tuple(name for name in TUNINGS if (RUNS / name / LOG).is_file())
+
+
+@cache
+def _body() -> Model:
+    return body()
+
+
+def main(argv: list[str] | None = None) -> int:
+    ask = argparse.ArgumentParser(prog="python -m core.training.tuning", description="Record a fine-tuning in assets/runs.")
+    ask.add_argument("name", choices=sorted(TUNINGS))
+    ask.add_argument("--steps", type=int)
+    ask.add_argument("--seed", type=int, default=0)
+    opts = ask.parse_args(argv)
+    torch.set_num_threads(1)
+    if hasattr(os, "nice"):
+        os.nice(10)
+    found = record(TUNINGS[opts.name], RUNS / opts.name, opts.seed, steps=opts.steps)
+    for report in found.reports:
+        print(json.dumps(vars(report)))
+    print(f"{opts.name}: {sum(path.stat().st_size for path in found.folder.iterdir()) / 1e6:.1f} MB")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

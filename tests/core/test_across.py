@@ -1,0 +1,65 @@
+"""The lesson on attention across two sentences, on the shipped translator: against torch, and what moves and is kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import core
+from core.lessons import across
+
+
+@pytest.fixture(scope="module")
+def model() -> core.Model:
+    return core.open_model("translator-en-es")
+
+
+@pytest.fixture(scope="module")
+def run(model):
+    return model.run("She has a white car.")
+
+
+def test_every_layer_equals_torchs_attention_with_the_encoder_as_keys_and_values(model, run):
+    memory = torch.tensor(run.trace["encoder.final_norm.out"])[None]
+    for i, block in enumerate(model.network.decoder):
+        ours, d = block.cross_attn, model.config.d_model
+        with torch.inference_mode(False), torch.no_grad():
+            theirs = nn.MultiheadAttention(d, model.config.n_heads, batch_first=True)
+            parts = (ours.to_q, ours.to_k, ours.to_v)
+            theirs.in_proj_weight.copy_(torch.cat([part.weight for part in parts]))
+            theirs.in_proj_bias.copy_(torch.cat([part.bias for part in parts]))
+            theirs.out_proj.weight.copy_(ours.to_out.weight)
+            theirs.out_proj.bias.copy_(ours.to_out.bias)
+            asks = torch.tensor(run.trace[f"decoder.layer.{i}.norm2.out"])[None]
+            out, weights = theirs(asks, memory, memory, average_attn_weights=False)
+        np.testing.assert_allclose(out[0].numpy(), run.trace[f"decoder.layer.{i}.cross_attn.out"], rtol=1e-5, atol=1e-4)
+        np.testing.assert_allclose(weights[0].numpy(), run.trace[f"decoder.layer.{i}.cross_attn.pattern"], atol=1e-5)
+        np.testing.assert_allclose(weights[0].sum(-1).numpy(), 1, atol=1e-5)
+        assert weights.shape[2:] == (len(run.ids), len(run.source.ids))
+
+
+def test_a_source_word_moves_keys_and_values_and_no_query_of_the_first_layer(model, run):
+    other = model.run("She has a black car.", target=run.target_text)
+    change = across.moved(run, other)
+    assert change.shape == (3, 3) and change[0, 0] == 0.0 and (change[0, 1:] > 0.5).all() and (change[1:] > 0.1).all()
+    spanish = across.moved(run, model.run("She has a white car.", target="Ella tiene un coche negro."))
+    assert (spanish[:, 1:] == 0.0).all() and (spanish[:, 0] > 0).all(), "no Spanish word enters the encoder"
+
+
+def test_the_source_is_projected_once_and_the_logits_stay(run):
+    found = across.written(run)
+    n, m = len(run.source.ids), len(run.ids)
+    assert found.source == (n,) + (0,) * (m - 1) and found.own == (1,) * m and found.kept
+    assert found.anew == tuple(t + 1 + n for t in range(m)) and found.gap < 1e-4
+    with pytest.raises(ValueError, match="one stack"):
+        across.written(core.open_model("gpt-mini").run("Once"))
+
+
+def test_a_decoder_layer_without_cross_attention_is_an_encoder_layer(model):
+    """C072."""
+    ours, base = across.counts(model), across.counts()
+    assert base.decoder - base.without_cross == 1_051_648 and base.without_cross == base.encoder == 3_152_384
+    assert ours.without_cross == ours.encoder and sum(ours.parts.values()) == ours.decoder
+    assert ours.encoder == sum(p.numel() for p in model.network.encoder[1].parameters())

@@ -1,0 +1,148 @@
+"""The build-up of the page on masks on the shipped model: leak, sums, mask, lines, finite numbers; the way to the editor."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from exhibit_pages import drawn, figure, said
+from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened
+
+import core
+from core.lessons import causal_forms, leaking
+from core.lessons import masks as lesson
+from viz.exhibits import _causal_more as more
+from viz.exhibits import _causal_run as runs
+from viz.exhibits import _causal_steps as steps
+from viz.exhibits import masks as exhibit
+from viz.figures.causal import rightness, sums
+
+FOLDS = ("masks.equation", "masks.looking", "Masks.documents", "masks.table", "masks.take")
+SHORT = "The little dog ran."
+
+
+def page(*folded: str, state: dict[str, object] | None = None, text: str = "", **link: str) -> AppTest:
+    values = {f"masks.{name}": value for name, value in link.items()} | ({"text": text} if text else {})
+    return drawn("masks", values, {f"fold:{name}": True for name in folded} | (state or {}))
+
+
+def guessed(test: AppTest, question: str) -> AppTest:
+    """The same page after the number that the slider stands at was handed in."""
+    return test.button(key=f"predict:masks.{question}:commit").click().run()
+
+
+def titles(test: AppTest) -> list[str]:
+    return [opened(element.proto.bytes)[0].get("title", "") for element in test.get("bidi_component") if element.proto.bytes]
+
+
+def test_the_page_opens_with_a_question_and_only_chance_is_drawn():
+    test = page()
+    assert not test.exception and test.title[0].value == "Masks"
+    assert [trace["name"] for trace in figure(test)["data"]] == ["chance: 10 %"] and "10%" in said(test)
+    found, past = leaking.learned("all", 10), leaking.learned("past", 10)
+    assert f"{found.inside:.1%}" not in said(test)
+    told = guessed(page(*FOLDS), "leak")
+    bars = figure(told)["data"]
+    assert not told.exception and [len(bar["y"]) for bar in bars] == [8, 8, 2]
+    np.testing.assert_allclose(bars[0]["y"], found.right)
+    np.testing.assert_allclose(bars[1]["y"], past.right)
+    assert f"{found.inside:.0%} right where the answer stands in the list, {found.writing:.0%} where it has to write" in said(told)
+    with_mask, without = runs.surprises(steps.TEXT)
+    model, n = core.open_model("gpt-mini"), len(core.open_model("gpt-mini").run(steps.TEXT, keep=()).tokens)
+    free = model.run(steps.TEXT, keep=(), edits=[core.edits.SetAllowed("layer.*.self_attn.allowed", ((True,) * n,) * n)])
+    rows = free.logits[:-1].astype(float)
+    logs = np.log(np.exp(rows - rows.max(-1, keepdims=True)).sum(-1)) + rows.max(-1) - rows[np.arange(n - 1), list(free.ids[1:])]
+    assert without == pytest.approx(logs.mean(), abs=1e-4) and f"{with_mask:.2f} nats with the mask and by {without:.2f} without" in said(told)
+
+
+def test_other_eyes_give_another_answer():
+    found = leaking.learned("past", 2)
+    told = guessed(page(sees="past", digits="2"), "leak")
+    assert f"t is {100 * round(found.inside, 2):g} %." in said(told) and "You said" not in said(told), "half of two is right by chance"
+    assert len(figure(told)["data"]) == 2
+
+
+def test_the_sums_are_softmax_over_the_words_so_far():
+    layer, head = exhibit.opening()
+    run = core.open_model("gpt-mini").run(SHORT)
+    scores = run.trace[f"layer.{layer}.self_attn.scores"][head]
+    test = page(*FOLDS, step="2", text=SHORT, lines="4")
+    assert not test.exception
+    weights = np.exp(scores[3, :4]) / np.exp(scores[3, :4]).sum()
+    terms = " + ".join(f"{w:.2f} “{word}”" for w, word in zip(weights, ("The", "little", "dog", "ran"), strict=True))
+    assert f"y_4 = {terms}: 4 terms, 1.000 together. All 5 lines have 15 terms; every pair would be 25." in said(test)
+    z = figure(test)["data"][0]["z"]
+    assert len(figure(page(step="2", text="I"))["data"]) == 1 and z is not None
+    names: dict[str, object] = {}
+    exec(test.code[-1].value, names)
+    np.testing.assert_allclose(names["line_by_line"].weights[3, :4], weights, atol=1e-5)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_the_mask_gives_the_same_numbers_and_without_it_every_line_moves():
+    """C034, C035."""
+    test = page(*FOLDS, step="3", text=SHORT, state={"predict:masks.moved": "only the last"})
+    assert not test.exception and "Right." in said(test)
+    assert "the weights differ by at most exactly 0, the outputs y by exactly 0" in said(test)
+    assert titles(test)[:3] == ["Scores S", "Mask M", "softmax(S + M)"]
+    free = page(step="3", text=SHORT, lifted="1", state={"predict:masks.moved": "only the last"})
+    assert "It is “all 5”." in said(free) and "exactly 0, the outputs" not in said(free)
+    layer, head = exhibit.opening()
+    found = runs.reading(SHORT, layer, head)
+    assert (found.moved[:-1] == 0).all() and found.moved[-1] > 0 and (runs.reading(SHORT, layer, head, without=True).moved > 0).all()
+    np.testing.assert_allclose(causal_forms.mask_form(found.scores, found.values).weights, found.pattern, atol=1e-6)
+
+
+def test_the_sentence_of_the_documents_has_ten_lines():
+    """C011."""
+    before = page(step="4")
+    assert not before.exception and not any(str(10) + " lines." in line for line in said(before).splitlines())
+    test = page(*FOLDS, step="4", state={"predict:masks.count": "9"})
+    layer, head = exhibit.opening()
+    found = core.open_model("gpt-mini").run(more.FBI).attention("causal", by="word")
+    rows = found.weights[layer, head]
+    assert rows.shape == (10, 10) and found.queries[-1] == "." and "It is “10”." in said(test)
+    np.testing.assert_allclose(rows.sum(1), 1, atol=1e-5)
+    assert (rows[np.triu_indices(10, 1)] == 0).all()
+    best = max(range(1, 10), key=lambda i: rows[i, :i].max())
+    assert f"“{found.queries[best]}” of “{found.queries[int(rows[best, :best].argmax())]}” {rows[best, :best].max():.0%}" in said(test)
+    assert "Ten lines" not in said(before) and "E55" in said(test) and len(test.dataframe) == 1
+    other = page(step="4", text="One two three", state={"predict:masks.count": "3"})
+    assert "Right." in said(other)
+
+
+def test_a_finite_number_leaks_and_an_empty_line_is_told():
+    """C036, C037."""
+    layer, head = exhibit.opening()
+    found, p = runs.reading(SHORT, layer, head), core.open_model("gpt-mini").config.d_head
+    row, most = lesson.filled(found.scores, np.tri(5, dtype=bool), -10, p=p, inside=True).worst
+    test = guessed(page(*FOLDS, step="5", text=SHORT, m="-10"), "leaks")
+    assert not test.exception and f"“{found.words[row]}” puts {most:.1%} on forbidden words" in said(test)
+    strict = guessed(page(step="5", text=SHORT, edge="strict", m="-10000"), "leaks")
+    assert "NaN in all 5 cells of “The”. This house decides for zeros." in said(strict)
+    nothing = guessed(page(*FOLDS, step="5", text=SHORT, edge="nothing", m="-10000"), "leaks")
+    assert "“dog” may see nothing: the same number added to every score changes no weight, so it leaks 100.0%" in said(nothing)
+    names: dict[str, object] = {}
+    exec(nothing.code[-1].value, names)
+    assert names["leak"].worst[0] == 2 and names["leak"].worst[1] == pytest.approx(1)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.parametrize("link", [{"kind": "strict"}, {"cell": "0.0"}, {"radius": "3"}, {"fill": "-1"}])
+def test_an_old_link_opens_the_editor(link):
+    test = page(**link)
+    assert not test.exception and "Mask: click a cell" in titles(test)
+
+
+def test_odd_links_and_texts_leave_a_page():
+    for step in ("2", "3", "4", "5"):
+        for text in ("I", "<b>x</b> $y$", "word " * 60)[:: 2 if step != "4" else 1]:
+            test = drawn("masks", {"masks.step": step, "text": text, "masks.lines": "99", "masks.m": "nan", "masks.edge": "?"}, {}, guarded=True)
+            assert not test.exception and "error" not in said(test).lower(), (step, text)
+    assert not page(step="1", sees="none", digits="1e9").exception
+
+
+def test_figures_as_data():
+    figure = sums(np.eye(3), ["<b>", "b", "c"], 2)
+    assert figure.layout.xaxis.ticktext[0] == "&lt;b&gt;" and np.isnan(figure.data[0].z[2]).all() and np.isnan(figure.data[0].z[0, 1])
+    assert len(sums(np.eye(30), ["w"] * 30, 30).layout.annotations) == 0
+    empty = rightness({}, 0.5, places=8)
+    assert len(empty.data) == 1 and len(empty.layout.xaxis.ticktext) == 8

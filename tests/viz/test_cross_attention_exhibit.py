@@ -1,0 +1,132 @@
+"""The exhibit on cross-attention on the shipped translator: the map, the shapes, what moves, what is kept, padding, the layer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from exhibit_pages import drawn, figure, said
+from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened
+
+import core
+from core.lessons import across
+from core.lessons.padded_batch import padded_content, run_batch
+from viz.exhibits import _cross_layer as layers
+from viz.exhibits import _cross_steps as steps
+from viz.exhibits import cross_attention as exhibit
+from viz.figures.across import computed, flow
+
+SLUG = "cross_attention"
+FOLDS = (*(f"{SLUG}.{name}" for name in ("equation", "looking", "table", "take")), f"{exhibit.EXHIBIT.title}.documents")
+OTHER = "You are welcome."
+
+
+def page(*folded: str, state: dict[str, object] | None = None, text: str = "", **link: str) -> AppTest:
+    values = {f"{SLUG}.{name}": value for name, value in link.items()} | ({"text": text} if text else {})
+    test = drawn(SLUG, values, {f"fold:{name}": True for name in folded} | (state or {}))
+    assert not test.exception and "went wrong" not in said(test)
+    return test
+
+
+def packets(test: AppTest) -> list[dict]:
+    return [opened(element.proto.bytes)[0] for element in test.get("bidi_component") if element.proto.bytes]
+
+
+def test_the_map_has_both_sentences_as_axes_and_comes_after_the_guess():
+    """C070."""
+    run = core.open_model(exhibit.MODEL).run(exhibit.SENTENCES[0])
+    m, n = len(run.ids), len(run.source.ids)
+    before = page()
+    assert not any("scale" in packet for packet in packets(before)) and f"{m} × {n} = {m * n}" not in said(before)
+    test = page(*FOLDS, state={f"predict:{SLUG}.shape": f"{m} × {n}"})
+    shown = next(packet for packet in packets(test) if packet.get("scale") == "pattern")
+    assert "Right." in said(test) and shown["shape"] == [m, n] and shown["axis"] == ["written", "read"]
+    assert shown["queries"][-1] == "END" and shown["keys"] == [token.strip() for token in run.source.tokens]
+    data = exhibit.compute()
+    weights = run.attention("cross", writing=True).weights[data.layer, data.head]
+    np.testing.assert_array_equal(data.pattern, weights)
+    row = int(weights[:-1].max(1).argmax())
+    assert f"Writing “{data.written[row]}”, L{data.layer}.H{data.head} looks {weights[row].max():.0%} at “{data.read[int(weights[row].argmax())]}”" in said(test)
+    assert "E32" in said(test)
+    names: dict[str, object] = {}
+    exec(next(code.value for code in test.code if "core.open_model" in code.value), names)
+    np.testing.assert_allclose(names["found"].weights[data.layer, data.head], weights, atol=1e-6)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_another_sentence_has_another_answer_and_a_chosen_head_is_shown():
+    run = core.open_model(exhibit.MODEL).run(OTHER)
+    test = drawn(SLUG, {"text": OTHER, "layer": "2", "head": "6"}, {f"predict:{SLUG}.shape": f"{len(run.ids)} × {len(run.source.ids)}"})
+    assert "Right." in said(test) and "L2.H6" in said(test)
+
+
+def test_shapes_are_those_of_the_run():
+    test = page(*FOLDS, step="2")
+    data = exhibit.compute()
+    config, n, m = data.run.model.config, len(data.read), len(data.written)
+    notes = [note["text"] for note in figure(test)["layout"]["annotations"]]
+    assert f"Q: {config.n_heads} × {m} × {config.d_head}" in notes and f"V: {config.n_heads} × {n} × {config.d_head}" in notes
+    assert f"{config.n_heads} heads × {m} × {n} = {config.n_heads * m * n} scores" in said(test)
+    shape = data.run.trace["decoder.layer.0.cross_attn.scores"].shape
+    assert shape == (config.n_heads, m, n) and " × ".join(map(str, shape)) in test.dataframe[0].value["shape"].tolist()
+
+
+def test_a_source_word_moves_no_query_of_layer_0_and_a_target_word_no_key():
+    answers = {"source": "K and V", "target": "Q only"}
+    for side, answer in answers.items():
+        test = page(*FOLDS, step="3", side=side, state={f"predict:{SLUG}.moves": answer})
+        assert "Right." in said(test), side
+        change, before, after = steps.swapped(exhibit.compute(), side)
+        assert before != after and np.array_equal(change[0] == 0, np.array([side == "source", side == "target", side == "target"]))
+        assert len(figure(test)["data"]) == 3
+    hidden = page(step="3")
+    assert not hidden.get("plotly_chart") and "exactly 0" not in said(hidden)
+    names: dict[str, object] = {}
+    exec(next(code.value for code in test.code if "moved(" in code.value), names)
+
+
+def test_the_source_is_computed_once():
+    hidden = page(step="4")
+    assert all(set(trace["y"]) == {0} for trace in figure(hidden)["data"] if trace["name"] == "source words")
+    test = page(*FOLDS, step="4").button(key=f"predict:{SLUG}.rows:commit").click().run()
+    data = exhibit.compute()
+    found, n, m = across.written(data.run), len(data.read), len(data.written)
+    assert figure(test)["data"][0]["y"] == [n] + [0] * (m - 1) and found.kept
+    assert f"{m} own rows and {n} source rows, {m + n} together; without the cache {sum(found.anew)}" in said(test)
+
+
+def test_padding_is_hidden_by_three_masks_and_its_content_changes_nothing():
+    """C071."""
+    test = page(*FOLDS, step="5")
+    titles = [packet.get("title") for packet in packets(test)]
+    assert titles[:4] == ["Source padding", "Target padding", "Causal", "Target padding and causal"]
+    change = padded_content(run_batch(core.open_model(exhibit.MODEL), (layers.FIRST, layers.SECOND)))
+    assert change.with_mask == 0.0 and change.without > 0.1
+    assert f"change by 0.0 with the masks, and by up to {change.without:.2f}" in said(test)
+
+
+def test_a_layer_has_two_maps_and_an_encoder_layer_inside():
+    """C072."""
+    hidden = page(step="6")
+    assert "3,152,384" not in said(hidden) and "789,760" not in said(hidden)
+    test = page(*FOLDS, step="6", state={f"predict:{SLUG}.less": "exactly as many"})
+    data, counts = exhibit.compute(), across.counts()
+    m, n = len(data.written), len(data.read)
+    assert "Right." in said(test) and f"{counts.decoder:,} − 1,051,648 = {counts.encoder:,}" in said(test)
+    own, cross = packets(test)[:2]
+    assert own["shape"] == [m, m] and cross["shape"] == [m, n]
+    assert (data.run.attention("causal").weights[..., np.triu_indices(m, 1)[0], np.triu_indices(m, 1)[1]] == 0).all()
+
+
+def test_odd_links_and_texts_leave_a_page():
+    for step, text in (("1", "Hi"), ("3", "<b>x</b> $y$"), ("4", "🙂"), ("6", "word " * 60), ("3", "")):
+        test = drawn(SLUG, {f"{SLUG}.step": step, "text": text, "layer": "99", "head": "x", f"{SLUG}.side": "both"}, {}, guarded=True)
+        assert not test.exception and "went wrong" not in said(test), (step, text)
+        assert any(box.label == "English sentence" for box in test.text_input)
+
+
+def test_figures_and_the_small_picture():
+    assert [note.text for note in flow(3, 5, 8, 2, 4).layout.annotations].count("W_Q") == 1
+    assert computed([1], [2], [], ["<b>"]).layout.xaxis.ticktext == ("&lt;b&gt;",)
+    assert exhibit.thumbnail().count("<rect") > 20
+    with pytest.raises(core.InputError, match="24"):
+        exhibit.compute(exhibit.Params("word " * 60))

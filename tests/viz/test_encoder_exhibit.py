@@ -1,0 +1,129 @@
+"""The encoder and its stack without a browser: every number of every step against the run, for both encoders."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from exhibit_pages import drawn, figure, said
+from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened, unpacked
+
+import core
+from core.analysis import depth
+from viz.exhibits import _encoder_folds as folds
+from viz.exhibits import _encoder_pictures as pictures
+from viz.exhibits import encoder as exhibit
+from viz.figures.curves import number
+
+BANK = exhibit.SENTENCES[2]
+FOLDS = ("encoder.equation", "encoder.looking", f"{exhibit.EXHIBIT.title}.documents", "encoder.table", "encoder.take")
+
+
+def page(step: int = 1, *folded: str, state: dict[str, object] | None = None, text: str | None = None, layer: str | None = None, **link: str) -> AppTest:
+    names = {f"encoder.{name}": value for name, value in ({"step": str(step)} | link).items()}
+    names |= {name: value for name, value in (("text", text), ("layer", layer)) if value is not None}
+    return drawn("encoder", names, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True)
+
+
+def matrices(test: AppTest) -> dict[str, bytes]:
+    sent = [element.proto.bytes for element in test.get("bidi_component") if element.proto.bytes]
+    return {opened(packet)[0]["title"]: packet for packet in sent if "scale" in opened(packet)[0]}
+
+
+@pytest.fixture(scope="module", params=exhibit.MODELS)
+def data(request):
+    return exhibit.compute(exhibit.Params(model=request.param))
+
+
+def test_the_question_is_answered_by_this_sentence():
+    answers = set()
+    for text in (exhibit.SENTENCES[0], BANK):
+        found = exhibit.compute(exhibit.Params(text))
+        word = pictures.telling(found)
+        last = depth.cosines(found.states[-1])[word].copy()
+        last[word] = -2
+        answer = found.words[int(last.argmax())]
+        answers.add(answer)
+        before = page(1, text=text)
+        assert not before.exception and number(float(last.max())) not in said(before) and len(matrices(before)) == 1
+        after = page(1, text=text, state={"predict:encoder.alike": answer})
+        assert "Right." in said(after) and f"to {number(float(last.max()))}; with itself" in said(after) and len(matrices(after)) == 2
+    assert len(answers) == 2
+
+
+def test_one_layer_in_numbers_for_one_word(data):
+    word, of = 2, data.run.model.name
+    test = page(2, of=of, word=str(word), layer="1")
+    stages = depth.stages(data.run, 1, word)
+    by = {stage.name: stage.vector for stage in stages}
+    assert f"Attention adds a vector of length {np.linalg.norm(by['attention']):.2f}, the network one of {np.linalg.norm(by['feed-forward']):.2f}" in said(test)
+    assert figure(test)["data"][0]["z"]["shape"].replace(" ", "") == f"7,{data.states.shape[2]}"
+
+
+def test_the_stack_is_read_after_n_layers_and_equals_a_loop(data):
+    """C067, C068."""
+    n = data.run.model.config.n_layers
+    assert data.off < 1e-4
+    for at in (0, 1, n):
+        test = page(3, of=data.run.model.name, N=str(at))
+        (packet,) = matrices(test).values()
+        np.testing.assert_allclose(unpacked(packet), depth.cosines(data.states[at]), atol=2e-3)
+        assert f"After {at} layers" in said(test) and f"differ by {pictures.exactly(data.off)}" in said(test)
+        assert number(float(data.depth.kept[at].mean())) in said(test)
+
+
+def test_maps_by_layer_and_head(data):
+    """C067."""
+    n, h = data.run.model.config.n_layers, data.run.model.config.n_heads
+    test = page(4, of=data.run.model.name)
+    assert f"{n} × {h} = {n * h} maps" in said(test)
+    (packet,) = matrices(test).values()
+    np.testing.assert_allclose(unpacked(packet), data.run.attention("self").weights[n - 1, 0], atol=2e-3)
+
+
+def test_over_depth_for_a_chosen_word(data):
+    test = page(5, of=data.run.model.name, word="3")
+    last = data.depth.kept[-1, 3], data.depth.others[-1, 3]
+    assert f"after L{len(data.states) - 2} {number(float(last[0]))} and {number(float(last[1]))}" in said(test)
+    names = [trace["name"] for trace in figure(test)["data"] if trace.get("name")]
+    assert names == [f"with itself before any layer: {data.words[3]}", f"with the other words, mean: {data.words[3]}"]
+
+
+def test_parameters_are_counted_and_equal_the_formula():
+    own, base, printed = (page(6, shape=shape) for shape in pictures.SHAPES)
+    assert "counted in the network: 789,760" in said(own) and "difference 0" in said(own)
+    assert "3,152,384. 4(d² + d)" in said(base) and "6 layers: 18,914,304" in said(base)
+    assert "1,577,984" in said(printed) and "6 layers: 9,467,904" in said(printed)
+
+
+@pytest.mark.parametrize("link", [{"text": ""}, {"text": "<b>x</b> ![y](http://a)", "step": "5"}, {"text": "🙂", "step": "3"}, {"of": "gpt"}, {"N": "99", "step": "3"},
+                                  {"word": "77", "step": "2"}, {"shape": "x", "step": "6"}, {"text": "Go", "step": "5"}])  # fmt: skip
+def test_nonsense_leaves_a_page(link):
+    step = int(link.pop("step", "1"))
+    test = page(step, **link)
+    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title and "nan" not in said(test).lower().split()
+
+
+def test_a_long_sentence_is_refused_in_three_parts():
+    with pytest.raises(core.InputError) as caught:
+        exhibit.compute(exhibit.Params("the red house " * 30))
+    assert caught.value.wrong and caught.value.rule and caught.value.remedy
+
+
+def test_each_fold_opens():
+    test = page(3, *FOLDS)
+    assert not test.exception
+    for phrase in ("E10", "E15", "E16", "3,152,384", "The cosine says"):
+        assert phrase in said(test), phrase
+    assert len(test.dataframe) == 1 and len(test.code) >= 1
+
+
+def test_the_lines_to_take_away_make_the_same_numbers(data):
+    names: dict[str, object] = {}
+    exec(folds.code(exhibit.Params(model=data.run.model.name)), names)
+    np.testing.assert_allclose(names["found"].kept, data.depth.kept, atol=1e-5)
+    np.testing.assert_allclose(names["states"], data.states, atol=1e-4)
+
+
+def test_the_small_picture_of_the_course_is_drawn():
+    assert exhibit.thumbnail().count("<rect") >= 6

@@ -1,0 +1,156 @@
+"""The exhibit on the feed-forward network: each step by AppTest on small random models, its numbers computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import tiny_models
+import torch
+from exhibit_pages import drawn, figure, plain, said
+from streamlit.testing.v1 import AppTest
+
+import core.engine
+from core.analysis import inner_layer
+from core.errata._counts import encoder_layer
+from viz.exhibits import _feed_forward_steps as steps
+from viz.exhibits import _feed_forward_units as units
+from viz.exhibits import feed_forward as exhibit
+from viz.figures.hidden_layer import Tile, through
+
+SLUG = "feed_forward."
+TEXT = "She was hungry, so she ate."
+FOLDS = ("feed_forward.equation", "feed_forward.looking", "The feed-forward network.documents", "feed_forward.table", "feed_forward.take")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine(tmp_path_factory) -> Iterator[core.engine.Engine]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(tiny_models.MODELS, "translator-en-es", ("transformer", {"d_ff": 40}))
+        patch.setitem(tiny_models.MODELS, "gpt-mini", ("gpt", {}))
+        with tiny_models.served(patch, tmp_path_factory.mktemp("models"), "translator-en-es", "gpt-mini") as served:
+            yield served
+
+
+def page(step: int = 1, *folds: str, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
+    answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
+    names = {name if name == "text" else SLUG + name: value for name, value in ({"text": TEXT} | link).items()}
+    return drawn("feed_forward", {SLUG + "step": str(step)} | names, {f"fold:{name}": True for name in folds} | answered, guarded=guarded)
+
+
+def answer(test: AppTest) -> float:
+    return test.session_state[f"predict:{SLUG}on:asked"]["of"][3]
+
+
+def test_the_hidden_layer_is_covered_until_one_guessed_and_is_the_runs_own():
+    """C066."""
+    data = exhibit.compute(exhibit.Params(text=TEXT))
+    before = page()
+    assert not before.exception and before.title[0].value == "The feed-forward network"
+    assert [trace["type"] for trace in figure(before)["data"]] == ["heatmap", "scatter", "scatter"]
+    told = page()
+    told.button(key=f"predict:{SLUG}on:commit").click().run()
+    tile = plain(figure(told)["data"][1]["z"])
+    np.testing.assert_allclose(tile[~np.isnan(tile)], data.act[2], rtol=1e-5)
+    on = int((data.pre[2] > 0).sum())
+    assert f"{on} units are on ({on / 40:.1%})" in said(told) and "units are on" not in said(before)
+    assert answer(before) == round(on / 40, 3)
+
+
+def test_another_word_and_another_model_have_other_answers():
+    found = {answer(page(word=str(word), model=model)) for word in (0, 3, 5) for model in ("translator-en-es", "gpt-mini")}
+    assert len(found) > 2
+
+
+def test_relu_and_gelu_with_the_words_own_units():
+    """C066: gelu(-1) = -0.158655, its tanh form -0.158808."""
+    test = page(2)
+    assert "At −1.0: relu 0.000000, gelu −0.158655, its tanh form −0.158808." in said(test)
+    data = exhibit.compute(exhibit.Params(text=TEXT))
+    dots = next(trace for trace in figure(test)["data"] if trace.get("customdata") is not None and trace["type"] == "scatter")
+    seen = np.abs(data.pre[2]) <= steps.END
+    np.testing.assert_allclose(plain(dots["x"]), data.pre[2][seen], rtol=1e-5)
+    np.testing.assert_allclose(plain(dots["y"]), np.maximum(data.pre[2][seen], 0), rtol=1e-5)
+    other = page(2, at="2", model="gpt-mini")
+    two = torch.tensor(2.0, dtype=torch.float64)
+    assert f"gelu {torch.nn.functional.gelu(two).item():.6f}, its tanh form {torch.nn.functional.gelu(two, approximate='tanh').item():.6f}" in said(other)
+    assert sum("this model" in str(trace.get("name")) for trace in figure(other)["data"]) >= 1
+
+
+def test_units_by_word_and_words_by_unit():
+    data = exhibit.compute(exhibit.Params(text=TEXT, layer=1))
+    test = page(3, layer="1")
+    np.testing.assert_allclose(plain(figure(test, 0)["data"][0]["y"]), 100 * (data.pre > 0).mean(1), rtol=1e-6)
+    counts = np.bincount((data.pre > 0).sum(0), minlength=len(data.tokens) + 1)
+    np.testing.assert_allclose(plain(figure(test, 1)["data"][0]["y"]), counts)
+    assert f"{counts[0]} units ({counts[0] / 40:.0%}) fire for no word" in said(test)
+
+
+def test_a_word_turned_round_moves_only_its_own_output():
+    """C066: position-wise."""
+    n = len(exhibit.compute(exhibit.Params(text=TEXT)).tokens)
+    before = page(4, word="1")
+    assert [trace["type"] for trace in figure(before)["data"]] == ["scatter", "bar"] and "0.0, not by a little" not in said(before)
+    told = page(4, word="1", guess=("alone", steps.HOW_MANY[0]))
+    network, attention = (plain(trace["y"]) for trace in figure(told)["data"])
+    assert "Right." in said(told) and np.flatnonzero(network).tolist() == [1] and np.flatnonzero(attention).tolist() == list(range(n))
+    assert "the other outputs move by 0.0" in said(told)
+
+
+def test_one_unit_its_words_and_what_it_writes():
+    params = exhibit.Params(text=TEXT)
+    data, model = exhibit.compute(params), core.engine.default().open("translator-en-es")
+    top = int(data.act[2].argmax())
+    found = inner_layer.written(model, 0, data, top)
+    test = page(5)
+    np.testing.assert_allclose(plain(figure(test)["data"][0]["y"]), data.act[:, top], rtol=1e-5)
+    assert f"Unit {top} fires for {int((data.pre[:, top] > 0).sum())} of {len(data.tokens)} words" in said(test)
+    assert f"cosine {found.nearest[0][1]:.2f}; a drawn direction reaches {found.chance:.2f} by chance" in said(test)
+    second = int((-data.act[2]).argsort(kind="stable")[1])
+    assert f"Unit {second} fires" in said(page(5, unit=str(second))) and f"Unit {top} fires" in said(page(5, unit="nonsense"))
+
+
+def test_parameters_are_counted():
+    """C066: 2 d d_ff + d + d_ff."""
+    test = page(6)
+    model = core.engine.default().open("translator-en-es")
+    counted = sum(w.numel() for w in model.network.encoder[0].ffn.parameters())
+    assert f"= {counted:,}; counted in the network: {counted:,}" in said(test) and f"has {encoder_layer(2048):,} with d_ff = 2,048" in said(test)
+    assert f"{encoder_layer(512):,} with d_ff = 512" in said(page(6, d_ff="512"))
+
+
+@pytest.mark.parametrize("step", range(1, 7))
+def test_every_fold_of_every_step_opens(step):
+    test = page(step, *FOLDS, f"feed_forward.change.{step - 1}")
+    assert not test.exception and len(test.dataframe) == 1
+    assert "E10" in said(test) and units.TRY[step - 1].split("** ")[1][:16] in said(test)
+    if step == 2:
+        exec(test.code[-1].value, {})
+
+
+def test_the_lines_to_take_away_run_on_a_model(capsys, monkeypatch):
+    monkeypatch.setattr(core, "open_model", core.engine.default().open)
+    for step in (1, 3, 4, 5, 6):
+        exec(page(step, FOLDS[-1]).code[-1].value, {})
+    assert len(capsys.readouterr().out.splitlines()) >= 5
+
+
+@pytest.mark.parametrize("text", ["", " ", "a", "<b>![x](http://a)</b>", "word " * 60])
+def test_odd_texts_give_a_page_or_a_notice(text):
+    for step in (1, 4):
+        test = page(step, text=text, guarded=True)
+        assert not test.exception and "Something went wrong" not in said(test)
+        assert len(test.text_input) == 1, "the text can be mended"
+
+
+def test_nonsense_in_the_link_leaves_a_page():
+    for step in (1, 2, 6):
+        test = page(step, model="x", layer="99", word="-4", at="1e9", d_ff="7", unit="-1")
+        assert not test.exception and len(test.get("plotly_chart")) >= 1
+
+
+def test_figures_as_data():
+    shown = through([Tile("a", np.arange(5.0), 2, marked=3), Tile("b", None, 2)])
+    assert np.isnan(np.array(shown.data[0].z, float)[2, 1]) and shown.layout.shapes
+    assert exhibit.thumbnail().startswith("<svg")

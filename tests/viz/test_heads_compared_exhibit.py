@@ -1,0 +1,155 @@
+"""The exhibit on the heads of a trained model, with the models that ship: every number is calculated again from a run."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from exhibit_pages import drawn, figure, said
+
+import core
+from core.analysis.likeness import likeness
+from core.analysis.removal import removal
+from core.lessons import looking
+from viz import theme
+from viz.exhibits import _heads_compared_folds as folds
+from viz.exhibits import _heads_compared_steps as steps
+from viz.exhibits import heads_compared as exhibit
+from viz.figures.head_words import looks, maps
+
+FOLDS = ("heads_compared.equation", "heads_compared.looking", "Heads compared.documents", "heads_compared.table", "heads_compared.take")
+SHORT = "She has a white car."
+
+
+def page(*folded: str, state: dict[str, object] | None = None, text: str | None = None, **link: str):
+    names = {f"heads_compared.{name}": value for name, value in link.items()} | ({} if text is None else {"text": text})
+    return drawn("heads_compared", names, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True)
+
+
+def test_the_page_opens_with_a_question_about_it():
+    data = exhibit.compute()
+    assert data.words[data.row] == "it" and data.model == "translator-en-es"
+    test = page()
+    assert not test.exception and not any("%" in str(text.value) for text in test.text)
+    assert [trace["type"] for trace in figure(test)["data"]] == ["scatter"]  # no bar before the guess
+    w = core.open_model(data.model).run(exhibit.SENTENCES[0], target="").attention("self", by="word").weights[1]
+    np.testing.assert_array_equal(data.weights, w)
+    count = len(set(w[:, data.row].argmax(-1).tolist()))
+    answer = "1" if count == 1 else "2 or 3" if count < 4 else "4 or more"
+    test = page(state={"predict:heads_compared.first": answer})
+    assert "Right." in said(test) and f"\n{count}: “" in said(test)
+    bars = figure(test)["data"]
+    np.testing.assert_allclose([bar["x"] for bar in bars], w[:, data.row], atol=1e-7)
+    assert [bar["marker"]["color"] for bar in bars] == list(theme.HEADS[:8]) and figure(test)["layout"]["yaxis"]["ticktext"][data.row] == "<b>it ▸</b>"
+    head = looking.pointing(w, data.row)
+    assert f"H{head} looks {w[head, data.row].max():.0%} at “animal”" in said(test)
+
+
+def test_another_sentence_has_another_answer():
+    data = exhibit.compute(exhibit.Params("bert-mini", SHORT, layer=4))
+    count = len(set(data.weights[:, data.row].argmax(-1).tolist()))
+    assert count == 1  # all rest on the separator
+    test = page(text=SHORT, model="bert-mini", layer="4", state={"predict:heads_compared.first": "4 or more"})
+    assert "It is “1”" in said(test) and "[SEP]" in said(test)
+
+
+def test_all_heads_of_a_layer_are_one_picture_on_one_scale():
+    """C043."""
+    data = exhibit.compute()
+    drawn_maps = figure(page(step="2"))
+    assert len(drawn_maps["data"]) == 8 and {trace["coloraxis"] for trace in drawn_maps["data"]} == {"coloraxis"}
+    assert (drawn_maps["layout"]["coloraxis"]["cmin"], drawn_maps["layout"]["coloraxis"]["cmax"]) == (0, 1)
+    np.testing.assert_allclose([trace["z"] for trace in drawn_maps["data"]], data.weights, atol=1e-4)
+    causal = figure(page(step="2", model="gpt-mini", text=SHORT))["data"][0]["z"]
+    assert causal[0][1:] == [None] * (len(causal) - 1)
+
+
+def test_two_heads_side_by_side_and_their_difference():
+    """C044."""
+    data = exhibit.compute()
+    test = page(step="3", a="2", b="7")
+    assert not test.exception
+    alike = likeness(data.weights[2], data.weights[7], data.allowed[2])
+    assert f"{alike.bits:.2f} bits from the other's" in said(test)
+    gap = data.weights[2] - data.weights[7]
+    at = np.unravel_index(np.abs(gap).argmax(), gap.shape)
+    names = steps.named(data.words)
+    assert f"“{names[at[0]]}” looks at “{names[at[1]]}”: H2 gives {data.weights[2][at]:.0%}, H7 {data.weights[7][at]:.0%}" in said(test)
+    mean = page(step="3", a="2", b="mean")
+    assert f"{likeness(data.weights[2], data.weights.mean(0), data.allowed[2]).bits:.2f} bits" in said(mean) and "the mean" in said(mean)
+
+
+def test_kinds_are_those_measured_over_many_sentences():
+    """C045."""
+    data, test = exhibit.compute(), page("heads_compared.table", step="4")
+    assert data.heads is not None
+    for head in range(8):
+        assert f"H{head} {data.heads.word(1, head)}" in said(test)
+    assert f"it gives {data.heads.scores['coreference'][1, 2]:.0%} to what they mean" in said(test)
+    assert test.dataframe[0].value.loc["named"].tolist() == [data.heads.word(1, head) for head in range(8)]
+    own = page("heads_compared.table", step="2").dataframe[0].value
+    assert list(own.columns) == ["entropy, nats", "distance, words", "on the first", "on the one before", "on itself"] and len(own) == 8
+
+
+def test_without_a_head_the_output_changes_by_what_was_computed():
+    """C046."""
+    covered = page(step="5")
+    assert set(figure(covered)["data"][0]["text"]) == {"?"} and "multiplied" not in said(covered)
+    found = removal(core.open_model("translator-en-es"), exhibit.SENTENCES[0], "self")
+    factors = found.factors(1)
+    answer = steps.FACTORS[0 if factors[2] < 0.5 else 1 if factors[2] <= 0.95 else 2 if factors[2] < 1.05 else 3]
+    test = page("heads_compared.table", step="5", state={"predict:heads_compared.off": answer})
+    assert "Right." in said(test) and f"missed most, by {factors[:8].min():.3f}" in said(test) and f"multiplied by {factors[2]:.3f}" in said(test)
+    np.testing.assert_allclose(figure(test)["data"][0]["x"], np.log2(factors), atol=1e-6)
+    assert test.dataframe[0].value["H2"].tolist() == np.round(np.exp(found.without[1, 2]), 4).tolist()
+    bare = page(step="5", off="8", state={"predict:heads_compared.off": answer})
+    worst = int((found.bare[1] - found.before).argmin())
+    assert f"Without all 8 heads of the layer the token hit most is “{found.tokens[worst].strip()}”" in said(bare)
+    gpt = page(step="5", model="gpt-mini", text=SHORT, layer="0", state={"predict:heads_compared.off": steps.FACTORS[0]})
+    assert not gpt.exception and "translation" not in said(gpt).split("Predict, then look")[1].split("Mechanism")[0]
+
+
+@pytest.mark.parametrize("link", [
+    {"text": ""}, {"text": "car"}, {"text": "so " * 60}, {"text": "<b>![x](y) $a$"}, {"model": "x", "layer": "99", "word": "nowhere"}, {"step": "3", "a": "9", "b": "<i>"}, {"step": "5", "off": "-4", "text": "car"},
+])  # fmt: skip
+def test_nonsense_leaves_a_page(link):
+    test = page(**link)
+    assert not test.exception and len(test.text_input) == 1
+    if link.get("text", "").startswith("so"):
+        assert "Shorten it" in said(test)
+
+
+@pytest.mark.parametrize("step", [1, 3, 5])
+def test_each_fold_opens(step):
+    test = page(*FOLDS, step=str(step), state={"predict:heads_compared.first": "1"})
+    assert not test.exception and len(test.dataframe) == 1 and "Go deeper" in said(test)
+    assert any("_what_if" in str(link.value) or "what_if" in str(link.value) for link in test.markdown)
+
+
+def test_the_lines_to_take_away_make_the_same_numbers():
+    params = exhibit.Params("gpt-mini", SHORT, layer=2)
+    data = exhibit.compute(params)
+    names: dict[str, object] = {}
+    exec(folds.of_two(params, data, 1, "mean", data.weights[1], data.weights.mean(0)).code, names)
+    np.testing.assert_array_equal(names["weights"], data.weights)
+    exec(folds.of_kinds(params, data, ["first"], np.zeros((1, 8))).code, names)
+
+
+def test_figures_as_data():
+    shown = looks(np.ones((1, 1)), ["<b>"], 0)
+    assert "<b>&lt;b&gt;" in shown.layout.yaxis.ticktext[0]
+    json.loads(maps(np.ones((1, 1, 1)), ["a"], 0).to_json())
+    assert exhibit.thumbnail().count("<rect") == 8 * len(exhibit.compute().words)
+
+
+def test_before_a_room_the_rows_that_matter_are_shown():
+    data = exhibit.compute()
+    known = drawn("heads_compared", {"present": "1"}, {"predict:heads_compared.first": "1"})
+    total = data.weights[:, data.row].sum(0)
+    kept = sorted({data.row, *np.argsort(-total, kind="stable")[: steps.ROWS].tolist()})
+    assert [name.removeprefix("<b>").removesuffix(" ▸</b>") for name in figure(known)["layout"]["yaxis"]["ticktext"]] == [data.words[i].strip() for i in kept]
+    off = drawn("heads_compared", {"present": "1", "heads_compared.step": "5"}, {"predict:heads_compared.off": steps.FACTORS[0]})
+    factors = removal(core.open_model(data.model), exhibit.SENTENCES[0], "self").factors(1)
+    seen = sorted({looking.pointing(data.weights, data.row), int(factors[:8].argmin()), int(factors[:8].argmax()), 8})
+    assert figure(off)["layout"]["yaxis"]["ticktext"] == [f"without H{h}" if h < 8 else "without all 8" for h in seen]

@@ -1,0 +1,158 @@
+"""The exhibit on many heads without a browser: shapes at every step, the wrong merge, head 1 anew, one against several."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from exhibit_pages import drawn, figure, said, said_and_set
+
+from core.lessons import many_heads as lessons
+from viz import theme
+from viz.exhibits import _many_heads_folds as folds
+from viz.exhibits import _many_heads_steps as steps
+from viz.exhibits import many_heads as exhibit
+from viz.figures.head_grids import head_grid, per_head
+
+DATA = exhibit.compute(exhibit.Params(2, 4))
+FOLDS = ("many_heads.change.{}", "many_heads.equation", "many_heads.looking", "Many heads.documents", "many_heads.table", "many_heads.take")
+
+
+def page(*folded: str, state: dict[str, object] | None = None, **link: str):
+    return drawn("many_heads", {f"many_heads.{name}": value for name, value in ({"b": "2", "n": "4"} | link).items()}, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True)
+
+
+def told(name: str, answer: object) -> dict[str, object]:
+    """What the session holds once that question has been answered."""
+    return {f"predict:many_heads.{name}": answer}
+
+
+def test_the_page_opens_with_a_question_and_covers_the_projection():
+    test = page()
+    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
+    covered = figure(test, 1)
+    assert [note["text"] for note in covered["layout"]["annotations"]][-1] == "?" and len(covered["data"]) == 1
+    assert "(2, 4, 2, 4)" not in said(test).replace("\u00a0", " ") and "sum over all 8" not in said(test)
+    known = page(state=told("first", "All 8 numbers"))
+    assert "Right." in said(known) and f"off by up to {DATA.chunk:.2f}" in said(known)
+    assert [note["text"] for note in figure(known, 1)["layout"]["annotations"]][-2:] == ["head 1", "head 2"]
+    wider = page(d="12", h="3", state=told("first", "Its own piece, 4 of 12"))
+    assert "It is “All 12 numbers”" in said(wider)
+
+
+def test_the_shape_stands_at_every_step():
+    """C040."""
+    way = exhibit.compute(exhibit.Params(3, 3, 6, 2)).way
+    test = page(step="2", b="3", n="3", d="6", h="2")
+    line = next(element.value for element in test.markdown if "→" in element.value).replace("\u00a0", " ")
+    assert [part.split("`")[1] for part in line.split(" → ")] == [str(stage.shape) for stage in lessons.stages(way)]
+    assert [part.split("`")[0].strip("* ").replace("\\", "") for part in line.split(" → ")] == list(lessons.NAMES)
+    assert f"All {way.q.size} numbers are still there" in said(test)
+    words = figure(test, 2)["data"][1]["text"]
+    assert words == [word for _ in range(2) for word in steps.WORDS[:3] for _ in range(3)]
+    values = figure(page(step="3"), 2)["data"][1]["text"]
+    assert values[:4] == [f"{value:.1f}" for value in DATA.way.pattern[0, 0, 0]]
+
+
+def test_sizes_can_be_chosen_and_heads_that_do_not_fit_are_told():
+    """C041."""
+    test = page(d="8", h="3", step="2")
+    assert not test.exception and "8 numbers cannot be shared out among 3 heads" in said(test) and "take d = 6 or d = 9" in said(test)
+    assert [(box.label, box.value) for box in test.number_input] == [("Sentences, B", 2), ("Words, n", 4), ("Numbers a word, d", 8), ("Heads, h", 3)]
+    test.number_input[2].set_value(9).run()
+    assert "(2, 4, 3, 3)" in said(test).replace("\u00a0", " ") and "cannot be shared out" not in said(test)
+
+
+def test_the_merge_without_the_swap():
+    """C042."""
+    way = DATA.way
+    before = page(step="4")
+    assert not before.toggle and "8 of 32" not in said(before)
+    test = before
+    test.slider(key="predict:many_heads.merge").set_value(8)
+    test.button(key="predict:many_heads.merge:commit").click().run()
+    assert figure(test, 2)["data"][1]["text"][:8] == ["we"] * 8
+    test.toggle[0].set_value(True).run()
+    assert "Exactly: it is 8." in said(test)
+    assert f"Without the swap 8 of 32 numbers stand where they should; after W_O the output is off by up to {way.off:.2f}" in said(test)
+    assert figure(test, 2)["data"][1]["text"][:8] == ["we"] * 4 + ["saw"] * 4
+    assert cells(figure(test, 2))[0] == [0] * 8
+    test.toggle[0].set_value(False).run()
+    assert figure(test, 2)["data"][1]["text"][:8] == ["we"] * 8 and cells(figure(test, 2))[0] == [0] * 4 + [1] * 4
+
+
+def test_head_1_drawn_anew_and_only_head_1_changes():
+    """C048, E15."""
+    covered = page(step="5")
+    assert set(figure(covered, 2)["data"][0]["text"]) == {"?"}
+    test = page(step="5", h="4", state=told("redraw", "All heads behind it"))
+    moved = lessons.changed(*(lessons.followed(lessons.Sizes(2, 4, 8, 4), 0, r) for r in (0, 1)))
+    assert "It is “Nothing, to the last bit”" in said(test) and "the others by 0." in said(test)
+    assert figure(test, 2)["data"][0]["text"] == [f"{moved[0]:.2f}", "0.00", "0.00", "0.00"] and moved[1:].max() == 0
+    assert figure(test, 2)["data"][0]["marker"]["color"] == list(theme.HEADS[:4])
+    first = figure(test, 1)["data"][1]["text"]
+    test.button(key="many_heads.again").click().run()
+    again = figure(test, 1)["data"][1]["text"]
+    assert first[:8] != again[:8] and first[8:] == again[8:] and len(first) == 32
+
+
+def test_one_against_several():
+    test = page(step="6", wanted="4")
+    assert figure(test)["data"][0]["text"] == ["?"] * 4 and "75" not in said(test) and "have 288; with d = 512 both have 1,050,624" in said(test)
+    test.slider(key="predict:many_heads.several").set_value(50.0)
+    test.button(key="predict:many_heads.several:commit").click().run()
+    assert "It is 75 %" in said(test) and "One head loses 75%, 4 heads 0%" in said(test) and f"{lessons.measured_loss(4, 1):.1%}" in said(test)
+    assert figure(test)["data"][0]["text"] == ["0.750", "0.500", "0.250", "0.000"]
+    other = page(step="6", d="16", wanted="2")
+    other.slider(key="predict:many_heads.several").set_value(50.0)
+    other.button(key="predict:many_heads.several:commit").click().run()
+    assert "Exactly: it is 50 %" in said(other) and f"= {lessons.parameters(16)} weights" in said(other)
+
+
+@pytest.mark.parametrize("step", [1, 3, 6])
+def test_each_fold_opens_at_each_step(step):
+    test = page(*(name.format(step - 1) for name in FOLDS), step=str(step))
+    assert not test.exception and len(test.dataframe) == 1 and test.code
+    if step == 3:
+        way = DATA.way
+        assert f"{way.scores[0, 0, 0, 0]:.3f}" in said_and_set(test) and "The second repeat of attention" in said(test)
+
+
+@pytest.mark.parametrize("link", [{"b": "9", "n": "-1", "d": "x", "h": "99"}, {"step": "4", "forgot": "maybe"}, {"step": "6", "wanted": "5"}, {"step": "5", "redrawn": "1e9", "lot": "nan"}])
+def test_nonsense_in_the_link_leaves_a_page(link):
+    test = page(**link)
+    assert not test.exception and len(test.number_input) == 4
+
+
+def test_the_smallest_and_the_largest_sizes():
+    for link, steps_shown in (({"b": "1", "n": "2", "d": "2", "h": "1"}, (1, 4, 5)), ({"b": "4", "n": "6", "d": "16", "h": "8"}, (2, 3, 5))):
+        for step in steps_shown:
+            test = page(step=str(step), **link)
+            assert not test.exception and test.get("plotly_chart") and "nan" not in said(test).lower().split()
+
+
+def test_the_lines_to_take_away_run():
+    params = exhibit.Params(1, 3, 6, 3, lot=2, redrawn=4)
+    data = exhibit.compute(params)
+    for shown in (folds.of_reading(params, data, True), folds.of_splitting(params, data), folds.of_attending(params, data), folds.of_merging(params, data, True), folds.of_redrawing(params, data, True)):
+        names: dict[str, object] = {}
+        exec(shown.code, names)
+        np.testing.assert_array_equal(names["way"].out, data.way.out)
+
+
+def test_figures_as_data():
+    shown = head_grid(np.array([[0, 1]]), np.array([["<b>", "x"]]), ["<i>"], title="t", shape="(1)")
+    assert "<b>x" not in shown.to_json() and shown.data[1].text[0] == "&lt;b&gt;"
+    json.loads(per_head([0.0, -1.0], ["a", "b"], title="t").to_json())
+    assert exhibit.thumbnail().count("<rect") == 3 * 6
+
+
+def cells(drawn_figure: dict) -> list[list[int]]:
+    return drawn_figure["data"][0]["z"]
+
+
+def test_before_a_room_the_merge_has_three_grids_without_code():
+    test = drawn("many_heads", {"present": "1", "many_heads.step": "4"}, {})
+    assert not test.exception and len(test.get("plotly_chart")) == 3
+    assert not any("transpose" in note["text"] for note in figure(test, 1)["layout"]["annotations"])

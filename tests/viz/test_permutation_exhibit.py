@@ -1,0 +1,148 @@
+"""The exhibit on another order of the words without a browser: rows, questions, links, folds; every number measured again."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from exhibit_pages import drawn, figure, said
+from streamlit.testing.v1 import AppTest
+
+from core.engine import default
+from core.lessons import permutation as lesson
+from viz.exhibits import _permutation_folds as folds
+from viz.exhibits import _permutation_steps as steps
+from viz.exhibits import permutation as exhibit
+from viz.figures.reordered import reordered, share
+
+FOLDS = ("permutation.equation", "permutation.looking", "Another order of the words.documents", "permutation.table", "permutation.take")
+
+
+def page(*folded: str, state: dict[str, object] | None = None, text: str = "", **link: str) -> AppTest:
+    values = {f"permutation.{name}": value for name, value in link.items()} | ({"text": text} if text else {})
+    return drawn("permutation", values, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True)
+
+
+def lines(test: AppTest) -> dict[str, int]:
+    """How many lines there are of each kind."""
+    return {trace["name"]: sum(y is None for y in trace["y"]) for trace in figure(test)["data"] if trace["type"] == "scatter"}
+
+
+def test_it_opens_with_the_homework_question_and_hides_what_comes_out():
+    test = page()
+    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
+    heat = [trace for trace in figure(test)["data"] if trace["type"] == "heatmap"]
+    assert len(heat) == 2 and len(figure(test)["data"]) == 2 and "?" in [note["text"] for note in figure(test)["layout"]["annotations"]]
+    told = page(state={"predict:permutation.first": lesson.STAYS})
+    data = exhibit.compute()
+    assert f"It is “{lesson.MOVES}”" in said(told) and f"differ by up to {data.plain.in_place:.2f}" in said(told)
+    assert lines(told) == {"the same numbers": 6, "other numbers": 0}
+    same = page(state={"predict:permutation.first": lesson.STAYS}, order="0_1_2_3_4_5")
+    assert "Right." in said(same)
+
+
+def test_rows_move_along_change_with_positions_and_the_mean_stays():
+    """C038."""
+    data = exhibit.compute()
+    ids = default().open("bert-mini").tokenizer.encode("The dog saw the man.").ids
+    assert data.order == (0, 4, 2, 3, 1, 5) and len(data.pieces) == len(ids)
+    np.testing.assert_allclose(data.plain.after, data.plain.before[list(data.order)], atol=1e-12)
+    assert data.plain.in_place > 1 and data.whole < 1e-4
+    before, after = data.patterns
+    np.testing.assert_allclose(after, before[:, list(data.order)][:, :, list(data.order)], atol=1e-12)
+    why = page(step="2")
+    assert f"Through all 6 layers of the model, in 32-bit numbers: up to {steps.tiny(data.whole)}" in said(why)
+    placed = page(step="3")
+    assert lines(placed) == {"the same numbers": 0, "other numbers": 6}
+    far = np.linalg.norm(data.placed.after - data.placed.before[list(data.order)], axis=1) / np.linalg.norm(data.placed.before[list(data.order)], axis=1)
+    assert f"by {share(float(far.max()))} of its length; the average is {share(float(far.mean()))}" in said(placed)
+    mean = page(step="4")
+    assert "The mean is invariant." in said(mean) and data.plain.pooled_largest < 1e-12 and len(figure(mean)["data"]) == 6
+    with_places = page(step="4", places="1")
+    assert f"up to {steps.tiny(float(np.abs(data.placed.before.mean(0) - data.placed.after.mean(0)).max()))}" in said(with_places)
+    assert "not invariant" in said(with_places)
+
+
+def test_both_homework_questions_are_answered_with_numbers():
+    """C039."""
+    data = exhibit.compute()
+    first = page(state={"predict:permutation.first": lesson.MOVES})
+    assert "equivariant, not invariant" in said(first) and f"the largest difference of any number is {steps.tiny(data.plain.largest)}" in said(first)
+    twice = page(step="5", state={"predict:permutation.set": steps.SET_CHANGES})
+    assert "Right." in said(twice) and f"“dog” said twice: the 6 rows of before move by up to {share(float(data.said.change[:6].max()))}" in said(twice)
+    assert lines(twice) == {"the same numbers": 0, "other numbers": 7}
+    every = page(step="5", twice="6", state={"predict:permutation.set": steps.SET_CHANGES})
+    assert f"It is “{steps.SET_STAYS}”" in said(every) and lines(every) == {"the same numbers": 12, "other numbers": 0}
+    assert data.counted < 1e-12
+
+
+def test_under_a_mask_rows_with_the_same_past_stay():
+    covered = page(step="6")
+    assert "rows keep their numbers: " not in said(covered)
+    test = page(step="6", state={"predict:permutation.mask": "2"})
+    data = exhibit.compute()
+    assert data.causal.kept.tolist() == lesson.same_past(data.pieces, data.order) == [True, False, False, False, False, True]
+    assert "Right." in said(test) and "2 of 6 rows keep their numbers: “the”, “.”" in said(test)
+    test.button(key="permutation.Reverse").click().run()
+    assert "Right." in said(test) and "0 of 6" not in said(test).split("rows keep")[0]
+    assert "1 of 6 rows keep their numbers" in said(test) or "0 of 6 rows keep their numbers" in said(test)
+    last = page(step="6", order="1_0_2_3_4_5", state={"predict:permutation.mask": "2"})
+    assert "It is “4”" in said(last)
+
+
+def test_the_order_is_changed_by_touch_and_by_buttons_and_stands_in_the_link():
+    test = page(step="3")
+    test.button(key="permutation.As written").click().run()
+    assert "6 of 6 rows keep their numbers" in said(test) and str(test.query_params["permutation.order"]).strip("[]'") == "0_1_2_3_4_5"
+    test.session_state["permutation.touch"] = 2
+    test.run()
+    test.button(key="permutation.shuffle").click().run()
+    assert sorted(str(test.query_params["permutation.order"]).strip("[]'").split("_")) == list("012345")
+    test.text_input[0].set_value("She has a white car.").run()
+    assert not test.exception and "permutation.order" not in test.query_params
+
+
+def test_a_touched_word_moves_to_the_front(monkeypatch):
+    written: dict[str, object] = {}
+    monkeypatch.setattr(steps.state, "write", lambda **values: written.update(values))
+    monkeypatch.setattr(steps.st, "session_state", held := {"k": 2})
+    steps._touch("k", (0, 2, 1))
+    assert str(written["permutation.order"]) == "0_1_2" and held["k"] is None
+
+
+@pytest.mark.parametrize("link", [{"order": "0_0_1"}, {"order": "x"}, {"twice": "99", "step": "5"}, {"step": "9"}, {"places": "2", "step": "4"}, {"asked": "7", "step": "6"}])
+def test_nonsense_in_the_link_is_told_and_a_page_is_shown(link):
+    test = page(**link)
+    assert not test.exception and "that cannot be shown" in said(test) and test.get("plotly_chart")
+
+
+@pytest.mark.parametrize("text", [" ", "dog", "word " * 40, "<b>$x$ ![a](b)"])
+def test_any_sentence_can_be_typed(text):
+    test = page(text=text, step="3")
+    assert not test.exception and test.text_input
+    assert bool(test.get("plotly_chart")) == (text == "<b>$x$ ![a](b)" and "draws up to" not in said(test))
+
+
+def test_each_fold_opens_and_the_lines_make_the_same_numbers():
+    test = page(*FOLDS, step="5", state={"predict:permutation.set": steps.SET_CHANGES})
+    assert not test.exception and "equivariant" in said(test) and len(test.dataframe) == 1
+    assert any("P S P" in each.value for each in test.latex)
+    for step in ("1", "4", "6"):
+        assert not page(*FOLDS, step=step).exception
+    params = exhibit.Params("A rose is a rose.", (3, 4, 2, 0, 1, 5))
+    names: dict[str, object] = {}
+    exec(folds.code(params, exhibit.compute(params)), names)
+    data = exhibit.compute(params)
+    np.testing.assert_allclose(names["plain"].after, data.plain.after)
+    np.testing.assert_allclose(names["placed"].change, data.placed.change)
+    assert data.plain.kept.all()
+
+
+def test_figures_as_data():
+    with pytest.raises(ValueError, match="1 words for 2 rows"):
+        reordered(np.eye(2), np.eye(2), ["a"], (0, 1), np.zeros(2), kept=(True, True), titles=("", ""))
+    made = reordered(np.eye(2), np.eye(3)[:, :2], ["<b>", "b"], (0, 1, 0), np.array([0, 0.5, 0]), kept=(True, False, True), titles=("p", "q"))
+    assert made.layout.yaxis2.ticktext == ("&lt;b&gt;  0 %", "b  50 %", "&lt;b&gt;  0 %")
+    json.loads(made.to_json())
+    assert exhibit.thumbnail().count("<path") == 7

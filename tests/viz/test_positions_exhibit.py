@@ -1,0 +1,136 @@
+"""The exhibit on positions without a browser: each step's picture and numbers, its questions, links, folds."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from exhibit_pages import drawn, figure, said
+from streamlit.testing.v1 import AppTest
+
+from core.analysis import unplaced as analysis
+from core.engine import default
+from core.lessons import position_ideas as ideas
+from core.lessons.positions import Formula
+from viz.exhibits import _places_steps as steps
+from viz.exhibits import _places_without as last
+from viz.exhibits import positions as exhibit
+from viz.figures.curves import number
+from viz.figures.reordered import share
+
+FOLDS = ("positions.equation", "positions.looking", "Positions.documents", "positions.table", "positions.take")
+
+
+def page(*folded: str, state: dict[str, object] | None = None, text: str = "", **link: str) -> AppTest:
+    values = {f"positions.{name}": value for name, value in link.items()} | ({"text": text} if text else {})
+    return drawn("positions", values, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True)
+
+
+def test_one_word_in_two_places_looks_the_same_without_positions():
+    test = page()
+    assert not test.exception and test.title[0].value == "Positions" and len(figure(test)["data"]) == 1
+    text, _, word, found = steps.twins(exhibit.Params().text)
+    assert (text, word) == (exhibit.Params().text, "the") and found["bert-mini without"].max() < 1e-5
+    told = page(state={"predict:positions.first": steps.SAME})
+    assert "Right." in said(told) and len(figure(told)["data"]) == 2
+    assert f"{share(float(found['bert-mini with positions'][-1]))} apart with positions" in said(told)
+    again = page(text=steps.SENTENCES[1], state={"predict:positions.first": steps.FAR})
+    assert "In gpt-mini, which looks back only, they are" in said(again) and "It is “Exactly the same”" in said(again)
+    assert steps.twins("green apples")[0] == "green apples green"
+
+
+def test_two_ideas_and_what_is_wrong_with_them():
+    assert "0.0526" not in said(page(step="2"))
+    told = page(step="2", state={"predict:positions.step": 0.05, "predict:positions.step:asked": {"of": ask_of(5, 20), "guess": 0.05}})
+    assert "A step is" not in said(told) and "a step is 0.2500 in 5 words and 0.0526 in 20" in said(told) and "the last word gets 19" in said(told)
+    other = page(step="2", long="11", state={"predict:positions.step:asked": {"of": ask_of(5, 11), "guess": 0.1}})
+    assert "Exactly: it is 0.1." in said(other)
+
+
+def ask_of(short: int, long: int) -> tuple[object, ...]:
+    first = 1 / (short - 1)
+    return (f"In {short} words one step of the fraction is 1/{short - 1} = {first:.3g}. And in {long} words?", 0.0, 0.5, round(1 / (long - 1), 6), "")
+
+
+def test_the_ticks_of_the_criteria_are_computed():
+    test = page(step="3", code="integer")
+    data = exhibit.compute()
+    marks = [note["text"] for note in figure(test)["layout"]["annotations"]]
+    assert marks == ["✓" if good else "✗" for good in data.kept.ravel()] and data.kept.shape == (6, 5)
+    assert "integer: ✓ nearest two 1; ✓ 1 a step; ✗ at most 999" in said(test)
+    table = default().open("gpt-mini").network.embed["position"].weight
+    assert "✗ the table ends" in said(page(step="3", code="learned")) and len(table) < 1000
+    longer = page(step="3", short="6", long="50", code="fraction")
+    assert f"{1 / 5:.2f} or {1 / 49:.2f} a step" in said(longer)
+
+
+def test_the_wave_is_read_off_clocks():
+    test = page(step="4", position="7")
+    vector = Formula(8).table(8)[7]
+    assert f"p = [{', '.join(number(float(value), 3) for value in vector)}]" in said(test)
+    hand = figure(test)["data"][1]
+    np.testing.assert_allclose([hand["x"][1] - hand["x"][0], hand["y"][1]], 0.85 * vector[:2], atol=1e-6)
+
+
+def test_a_learned_table_is_read_from_the_model():
+    for model in steps.TABLES:
+        test = page(step="5", table=model)
+        found = default().open(model).network.embed["position"].weight[: steps.SEEN].double().numpy()
+        assert f"in {ideas.neighbours(found):.0%} of the first 40 places; for the sinusoids in 100%" in said(test)
+        np.testing.assert_allclose(figure(test)["data"][0]["x"], ideas.thread(found)[0][:, 0], atol=1e-6)
+
+
+def test_a_trained_model_without_its_positions():
+    covered = page(step="6")
+    found = last.measured("translator-en-es", exhibit.Params().text, 0)
+    assert not covered.exception and found.ways[analysis.REMOVED].says[0][0] not in said(covered) and "guess first" in said(covered)
+    told = page(step="6", state={"predict:positions.worse": last.worse(found)})
+    assert "Right." in said(told)
+    for way in analysis.WAYS:
+        assert f"{number(found.ways[way].surprise)} nats" in said(told) and found.ways[way].says[0][0] in said(told)
+    answers = {last.worse(last.measured(model, exhibit.Params().text, 0)) for model in steps.MODELS}
+    for model in ("gpt-mini", "bert-mini"):
+        assert "Right." in said(page(step="6", model=model, state={"predict:positions.worse": last.worse(last.measured(model, exhibit.Params().text, 0))}))
+    assert len(answers) == 2
+    told.button(key="positions.again").click().run()
+    assert not told.exception
+
+
+@pytest.mark.parametrize("link", [{"short": "x", "step": "2"}, {"long": "1e9", "step": "3"}, {"code": "y", "step": "3"}, {"position": "-1", "step": "4"}, {"table": "z", "step": "5"}, {"model": "0", "lot": "q", "step": "6"}])
+def test_nonsense_in_the_link_is_told_and_a_page_is_shown(link):
+    test = page(**link)
+    assert not test.exception and "that cannot be shown" in said(test)
+
+
+@pytest.mark.parametrize("step", ["1", "6"])
+def test_any_sentence_can_be_typed(step):
+    for text in (" ", "dog", "word " * 300, "<b>$x$ ![a](b)"):
+        test = page(text=text, step=step)
+        assert not test.exception and test.text_input
+
+
+@pytest.mark.parametrize("step", range(1, 7))
+def test_each_fold_opens_and_the_lines_run(step):
+    test = page(*FOLDS, step=str(step), state={"predict:positions.first": steps.SAME, "predict:positions.worse": analysis.SHUFFLED})
+    assert not test.exception and len(test.dataframe) == 1
+    names: dict[str, object] = {}
+    exec(test.code[-1].value, names)
+    if step == 1:
+        assert np.max(names["far"]) < 1e-5
+    elif step == 2:
+        np.testing.assert_allclose(np.ravel(names["steps"]), [1 / 19, 1])
+    elif step == 4:
+        np.testing.assert_allclose(names["vector"], Formula(8).table(4)[3])
+    elif step == 6:
+        found = last.measured("translator-en-es", exhibit.Params().text, 0)
+        assert names["surprise"] == pytest.approx({way: told.surprise for way, told in found.ways.items()})
+        assert "Over 5 other sentences: as trained" in said(test)
+
+
+def test_the_small_picture_and_the_figures():
+    assert exhibit.thumbnail().count("<circle") == 40
+    from viz.figures import places
+
+    json.loads(places.ideas(3, 5, covered=True).to_json())
+    assert places.ideas(3, 5, covered=True).data[1].x == (None,) * 5

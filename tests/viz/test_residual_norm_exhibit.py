@@ -1,0 +1,170 @@
+"""The exhibit on residual sums and layer norm: each step by AppTest on small random models, its numbers computed again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import tiny_models
+from exhibit_pages import drawn, figure, plain, said, said_and_set
+from streamlit.testing.v1 import AppTest
+
+import core.engine
+from core.analysis import residuals
+from core.lessons import depth, norms
+from viz.exhibits import _residual_norm_norms as last
+from viz.exhibits import _residual_norm_sums as sums
+from viz.exhibits import residual_norm as exhibit
+from viz.exhibits._residual_norm_folds import TRY
+from viz.figures.bar_lanes import Lane, bar_lanes
+from viz.figures.by_depth import Panel, block, by_depth
+
+SLUG = "residual_norm."
+TEXT = "She was hungry, so she ate."
+FOLDS = ("residual_norm.equation", "residual_norm.looking", "Residual and layer norm.documents", "residual_norm.table", "residual_norm.take")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine(tmp_path_factory) -> Iterator[core.engine.Engine]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(tiny_models.MODELS, "gpt-mini", ("gpt", {}))
+        patch.setitem(tiny_models.MODELS, "bert-mini", ("bert", {}))
+        with tiny_models.served(patch, tmp_path_factory.mktemp("models"), "gpt-mini", "bert-mini") as served:
+            yield served
+
+
+def page(step: int = 1, *folds: str, guess: tuple[str, str] | None = None, guarded: bool = False, **link: str) -> AppTest:
+    answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
+    names = {name if name == "text" else SLUG + name: value for name, value in ({"text": TEXT} | link).items()}
+    return drawn("residual_norm", {SLUG + "step": str(step)} | names, {f"fold:{name}": True for name in folds} | answered, guarded=guarded)
+
+
+def bars(test: AppTest, place: int = 0) -> list[list[float]]:
+    return [plain(trace["y"]) for trace in figure(test, place)["data"] if trace["type"] == "bar"]
+
+
+def test_the_sum_is_covered_until_one_guessed_and_is_the_models_own():
+    data = exhibit.compute(exhibit.Params(text=TEXT, layer=1))
+    ratio = np.linalg.norm(data.added[2]) / np.linalg.norm(data.before[2])
+    before = page(layer="1")
+    assert not before.exception and before.title[0].value == "Residual and layer norm"
+    assert len(bars(before)) == 1 and [note["text"] for note in figure(before)["layout"]["annotations"]].count("?") == 2
+    told = page(layer="1", guess=("long", sums.LENGTHS[0]))
+    np.testing.assert_allclose(bars(told), [v[2][: sums.FIRST] for v in (data.before, data.added, data.after)], rtol=1e-6)
+    assert data.gap == 0 and "differ by at most 0." in said(told) and f"{ratio:.0%} of it" in said(told)
+    assert f"{ratio:.0%} of it" not in said(before)
+
+
+def test_the_answer_follows_the_model_and_the_word():
+    right = set()
+    for name, layer, word in (("gpt-mini", 0, 0), ("bert-mini", 0, 3), ("bert-mini", 1, 5), ("gpt-mini", 1, 3)):
+        data = exhibit.compute(exhibit.Params(text=TEXT, model=name, layer=layer))
+        ratio = np.linalg.norm(data.added[word]) / np.linalg.norm(data.before[word])
+        wanted = sums.LENGTHS[0] if ratio < 0.5 else sums.LENGTHS[1] if ratio <= 1.5 else sums.LENGTHS[2]
+        test = page(model=name, layer=str(layer), word=str(word), guess=("long", wanted))
+        assert "Right." in said(test), (name, ratio)
+        right.add(wanted)
+    assert len(right) > 1, "small models chosen so that the answers differ"
+
+
+def test_the_switch_takes_the_sums_out_and_signal_and_gradient_are_drawn_by_depth():
+    """C063."""
+    found = {residual: depth.by_depth("none", residual=residual, size=0.5, n_layers=sums.LAYERS) for residual in (True, False)}
+    for chosen, residual in (("on", True), ("off", False)):
+        test = page(2, residual=chosen)
+        lines = figure(test)["data"]
+        np.testing.assert_allclose([plain(line["y"]) for line in lines], [found[True].signal, found[False].signal, found[True].gradient, found[False].gradient], rtol=1e-6)
+        assert [line["opacity"] == 1 for line in lines] == [residual, not residual] * 2
+        assert f"the signal is {sums.factor(found[residual].signal[-1] / found[residual].signal[0])} times what came in" in said(test)
+    other = page(2, "residual_norm.equation", size="1", residual="on")
+    grown = depth.by_depth("none", size=1.0, n_layers=sums.LAYERS)
+    assert sums.factor(grown.signal[-1] / grown.signal[0]) in said(other) and "I + " in said_and_set(other)
+
+
+def test_a_trained_model_without_its_sums():
+    model = core.engine.default().open("gpt-mini")
+    kept, bare = (residuals.through(model, TEXT, residual=residual) for residual in (True, False))
+    blind = math.log(model.config.n_vocab)
+    right = sums.FARES[0] if bare.surprise < kept.surprise + 0.1 else sums.FARES[1] if bare.surprise < blind else sums.FARES[2]
+    before = page(3)
+    assert len(figure(before)["data"]) == 2 and f"{bare.surprise:.2f} nats" not in said(before)
+    told = page(3, "residual_norm.table", guess=("fares", right))
+    assert "Right." in said(told) and f"{bare.surprise:.2f} nats instead of {kept.surprise:.2f}" in said(told)
+    np.testing.assert_allclose(plain(figure(told)["data"][1]["y"]), bare.depths.alike, atol=1e-6)
+    assert len(told.dataframe) == 1 and len(told.dataframe[0].value.columns) == 6
+
+
+def test_layer_norm_before_and_after_with_gain_bias_and_the_printed_sigma():
+    """C064."""
+    data = exhibit.compute(exhibit.Params(text=TEXT, layer=1))
+    x = data.after[2].astype(float)
+    test = page(4, "residual_norm.equation", layer="1", gain="2", bias="-1")
+    np.testing.assert_allclose(bars(test)[1], norms.layer_norm(x, 2, -1)[: sums.FIRST], atol=1e-6)
+    assert "variance 1.000. With g and b: mean −1.00, deviation 2.000." in said(test)
+    drawn_ones = page(4, numbers="drawn", printed="1")
+    assert "the variance is 0.001953 = 1/512, not 1" in said(drawn_ones)
+    own = page(4, layer="1", printed="1")
+    assert f"1/{len(x)}, not 1" in said(own) and figure(own)["layout"]["yaxis2"]["range"] == figure(page(4, layer="1"))["layout"]["yaxis2"]["range"]
+
+
+def test_layer_norm_moves_one_word_and_batch_norm_all():
+    data = exhibit.compute(exhibit.Params(text=TEXT, layer=1))
+    found = last.tables(data, 2, 4.0)
+    n = len(found["table"])
+    test = page(5, layer="1", push="4")
+    assert f"moves 1 of {n} words under layer norm (another by 0.00 at most) and {n} of {n} under batch norm" in said(test)
+    np.testing.assert_allclose(found["batch now"].mean(0), 0, atol=1e-9)
+    np.testing.assert_allclose(found["layer now"].mean(1), 0, atol=1e-9)
+    single = page(5, text="a", axis="batch")
+    assert not single.exception
+
+
+def test_the_three_orders_with_their_drawing_and_their_effect_by_depth():
+    """C065."""
+    found = last.by_order(0.5)
+    for order, formula in last.ORDERS.items():
+        test = page(6, order=order)
+        notes = [note["text"] for note in figure(test, 0)["layout"]["annotations"]]
+        way = [name for name in notes if name in ("f", "+", "LN")]
+        assert way == {"post": ["f", "+", "LN"], "pre": ["LN", "f", "+"], "worded": ["f", "LN", "+"]}[order] and formula in notes
+        strong = [line["name"] for line in figure(test, 1)["data"] if line["opacity"] == 1]
+        assert strong == [last.CALLED[order]] * 2
+        assert f"{formula}, {last.CALLED[order]}: after {last.LAYERS} layers the signal is {sums.factor(found[last.CALLED[order]].signal[-1])}" in said(test)
+    run = core.engine.default().open("bert-mini").run(TEXT, keep=residuals.KEEP)
+    assert f"its signal is {residuals.by_layer(run)[0]:.2f} before" in said(page(6, order="post"))
+
+
+@pytest.mark.parametrize("step", range(1, 7))
+def test_every_fold_of_every_step_opens_and_its_lines_run(step, capsys):
+    test = page(step, *FOLDS, f"residual_norm.change.{step - 1}", layer="1")
+    assert not test.exception and len(test.dataframe) == 1
+    told = said(test)
+    assert "E6" in told and "E16" in told and TRY[step - 1].split("** ")[1][:20] in told
+    if step in (2, 6):  # the others open a shipped model by name
+        exec(test.code[-1].value, {})
+        assert len(capsys.readouterr().out.split()) > 2
+
+
+@pytest.mark.parametrize("text", ["", " ", "a", "<b>![x](http://a)</b>", "word " * 60])
+def test_odd_texts_give_a_page_or_a_notice(text):
+    for step in (1, 3):
+        test = page(step, text=text, guarded=True)
+        assert not test.exception and "Something went wrong" not in said(test)
+        assert len(test.text_input) == 1, "the text can be mended"
+
+
+def test_nonsense_in_the_link_leaves_a_page():
+    link = {"model": "x", "layer": "99", "word": "-4", "size": "nan", "gain": "9", "bias": "x", "printed": "yes", "numbers": "?", "axis": "", "push": "1e9", "order": "?", "residual": "?"}
+    for step in (1, 4, 6):
+        test = page(step, **link)
+        assert not test.exception and len(test.get("plotly_chart")) >= 1
+
+
+def test_figures_as_data():
+    assert bar_lanes([Lane("a", np.ones(2))], labels=["<b>", "x"], across=True).layout.xaxis.ticktext == ("&lt;b&gt;", "x")
+    shown = by_depth([Panel("t", {"a": np.array([1.0, 0.0])})], {"a": 0})
+    assert np.isfinite(shown.layout.yaxis.range).all()
+    assert sum(note.text == "+" for note in block("post", "f", residual=False).layout.annotations) == 0
+    assert exhibit.thumbnail().startswith("<svg")

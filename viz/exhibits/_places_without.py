@@ -1,0 +1,83 @@
+"""The last step of the exhibit on positions: a trained model with its positions as they are, shuffled, and removed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.analysis import unplaced as analysis
+from core.engine import default
+from core.errors import InputError
+from viz.exhibits import _places_folds as more
+from viz.exhibits._shown import Shown
+from viz.figures.curves import number
+from viz.figures.pairs import percent
+from viz.instruments import heatmap
+from viz.labels import distinct, head_name, literal, visible
+from viz.ui import compute as ask
+from viz.ui import lesson, parts
+
+SLUG, LONGEST = "positions.", 24
+EQUAL = "Both alike"
+OF = {"gpt": "about the next token", "bert": "about each word, hidden in turn", "transformer": "about its own translation"}
+
+
+def measured(model: str, text: str, lot: int) -> analysis.Unplaced:
+    """The three runs. Errors: InputError for a text that is too long to be drawn."""
+    opened = default().open(model)
+    n = len(opened.tokenizer.encode(text).ids)
+    if n > LONGEST:
+        raise InputError(f"The text has {n} tokens.", f"This page draws up to {LONGEST}.", "Shorten it, or take an example.")
+    return analysis.unplaced(opened, text, lot)
+
+
+def worse(found: analysis.Unplaced) -> str:
+    """Which of the two surprises the model more."""
+    shuffled, removed = (found.ways[way].surprise for way in (analysis.SHUFFLED, analysis.REMOVED))
+    return EQUAL if abs(shuffled - removed) < 0.005 else analysis.SHUFFLED if shuffled > removed else analysis.REMOVED
+
+
+def without(params: Any) -> Shown:
+    """Question, the three maps with what the model says, the sentence of numbers."""
+    model, text = params.model, params.text
+    found = ask.submit(("positions.without", model, text, params.lot), lambda: measured(model, text, params.lot), 300 * len(text))
+    family = default().open(model).spec.name
+    told = {way: each.surprise for way, each in found.ways.items()}
+    known = lesson.predict(
+        f"{SLUG}worse", f"{model}, “{text}”: which does more harm, positions shuffled or removed?", (analysis.SHUFFLED, analysis.REMOVED, EQUAL), worse(found),
+        f"Mean surprise, in nats: {number(told[analysis.AS_TRAINED])} as trained, {number(told[analysis.SHUFFLED])} shuffled, {number(told[analysis.REMOVED])} removed.",
+    )  # fmt: skip
+    names = distinct(token.strip() or token for token in found.tokens)
+    for column, way in zip(st.columns(3, gap="small"), analysis.WAYS, strict=True):
+        open_ = known or way == analysis.AS_TRAINED
+        with column:
+            st.markdown(f"**{way.capitalize()}**" + (f" :gray[{number(told[way])} nats]" if open_ else " :gray[guess first]"))
+            st.markdown(literal(said(found.ways[way], family, found.hidden)) if open_ else "…")
+            pattern = found.ways[way].pattern[: found.n, : found.n]
+            heatmap(pattern if open_ else np.zeros_like(pattern), names, names, key=f"{SLUG}map.{way}", height=130 if lesson.presenting() else 250,
+                    allowed=None if open_ else np.zeros(pattern.shape, bool))  # fmt: skip
+    kept = {way: value if known or way == analysis.AS_TRAINED else None for way, value in told.items()}
+    parts.numbers(_numbers(found, told) if known else f"As trained, head {head_name(*found.head)} looks at the word before; the mean surprise {OF.get(family, '')} is {number(told[analysis.AS_TRAINED])} nats.")
+    code = (f"import core\nfrom core.analysis.unplaced import unplaced\n\nfound = unplaced(core.open_model({model!r}), {text!r}, {params.lot})\n"
+            "surprise = {way: told.surprise for way, told in found.ways.items()}")  # fmt: skip
+    frame = pd.DataFrame({"surprise, nats": list(kept.values()), "says": [said(found.ways[way], family, found.hidden) if kept[way] is not None else "" for way in kept]}, index=list(kept))
+    arrays = {f"pattern_{way.split()[0]}": found.ways[way].pattern for way in kept if kept[way] is not None}
+    return Shown({"positions.add": {}}, (r"\text{surprise} = -\frac{1}{n} \sum_i \ln p_i",), more.LOOKING[5], lambda: frame, arrays, code)
+
+
+def said(told: analysis.Told, family: str, hidden: str) -> str:
+    """What the model says, in one line."""
+    if family == "transformer":
+        return f"“{told.says[0][0]}”"
+    best = ", ".join(f"{visible(word.strip() or word)} {percent(chance)}" for word, chance in told.says)
+    return f"for “{hidden}”: {best}" if hidden else f"next: {best}"
+
+
+def _numbers(found: analysis.Unplaced, told: dict[str, float]) -> str:
+    prev = {way: float(np.diagonal(each.pattern[: found.n, : found.n], -1).mean()) for way, each in found.ways.items()}
+    worst = max(told, key=told.__getitem__)
+    return (f"Mean surprise {number(told[analysis.AS_TRAINED])} nats as trained; {number(told[analysis.SHUFFLED])} shuffled, {number(told[analysis.REMOVED])} removed: worst is {worst}. "
+            f"Head {head_name(*found.head)} looked {prev[analysis.AS_TRAINED]:.0%} at the word before; shuffled {prev[analysis.SHUFFLED]:.0%}, removed {prev[analysis.REMOVED]:.0%}.")  # fmt: skip

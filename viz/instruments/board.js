@@ -1,0 +1,111 @@
+// Number grids as on a blackboard: lines of matrices, one word marked through all of them, a cell that tells how it came about.
+
+function build(root) {
+  root.classList.add("board");
+  const view = { root, pinned: null, editing: null, inks: new Map() };
+  view.lines = make("div", "lines", root);
+  view.foot = make("div", "foot", root);
+  view.told = make("p", "told", view.foot);
+  view.told.setAttribute("role", "status");
+  view.tools = make("div", "tools", view.foot);
+  view.switch = make("div", "switch", view.tools);
+  view.switch.setAttribute("role", "group");
+  view.switch.setAttribute("aria-label", "Words as");
+  for (const [name, words] of [["columns", "words in columns"], ["rows", "in rows, PyTorch"]]) {
+    const button = make("button", "", view.switch);
+    button.type = "button";
+    button.dataset.turn = name;
+    button.textContent = words;
+    button.onclick = () => view.component.setStateValue("turn", name);
+  }
+  view.drawn = keepDrawn(root, () => {});
+  root.onpointerleave = () => tell(view, view.pinned);
+  return view;
+}
+
+function accept(view, packet) {
+  const { header: head } = packet, focus = focused(view);
+  const shape = JSON.stringify([head.lines.map((line) => line.flatMap((item) => item.unit ?? item).flatMap((item) => item.stack ?? item).map((item) => [item.name, item.size])), head.pin, head.convention]);
+  Object.assign(view, { head, packet, theme: readTheme(view.root), grids: new Map(), inks: new Map() });
+  if (shape !== view.shape) view.pinned = head.pin;
+  view.shape = shape;
+  view.root.classList.toggle("large", Boolean(head.large));
+  view.switch.hidden = !head.convention;
+  for (const button of view.switch.children) button.setAttribute("aria-pressed", String(button.dataset.turn === head.convention));
+  view.rebuilding = true;
+  view.lines.replaceChildren(...head.lines.map((line) => lineOf(view, line)));
+  view.rebuilding = false;
+  view.root.dataset.convention = head.convention;
+  view.root.dataset.grids = [...view.grids.keys()].join(" ");
+  tell(view, view.pinned);
+  restoreFocus(view, focus);
+  saveMenu(view, view.tools, saving(view));
+}
+
+function lineOf(view, items) {
+  const line = make("div", "line");
+  for (const item of items) {
+    if (item.unit) place(view, make("div", "unit", line), item.unit);
+    else place(view, line, [item]);
+  }
+  return line;
+}
+
+function place(view, parent, items) {
+  for (const item of items) {
+    if (item.sign !== undefined) signOf(parent, item);
+    else if (item.stack) place(view, make("div", "stack", parent), item.stack);
+    else gridOf(view, parent, item);
+  }
+}
+
+function signOf(parent, { sign, says }) {
+  const box = make("div", "sign", parent);
+  if (says) indexed(make("span", "says", box), says);
+  make("span", "arrow", box).textContent = sign;
+}
+
+// ---------------------------------------------------------------- what a cell tells
+
+/** The cell's arithmetic, and a light on the row and the column that made it; without a cell the page's own hint. */
+function tell(view, at) {
+  for (const lit of view.root.querySelectorAll(".lit, .told-of")) lit.classList.remove("lit", "told-of");
+  const grid = at && view.grids.get(at[0]), text = grid?.head.told?.[at[1]]?.[at[2]];
+  view.told.replaceChildren();
+  indexed(view.told, text ?? view.head.hint);
+  view.root.dataset.told = text ? at.join(" ") : "";
+  if (!text) return;
+  grid.cells[at[1]][at[2]].classList.add("told-of");
+  for (const [name, line, by] of grid.head.uses) light(view.grids.get(name), line, by === "row" ? at[1] : by === "column" ? at[2] : by);
+}
+
+function light(grid, line, place) {
+  if (!grid) return;
+  const cells = line === "row" ? grid.cells[place] ?? [] : grid.cells.map((row) => row[place]);
+  for (const cell of cells) cell?.classList.add("lit");
+}
+
+function pin(view, at) {
+  view.pinned = view.grids.get(at[0])?.head.told?.[at[1]]?.[at[2]] ? at : null;
+  tell(view, view.pinned);
+}
+
+// ---------------------------------------------------------------- saving
+
+/** On a page that stands alone nobody computes anew: nothing can be changed, chosen or turned there. */
+function still(item) {
+  const [inner] = ["unit", "stack"].filter((name) => item[name]);
+  return inner ? { ...item, [inner]: item[inner].map(still) } : item.size ? { ...item, edit: false, words: [] } : item;
+}
+
+function saving(view) {
+  const grids = [...view.grids.values()].filter(({ head }) => head.values);
+  return {
+    name: "number grids", packet: view.packet, code: view.head.python,
+    size: () => [view.root.clientWidth, view.root.scrollHeight],
+    paint: (pen) => paintElement(pen, view.root, view.root, view.theme),
+    header: () => ({ convention: "", lines: view.head.lines.map((line) => line.map(still)) }),
+    rows: () => [["matrix", "row", "column", "value"], ...grids.flatMap(({ head }) => head.values.flatMap((row, i) => row.map((value, j) => [head.name, i + 1, j + 1, value])))],
+    arrays: () => Object.fromEntries(grids.map(({ head }) => [head.name, { shape: head.size, values: Float32Array.from(head.values.flat()), axes: ["row", "column"] }])),
+  };
+}
