@@ -53,7 +53,7 @@ def count(params: Any, data: Any, start: Any) -> Shown:
     )  # fmt: skip
     lines = {name: (data.lengths, values) for name, values in data.curves.items()}
     show(orders.over_length(lines, at=n, crossing=data.crossing, y_title="multiplications", covered=not told, said="n = 2p" if params.whole else "n = p"), SLUG + "count.picture",
-               f"Multiplications over the number of words, on logarithmic axes{f'; the lines meet at n = {data.crossing:,}' if told else ', still covered'}.", 190)  # fmt: skip
+               f"Multiplications over the number of words, on logarithmic axes{f'; the lines meet at n = {data.crossing:,}' if told else ', still covered'}.", 320)  # fmt: skip
     parts.numbers(f"n = {n:,}, p = {p:,}: {sums}, {times(ratio)}." if told else f"n = {n:,} words, p = {p:,} numbers a word.")
     _sliders(start)
     with st.container():

@@ -52,7 +52,7 @@ def shift(params: Any, data: Any) -> Shown:
     with picture:
         shown = given if told else [given[0] if moved else None] + [None] * (m - 1)
         show(teaching.rows(wanted, shown, arrows=moved, chosen=at), SLUG + "shift.picture",
-                   f"Two rows of {m} tokens: the target, and what the decoder reads." + (f" It reads {', '.join(given)}." if told else ""), 190)  # fmt: skip
+                   f"Two rows of {m} tokens: the target, and what the decoder reads." + (f" It reads {', '.join(given)}." if told else ""), 260)  # fmt: skip
     with told_numbers:
         parts.numbers(_shift_numbers(data, moved) if told else f"The target has {m} pieces, END among them. The decoder reads as many.")
     frame = pd.DataFrame({"target": wanted, "decoder input": given if told else ["?"] * m}, index=range(1, m + 1)).rename_axis("place")
@@ -80,7 +80,7 @@ def at_once(params: Any, data: Any) -> Shown:
         f"It gave “{wanted[most]}” {np.exp(-values[most]):.1%}, so the loss there is {number(values[most], 3)}; “{wanted[least]}” got {np.exp(-values[least]):.1%}.",
     )  # fmt: skip
     show(teaching.losses(named(data.read), wanted, values if told else None), SLUG + "once.picture",
-               "The loss of each place" + (": " + ", ".join(f"{a} {b:.3f}" for a, b in zip(places, values, strict=True)) if told else ", still covered") + ".", 190)  # fmt: skip
+               "The loss of each place" + (": " + ", ".join(f"{a} {b:.3f}" for a, b in zip(places, values, strict=True)) if told else ", still covered") + ".", 260)  # fmt: skip
     n_vocab = data.logits.shape[1]
     one_pass = f"One pass gives {m} × {n_vocab:,} scores"
     parts.numbers(f"{one_pass}. The mean of the {m} losses is {number(values.mean(), 4)}; torch's cross_entropy says {number(by_torch(data), 4)}." if told else f"{one_pass}: for every place, every token of the vocabulary.")
