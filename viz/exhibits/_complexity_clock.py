@@ -11,6 +11,7 @@ import streamlit as st
 from core.lessons import complexity as costs
 from viz.exhibits._complexity_link import SLUG, times
 from viz.exhibits._shown import Shown
+from viz.exhibits._training_link import show
 from viz.figures import orders
 from viz.ui import compute as ask
 from viz.ui import controls, parts
@@ -39,8 +40,8 @@ def measured(params: Any, data: Any, start: Any) -> Shown:
     n = [row.n for row in rows]
     lines = {"self-attention": (n, [1e3 * row.attention for row in rows]), "LSTM": (n, [1e3 * row.lstm for row in rows])}
     st.caption(f"{'Measured' if mine else 'A recorded run'}, p = {width}: {where}.")
-    parts.show(orders.over_length(lines, at=None, crossing=costs.crossing(width, whole=True), y_title="milliseconds", dots=True, said="counted: n = 2p", unit="ms", height=310), SLUG + "clock.picture",
-               f"Milliseconds of a pass over the number of words, {where}: " + "; ".join(f"n = {row.n:,}: attention {1e3 * row.attention:.3g}, LSTM {1e3 * row.lstm:.3g}" for row in rows) + ".")  # fmt: skip
+    show(orders.over_length(lines, at=None, crossing=costs.crossing(width, whole=True), y_title="milliseconds", dots=True, said="counted: n = 2p", unit="ms", height=310), SLUG + "clock.picture",
+               f"Milliseconds of a pass over the number of words, {where}: " + "; ".join(f"n = {row.n:,}: attention {1e3 * row.attention:.3g}, LSTM {1e3 * row.lstm:.3g}" for row in rows) + ".", 310)  # fmt: skip
     parts.numbers(_numbers(rows, width))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.button("Measure on this machine", key=SLUG + "measure", type="primary", icon=":material/timer:", on_click=_again, args=(width,), disabled=lots.get(width, 0) >= MOST)

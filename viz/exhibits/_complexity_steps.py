@@ -13,7 +13,7 @@ from core.lessons import complexity as costs
 from viz.exhibits import _complexity_clock as clock
 from viz.exhibits._complexity_link import SLUG, times
 from viz.exhibits._shown import Shown
-from viz.exhibits._training_link import later
+from viz.exhibits._training_link import later, show
 from viz.figures import orders
 from viz.ui import controls, lesson, parts
 
@@ -52,8 +52,8 @@ def count(params: Any, data: Any, start: Any) -> Shown:
         f"{sums}: {times(ratio)}. Which one is dearer depends on n against p; they meet at n = {data.crossing:,}.",
     )  # fmt: skip
     lines = {name: (data.lengths, values) for name, values in data.curves.items()}
-    parts.show(orders.over_length(lines, at=n, crossing=data.crossing, y_title="multiplications", covered=not told, said="n = 2p" if params.whole else "n = p"), SLUG + "count.picture",
-               f"Multiplications over the number of words, on logarithmic axes{f'; the lines meet at n = {data.crossing:,}' if told else ', still covered'}.")  # fmt: skip
+    show(orders.over_length(lines, at=n, crossing=data.crossing, y_title="multiplications", covered=not told, said="n = 2p" if params.whole else "n = p"), SLUG + "count.picture",
+               f"Multiplications over the number of words, on logarithmic axes{f'; the lines meet at n = {data.crossing:,}' if told else ', still covered'}.", 320)  # fmt: skip
     parts.numbers(f"n = {n:,}, p = {p:,}: {sums}, {times(ratio)}." if told else f"n = {n:,} words, p = {p:,} numbers a word.")
     _sliders(start)
     with st.container():
@@ -77,7 +77,7 @@ def table(params: Any, data: Any, start: Any) -> Shown:
         ("steps that wait for each other", {"self-attention": ("O(1)", a.steps), "recurrence": ("O(n)", r.steps)}),
         ("longest path between two words", {"self-attention": ("O(1)", a.path), "recurrence": ("O(n)", r.path)}),
     ]
-    parts.show(orders.table(rows), SLUG + "table.picture", f"Table 1 for n = {params.n:,}, p = {params.p:,}: {a.operations:,} against {r.operations:,} multiplications, 1 against {r.steps:,} steps, path 1 against {r.path:,}.")
+    show(orders.table(rows), SLUG + "table.picture", f"Table 1 for n = {params.n:,}, p = {params.p:,}: {a.operations:,} against {r.operations:,} multiplications, 1 against {r.steps:,} steps, path 1 against {r.path:,}.", 340)
     parts.numbers(f"n = {params.n:,}, p = {params.p:,}: {times(r.operations / a.operations)} in multiplications; but attention does them in 1 step, recurrence in {r.steps:,}, each waiting for the one before.")
     _sliders(start)
     frame = pd.DataFrame({"complexity per layer": ["O(n² p)", "O(n p²)"], "in numbers": [f"{a.operations:,}", f"{r.operations:,}"], "sequential operations": [f"O(1): {a.steps}", f"O(n): {r.steps:,}"],
@@ -97,9 +97,9 @@ def path(params: Any, data: Any, start: Any) -> Shown:
     )  # fmt: skip
     with st.container(key=f"complexity-path-{'told' if told else 'asked'}"):
         if told:
-            parts.show(orders.reach(params.n), SLUG + "path.picture", f"Recurrence: {r.path:,} steps from the first word to the last; self-attention: 1.")
+            show(orders.reach(params.n), SLUG + "path.picture", f"Recurrence: {r.path:,} steps from the first word to the last; self-attention: 1.", 250)
         else:
-            parts.show(orders.reach(4), SLUG + "path.small", "For four words: recurrence 3 steps from the first to the last, self-attention 1.")
+            show(orders.reach(4), SLUG + "path.small", "For four words: recurrence 3 steps from the first to the last, self-attention 1.", 250)
     parts.numbers(f"n = {params.n:,}: {r.path:,} steps against {data.attention.path}. If each step kept 90 % of a signal, {0.9**r.path:.2g} of it would arrive." if told else "This is n = 4.")
     _sliders(start, width=False)
     frame = pd.DataFrame({"recurrence": [n - 1 for n in LENGTHS], "self-attention": [1] * len(LENGTHS)}, index=[f"n = {n:,}" for n in LENGTHS])
@@ -116,7 +116,7 @@ def memory(params: Any, data: Any, start: Any) -> Shown:
     for trace, note, colour in zip(figure.data, figure.layout.annotations, (orders.HUES["self-attention"], orders.HUES["recurrence"]), strict=False):
         trace.line.color = note.font.color = colour
     scores, states = costs.score_bytes(n), costs.state_bytes(n, p)
-    parts.show(figure, SLUG + "memory.picture", f"Bytes over the number of words: the scores of a layer {scores:,}, its states {states:,} at n = {n:,}.")
+    show(figure, SLUG + "memory.picture", f"Bytes over the number of words: the scores of a layer {scores:,}, its states {states:,} at n = {n:,}.", 330)
     twice = costs.score_bytes(2 * n)
     parts.numbers(f"n = {n:,}: {costs.HEADS} × {n:,} × {n:,} scores of 4 bytes are {orders.short(scores)}B; the n states of p = {p:,} are {orders.short(states)}B. A text twice as long: {orders.short(twice)}B of scores, {twice // scores} times as much.")
     _sliders(start)

@@ -12,7 +12,7 @@ from core.decoding.replay import Replay
 from core.engine import default
 from core.lessons.taught import MOST, RATES, Taught, held_bytes, teach
 from viz.exhibits._shown import Shown
-from viz.exhibits._training_link import MODEL, SLUG, later, named
+from viz.exhibits._training_link import MODEL, SLUG, later, named, show
 from viz.figures import teaching
 from viz.figures.curves import number
 from viz.ui import compute as ask
@@ -50,11 +50,11 @@ def one_step(params: Any, data: Any) -> Shown:
     now, first = found[-1], found[0]
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        parts.show(teaching.losses(read, wanted, now.losses, first.losses, height=min(300, 96 + 44 * len(wanted))), SLUG + "learn.picture",
-                   f"The loss of each place after {now.step} steps: " + ", ".join(f"{a} {b:.3f}" for a, b in zip(wanted, now.losses, strict=True)) + ".")  # fmt: skip
+        show(teaching.losses(read, wanted, now.losses, first.losses, height=min(300, 96 + 44 * len(wanted))), SLUG + "learn.picture",
+                   f"The loss of each place after {now.step} steps: " + ", ".join(f"{a} {b:.3f}" for a, b in zip(wanted, now.losses, strict=True)) + ".", 230)  # fmt: skip
     with right:
-        parts.show(teaching.curve([each.loss for each in found], MOST, np.stack([each.losses for each in found]), height=min(300, 96 + 44 * len(wanted))), SLUG + "curve.picture",
-                   f"The mean loss over the steps: {', '.join(number(each.loss, 3) for each in found)}.")  # fmt: skip
+        show(teaching.curve([each.loss for each in found], MOST, np.stack([each.losses for each in found]), height=min(300, 96 + 44 * len(wanted))), SLUG + "curve.picture",
+                   f"The mean loss over the steps: {', '.join(number(each.loss, 3) for each in found)}.", 230)  # fmt: skip
     parts.numbers(_numbers(found, default().open(MODEL).n_parameters))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.button("Take one optimiser step", key=SLUG + "go", type="primary", icon=":material/trending_down:", on_click=_go, disabled=params.steps >= MOST)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -10,7 +11,7 @@ import streamlit as st
 from core.errors import InputError
 from viz.labels import literal, visible
 from viz.ui import compute as ask
-from viz.ui import controls, state
+from viz.ui import controls, lesson, parts, state
 
 SLUG = "training_and_inference."
 MODEL = "translator-en-es"
@@ -51,6 +52,11 @@ def _chosen() -> None:
     if at is not None:
         text, target = PAIRS[at]
         state.write(text=text, target=target, **{SLUG + "steps": None, SLUG + "passes": None, SLUG + "place": None})
+
+
+def show(figure: Any, key: str, alt: str, room: int) -> None:
+    """Draw a figure, before a room `room` pixels high, so that question, picture and sentence stand on one screen."""
+    parts.show(figure.update_layout(height=room) if lesson.presenting() else figure, key, alt)
 
 
 def word(token: str) -> str:

@@ -14,7 +14,7 @@ from core.lessons.at_once import by_torch
 from viz.exhibits import _training_learn as learn
 from viz.exhibits import _training_write as write
 from viz.exhibits._shown import Shown
-from viz.exhibits._training_link import MODEL, SLUG, later, named, word
+from viz.exhibits._training_link import MODEL, SLUG, later, named, show, word
 from viz.figures import teaching
 from viz.figures.curves import number
 from viz.ui import controls, lesson, links, parts
@@ -51,8 +51,8 @@ def shift(params: Any, data: Any) -> Shown:
     given = list(read if moved else wanted)
     with picture:
         shown = given if told else [given[0] if moved else None] + [None] * (m - 1)
-        parts.show(teaching.rows(wanted, shown, arrows=moved, chosen=at), SLUG + "shift.picture",
-                   f"Two rows of {m} tokens: the target, and what the decoder reads." + (f" It reads {', '.join(given)}." if told else ""))  # fmt: skip
+        show(teaching.rows(wanted, shown, arrows=moved, chosen=at), SLUG + "shift.picture",
+                   f"Two rows of {m} tokens: the target, and what the decoder reads." + (f" It reads {', '.join(given)}." if told else ""), 260)  # fmt: skip
     with told_numbers:
         parts.numbers(_shift_numbers(data, moved) if told else f"The target has {m} pieces, END among them. The decoder reads as many.")
     frame = pd.DataFrame({"target": wanted, "decoder input": given if told else ["?"] * m}, index=range(1, m + 1)).rename_axis("place")
@@ -79,8 +79,8 @@ def at_once(params: Any, data: Any) -> Shown:
         SLUG + "most", "The model gave each wanted token a probability. Which one surprised it most?", places, places[most],
         f"It gave “{wanted[most]}” {np.exp(-values[most]):.1%}, so the loss there is {number(values[most], 3)}; “{wanted[least]}” got {np.exp(-values[least]):.1%}.",
     )  # fmt: skip
-    parts.show(teaching.losses(named(data.read), wanted, values if told else None), SLUG + "once.picture",
-               "The loss of each place" + (": " + ", ".join(f"{a} {b:.3f}" for a, b in zip(places, values, strict=True)) if told else ", still covered") + ".")  # fmt: skip
+    show(teaching.losses(named(data.read), wanted, values if told else None), SLUG + "once.picture",
+               "The loss of each place" + (": " + ", ".join(f"{a} {b:.3f}" for a, b in zip(places, values, strict=True)) if told else ", still covered") + ".", 260)  # fmt: skip
     n_vocab = data.logits.shape[1]
     one_pass = f"One pass gives {m} × {n_vocab:,} scores"
     parts.numbers(f"{one_pass}. The mean of the {m} losses is {number(values.mean(), 4)}; torch's cross_entropy says {number(by_torch(data), 4)}." if told else f"{one_pass}: for every place, every token of the vocabulary.")
@@ -102,8 +102,8 @@ def step_by_step(params: Any, data: Any) -> Shown:
             upto = controls.slider("Passes", 1, m, SLUG + "passes", m)
         links.to("decode", "Watch it write in Decode", icon=":material/arrow_forward:", model=MODEL, text=params.text, **{"decode.show": "Training and inference"})
     with picture:
-        parts.show(teaching.passes(named(data.read), named(data.wanted), one, step, upto), SLUG + "passes.picture",
-                   f"{upto} of {m} passes; after each the probability of the wanted token, from one pass and step by step.")  # fmt: skip
+        show(teaching.passes(named(data.read), named(data.wanted), one, step, upto), SLUG + "passes.picture",
+                   f"{upto} of {m} passes; after each the probability of the wanted token, from one pass and step by step.", 290)  # fmt: skip
     free = data.forcing.free
     own = "".join(place.next for place in free if place.next != "END").strip()
     same = "the same" if data.forcing.parts is None else "something else"

@@ -8,7 +8,6 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.figures.curves import spread_labels
 from viz.labels import plain
 
 HUES = {"self-attention": theme.CATEGORICAL[0], "recurrence": theme.CATEGORICAL[1], "LSTM": theme.CATEGORICAL[1]}
@@ -42,15 +41,16 @@ def over_length(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], *,
     high = max(max(values) for _, values in lines.values())
     first, last = (edge(edge(n) for n, _ in lines.values()) for edge in (min, max))
     span = np.log10(high / low) or 1.0
-    ends = spread_labels([float(np.log10(values[-1])) for _, values in lines.values()], span * 0.09)
-    for (name, (n, values)), end in zip(lines.items(), ends, strict=True):
+    upper = max(lines, key=lambda name: lines[name][1][-1])
+    for name, (n, values) in lines.items():
         colour = HUES.get(name, theme.MUTED)
         figure.add_scatter(
             x=[] if covered else list(n), y=[] if covered else list(values), mode="lines+markers" if dots else "lines", name=plain(name).replace("·", " "), showlegend=False,
             line={"color": colour, "width": 3}, marker={"size": 8}, hovertemplate="n = %{x:,}: %{y:,.4g}" + f" {unit}<extra></extra>",
         )  # fmt: skip
         if not covered:
-            figure.add_annotation(x=np.log10(last), y=end, text=plain(name).replace("·", " "), xanchor="left", xshift=8, showarrow=False, font={"size": 14, "color": colour})
+            figure.add_annotation(x=np.log10(last), y=float(np.log10(values[-1])), text=plain(name).replace("·", " "), xanchor="right", yanchor="bottom" if name == upper else "top",
+                                  yshift=4 if name == upper else -12, showarrow=False, font={"size": 14, "color": colour})  # fmt: skip
     if crossing is not None and first < crossing < last and not covered:
         figure.add_vline(x=crossing, line={"color": theme.MUTED, "width": 1.5, "dash": "dash"})
         figure.add_annotation(x=np.log10(crossing), y=1, yref="paper", yanchor="bottom", text=f"{said} = {crossing:,.0f}", showarrow=False, font={"size": 14, "color": theme.TEXT})
@@ -59,8 +59,8 @@ def over_length(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], *,
         left = crossing is not None and 1 <= crossing / at < 10
         figure.add_annotation(x=np.log10(at), y=0, yref="paper", yanchor="bottom", xanchor="right" if left else "left", xshift=-4 if left else 4, text=f"n = {at:,.0f}", showarrow=False, font={"size": 14, "color": theme.TEXT})
     figure.update_xaxes(type="log", range=[np.log10(first) - 0.03, np.log10(last) + 0.03], dtick=1, title_text="n, words", showgrid=False, fixedrange=True, tickformat=",")
-    figure.update_yaxes(type="log", range=[np.log10(low) - 0.15, np.log10(high) + 0.15], title_text=y_title, fixedrange=True, dtick=max(1, round(span / 5)), exponentformat="power", zeroline=False)
-    return figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 112, "t": 26, "b": 8})
+    figure.update_yaxes(type="log", range=[np.log10(low) - 0.15, np.log10(high) + 0.12 * span], title_text=y_title, fixedrange=True, dtick=max(1, round(span / 5)), exponentformat="power", zeroline=False)
+    return figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 14, "t": 26, "b": 8})
 
 
 def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]], *, height: int = 330) -> go.Figure:
@@ -76,7 +76,7 @@ def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]], *, height
         for name, (formula, value) in cells.items():
             figure.add_bar(
                 x=[(np.log10(value) + 0.25) / most], y=[y], orientation="h", width=0.6, marker={"color": HUES[name]}, name=name, showlegend=named < len(cells),
-                text=f"<b>{value:,.0f}</b>  {formula}", textposition="outside", cliponaxis=False, textfont={"size": 15, "color": theme.TEXT}, hoverinfo="skip",
+                text=f"<b>{value:,.0f}</b>  {formula}", textposition="outside", cliponaxis=False, textfont={"size": 15, "color": theme.TEXT}, hoverinfo="skip", constraintext="none",
             )  # fmt: skip
             y, named = y + 0.78, named + 1
         y += 0.95

@@ -86,7 +86,7 @@ def losses(read: Sequence[str], wanted: Sequence[str], values: Array | None, bef
     if before is not None:
         figure.add_bar(x=before, y=list(range(n)), orientation="h", width=0.72, marker={"color": theme.SEQUENTIAL[2]}, name="before", hovertemplate="before: %{x:.3f}<extra></extra>")
     figure.add_bar(
-        x=shown, y=list(range(n)), orientation="h", width=0.36 if before is not None else 0.62, text=texts, textposition="outside", cliponaxis=False,
+        x=shown, y=list(range(n)), orientation="h", width=0.36 if before is not None else 0.62, text=texts, textposition="outside", cliponaxis=False, constraintext="none",
         textfont={"size": 15, "color": theme.TEXT}, marker={"color": theme.CATEGORICAL[1]}, name="now", hovertemplate="loss %{x:.4f}<extra></extra>",
     )  # fmt: skip
     figure.update_xaxes(range=[0, most * 1.16], title_text="loss, −ln P(the wanted token)", zeroline=False, fixedrange=True, nticks=5)
@@ -103,7 +103,7 @@ def passes(read: Sequence[str], wanted: Sequence[str], one: Array, step: Array, 
     `upto` passes are drawn. Shapes: one, step (m,) are the probabilities of the one pass and of the single steps.
 
     >>> passes(["START", "De"], ["De", "END"], np.array([0.9, 0.8]), np.array([0.9, 0.8]), 1).layout.yaxis.range
-    (1.6, -1.2)
+    (1.6, -1.5)
     """
     n, figure = len(wanted), go.Figure()
     for t in range(n):
@@ -112,7 +112,7 @@ def passes(read: Sequence[str], wanted: Sequence[str], one: Array, step: Array, 
             fill = theme.SEQUENTIAL[3] if new and done else theme.SURFACE if done else theme.BACKGROUND
             figure.add_shape(type="rect", x0=j - 0.47, x1=j + 0.47, y0=t - 0.4, y1=t + 0.4, fillcolor=fill, line={"color": theme.LINE, "width": 1}, layer="below")
             if done and (n <= WRAPPED or new):
-                figure.add_annotation(x=j, y=t, text=_token(read[j]), showarrow=False, font={"size": 15 if n <= WRAPPED else 12, "color": theme.TEXT})
+                figure.add_annotation(x=j, y=t, text=_token(read[j]), showarrow=False, font={"size": 13 if n <= WRAPPED else 12, "color": theme.TEXT})
         if t < upto:
             for place, p in ((n + 0.25, one[t]), (n + 1.35, step[t])):
                 figure.add_annotation(x=place, y=t, text=number(float(p), 4), showarrow=False, font={"size": 15 if n <= WRAPPED else 13, "color": theme.TEXT})
@@ -120,7 +120,7 @@ def passes(read: Sequence[str], wanted: Sequence[str], one: Array, step: Array, 
         figure.add_annotation(x=place, y=-0.5, yanchor="bottom", text=text, showarrow=False, font={"size": 13, "color": theme.MUTED})
     figure.add_annotation(x=-0.46, xanchor="left", y=-0.5, yanchor="bottom", text="read at this step", showarrow=False, font={"size": 13, "color": theme.MUTED})
     figure.update_xaxes(range=[-0.6, n + 1.95])
-    figure.update_yaxes(range=[n - 0.4, -1.2])
+    figure.update_yaxes(range=[n - 0.4, -1.5])
     return _blank(figure, 70 + (46 if n <= WRAPPED else 34) * n)
 
 
@@ -164,7 +164,8 @@ def products(ways: Sequence[tuple[str, Sequence[str], Sequence[float]]], others:
             if (which and place < parts) or tokens[place] == END:
                 continue
             over = values[place] >= _value(ways[1 - which][2], place)
-            figure.add_annotation(x=place + 1, y=np.log10(values[place]), text=_token(tokens[place]), showarrow=False, yshift=15 if over else -15,
+            figure.add_annotation(x=place + 1, y=np.log10(values[place]), text=_token(tokens[place]), showarrow=False, yshift=(15 if over else -15) * (1.2 if longest > 6 else 1),
+                                  textangle=-40 if longest > 6 else 0,
                                   font={"size": 13 if longest > 4 else 16, "color": colour if place >= parts else theme.TEXT})  # fmt: skip
         if told:
             figure.add_annotation(x=len(values), y=np.log10(values[-1]), text=f"{name}<br><b>{number(values[-1], 3 if values[-1] < 0.1 else 2)}</b>", showarrow=False,
