@@ -78,7 +78,7 @@ def table(params: Any, data: Any, start: Any) -> Shown:
         ("longest path between two words", {"self-attention": ("O(1)", a.path), "recurrence": ("O(n)", r.path)}),
     ]
     show(orders.table(rows), SLUG + "table.picture", f"Table 1 for n = {params.n:,}, p = {params.p:,}: {a.operations:,} against {r.operations:,} multiplications, 1 against {r.steps:,} steps, path 1 against {r.path:,}.", 340)
-    parts.numbers(f"n = {params.n:,}, p = {params.p:,}: {times(r.operations / a.operations)} in multiplications; but attention does them in 1 step, recurrence in {r.steps:,}, each waiting for the one before.")
+    parts.numbers(f"n = {params.n:,}, p = {params.p:,}: {times(r.operations / a.operations)} in multiplications. Attention does them in 1 step, recurrence in {r.steps:,}, each waiting for the one before.")
     _sliders(start)
     frame = pd.DataFrame({"complexity per layer": ["O(n² p)", "O(n p²)"], "in numbers": [f"{a.operations:,}", f"{r.operations:,}"], "sequential operations": [f"O(1): {a.steps}", f"O(n): {r.steps:,}"],
                           "maximum path length": [f"O(1): {a.path}", f"O(n): {r.path:,}"]}, index=["Self-Attention", "Recurrence"])  # fmt: skip
