@@ -50,7 +50,7 @@ def test_every_step_has_a_picture_and_every_fold_opens(step):
     test = page(step, *FOLDS)
     assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title and test.get("plotly_chart")
     told = said(test)
-    assert ("E54" in told) == (step in (3, 5)) and "Beigy" in told and "went wrong" not in told and len(test.dataframe) == 1 and len(test.code) >= 2
+    assert ("E54" in told) == (step in (1, 3, 5)) and "Beigy" in told and "went wrong" not in told and len(test.dataframe) == 1 and len(test.code) >= 2
 
 
 def test_the_shift_is_covered_and_then_shown():

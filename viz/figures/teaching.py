@@ -84,9 +84,9 @@ def losses(read: Sequence[str], wanted: Sequence[str], values: Array | None, bef
     figure = go.Figure()
     names = [f"{_token(a)} → <b>{_token(b)}</b>" for a, b in zip(read, wanted, strict=True)]
     if before is not None:
-        figure.add_bar(x=before, y=list(range(n)), orientation="h", width=0.72, marker={"color": theme.SEQUENTIAL[2]}, name="before", hovertemplate="before: %{x:.3f}<extra></extra>")
+        figure.add_bar(x=np.asarray(before, float).tolist(), y=list(range(n)), orientation="h", width=0.72, marker={"color": theme.SEQUENTIAL[2]}, name="before", hovertemplate="before: %{x:.3f}<extra></extra>")
     figure.add_bar(
-        x=shown, y=list(range(n)), orientation="h", width=0.36 if before is not None else 0.62, text=texts, textposition="outside", cliponaxis=False, constraintext="none",
+        x=shown.tolist(), y=list(range(n)), orientation="h", width=0.36 if before is not None else 0.62, text=texts, textposition="outside", cliponaxis=False, constraintext="none",
         textfont={"size": 15, "color": theme.TEXT}, marker={"color": theme.CATEGORICAL[1]}, name="now", hovertemplate="loss %{x:.4f}<extra></extra>",
     )  # fmt: skip
     figure.update_xaxes(range=[0, most * 1.16], title_text="loss, −ln P(the wanted token)", zeroline=False, fixedrange=True, nticks=5)
