@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz.pages import Exhibit
 from viz.ui import lesson, parts
+
+LATER = "Guess first: the numbers would give the answer away."
 
 
 @dataclass(frozen=True)
@@ -46,3 +49,18 @@ def folds(exhibit: Exhibit, slug: str, step: str, shown: Shown, aside: Callable[
     parts.documents(exhibit, errata)
     parts.as_table(shown.frame, slug)
     parts.take_away({name: np.asarray(value, dtype=np.float64) for name, value in shown.arrays.items()}, shown.code, key=slug)
+
+
+def show(figure: go.Figure, key: str, alt: str, room: int) -> None:
+    """Draw a figure, before a room `room` pixels high, so that question, picture and sentence stand on one screen."""
+    parts.show(figure.update_layout(height=room) if lesson.presenting() else figure, key, alt)
+
+
+def later() -> pd.DataFrame:
+    """What a table holds before the guess."""
+    return pd.DataFrame({"": [LATER]})
+
+
+def wait() -> None:
+    """What stands for an erratum before the guess."""
+    st.text(LATER)
