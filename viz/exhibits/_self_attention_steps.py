@@ -83,7 +83,7 @@ def numbers(step: int, data: Any, params: Any, known: bool) -> str:
         return f"“{names[at]}”, {vector(found.x[at])}, asks {vector(found.q[at])}, answers to {vector(found.k[at])} and hands over {vector(found.v[at])}. Change a weight: touch it."
     if step == ALL:
         same = "need not be equal" if p != r else "happen to be equal"
-        return f"Q and K are made of p = {p} numbers a word, V of r = {r}: both {same}. {2 * d * p + d * r} weights serve {n} words, and would serve a thousand."
+        return f"p = {p} for Q and K, r = {r} for V: they {same}. {2 * d * p + d * r} weights serve {n} words, or a thousand."
     if step == SCORES:
         return _scored(data, names, at) if known else f"{n} keys of {p} numbers each. Scores and shares appear when you have said which fits best."
     if step == MIX:
