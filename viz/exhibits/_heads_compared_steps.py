@@ -150,6 +150,8 @@ def kinds(params: Any, data: Any) -> Shown:
         here = (f"here: “{names[data.row]}” at “{names[key]}”", "in the test: pronouns at what they mean")
         figure = bars(np.stack([data.weights[:, data.row, key], habit], 1), [f"H{h}" for h in range(n)], here, "One sentence against all pronouns of the test")
         figure.update_layout(height=365 if lesson.presenting() else 460)
+        if lesson.presenting():  # numbers of two short bars would overlap
+            figure.for_each_trace(lambda trace: trace.update(text=[text if value >= 0.1 else "" for text, value in zip(trace.text, trace.x, strict=True)]))
         parts.show(figure, f"{SLUG}kinds.bars", "For each head the weight on one word of this sentence, and the mean weight of pronouns on what they mean.")
     told = [f"H{h} {heads.word(layer, h)}" for h in range(n)]
     parts.numbers(
