@@ -152,8 +152,8 @@ def _other(data: Any, side: str) -> tuple[str, str, str, str]:
         for word in OTHERS[side]:
             new = text[:start] + (word if text[start:end].startswith(" ") else word.strip()) + text[end:]
             if text[start:end].strip() != word.strip() and len(tokenizer.encode(new).ids) == len(encoded.ids):
-                both = (new, target) if side == "source" else (source, new)
-                return (*both, text[start:end].strip(), word.strip())
+                left, right = (new, target) if side == "source" else (source, new)
+                return left, right, text[start:end].strip(), word.strip()
     return source, target, text, text
 
 

@@ -18,16 +18,16 @@ from viz.ui import lesson, parts
 class Shown:
     """What a step hands to the folds: its equations by key (each with values of its symbols), this run's numbers (LaTeX), what the picture is, table, arrays, lines of Python."""
 
-    equations: Mapping[str, Mapping[str, str]]
+    equations: Mapping[str, Mapping[str, Any]]
     numbers: tuple[str, ...]
     looking: str
     frame: Callable[[], pd.DataFrame]
     arrays: dict[str, Any]
     code: str
-    change: Callable[[], None] | None = None
+    change: Callable[[], object] | None = None
 
 
-def folds(exhibit: Exhibit, slug: str, step: str, shown: Shown, aside: Callable[[], None], errata: Callable[[], None]) -> None:
+def folds(exhibit: Exhibit, slug: str, step: str, shown: Shown, aside: Callable[[], object], errata: Callable[[], None]) -> None:
     """More to change, the equation, what one looks at (and `aside`), the documents with their errata, the table, and what to take along."""
     if shown.change:
         with parts.fold("Change it", f"{slug}.change.{step}") as opened:

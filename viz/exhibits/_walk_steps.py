@@ -81,7 +81,7 @@ def _map(told: Told, data: Any, place: Any, **options: Any) -> None:
 
     selected = "" if told.step == GUESS else drawn.role(told.box)
     with place:
-        diagram(**here, key=MAP, on_pick=touched, selected=selected, row=24 if lesson.presenting() else 30)
+        diagram(**here, key=MAP, on_pick=touched, selected=selected, row=27 if lesson.presenting() else 30)
 
 
 def _guess(told: Told, data: Any, left: Any, right: Any) -> Told:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -83,7 +84,7 @@ def chosen() -> Params:
         "size": state.real(0.1, 1), "gain": state.real(0, 3), "bias": state.real(-2, 2), "printed": state.flag, "numbers": state.one_of(tuple(norms.NUMBERS)),
         "axis": state.one_of(tuple(norms.AXES)), "push": state.real(-20, 20), "order": state.one_of(tuple(norms.ORDERS)),
     }  # fmt: skip
-    own = {name: state.read(SLUG + name, models[0] if name == "model" else getattr(start, name), parse) for name, parse in reads.items()}
+    own: dict[str, Any] = {name: state.read(SLUG + name, models[0] if name == "model" else getattr(start, name), parse) for name, parse in reads.items()}
     return Params(text=state.read("text", start.text), **own)
 
 
