@@ -132,7 +132,7 @@ def rate(step: float, peak: float = 1e-4, warm_up: int = 10_000, steps: int = 1_
     [5e-05, 0.0001, 5e-05, 0.0]
     """
     up = step / warm_up if warm_up else 1.0
-    down = (steps - step) / (steps - warm_up) if steps > warm_up else 0.0
+    down = (steps - step) / (steps - warm_up) if steps > warm_up else float(step < steps)
     return peak * max(0.0, min(up, down))
 
 
