@@ -34,6 +34,11 @@ def page(step: int = 1, *folds: str, guess: tuple[str, object] | None = None, gu
     return drawn("bert_input", {SLUG + "step": str(step)} | names, {f"fold:{name}": True for name in folds} | answered, guarded=guarded)
 
 
+def counted(**link: str) -> AppTest:
+    """Step 3 with its number guessed."""
+    return page(3, **link).button(key=f"predict:{SLUG}marks:commit").click().run()
+
+
 def cells(test: AppTest, row: int, place: int = 0) -> list[str]:
     return figure(test, place)["data"][row]["customdata"]
 
@@ -45,7 +50,7 @@ def test_playing_is_cut_into_play_and_ing_and_what_follows_is_covered():
     assert cells(before, 0) == ["playing: no", "playin: no", "playi: no", "play: yes", "##ing: yes"]
     assert "[UNK]" not in said(before).split("Predict")[0] and "customdata" not in figure(before, 1)["data"][0]
     told = page(guess=("cut", "[UNK]"))
-    assert "Right." in said(told) and cells(told, 0, 1)[-1] == "##g: no"
+    assert "Right." in said(told) and cells(told, 0, 1)[-1] == "##i: no"
     assert "7 letters, 5 looks into a vocabulary of 8, 2 pieces" in said(told)
 
 
@@ -75,13 +80,13 @@ def test_the_table_of_the_documents():
     """C080."""
     before = page(3)
     assert set(cells(before, 0)) == {"?"} and "##ing" not in said(before)
-    told = page(3, guess=("marks", 11.0))
-    assert cells(told, 0) == "[CLS] my dog is cute [SEP] he likes play ##ing [SEP]".split()
+    told = counted()
+    assert cells(told, 0) == ["[CLS]", "my", "dog", "is", "cute", "[SEP]", "he", "likes", "play", "##ing", "[SEP]"]
     assert cells(told, 1) == ["A"] * 6 + ["B"] * 5 and cells(told, 2) == [str(i) for i in range(11)]
     assert "11 tokens: 6 of text A, 5 of text B, places 0 to 10." in said(told)
-    real = page(3, whose=pieces.WHOSE[1], guess=("marks", 3.0))
-    assert cells(real, 0) == [token for token in exhibit.compute().tokens]
-    one = page(3, pair="", guess=("marks", 3.0))
+    real = counted(whose=pieces.WHOSE[1])
+    assert cells(real, 0) == list(exhibit.compute().tokens)
+    one = counted(pair="")
     assert cells(one, 0)[-1] == "[SEP]" and "6 of text A, 0 of text B" in said(one)
 
 
@@ -119,7 +124,7 @@ def test_every_fold_opens_and_the_lines_run(step, capsys, monkeypatch):
 
 @pytest.mark.parametrize("text", ["", "a", "<b>![x](http://a)</b>", "word " * 60])
 def test_odd_texts_and_nonsense_leave_a_page_or_a_notice(text):
-    for step in (1, 2, 3, 5):
+    for step in (2, 5) if text else (1, 3):
         test = page(step, text=text, pair="", guarded=True, word="99", place="-1", off="x", whose="y", pieces="[UNK] <i> ##")
         assert not test.exception and "Something went wrong" not in said(test)
         assert len(test.text_input) >= 2, "the texts can be mended"

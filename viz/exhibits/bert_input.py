@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from core.analysis import input_sum
 from core.engine import RunRequest, default
 from core.errors import InputError
 from core.lessons import wordpiece
-from viz.exhibits import _bert_input_pieces as pieces
+from viz.exhibits import _bert_input_pieces as cuts
 from viz.exhibits import _bert_input_sums as sums
 from viz.exhibits._shown import folds as show
 from viz.figures import thumbs
@@ -52,7 +53,7 @@ class Params:
     word: int = 6
     place: int = 8
     off: str = "position"
-    whose: str = pieces.WHOSE[0]
+    whose: str = cuts.WHOSE[0]
 
 
 def compute(params: Params = Params()) -> input_sum.Sum:
@@ -69,13 +70,13 @@ def thumbnail() -> str:
     """Piece, text, place and their sum, the first numbers of one token."""
     found = compute()
     rows = [*(found.parts[name][Params.place] for name in input_sum.PARTS), found.total[Params.place]]
-    return thumbs.cells(pieces.np.stack(rows)[:, :16], centred=True)
+    return thumbs.cells(np.stack(rows)[:, :16], centred=True)
 
 
 def chosen() -> Params:
     """The visitor's choices."""
     start = Params()
-    reads = {"word": state.whole(0, 63), "place": state.whole(0, LONGEST + 2), "off": state.one_of(input_sum.PARTS, start.off), "whose": state.one_of(pieces.WHOSE)}
+    reads = {"word": state.whole(0, 63), "place": state.whole(0, LONGEST + 2), "off": state.one_of(input_sum.PARTS, start.off), "whose": state.one_of(cuts.WHOSE)}
     own: dict[str, Any] = {name: state.read(SLUG + name, getattr(start, name), parse) for name, parse in reads.items()}
     texts = {"text": state.read("text", start.text), "pair": state.read("pair", start.pair), "pieces": state.read(SLUG + "pieces", start.pieces)}
     return Params(**texts, **own)
@@ -89,7 +90,7 @@ def page() -> None:
     with errors.guard():
         data = ask.submit(("bert_input", params.text, params.pair), lambda: compute(params), 10 * max(1, len(params.text + params.pair)))
         with st.container(key=f"bert-picture-{step}"):
-            shown = (pieces.cut, pieces.vocabularies, pieces.marks, sums.added, sums.without)[step](params, data)
+            shown = (cuts.cut, cuts.vocabularies, cuts.marks, sums.added, sums.without)[step](params, data)
         show(EXHIBIT, "bert_input", str(step), shown, lambda: st.markdown(sums.TRY[step]), lambda: lesson.errata("E41", "E43"))
     with st.container():
         if not lesson.presenting():
