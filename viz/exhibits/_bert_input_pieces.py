@@ -19,7 +19,7 @@ from viz.labels import distinct, shorten, visible
 from viz.ui import controls, lesson, parts, state
 
 SLUG = "bert_input."
-WHOSE = ("the documents' pieces", "bert-mini's pieces")
+WHOSE = ("of step 1", "of bert-mini")
 LATER = pd.DataFrame({"": ["Guess first: then the numbers are here."]})
 A, B, ODD = 0, 1, 3
 """Colours by number: first text, second text, unknown."""
@@ -141,7 +141,7 @@ def vocabularies(params: Any, data: Any) -> Shown:
     shown = slice(0, 24)
     rows = [Row(name, [" ".join(pieces) if len(pieces) < 3 else f"{pieces[0]}+{len(pieces) - 1}" for pieces in cuts[shown]],
                 [ODD if UNKNOWN in pieces else (None, 2)[len(pieces) > 1] for pieces in cuts[shown]]) for name, cuts in (("yours", ours), ("bert-mini", real))]  # fmt: skip
-    parts.show(token_rows([Row("word", words[shown]), *rows], across=6), SLUG + "both", "Each word with its pieces in both vocabularies: " + "; ".join(f"{visible(word)} is {told(a)} and {told(b)}" for word, a, b in zip(words[shown], ours, real, strict=False)) + ".")
+    parts.show(token_rows([Row("word", words[shown]), *rows], across=4 if lesson.presenting() else 6), SLUG + "both", "Each word with its pieces in both vocabularies: " + "; ".join(f"{visible(word)} is {told(a)} and {told(b)}" for word, a, b in zip(words[shown], ours, real, strict=False)) + ".")
     lost = [sum(UNKNOWN in pieces for pieces in cuts) for cuts in (ours, real)]
     counts = [sum(map(len, cuts)) for cuts in (ours, real)]
     parts.numbers(
@@ -172,14 +172,13 @@ def marks(params: Any, data: Any) -> Shown:
     """Tokens, texts and places as the documents' table has them."""
     row = row_of(params, data)
     n, n_first = len(row.tokens), row.segments.count(0)
-    answer = n_first + (row.segments.count(1) > 0) * (n - n_first)
-    known = lesson.predict_number(SLUG + "marks", f"“{visible(shorten(params.text, 40))}” and “{visible(shorten(params.pair, 40))}” are {len(words_of(params))} words. How many tokens does BERT read?",
-                                  1.0, float(max(20, 2 * n)), float(answer), f"{n} tokens: the pieces, [CLS] in front, and [SEP] behind each text.", 0.0)  # fmt: skip
+    known = lesson.predict_number(SLUG + "marks", f"“{shorten(params.text, 40)}” and “{shorten(params.pair, 40)}” are {len(words_of(params))} words. How many tokens does BERT read?",
+                                  1.0, float(max(30, 3 * n)), float(n), f"{n} tokens: the pieces, [CLS] in front, and [SEP] behind each text.", 0.0)  # fmt: skip
     hues = [A if segment == 0 else B for segment in row.segments]
     odd = [ODD if token == UNKNOWN else hue for token, hue in zip(row.tokens, hues, strict=True)]
     table = [Row("token", row.tokens, odd), Row("text", ["AB"[s] for s in row.segments], hues), Row("place", [str(i) for i in row.positions])]
     covered = [Row(name, ["?"] * len(words_of(params))) for name in ("token", "text", "place")]
-    parts.show(token_rows(table if known else covered, across=8, breaks=[n_first] if known else []), SLUG + "marks",
+    parts.show(token_rows(table if known else covered, across=8, breaks=[n_first] if known else [], high=42 if lesson.presenting() else 34), SLUG + "marks",
                (f"{told(row.tokens)}; {n_first} of text A, {n - n_first} of text B; places 0 to {n - 1}.") if known else "Covered until you guessed.")  # fmt: skip
     parts.numbers(f"{n} tokens: {n_first} of text A, {n - n_first} of text B, places 0 to {n - 1}." if known else "Guess, and the table opens.")
     controls.segmented("Pieces", WHOSE, SLUG + "whose", WHOSE[0])

@@ -51,7 +51,7 @@ def token_rows(rows: Sequence[Row], *, across: int = 8, breaks: Sequence[int] = 
     cut = bands(n, across, breaks)
     wide = max((b - a for a, b in cut), default=1)
     where = {i: (i - a, number * (len(rows) + GAP)) for number, (a, b) in enumerate(cut) for i in range(a, b)}
-    figure, size = go.Figure(), 14 if wide <= 8 else 12
+    figure, size = go.Figure(), 13 if wide <= 8 else 12
     ticks: list[tuple[float, str]] = []
     for at, row in enumerate(rows):
         hues = list(row.hues) or [None] * len(row.cells)
