@@ -71,7 +71,7 @@ def test_both_vocabularies_stand_beside_each_other_and_unknown_words_are_red():
     """C081."""
     test = page(2, text="my 🎉 dog", pair="playing")
     tokenizer = core.engine.default().open("bert-mini").tokenizer
-    assert cells(test, 1) == ["my", "[UNK]", "dog", "play·##ing"]
+    assert cells(test, 1) == ["my", "[UNK]", "dog", "play|##ing"]
     assert f"bert-mini's {len(tokenizer):,}: {len(tokenizer.encode('my 🎉 dog playing').tokens)} tokens, 1 unknown" in said(test)
     assert "Your 8 pieces: 5 tokens, 1 unknown" in said(test)
 

@@ -139,7 +139,7 @@ def vocabularies(params: Any, data: Any) -> Shown:
     ours = [wordpiece.cut(word, known) for word in words]
     real = [tuple(tokenizer.encode(word).tokens) for word in words]
     shown = slice(0, 24)
-    rows = [Row(name, [" ".join(pieces) if len(pieces) < 3 else f"{pieces[0]}+{len(pieces) - 1}" for pieces in cuts[shown]],
+    rows = [Row(name, ["|".join(pieces) if len(pieces) < 3 else f"{pieces[0]}+{len(pieces) - 1}" for pieces in cuts[shown]],
                 [ODD if UNKNOWN in pieces else (None, 2)[len(pieces) > 1] for pieces in cuts[shown]]) for name, cuts in (("yours", ours), ("bert-mini", real))]  # fmt: skip
     parts.show(token_rows([Row("word", words[shown]), *rows], across=4 if lesson.presenting() else 6), SLUG + "both", "Each word with its pieces in both vocabularies: " + "; ".join(f"{visible(word)} is {told(a)} and {told(b)}" for word, a, b in zip(words[shown], ours, real, strict=False)) + ".")
     lost = [sum(UNKNOWN in pieces for pieces in cuts) for cuts in (ours, real)]

@@ -81,7 +81,7 @@ def blank(params: Any, text: Text) -> Shown:
         SLUG + "blank", f"One word is hidden: {' '.join(visible(t) for t in with_blank(text, place)[1:-1])} Which word does bert-mini hold most probable there?",
         sorted({*names, visible(truth)}), names[0], f"{names[0]} {found.best[0][1]:.1%}; the sentence has “{visible(truth)}”, which gets {found.wanted:.1%}.",
     )  # fmt: skip
-    parts.show(token_rows([Row("reads", with_blank(text, place), [0 if at == place else None for at in range(len(text.tokens))])], across=12 if len(text.tokens) <= 12 else 10),
+    parts.show(token_rows([Row("reads", with_blank(text, place), [0 if at == place else None for at in range(len(text.tokens))])], across=6, high=26),
                SLUG + "reads", "The sentence with one word hidden.")  # fmt: skip
     more = [] if visible(truth) in names else [(visible(truth), found.wanted if told else None, True)]
     rows = [(name, chance if told else None, name == visible(truth)) for name, (_, chance) in zip(names, found.best, strict=True)]
@@ -109,13 +109,13 @@ def sides(params: Any, text: Text) -> Shown:
     truth, mask = visible(text.tokens[place]), default().open(MODEL).tokenizer.mask
     told = lesson.predict(SLUG + "sides", f"“{truth}” is hidden. With which words in sight does it get the highest probability?", CONTEXTS, best,
                           "; ".join(f"{name}: {chance:.2%}" for name, chance in zip(CONTEXTS, wanted, strict=True)) + ".")  # fmt: skip
-    said = {name: f"{visible(found[name].best[0][0])} {found[name].best[0][1]:.0%}" if told else "?" for name in CONTEXTS}
+    said = {name: f"{visible(found[name].best[0][0])}:{found[name].best[0][1]:.0%}" if told else "?" for name in CONTEXTS}
     table = [Row(name, [said[name] if at == place else MASK if index == mask else token for at, (index, token) in enumerate(zip(row, text.tokens, strict=True))],
                  [1 if at == place else 0 if index == mask else None for at, index in enumerate(row)]) for name, row in zip(CONTEXTS, rows, strict=True)]  # fmt: skip
     left, right = st.columns([1, 2], gap="medium")
     with left:
         parts.show(bar_lanes([Lane(f"P({truth}), percent", 100 * wanted if told else None, 0, (0, max(1.0, 115 * float(wanted.max()))), places=2)],
-                             labels=CONTEXTS, height=270), SLUG + "sides", f"The probability of {truth} with neither side, the left, the right, and both in sight" + (f": highest with {best}." if told else "; covered."))  # fmt: skip
+                             labels=[name.split()[0] for name in CONTEXTS], height=270), SLUG + "sides", f"The probability of {truth} with neither side, the left, the right, and both in sight" + (f": highest with {best}." if told else "; covered."))  # fmt: skip
     with right:
         parts.show(token_rows(table, across=6, high=22 if lesson.presenting() else 28), SLUG + "rows", "What is read in each of the four cases; the blank holds the best guess.")
     parts.numbers(", ".join(f"{name} {chance:.2%}" for name, chance in zip(CONTEXTS, wanted, strict=True)) + f": what “{truth}” gets." if told else "Four times the same blank, with more or less of the sentence in sight.")

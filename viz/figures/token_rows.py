@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from viz import theme
 from viz.labels import plain, shorten
 
-LETTERS = 9
+LETTERS = 11
 HIGH, GAP = 31, 0.55
 """Pixels of a row; the gap between two bands, in rows."""
 
