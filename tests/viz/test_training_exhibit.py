@@ -50,7 +50,7 @@ def test_every_step_has_a_picture_and_every_fold_opens(step):
     test = page(step, *FOLDS)
     assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title and test.get("plotly_chart")
     told = said(test)
-    assert ("E54" in told) == (step in (3, 5)) and "Beigy" in told and "went wrong" not in told and len(test.dataframe) == 1 and len(test.code) >= 2
+    assert ("E54" in told) == (step in (1, 3, 5)) and "Beigy" in told and "went wrong" not in told and len(test.dataframe) == 1 and len(test.code) >= 2
 
 
 def test_the_shift_is_covered_and_then_shown():
@@ -94,7 +94,7 @@ def test_a_press_takes_one_step_and_leaves_the_shipped_weights():
     weights = {name: value.clone() for name, value in model().network.state_dict().items()}
     steps = list(taught.teach(model(), "You are welcome.", "De nada."))
     before = page(4)
-    assert f"costs {steps[0].loss:.3f} nats a token" in said(before)
+    assert f"costs it {steps[0].loss:.3f} nats a token" in said(before)
     gained = steps[0].losses - steps[1].losses
     found = at_once(model(), "You are welcome.", "De nada.")
     places = [f"{i + 1}: {token}" for i, token in enumerate(named(found.wanted))]
