@@ -19,7 +19,7 @@ def test_counted_parts_are_those_of_the_closed_form_and_sum_to_the_numbers_of_th
         assert sizes.counted(shape) == sizes.closed(shape), name
     assert {name: sizes.total(sizes.ALL[name]) for name in EXACT} == EXACT
     assert sizes.total(sizes.BERTS["BERT-Base"]) == bert() and sizes.total(sizes.GPT2["GPT-2 small"]) == gpt()
-    assert list(EXACT[name] for name in sizes.BERTS if name in EXACT) == sorted(EXACT[name] for name in sizes.BERTS if name in EXACT)
+    assert [EXACT[name] for name in sizes.BERTS if name in EXACT] == sorted(EXACT[name] for name in sizes.BERTS if name in EXACT)
 
 
 def test_the_formula_of_gpt_2_as_printed():
