@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+import torch
+from torch import Tensor
 
 from core.analysis.ripple import KEEP, ripple
-from core.edits import AddVector
 from core.errors import InputError
 from core.model import Model
-from core.run import Run
 
 Array = np.ndarray
 PUSH = (0.5, -0.25)
-"""Added to every other number of a word's vector, as it enters the first layer."""
+"""Added in turn to the numbers of a word's vector, as it enters the first layer."""
+ROUNDING = 1e-6
+"""All inputs are moved in one batch, whose rows are rounded differently; less than this share counts as nothing."""
 
 
 def influence(model: Model, text: str, of: str = "target", target: str | None = None) -> Array:
@@ -22,7 +26,7 @@ def influence(model: Model, text: str, of: str = "target", target: str | None = 
 
     The last layer is the pattern where the Jacobian d y_i / d x_j is not zero. `of` is "target", the text that the outputs
     stand over, or "source", what a translator reads; `target` what it is given to write (without: its own translation).
-    Where a change cannot come the number is exactly 0: both runs did the same arithmetic there.
+    Where a change cannot come the number is 0, up to rounding.
     Raises InputError for a source that there is not, and for a model without layers of attention.
     """
     stacks = model.spec.stacks
@@ -31,13 +35,21 @@ def influence(model: Model, text: str, of: str = "target", target: str | None = 
     two = len(stacks) > 1
     side = "decoder" if two else None
     path = ("encoder." if of == "source" else "decoder.") * two + "embed.out"
-    push = np.resize(np.array(PUSH, dtype=np.float32), model.config.d_model)
-    before = _run(model, text, target, ())
+    before = model.run(text, keep=KEEP, **({"target": target} if target is not None else {}))  # pyright: ignore[reportArgumentType]
     n = len(before.source.ids) if of == "source" and before.source else before.side.n_real
-    written = before.target_text if two else None
-    return np.stack([ripple(before, _run(model, text, written, (AddVector(path, push.tolist(), place),)), side) for place in range(n)])
+    rows = model.run_many([text] * (n + 1), targets=[before.target_text] * (n + 1) if two else None, keep=KEEP, edits=(_PushEach(path),))
+    moved = np.stack([ripple(rows[-1], row, side) for row in rows[:-1]])
+    return np.where(moved < ROUNDING, 0.0, moved)
 
 
-def _run(model: Model, text: str, target: str | None, edits: tuple[AddVector, ...]) -> Run:
-    more = {"target": target} if target is not None else {}
-    return model.run(text, keep=KEEP, edits=edits, **more)  # pyright: ignore[reportArgumentType]
+@dataclass(frozen=True)
+class _PushEach:
+    """Row r of the batch gets the push at position r; the last row stays as it was. At `embed.out` (batch pos d_model)."""
+
+    where: str
+
+    def __call__(self, resid: Tensor) -> Tensor:
+        moved, push = resid.clone(), torch.tensor(np.resize(PUSH, resid.shape[-1]), dtype=resid.dtype)
+        for place in range(len(resid) - 1):
+            moved[place, place] += push
+        return moved
