@@ -144,15 +144,16 @@ def chains(data: reading.Data) -> Shown:
 def table(data: reading.Data) -> Shown:
     """The families in rows; what moves the output at the chosen word is counted."""
     word, found = _word(data), _moved(data)
-    counts = {name: (int(pattern[getattr(data, name).pieces[word][0]].sum()), pattern.shape[1]) for name in ("bert", "gpt") if (pattern := found.pattern(name)) is not None}
+    patterns = {name: found.pattern(name) for name in ("bert", "gpt", "both")}
+    counts = {name: (int(patterns[name][getattr(data, name).pieces[word][0]].sum()), patterns[name].shape[1]) for name in ("bert", "gpt")}
     joined = found.chains[two_chains.SIDES[2]]
-    counts |= {"elmo": (int((joined[word] > 0).sum()), len(data.words)), "both": (int(found.pattern("both")[0].sum()), len(data.both.inputs))}
+    counts |= {"elmo": (int((joined[word] > 0).sum()), len(data.words)), "both": (int(patterns["both"][0].sum()), len(data.both.inputs))}
     question, picture = st.container(), st.container()
     right = f"{counts['bert'][0]} and {counts['gpt'][0]}"
     with question:
         told = lesson.predict(
             SLUG + "two", f"At the place of “{data.words[word]}”: how many inputs move the output of BERT, and how many that of GPT?",
-            tuple(dict.fromkeys((right, f"{counts['gpt'][0]} and {counts['bert'][0]}", f"{counts['bert'][0]} and {counts['gpt'][1]}", f"{counts['gpt'][0]} and {counts['gpt'][0]}"))[::-1]), right,
+            tuple(dict.fromkeys((f"{counts['gpt'][0]} and {counts['gpt'][0]}", f"{counts['bert'][0]} and {counts['gpt'][1]}", right, f"{counts['gpt'][0]} and {counts['bert'][0]}"))), right,
             f"BERT {counts['bert'][0]} of {counts['bert'][1]} pieces, GPT {counts['gpt'][0]} of {counts['gpt'][1]}, ELMo's joined chains {counts['elmo'][0]} of {counts['elmo'][1]} words.",
         )  # fmt: skip
     said = {name: f"{got} of {of}" if told else "?" for name, (got, of) in counts.items()}
