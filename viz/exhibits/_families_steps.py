@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -52,7 +53,7 @@ def masks(data: reading.Data) -> Shown:
             SLUG + "open", f"BERT may use all {len(data.bert.inputs)} × {len(data.bert.inputs)} pairs. GPT reads the sentence in {n} pieces: how many of its {n} × {n} pairs may it use?",
             tuple(str(count) for count in (n * n, n * (n + 1) // 2, n * (n - 1) // 2, n)), str(open_), f"1 + 2 + … + {n} = {open_}: each place reads itself and what stands before it.",
         )  # fmt: skip
-    for (name, each), place in zip((("BERT, encoder", data.bert), ("GPT, decoder", data.gpt), ("Translator's decoder: source, own words", data.both)), picture.columns([2, 2, 3], gap="small"), strict=True):
+    for (name, each), place in _side_by_side(picture, (("BERT, encoder", data.bert), ("GPT, decoder", data.gpt), ("Translator's decoder: source, own words", data.both)), (2, 2, 3)):
         with place:
             _map(each.weights, each, name, "masks." + name[0], told or name[0] == "B", allowed=each.allowed)
     m, k = len(data.both.outputs), len(data.both.inputs)
@@ -75,7 +76,7 @@ def ripple(data: reading.Data) -> Shown:
             f"{int(hit.sum())} of {len(hit)} move; the largest moves by {found.gpt[list(own), -1].max():.0%} of its length, those before by exactly 0.",
         )  # fmt: skip
     layers = [(name, each, values[list(each.pieces[word])].max(0)) for name, each, values in (("BERT", data.bert, found.bert), ("GPT", data.gpt, found.gpt), ("Translator's decoder", data.both, found.source))]
-    for (name, each, values), place in zip(layers, picture.columns(3, gap="small"), strict=True):
+    for (name, each, values), place in _side_by_side(picture, layers):
         with place:
             if told or name == "BERT":
                 heatmap(np.minimum(values, 1.0), ["in", *(f"L{i}" for i in range(len(values) - 1))], each.outputs, key=f"{SLUG}ripple.{name[0]}", allowed=values > 0, axis=("after", "place"),
@@ -103,7 +104,7 @@ def who_moves_whom(data: reading.Data) -> Shown:
             f"{reached} of {m}, the first place too: the encoder has read the whole source before the decoder begins, and no mask stands between them.",
         )  # fmt: skip
     patterns = {name: found.pattern(name) for name in ("bert", "gpt", "both")}
-    for (name, title), place in zip((("bert", "BERT"), ("gpt", "GPT"), ("both", "Translator's decoder: source, own words")), picture.columns([2, 2, 3], gap="small"), strict=True):
+    for (name, title), place in _side_by_side(picture, (("bert", "BERT"), ("gpt", "GPT"), ("both", "Translator's decoder: source, own words")), (2, 2, 3), left_out=0):
         with place:
             each = getattr(data, name)
             _map(patterns[name].astype(float), each, f"{title}, {patterns[name].sum()} of {patterns[name].size}", "pattern." + name, told or name != "both", allowed=patterns[name], axis=("output", "input"))
@@ -127,7 +128,7 @@ def chains(data: reading.Data) -> Shown:
             f"{heard} of {n} from the left, {int((found[two_chains.SIDES[1]][word] > 0).sum())} from the right; the word itself is in both. Joined, all {n}.",
         )  # fmt: skip
     names = distinct(data.words)
-    for (name, values), place in zip(found.items(), picture.columns(3, gap="small"), strict=True):
+    for (name, values), place in _side_by_side(picture, tuple(found.items()), left_out=1):
         with place:
             if told:
                 heatmap((values > 0).astype(float), names, names, key=f"{SLUG}chain.{two_chains.SIDES.index(name)}", allowed=values > 0, axis=("output", "input"), title=f"{name}: {(values > 0).sum()} of {n * n}", height=300)
@@ -197,7 +198,14 @@ def _map(values: np.ndarray, each: reading.Reading, title: str, key: str, shown:
     if shown:
         heatmap(values, each.outputs, each.inputs, key=SLUG + key, allowed=allowed, axis=axis, title=title, height=300)
     else:
-        _covered(title.split(",")[0])
+        _covered(title.split(":")[0].split(",")[0])
+
+
+def _side_by_side(box: Any, items: Sequence[Any], widths: Sequence[int] = (1, 1, 1), left_out: int = 2) -> list[tuple[Any, Any]]:
+    """Each with a column; before a room, where the question stands beside the pictures, two of three."""
+    shown = [i for i in range(len(items)) if not (lesson.presenting() and i == left_out)]
+    columns = box.columns([widths[i] for i in shown], gap="small")
+    return [(items[i], column) for i, column in zip(shown, columns, strict=True)]
 
 
 def _covered(name: str) -> None:

@@ -18,7 +18,8 @@ WIDTHS = (64, 128, 256, 512, 768, 1024, 1280, 1600, 2048, 3072, 4256, 8192, 12_2
 HEADS = (1, 2, 4, 8, 12, 16, 20, 25, 28, 32, 64, 96)
 VOCABULARIES = (256, 1000, 8000, 30_522, 50_257, 100_000, 250_000)
 CONTEXTS = (128, 512, 1024, 2048, 8192, 32_768)
-READY = ("GPT-2 small", "GPT-2 XL", "Megatron-LM", "Turing-NLG", "GPT-3")
+READY = ("GPT-2 small", "GPT-2 XL", "GPT-3", "Megatron-LM", "Turing-NLG")
+IN_A_ROOM = 3
 _PILLS = SLUG + "ready"
 LOOKING = (
     "A GPT of the shape below, built without memory and counted. The rule 12·L·d² takes the weight matrices of the blocks: 4 d² for attention and 8 d² for the network in each layer. It forgets the two tables, so it is poor for small models "
@@ -39,10 +40,11 @@ def chosen() -> sizes.Shape:
 def sliders() -> None:
     """Ready shapes, and the five quantities of one's own."""
     now, start = chosen(), sizes.GPT2["GPT-2 small"]
-    lit = next((name for name in READY if _values(sizes.ALL[name]) == _values(now)), None)
+    ready = READY[:IN_A_ROOM] if lesson.presenting() else READY
+    lit = next((name for name in ready if _values(sizes.ALL[name]) == _values(now)), None)
     if st.session_state.get(_PILLS) != lit:
         st.session_state[_PILLS] = lit
-    st.pills("Ready shapes", READY, key=_PILLS, on_change=_load, label_visibility="collapsed")
+    st.pills("Ready shapes", ready, key=_PILLS, on_change=_load, label_visibility="collapsed")
     first, second, third = st.columns(3, gap="medium")
     with first:
         controls.slider("Layers L", 1, 96, SLUG + "layers", start.n_layers)
@@ -71,15 +73,16 @@ def calculator(data: Any) -> Shown:
         )  # fmt: skip
     held = sizes.memory(total)
     with picture:
-        left, right = st.columns([3, 2], gap="medium")
+        left, right = (st.container(), None) if lesson.presenting() else st.columns([3, 2], gap="medium")
         rows = [figures.Bar(part, n, f"{n:,}", steps.HUES[part]) for part, n in found.items()]
         with left:
             parts.show(figures.bars(rows, "Parameters by part", covered=not told, row=34), SLUG + "own",
                        "Parameters by part: " + ", ".join(f"{part} {n:,}" for part, n in found.items()) if told else "The parts, covered until you guess")  # fmt: skip
-        with right:
+        if right is not None:
             memory = [figures.Bar(name.replace(", ", "\n"), gb, _bytes(gb), 2) for name, gb in held.items()]
-            parts.show(figures.bars(memory, "Memory of the weights", covered=not told, row=56), SLUG + "memory",
-                       "Memory: " + ", ".join(f"{name} {_bytes(gb)}" for name, gb in held.items()) if told else "Memory, covered until you guess")  # fmt: skip
+            with right:
+                parts.show(figures.bars(memory, "Memory of the weights", covered=not told, row=56), SLUG + "memory",
+                           "Memory: " + ", ".join(f"{name} {_bytes(gb)}" for name, gb in held.items()) if told else "Memory, covered until you guess")  # fmt: skip
     first, second, _ = held.values()
     picture.text(f"{total:,} parameters: {_bytes(first)} in float32, {_bytes(second)} in float16. {shape.n_heads} heads of {shape.d_model // shape.n_heads} numbers; their number changes no count." if told else
                  f"{shape.n_layers} layers of width {shape.d_model:,}, {shape.n_heads} heads, {shape.n_vocab:,} tokens, {shape.n_ctx:,} places.")  # fmt: skip

@@ -73,7 +73,7 @@ def race(dots: Sequence[Dot], *, logarithmic: bool = True, covered: bool = False
             left = dot.year > middle
             figure.add_annotation(
                 x=dot.year, y=float(np.log10(dot.value)) if logarithmic else dot.value, text=f"{_said(dot.name)}  {_said(dot.text)}", showarrow=False, xanchor="right" if left else "left",
-                xshift=-11 if left else 11, font={"size": 14, "color": theme.CATEGORICAL[1] if dot.strong else theme.TEXT},
+                xshift=-11 if left else 11, bgcolor=theme.BACKGROUND, borderpad=1, font={"size": 14, "color": theme.CATEGORICAL[1] if dot.strong else theme.TEXT},
             )  # fmt: skip
     figure.update_xaxes(range=[min(dot.year for dot in dots) - 0.12, max(dot.year for dot in dots) + 0.12], tickvals=[2019, 2020], showgrid=False, zeroline=False, fixedrange=True)
     spread = {"type": "log", "range": [-1.3, 2.6], "tickvals": [0.1, 1, 10, 100], "ticktext": ["0.1", "1", "10", "100"]} if logarithmic else {"type": "linear", "range": [-6, 1.1 * high]}
