@@ -47,6 +47,11 @@ BLOCK = [part.name for part in PARTS if part.leaf.startswith("layer") or not par
 GONE = ("norm.cross", "cross", "add.cross")
 
 
+def heading(part: Part) -> str:
+    """Its name."""
+    return {"self": "Masked self-attention", "add": "Sum", "position": "Token + position"}.get(part.what, SAID[part.what][0])
+
+
 def value(run: Any, part: Part, layer: int) -> np.ndarray:
     """The tensor that leaves a box (token, ..)."""
     if part.leaf != "probabilities":
@@ -61,7 +66,7 @@ def plan(run: Any, layer: int, *, struck: bool) -> dict[str, Any]:
     nodes = []
     for part in PARTS:
         small, centred = _picture(run, part, layer)
-        label = "Masked self-attention" if part.what == "self" else SAID[part.what][0]
+        label = "+" if part.what in ("add", "position") else heading(part)
         gone = struck and part.name in GONE
         nodes.append(Node(part.name, label, (X, at[part.name]), (WIDE, SAID[part.what][2]), SAID[part.what][1], part.does if struck else label, part.what in ("add", "position"), small, centred, gone))
     words = tuple(plain(token) for token in run.tokens)

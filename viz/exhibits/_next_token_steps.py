@@ -90,7 +90,7 @@ def missing() -> str:
     """The part of the Transformer's decoder layer that no layer of the GPT has."""
     named = {"self": "masked self-attention", "cross": "cross-attention", "ffn": "the feed-forward network"}
     transformer = {box.what for box in boxes(default().open("translator-en-es")) if box.side == "decoder" and box.layer == 0} & set(named)
-    block = default().open(MODEL).network.blocks[0]
+    block = default().open(MODEL).network.layers[0]
     has = {"self": "self_attn", "cross": "cross_attn", "ffn": "ffn"}
     (gone,) = (what for what in transformer if not hasattr(block, has[what]))
     return named[gone]
@@ -104,7 +104,7 @@ def block(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
     names = [part.name for part in drawn.PARTS]
     left, right = st.columns([11, 9], gap="medium")
     chosen = state.read(SLUG + "box", "self", state.one_of(names, "self"))
-    own = sum(weight.numel() for weight in run.model.network.blocks[0].parameters())
+    own = sum(weight.numel() for weight in run.model.network.layers[0].parameters())
     cross = sizes.attention(config.d_model) + sizes.norm(config.d_model)
     with right:
         known = lesson.predict(
@@ -113,7 +113,7 @@ def block(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
         )  # fmt: skip
         part = next(each for each in drawn.PARTS if each.name == chosen)
         if known:
-            st.markdown(f"**{'Masked self-attention' if part.what == 'self' else part.name.split('.')[0].rstrip('12').title()}**  \n{part.does}")
+            st.markdown(f"**{drawn.heading(part)}**  \n{part.does}")
         else:
             st.markdown("Up the middle goes each token's vector. Three times something is added to it.")
         controls.segmented("Layer", range(config.n_layers), "layer", 0, lambda i: f"L{i}", quiet=True)
@@ -161,7 +161,7 @@ def two_masks(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
             st.markdown("**GPT: ?**  \nIts map comes after the guess.")
     m, row = len(sees.queries), sees.weights.mean((0, 1))
     ahead = float(np.triu(row, 1).sum() / m)
-    picture.text(f"BERT forbids {int((~sees.allowed[0, 0]).sum())} of {m * m} cells and puts {ahead:.0%} of its weight on what comes later. " + (
+    picture.text(f"BERT forbids {int((~sees.allowed[0, 0]).sum())} of {m * m} cells and puts {ahead:.0%} of its weight on what comes later ({row[:, -1].mean():.0%} on [SEP] alone). " + (
         f"GPT forbids {shut} of {n * n}; on what comes later it puts {float(np.triu(looks.weights.mean((0, 1)), 1).sum() / n):.0%}." if known else "And GPT?"))  # fmt: skip
     table = pd.DataFrame(looks.allowed[0, 0].astype(int), index=distinct(looks.queries), columns=distinct(looks.keys))
     code = (f"import core\n\nfor name, kind in (({READER!r}, 'self'), ({MODEL!r}, 'causal')):\n    found = core.open_model(name).run({params.text!r}).attention(kind)\n"

@@ -27,12 +27,12 @@ TRIPLES = (
 )  # fmt: skip
 LOOKING_DESCRIBED = (
     "GPT-2 was told its task as text: “translate to french”, then the English, and what comes next should be the French. Here a small model gets eight such prompts; each candidate is scored by the probability of all its tokens behind the prompt, "
-    "and the bars are these probabilities brought to a sum of 1. This model was trained on 24.6 million tokens of children's books and simple sentences, all English: it has hardly seen a word of another language, so no prompt can make it translate. What "
+    "and the bars are these probabilities brought to a sum of 1. This model was trained on 24.6 million tokens of children's books and simple sentences, all English: it was shown no Spanish on purpose, and no prompt can bring out what is not in the weights. What "
     "sounds like a story it does well. GPT-2 (1.5 billion weights, 40 GB of text) could do more, because its text held such examples by chance."
 )
 LOOKING_FEW = (
     f"Eight questions of our own. Each has its right answer and three answers of other questions; the model is right if it gives the right one the most. By lot that is {100 // CANDIDATES} %. The candidates are the same for every number of examples, and an example is "
-    "never the question itself. With eight questions one more right is one eighth, so small differences mean little. In GPT-3 the help of examples grew with size; a model of six million weights shows where that begins: nowhere near."
+    "never the question itself. With eight questions one more right is one eighth, so small differences mean little. The answer of an example may be among the wrong candidates. In GPT-3 the help of examples grew with the size; a model of six million weights shows little of it."
 )
 
 

@@ -83,7 +83,7 @@ def how_well(data: Any) -> Shown:
     with question:
         known = lesson.predict_number(
             SLUG + "long", f"It learned from strings of 1 to {longest} letters. Of new strings of {TOO_LONG} letters, how many will it answer wholly right?", 0, 1, answer,
-            f"At {longest} letters it was {np.mean(list(found[longest].values())):.0%}, at {longest + 1} it is {np.mean(list(found[longest + 1].values())):.0%}. Places that it never saw have position vectors that no training moved.", 0.05, "%",
+            f"At {longest} letters it was {np.mean(list(found[longest].values())):.0%}, at {longest + 1} it is {np.mean(list(found[longest + 1].values())):.0%}. Nothing in its training asked for more letters.", 0.05, "%",
         )  # fmt: skip
     shown = [n for n in lengths if known or n <= longest]
     with picture:
