@@ -17,7 +17,7 @@ from viz.exhibits import _bert_input_pieces as pieces
 from viz.exhibits import bert_input as exhibit
 
 SLUG = "bert_input."
-FOLDS = ("bert_input.equation", "bert_input.looking", "What BERT reads.documents", "bert_input.table", "bert_input.take")
+FOLDS = ("bert_input.equation", "bert_input.looking", "BERT's input.documents", "bert_input.table", "bert_input.take")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -46,7 +46,7 @@ def cells(test: AppTest, row: int, place: int = 0) -> list[str]:
 def test_playing_is_cut_into_play_and_ing_and_what_follows_is_covered():
     """C081."""
     before = page()
-    assert not before.exception and before.title[0].value == "What BERT reads"
+    assert not before.exception and before.title[0].value == "BERT's input"
     assert cells(before, 0) == ["playing: no", "playin: no", "playi: no", "play: yes", "##ing: yes"]
     assert "[UNK]" not in said(before).split("Predict")[0] and "customdata" not in figure(before, 1)["data"][0]
     told = page(guess=("cut", "[UNK]"))

@@ -41,13 +41,13 @@ def own_rate(step: int) -> float:
 def recipe(params: Any, text: Any) -> Shown:
     """The learning rate over the steps with the visitor's numbers, and bert-mini's own."""
     warm_up, steps = min(params.warm_up, params.steps), params.steps
-    corners = sorted({0, warm_up, steps // 2, (warm_up + steps) // 2, steps})
+    corners = sorted({0, warm_up, (warm_up + steps) // 2, steps})
     rates = [(t, masking.rate(t, PEAK, warm_up, steps)) for t in corners]
     own = bert_mini.RECIPE
     ours = [(t, own_rate(t)) for t in sorted({0, own.warm_up, *np.linspace(0, own.steps, 13).astype(int).tolist()})]
     left, right = st.columns(2, gap="medium")
     with left:
-        parts.show(learning({"BERT: learning rate": rates}), SLUG + "rate", f"The learning rate rises to {PEAK:g} at step {warm_up:,} and falls in a line to 0 at step {steps:,}.")
+        parts.show(learning({"BERT: learning rate": rates}).update_yaxes(exponentformat="e"), SLUG + "rate", f"The learning rate rises to {PEAK:g} at step {warm_up:,} and falls in a line to 0 at step {steps:,}.")
     with right:
         parts.show(learning({"bert-mini: learning rate": ours}), SLUG + "own", f"bert-mini's learning rate rises to {own.lr:g} at step {own.warm_up} and falls as a cosine to 0 at step {own.steps:,}.")
     a_step = masking.tokens_a_step(params.sequences, params.length)

@@ -21,7 +21,7 @@ from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
 
 EXHIBIT = Exhibit(
-    title="What BERT reads", chapter=Chapter.BERT, order=10, minutes=8,
+    title="BERT's input", chapter=Chapter.BERT, order=10, minutes=8,
     claim="Words are cut into known pieces. Each place is then three vectors, added: which piece, which text, where.",
     cites=(
         Cite("beigy2024", "BERT, input", "table of 11 tokens", step=3),
