@@ -19,8 +19,8 @@ def deviation(x: Array, *, printed: bool = False) -> Array:
     """sigma of each row, (.., H) -> (.., 1): the root of the mean square distance from the mean; `printed`: of the sum.
 
     >>> x = np.array([1.0, 2.0, 3.0, 4.0])
-    >>> float(deviation(x)[0] ** 2), float(deviation(x, printed=True)[0] ** 2)
-    (1.25, 5.000000000000001)
+    >>> round(float(deviation(x)[0] ** 2), 9), round(float(deviation(x, printed=True)[0] ** 2), 9)
+    (1.25, 5.0)
     """
     squares = (x - x.mean(-1, keepdims=True)) ** 2
     return np.sqrt(squares.sum(-1, keepdims=True) if printed else squares.mean(-1, keepdims=True))

@@ -95,7 +95,7 @@ def test_the_filter_by_document():
 
 
 def test_the_filter_by_exhibit():
-    assert set(listed(page(exhibit="masks"))) == {"E2", "E17", "E32", "E48"}
+    assert set(listed(page(exhibit="masks"))) == {"E2", "E17", "E32", "E48", "E55"}
     both = page(exhibit="masks", document="lifei2022")
     assert listed(both) == ["E48"] and both.text[0].value.startswith("1 entry: 1 loosely worded")
 

@@ -48,6 +48,7 @@ function fillBoxes(view) {
     view.boxes.append(button);                                     // in the order of computing
     button.firstChild.textContent = node.label;
     button.classList.toggle("small", node.small);
+    button.classList.toggle("struck", !!node.struck);
     button.style.setProperty("--hue", view.colours[node.hue % view.colours.length]);
     button.setAttribute("aria-label", node.told || node.label);
     button.title = node.told;

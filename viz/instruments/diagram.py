@@ -26,7 +26,7 @@ class Node:
     """A box. Its middle `at` is (percent of the width, rows from the top), its `size` too; `label` in it, `told` about it.
 
     hue: number of a categorical colour. small: a small round sign, such as a sum. picture: a matrix drawn in the box,
-    from 0 to 1, or `centred` on 0.
+    from 0 to 1, or `centred` on 0. struck: crossed out, it is not there.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Node:
     small: bool = False
     picture: ArrayLike | None = None
     centred: bool = True
+    struck: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,7 @@ def diagram_packet(
         packet.header["nodes"].append({
             "name": node.name, "label": node.label, "at": list(node.at), "size": list(node.size), "hue": node.hue, "told": node.told,
             "small": node.small, "picture": None if small is None else list(small.shape), "centred": node.centred,
+            "struck": node.struck,
         })  # fmt: skip
         if small is not None:
             packet.add(f"thumb.{number}", small.tobytes())

@@ -1,0 +1,111 @@
+"""The next token: bars of the visitor's text, the block without cross-attention, both masks, the window; all recomputed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from exhibit_pages import drawn, figure, plain, said, said_and_set
+from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened
+
+from core.engine import default
+from core.lessons.conditionals import conditionals
+from viz.exhibits import _next_token_map as plan
+from viz.exhibits import _next_token_steps as steps
+from viz.exhibits import next_token as exhibit
+from viz.figures import conditionals as figures
+from viz.labels import distinct
+
+FOLDS = [f"fold:next_token.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.EXHIBIT.title}.documents"]
+OTHER = "Psychology is the study of the mind."
+
+
+def page(step: int, *folds: str, guess: tuple[str, object] | None = None, **link: str) -> AppTest:
+    names = {name if name in ("text", "layer") else f"next_token.{name}": value for name, value in ({"step": str(step)} | link).items()}
+    return drawn("next_token", names, dict.fromkeys(folds, True) | ({f"predict:next_token.{guess[0]}": guess[1]} if guess else {}), guarded=True)
+
+
+def packets(test: AppTest) -> list[dict]:
+    return [opened(element.proto.bytes)[0] for element in test.get("bidi_component") if element.proto.bytes]
+
+
+def test_the_bars_are_the_conditionals_and_wait_for_the_guess():
+    """C101."""
+    answers = set()
+    for text in (exhibit.Params.text, OTHER):
+        found = conditionals(default().open(steps.MODEL), text)
+        lowest = 1 + int(found.logprobs[1:].argmin())
+        answer = distinct(found.tokens)[lowest]
+        answers.add(answer)
+        before = page(1, *FOLDS, text=text)
+        assert not before.exception and "data" in figure(before) and not figure(before)["data"] and f"{found.perplexity:.1f}" not in said_and_set(before)
+        assert "E43" in said(before) and "E51" in said(before) and "Guess first" in str(before.dataframe[0].value)
+        after = page(1, *FOLDS, text=text, guess=("least", answer))
+        assert "Right." in said(after) and f"P = {np.exp(found.logprobs[lowest]):.2%}" in said(after)
+        np.testing.assert_allclose(plain(figure(after)["data"][0]["y"]), found.logprobs)
+        np.testing.assert_allclose(plain(figure(after)["data"][1]["y"]), np.cumsum(found.logprobs))
+        assert f"torch's cross_entropy says {-found.total / len(found.tokens):.4f}. Perplexity {found.perplexity:.1f}." in said(after)
+        assert after.dataframe[0].value["ln P"].tolist() == pytest.approx(found.logprobs.tolist())
+    assert len(answers) == 2
+
+
+def test_the_block_is_the_transformers_without_cross_attention():
+    """C100: the diagram, struck out after the guess."""
+    assert steps.missing() == "cross-attention"
+    before, after = page(2, *FOLDS), page(2, *FOLDS, guess=("gone", "cross-attention"), box="self", layer="2")
+    (covered,), (told,) = ([each for each in packets(test) if "nodes" in each] for test in (before, after))
+    assert not any(node["struck"] for node in covered["nodes"]) and {node["name"] for node in told["nodes"] if node["struck"]} == set(plan.GONE)
+    assert "Right." in said(after) and not after.exception and "Masked self-attention" in said(after)
+    network = default().open(steps.MODEL).network
+    own = sum(weight.numel() for weight in network.layers[0].parameters())
+    assert f"6 blocks of {own:,}" in said(after) and "3,152,384 numbers: as many as an encoder layer, 3,152,384" in said(after)
+    for part in plan.PARTS:
+        test = page(2, guess=("gone", "cross-attention"), box=part.name)
+        assert not test.exception and part.does in said(test) and bool(test.get("plotly_chart")) == bool(part.leaf)
+
+
+def test_both_masks_stand_side_by_side():
+    """C100: BERT and GPT masks for the same sentence."""
+    counts = set()
+    for text in (exhibit.Params.text, OTHER):
+        n = len(default().open(steps.MODEL).tokenizer.encode(text).ids)
+        shut = n * (n - 1) // 2
+        counts.add(shut)
+        before, after = page(3, *FOLDS, text=text), page(3, *FOLDS, text=text, guess=("shut", shut)).button(key="predict:next_token.shut:commit").click().run()
+        assert f"GPT forbids {shut}" not in said(before) and len([each for each in packets(before) if "queries" in each]) == 1
+        assert f"it is {shut}." in said(after) and f"GPT forbids {shut} of {n * n}; on what comes later it puts 0%" in said(after) and "BERT forbids 0 of" in said(after)
+        assert len([each for each in packets(after) if "queries" in each]) == 2
+        assert after.dataframe[0].value.to_numpy().tolist() == np.tril(np.ones((n, n), int)).tolist()
+    assert len(counts) == 2
+
+
+def test_the_window_forgets():
+    """E51, C101: k."""
+    model, text = default().open(steps.MODEL), exhibit.Params.text
+    full, one = conditionals(model, text), conditionals(model, text, 1)
+    most = 2 + int((full.logprobs - one.logprobs)[2:].argmax())
+    before = page(4, *FOLDS, k="3")
+    assert len(figure(before)["data"]) == 2 and "k = 3" not in said(before)
+    for k in (1, 3, 40):
+        now = conditionals(model, text, k)
+        after = page(4, *FOLDS, k=str(k), guess=("lost", distinct(full.tokens)[most]))
+        assert "Right." in said(after) and f"k = {now.k}: L₁ = {now.total:.2f}, perplexity {now.perplexity:.1f}.".replace("-", "−") in said(after)
+        np.testing.assert_allclose(plain(figure(after)["data"][1]["y"]), now.logprobs)
+        assert ("the same numbers" in said(after)) == (k == 40)
+
+
+@pytest.mark.parametrize("text", ["", "word", "a b", "🙂 <b>x</b> ![x](http://a)", "word " * 300])
+def test_odd_texts_and_links_give_a_page(text):
+    for step in (1, 2, 3, 4):
+        test = page(step, text=text, k="no", box="moon", layer="77")
+        assert not test.exception and "went wrong" not in said(test) and test.text_input[0].value == text
+
+
+def test_the_lines_to_take_away_make_the_same_numbers(capsys):
+    for step in (1, 3, 4):
+        names: dict[str, object] = {}
+        exec(page(step, *FOLDS).code[-1].value, names)
+        if step != 3:
+            assert names["found"].total == pytest.approx(exhibit.compute()[step == 4].total)
+    assert "gpt-mini 55 cells are forbidden" in capsys.readouterr().out
+    assert exhibit.thumbnail().count("<rect") >= 8 and "&lt;b&gt;" in figures.bars(["<b>"], None).layout.xaxis.ticktext

@@ -1,0 +1,105 @@
+"""Prompting: three words and one string, held-out strings by length, described tasks, examples in front; all recomputed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from exhibit_pages import drawn, figure, plain, said
+from streamlit.testing.v1 import AppTest
+
+from core.engine import default
+from core.lessons.prompts import ASKED, answers, solved
+from core.lessons.shots import TASKS, prompt, scored, written
+from core.training.tasks import PROMPT_LENGTHS, PROMPTS
+from viz.exhibits import _prompting_few as few
+from viz.exhibits import _prompting_steps as steps
+from viz.exhibits import prompting as exhibit
+
+FOLDS = [f"fold:prompting.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.EXHIBIT.title}.documents"]
+
+
+def page(step: int, *folds: str, guess: tuple[str, object] | None = None, **link: str) -> AppTest:
+    names = {f"prompting.{name}": value for name, value in ({"step": str(step)} | link).items()}
+    return drawn("prompting", names, dict.fromkeys(folds, True) | ({f"predict:prompting.{guess[0]}": guess[1]} if guess else {}), guarded=True)
+
+
+def tiny():
+    return default().open(steps.TINY)
+
+
+def test_one_set_of_weights_and_the_word_chooses_the_task():
+    """C105."""
+    for string in ("hello", "Lamp"):
+        before = page(1, *FOLDS, string=string)
+        sent = [row["text"][0] for row in figure(before)["data"]]
+        assert sent[0] == list(string) and set(sent[1]) == set(sent[2]) == {"?"}
+        assert "E57" in said(before) and "E52" in said(before) and "Guess first" in str(before.dataframe[0].value)
+        after = page(1, *FOLDS, string=string, guess=("written", string[::-1]))
+        found = {task: written(tiny(), f"{task}: {string} =") for task in PROMPTS}
+        assert "Right." in said(after) and "3 of 3 wholly right" in said(after) and f"{tiny().n_parameters:,} weights" in said(after)
+        for row, (task, make) in zip(figure(after)["data"], PROMPTS.items(), strict=True):
+            assert row["text"][0] == list(make(string)) == list(found[task].text)
+            np.testing.assert_allclose(plain(row["z"]).ravel(), found[task].p, rtol=1e-5)
+
+
+def test_held_out_strings_by_length_with_the_recorded_measure():
+    """C105."""
+    found = {n: solved(tiny(), steps.EACH, n) for n in range(1, steps.LONGEST + 1)}
+    answer = float(np.mean(list(found[steps.TOO_LONG].values())))
+    before, after = page(2, *FOLDS), page(2, *FOLDS, guess=("long", round(answer * 100))).button(key="predict:prompting.long:commit").click().run()
+    assert [max(curve["x"]) for curve in figure(before)["data"]] == [10, 10, 10] and before.dataframe[0].value.index.max() == 10
+    for curve, task in zip(figure(after)["data"], PROMPTS, strict=True):
+        np.testing.assert_allclose(plain(curve["y"]), [found[n][task] for n in found])
+        assert f"{task} {np.mean([found[n][task] for n in PROMPT_LENGTHS]):.1%}" in said(after)
+        assert f"{task} {steps.recorded()[task]:.1%}" in said(after)
+    assert answer < 0.5 < np.mean(list(found[10].values())) and f"it is {round(answer * 100, 1):g} %" in said(after)
+
+
+def test_the_documents_example_and_what_a_small_model_says():
+    """C105: the triple of the documents."""
+    for at in (few.OPENS, 3):
+        asked = ASKED[at]
+        found = answers(default().open(few.MODEL), asked.prompt, asked.candidates)
+        best = min(found, key=lambda each: each.place)
+        before = page(3, *FOLDS, asked=str(at))
+        assert "(translate to french, english text, french text)" in before.code[0].value and asked.prompt == before.code[1].value
+        assert set(figure(before)["data"][0]["text"]) == {"?"} and f"{best.share:.1%}" not in said(before)
+        after = page(3, *FOLDS, asked=str(at), guess=("best", best.text.strip()))
+        assert "Right." in said(after) and plain(figure(after)["data"][0]["x"]) == pytest.approx([each.share for each in found])
+    right = sum(answers(default().open(few.MODEL), each.prompt, each.candidates)[each.right].place == 1 for each in ASKED)
+    assert f"in {right} of {len(ASKED)} prompts" in said(after)
+
+
+def test_examples_in_front_are_measured():
+    model, told = default().open(few.MODEL), set()
+    for name in ("opposites", "repeat"):
+        found = {k: scored(model, TASKS[name], k) for k in few.SHOTS}
+        none, most = sum(found[0].right), sum(found[few.MOST].right)
+        answer = "more right" if most > none else "as many right" if most == none else "fewer right"
+        told.add(answer)
+        before = page(4, *FOLDS, task=name)
+        assert set(figure(before)["data"][0]["text"]) == {"?"} and "Mean share" not in said(before)
+        after = page(4, *FOLDS, task=name, guess=("help", answer), shots="2", question="slow")
+        assert "Right." in said(after) and plain(figure(after)["data"][0]["x"])[:4].tolist() == [sum(each.right) for each in found.values()]
+        assert ", ".join(f"{sum(each.right)} with {k}" for k, each in found.items()) in said(after)
+        assert after.code[0].value == prompt(TASKS[name], "slow", 2)
+    assert len(told) == 2
+
+
+@pytest.mark.parametrize("string", ["", "a", "A", "aaa", "a b", "<b>", "x" * 400])
+def test_odd_strings_and_links_give_a_page(string):
+    test = page(1, string=string)
+    assert not test.exception and "went wrong" not in said(test) and test.text_input[0].value == string
+    if string in ("", "<b>"):
+        for step, link in ((3, {"asked": "99"}), (4, {"task": "moon", "shots": "7", "question": string})):
+            assert not (other := page(step, **link)).exception and "went wrong" not in said(other)
+
+
+def test_the_lines_to_take_away_make_the_same_numbers():
+    names: dict[str, object] = {}
+    for step in (1, 2, 3, 4):
+        exec(page(step, *FOLDS).code[-1].value, names)
+        if step == 1:
+            assert names["found"].text == "HELLO"
+    assert [each.share for each in names["found"]] == [scored(default().open(few.MODEL), TASKS["opposites"], k).share for k in few.SHOTS]
+    assert names["shares"] == solved(tiny(), steps.EACH, steps.LONGEST) and exhibit.thumbnail().count("<rect") > 10

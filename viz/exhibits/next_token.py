@@ -1,0 +1,72 @@
+"""GPT: a text as a product of conditionals, each from the left context only; the block without cross-attention; the window k."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.engine import default
+from core.lessons.conditionals import Conditionals, conditionals
+from viz.exhibits import _next_token_steps as steps
+from viz.exhibits._next_token_steps import MODEL, SENTENCES, SLUG
+from viz.exhibits._shown import folds
+from viz.figures import thumbs
+from viz.pages import Chapter, Cite, Exhibit
+from viz.ui import compute as ask
+from viz.ui import controls, errors, lesson, parts, state
+
+EXHIBIT = Exhibit(
+    title="The next token", chapter=Chapter.GPT, order=10, minutes=10,
+    claim="GPT says how probable each token is, given those before it and nothing else. The product is the probability of the text.",
+    cites=(
+        Cite("beigy2024", "GPT, pre-training", "L_1, the window k", step=1),
+        Cite("ghojogh2020", "5", "GPT: only left context", step=3),
+        Cite("ghojogh2023", "GPT", "blocks without cross-attention", step=2),
+        Cite("ghojogh2020", "5", "blocks without cross-attention", step=2),
+        Cite("beigy2021", "GPT", "unidirectional against bidirectional", step=3),
+        Cite("lifei2022", "GPT", "negative log-likelihood", step=1),
+        Cite("radford2018", "3.1", "L_1 and the window k", step=4),
+    ),
+)  # fmt: skip
+STEPS = (
+    lesson.Step("Guess", "A model reads from left to right and says at each token how probable it was. Which one did it not expect?"),
+    lesson.Step("The block", "GPT is the right half of the Transformer. One part of each layer has nothing to do any more."),
+    lesson.Step("Two masks", "The same sentence before BERT and before GPT. One may look at everything, the other only back."),
+    lesson.Step("The window", "Let the model see only the last k tokens. What it forgets, it has to guess."),
+)
+
+
+@dataclass(frozen=True)
+class Params:
+    """What the visitor chose: the text, and the window of the last step."""
+
+    text: str = SENTENCES[0]
+    k: int = 1
+
+
+def compute(params: Params = Params()) -> tuple[Conditionals, Conditionals]:
+    """Every token behind all those before it, and behind the last k."""
+    model = default().open(MODEL)
+    return conditionals(model, params.text), conditionals(model, params.text, params.k)
+
+
+def thumbnail() -> str:
+    """How improbable each token of the opening text was."""
+    found = compute()[0]
+    return thumbs.bars(-found.logprobs[:8], [token.removeprefix(" ") for token in found.tokens[:8]], marked=found.surprising if found.surprising < 8 else None)
+
+
+def page() -> None:
+    """Claim, steps, one picture and its sentence, the text; everything else folded."""
+    parts.title(EXHIBIT)
+    at, start = lesson.steps(STEPS, SLUG), Params()
+    params = Params(state.read("text", start.text), state.read(SLUG + "k", start.k, state.whole(1, steps.WIDEST)))
+    show = st.container()
+    controls.text("Text", "text", start.text, quiet=True, placeholder="Type a sentence")
+    controls.preset_row(SENTENCES, "text", start.text)
+    with errors.guard():
+        data = ask.submit(("next_token", params), lambda: compute(params), 40 * len(params.text))
+        with show:
+            told = steps.SHOWN[at](params, data)
+        folds(EXHIBIT, SLUG.rstrip("."), STEPS[at].name, told, lambda: None, lambda: lesson.errata("E43", "E51"))
