@@ -26,11 +26,11 @@ LOOKING_MASKS = (
     "source: a place reads itself and what stands before. The **translator** has both: its encoder reads as BERT does, and each place of its decoder, shown here, reads all of the source and its own words so far."
 )
 LOOKING_RIPPLE = (
-    "The vector of one word is changed as it enters the first layer, and each model is run again. A row is a layer, a column a place, the colour how far the vector there has moved, as a share of its length. In row “in” only the word itself has "
+    "The vector of one word is changed as it enters the first layer, and each model is run again. A row is a layer, a column a place, the colour how far the vector there has moved, as a share of its length, from 0 to 1 and more. In row “in” only the word itself has "
     "moved; of the translator's decoder nothing, for the word enters on the other side. Hatched: not moved at all."
 )
 LOOKING_PATTERN = (
-    "Each input is moved in turn. A dark cell says that the output of this row moved when the input of this column was moved: there the Jacobian is not zero. It is what the masks allow, carried through all layers; "
+    "Each input is moved in turn. A filled cell says that the output of this row moved when the input of this column was moved: there the Jacobian is not zero. It is what the masks allow, carried through all layers; "
     "more layers fill no hatched cell of GPT, for each layer looks only back. How much an output moves is another question: this is who can be heard at all."
 )
 LOOKING_CHAINS = (
@@ -104,14 +104,14 @@ def who_moves_whom(data: reading.Data) -> Shown:
             f"{reached} of {m}, the first place too: the encoder has read the whole source before the decoder begins, and no mask stands between them.",
         )  # fmt: skip
     patterns = {name: found.pattern(name) for name in ("bert", "gpt", "both")}
-    for (name, title), place in _side_by_side(picture, (("bert", "BERT"), ("gpt", "GPT"), ("both", "Translator's decoder: source, own words")), (2, 2, 3), left_out=0):
+    for (name, title), place in _side_by_side(picture, (("bert", "BERT"), ("gpt", "GPT"), ("both", "Translator's decoder: source, own words")), (2, 2, 3), left_out=(0, 1)):
         with place:
             each = getattr(data, name)
             _map(patterns[name].astype(float), each, f"{title}, {patterns[name].sum()} of {patterns[name].size}", "pattern." + name, told or name != "both", allowed=patterns[name], axis=("output", "input"))
     agree = all(np.array_equal(patterns[name], getattr(data, name).allowed) for name in patterns)
     layers = data.gpt.run.model.config.n_layers
-    picture.text(f"Dark: the input of this column moves the output of this row. After {layers} layers GPT has {patterns['gpt'].sum()} such pairs, BERT {patterns['bert'].sum()}." + (f" Cell by cell as the masks of one layer: {'yes' if agree else 'no'}." if told else ""))
-    line = r"\text{dark where}\quad \frac{\partial\, y_i}{\partial\, x_j} \neq 0"
+    picture.text(f"Filled: the input of this column moves the output of this row. After {layers} layers GPT has {patterns['gpt'].sum()} such pairs, BERT {patterns['bert'].sum()}." + (f" Cell by cell as the masks of one layer: {'yes' if agree else 'no'}." if told else ""))
+    line = r"\text{filled where}\quad \frac{\partial\, y_i}{\partial\, x_j} \neq 0"
     return Shown({"masked.mask": {}}, (line,), LOOKING_PATTERN, lambda: pd.DataFrame(patterns["both"].astype(int), index=list(data.both.outputs), columns=list(data.both.inputs)) if told else GUESS,
                  dict(patterns) if told else {}, _code(data, _INFLUENCE + "print((found[:, -1].T > 0).astype(int))  # (output, input)"))  # fmt: skip
 
@@ -128,7 +128,7 @@ def chains(data: reading.Data) -> Shown:
             f"{heard} of {n} from the left, {int((found[two_chains.SIDES[1]][word] > 0).sum())} from the right; the word itself is in both. Joined, all {n}.",
         )  # fmt: skip
     names = distinct(data.words)
-    for (name, values), place in _side_by_side(picture, tuple(found.items()), left_out=1):
+    for (name, values), place in _side_by_side(picture, tuple(found.items()), left_out=(1,)):
         with place:
             if told:
                 heatmap((values > 0).astype(float), names, names, key=f"{SLUG}chain.{two_chains.SIDES.index(name)}", allowed=values > 0, axis=("output", "input"), title=f"{name}: {(values > 0).sum()} of {n * n}", height=300)
@@ -201,9 +201,9 @@ def _map(values: np.ndarray, each: reading.Reading, title: str, key: str, shown:
         _covered(title.split(":")[0].split(",")[0])
 
 
-def _side_by_side(box: Any, items: Sequence[Any], widths: Sequence[int] = (1, 1, 1), left_out: int = 2) -> list[tuple[Any, Any]]:
-    """Each with a column; before a room, where the question stands beside the pictures, two of three."""
-    shown = [i for i in range(len(items)) if not (lesson.presenting() and i == left_out)]
+def _side_by_side(box: Any, items: Sequence[Any], widths: Sequence[int] = (1, 1, 1), left_out: tuple[int, ...] = (2,)) -> list[tuple[Any, Any]]:
+    """Each with a column; before a room, where the question stands beside the pictures, without those that are `left_out`."""
+    shown = [i for i in range(len(items)) if not (lesson.presenting() and i in left_out)]
     columns = box.columns([widths[i] for i in shown], gap="small")
     return [(items[i], column) for i, column in zip(shown, columns, strict=True)]
 

@@ -15,7 +15,7 @@ from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
 
 EXHIBIT = Exhibit(
-    title="Encoder, decoder, both", chapter=Chapter.GPT, order=50, minutes=8,
+    title="Three families", chapter=Chapter.GPT, order=50, minutes=8,
     claim="BERT hears both sides in every layer, GPT only what came before, a translator both ways at once.",
     cites=(
         Cite("beigy2021", "BERT, GPT, ELMo", "encoder blocks, decoder blocks, LSTMs", step=5),
@@ -33,7 +33,7 @@ SLUG = steps.SLUG
 STEPS = (
     lesson.Step("Masks", "The same sentence enters an encoder, a decoder, and a model that has both. Who may read whom?"),
     lesson.Step("One word", "Change one word as it enters, and look how far the change spreads, layer by layer."),
-    lesson.Step("Who hears whom", "Now every input in turn. A dark cell: this output moved when that input was moved."),
+    lesson.Step("Who hears whom", "Now every input in turn. A filled cell: this output moved when that input was moved."),
     lesson.Step("Two chains", "ELMo reads with two recurrent networks, one from each end. Is that the same as reading both sides?"),
     lesson.Step("Table", "Three ways to read a sentence, and a translator that joins two of them."),
 )  # fmt: skip
