@@ -48,7 +48,7 @@ def one_word(data: Any) -> Shown:
         with question:
             known = lesson.predict(
                 SLUG + "written", f"The same weights read “{prompt}”. What do they write?", offered, wrote[TASK].text or "nothing",
-                f"Its least sure letter has {min(wrote[TASK].p, default=0):.1%}. What was wanted: “{wanted[TASK]}”.",
+                f"Its least sure letter has {_share(min(wrote[TASK].p, default=0))}. What was wanted: “{wanted[TASK]}”.",
             )  # fmt: skip
     with picture:
         rows = []
@@ -66,6 +66,11 @@ def one_word(data: Any) -> Shown:
     code = (f"import core\nfrom core.lessons.shots import written\n\nmodel = core.open_model({TINY!r})\nfor prompt in {[toy.prompt for toy in data.asked]!r}:\n"
             "    found = written(model, prompt)\n    print(prompt, found.text, found.p)")  # fmt: skip
     return Shown({"gpt.prompted": {}}, (), LOOKING_WORD, (lambda: table) if known else (lambda: LATER), {task: np.array(found.p) for task, found in wrote.items() if known or task == "copy"}, code)
+
+
+def _share(p: float) -> str:
+    """A probability in percent, never rounded up to certainty."""
+    return "over 99.9%" if p > 0.999 else f"{p:.1%}"
 
 
 def recorded() -> dict[str, float]:
