@@ -65,6 +65,8 @@ SOURCES: dict[str, Source] = {
     "hendrycks2016": _paper("Hendrycks, Gimpel", 2016, "Gaussian Error Linear Units (GELUs)", "arXiv 1606.08415"),
     "sennrich2016": _paper("Sennrich, Haddow, Birch", 2016,
                            "Neural Machine Translation of Rare Words with Subword Units", "ACL"),
+    "wu2016": _paper("Wu et al.", 2016, "Google's Neural Machine Translation System: Bridging the Gap between Human and "
+                     "Machine Translation", "arXiv 1609.08144"),
     "vaswani2017": _paper("Vaswani et al.", 2017, "Attention Is All You Need", "NeurIPS"),
     "zaheer2017": _paper("Zaheer et al.", 2017, "Deep Sets", "NeurIPS"),
     "gehring2017": _paper("Gehring et al.", 2017, "Convolutional Sequence to Sequence Learning", "ICML"),

@@ -1,13 +1,14 @@
-"""A decoding that is asked for step by step, back and forth: each step is computed once while one goes forward."""
+"""A decoding, or anything else that goes on in steps, that is asked for step by step, back and forth: each step is computed once while one goes forward."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
 
-from core.decoding.steps import Step
+Each = TypeVar("Each")
 
 
-class Replay:
+class Replay(Generic[Each]):
     """Steps by number. Forward costs one step; a step that is behind begins anew from the first (equal arguments
     give equal steps). It keeps only the generator's own state, `nbytes` at most, for whoever budgets memory.
 
@@ -18,12 +19,12 @@ class Replay:
     ('b', 'c', 'a', None)
     """
 
-    def __init__(self, begin: Callable[[], Iterator[Step]], nbytes: int = 0) -> None:
+    def __init__(self, begin: Callable[[], Iterator[Each]], nbytes: int = 0) -> None:
         self._begin, self.nbytes = begin, nbytes
-        self._steps: Iterator[Step] | None = None
+        self._steps: Iterator[Each] | None = None
         self._next = 0
 
-    def step(self, index: int) -> Step | None:
+    def step(self, index: int) -> Each | None:
         """Step `index`, from 0; None when the decoding ended before it."""
         if self._steps is None or index < self._next:
             self._steps, self._next = self._begin(), 0

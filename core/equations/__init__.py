@@ -3,12 +3,12 @@
     EQUATIONS["attention.context"].signs["a_ij"].word
 """
 
-from core.equations import blocks, language, look_up, recurrent, scores, self_attention, training, why
+from core.equations import bert, blocks, language, look_up, recurrent, scores, self_attention, sizes, training, why
 from core.equations.form import Equation, Node, Sign, glyph
 
 EQUATIONS: dict[str, Equation] = {
     found.key: found
-    for part in (why, recurrent, look_up, scores, self_attention, blocks, training, language)
+    for part in (why, recurrent, look_up, scores, self_attention, blocks, training, bert, sizes, language)
     for found in part.EQUATIONS
 }
 

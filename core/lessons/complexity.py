@@ -146,7 +146,7 @@ def _fastest(run: Callable[[], Tensor], budget: float) -> float:
 @cache
 def _layers(p: int) -> tuple[Any, Any]:
     with torch.inference_mode(False), torch.random.fork_rng(devices=[]):
-        return tuple(layer.eval().requires_grad_(False) for layer in (MultiHeadAttention(p, HEADS), nn.LSTM(p, p, batch_first=True)))
+        return MultiHeadAttention(p, HEADS).eval().requires_grad_(False), nn.LSTM(p, p, batch_first=True).eval().requires_grad_(False)
 
 
 def machine() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import accumulate, product
 from operator import mul
+from typing import Any
 
 import numpy as np
 import torch
@@ -77,7 +78,7 @@ def by_model(model: Model, text: str, width: int = WIDTH) -> tuple[Way, Way]:
     prompt = start_of(model, text)
     source = torch.tensor([list(prompt.source)])
     batch = Batch(ids=source[:, :1], real=torch.ones(1, 1, dtype=torch.bool), source=source, source_real=torch.ones_like(source, dtype=torch.bool))
-    options = {"start": prompt.ids[-1], "end": prompt.end or 0, "limit": min(3 * len(prompt.source) + ROOM, model.config.n_ctx - 2)}
+    options: dict[str, Any] = {"start": prompt.ids[-1], "end": prompt.end or 0, "limit": min(3 * len(prompt.source) + ROOM, model.config.n_ctx - 2)}
     with torch.inference_mode():
         found = [batched.greedy(model.network, batch, **options)[0], batched.beam(model.network, batch, width=width, alpha=0.0, **options)[0]]
     greedy, beam = (_way(model, prompt, [*ids, prompt.end or 0]) for ids in found)

@@ -228,18 +228,23 @@ def _blank(name: str) -> Model:
 
 
 def main(argv: list[str] | None = None) -> int:
-    ask = argparse.ArgumentParser(prog="python -m core.training.live", description="Record a training of a small task in assets/runs.")
-    ask.add_argument("task", choices=sorted(TASKS))
+    return recording("core.training.live", TASKS, record, argv)
+
+
+def recording(module: str, jobs: Mapping[str, Any], write: Callable[..., Any], argv: list[str] | None) -> int:
+    """The command line that records one of `jobs` in assets/runs by `write(job, folder, seed, steps=)`, on one thread."""
+    ask = argparse.ArgumentParser(prog=f"python -m {module}", description="Record a training in assets/runs.")
+    ask.add_argument("name", choices=sorted(jobs))
     ask.add_argument("--steps", type=int)
     ask.add_argument("--seed", type=int, default=0)
     opts = ask.parse_args(argv)
     torch.set_num_threads(1)
     if hasattr(os, "nice"):
         os.nice(10)
-    found = record(TASKS[opts.task], RUNS / opts.task, opts.seed, steps=opts.steps)
+    found = write(jobs[opts.name], RUNS / opts.name, opts.seed, steps=opts.steps)
     for report in found.reports:
         print(json.dumps(vars(report)))
-    print(f"{opts.task}: {sum(path.stat().st_size for path in found.folder.iterdir()) / 1e3:.0f} kB, weights of steps {found.steps}")
+    print(f"{opts.name}: {sum(path.stat().st_size for path in found.folder.iterdir()) / 1e6:.2f} MB")
     return 0
 
 

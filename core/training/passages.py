@@ -103,8 +103,9 @@ def _sentences(rows: Iterable[str]) -> Iterator[tuple[str, int, int]]:
 
 
 def hide(
-    ids: Array, special: Array, rng: np.random.Generator, *, mask: int, drawable: Array, share: float = SHARE
-) -> tuple[Array, Array]:
+    ids: Array, special: Array, rng: np.random.Generator, *, mask: int, drawable: Array,
+    share: float = SHARE, masked: float = MASKED, redrawn: float = REDRAWN,
+) -> tuple[Array, Array]:  # fmt: skip
     """Hide 15 % of the tokens of each row: 80 % become the mask, 10 % a random word, 10 % stay (Devlin et al. 2019).
 
     ids and special (row pos), True where a token is never chosen -> the ids to read, and True where to guess.
@@ -114,9 +115,9 @@ def hide(
     n_chosen = np.maximum(1, np.rint(share * (~special).sum(1, keepdims=True)))
     chosen = (order.argsort(1).argsort(1) < n_chosen) & ~special
     fate = rng.random(ids.shape)
-    hidden = np.where(chosen & (fate < MASKED), mask, ids)
-    redrawn = chosen & (fate >= MASKED) & (fate < MASKED + REDRAWN)
-    return np.where(redrawn, rng.choice(drawable, ids.shape), hidden), chosen
+    hidden = np.where(chosen & (fate < masked), mask, ids)
+    changed = chosen & (fate >= masked) & (fate < masked + redrawn)
+    return np.where(changed, rng.choice(drawable, ids.shape), hidden), chosen
 
 
 def framed(tokenizer: Tokenizer, first: Array, second: Array | None = None) -> tuple[Array, Array]:

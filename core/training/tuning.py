@@ -8,9 +8,6 @@ run (assets/runs/NAME) is the log of one tuning and the weights that it moved:
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -30,7 +27,7 @@ from core.checkpoints.writing import whole_folder, write_json
 from core.errors import InputError
 from core.model import Model
 from core.training.goals import GOALS, Goal, Rows, collated
-from core.training.live import LOG, RUNS, Report
+from core.training.live import LOG, RUNS, Report, recording
 from core.training.optim import schedule
 
 BODY = "bert-mini"
@@ -262,19 +259,7 @@ def _body() -> Model:
 
 
 def main(argv: list[str] | None = None) -> int:
-    ask = argparse.ArgumentParser(prog="python -m core.training.tuning", description="Record a fine-tuning in assets/runs.")
-    ask.add_argument("name", choices=sorted(TUNINGS))
-    ask.add_argument("--steps", type=int)
-    ask.add_argument("--seed", type=int, default=0)
-    opts = ask.parse_args(argv)
-    torch.set_num_threads(1)
-    if hasattr(os, "nice"):
-        os.nice(10)
-    found = record(TUNINGS[opts.name], RUNS / opts.name, opts.seed, steps=opts.steps)
-    for report in found.reports:
-        print(json.dumps(vars(report)))
-    print(f"{opts.name}: {sum(path.stat().st_size for path in found.folder.iterdir()) / 1e6:.1f} MB")
-    return 0
+    return recording("core.training.tuning", TUNINGS, record, argv)
 
 
 if __name__ == "__main__":

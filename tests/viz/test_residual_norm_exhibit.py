@@ -69,6 +69,11 @@ def test_the_answer_follows_the_model_and_the_word():
     assert len(right) > 1, "small models chosen so that the answers differ"
 
 
+def test_a_long_text_is_told_in_words():
+    test = page(text="a " * 80, guarded=True)
+    assert not test.exception and f"This page draws sentences of up to {exhibit.LONGEST}." in said(test)
+
+
 def test_the_switch_takes_the_sums_out_and_signal_and_gradient_are_drawn_by_depth():
     """C063."""
     found = {residual: depth.by_depth("none", residual=residual, size=0.5, n_layers=sums.LAYERS) for residual in (True, False)}

@@ -90,9 +90,9 @@ def edges(start: Any) -> Shown:
             )  # fmt: skip
         left, right = picture.columns(2, gap="small" if lesson.presenting() else "medium")
         with left:
-            heatmap(loose.weights if told else np.zeros_like(loose.weights), names, names, key=f"{SLUG}edge.loose.{told}", title=f"M = {_minus(fill)}" if told else "Guess first", numbers=told, height=300)
+            heatmap(loose.weights if told else np.zeros_like(loose.weights), names, names, key=f"{SLUG}edge.loose.{told}", title=f"M = {_minus(fill)}" if told else "Guess first", numbers=told, height=steps.LOW if lesson.presenting() else 300)
         with right:
-            heatmap(np.where(may, np.nan_to_num(exact.weights), 0.0), names, names, key=SLUG + "edge.exact", allowed=may, title="M = −∞", numbers=True, height=300)
+            heatmap(np.where(may, np.nan_to_num(exact.weights), 0.0), names, names, key=SLUG + "edge.exact", allowed=may, title="M = −∞", numbers=True, height=steps.LOW if lesson.presenting() else 300)
         picture.text(told_of(names, may, loose, exact, fill) if told else f"With −∞ every forbidden weight is exactly 0. {empty(names, may, exact)}")
         with st.container(horizontal=True, gap="medium"):
             with st.container(width="content"):
@@ -139,7 +139,7 @@ def empty(names: list[str], may: np.ndarray, exact: Any) -> str:
     if not len(nothing):
         return ""
     n_nan = int(np.isnan(exact.weights[nothing]).sum())
-    return f"Softmax of nothing is 0 / 0: NaN in all {n_nan} cells of “{names[int(nothing[0])]}”. This house decides for zeros."
+    return f"Softmax of nothing is 0 / 0: NaN in all {n_nan} cells of “{names[int(nothing[0])]}”. Here such a line is set to zeros."
 
 
 def _share(part: float) -> str:

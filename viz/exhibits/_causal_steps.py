@@ -27,6 +27,8 @@ SENTENCES = ("I am a student.", TEXT, "She was hungry, so she ate the apple.")
 SEES = {"all": "the whole list", "next": "back and one ahead", "past": "only back"}
 DIGITS = (2, 3, 5, 10)
 BACK = "only back, by a mask"
+LOW = 260
+"""Pixels of a map before a room, above its numbers and its control."""
 LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 LOOKING_LEAK = (
     "One head of attention learned to say the next digit of lists drawn by lot, twice: with a mask and with another. Nobody can know the next digit, so whoever is right more often than chance has read "
@@ -126,9 +128,9 @@ def mask(start: Any) -> Shown:
                               f"Measured: {moved} of {n} change, the others by exactly 0. " + ("Every line sums over the last word too." if without else "The last word is a term of the last line only."))  # fmt: skip
         limit = float(np.abs(found.scores).max()) or 1.0
         shown = {
-            "Scores S": lambda title: heatmap(found.scores, found.words, found.words, key=SLUG + "form.scores", scale="score", limit=limit, title=title, numbers=True, height=300),
-            "Mask M": lambda title: heatmap(may.astype(float), found.words, found.words, key=SLUG + "form.mask", allowed=may, title=title, height=300),
-            "softmax(S + M)": lambda title: heatmap(other.weights, found.words, found.words, key=SLUG + "form.pattern", allowed=may, title=title, numbers=True, height=300),
+            "Scores S": lambda title: heatmap(found.scores, found.words, found.words, key=SLUG + "form.scores", scale="score", limit=limit, title=title, numbers=True, height=LOW if lesson.presenting() else 300),
+            "Mask M": lambda title: heatmap(may.astype(float), found.words, found.words, key=SLUG + "form.mask", allowed=may, title=title, height=LOW if lesson.presenting() else 300),
+            "softmax(S + M)": lambda title: heatmap(other.weights, found.words, found.words, key=SLUG + "form.pattern", allowed=may, title=title, numbers=True, height=LOW if lesson.presenting() else 300),
         }
         if lesson.presenting():  # the hatching of the result is the mask
             del shown["Mask M"]
@@ -137,7 +139,7 @@ def mask(start: Any) -> Shown:
                 draw(title)
         weights, outputs = forms.gaps(one, other)
         own = float(np.abs(other.weights - found.pattern).max())
-        picture.text(f"Against the sums line by line: the weights differ by at most {_apart(weights.max())}, the outputs y by {_apart(outputs.max())}. The model's own tensor (32 bits) is {own:.0e} away."
+        picture.text(f"Against the sums line by line: the weights differ by {_apart(weights.max())}, the outputs y by {_apart(outputs.max())}; the model's own weights (32 bits) by {own:.0e}."
                       + (f" Another last word changes {moved} of {n} lines." if told else ""))  # fmt: skip
         controls.toggle("Take the mask away, in every layer", SLUG + "lifted", False)
     return Shown(
@@ -181,7 +183,7 @@ def _choose_head() -> None:
 
 
 def _apart(gap: float) -> str:
-    return "exactly 0" if gap == 0 else f"{gap:.2g}"
+    return "exactly 0" if gap == 0 else f"at most {gap:.2g}"
 
 
 def _short(vector: np.ndarray) -> list[str]:

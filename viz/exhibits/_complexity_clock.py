@@ -10,8 +10,7 @@ import streamlit as st
 
 from core.lessons import complexity as costs
 from viz.exhibits._complexity_link import SLUG, times
-from viz.exhibits._shown import Shown
-from viz.exhibits._training_link import show
+from viz.exhibits._shown import Shown, show
 from viz.figures import orders
 from viz.ui import compute as ask
 from viz.ui import controls, parts

@@ -12,8 +12,7 @@ import streamlit as st
 from core.lessons import complexity as costs
 from viz.exhibits import _complexity_clock as clock
 from viz.exhibits._complexity_link import SLUG, times
-from viz.exhibits._shown import Shown
-from viz.exhibits._training_link import later, show
+from viz.exhibits._shown import Shown, later, show
 from viz.figures import orders
 from viz.ui import controls, lesson, parts
 
@@ -52,8 +51,8 @@ def count(params: Any, data: Any, start: Any) -> Shown:
         f"{sums}: {times(ratio)}. Which one is dearer depends on n against p; they meet at n = {data.crossing:,}.",
     )  # fmt: skip
     lines = {name: (data.lengths, values) for name, values in data.curves.items()}
-    show(orders.over_length(lines, at=n, crossing=data.crossing, y_title="multiplications", covered=not told, said="n = 2p" if params.whole else "n = p"), SLUG + "count.picture",
-               f"Multiplications over the number of words, on logarithmic axes{f'; the lines meet at n = {data.crossing:,}' if told else ', still covered'}.", 320)  # fmt: skip
+    show(orders.over_length(lines, at=n, crossing=data.crossing, y_title="multiplications", covered=not told, said="n = 2p" if params.whole else "n = p", height=300), SLUG + "count.picture",
+               f"Multiplications over the number of words, on logarithmic axes{f'; the lines meet at n = {data.crossing:,}' if told else ', still covered'}.", 275)  # fmt: skip
     parts.numbers(f"n = {n:,}, p = {p:,}: {sums}, {times(ratio)}." if told else f"n = {n:,} words, p = {p:,} numbers a word.")
     _sliders(start)
     with st.container():
@@ -73,9 +72,9 @@ def table(params: Any, data: Any, start: Any) -> Shown:
     a, r = data.attention, data.recurrence
     formulas = ("4np² + 2n²p", "8np²") if params.whole else ("O(n² p)", "O(n p²)")
     rows = [
-        ("multiplications in a layer", {"self-attention": (formulas[0], a.operations), "recurrence": (formulas[1], r.operations)}),
-        ("steps that wait for each other", {"self-attention": ("O(1)", a.steps), "recurrence": ("O(n)", r.steps)}),
-        ("longest path between two words", {"self-attention": ("O(1)", a.path), "recurrence": ("O(n)", r.path)}),
+        ("multiplications in a layer, log scale", {"self-attention": (formulas[0], a.operations), "recurrence": (formulas[1], r.operations)}),
+        ("steps that wait for each other, log scale", {"self-attention": ("O(1)", a.steps), "recurrence": ("O(n)", r.steps)}),
+        ("longest path between two words, log scale", {"self-attention": ("O(1)", a.path), "recurrence": ("O(n)", r.path)}),
     ]
     show(orders.table(rows), SLUG + "table.picture", f"Table 1 for n = {params.n:,}, p = {params.p:,}: {a.operations:,} against {r.operations:,} multiplications, 1 against {r.steps:,} steps, path 1 against {r.path:,}.", 340)
     parts.numbers(f"n = {params.n:,}, p = {params.p:,}: {times(r.operations / a.operations)} in multiplications. Attention does them in 1 step, recurrence in {r.steps:,}, each waiting for the one before.")
@@ -113,7 +112,8 @@ def memory(params: Any, data: Any, start: Any) -> Shown:
     lines = {f"scores, {costs.HEADS} heads": (data.lengths, [costs.score_bytes(each) for each in data.lengths]), "states": (data.lengths, [costs.state_bytes(each, p) for each in data.lengths])}
     meets = p / costs.HEADS
     figure = orders.over_length(lines, at=n, crossing=meets, y_title="bytes", said="n = p / 8", unit="bytes")
-    for trace, note, colour in zip(figure.data, figure.layout.annotations, (orders.HUES["self-attention"], orders.HUES["recurrence"]), strict=False):
+    traces: Any = figure.data
+    for trace, note, colour in zip(traces, figure.layout.annotations, (orders.HUES["self-attention"], orders.HUES["recurrence"]), strict=False):
         trace.line.color = note.font.color = colour
     scores, states = costs.score_bytes(n), costs.state_bytes(n, p)
     show(figure, SLUG + "memory.picture", f"Bytes over the number of words: the scores of a layer {scores:,}, its states {states:,} at n = {n:,}.", 330)

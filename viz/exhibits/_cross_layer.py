@@ -71,7 +71,8 @@ def layer(data: Any) -> Shown:
         heatmap(data.pattern, tokens, distinct(data.read), key=SLUG + "layer.cross", title=f"2  cross-attention, {m} × {n}", numbers=m <= 9, height=260, axis=("target", "source"))
     shape = f"{data.weights.shape[1]} × {m} × {m} and {data.weights.shape[1]} × {m} × {n}"
     picture.text(f"Layer {data.layer} of {data.weights.shape[0]}, {head_name(data.layer, data.head)}: two map tensors, {shape}; then 3, the feed-forward network. " + (
-        f"A decoder layer has {ours.decoder:,} numbers; without cross-attention and its norm {ours.without_cross:,}, an encoder layer {ours.encoder:,}. In the paper's model: {base.decoder:,} − "
+        ("" if lesson.presenting() else f"A decoder layer has {ours.decoder:,} numbers; without cross-attention and its norm {ours.without_cross:,}, an encoder layer {ours.encoder:,}. ") +
+        f"In the paper's model: {base.decoder:,} − "
         f"{base.decoder - base.without_cross:,} = {base.without_cross:,}." if told else ""))  # fmt: skip
     steps._choose()
     table = pd.DataFrame({"this model": ours.parts | {"decoder layer": ours.decoder, "encoder layer": ours.encoder}, "the paper's": base.parts | {"decoder layer": base.decoder, "encoder layer": base.encoder}})

@@ -52,7 +52,10 @@ def two_axes(data: Any) -> Shown:
             f"Each of the {m} Spanish places asks, so it has a row; each of the {n} English pieces can be looked at, so it is a column: {m * n} weights a head, "
             f"{data.weights.shape[0]} × {data.weights.shape[1]} heads.",
         )  # fmt: skip
-    left, right = picture.columns([1, 1], gap="small" if lesson.presenting() else "large")
+    if lesson.presenting() and not told:  # the sentences need the width that the map does not take yet
+        left, right = picture.container(), picture.container()
+    else:
+        left, right = picture.columns([1, 1], gap="small" if lesson.presenting() else "large")
     pattern = data.pattern
     with left:
         words_view(
@@ -152,8 +155,8 @@ def _other(data: Any, side: str) -> tuple[str, str, str, str]:
         for word in OTHERS[side]:
             new = text[:start] + (word if text[start:end].startswith(" ") else word.strip()) + text[end:]
             if text[start:end].strip() != word.strip() and len(tokenizer.encode(new).ids) == len(encoded.ids):
-                both = (new, target) if side == "source" else (source, new)
-                return (*both, text[start:end].strip(), word.strip())
+                left, right = (new, target) if side == "source" else (source, new)
+                return left, right, text[start:end].strip(), word.strip()
     return source, target, text, text
 
 

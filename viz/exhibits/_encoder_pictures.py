@@ -88,7 +88,7 @@ def _layer(data: Any) -> None:
     room = lesson.presenting()
     values = np.stack([stage.vector for stage in found])
     limit = float(np.quantile(np.abs(values), 0.995))
-    parts.show(tensors([Panel(f"“{data.words[word]}” in layer L{layer}: length and {values.shape[1]} numbers at each place", values, rows, limit=limit, ours=True)],
+    parts.show(tensors([Panel(f"“{data.words[word]}” in layer L{layer}: length, {values.shape[1]} numbers", values, rows, limit=limit, ours=True)],
                        height=300, room=room), f"{SLUG}stages", "The vector of one word after each part of the layer, as a heat picture.")  # fmt: skip
     by = {stage.name: stage.vector for stage in found}
     attention, network = by["attention"], by["feed-forward"]

@@ -81,6 +81,15 @@ def lines(params: Any) -> str:
             f"found = inner_layer.inner(model.run({params.text!r}{more}, keep=inner_layer.KEEP), {layer_of(params)})\n")  # fmt: skip
 
 
+def drawn_on(into: np.ndarray, d_ff: int) -> int:
+    """How many of d_ff units a word switches on when the weights are drawn, as before any training. Shapes: into (d,).
+
+    >>> drawn_on(np.ones(4), 1000)
+    504
+    """
+    return int((np.random.default_rng(0).standard_normal((d_ff, len(into))) @ into > 0).sum())
+
+
 def through(params: Any, data: Any) -> Shown:
     """x, the hidden layer and what comes out, as tiles of one word; covered behind x until one guessed how many units fire."""
     word = word_of(params, data)
@@ -89,12 +98,12 @@ def through(params: Any, data: Any) -> Shown:
     on, top = int(data.fires[word].sum()), int(act.argmax())
     told = lesson.predict_number(
         SLUG + "on", f"“{token}” meets {d_ff:,} hidden units ({params.model}, layer {layer_of(params)}). How many does it switch on?", 0.0, 1.0, round(on / d_ff, 3),
-        f"{on} of {d_ff:,} units have more than 0 before the bend. Training made them so: at the start about half are on.", 0.05, "%",
+        f"{on} of {d_ff:,} units have more than 0 before the bend. With drawn weights in place of the learned ones {drawn_on(into, d_ff)} would be on.", 0.05, "%",
     )  # fmt: skip
     rows = math.ceil(d_ff / 32)
     tiles = [Tile(f"x\n{d}", into, math.ceil(d / rows)), Tile(f"hidden layer\n{d_ff:,}", act if told else None, 32, top if told else None, "unit"),
              Tile(f"out\n{d}", out if told else None, math.ceil(d / rows))]  # fmt: skip
-    parts.show(drawn_through(tiles, height=height(400, 250)), SLUG + "through", f"One word as {d} numbers" + (f", its {d_ff} hidden units and the {d} numbers that come out." if told else "; the rest is covered."))
+    parts.show(drawn_through(tiles, height=height(340, 250)), SLUG + "through", f"One word as {d} numbers" + (f", its {d_ff} hidden units and the {d} numbers that come out." if told else "; the rest is covered."))
     parts.numbers(
         f"“{token}”: {d} → {d_ff:,} → {d}. {on} units are on ({on / d_ff:.1%}); the strongest, number {top}, has {number(float(act[top]))} and is framed. "
         f"What comes out is {number(float(np.linalg.norm(out)))} long and is added to the word." if told else f"“{token}” is {d} numbers here. Guess, and the hidden layer opens."
@@ -198,9 +207,10 @@ def alone(params: Any, data: Any) -> Shown:
         SLUG + "alone", f"“{names[word]}” enters the network as −x, the others stay. How many of {n} outputs change?", HOW_MANY, answer,
         f"{moved['network']} of {n}: the network sees one word at a time. In the attention of the same layer {moved['attention']} of {n} change.",
     )  # fmt: skip
-    lanes = [Lane("network: how far each output moves", far.network if told else None, 1, marked=frozenset([word]), limits=(0, 1.15 * max(float(far.network.max()), 1e-9))),
-             Lane("attention: how far each output moves", far.attention, 0, marked=frozenset([word]), limits=(0, 1.15 * max(float(far.attention.max()), 1e-9)))]  # fmt: skip
-    parts.show(bar_lanes(lanes, labels=names, across=lesson.presenting(), height=height(400, 270)), SLUG + "alone", f"How far each word's output moves when “{names[word]}” is turned round.")
+    moves = "outputs move by" if lesson.presenting() else "how far each output moves"
+    lanes = [Lane(f"network: {moves}", far.network if told else None, 1, marked=frozenset([word]), limits=(0, 1.15 * max(float(far.network.max()), 1e-9))),
+             Lane(f"attention: {moves}", far.attention, 0, marked=frozenset([word]), limits=(0, 1.15 * max(float(far.attention.max()), 1e-9)))]  # fmt: skip
+    parts.show(bar_lanes(lanes, labels=names, across=lesson.presenting(), height=height(370, 270)), SLUG + "alone", f"How far each word's output moves when “{names[word]}” is turned round.")
     others = {name: float(np.delete(values, word).max(initial=0)) for name, values in (("network", far.network), ("attention", far.attention))}
     parts.numbers(
         f"Turn “{names[word]}” round: in the network the other outputs move by {number(others['network'], 1)}, not by a little but not at all; in the attention by up to {number(others['attention'])}. "

@@ -28,8 +28,8 @@ from viz.ui import controls, lesson, links, parts
 
 SLUG = "heads_compared."
 MEAN = "mean"
-ROWS = 5
-"""Bars that a room can read below a question and its answer."""
+ROWS = 8
+"""Words whose bars have room above the control in Present."""
 MANY = ("1", "2 or 3", "4 or more")
 FACTORS = ("It falls to less than half", "It falls, to no less than half", "It hardly changes, by less than 5 %", "It rises")
 SHORT = {"itself": "itself", "coreference": "pronoun's noun", "agreement": "verb's subject", "separator": "separator"}
@@ -51,15 +51,15 @@ def one_word(params: Any, data: Any) -> Shown:
         f"{SLUG}first", f"Reading “{names[row]}”, each of {n_heads} heads has a favourite word. How many different ones?", MANY, MANY[0 if count == 1 else 1 if count < 4 else 2],
         f"{count}: " + ", ".join(f"“{names[j]}” by {_and([f'H{h}' for h in np.flatnonzero(best == j)])}" for j in dict.fromkeys(best.tolist())) + ".",
     )  # fmt: skip
-    seen = _most(data.weights[:, row].sum(0), row) if lesson.presenting() else list(range(len(names)))
-    parts.show(looks(data.weights[:, row][:, seen], [names[i] for i in seen], seen.index(row), covered=not told), f"{SLUG}looks",
-               f"What each head gives to each word, reading {names[row]}." if told else "Covered until you guess.")  # fmt: skip
     head = looking.pointing(data.weights, row)
     key = int(data.weights[head, row].argmax())
     total = data.weights[:, row].sum(0)
+    seen = _most(total if told else data.weights[head, row], row) if lesson.presenting() else list(range(len(names)))
+    parts.show(looks(data.weights[:, row][:, seen], [names[i] for i in seen], seen.index(row), only=None if told else head), f"{SLUG}looks",
+               f"What each head gives to each word, reading {names[row]}." if told else f"What H{head} gives to each word, reading {names[row]}; the other heads when you have guessed.")  # fmt: skip
     parts.numbers(
         f"Reading “{names[row]}”, H{head} looks {data.weights[head, row, key]:.0%} at “{names[key]}”. All {n_heads} heads together give “{names[int(total.argmax())]}” most: "
-        f"{total.max():.2f} of {total.sum():.2f}." if told else f"Layer {data.layer} of {data.model}, {n_heads} heads, {len(names)} words. Guess first, then their looks are shown."
+        f"{total.max():.2f} of {total.sum():.2f}." if told else f"This is one of the {n_heads} heads of layer {data.layer} of {data.model}: H{head} looks {data.weights[head, row, key]:.0%} at “{names[key]}”. The others when you have guessed."
     )
     controls.pills("The word that looks", names, SLUG + "word", names[row])
     return folds.of_a_word(params, data, told)
@@ -145,11 +145,13 @@ def kinds(params: Any, data: Any) -> Shown:
     left, right = st.columns(2, gap="medium")
     with left:
         heatmap(values, [SHORT.get(name, WORDS[name]) for name in rows], [f"H{h}" for h in range(n)], key=f"{SLUG}kinds", numbers=True, axis=("habit", "head"),
-                height=230 if lesson.presenting() else 330, title=f"Over {heads.n} sentences")  # fmt: skip
+                height=210 if lesson.presenting() else 330, title=f"Over {heads.n} sentences")  # fmt: skip
     with right:
         here = (f"here: “{names[data.row]}” at “{names[key]}”", "in the test: pronouns at what they mean")
         figure = bars(np.stack([data.weights[:, data.row, key], habit], 1), [f"H{h}" for h in range(n)], here, "One sentence against all pronouns of the test")
-        figure.update_layout(height=400 if lesson.presenting() else 460)
+        figure.update_layout(height=365 if lesson.presenting() else 460)
+        if lesson.presenting():  # numbers of two short bars would overlap
+            figure.for_each_trace(lambda trace: trace.update(text=[text if value >= 0.1 else "" for text, value in zip(trace.text, trace.x, strict=True)]))
         parts.show(figure, f"{SLUG}kinds.bars", "For each head the weight on one word of this sentence, and the mean weight of pronouns on what they mean.")
     told = [f"H{h} {heads.word(layer, h)}" for h in range(n)]
     parts.numbers(
@@ -179,9 +181,8 @@ def without(params: Any, data: Any) -> Shown:
     with picture:
         logs = np.log2(np.maximum(factors, 1e-30))
         room = lesson.presenting()
-        seen = sorted({head, best, int(factors[:n].argmax()), min(off, n - 1), n}) if room and told else list(range(n + 1))
         figure = per_head(
-            logs[seen] if told else np.zeros(len(seen)), [f"without H{h}" if h < n else f"without all {n}" for h in seen], heads=[h if h < n else -1 for h in seen],
+            logs if told else np.zeros(n + 1), [*(f"without H{h}" for h in range(n)), f"without all {n}"], heads=[*range(n), -1],
             number="{:+.3f}" if told else "?", title="" if room else "doublings (+) and halvings (−) of its probability", marks={-1.0: "half", 0.0: "the same", 1.0: "double"},
         )  # fmt: skip
         parts.show(figure, f"{SLUG}off.picture", "A bar a head: by how many doublings or halvings the probability changes without it." if told else "Covered until you guess.")

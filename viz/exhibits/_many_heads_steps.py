@@ -18,7 +18,7 @@ from viz.figures.head_grids import head_grid, per_head
 from viz.ui import controls, lesson, parts, state
 
 SLUG = "many_heads."
-LOW = 170
+LOW = 200
 """Pixels of the rows before a room, below a question and its answer."""
 WORDS = ("we", "saw", "her", "big", "red", "cat")
 CHOICES = {"b": ("Sentences, B", 1, 4), "n": ("Words, n", 2, len(WORDS)), "d": ("Numbers a word, d", 2, 16), "h": ("Heads, h", 1, 8)}
@@ -29,9 +29,9 @@ TALL = 340
 
 def sizes(start: Any) -> None:
     """B, n, d and h; there whatever they say."""
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         for name, (label, low, high) in CHOICES.items():
-            with st.container(width=165):
+            with st.container(width=210 if lesson.presenting() else 165):
                 controls.number(label, low, high, SLUG + name, getattr(start, name))
 
 

@@ -117,7 +117,7 @@ def shown(data: Any, step: int) -> lesson_of.Moved:
 
 def _weights(data: Any) -> None:
     """One head's weights before and after: rows and columns in the new order."""
-    names, tall = data.names, 200 if lesson.presenting() else 330
+    names, tall = data.names, 150 if lesson.presenting() else 330
     new = [names[i] for i in data.order]
     left, right = st.columns(2, gap="medium")
     sides = ((left, "before", data.patterns[0], names, "A, as written"), (right, "after", data.patterns[1], new, "A′, in the new order"))

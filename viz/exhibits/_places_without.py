@@ -18,7 +18,7 @@ from viz.figures.pairs import percent
 from viz.instruments import heatmap
 from viz.labels import distinct, head_name, literal, visible
 from viz.ui import compute as ask
-from viz.ui import lesson, parts
+from viz.ui import lesson, parts, room
 
 SLUG, LONGEST = "positions.", 24
 EQUAL = "Both alike"
@@ -51,14 +51,15 @@ def without(params: Any) -> Shown:
         f"Mean surprise, in nats: {number(told[analysis.AS_TRAINED])} as trained, {number(told[analysis.SHUFFLED])} shuffled, {number(told[analysis.REMOVED])} removed.",
     )  # fmt: skip
     names = distinct(token.strip() or token for token in found.tokens)
-    for column, way in zip(st.columns(3, gap="small"), analysis.WAYS, strict=True):
+    with room.wide():
+        columns = st.columns(3, gap="small")
+    for column, way in zip(columns, analysis.WAYS, strict=True):
         open_ = known or way == analysis.AS_TRAINED
         with column:
             st.markdown(f"**{way.capitalize()}**" + (f" :gray[{number(told[way])} nats]" if open_ else " :gray[guess first]"))
             st.markdown(literal(said(found.ways[way], family, found.hidden)) if open_ else "…")
             pattern = found.ways[way].pattern[: found.n, : found.n]
-            heatmap(pattern if open_ else np.zeros_like(pattern), names, names, key=f"{SLUG}map.{way}", height=130 if lesson.presenting() else 250,
-                    allowed=None if open_ else np.zeros(pattern.shape, bool))  # fmt: skip
+            heatmap(pattern if open_ else np.zeros_like(pattern), names, names, key=f"{SLUG}map.{way}", height=170 if lesson.presenting() else 250)
     kept = {way: value if known or way == analysis.AS_TRAINED else None for way, value in told.items()}
     parts.numbers(_numbers(found, told) if known else f"As trained, head {head_name(*found.head)} looks at the word before; the mean surprise {OF.get(family, '')} is {number(told[analysis.AS_TRAINED])} nats.")
     code = (f"import core\nfrom core.analysis.unplaced import unplaced\n\nfound = unplaced(core.open_model({model!r}), {text!r}, {params.lot})\n"

@@ -28,7 +28,7 @@ LAYERS = 12
 ON, OFF = "x + f(x), with sums", "f(x), without"
 SHOWN_AS = {"on": ON, "off": OFF}
 HUES = {ON: 0, OFF: 1}
-LENGTHS = ("less than half as long", "between half and one and a half times", "longer than that")
+LENGTHS = ("less than half as long", "from half to 1½ times as long", "longer than that")
 FARES = ("about as well as before", "worse, but better than a blind guess", "worse than a blind guess")
 GUESS = "Guess first: then the numbers are here."
 LATER = pd.DataFrame({"": [GUESS]})
@@ -85,8 +85,9 @@ def add(params: Any, data: Any) -> Shown:
         SLUG + "long", f"How long is what attention adds to “{token}”, beside the word itself? ({params.model}, layer {layer})",
         LENGTHS, answer, f"The word is {number(long)} long, what is added {number(more)}: {ratio:.0%} of it. The word is moved, not replaced.",
     )  # fmt: skip
-    lanes = [Lane(f"x: “{token}” as it came in", x[:FIRST]), Lane("z: what attention adds", z[:FIRST] if told else None, 1), Lane("x + z: handed on", y[:FIRST] if told else None, 2)]
-    parts.show(bar_lanes(lanes, x_title=f"the first {FIRST} of {len(x)} numbers", across=lesson.presenting(), height=height(380, 210)), SLUG + "add",
+    here, adds = ("", "from attention") if lesson.presenting() else (" as it came in", "what attention adds")
+    lanes = [Lane(f"x: “{token}”{here}", x[:FIRST]), Lane(f"z: {adds}", z[:FIRST] if told else None, 1), Lane("x + z: handed on", y[:FIRST] if told else None, 2)]
+    parts.show(bar_lanes(lanes, x_title=f"the first {FIRST} of {len(x)} numbers", across=lesson.presenting(), height=height(340, 210)), SLUG + "add",
                "Bars of one word: as it came in" + (", what attention adds, and the sum." if told else ". The rest is covered."))  # fmt: skip
     parts.numbers(
         f"Number 1: {number(float(x[0]), 3)} + {number(float(z[0]), 3)} = {number(float(y[0]), 3)}. Over all {data.after.size:,} numbers of the sentence, the sum and what the model "
@@ -160,9 +161,10 @@ def real(params: Any, data: Any) -> Shown:
         SLUG + "fares", f"The next piece costs {MODEL} {number(kept)} nats, a blind guess {number(blind)}. And without sums?",
         FARES, answer, f"{number(bare)} nats. Each layer then hands on only what it found, and was trained to find what is to be added.",
     )  # fmt: skip
-    panels = [Panel("How alike two words are (mean cosine)", {name: t.depths.alike for name, t in found.items()}, (-0.1, 1.08)),
-              Panel("Signal: size of the words' numbers", {name: t.depths.signal for name, t in found.items()})]  # fmt: skip
-    picture = by_depth(panels, HUES, covered=() if told else (OFF,), across=lesson.presenting(), height=height(400, 250))
+    alike, size = ("How alike two words are", "Signal: the numbers' size") if lesson.presenting() else ("How alike two words are (mean cosine)", "Signal: size of the words' numbers")
+    panels = [Panel(alike, {name: t.depths.alike for name, t in found.items()}, (-0.1, 1.08)),
+              Panel(size, {name: t.depths.signal for name, t in found.items()})]  # fmt: skip
+    picture = by_depth(panels, HUES, covered=() if told else (OFF,), across=lesson.presenting(), height=height(350, 250))
     parts.show(picture, SLUG + "real", f"How alike words are and how large, by depth, in {MODEL}" + (", with sums and without." if told else " as it was trained."))
     ends = {name: t.depths.alike[-1] for name, t in found.items()}
     parts.numbers(

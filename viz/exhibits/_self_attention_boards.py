@@ -49,9 +49,11 @@ def _one(grids: Grids, data: Any, params: Any, known: bool) -> Board:
 
 
 def _all(grids: Grids, data: Any, params: Any, known: bool) -> Board:
-    weights: list[Item] = [grids.weights(f"W_{name}", editable=not (params.tied and name == "K")) for name in "QKV"]
+    beside = grids.turned and lesson.presenting()  # two lines of so many rows are too tall for a room
+    weights: list[Item] = [grids.weights(f"W_{name}", editable=not (params.tied and name == "K"), short=beside) for name in "QKV"]
+    made: list[Item] = [replace(grid, rows=(), words=()) if beside else grid for grid in (grids.projected(name) for name in "QKV")]
     pin = ("Q", grids.at, 0) if grids.turned else ("Q", 0, grids.at)
-    return [[grids.x(), *weights], [grids.projected(name) for name in "QKV"]], pin
+    return [[grids.x(), *weights, *made]] if beside else [[grids.x(), *weights], made], pin
 
 
 def _scores(grids: Grids, data: Any, params: Any, known: bool) -> Board:

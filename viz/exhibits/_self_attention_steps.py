@@ -19,7 +19,7 @@ QUESTION, ONE, ALL, SCORES, MIX, HAND = range(6)
 LOTS = 9999
 SIZES = {"n": LONGEST, "d": LARGEST, "p": LARGEST, "r": LARGEST}
 SENTENCES = ("She is eating a green apple", "I am a student", "The dog sees the cat")
-MEANING = {"n": "n, words", "d": "d, numbers of a word", "p": "p, numbers of query and key", "r": "r, numbers of a value"}
+MEANING = {"n": "n, words", "d": "d, numbers of a word", "p": "p, of query and key", "r": "r, of a value"}
 TIE = "two or more alike"
 
 
@@ -50,7 +50,7 @@ def _which(data: Any, params: Any) -> bool:
     best = np.flatnonzero(may & (dots >= dots[may].max() - 1e-9))
     answer = names[best[0]] if len(best) == 1 else TIE
     return lesson.predict(
-        SLUG + "which", f"The query of “{names[at]}” is {vector(data.found.q[at])}. Multiply it with each key in your head: which word fits best?",
+        SLUG + "which", f"The query of “{names[at]}” is {vector(data.found.q[at])}. Multiply it with each key: which fits best?",
         (*(name for name, allowed in zip(names, may, strict=True) if allowed), TIE), answer,
         ". ".join(f"“{names[j]}”: {products(data.found.q[at], data.found.k[j])} = {neat(dots[j])}" for j in best) + ". No other product is larger.",
     )  # fmt: skip
@@ -77,13 +77,13 @@ def numbers(step: int, data: Any, params: Any, known: bool) -> str:
     (n, d), p, r = found.x.shape, found.q.shape[1], found.v.shape[1]
     if step == QUESTION:
         of = f"The first {n} of {data.total} words" if data.total > n else f"{n} word{'s' if n > 1 else ''}"
-        told = f"{of}, each {d} numbers of −1, 0 and 1, drawn by chance (draw {params.lot}). The same word always has the same numbers."
-        return f"{told} {n * n} question marks to fill." if known else told
+        told = f"{of}, each {d} numbers of −1, 0 and 1, drawn by chance (draw {params.lot})"
+        return f"{told}; {n * n} question marks to fill." if known else f"{told}. The same word always has the same numbers."
     if step == ONE:
         return f"“{names[at]}”, {vector(found.x[at])}, asks {vector(found.q[at])}, answers to {vector(found.k[at])} and hands over {vector(found.v[at])}. Change a weight: touch it."
     if step == ALL:
         same = "need not be equal" if p != r else "happen to be equal"
-        return f"Q and K are made of p = {p} numbers a word, V of r = {r}: both {same}. {2 * d * p + d * r} weights serve {n} words, and would serve a thousand."
+        return f"p = {p} for Q and K, r = {r} for V: they {same}. {2 * d * p + d * r} weights serve {n} words, or a thousand."
     if step == SCORES:
         return _scored(data, names, at) if known else f"{n} keys of {p} numbers each. Scores and shares appear when you have said which fits best."
     if step == MIX:

@@ -8,26 +8,29 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from viz.pages import Exhibit
 from viz.ui import lesson, parts
+
+LATER = "Guess first: the numbers would give the answer away."
 
 
 @dataclass(frozen=True)
 class Shown:
     """What a step hands to the folds: its equations by key (each with values of its symbols), this run's numbers (LaTeX), what the picture is, table, arrays, lines of Python."""
 
-    equations: Mapping[str, Mapping[str, str]]
+    equations: Mapping[str, Mapping[str, Any]]
     numbers: tuple[str, ...]
     looking: str
     frame: Callable[[], pd.DataFrame]
     arrays: dict[str, Any]
     code: str
-    change: Callable[[], None] | None = None
+    change: Callable[[], object] | None = None
 
 
-def folds(exhibit: Exhibit, slug: str, step: str, shown: Shown, aside: Callable[[], None], errata: Callable[[], None]) -> None:
+def folds(exhibit: Exhibit, slug: str, step: str, shown: Shown, aside: Callable[[], object], errata: Callable[[], None]) -> None:
     """More to change, the equation, what one looks at (and `aside`), the documents with their errata, the table, and what to take along."""
     if shown.change:
         with parts.fold("Change it", f"{slug}.change.{step}") as opened:
@@ -46,3 +49,18 @@ def folds(exhibit: Exhibit, slug: str, step: str, shown: Shown, aside: Callable[
     parts.documents(exhibit, errata)
     parts.as_table(shown.frame, slug)
     parts.take_away({name: np.asarray(value, dtype=np.float64) for name, value in shown.arrays.items()}, shown.code, key=slug)
+
+
+def show(figure: go.Figure, key: str, alt: str, room: int) -> None:
+    """Draw a figure, before a room `room` pixels high, so that question, picture and sentence stand on one screen."""
+    parts.show(figure.update_layout(height=room) if lesson.presenting() else figure, key, alt)
+
+
+def later() -> pd.DataFrame:
+    """What a table holds before the guess."""
+    return pd.DataFrame({"": [LATER]})
+
+
+def wait() -> None:
+    """What stands for an erratum before the guess."""
+    st.text(LATER)

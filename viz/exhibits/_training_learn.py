@@ -11,8 +11,8 @@ import streamlit as st
 from core.decoding.replay import Replay
 from core.engine import default
 from core.lessons.taught import MOST, RATES, Taught, held_bytes, teach
-from viz.exhibits._shown import Shown
-from viz.exhibits._training_link import MODEL, SLUG, later, named, show
+from viz.exhibits._shown import Shown, later, show
+from viz.exhibits._training_link import MODEL, SLUG, named
 from viz.figures import teaching
 from viz.figures.curves import number
 from viz.ui import compute as ask
@@ -51,10 +51,10 @@ def one_step(params: Any, data: Any) -> Shown:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         show(teaching.losses(read, wanted, now.losses, first.losses, height=min(300, 96 + 44 * len(wanted))), SLUG + "learn.picture",
-                   f"The loss of each place after {now.step} steps: " + ", ".join(f"{a} {b:.3f}" for a, b in zip(wanted, now.losses, strict=True)) + ".", 230)  # fmt: skip
+                   f"The loss of each place after {now.step} steps: " + ", ".join(f"{a} {b:.3f}" for a, b in zip(wanted, now.losses, strict=True)) + ".", 260)  # fmt: skip
     with right:
         show(teaching.curve([each.loss for each in found], MOST, np.stack([each.losses for each in found]), height=min(300, 96 + 44 * len(wanted))), SLUG + "curve.picture",
-                   f"The mean loss over the steps: {', '.join(number(each.loss, 3) for each in found)}.", 230)  # fmt: skip
+                   f"The mean loss over the steps: {', '.join(number(each.loss, 3) for each in found)}.", 260)  # fmt: skip
     parts.numbers(_numbers(found, default().open(MODEL).n_parameters))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.button("Take one optimiser step", key=SLUG + "go", type="primary", icon=":material/trending_down:", on_click=_go, disabled=params.steps >= MOST)
@@ -87,8 +87,8 @@ def _asked(params: Any, wanted: list[str]) -> bool:
 def _numbers(found: tuple[Taught, ...], n_weights: int) -> str:
     first, now = found[0], found[-1]
     if now.step == 0:
-        return f"As shipped the pair costs {number(now.loss, 3)} nats a token, and the model writes “{now.writes}”. It has {n_weights:,} weights; a step moves them all at once."
-    return (f"{now.step} step{'s' * (now.step > 1)}: the loss went from {number(first.loss, 3)} to {number(now.loss, 3)}, {now.changed:,} weights moved, and the copy writes “{now.writes}”. "
+        return f"As shipped the model writes “{now.writes}”, and the pair costs it {number(now.loss, 3)} nats a token. It has {n_weights:,} weights; a step moves them all at once."
+    return (f"{now.step} step{'s' * (now.step > 1)}: the copy writes “{now.writes}”, its loss went from {number(first.loss, 3)} to {number(now.loss, 3)}, {now.changed:,} weights moved. "
             f"Four other pairs went from {number(first.others, 4)} to {number(now.others, 4)}.")  # fmt: skip
 
 

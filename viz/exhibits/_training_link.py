@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from core.errors import InputError
 from viz.labels import literal, visible
 from viz.ui import compute as ask
-from viz.ui import controls, lesson, parts, state
+from viz.ui import controls, state
 
 SLUG = "training_and_inference."
 MODEL = "translator-en-es"
@@ -54,11 +52,6 @@ def _chosen() -> None:
         state.write(text=text, target=target, **{SLUG + "steps": None, SLUG + "passes": None, SLUG + "place": None})
 
 
-def show(figure: Any, key: str, alt: str, room: int) -> None:
-    """Draw a figure, before a room `room` pixels high, so that question, picture and sentence stand on one screen."""
-    parts.show(figure.update_layout(height=room) if lesson.presenting() else figure, key, alt)
-
-
 def word(token: str) -> str:
     """A piece as a word: its leading space left out, other white space visible."""
     return visible(token.removeprefix(" ") or token)
@@ -67,16 +60,3 @@ def word(token: str) -> str:
 def named(tokens: Sequence[str]) -> list[str]:
     """Pieces as words."""
     return [word(token) for token in tokens]
-
-
-LATER = "Guess first: the numbers would give the answer away."
-
-
-def later() -> pd.DataFrame:
-    """What a table holds before the guess."""
-    return pd.DataFrame({"": [LATER]})
-
-
-def wait() -> None:
-    """What stands for an erratum before the guess."""
-    st.text(LATER)

@@ -10,8 +10,8 @@ import streamlit as st
 
 from core.engine import default
 from core.lessons import greedy
-from viz.exhibits._shown import Shown
-from viz.exhibits._training_link import MODEL, SLUG, later, named, show, word
+from viz.exhibits._shown import Shown, later, show
+from viz.exhibits._training_link import MODEL, SLUG, named, word
 from viz.figures import teaching
 from viz.figures.curves import number
 from viz.figures.revealed import revealed
@@ -38,8 +38,11 @@ def last_layer(params: Any, data: Any) -> Shown:
     """The largest probabilities at one place, and all others together."""
     labels = distinct(named(data.wanted))
     picture, sentence = st.container(), st.container()
-    place = controls.pills("At the place of", range(len(labels)), SLUG + "place", 0, lambda i: labels[i])
-    heat = controls.slider("Temperature", 0.25, 4.0, SLUG + "temperature", 1.0, 0.25)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        place = controls.pills("At the place of", range(len(labels)), SLUG + "place", 0, lambda i: labels[i])
+    with right:
+        heat = controls.slider("Temperature", 0.25, 4.0, SLUG + "temperature", 1.0, 0.25)
     z = data.logits[place] / heat
     p = np.exp(z - z.max())
     p /= p.sum()

@@ -78,7 +78,7 @@ def panels(run: Any, box: Box, row: int | None = None) -> list[Panel]:
     def one(name: str, found: np.ndarray, weights: bool = False) -> Panel:
         return Panel(name, found, words, weights, marked=row)
 
-    gives, first = value(run, box.gives), next(iter(read.values()), None)
+    gives = value(run, box.gives)
     if box.what in ("self", "cross"):
         maps = run.trace[box.gives.removesuffix("out") + "pattern"]
         return [one("in", read[box.reads[0]]), one(f"weights of the {len(maps)} heads, H0 to H{len(maps) - 1}", side_by_side(maps), True), one("out", gives)]
@@ -86,12 +86,13 @@ def panels(run: Any, box: Box, row: int | None = None) -> list[Panel]:
         names = ("came in", "was found") if box.what == "add" else ("word", "position")
         return [*(one(name, found) for name, found in zip(names, read.values(), strict=True)), one("their sum", gives)]
     if box.what == "ffn":
-        return [one("in", first), one("inside, negative numbers cut to 0", run.trace[box.gives.removesuffix("out") + "act"]), one("out", gives)]
+        return [one("in", read[box.reads[0]]), one("inside, negative numbers cut to 0", run.trace[box.gives.removesuffix("out") + "act"]), one("out", gives)]
     if box.what in ("linear", "softmax"):
+        first = read[box.reads[0]]
         before = first if box.what == "linear" else pooled(first)
         each = f"the largest of each {-(-gives.shape[1] // COLUMNS)} of the {gives.shape[1]:,} words"
         return [one("in" if box.what == "linear" else f"scores: {each}", before), one(f"{'scores' if box.what == 'linear' else 'probabilities'}: {each}", pooled(gives), box.what == "softmax")]
-    return [*([one("in", first)] if first is not None else []), one("out", gives)]
+    return [*(one("in", found) for found in list(read.values())[:1]), one("out", gives)]
 
 
 def pooled(values: np.ndarray) -> np.ndarray:

@@ -81,7 +81,7 @@ def _map(told: Told, data: Any, place: Any, **options: Any) -> None:
 
     selected = "" if told.step == GUESS else drawn.role(told.box)
     with place:
-        diagram(**here, key=MAP, on_pick=touched, selected=selected, row=24 if lesson.presenting() else 30)
+        diagram(**here, key=MAP, on_pick=touched, selected=selected, row=27 if lesson.presenting() else 30)
 
 
 def _guess(told: Told, data: Any, left: Any, right: Any) -> Told:
@@ -112,8 +112,8 @@ def _feed(told: Told, data: Any, left: Any, right: Any) -> Told:
     target = distinct(drawn.plain(token) for token in run.tokens[1:])
     _map(told, data, left)
     with right:
-        shift = state.read(f"{SLUG}shift", True, state.flag)
-        parts.show(shifted(target, shift=shift, height=150 if room else 180), f"{SLUG}shifted", "The target and what the decoder reads, with arrows from each word to its place.")
+        shift, upright = state.read(f"{SLUG}shift", True, state.flag), room and len(target) <= 8
+        parts.show(shifted(target, shift=shift, upright=upright, height=50 + 34 * len(target) if upright else 150 if room else 180), f"{SLUG}shifted", "The target and what the decoder reads, with arrows from each word to its place.")
         m = len(target) + 1
         parts.numbers(
             f"Place t reads y_(t−1) and is to write y_t: {m} places, START in front, END to be written last." if shift

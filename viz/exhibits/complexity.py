@@ -8,8 +8,7 @@ import numpy as np
 
 from core.lessons import complexity as costs
 from viz.exhibits import _complexity_steps as steps
-from viz.exhibits._shown import folds
-from viz.exhibits._training_link import later, wait
+from viz.exhibits._shown import folds, later, wait
 from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import errors, lesson, parts, state

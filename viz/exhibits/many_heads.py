@@ -12,7 +12,7 @@ from viz.exhibits import _shown
 from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
-from viz.ui import errors, lesson, parts, state
+from viz.ui import errors, lesson, parts, room, state
 
 EXHIBIT = Exhibit(
     title="Many heads", chapter=Chapter.SELF_ATTENTION, order=40, minutes=12,
@@ -89,7 +89,7 @@ def page() -> None:
         wanted=state.read(SLUG + "wanted", start.wanted, state.one_of(steps.WANTED, start.wanted)),
     )
     shown = None
-    with st.container(), errors.guard():
+    with st.container(), room.wide(), errors.guard():
         data = ask.submit(("many_heads", params.sizes, params.lot, params.redrawn), lambda: compute(params), 10)
         shown = steps.SHOWN[at](params, data)
     steps.sizes(start)

@@ -40,7 +40,7 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = "masks."
 STEPS = (
-    lesson.Step("Leak", "A model learns to say what comes next, and may look at what comes next. Lists of digits drawn by lot: nobody can know the next one."),
+    lesson.Step("Leak", "A model learns to say the next of digits drawn by lot, and may look ahead. Nobody can know it."),
     lesson.Step("Sums", "So sum over the words so far, and no further: y₁ has one term, y₂ two, yᵢ has i. Line by line."),
     lesson.Step("Mask", "All lines at once: every score, plus a mask of 0 and −∞, through one softmax. The same numbers."),
     lesson.Step("Remember", "Each line is a word as it is read, and its weights say which earlier words it remembers."),

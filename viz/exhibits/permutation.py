@@ -33,7 +33,7 @@ EXHIBIT = Exhibit(
 SLUG = steps.SLUG
 STEPS = (
     lesson.Step("Guess", "Homework: is self-attention permutation-invariant? No positions are added."),
-    lesson.Step("Why", "Every score compares two words and asks nothing else. Put the words in another order: rows and columns of the weights move along, and so do the outputs."),
+    lesson.Step("Why", "A score compares two words, no more. In another order rows and columns move, and so do the outputs."),
     lesson.Step("Positions", "Now each place adds its own vector to the word that stands there, as in a Transformer. A word in another place is another vector."),
     lesson.Step("The mean", "One vector for the whole sentence: the mean of all outputs. A sum does not ask for the order."),
     lesson.Step("A set?", "Homework: is it a set operation? In a set, what is said twice is there once."),
@@ -93,7 +93,7 @@ def compute(params: Params = Params()) -> Data:
     twice = params.twice if 0 <= params.twice <= n else moved
     layer, at = lesson_of.in_double(network.layers[0].self_attn), range(1, n + 1)  # the first place is that of [CLS]
     x, new = (lesson_of.rows_of(network, each) for each in (ids, [ids[i] for i in order]))
-    placed = (lesson_of.rows_of(network, each, at) for each in (ids, [ids[i] for i in order]))
+    placed = [lesson_of.rows_of(network, each, at) for each in (ids, [ids[i] for i in order])]
     again = (*range(n), twice) if twice < n else (*range(n), *range(n))
     before, after = (lesson_of.attend(layer, each)[1] for each in (x, new))
     repeated = lesson_of.attend(layer, x[list(again)])[1][:, :n]
@@ -101,10 +101,10 @@ def compute(params: Params = Params()) -> Data:
     copies = np.stack([repeated[:, :, [place for place, i in enumerate(again) if i == j]].sum(-1) for j in range(n)], axis=-1)
     through = [lesson_of.through(network, each) for each in (x, new)]
     return Data(
-        pieces, tuple(distinct(pieces)), order, twice, lesson_of.reordered(layer, x, new, order), lesson_of.reordered(layer, *placed, order),
+        pieces, tuple(distinct(pieces)), order, twice, lesson_of.reordered(layer, x, new, order), lesson_of.reordered(layer, placed[0], placed[1], order),
         lesson_of.reordered(layer, x, new, order, causal=True), lesson_of.reordered(layer, x, x[list(again)], again), (before, after),
         int(before.max(-1).mean(-1).argmax()), float(np.abs(through[1] - through[0][list(order)]).max()),
-        float(np.abs(copies - lesson_of.repeated(before, counts)).max()), len(network.layers),
+        float(np.abs(copies - lesson_of.repeated(before, counts.tolist())).max()), len(network.layers),
     )  # fmt: skip
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from core.analysis import residuals
 from core.engine import RunRequest, default
+from core.errors import InputError
 from viz.exhibits import _residual_norm_folds as folds
 from viz.exhibits import _residual_norm_norms as norms
 from viz.exhibits import _residual_norm_sums as sums
@@ -40,6 +42,8 @@ STEPS = (
     lesson.Step("Which axis", "Layer norm looks along one word; batch norm at one number of all words."),
     lesson.Step("Three orders", "Norm after the sum, before the sub-layer, or on what is added? All are in print."),
 )  # fmt: skip
+LONGEST = 32
+"""Pieces of a sentence: each is a pill."""
 MODELS = ("gpt-mini", "translator-en-es", "bert-mini")
 SENTENCES = ("The little dog ran after the ball.", "She was hungry, so she ate the apple.", "The animal didn't cross the street because it was too tired.")
 
@@ -64,7 +68,10 @@ class Params:
 
 
 def compute(params: Params = Params()) -> residuals.Sum:
-    """The first sum of the layer for each piece of the sentence: what came in, what attention added, what the model holds."""
+    """The first sum of the layer for each piece of the sentence. Raises InputError for no piece, or more than can be drawn."""
+    n = len(default().open(params.model).tokenizer.encode(params.text).ids)
+    if n > LONGEST:
+        raise InputError(f"The sentence has {n} pieces.", f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example.")
     run = default().run(RunRequest(params.model, params.text, keep=residuals.KEEP))
     return residuals.first_sum(run, min(params.layer, run.model.config.n_layers - 1))
 
@@ -83,7 +90,7 @@ def chosen() -> Params:
         "size": state.real(0.1, 1), "gain": state.real(0, 3), "bias": state.real(-2, 2), "printed": state.flag, "numbers": state.one_of(tuple(norms.NUMBERS)),
         "axis": state.one_of(tuple(norms.AXES)), "push": state.real(-20, 20), "order": state.one_of(tuple(norms.ORDERS)),
     }  # fmt: skip
-    own = {name: state.read(SLUG + name, models[0] if name == "model" else getattr(start, name), parse) for name, parse in reads.items()}
+    own: dict[str, Any] = {name: state.read(SLUG + name, models[0] if name == "model" else getattr(start, name), parse) for name, parse in reads.items()}
     return Params(text=state.read("text", start.text), **own)
 
 

@@ -15,7 +15,7 @@ from viz.exhibits._shown import folds as draw_folds
 from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
-from viz.ui import errors, lesson, parts, state
+from viz.ui import errors, lesson, parts, room, state
 
 EXHIBIT = Exhibit(
     title="Self-attention", chapter=Chapter.SELF_ATTENTION, order=10, minutes=12,
@@ -30,10 +30,10 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = steps.SLUG
 STEPS = (
-    lesson.Step("The question", "A word's numbers are the same in every sentence: they know nothing of the words around them. How can each word take something from all the others?"),
+    lesson.Step("The question", "A word's numbers are the same in every sentence. How can it take something from the others?"),
     lesson.Step("One word", "Three small matrices make three vectors of a word: a query, what it asks; a key, what it answers to; a value, what it hands over."),
-    lesson.Step("All words", "The same three matrices for every word: that is why a sentence may have any length. Queries, keys and values all come from the same words, hence “self”."),
-    lesson.Step("Scores and shares", "Every query meets every key: their product, divided by √p, is a score. The softmax of a row of scores says how a word shares out its attention."),
+    lesson.Step("All words", "The same matrices for every word, however many. All is made of the same words, hence “self”."),
+    lesson.Step("Scores and shares", "Each query meets each key: a score. Softmax turns a row of scores into shares of attention."),
     lesson.Step("The mix", "Each word becomes a mix of all values, by its own row of shares. Each row sums to 1, so it is the row that has to meet the values, not the column."),
     lesson.Step("By hand", "The documents work two examples with given shares. Touch a score, move it, and watch the shares and the mix; and decide whether a word may look at itself."),
 )
@@ -95,7 +95,7 @@ def page() -> None:
     parts.title(EXHIBIT)
     step, start = lesson.steps(STEPS, SLUG), Params()
     with errors.guard():
-        above, asked, below, control = (st.container() for _ in range(4))
+        asked, board, control = (st.container() for _ in range(3))
         with control:
             steps.control(step, start)
         params = Params(
@@ -108,7 +108,7 @@ def page() -> None:
         data = ask.submit(("self_attention", params), lambda: compute(params), 3)
         with asked:
             known = steps.question(step, data, params)
-        with above if known and lesson.presenting() else below:  # before a room there is no place below an answered question
+        with board, room.wide():
             boards.picture(step, data, params, known, folds.code(params))
             parts.numbers(steps.numbers(step, data, params, known))
         shown = folds.shown(step, data, params, known, lambda: steps.more(step, start))

@@ -10,7 +10,7 @@ from core.lessons.taught import MOST, RATES
 from viz.exhibits import _training_learn as learn
 from viz.exhibits import _training_link as link
 from viz.exhibits import _training_steps as steps
-from viz.exhibits._shown import folds
+from viz.exhibits._shown import folds, later, wait
 from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
@@ -79,5 +79,5 @@ def page() -> None:
         )
         data = ask.submit(("training_and_inference", params.text, params.target), lambda: compute(params), 20 * len(params.text + params.target) + 400)
         told = steps.SHOWN[at](params, data)
-        folds(EXHIBIT, SLUG.rstrip("."), STEPS[at].name, told, lambda: None, link.wait if told.frame is link.later else lambda: lesson.errata("E54"))
+        folds(EXHIBIT, SLUG.rstrip("."), STEPS[at].name, told, lambda: None, wait if told.frame is later else lambda: lesson.errata("E54"))
     link.pair(text, start.text)

@@ -85,7 +85,7 @@ def page() -> None:
     with errors.guard():
         data = ask.submit(("walk_through", params), lambda: compute(params), 40 * len(params.text))
         with st.container(key="walk-question" if step == 0 else "walk-map"):
-            left, right = st.columns([11, 9], gap="medium")
+            left, right = st.columns([5, 2] if lesson.presenting() and step == 0 else [11, 9], gap="medium")
         told = steps.show(step, data, left, right)
     with st.container(key="walk-change"):
         controls.text("English sentence", "text", Params.text, placeholder="Type a sentence", drops=(f"{SLUG}word", f"{SLUG}station"))

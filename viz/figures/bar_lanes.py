@@ -55,7 +55,7 @@ def bar_lanes(lanes: Sequence[Lane], *, labels: Sequence[str] = (), x_title: str
         words = [plain(shorten(label, LETTERS)) for label in labels]
         figure.update_xaxes(tickvals=list(range(n)), ticktext=words, tickangle=0 if max(map(len, words)) < 3 or (n <= 8 and max(map(len, words)) < 8) else -50)
     else:
-        step = max(1, round(n / 8))
+        step = max(1, round(n / (4 if across and len(lanes) > 2 else 8)))
         figure.update_xaxes(tickvals=list(range(step - 1, n, step)), ticktext=[str(place + 1) for place in range(step - 1, n, step)], tickangle=0)
     figure.update_xaxes(title_text=_said(x_title) if x_title else None, row=1 if across else len(lanes), col=1)
     figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 10, "t": 28, "b": 8}, bargap=0.25, showlegend=False)

@@ -59,7 +59,7 @@ def bars(values: Array, rows: Sequence[str], columns: Sequence[str], title: str,
         shown = values[:, place]
         figure.add_trace(go.Bar(
             y=list(range(len(rows))), x=shown, orientation="h", name=_name(column),
-            marker={"color": theme.CATEGORICAL[place % len(theme.CATEGORICAL)]}, textposition="outside", cliponaxis=False,
+            marker={"color": theme.CATEGORICAL[place % len(theme.CATEGORICAL)]}, textposition="outside", cliponaxis=False, constraintext="none",
             text=["no number" if np.isnan(v) else f"{v:,.{places}f}".replace("-", "−") for v in shown],
             textfont={"size": 13, "color": theme.TEXT}, hoverinfo="skip", showlegend=len(columns) > 1,
         ))  # fmt: skip

@@ -19,29 +19,30 @@ TELLS, NAMES = 0.3, 0.12
 """Weights from which on a piece of a bar says its head with the weight, or its head alone."""
 
 
-def looks(weights: Array, words: Sequence[str], asking: int, *, covered: bool = False, pixels: int = ROW) -> go.Figure:
+def looks(weights: Array, words: Sequence[str], asking: int, *, only: int | None = None, pixels: int = ROW) -> go.Figure:
     """One bar a word, made of what each head gives to it from the word that asks. Weights (head, key).
 
-    Each head gives away 1 in all. `covered`: the words alone, and a question mark.
+    Each head gives away 1 in all. `only`: one head is shown, the others are a question mark.
 
     >>> figure = looks(np.array([[0.9, 0.1], [0.2, 0.8]]), ["a", "cat"], 1)
     >>> [bar.name for bar in figure.data], figure.data[1].text
     (['H0', 'H1'], ('H1', 'H1 80%'))
     """
     figure, places = go.Figure(), list(range(len(words)))
-    for head, row in enumerate(weights[:0] if covered else weights):
+    for head, row in enumerate(weights):
+        if only not in (None, head):
+            continue
         figure.add_bar(
             x=[float(w) for w in row], y=places, orientation="h", name=f"H{head}", width=0.8, showlegend=True,
             marker={"color": colour(head), "opacity": TINT + 0.1, "line": {"width": 0}},
             text=[f"H{head} {w:.0%}" if w >= TELLS else f"H{head}" if w >= NAMES else "" for w in row], textposition="inside", insidetextanchor="middle", textangle=0,
             textfont={"size": 12, "color": theme.TEXT}, hovertemplate=f"H{head}: %{{x:.1%}}<extra></extra>", constraintext="none",
         )  # fmt: skip
-    if covered:
-        figure.add_scatter(x=[0.0], y=[0], mode="markers", marker={"opacity": 0}, hoverinfo="skip", showlegend=False)
-        figure.add_annotation(text="?", x=0.5, y=(len(words) - 1) / 2, xref="paper", showarrow=False, font={"size": 40, "color": theme.MUTED})
+    if only is not None:
+        figure.add_annotation(text="?", x=0.85, y=(len(words) - 1) / 2, xref="paper", showarrow=False, font={"size": 40, "color": theme.MUTED})
     names = [plain(word) for word in words]
     names[asking] = f"<b>{names[asking]} ▸</b>"
-    most = 1.0 if covered else max(1.0, float(weights.sum(0).max()))
+    most = 1.3 if only is not None else max(1.0, float(weights.sum(0).max()))
     figure.update_xaxes(visible=False, range=[0, most * 1.01], fixedrange=True)
     figure.update_yaxes(
         tickvals=places, ticktext=names, range=[len(words) - 0.45, -0.55], fixedrange=True, showgrid=False, zeroline=False, automargin=True,

@@ -128,7 +128,7 @@ def shares(rows: Sequence[str], parts: Sequence[tuple[str, Sequence[int], int]],
     figure.update_xaxes(visible=False, fixedrange=True, range=[0, max(total)])
     figure.update_yaxes(tickvals=places, ticktext=["<br>".join(_said(line) for line in row.split("\n")) for row in rows], autorange="reversed", showgrid=False, zeroline=False, fixedrange=True,
                         tickfont={"size": 14, "color": theme.TEXT})  # fmt: skip
-    return figure.update_layout(template=theme.template(), barmode="stack", height=height, margin={"l": 8, "r": 10, "t": 40, "b": 8},
+    return figure.update_layout(template=theme.template(), barmode="stack", height=height, uniformtext={"minsize": 11, "mode": "hide"}, margin={"l": 8, "r": 10, "t": 40, "b": 8},
                                 legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "traceorder": "normal"})  # fmt: skip
 
 

@@ -53,7 +53,8 @@ def over_length(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], *,
                                   yshift=4 if name == upper else -12, showarrow=False, font={"size": 14, "color": colour})  # fmt: skip
     if crossing is not None and first < crossing < last and not covered:
         figure.add_vline(x=crossing, line={"color": theme.MUTED, "width": 1.5, "dash": "dash"})
-        figure.add_annotation(x=np.log10(crossing), y=1, yref="paper", yanchor="bottom", text=f"{said} = {crossing:,.0f}", showarrow=False, font={"size": 14, "color": theme.TEXT})
+        place = (np.log10(crossing) - np.log10(first)) / (np.log10(last) - np.log10(first))
+        figure.add_annotation(x=np.log10(crossing), y=1, yref="paper", yanchor="bottom", xanchor="left" if place < 0.25 else "right" if place > 0.75 else "center", text=f"{said} = {crossing:,.0f}", showarrow=False, font={"size": 14, "color": theme.TEXT})
     if at is not None:
         figure.add_vline(x=at, line={"color": theme.TEXT, "width": 1.5, "dash": "dot"})
         left = crossing is not None and 1 <= crossing / at < 10
@@ -112,8 +113,8 @@ def reach(n: int, upto: int | None = None) -> go.Figure:
                               arrowcolor=theme.CATEGORICAL[1] if done else theme.LINE)  # fmt: skip
     end = float(xs[-1])
     figure.add_shape(type="path", path=f"M 0,1.72 Q {end / 2},0.55 {end},1.72", line={"color": theme.CATEGORICAL[0], "width": 3})
-    for y, text, colour in ((-0.75, f"recurrence: {n - 1:,} steps, one after the other", theme.CATEGORICAL[1]), (2.6, "self-attention: 1 step, from any word to any word", theme.CATEGORICAL[0])):
+    for y, text, colour in ((-0.75, f"recurrence: {n - 1:,} steps, one after the other", theme.CATEGORICAL[1]), (2.6, "self-attention: 1 step between any two words", theme.CATEGORICAL[0])):
         figure.add_annotation(x=-0.4, xanchor="left", y=y, text=text, showarrow=False, font={"size": 15, "color": colour})
     figure.update_xaxes(visible=False, range=[-0.6, width - 0.4], fixedrange=True)
     figure.update_yaxes(visible=False, range=[2.9, -1.3], fixedrange=True)
-    return figure.update_layout(template=theme.template(), height=290, margin={"l": 4, "r": 4, "t": 4, "b": 4})
+    return figure.update_layout(template=theme.template(), height=260, margin={"l": 4, "r": 4, "t": 4, "b": 4})

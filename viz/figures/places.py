@@ -34,9 +34,10 @@ def by_layer(lines: Mapping[str, Array], *, top: float, height: int = 300) -> go
         colour = theme.CATEGORICAL[hue]
         figure.add_scatter(x=list(range(len(line))), y=[float(v) for v in line], mode="lines+markers", line={"color": colour, "width": 2.4}, marker={"size": 7},
                            showlegend=False, name=_words(name), hovertemplate="layer %{x}: %{y:.3f}<extra></extra>")  # fmt: skip
-        figure.add_annotation(text=_words(name), x=last, y=place, xanchor="right", yanchor="bottom", yshift=4, showarrow=False, font={"size": 13, "color": colour})
+        falls = bool(line[-1] < line[-2])  # then there is room below the line
+        figure.add_annotation(text=_words(name), x=last, y=place, xanchor="right", yanchor="top" if falls else "bottom", yshift=-6 if falls else 4, showarrow=False, font={"size": 13, "color": colour})
     figure.update_xaxes(tickvals=list(range(last + 1)), ticktext=["input", *map(str, range(1, last + 1))], title_text="after layer", showgrid=False, zeroline=False, fixedrange=True)
-    figure.update_yaxes(range=[-0.05 * top, 1.16 * top], title_text="distance, as a share of the length", zeroline=False, fixedrange=True, nticks=5)
+    figure.update_yaxes(range=[-0.05 * top, 1.16 * top], title_text="distance / length", zeroline=False, fixedrange=True, nticks=5)
     return figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 12, "t": 10, "b": 8})
 
 
@@ -130,7 +131,7 @@ def paths(tables: Mapping[str, Array], *, height: int = 330) -> go.Figure:
             x=places[:, 0].tolist(), y=places[:, 1].tolist(), mode="lines+markers+text", row=1, col=panel, showlegend=False,
             text=[str(i) if i % 10 == 0 else "" for i in range(n)], textposition="top center", textfont={"size": 13, "color": theme.TEXT},
             line={"color": theme.LINE, "width": 1.5}, marker={"size": 8, "color": [theme.SEQUENTIAL[3 + round(6 * i / max(n - 1, 1))] for i in range(n)]},
-            customdata=list(range(n)), hovertemplate="position %{customdata}<extra></extra>",
+            customdata=list(range(n)), hovertemplate="position %{customdata}<extra></extra>", cliponaxis=False,
         )  # fmt: skip
         axis = "" if panel == 1 else str(panel)
         figure.add_annotation(text=_words(name), x=0, xref=f"x{axis} domain", xanchor="left", y=1, yref="paper", yanchor="bottom", showarrow=False, font={"size": 14, "color": theme.TEXT})

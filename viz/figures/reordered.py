@@ -53,8 +53,8 @@ def reordered(
         figure.add_trace(_strip(drawn[side], places[side], limit, ticks[side], side))
     if means is not None:
         at = bottom + GAP + 0.5
-        for side in range(2):
-            mean = np.full_like(means[side], np.nan) if covered and side else means[side]
+        for side, whole in enumerate(means[:2]):
+            mean = np.full_like(whole, np.nan) if covered and side else whole
             figure.add_trace(_strip(mean[None], np.array([at]), limit, ["mean of all rows"], side))
             places[side] = np.append(places[side], at)
             ticks[side] = [*ticks[side], "mean" if not side or covered else f"mean  {share(means[2])}"]

@@ -23,7 +23,7 @@ def revealed(rows: Sequence[tuple[str, float | None, bool]]) -> go.Figure:
     figure = go.Figure()
     figure.add_bar(
         x=[value or 0.0 for _, value, _ in rows], y=places, orientation="h", width=0.6, hoverinfo="skip", cliponaxis=False,
-        text=["?" if value is None else percent(value) for _, value, _ in rows], textposition="outside", textfont={"size": 15, "color": theme.TEXT},
+        text=["?" if value is None else percent(value) for _, value, _ in rows], textposition="outside", constraintext="none", textfont={"size": 15, "color": theme.TEXT},
         marker={"color": [theme.PRIMARY if own else theme.SEQUENTIAL[3] for _, _, own in rows], "line": {"width": 0}},
     )  # fmt: skip
     figure.update_xaxes(visible=False, range=[0, max([value or 0.0 for _, value, _ in rows] + [0.05]) * 1.02], fixedrange=True)

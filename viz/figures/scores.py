@@ -27,7 +27,7 @@ def bars(rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}", end: f
     figure = go.Figure()
     figure.add_bar(
         x=[value for _, value, _ in rows], y=places, orientation="h", width=0.62, hoverinfo="skip", cliponaxis=False,
-        text=[number.format(value) for _, value, _ in rows], textposition="outside", textfont={"size": 14, "color": theme.TEXT},
+        text=[number.format(value) for _, value, _ in rows], textposition="outside", constraintext="none", textfont={"size": 14, "color": theme.TEXT},
         marker={"color": [theme.PRIMARY if own else theme.SEQUENTIAL[2] for _, _, own in rows], "line": {"width": 0}},
     )  # fmt: skip
     figure.update_xaxes(visible=False, range=[0, end or max([value for _, value, _ in rows] + [1e-9])], fixedrange=True)

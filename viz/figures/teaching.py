@@ -48,7 +48,7 @@ def rows(wanted: Sequence[str], read: Sequence[str | None], *, arrows: bool = Tr
     else:
         figure.update_xaxes(range=[-0.6, n - 0.4])
         figure.update_yaxes(range=[2.75, -0.95])
-    return _blank(figure, 60 + 36 * n if upright else 270)
+    return _blank(figure, 60 + 36 * n if upright else 240)
 
 
 def _at(t: int, row: int, upright: bool) -> tuple[float, float]:
@@ -84,12 +84,12 @@ def losses(read: Sequence[str], wanted: Sequence[str], values: Array | None, bef
     figure = go.Figure()
     names = [f"{_token(a)} → <b>{_token(b)}</b>" for a, b in zip(read, wanted, strict=True)]
     if before is not None:
-        figure.add_bar(x=np.asarray(before, float).tolist(), y=list(range(n)), orientation="h", width=0.72, marker={"color": theme.SEQUENTIAL[2]}, name="before", hovertemplate="before: %{x:.3f}<extra></extra>")
+        figure.add_bar(x=np.asarray(before, float).tolist(), y=list(range(n)), orientation="h", width=0.72, marker={"color": theme.SEQUENTIAL[3]}, name="before", hovertemplate="before: %{x:.3f}<extra></extra>")
     figure.add_bar(
         x=shown.tolist(), y=list(range(n)), orientation="h", width=0.36 if before is not None else 0.62, text=texts, textposition="outside", cliponaxis=False, constraintext="none",
         textfont={"size": 15, "color": theme.TEXT}, marker={"color": theme.CATEGORICAL[1]}, name="now", hovertemplate="loss %{x:.4f}<extra></extra>",
     )  # fmt: skip
-    figure.update_xaxes(range=[0, most * 1.16], title_text="loss, −ln P(the wanted token)", zeroline=False, fixedrange=True, nticks=5)
+    figure.update_xaxes(range=[0, most * 1.16], title_text="loss, −ln P(the wanted token)", zeroline=False, fixedrange=True, nticks=5 if before is None else 4, tickangle=0)
     figure.update_yaxes(tickvals=list(range(n)), ticktext=names, range=[n - 0.4, -0.6], tickfont={"size": 15, "color": theme.TEXT}, fixedrange=True, showgrid=False,
                         ticks="outside", ticklen=8, tickcolor="rgba(0,0,0,0)")  # fmt: skip
     figure.update_layout(template=theme.template(), height=height or 64 + (46 if n <= 6 else 34) * n, margin={"l": 8, "r": 40, "t": 26 if before is not None else 6, "b": 8},
@@ -168,13 +168,14 @@ def products(ways: Sequence[tuple[str, Sequence[str], Sequence[float]]], others:
                                   textangle=-40 if longest > 6 else 0,
                                   font={"size": 13 if longest > 4 else 16, "color": colour if place >= parts else theme.TEXT})  # fmt: skip
         if told:
-            figure.add_annotation(x=len(values), y=np.log10(values[-1]), text=f"{name}<br><b>{number(values[-1], 3 if values[-1] < 0.1 else 2)}</b>", showarrow=False,
-                                  xanchor="left", xshift=12, align="left", font={"size": 15, "color": colour})  # fmt: skip
+            over = values[-1] > ways[1 - which][2][-1]
+            figure.add_annotation(x=len(values), y=np.log10(values[-1]), text=f"{name}{' ' if longest < 4 else '<br>'}<b>{number(values[-1], 3 if values[-1] < 0.1 else 2)}</b>", showarrow=False,
+                                  xanchor="left", xshift=12, yanchor="bottom" if over else "top", yshift=-5 if over else 5, align="left", font={"size": 15, "color": colour})  # fmt: skip
     low = min([min(values if told else values[:1]) for _, _, values in ways] + [min(values if told else values[:1]) for values in others])
     figure.update_xaxes(range=[-0.15, longest + max(0.9, longest * 0.24)], dtick=1, tick0=0, showgrid=False, zeroline=False, fixedrange=True, title_text="tokens written")
     ticks = [tick for tick in (1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001, 1e-4, 1e-5, 1e-6) if tick >= low / 2]
     figure.update_yaxes(type="log", range=[np.log10(low) - 0.18, 0.12], tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks], title_text="probability so far", zeroline=False, fixedrange=True)
-    return figure.update_layout(template=theme.template(), height=340, margin={"l": 8, "r": 8, "t": 12, "b": 8})
+    return figure.update_layout(template=theme.template(), height=300 if longest < 4 else 340, margin={"l": 8, "r": 8, "t": 12, "b": 8})
 
 
 def _value(values: Sequence[float], place: int) -> float:

@@ -48,6 +48,11 @@ def side() -> AbstractContextManager[object]:
     return _place(1)
 
 
+def wide() -> AbstractContextManager[object]:
+    """A picture that needs the whole width: in Present the question goes above it, as a strip."""
+    return st.container(key="room-wide") if _places.get() else nullcontext()
+
+
 def _place(which: int) -> AbstractContextManager[object]:
     places = _places.get()
     return places[which] if places else nullcontext()

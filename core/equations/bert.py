@@ -1,0 +1,32 @@
+"""BERT: what it reads at a place, what it is asked, and how its learning rate goes."""
+
+from __future__ import annotations
+
+from core.equations.form import Place, Sign, equation, number, vector
+
+SIGNS: dict[str, Sign] = {
+    "x_i": vector("d", "input vector", "the three tables", "What BERT reads at place i, before the first layer norm.", "embed.sum"),
+    "e_i": vector("d", "token vector", "the token table", "The row of the piece that stands at place i.", "embed.token"),
+    "s_i": vector("d", "segment vector", "the segment table", "One of two rows: first text or second.", "embed.segment"),
+    "p_i": vector("d", "position vector", "the position table", "The row of the place, learned like the others.", "embed.position"),
+    "i": number("place", "counts the tokens", "Where the token stands, from 0."),
+    "L": number("loss", "the chosen tokens and the probabilities", "The mean surprise of the chosen tokens; all others count nothing."),
+    "m": number("chosen tokens", "15 % of the text", "How many tokens are to be said."),
+    "y_k": vector("V", "chosen token k", "the text before anything was hidden", "The token that stood at the chosen place."),
+    "xtilde": vector("n", "text that is read", "the draw", "The text with [MASK] and random words in it; all of it is in sight."),
+    "P": vector("V", "probabilities", "softmax of the logits", "One for each token of the vocabulary.", "logits"),
+    "eta_t": number("learning rate", "the schedule", "How far step t goes."),
+    "eta_max": number("highest rate", "chosen, 1e-4", "Reached at the end of the warm-up."),
+    "t": number("step", "counts the batches", "How many batches were read."),
+    "w": number("warm-up", "chosen, 10,000", "Steps in which the rate rises."),
+    "T": number("steps", "chosen, 1,000,000", "At this step the rate is 0."),
+}
+DEVLIN: list[Place] = [("devlin2019", "appendix A.2", ""), ("lifei2022", "BERT, quotation from the paper", "")]
+
+EQUATIONS = (
+    equation("bert.input", "What BERT reads at a place", "x_i = e_i + s_i + p_i", "", [("beigy2024", "BERT, input", ""), ("devlin2019", "section 3", "Figure 2")], SIGNS,
+             note="A layer norm follows."),
+    equation("bert.masked", "The loss of the chosen tokens", "L = - frac{ 1 }{ m } sum{ k=1 }{ m } log P ( y_k | xtilde )", "",
+             [("devlin2019", "section 3.1", "")], SIGNS, note="Tokens that were not chosen are read and not asked."),
+    equation("bert.rate", "The learning rate over the steps", 'eta_t = eta_max cases{ frac{ t }{ w } }{ "if" t <= w }{ frac{ T - t }{ T - w } }{ "if" t > w }', "", DEVLIN, SIGNS),
+)  # fmt: skip

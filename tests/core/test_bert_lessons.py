@@ -1,0 +1,131 @@
+"""The greedy cut against the library's, the draw of hidden words and its counts, the sum of the three vectors, the recipe."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tokenizers
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import models
+
+import core
+from core.analysis import hidden_words, input_sum
+from core.errors import InputError
+from core.lessons import masking, wordpiece
+from core.models import Batch
+
+letters = st.text("abc", min_size=1, max_size=6)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), letters), max_size=12), letters)
+def test_the_greedy_cut_is_the_librarys(drawn, word):
+    known = {("##" if on else "") + piece for on, piece in drawn}
+    library = models.WordPiece({piece: i for i, piece in enumerate(["[UNK]", *sorted(known)])}, unk_token="[UNK]")  # pyright: ignore
+    assert wordpiece.cut(word, known) == tuple(token.value for token in library.tokenize(word))
+
+
+def test_a_word_too_long_is_unknown_in_both():
+    library = models.WordPiece({"[UNK]": 0, "a": 1, "##a": 2}, unk_token="[UNK]")  # pyright: ignore
+    for n in (100, 101):
+        assert wordpiece.cut("a" * n, {"a", "##a"}) == tuple(token.value for token in library.tokenize("a" * n))
+
+
+def test_the_greedy_cut_over_bert_minis_pieces_is_its_tokenizer():
+    tokenizer = core.open_model("bert-mini").tokenizer
+    known = set(tokenizers.Tokenizer.from_str(tokenizer.to_json()).get_vocab())
+    for text in ("My dog is cute; he likes playing, unbelievably!", "Zoölogy 🎉 embeddings, 42 cafés", "naïve ABBA's"):
+        assert wordpiece.split(text, known) == tokenizer.encode(text).tokens
+
+
+def test_the_eleven_tokens_of_the_documents():
+    """C080, C081."""
+    known = wordpiece.vocabulary(wordpiece.DOCUMENTS)
+    row = wordpiece.framed(*(wordpiece.split(text, known) for text in wordpiece.EXAMPLE))
+    assert " ".join(row.tokens) == "[CLS] my dog is cute [SEP] he likes play ##ing [SEP]"
+    assert row.segments == (0,) * 6 + (1,) * 5 and row.positions == tuple(range(11))
+    assert wordpiece.split("my cat", known) == ("my", "[UNK]")
+    for line in (" ".join(map(str, range(200))), "a" * 30):
+        with pytest.raises(InputError):
+            wordpiece.vocabulary(line)
+
+
+IDS = np.arange(100, 126)
+SPECIAL = np.isin(np.arange(26), (0, 12, 25))
+HOW = {"mask": 4, "drawable": np.arange(5, 90)}
+
+
+def test_one_draw_has_labels_where_it_chose_and_only_there():
+    """C082."""
+    one = masking.draw(IDS, SPECIAL, 7, **HOW)
+    chosen = one.fate != masking.NOT_CHOSEN
+    assert chosen.sum() == round(0.15 * 23) and not (chosen & SPECIAL).any()
+    np.testing.assert_array_equal(one.labels, np.where(chosen, IDS, -100))
+    np.testing.assert_array_equal(one.read[~chosen], IDS[~chosen])
+    assert (one.read[one.fate == masking.HIDDEN] == 4).all() and (one.read[one.fate == masking.CHANGED] < 90).all()
+    again, other = masking.draw(IDS, SPECIAL, 7, **HOW), masking.draw(IDS, SPECIAL, 8, **HOW)
+    np.testing.assert_array_equal(one.read, again.read)
+    assert (one.read != other.read).any()
+
+
+@pytest.mark.parametrize("rates", [masking.Rates(), masking.Rates(0.5, 0.3, 0.7), masking.Rates(0.05, 0.0, 0.0), masking.Rates(0.4, 1.0, 0.0)])
+def test_many_draws_stay_within_three_deviations_and_special_tokens_are_never_chosen(rates):
+    """C083. Of 29 counts one may lie outside by chance (0.3 % each)."""
+    found = masking.count(IDS, SPECIAL, 4000, 1, rates=rates, **HOW)
+    assert found.outside <= 1 and not found.chosen[SPECIAL].any()
+    assert found.total == 4000 * rates.n_chosen(23) == found.fates.sum()
+    np.testing.assert_allclose(found.chosen_expected.sum(), found.total)
+    np.testing.assert_allclose(found.fates_expected, found.total * np.array([rates.masked, rates.redrawn, 1 - rates.masked - rates.redrawn]))
+
+
+def test_counts_and_deviations_are_those_of_the_binomial():
+    counts = np.array([masking.count(IDS, SPECIAL, 50, number, **HOW).fates for number in range(300)])
+    found = masking.count(IDS, SPECIAL, 50, 0, **HOW)
+    np.testing.assert_allclose(counts.std(0), found.fates_deviation, rtol=0.2)
+    np.testing.assert_allclose(counts.mean(0), found.fates_expected, atol=4 * found.fates_deviation.max() / 300**0.5)
+
+
+def test_the_recipe():
+    """C093."""
+    assert [masking.rate(t) for t in (0, 5_000, 10_000, 505_000, 1_000_000)] == pytest.approx([0, 5e-5, 1e-4, 5e-5, 0])
+    for t in (1, 100, 400, 999):
+        assert masking.rate(t, 1.0, 100, 1000) == pytest.approx(np.interp(t, [0, 100, 1000], [0, 1, 0]))
+    assert masking.tokens_a_step() == 131_072 and masking.epochs(131_072) == pytest.approx(39.7, abs=0.05)
+    assert masking.rate(3, 1.0, 0, 10) == 0.7 and masking.rate(5, 1.0, 10, 10) == 0.5
+
+
+def test_three_vectors_are_added_exactly_and_switching_one_off_is_told():
+    model = core.open_model("bert-mini")
+    found = input_sum.summed(model.run(*wordpiece.EXAMPLE[:1], pair=wordpiece.EXAMPLE[1], keep=input_sum.KEEP))
+    assert found.exact and found.total.shape == (len(found.tokens), 256)
+    table = model.network.embed
+    np.testing.assert_array_equal(found.parts["segment"], table["segment"].weight[list(found.segments)].numpy())
+    np.testing.assert_array_equal(found.parts["position"], table["position"](torch.arange(len(found.tokens))).numpy())
+    less = input_sum.without(model, *wordpiece.EXAMPLE, "segment")
+    ids = torch.tensor([model.run(*wordpiece.EXAMPLE[:1], pair=wordpiece.EXAMPLE[1], keep=input_sum.KEEP).ids])
+    with torch.inference_mode():
+        total = table["norm"](table["token"](ids) + table["position"](torch.arange(ids.shape[1])))
+        for block in model.network.layers:
+            total = block(total, torch.ones(1, 1, 1, ids.shape[1], dtype=torch.bool))
+        whole = model.network(Batch(ids=ids, real=ids >= 0, segments=torch.tensor([found.segments])))
+    wanted = 1 - torch.nn.functional.cosine_similarity(whole[0], total[0], dim=-1)
+    np.testing.assert_allclose(less.turned, wanted.numpy(), atol=1e-5)
+
+
+def test_contexts_hide_the_other_side_and_both_sides_know_the_door():
+    model = core.open_model("bert-mini")
+    text = hidden_words.read(model, "She opened the door and went into the house.", 30)
+    rows, found = hidden_words.contexts(model, text, 4)
+    hidden = rows == 4
+    assert hidden[:, 4].all() and not hidden[:, [0, -1]].any()
+    assert hidden[1, 5:-1].all() and not hidden[1, :4].any() and hidden[2, 1:4].all() and not hidden[2, 5:].any() and hidden[3].sum() == 1
+    both = model.run("She opened the [MASK] and went into the house.")
+    assert found["both"].wanted == pytest.approx(torch.tensor(both.logits[4]).softmax(-1)[text.ids[4]].item(), rel=1e-4)
+    assert found["both"].best[0][0] == "door" and found["both"].wanted == max(said.wanted for said in found.values())
+    assert hidden_words.in_turn(model, text, [4])[0].wanted == pytest.approx(found["both"].wanted, rel=1e-4)
+    left = hidden_words.from_the_left(core.open_model("gpt-mini"), text, [4])
+    assert 0.1 < left[0][0] < 1
+    with pytest.raises(InputError):
+        hidden_words.read(model, "  ", 30)

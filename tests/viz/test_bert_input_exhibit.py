@@ -1,0 +1,131 @@
+"""What BERT reads: each step by AppTest on a small random model, its numbers computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import tiny_models
+from exhibit_pages import drawn, figure, plain, said, said_and_set
+from streamlit.testing.v1 import AppTest
+
+import core.engine
+from core.analysis import input_sum
+from core.lessons import wordpiece
+from viz.exhibits import _bert_input_pieces as pieces
+from viz.exhibits import bert_input as exhibit
+
+SLUG = "bert_input."
+FOLDS = ("bert_input.equation", "bert_input.looking", "What BERT reads.documents", "bert_input.table", "bert_input.take")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine(tmp_path_factory) -> Iterator[core.engine.Engine]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(tiny_models.MODELS, "bert-mini", ("bert", {}))
+        with tiny_models.served(patch, tmp_path_factory.mktemp("models"), "bert-mini") as served:
+            yield served
+
+
+def page(step: int = 1, *folds: str, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
+    answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
+    names = {name if name in ("text", "pair") else SLUG + name: value for name, value in link.items()}
+    return drawn("bert_input", {SLUG + "step": str(step)} | names, {f"fold:{name}": True for name in folds} | answered, guarded=guarded)
+
+
+def counted(**link: str) -> AppTest:
+    """Step 3 with its number guessed."""
+    return page(3, **link).button(key=f"predict:{SLUG}marks:commit").click().run()
+
+
+def cells(test: AppTest, row: int, place: int = 0) -> list[str]:
+    return figure(test, place)["data"][row]["customdata"]
+
+
+def test_playing_is_cut_into_play_and_ing_and_what_follows_is_covered():
+    """C081."""
+    before = page()
+    assert not before.exception and before.title[0].value == "What BERT reads"
+    assert cells(before, 0) == ["playing: no", "playin: no", "playi: no", "play: yes", "##ing: yes"]
+    assert "[UNK]" not in said(before).split("Predict")[0] and "customdata" not in figure(before, 1)["data"][0]
+    told = page(guess=("cut", "[UNK]"))
+    assert "Right." in said(told) and cells(told, 0, 1)[-1] == "##i: no"
+    assert "7 letters, 5 looks into a vocabulary of 8, 2 pieces" in said(told)
+
+
+def test_another_vocabulary_has_another_answer_and_buttons_edit_it():
+    test = page(pieces="my dog play ##in ##g", word="6")
+    assert test.session_state[f"predict:{SLUG}cut:asked"]["of"][2] == "[UNK]" and "cut into play ##in ##g" in said(test)
+    whole = page(pieces="he likes playing play ##ing pl ##ay", word="6")
+    assert whole.session_state[f"predict:{SLUG}cut:asked"]["of"][2] == "play ##ing", "without playing itself the next longest is taken"
+    unknown = page(pieces="he")
+    assert "with every letter of the word" in said(unknown)
+    unknown.button(key=SLUG + "edit:Put ever").click().run()
+    assert "p ##l ##a ##y ##i ##n ##g" in said(unknown)
+    unknown.button(key=SLUG + "edit:own").click().run()
+    assert "cut into play ##ing" in said(unknown)
+
+
+def test_both_vocabularies_stand_beside_each_other_and_unknown_words_are_red():
+    """C081."""
+    test = page(2, text="my 🎉 dog", pair="playing")
+    tokenizer = core.engine.default().open("bert-mini").tokenizer
+    assert cells(test, 1) == ["my", "[UNK]", "dog", "play|##ing"]
+    assert f"bert-mini's {len(tokenizer):,}: {len(tokenizer.encode('my 🎉 dog playing').tokens)} tokens, 1 unknown" in said(test)
+    assert "Your 8 pieces: 5 tokens, 1 unknown" in said(test)
+
+
+def test_the_table_of_the_documents():
+    """C080."""
+    before = page(3)
+    assert set(cells(before, 0)) == {"?"} and "##ing" not in said(before)
+    told = counted()
+    assert cells(told, 0) == ["[CLS]", "my", "dog", "is", "cute", "[SEP]", "he", "likes", "play", "##ing", "[SEP]"]
+    assert cells(told, 1) == ["A"] * 6 + ["B"] * 5 and cells(told, 2) == [str(i) for i in range(11)]
+    assert "11 tokens: 6 of text A, 5 of text B, places 0 to 10." in said(told)
+    real = counted(whose=pieces.WHOSE[1])
+    assert cells(real, 0) == list(exhibit.compute().tokens)
+    one = counted(pair="")
+    assert cells(one, 0)[-1] == "[SEP]" and "6 of text A, 0 of text B" in said(one)
+
+
+def test_three_vectors_and_their_sum():
+    data = exhibit.compute()
+    assert data.exact
+    test = page(4, place="3")
+    for lane, vector in enumerate((*(data.parts[name][3] for name in input_sum.PARTS), data.total[3])):
+        np.testing.assert_allclose(plain(figure(test)["data"][lane]["y"]), vector[:16], rtol=1e-5)
+    a, b, c, total = (f"{float(v[3][0]):.4f}".replace("-", "−") for v in (*data.parts.values(), data.total))
+    assert f"First number: {a} + {b} + {c} = {total}." in said(test) and "agree to the last bit" in said(test)
+
+
+def test_one_of_the_three_is_switched_off():
+    model = core.engine.default().open("bert-mini")
+    found = {part: input_sum.without(model, *wordpiece.EXAMPLE, part) for part in input_sum.PARTS}
+    before, told = page(5), page(5, guess=("off", "which place"), off="segment")
+    answer = max(found, key=lambda part: found[part].turned.mean())
+    assert before.session_state[f"predict:{SLUG}off:asked"]["of"][2] == {"token": "which piece", "segment": "which text", "position": "which place"}[answer]
+    assert {trace["type"] for trace in figure(before)["data"]} == {"scatter"}
+    np.testing.assert_allclose(plain(figure(told)["data"][1]["y"]), found["segment"].turned, rtol=1e-4, atol=1e-6)
+    assert f"turn by {found['segment'].turned.mean():.3f} on average" in said(told)
+    assert f"{found['segment'].follows[0]:.1%} with all three, {found['segment'].follows[1]:.1%} without" in said(told)
+
+
+@pytest.mark.parametrize("step", range(1, 6))
+def test_every_fold_opens_and_the_lines_run(step, capsys, monkeypatch):
+    test = page(step, *FOLDS, "bert_input.change.0")
+    assert not test.exception and len(test.dataframe) == 1
+    assert "E41" in said_and_set(test) or "spelled out" in said(test)
+    monkeypatch.setattr(core, "open_model", core.engine.default().open)
+    exec(test.code[-1].value, {})
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["", "a", "<b>![x](http://a)</b>", "word " * 60])
+def test_odd_texts_and_nonsense_leave_a_page_or_a_notice(text):
+    for step in (2, 5) if text else (1, 3):
+        test = page(step, text=text, pair="", guarded=True, word="99", place="-1", off="x", whose="y", pieces="[UNK] <i> ##")
+        assert not test.exception and "Something went wrong" not in said(test)
+        assert len(test.text_input) >= 2, "the texts can be mended"
+    assert exhibit.thumbnail().startswith("<svg")

@@ -1,0 +1,157 @@
+"""Masked words: each step by AppTest on small random models, its numbers computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import tiny_models
+from exhibit_pages import drawn, figure, plain, said, said_and_set
+from streamlit.testing.v1 import AppTest
+
+import core.engine
+from core.analysis import hidden_words
+from core.lessons import masking
+from viz.exhibits import _masked_words_blanks as blanks
+from viz.exhibits import _masked_words_draws as draws
+from viz.exhibits import _masked_words_recipe as recipe
+from viz.exhibits import masked_words as exhibit
+
+SLUG = "masked_words."
+TEXT = "She was hungry, so she ate the apple."
+FOLDS = ("masked_words.equation", "masked_words.looking", "Masked words.documents", "masked_words.table", "masked_words.take")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine(tmp_path_factory) -> Iterator[core.engine.Engine]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(tiny_models.MODELS, "bert-mini", ("bert", {}))
+        patch.setitem(tiny_models.MODELS, "gpt-mini", ("gpt", {}))
+        with tiny_models.served(patch, tmp_path_factory.mktemp("models"), "bert-mini", "gpt-mini") as served:
+            yield served
+
+
+def page(step: int = 1, *folds: str, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
+    answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
+    names = {name if name == "text" else SLUG + name: value for name, value in ({"text": TEXT} | link).items()}
+    return drawn("masked_words", {SLUG + "step": str(step)} | names, {f"fold:{name}": True for name in folds} | answered, guarded=guarded)
+
+
+def asked(test: AppTest, name: str) -> tuple:
+    return test.session_state[f"predict:{SLUG}{name}:asked"]["of"]
+
+
+def bert():
+    return core.engine.default().open("bert-mini")
+
+
+def test_the_blank_is_covered_until_one_guessed_and_is_the_models_own():
+    params = exhibit.Params(text=TEXT, word=1)
+    text = exhibit.compute(params)
+    found = blanks.guess(bert(), text, params)
+    before = page(word="1")
+    assert not before.exception and before.title[0].value == "Masked words"
+    assert asked(before, "blank")[2] == found.best[0][0] and set(figure(before, 1)["data"][0]["text"]) == {"?"}
+    told = page(word="1", guess=("blank", found.best[0][0]))
+    assert "Right." in said(told) and f"gets {found.wanted:.1%}" in said(told)
+    np.testing.assert_allclose(plain(figure(told, 1)["data"][0]["x"])[:5], [chance for _, chance in found.best], rtol=1e-5)
+    other = exhibit.Params(text=TEXT, word=3)
+    assert f"gets {blanks.guess(bert(), text, other).wanted:.1%}" in said(page(word="3", guess=("blank", found.best[0][0])))
+
+
+def test_one_draw_shows_what_is_read_what_is_to_be_said_and_predictions():
+    """C082."""
+    params = exhibit.Params(text=TEXT, draw=5, share=0.5)
+    text = exhibit.compute(params)
+    one = masking.draw(text.ids, text.special, 5, **draws.how(text, params))
+    test = page(2, draw="5", share="0.5")
+    token = bert().tokenizer.token
+    rows = {trace["name"]: trace["customdata"] for trace in figure(test)["data"]}
+    assert rows["text"] == [*text.tokens] and rows["reads"] == [token(int(i)) for i in one.read]
+    places = np.flatnonzero(one.labels >= 0)
+    assert rows["to say"] == [text.tokens[at] for at in places] and len(rows["bert-mini"]) == len(places)
+    at = int(places[0])
+    chance = hidden_words.at(bert(), one.read[None], [at])[0]
+    assert rows["bert-mini"][0] == token(int(chance.argmax())) and f"said right with {chance[text.ids[at]]:.1%}" in said(test)
+    assert not (text.special & (one.labels >= 0)).any()
+    same, other = page(2, draw="5", share="0.5"), page(2, draw="6", share="0.5")
+    assert figure(same)["data"][1]["customdata"] == rows["reads"] != figure(other)["data"][1]["customdata"]
+    test.button(key=SLUG + "again").click().run()
+    assert figure(test)["data"][1]["customdata"] == figure(other)["data"][1]["customdata"]
+    gone = page(2, masked="1", redrawn="0.6", share="0.5")
+    reads = next(trace for trace in figure(gone)["data"] if trace["name"] == "reads")["customdata"]
+    assert reads.count("[MASK]") == exhibit.Params(share=0.5).rates.n_chosen(int((~text.special).sum()))
+
+
+def test_many_draws_are_counted_within_their_range():
+    """C083."""
+    params = exhibit.Params(text=TEXT)
+    text = exhibit.compute(params)
+    found = masking.count(text.ids, text.special, 1000, params.draw, **draws.how(text, params))
+    before, told = page(3), page(3).button(key=f"predict:{SLUG}count:commit").click().run()
+    counts = plain(figure(told)["data"][0]["y"])
+    np.testing.assert_array_equal(counts, found.chosen)
+    assert counts[0] == counts[-1] == 0 and figure(before, 1)["data"][0]["type"] == "scatter"
+    np.testing.assert_array_equal(plain(figure(told, 1)["data"][0]["y"]), found.fates)
+    assert f"[MASK] {found.fates[0]:,} (expected {found.fates_expected[0]:,.0f} ± {3 * found.fates_deviation[0]:,.0f})" in said(told) and "expected" not in said(before)
+    assert asked(before, "count")[3] == 1200 and asked(page(3, masked="0.5", share="0.2"), "count")[3] == 1000
+    assert "150 become a random word, 150 stay" in said(told)
+
+
+def test_left_right_and_both():
+    params = exhibit.Params(text=TEXT, word=2)
+    text = exhibit.compute(params)
+    _, found = hidden_words.contexts(bert(), text, blanks.place_of(params, text))
+    best = max(found, key=lambda name: found[name].wanted)
+    before, told = page(4, word="2"), page(4, word="2", guess=("sides", best))
+    assert asked(before, "sides")[2] == best and "Right." in said(told) and figure(before)["data"][0]["type"] == "scatter"
+    np.testing.assert_allclose(plain(figure(told)["data"][0]["y"]), [100 * said.wanted for said in found.values()], rtol=1e-4)
+    assert f"both {found['both'].wanted:.2%}" in said(told) and f"both {found['both'].wanted:.2%}" not in said(before)
+
+
+def test_both_sides_against_the_left_on_every_word():
+    text = exhibit.compute(exhibit.Params(text=TEXT))
+    places = blanks.askable(text)
+    both = np.array([one.wanted for one in hidden_words.in_turn(bert(), text, places)])
+    left = np.array([chance for chance, _ in hidden_words.from_the_left(core.engine.default().open("gpt-mini"), text, places)])
+    wins = int((both > left).sum()), int((left > both).sum())
+    before = page(5)
+    answer = asked(before, "who")[2]
+    told = page(5, guess=("who", answer))
+    assert answer == blanks.WHO[0 if wins[0] > wins[1] else 1 if wins[1] > wins[0] else 2]
+    np.testing.assert_allclose(plain(figure(told)["data"][0]["y"]), 100 * both, rtol=1e-4)
+    np.testing.assert_allclose(plain(figure(told)["data"][1]["y"]), 100 * left, rtol=1e-4)
+    assert f"Both sides win at {wins[0]} of {len(places)} words, the left at {wins[1]}" in said(told) and "sides win" not in said(before)
+
+
+def test_the_recipe_and_what_bert_mini_used(monkeypatch):
+    """C093."""
+    test = page(6)
+    assert "256 × 512 = 131,072 tokens a step. 1,000,000 steps over 3.3 billion words: 39.7 epochs." in said(test)
+    assert "5e-05 at step 5,000, 0.0001 at 10,000, 5e-05 at 505,000, 0 at 1,000,000" in said(test)
+    assert plain(figure(test)["data"][0]["y"]).max() == 1e-4 and plain(figure(test)["data"][0]["y"])[-1] == 0
+    own = plain(figure(test, 1)["data"][0]["y"])
+    assert own.max() == pytest.approx(2e-3, rel=0.01) and own[-1] == pytest.approx(0, abs=1e-9)
+    less = page(6, length="128", steps="500000", warm_up="100000")
+    assert f"256 × 128 = 32,768 tokens a step. 500,000 steps over 3.3 billion words: {32768 * 5e5 / 3.3e9:.1f} epochs." in said(less)
+    recipe.record.cache_clear()
+
+
+@pytest.mark.parametrize("step", range(1, 7))
+def test_every_fold_opens_and_the_lines_run(step, capsys, monkeypatch):
+    test = page(step, *FOLDS, f"masked_words.change.{step - 1}")
+    assert not test.exception and len(test.dataframe) == 1
+    assert "E25" in said_and_set(test) and "131,072" in said_and_set(test)
+    monkeypatch.setattr(core, "open_model", core.engine.default().open)
+    exec(test.code[-1].value, {})
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["", "a", "🎉", "<b>![x](http://a)</b>", "word " * 60])
+def test_odd_texts_and_nonsense_leave_a_page_or_a_notice(text):
+    for step in (1, 5) if text else (2, 4):
+        test = page(step, text=text, guarded=True, word="99", draw="-1", share="x", masked="7", redrawn="1", draws="3", warm_up="x", length="1")
+        assert not test.exception and "Something went wrong" not in said(test)
+        assert len(test.text_input) >= 1, "the text can be mended"
+    assert exhibit.thumbnail().startswith("<svg")

@@ -1,0 +1,98 @@
+"""What BERT reads: words cut into pieces, marks around them, and three vectors added at each place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from core.analysis import input_sum
+from core.engine import RunRequest, default
+from core.errors import InputError
+from core.lessons import wordpiece
+from viz.exhibits import _bert_input_pieces as cuts
+from viz.exhibits import _bert_input_sums as sums
+from viz.exhibits._shown import folds as show
+from viz.figures import thumbs
+from viz.pages import Chapter, Cite, Exhibit
+from viz.ui import compute as ask
+from viz.ui import controls, errors, lesson, parts, state
+
+EXHIBIT = Exhibit(
+    title="What BERT reads", chapter=Chapter.BERT, order=10, minutes=8,
+    claim="Words are cut into known pieces. Each place is then three vectors, added: which piece, which text, where.",
+    cites=(
+        Cite("beigy2024", "BERT, input", "table of 11 tokens", step=3),
+        Cite("beigy2021", "BERT, input", "table of 11 tokens", step=3),
+        Cite("lifei2022", "BERT, quotation from the paper"),
+        Cite("wu2016", "section 4.1", "wordpiece model", step=1),
+        Cite("devlin2019", "section 3", "Figure 2", step=4),
+    ),
+)  # fmt: skip
+SLUG = "bert_input."
+STEPS = (
+    lesson.Step("Pieces", "From the left, always the longest piece that the vocabulary holds. ## marks a piece that goes on a word."),
+    lesson.Step("Two vocabularies", "Another vocabulary cuts otherwise. Where a letter is missing, the whole word is unknown."),
+    lesson.Step("Marks", "[CLS] stands first, [SEP] ends each text. Every token has a text, A or B, and a place."),
+    lesson.Step("Sum", "Three tables give a vector each: for the piece, the text, the place. BERT reads their sum."),
+    lesson.Step("Without", "Switch one of the three off. What changes at the end of the network?"),
+)
+MODEL = "bert-mini"
+LONGEST = 32
+
+
+@dataclass(frozen=True)
+class Params:
+    """What the visitor chose: two texts, the pieces of the vocabulary, a word, a place, the part that is off, whose pieces stand in the table."""
+
+    text: str = wordpiece.EXAMPLE[0]
+    pair: str = wordpiece.EXAMPLE[1]
+    pieces: str = wordpiece.DOCUMENTS
+    word: int = 6
+    place: int = 8
+    off: str = "position"
+    whose: str = cuts.WHOSE[0]
+
+
+def compute(params: Params = Params()) -> input_sum.Sum:
+    """The three vectors of each of bert-mini's tokens, and their sum. Errors: InputError for no word, or more than can be drawn."""
+    model = default().open(MODEL)
+    n = sum(len(model.tokenizer.encode(text).ids) for text in (params.text, params.pair))
+    if n > LONGEST:
+        raise InputError(f"The two texts have {n} pieces.", f"This page draws up to {LONGEST}.", "Shorten one, or take the example.")
+    run = default().run(RunRequest(MODEL, params.text, pair=params.pair if params.pair.strip() else None, keep=input_sum.KEEP))
+    return input_sum.summed(run)
+
+
+def thumbnail() -> str:
+    """Piece, text, place and their sum, the first numbers of one token."""
+    found = compute()
+    rows = [*(found.parts[name][Params.place] for name in input_sum.PARTS), found.total[Params.place]]
+    return thumbs.cells(np.stack(rows)[:, :16], centred=True)
+
+
+def chosen() -> Params:
+    """The visitor's choices."""
+    start = Params()
+    reads = {"word": state.whole(0, 63), "place": state.whole(0, LONGEST + 2), "off": state.one_of(input_sum.PARTS, start.off), "whose": state.one_of(cuts.WHOSE)}
+    own: dict[str, Any] = {name: state.read(SLUG + name, getattr(start, name), parse) for name, parse in reads.items()}
+    texts = {"text": state.read("text", start.text), "pair": state.read("pair", start.pair), "pieces": state.read(SLUG + "pieces", start.pieces)}
+    return Params(**texts, **own)
+
+
+def page() -> None:
+    """Claim, steps, one picture, one sentence of numbers, its control; the texts; everything else folded."""
+    parts.title(EXHIBIT)
+    step = lesson.steps(STEPS, SLUG)
+    params = chosen()
+    with errors.guard():
+        data = ask.submit(("bert_input", params.text, params.pair), lambda: compute(params), 10 * max(1, len(params.text + params.pair)))
+        with st.container(key=f"bert-picture-{step}"):
+            shown = (cuts.cut, cuts.vocabularies, cuts.marks, sums.added, sums.without)[step](params, data)
+        show(EXHIBIT, "bert_input", str(step), shown, lambda: st.markdown(sums.TRY[step]), lambda: lesson.errata("E41", "E43"))
+    with st.container():
+        if not lesson.presenting():
+            controls.text("First text", "text", Params.text, placeholder="Type a text", drops=(SLUG + "word", SLUG + "place"))
+            controls.text("Second text (leave it empty for none)", "pair", Params.pair, drops=(SLUG + "word", SLUG + "place"))
