@@ -81,8 +81,10 @@ def said(model: Model, chances: Array, wanted: int, n: int = 5) -> Said:
 
 def masked(model: Model, ids: Ids, places: Sequence[int]) -> Ids:
     """A copy with these places hidden."""
+    mask = model.tokenizer.mask
+    assert mask is not None, "a model that fills blanks has a mask"
     made = ids.copy()
-    made[list(places)] = model.tokenizer.mask
+    made[list(places)] = mask
     return made
 
 

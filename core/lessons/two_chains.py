@@ -21,11 +21,11 @@ def chain(*, backward: bool) -> nn.ModuleList:
     """A stack of cells with drawn weights, the same every time."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(DRAW + backward)
-        cells = nn.ModuleList(LSTMCell(WIDTH, WIDTH) for _ in range(LAYERS))
+        cells = [LSTMCell(WIDTH, WIDTH) for _ in range(LAYERS)]
         for cell in cells:
-            nn.init.normal_(cell.from_input.weight, std=WIDTH**-0.5)  # pyright: ignore[reportAttributeAccessIssue]
-            cell.initialise()  # pyright: ignore[reportCallIssue]
-    return cells
+            nn.init.normal_(cell.from_input.weight, std=WIDTH**-0.5)
+            cell.initialise()
+    return nn.ModuleList(cells)
 
 
 def states(cells: nn.ModuleList, x: Tensor, *, backward: bool) -> Tensor:

@@ -69,9 +69,9 @@ def read(text: str) -> Data:
     places = [place for place in places if all(_pieces((run.source or run.side).spans, place) for run in runs)]
     if not places:
         raise InputError("The sentence holds no word.", "One word is moved, and the others are watched.", "Type a word.")
-    own = [_reading(run, (run.attention(),), places) for run in runs[:2]]
+    bert, gpt = (_reading(run, (run.attention(),), places) for run in runs[:2])
     both = _reading(runs[2], (runs[2].attention("cross"), runs[2].attention("causal")), places)
-    return Data(text, tuple(place.group() for place in places), *own, both)
+    return Data(text, tuple(place.group() for place in places), bert, gpt, both)
 
 
 def moved(data: Data) -> Moved:

@@ -49,6 +49,11 @@ LOOKING_WINDOW = (
 )
 
 
+def named(tokens: Sequence[str]) -> list[str]:
+    """Tokens as words, without the space before them; equal ones told apart."""
+    return distinct(token.removeprefix(" ") or token for token in tokens)
+
+
 def options(values: np.ndarray, names: Sequence[str]) -> list[str]:
     """The places with the lowest and the highest values, in the order of the text."""
     order = np.argsort(values, kind="stable")
@@ -57,7 +62,7 @@ def options(values: np.ndarray, names: Sequence[str]) -> list[str]:
 
 def guess(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
     """The bars of the text; covered until the guess."""
-    found, names = data[0], distinct(data[0].tokens)
+    found, names = data[0], named(data[0].tokens)
     n, known = len(names), True
     question, picture = st.container(), st.container()
     lowest = 1 + int(found.logprobs[1:].argmin()) if n > 2 else 0
@@ -65,7 +70,7 @@ def guess(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
         with question:
             known = lesson.predict(
                 SLUG + "least", "Behind the first token: which one did the model expect least?", options(found.logprobs[1:], names[1:]), names[lowest],
-                f"P = {np.exp(found.logprobs[lowest]):.2%}. In its place the model would have put “{found.best[lowest]}” ({found.best_p[lowest]:.1%}).",
+                f"P = {np.exp(found.logprobs[lowest]):.2%}. In its place the model would have put “{found.best[lowest].removeprefix(' ')}” ({found.best_p[lowest]:.1%}).",
             )  # fmt: skip
     with picture:
         parts.show(figures.bars(names, found.logprobs if known else None, marked=lowest, height=330), SLUG + "bars",
@@ -156,14 +161,15 @@ def two_masks(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
         heatmap(sees.weights.mean((0, 1)), distinct(sees.queries), distinct(sees.keys), key=SLUG + "bert", allowed=sees.allowed[0, 0], title="BERT: looks both ways", height=tall, axis=("looks", "looked at"))
     with right:
         if known:
-            heatmap(looks.weights.mean((0, 1)), distinct(looks.queries), distinct(looks.keys), key=SLUG + "gpt", allowed=looks.allowed[0, 0], title="GPT: looks back only", height=tall, axis=("looks", "looked at"))
+            heatmap(looks.weights.mean((0, 1)), named(looks.queries), named(looks.keys), key=SLUG + "gpt", allowed=looks.allowed[0, 0], title="GPT: looks back only", height=tall, axis=("looks", "looked at"))
         else:
             st.markdown("**GPT: ?**  \nIts map comes after the guess.")
     m, row = len(sees.queries), sees.weights.mean((0, 1))
     ahead = float(np.triu(row, 1).sum() / m)
-    picture.text(f"BERT forbids {int((~sees.allowed[0, 0]).sum())} of {m * m} cells and puts {ahead:.0%} of its weight on what comes later ({row[:, -1].mean():.0%} on [SEP] alone). " + (
-        f"GPT forbids {shut} of {n * n}; on what comes later it puts {float(np.triu(looks.weights.mean((0, 1)), 1).sum() / n):.0%}." if known else "And GPT?"))  # fmt: skip
-    table = pd.DataFrame(looks.allowed[0, 0].astype(int), index=distinct(looks.queries), columns=distinct(looks.keys))
+    aside = "" if lesson.presenting() else f" ({row[:, -1].mean():.0%} on [SEP] alone)"
+    picture.text(f"BERT forbids {int((~sees.allowed[0, 0]).sum())} of {m * m} cells; {ahead:.0%} of its weight lies on what comes later{aside}. " + (
+        f"GPT forbids {shut} of {n * n}: on what comes later {float(np.triu(looks.weights.mean((0, 1)), 1).sum() / n):.0%}." if known else "And GPT?"))  # fmt: skip
+    table = pd.DataFrame(looks.allowed[0, 0].astype(int), index=named(looks.queries), columns=named(looks.keys))
     code = (f"import core\n\nfor name, kind in (({READER!r}, 'self'), ({MODEL!r}, 'causal')):\n    found = core.open_model(name).run({params.text!r}).attention(kind)\n"
             "    print(name, int((~found.allowed[0, 0]).sum()), 'cells are forbidden')")  # fmt: skip
     return Shown({"self.matrix": {}, "masked.matrix": {}}, (), LOOKING_MASKS, (lambda: table) if known else (lambda: LATER),
@@ -173,7 +179,7 @@ def two_masks(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
 def window(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
     """The bars behind the last k tokens, those behind all in pale."""
     full, near = data
-    names, n, known = distinct(full.tokens), len(full.tokens), True
+    names, n, known = named(full.tokens), len(full.tokens), True
     question, picture = st.container(), st.container()
     if n > 3:
         one = ask.submit(("next_token.one", params.text), lambda: _one(params.text), 40 * n)

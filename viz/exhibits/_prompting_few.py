@@ -11,7 +11,7 @@ import streamlit as st
 from core.engine import default
 from core.lessons.prompts import ASKED, TEMPLATES, answers
 from core.lessons.shots import CANDIDATES, MOST, TASKS, prompt, scored, written
-from viz.exhibits._prompting_steps import LATER, SLUG
+from viz.exhibits._prompting_steps import LATER, SLUG, share
 from viz.exhibits._shown import Shown
 from viz.figures.scores import bars
 from viz.labels import distinct
@@ -26,7 +26,7 @@ TRIPLES = (
     "(reverse,             hello,        olleh)            prompt-tiny, step 1"
 )  # fmt: skip
 LOOKING_DESCRIBED = (
-    "GPT-2 was told its task as text: “translate to french”, then the English, and what comes next should be the French. Here a small model gets eight such prompts; each candidate is scored by the probability of all its tokens behind the prompt, "
+    "GPT-2 was told its task as text: “translate to french”, then the English, and what comes next should be the French. Here a small model gets eight such prompts (only the translation shows two pairs first, the others are zero-shot: no example at all); each candidate is scored by the probability of all its tokens behind the prompt, "
     "and the bars are these probabilities brought to a sum of 1. This model was trained on 24.6 million tokens of children's books and simple sentences, all English: it was shown no Spanish on purpose, and no prompt can bring out what is not in the weights. What "
     "sounds like a story it does well. GPT-2 (1.5 billion weights, 40 GB of text) could do more, because its text held such examples by chance."
 )
@@ -47,8 +47,8 @@ def described(data: Any) -> Shown:
     with question:
         known = lesson.predict(
             SLUG + "best", "Which of these does gpt-mini hold to be the most probable continuation?", sorted(names), best.text.strip(),
-            f"It gets {best.share:.1%} of the three together. Right would be “{names[asked.right]}” with {found[asked.right].share:.1%}." if len(names) > 2
-            else f"It gets {best.share:.1%} of the two together. Right would be “{names[asked.right]}”.",
+            f"It gets {share(best.share)} of the three together. Right would be “{names[asked.right]}” with {share(found[asked.right].share)}." if len(names) > 2
+            else f"It gets {share(best.share)} of the two together. Right would be “{names[asked.right]}”.",
         )  # fmt: skip
     with picture:
         st.code(TRIPLES, language=None)
@@ -58,8 +58,8 @@ def described(data: Any) -> Shown:
             st.code(asked.prompt, language=None, wrap_lines=True)
         with right:
             shares = [each.share if known else 0.0 for each in found]
-            parts.show(bars([(name, share, known and place == asked.right) for place, (name, share) in enumerate(zip(names, shares, strict=True))], "{:.1%}" if known else "?", 1.0), SLUG + "shares",
-                       "Shares of the candidates: " + ", ".join(f"{name} {share:.1%}" for name, share in zip(names, shares, strict=True)) if known else "The candidates; their shares come after the guess.")  # fmt: skip
+            parts.show(bars([(name, part, known and place == asked.right) for place, (name, part) in enumerate(zip(names, shares, strict=True))], "{:.1%}" if known else "?", 1.0), SLUG + "shares",
+                       "Shares of the candidates: " + ", ".join(f"{name} {part:.1%}" for name, part in zip(names, shares, strict=True)) if known else "The candidates; their shares come after the guess.")  # fmt: skip
         if known:
             right_ones = sum(_answers(i)[each.right].place == 1 for i, each in enumerate(ASKED))
             parts.numbers(f"gpt-mini puts the right answer first in {right_ones} of {len(ASKED)} prompts; by lot it would be {sum(1 / len(each.candidates) for each in ASKED):.1f}. {'Here it does.' if best.text == asked.candidates[asked.right] else 'Here it does not.'}")

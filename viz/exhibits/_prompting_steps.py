@@ -48,7 +48,7 @@ def one_word(data: Any) -> Shown:
         with question:
             known = lesson.predict(
                 SLUG + "written", f"The same weights read “{prompt}”. What do they write?", offered, wrote[TASK].text or "nothing",
-                f"Its least sure letter has {min(wrote[TASK].p, default=0):.1%}. What was wanted: “{wanted[TASK]}”.",
+                f"Its least sure letter has {share(min(wrote[TASK].p, default=0))}. What was wanted: “{wanted[TASK]}”.",
             )  # fmt: skip
     with picture:
         rows = []
@@ -66,6 +66,11 @@ def one_word(data: Any) -> Shown:
     code = (f"import core\nfrom core.lessons.shots import written\n\nmodel = core.open_model({TINY!r})\nfor prompt in {[toy.prompt for toy in data.asked]!r}:\n"
             "    found = written(model, prompt)\n    print(prompt, found.text, found.p)")  # fmt: skip
     return Shown({"gpt.prompted": {}}, (), LOOKING_WORD, (lambda: table) if known else (lambda: LATER), {task: np.array(found.p) for task, found in wrote.items() if known or task == "copy"}, code)
+
+
+def share(p: float) -> str:
+    """A probability in percent, never rounded to certainty."""
+    return "over 99.9%" if p > 0.999 else "under 0.1%" if p < 0.001 else f"{p:.1%}"
 
 
 def recorded() -> dict[str, float]:
@@ -95,8 +100,8 @@ def how_well(data: Any) -> Shown:
         told = recorded()
         inside = {task: float(np.mean([found[n][task] for n in PROMPT_LENGTHS])) for task in PROMPTS}
         parts.numbers(
-            f"Now, {EACH} strings a length, 1 to {longest} letters: " + ", ".join(f"{task} {share:.1%}" for task, share in inside.items()) + "." +
-            (" The model's card (up to 60 a length): " + ", ".join(f"{task} {share:.1%}" for task, share in told.items()) + "." if told else "")
+            f"Now, {EACH} strings a length, 1 to {longest} letters: " + ", ".join(f"{task} {part:.1%}" for task, part in inside.items()) + "." +
+            (" The model's card (up to 60 a length): " + ", ".join(f"{task} {part:.1%}" for task, part in told.items()) + "." if told else "")
         )  # fmt: skip
     table = pd.DataFrame({task: {n: found[n][task] for n in shown} for task in PROMPTS}).rename_axis("letters")
     code = f"import core\nfrom core.lessons.prompts import solved\n\nmodel = core.open_model({TINY!r})\nfor n in range(1, {LONGEST + 1}):\n    shares = solved(model, {EACH}, n)\n    print(n, shares)"
