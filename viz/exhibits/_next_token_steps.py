@@ -57,7 +57,7 @@ def named(tokens: Sequence[str]) -> list[str]:
 def options(values: np.ndarray, names: Sequence[str]) -> list[str]:
     """The places with the lowest and the highest values, in the order of the text."""
     order = np.argsort(values, kind="stable")
-    return [names[place] for place in sorted({*order[:CHOICES].tolist(), *order[-CHOICES:].tolist()})]
+    return [names[int(place)] for place in sorted({*order[:CHOICES].tolist(), *order[-CHOICES:].tolist()})]
 
 
 def guess(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
