@@ -12,7 +12,7 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "h
 PAGES = {
     "gpt-mini": "/?model=gpt-mini&view=full",
     "translator": "/?model=translator-en-es&view=full",
-    "masks": "/masks",
+    "masks": "/masks?masks.step=6",
 }
 FOCUSED = """() => {
   let at = document.activeElement;
