@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -77,9 +76,8 @@ def chosen() -> Params:
     """The visitor's choices."""
     start = Params()
     reads = {"word": state.whole(0, 63), "place": state.whole(0, LONGEST + 2), "off": state.one_of(input_sum.PARTS, start.off), "whose": state.one_of(cuts.WHOSE)}
-    own: dict[str, Any] = {name: state.read(SLUG + name, getattr(start, name), parse) for name, parse in reads.items()}
     texts = {"text": state.read("text", start.text), "pair": state.read("pair", start.pair), "pieces": state.read(SLUG + "pieces", start.pieces)}
-    return Params(**texts, **own)
+    return Params(**texts, **state.read_all(SLUG, start, reads))
 
 
 def page() -> None:

@@ -79,10 +79,10 @@ def offered() -> tuple[str, ...]:
 
 def chosen() -> Params:
     """The visitor's choices."""
-    start, models = Params(), offered()
+    models = offered()
+    start = Params(model=models[0])
     reads = {"model": state.one_of(models), "layer": state.whole(0, 11), "word": state.whole(0, LONGEST - 1), "at": state.real(-steps.END, 2), "d_ff": state.one_of(units.WIDTHS, start.d_ff)}
-    own: dict[str, Any] = {name: state.read(SLUG + name, models[0] if name == "model" else getattr(start, name), parse) for name, parse in reads.items()}
-    return Params(text=state.read("text", start.text), **own)
+    return Params(text=state.read("text", start.text), **state.read_all(SLUG, start, reads))
 
 
 def page() -> None:

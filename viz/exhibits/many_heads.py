@@ -82,7 +82,7 @@ def page() -> None:
     at = lesson.steps(STEPS, SLUG)
     start = Params()
     params = Params(
-        **{name: state.read(SLUG + name, getattr(start, name), state.whole(*ends)) for name, (_, *ends) in steps.CHOICES.items()},
+        **state.read_all(SLUG, start, {name: state.whole(*ends) for name, (_, *ends) in steps.CHOICES.items()}),
         lot=state.read(SLUG + "lot", start.lot, state.whole(0, 99)),
         redrawn=state.read(SLUG + "redrawn", start.redrawn, state.whole(1, 99)),
         forgot=state.read(SLUG + "forgot", start.forgot, state.flag),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
@@ -86,8 +85,7 @@ def chosen() -> Params:
         "draws": state.one_of(draws.DRAWS, start.draws), "warm_up": state.one_of(recipe.WARM_UPS, start.warm_up), "steps": state.one_of(recipe.STEPS, start.steps),
         "sequences": state.one_of(recipe.SEQUENCES, start.sequences), "length": state.one_of(recipe.LENGTHS, start.length),
     }  # fmt: skip
-    own: dict[str, Any] = {name: state.read(SLUG + name, getattr(start, name), parse) for name, parse in reads.items()}
-    return Params(text=state.read("text", start.text), **own)
+    return Params(text=state.read("text", start.text), **state.read_all(SLUG, start, reads))
 
 
 def page() -> None:

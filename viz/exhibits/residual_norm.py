@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -84,14 +83,14 @@ def thumbnail() -> str:
 
 def chosen() -> Params:
     """The visitor's choices; a model that is not here is not offered."""
-    start, models = Params(), tuple(name for name in MODELS if (entry := default().entry(name)) and entry.ok) or MODELS[:1]
+    models = tuple(name for name in MODELS if (entry := default().entry(name)) and entry.ok) or MODELS[:1]
+    start = Params(model=models[0])
     reads = {
         "model": state.one_of(models), "layer": state.whole(0, 11), "word": state.whole(0, 999), "residual": state.one_of(tuple(sums.SHOWN_AS)),
         "size": state.real(0.1, 1), "gain": state.real(0, 3), "bias": state.real(-2, 2), "printed": state.flag, "numbers": state.one_of(tuple(norms.NUMBERS)),
         "axis": state.one_of(tuple(norms.AXES)), "push": state.real(-20, 20), "order": state.one_of(tuple(norms.ORDERS)),
     }  # fmt: skip
-    own: dict[str, Any] = {name: state.read(SLUG + name, models[0] if name == "model" else getattr(start, name), parse) for name, parse in reads.items()}
-    return Params(text=state.read("text", start.text), **own)
+    return Params(text=state.read("text", start.text), **state.read_all(SLUG, start, reads))
 
 
 def page() -> None:

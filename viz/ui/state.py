@@ -15,7 +15,7 @@ visitor reads what is wrong, the rule, and what is shown instead.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 from urllib.parse import urlencode
@@ -69,6 +69,11 @@ def read(name: str, default: T, parse: Callable[[str], T] = str) -> T:
     chosen[name] = raw
     _link({name: raw})
     return value
+
+
+def read_all(slug: str, start: Any, parsers: Mapping[str, Callable[[str], Any]]) -> dict[str, Any]:
+    """The values of several fields of a page's `start`, its Params, each under `slug` + its name."""
+    return {name: read(slug + name, getattr(start, name), parse) for name, parse in parsers.items()}
 
 
 def peek(name: str) -> str:
