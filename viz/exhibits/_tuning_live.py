@@ -152,3 +152,18 @@ def _controls(name: str, slug: str, used: Using, own: Training | None) -> None:
 def _start(name: str, slug: str) -> None:
     state.write(**{_whose(name, slug): None})
     trainings.start(name, state.read(f"{slug}seed", 0, state.whole(0, SEEDS - 1)))
+
+
+def opening(used: Using) -> str:
+    """The lines of Python that open the model that is used, as `model`; one's own is trained anew.
+
+    >>> print(opening(Using(TUNINGS["tags-full"], "recorded", "recorded: tags-full")))
+    from core import names
+    <BLANKLINE>
+    model = names.open_model('recorded: tags-full')
+    """
+    if used.whose != "yours":
+        return f"from core import names\n\nmodel = names.open_model({used.model or BEFORE!r})"
+    name = used.tuning.name
+    return (f"from core.training import tuning\n\njob = tuning.TUNINGS[{name!r}]\n*_, (_, weights) = tuning.training(job, {used.seed}, longest=600.0)\n"
+            "model = tuning.model(job, weights, 'mine')")  # fmt: skip
