@@ -66,8 +66,6 @@ def pairs(params: Any) -> Shown:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.button("Swap A and B", key=SLUG + "swap.button", icon=":material/swap_horiz:", type="primary", on_click=_swap, args=both)
         controls.toggle("Segment vectors", SLUG + "segments", True)
-    if not lesson.presenting():
-        _texts()
     frame = pd.DataFrame({"A, then B": now, "B, then A": swapped, "without segments": off, "swapped, without": found[False][1]}, index=WORDS)
     return Shown(
         {"bert.class": {}, "bert.input": {}}, tuple(rf"P(\text{{{word}}}) = {chance:.6f}" for word, chance in zip(WORDS, now, strict=True)),
@@ -83,7 +81,7 @@ def _said(word: str) -> str:
     return {"follows": "follows from A", "contradicts": "contradicts A", "neither": "does neither"}[word]
 
 
-def _texts() -> None:
+def texts() -> None:
     """The two boxes, and pairs to begin with."""
     start = PAIRS[0]
     left, right = st.columns(2, gap="medium")

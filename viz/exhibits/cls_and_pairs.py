@@ -93,6 +93,8 @@ def page() -> None:
         if step < 4 and not lesson.presenting():
             controls.text("Sentence", "text", Params.text, placeholder="Type a sentence")
             controls.preset_row(EXAMPLES, "text", Params.text)
+        if step == 4 and not lesson.presenting():
+            pairs.texts()
         if step < 5:
             for name in (link.SINGLE, link.PAIRED):
                 live.watch(name)

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from viz import theme
-from viz.labels import visible
 
 Points = Sequence[tuple[float, float]]
 
@@ -22,8 +21,8 @@ def curve(lines: Mapping[str, Points], *, title: str, hues: Mapping[str, int] | 
     >>> [layer["mark"]["type"] for layer in chart["layer"]]
     ['rule', 'line', 'point']
     """
-    rows = [{"run": visible(name), "step": step, "value": value} for name, points in lines.items() for step, value in points]
-    names = [visible(name) for name in lines]
+    rows = [{"run": name, "step": step, "value": value} for name, points in lines.items() for step, value in points]
+    names = list(lines)
     colours = [theme.CATEGORICAL[(hues or {}).get(name, place) % len(theme.CATEGORICAL)] for place, name in enumerate(lines)]
     legend = alt.Legend(title=None, orient="top", direction="horizontal", offset=2) if len(names) > 1 else None
     scale = alt.Scale(domain=list(ends)) if ends else alt.Scale(zero=True)
@@ -45,7 +44,7 @@ def shares(labels: Sequence[str], chances: Sequence[float], *, title: str = "", 
     >>> [row["said"] for row in shares(["good", "bad"], [0.9, 0.1]).to_dict()["data"]["values"]]
     ['90.0%', '10.0%']
     """
-    rows = [{"label": visible(label), "chance": float(chance), "said": f"{chance:.1%}"} for label, chance in zip(labels, chances, strict=True)]
+    rows = [{"label": label, "chance": float(chance), "said": f"{chance:.1%}"} for label, chance in zip(labels, chances, strict=True)]
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("chance:Q", title=None, axis=alt.Axis(values=[0, 0.5, 1], format="%", grid=False), scale=alt.Scale(domain=[0, 1.18], nice=False)),
         y=alt.Y("label:N", title=None, sort=None, axis=alt.Axis(labelFontSize=15, labelColor=theme.TEXT, labelLimit=130, labelPadding=8, domain=False, ticks=False)),
@@ -62,7 +61,7 @@ def terms(names: Sequence[str], values: Sequence[float], *, title: str, height: 
     >>> [row["said"] for row in terms(["h1", "b"], [1.5, -0.5], title="added").to_dict()["data"]["values"]]
     ['+1.500', '−0.500']
     """
-    rows = [{"place": place, "name": visible(name), "value": float(value), "said": f"{value:+.3f}".replace("-", "−"), "up": bool(value >= 0)} for place, (name, value) in enumerate(zip(names, values, strict=True))]
+    rows = [{"place": place, "name": name, "value": float(value), "said": f"{value:+.3f}".replace("-", "−"), "up": bool(value >= 0)} for place, (name, value) in enumerate(zip(names, values, strict=True))]
     least, most = min([0.0, *values]), max([0.0, *values])
     room = 0.2 * ((most - least) or 1.0)
     base = alt.Chart(alt.Data(values=rows)).encode(
