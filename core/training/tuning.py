@@ -74,7 +74,7 @@ class Tuning:
         """What the recorded run did.
 
         >>> [TUNINGS[name].recorded.steps for name in ("tags-full", "pairs-full")]
-        [150, 900]
+        [60, 600]
         """
         return replace(self, steps=self.longer, n_texts=3 * self.n_texts) if self.longer else self
 
@@ -84,14 +84,14 @@ class Tuning:
 
 
 TUNINGS: Mapping[str, Tuning] = MappingProxyType({tuning.name: tuning for tuning in (
-    Tuning(name="opinions-full", goal="opinions", learns=ALL, steps=220, longer=300),
-    Tuning(name="opinions-frozen", goal="opinions", learns=0, steps=500),
-    Tuning(name="pairs-full", goal="pairs", learns=ALL, steps=180, longer=900),
-    Tuning(name="pairs-frozen", goal="pairs", learns=0, steps=400),
-    Tuning(name="answers-full", goal="answers", learns=ALL, steps=100, longer=600, n_rows=24),
+    Tuning(name="opinions-full", goal="opinions", learns=ALL, steps=220),
+    Tuning(name="opinions-frozen", goal="opinions", learns=0, steps=400),
+    Tuning(name="pairs-full", goal="pairs", learns=ALL, steps=180, longer=600),
+    Tuning(name="pairs-frozen", goal="pairs", learns=0, steps=300),
+    Tuning(name="answers-full", goal="answers", learns=ALL, steps=100, longer=400, n_rows=24),
     Tuning(name="answers-frozen", goal="answers", learns=0, steps=250, n_rows=24),
-    Tuning(name="tags-full", goal="tags", learns=ALL, steps=150),
-    Tuning(name="tags-frozen", goal="tags", learns=0, steps=400),
+    Tuning(name="tags-full", goal="tags", learns=ALL, steps=60),
+    Tuning(name="tags-frozen", goal="tags", learns=0, steps=300),
 )})  # fmt: skip
 
 
@@ -207,11 +207,12 @@ def model(tuning: Tuning, weights: Mapping[str, Tensor], name: str, of: Model | 
 
 @dataclass(frozen=True)
 class Moved:
-    """How far a tuning went: weights that learn, all weights, and |W - W_0| / |W_0| over the body, and over each of its layers."""
+    """How far a tuning went: weights that learn, all weights, and |W - W_0| / |W_0| over the body, its embeddings, each of its layers."""
 
     learning: int
     total: int
     body: float
+    embeddings: float
     layers: tuple[float, ...]
 
 
@@ -227,7 +228,7 @@ def moved(tuned: Model, before: Model, tuning: Tuning) -> Moved:
     inside = [name for name in new if name.startswith(("embed.", "layers."))]
     layers = tuple(far([name for name in inside if name.startswith(f"layers.{i}.")]) for i in range(before.config.n_layers))
     learning = sum(weight.numel() for name, weight in tuned.network.named_parameters() if learns(tuning, name, before.config.n_layers))
-    return Moved(learning, tuned.n_parameters, far(inside), layers)
+    return Moved(learning, tuned.n_parameters, far(inside), far([name for name in inside if name.startswith("embed.")]), layers)
 
 
 @dataclass(frozen=True)
