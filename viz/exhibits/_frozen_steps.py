@@ -209,8 +209,7 @@ def _cost(way: str, used: live.Using) -> str:
 
 
 def _missing(params: Any, *, chosen: bool = False) -> Shown:
-    """What stands where a recorded run is not there yet: the sentence, the task unless the page asks for it, and how to make one."""
-    st.text(live.MISSING)
+    """What stands where a recorded run is not there yet: the task, unless the page asks for it, and how to make one."""
     if not chosen:
         choose()
     name = f"{params.task}-{NAMES[params.train]}"
