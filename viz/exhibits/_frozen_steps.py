@@ -117,9 +117,9 @@ def course(params: Any) -> Shown:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         choose(quiet=True)
         controls.segmented("Over", ("steps", "seconds"), SLUG + "over", "steps", quiet=True)
-        controls.segmented("Train", WAYS, SLUG + "train", FROZEN, lambda way: f"train {way}", quiet=True)
+        if not lesson.presenting():
+            controls.segmented("Train", WAYS, SLUG + "train", FROZEN, lambda way: f"train {way}", quiet=True)
     if not lesson.presenting():
-        st.divider()
         live.panel(f"{params.task}-{NAMES[params.train]}", SLUG)
     reports = {way: task.ways[way].reports for way in lines}
     return Shown(
