@@ -32,7 +32,7 @@ sys.exit(child.main())
 @contextmanager
 def recorded(patch: pytest.MonkeyPatch, folder: Path, *names: str, steps: int = STEPS) -> Iterator[Engine]:
     """These recorded runs, and no others; an engine and a trainer of their own."""
-    quick = {name: replace(job, n_texts=64, n_rows=8) for name, job in TUNINGS.items()}
+    quick = {name: replace(job, n_texts=64, n_rows=8, longer=0) for name, job in TUNINGS.items()}
     patch.setattr(tuning, "TUNINGS", MappingProxyType(quick))
     patch.setattr(tuning, "RUNS", folder)
     patch.setattr(tuning, "CHECKED", 32)

@@ -49,7 +49,8 @@ def trained(params: Any) -> Shown:
     name = NAMES[goal]
     used = live.using(name, SLUG)
     live.panel(name, SLUG)
-    looking = (f"{GOALS[goal].says} It learns from {used.tuning.n_texts:,} labelled texts of our own small grammar, {used.tuning.n_rows} a step, and is measured on {tuning.CHECKED} others that it never reads. "
+    job = used.tuning.recorded if used.whose == "recorded" else used.tuning
+    looking = (f"{GOALS[goal].says} It learns from {job.n_texts:,} labelled texts of our own small grammar, {job.n_rows} a step, and is measured on {tuning.CHECKED} others that it never reads. "
                "The dashed line is what a guess gets. A text of the grammar is simple: of other English these numbers say little.")  # fmt: skip
     if used.model is None:
         return Shown({"bert.class": {}}, (), looking, later, {}, f"from core.training import tuning\n\nprint(tuning.TUNINGS[{name!r}])")
