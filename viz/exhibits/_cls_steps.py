@@ -70,7 +70,7 @@ def one_vector(params: Any) -> Shown:
         SLUG + "class", f"“{shorten(params.text, 70)}” BERT was tuned to tell good from bad, and says it from the vector of [CLS] alone. Which?", CLASSES, best,
         ", ".join(f"{name} {chance:.1%}" for name, chance in zip(CLASSES, chances, strict=True)) + f". Is it right? On texts it never read, {used.reports[-1].right:.0%} are.",
     )  # fmt: skip
-    for column, name, found in zip(st.columns(2, gap="medium"), ("Before: a new head, drawn by lot", "After tuning"), (data.untaught, chances if told else None), strict=True):
+    for column, name, found in zip(st.columns(2, gap="medium"), ("Before: a new head", "After tuning"), (data.untaught, chances if told else None), strict=True):
         with column:
             if found is None:
                 covered(name, 150)
