@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.equations.form import Place, Sign, equation, number, vector
+from core.equations.form import Place, Sign, equation, matrix, number, vector
 
 SIGNS: dict[str, Sign] = {
     "x_i": vector("d", "input vector", "the three tables", "What BERT reads at place i, before the first layer norm.", "embed.sum"),
@@ -15,6 +15,10 @@ SIGNS: dict[str, Sign] = {
     "y_k": vector("V", "chosen token k", "the text before anything was hidden", "The token that stood at the chosen place."),
     "xtilde": vector("n", "text that is read", "the draw", "The text with [MASK] and random words in it; all of it is in sight."),
     "P": vector("V", "probabilities", "softmax of the logits", "One for each token of the vocabulary.", "logits"),
+    "p_cls": vector("q", "probabilities", "softmax of the scores", "One for each class.", "classes"),
+    "h_cls": vector("d", "vector of [CLS]", "the last layer, first place", "The only vector that the head reads.", "layer.5.resid_out"),
+    "W": matrix("q", "d", "weights of the head", "drawn, then learned", "New: nothing of it was in BERT before."),
+    "b": vector("q", "biases of the head", "zero, then learned", "One for each class."),
     "eta_t": number("learning rate", "the schedule", "How far step t goes."),
     "eta_max": number("highest rate", "chosen, 1e-4", "Reached at the end of the warm-up."),
     "t": number("step", "counts the batches", "How many batches were read."),
@@ -28,5 +32,7 @@ EQUATIONS = (
              note="A layer norm follows."),
     equation("bert.masked", "The loss of the chosen tokens", "L = - frac{ 1 }{ m } sum{ k=1 }{ m } log P ( y_k | xtilde )", "",
              [("devlin2019", "section 3.1", "")], SIGNS, note="Tokens that were not chosen are read and not asked."),
+    equation("bert.class", "The class of a text, or of a pair", "p_cls = softmax ( W h_cls + b )", "p_cls = softmax ( h_cls W ^T + b )",
+             [("beigy2024", "BERT, single sentence classification", ""), ("devlin2019", "section 4.1", "")], SIGNS, note="The documents print it without the bias."),
     equation("bert.rate", "The learning rate over the steps", 'eta_t = eta_max cases{ frac{ t }{ w } }{ "if" t <= w }{ frac{ T - t }{ T - w } }{ "if" t > w }', "", DEVLIN, SIGNS),
 )  # fmt: skip
