@@ -17,13 +17,14 @@ from viz.labels import shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Chart = alt.LayerChart
-ACROSS, HIGH = 8, 34
+ACROSS, HIGH = 7, 34
 """Tokens in a line, and pixels of a line."""
 HUES = ("A", "B")
 PARTS = ("hidden words", "next sentence")
+BARE = alt.ViewBackground(strokeWidth=0)
 
 
-def tokens(names: Sequence[str], segments: Sequence[int], *, quiet: Sequence[str] = (), high: int = HIGH) -> Chart:
+def tokens(names: Sequence[str], segments: Sequence[int], *, quiet: Sequence[str] = (), across: int = ACROSS, high: int = HIGH) -> Chart:
     """The tokens in lines, those of text A in one colour and those of text B in another; B begins a line of its own.
 
     >>> tokens(["[CLS]", "a", "[SEP]", "b", "[SEP]"], [0, 0, 0, 1, 1]).to_dict()["layer"][1]["mark"]["type"]
@@ -31,7 +32,7 @@ def tokens(names: Sequence[str], segments: Sequence[int], *, quiet: Sequence[str
     """
     cells, line, column = [], 0, 0
     for place, (name, segment) in enumerate(zip(names, segments, strict=True)):
-        if place and (column == ACROSS or segment != segments[place - 1]):
+        if place and (column == across or segment != segments[place - 1]):
             line, column = line + 1, 0
         cells.append({"x": column, "y": line, "name": shorten(visible(name), 14), "exact": visible(name), "text": HUES[segment], "place": place, "quiet": name in quiet})
         column += 1
@@ -43,7 +44,7 @@ def tokens(names: Sequence[str], segments: Sequence[int], *, quiet: Sequence[str
     hue = alt.Color("text:N", scale=alt.Scale(domain=list(HUES), range=theme.CATEGORICAL[:2]), legend=None)
     rect = base.mark_rect(cornerRadius=4, opacity=0.28).encode(color=hue)
     text = base.mark_text(fontSize=14, limit=alt.ExprRef(f"width / {wide} - 4")).encode(text="name:N", color=alt.condition("datum.quiet", alt.value(theme.MUTED), alt.value(theme.TEXT)))
-    return alt.layer(rect, text).properties(height=high * (line + 1))
+    return alt.layer(rect, text).properties(view=BARE, height=high * (line + 1))
 
 
 def chances(rows: Sequence[tuple[str, float | None]], *, high: int = 40, middle: bool = True) -> Chart:
@@ -58,7 +59,7 @@ def chances(rows: Sequence[tuple[str, float | None]], *, high: int = 40, middle:
     bars = base.mark_bar(cornerRadius=3, height=high * 0.52, color=theme.PRIMARY).encode(x=across)
     half = alt.Chart(alt.Data(values=[{"at": 0.5}] if middle else [])).mark_rule(color=theme.MUTED, strokeDash=[4, 4]).encode(x="at:Q")
     said = base.mark_text(fontSize=15, fontWeight=600, align="left", dx=6).encode(x=across, text="said:N")
-    return alt.layer(bars, half, said).properties(height=high * len(rows) + 26)
+    return alt.layer(bars, half, said).properties(view=BARE, height=high * len(rows) + 26)
 
 
 def judged(values: Array | None, follows: Sequence[bool], texts: Sequence[str], cut: float, *, height: int = 250) -> Chart:
@@ -83,7 +84,7 @@ def judged(values: Array | None, follows: Sequence[bool], texts: Sequence[str], 
     )  # fmt: skip
     line = alt.Chart(alt.Data(values=[{"cut": cut}])).mark_rule(color=theme.TEXT, strokeWidth=2).encode(x="cut:Q")
     hidden = alt.Chart(alt.Data(values=[{"at": 0.25, "row": row} for row in (0, 1)] if values is None else [])).mark_text(text="?", fontSize=30, color=theme.MUTED).encode(x=across, y=up)
-    return alt.layer(dots, line, hidden).properties(height=height)
+    return alt.layer(dots, line, hidden).properties(view=BARE, height=height)
 
 
 def counters(rows: Sequence[tuple[str, int, float, float]], n: int, *, high: int = 46) -> Chart:
@@ -98,30 +99,29 @@ def counters(rows: Sequence[tuple[str, int, float, float]], n: int, *, high: int
     band = base.mark_bar(height=high * 0.86, color=theme.HATCH, opacity=0.35, cornerRadius=3).encode(x=alt.X("low:Q", scale=alt.Scale(domain=[0, max(1, n)])), x2="to:Q")
     bars = base.mark_bar(height=high * 0.44, color=theme.PRIMARY, cornerRadius=2).encode(x=across)
     said = base.mark_text(fontSize=15, fontWeight=600, align="left", dx=6).encode(x=across, text="count:Q")
-    return alt.layer(band, bars, said).properties(height=high * len(rows) + 26)
+    return alt.layer(band, bars, said).properties(view=BARE, height=high * len(rows) + 26)
 
 
-def squares(values: Array, rows: Sequence[str], columns: Sequence[str], *, covered: bool = False, chosen: tuple[int, int] | None = None, height: int = 250, numbers: bool = True, x_title: str | None = None, y_title: str | None = None) -> Chart:
-    """Shares from 0 to 1 as coloured squares with their percentages; covered: "?"; `chosen` (row, column) is framed.
+def squares(values: Array, rows: Sequence[str], columns: Sequence[str], *, covered: bool = False, chosen: tuple[int, int] | None = None, height: int = 250, low: float = 0.0, number: str = "{:.0%}") -> Chart:
+    """Shares from 0 to 1 as coloured squares with their numbers; covered: "?"; `chosen` (row, column) is framed; the colours begin at `low`.
 
     Shapes: values (row, column).
 
     >>> squares(np.array([[0.2, 0.8]]), ["A"], ["A", "B"]).to_dict()["layer"][0]["mark"]["type"]
     'rect'
     """
-    cells = [{"row": i, "column": j, "value": 0.0 if covered else round(float(values[i, j]), 4), "said": "?" if covered else f"{values[i, j]:.0%}", "from": rows[i], "to": columns[j], "chosen": (i, j) == chosen}
+    cells = [{"row": i, "column": j, "value": 0.0 if covered else round(float(values[i, j]), 4), "said": "?" if covered else number.format(values[i, j]), "from": rows[i], "to": columns[j], "chosen": (i, j) == chosen}
              for i in range(len(rows)) for j in range(len(columns))]  # fmt: skip
     base = alt.Chart(alt.Data(values=cells)).encode(
-        x=alt.X("column:O", title=x_title, axis=alt.Axis(labelExpr=json.dumps(list(columns)) + "[datum.value]", orient="top", labelAngle=0, domain=False, ticks=False, labelFontSize=14, labelColor=theme.TEXT)),
-        y=alt.Y("row:O", title=y_title, axis=alt.Axis(labelExpr=json.dumps(list(rows)) + "[datum.value]", domain=False, ticks=False, labelFontSize=14, labelColor=theme.TEXT)),
+        x=alt.X("column:O", title=None, axis=alt.Axis(labelExpr=json.dumps(list(columns)) + "[datum.value]", orient="top", labelAngle=0, domain=False, ticks=False, labelFontSize=14, labelColor=theme.TEXT)),
+        y=alt.Y("row:O", title=None, axis=alt.Axis(labelExpr=json.dumps(list(rows)) + "[datum.value]", domain=False, ticks=False, labelFontSize=14, labelColor=theme.TEXT)),
         tooltip=[alt.Tooltip("from:N"), alt.Tooltip("to:N"), alt.Tooltip("said:N", title="share")],
     )  # fmt: skip
-    rect = base.mark_rect().encode(
-        color=alt.Color("value:Q", scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"), legend=None),
-        stroke=alt.condition("datum.chosen", alt.value(theme.TEXT), alt.value(theme.BACKGROUND)), strokeWidth=alt.condition("datum.chosen", alt.value(3), alt.value(2)),
-    )  # fmt: skip
-    said = base.mark_text(fontSize=16 if len(columns) < 6 else 12).encode(text="said:N", color=alt.condition("datum.value > 0.5", alt.value(theme.BACKGROUND), alt.value(theme.TEXT)))
-    return alt.layer(rect, said if numbers or covered else said.transform_filter("false")).properties(height=height)
+    colour = alt.Color("value:Q", scale=alt.Scale(domain=[low, 1], range=theme.SEQUENTIAL, interpolate="rgb", clamp=True), legend=None)
+    rect = base.mark_rect(stroke=theme.BACKGROUND, strokeWidth=2).encode(color=colour)
+    frame = base.transform_filter("datum.chosen").mark_rect(filled=False, stroke=theme.CATEGORICAL[1], strokeWidth=3)
+    said = base.mark_text(fontSize=13 if len(columns) < 6 else 12).encode(text="said:N", color=alt.condition(f"datum.value > {(1 + low) / 2}", alt.value(theme.BACKGROUND), alt.value(theme.TEXT)))
+    return alt.layer(rect, said, frame).properties(view=BARE, height=height)
 
 
 def losses(names: Sequence[str], parts: Array | None, *, high: int = 34) -> Chart:
@@ -143,7 +143,7 @@ def losses(names: Sequence[str], parts: Array | None, *, high: int = 34) -> Char
         color=alt.Color("part:N", scale=alt.Scale(domain=list(PARTS), range=[theme.CATEGORICAL[0], theme.CATEGORICAL[1]]), legend=alt.Legend(title=None, orient="bottom", direction="horizontal")),
     )  # fmt: skip
     said = alt.Chart(alt.Data(values=ends)).mark_text(fontSize=14, fontWeight=600, align="left", dx=6).encode(x=alt.X("end:Q", scale=span), y=y, text="said:N")
-    return alt.layer(bars, said).properties(height=high * n + 60)
+    return alt.layer(bars, said).properties(view=BARE, height=high * n + 60)
 
 
 def _rows(names: Sequence[str]) -> alt.Y:
