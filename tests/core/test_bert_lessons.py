@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tokenizers import models
 
 import core
-from core.analysis import hidden_words, input_sum, next_sentence
+from core.analysis import hidden_words, in_context, input_sum, next_sentence
 from core.errors import InputError
-from core.lessons import masking, next_pairs, wordpiece
+from core.lessons import masking, next_pairs, senses, wordpiece
 from core.models import Batch
 
 letters = st.text("abc", min_size=1, max_size=6)
@@ -195,3 +195,40 @@ def test_the_loss_is_the_sum_of_two_means():
         next_sentence.read(model, "a", " ", 60)
     with pytest.raises(InputError):
         next_sentence.read(model, "a " * 40, "b " * 30, 60)
+
+
+# ------------------------------------------------------------------------------------------------ one word in many sentences
+
+
+def test_the_table_is_the_same_for_all_and_context_is_not():
+    """C091."""
+    model = core.open_model("bert-mini")
+    texts = [*senses.DOCUMENTS, senses.DOCUMENTS[0], "She put her gold in the bank."]
+    found = in_context.uses(model, texts, "bank")
+    assert found.places[:3] == (5, 5, 5) and found.vectors.shape == (8, 4, 256)
+    assert (found.cosines(0) == 1).all() and (found.by_layer(0, 2) == 1).all()
+    assert found.by_layer()[1] == 1 and (found.by_layer()[2:] < 0.95).all() and found.by_layer(0, 3)[1] < 1
+    run = model.run(texts[1])
+    for layer in range(7):
+        wanted = torch.nn.functional.cosine_similarity(*(torch.tensor(one.hidden()[layer, 5]) for one in (model.run(texts[0]), run)), dim=0)
+        assert found.by_layer()[layer + 1] == pytest.approx(float(wanted), abs=1e-5)
+    with pytest.raises(InputError):
+        in_context.uses(model, ["No such word."], "bank")
+
+
+def test_every_sentence_of_ours_holds_its_word_and_sentence_vectors_are_the_runs():
+    model, table = core.open_model("bert-mini"), core.open_model("vectors-mini")
+    for word in senses.WORDS.values():
+        found = in_context.uses(model, [text for text, _ in word.uses], word.word)
+        assert len(found.texts) == 8 and sum(kind for _, kind in word.uses) == 4
+        rows = in_context.belongs(table, word.word, word.near)
+        assert {kind for _, kind, _ in rows} == {0, 1}
+    name, _, cosine = rows[0]
+    ids = [table.tokenizer.encode(text).ids[0] for text in (word.word, name)]
+    assert cosine == pytest.approx(float(torch.nn.functional.cosine_similarity(*table.network.embed["token"].weight[ids].float(), dim=0)), abs=1e-5)
+    text = senses.TRIPLES[0].text
+    run = model.run(text)
+    for how, wanted in zip(in_context.HOWS, (run.hidden()[-1, 0], run.hidden()[-1, 1:-1].mean(0), run.trace["embed.token"][1:-1].mean(0)), strict=True):
+        np.testing.assert_allclose(in_context.sentences(model, [text, "A much longer sentence is beside it."], how)[0], wanted, atol=1e-4)
+    with pytest.raises(InputError):
+        in_context.belongs(table, "xyzzyx", ((), ()))
