@@ -56,12 +56,13 @@ def looked(params: Any) -> Shown:
     n, key = len(tokens), SLUG + "looks"
     at = params.token if 0 <= params.token < n else one.first + one.found.best[0]
     grid = np.where(told, moved, 0.0)
-    left, right = st.columns([1, 2], gap="medium")
+    with room.wide():
+        left, right = st.columns([1, 2], gap="medium")
     with left:
         opening = (params.layer, params.head) if 0 <= params.layer < layers and 0 <= params.head < heads else (int(most[0]), int(most[1])) if told else (0, 0)
         layer, head = heatmap(grid, [f"layer {i}" for i in range(layers)], [f"H{i}" for i in range(heads)], key=SLUG + "grid", selected=opening, axis=("layer", "head"),
                               title="How far each head moved" if told else "Guess first", numbers=told, height=250).cell or opening  # fmt: skip
-    with right, room.wide() if not lesson.presenting() else st.container():
+    with right:
         rows = before[layer, head, at], after[layer, head, at]
         marked(tokens, key=key, on_pick=partial(_take, key, n), glued=_glued(runs[0]), quiet=[k for k, place in enumerate(runs[0].spans) if place is None],
                above=rows[0], below=rows[1] if told else None, names=NAMES, most=float(max(0.05, *(row.max() for row in (rows if told else rows[:1])))), span=(at, at), pick="word",

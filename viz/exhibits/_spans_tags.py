@@ -26,7 +26,7 @@ from viz.ui import lesson, parts, state
 SENTENCES = (
     "The boys like that light, and two farmers carry a light boat.",
     "My cook can find that can.",
-    "Anna says that her dogs watch her watch.",
+    "Anna says that my dogs watch her watch.",
     "They light the lamp.",
     "Unfriendly gardeners overwater our sunflowers quietly.",
 )
@@ -64,11 +64,12 @@ def read(params: Any, run: live.Using) -> Tagged:
 
 
 def word_of(params: Any, one: Tagged) -> int:
-    """The word that is asked about: the chosen one, else the first that has several tags in our grammar."""
+    """The word that is asked about: the chosen one, else the first that has several tags in our grammar, one that comes twice before others."""
     if 0 <= params.word < len(one.words):
         return params.word
-    several = [at for at, word in enumerate(one.words) if len(tags_of_words().get(word.lower(), ())) > 1]
-    return several[0] if several else 0
+    words = [word.lower() for word in one.words]
+    several = [at for at, word in enumerate(words) if len(tags_of_words().get(word, ())) > 1]
+    return min(several, key=lambda at: (words.count(words[at]) < 2, at), default=0)
 
 
 def _take(key: str, firsts: tuple[int, ...], n: int) -> None:

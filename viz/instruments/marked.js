@@ -19,6 +19,7 @@ function accept(view, packet) {
   const { header: head } = packet;
   Object.assign(view, { head, packet, theme: readTheme(view.root), span: head.span });
   view.colours = PALETTES[view.theme.dark ? "dark" : "light"].categorical;
+  view.root.classList.toggle("room", getComputedStyle(view.root).getPropertyValue("--atlas-chrome").trim() === "none");
   view.title.textContent = head.title;
   view.bar.hidden = !head.title && !head.above && !head.notes;
   view.legend.replaceChildren();
