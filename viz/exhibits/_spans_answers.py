@@ -183,8 +183,8 @@ def pairs(params: Any) -> Shown:
     one = plain.pushed(edge, at, params.push) if params.push else plain
     found, names = one.found, words(one)
     n, may = len(names), np.isfinite(found.scores)
-    tall = 400 if lesson.presenting() else 460
-    left, right = st.columns([3, 2], gap="medium")
+    tall = 380
+    left, right = st.columns([1, 1], gap="medium")
     with left:
         cell = heatmap(np.where(may, found.scores, 0.0), names, names, key=SLUG + "pairs", allowed=may, scale="score", selected=found.best, axis=("starts at", "ends at"),
                        title="Score of each pair", height=tall, python=lines(params, run) + "print(one.found.scores)").cell or found.best  # fmt: skip

@@ -26,12 +26,22 @@ function accept(view, packet) {
   head.names.forEach((name, i) => { if (name) swatch(view.legend, "", name).firstChild.style.background = view.colours[i]; });
   const at = view.words?.findIndex((one) => one.box === view.root.getRootNode().activeElement);
   view.words = head.words.map((word, i) => card(view, word, i));
-  view.row.replaceChildren(...view.words.map((one) => one.box));
+  view.row.replaceChildren(...grouped(view));
   view.row.setAttribute("aria-label", head.hint || "Text");
   if (at >= 0) view.words[at]?.box.focus({ preventScroll: true });
   view.sentence.textContent = head.hint;
   paint(view);
   if (head.above || head.notes) saveMenu(view, view.tools, saving(view));
+}
+
+/** Words that touch stay on one line. */
+function grouped(view) {
+  const groups = [];
+  view.words.forEach(({ box }, i) => {
+    if (!view.head.glued.includes(i) || !groups.length) groups.push(make("div", "group"));
+    groups.at(-1).append(box);
+  });
+  return groups;
 }
 
 /** One word between its two bars, with its label. */

@@ -78,7 +78,8 @@ def predict_touched(key: str, question: str, held: str, answer: str, why: Why) -
     guess = _ask(slot, (question, answer), None)
     with _frame(key, question):
         left, right = st.columns([2 if state.presenting() else 4, 1], vertical_alignment="center", gap="medium")
-        left.text(f"You marked: “{guess if guess is not None else held}”." if guess is not None or held else "Nothing is marked yet.")
+        now = held if guess is None else guess
+        left.markdown(f"You marked: “{literal(now)}”." if now else "Nothing is marked yet.")  # before a room a text is a verdict, and hides what is done with
         right.button("That is my guess", key=f"predict:{key}:commit", on_click=_keep, args=(slot, held), disabled=guess is not None or not held, type="primary")
         if guess is not None:
             _verdict(guess == answer, "Right." if guess == answer else f"You said “{guess}”. It is “{answer}”.", why)
