@@ -131,3 +131,13 @@ def heard(params: Params, by: Used) -> Extracted:
     """What a model makes of the texts."""
     texts = params.texts
     return ask.submit(("gpt_tasks", by.name, params.task, texts), lambda: extracted(default().open(by.name), params.task, texts), 30 + len("".join(texts)))
+
+
+def size(by: Used) -> int:
+    """The weights of a model."""
+    return default().open(by.name).n_parameters
+
+
+def vocabulary(by: Used) -> int:
+    """The tokens a model knows."""
+    return default().open(by.name).config.n_vocab
