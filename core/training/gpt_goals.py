@@ -47,14 +47,30 @@ class GPTGoal:
         return len(self.labels) or 1
 
 
+def thing_of(text: str) -> str:
+    """What a sentence of the grammar judges; "" where it is none.
+
+    >>> thing_of("My uncle's soup was good.")
+    'soup'
+    """
+    return next((word for word in re.findall(r"\w+", text.lower()) if word in _KINDS), "")
+
+
 def kind_of(text: str) -> str:
     """Whether a sentence speaks of food, a tale, a place or a person.
 
     >>> kind_of("My uncle's soup was good.")
     'food'
     """
-    words = set(re.findall(r"\w+", text.lower()))
-    return next((kind for kind, (one, many, *_) in lexicon.CLASSES.items() if words & {*one.split(), *many.split()}), "food")
+    return _KINDS.get(thing_of(text), "food")
+
+
+_KINDS = {noun: kind for kind, (one, many, *_) in lexicon.CLASSES.items() for noun in f"{one} {many}".split()}
+
+
+def _judging(kind: str, label: str) -> list[str]:
+    """The words that call such a thing good, or bad."""
+    return lexicon.CLASSES[kind][3 + grammar.OPINIONS.index(label)].split()
 
 
 def _opinions(n: int, seed: int, split: Split) -> list[Labelled]:
@@ -62,7 +78,18 @@ def _opinions(n: int, seed: int, split: Split) -> list[Labelled]:
 
 
 def _relations(n: int, seed: int, split: Split) -> list[Labelled]:
-    return [Labelled((item.first, item.second), grammar.RELATIONS.index(item.label)) for item in grammar.pairs(n, seed, split)]
+    """An opinion, and a short one: about the same thing, of the same mind or not, or about another thing."""
+    rng, made = random.Random(seed), list[Labelled]()
+    for item in goals.opinions(n, seed, split):
+        wanted, kind = rng.randrange(len(grammar.RELATIONS)), kind_of(item.text)
+        relation, thing = grammar.RELATIONS[wanted], thing_of(item.text)
+        if relation == "neutral":
+            kind = rng.choice(sorted(lexicon.CLASSES))
+            thing = rng.choice([noun for noun in f"{lexicon.CLASSES[kind][0]} {lexicon.CLASSES[kind][1]}".split() if noun != thing])
+        label = rng.choice(grammar.OPINIONS) if relation == "neutral" else item.label if relation == "entailment" else OTHER[item.label]
+        was = "were" if thing in lexicon.CLASSES[kind][1].split() else "was"
+        made.append(Labelled((item.text, f"The {thing} {was} {rng.choice(_judging(kind, label))}."), wanted))
+    return made
 
 
 def _alike(n: int, seed: int, split: Split) -> list[Labelled]:
@@ -75,9 +102,9 @@ def _fitting(n: int, seed: int, split: Split) -> list[Labelled]:
     """An opinion, and four words, of which one says the same."""
     rng, made = random.Random(seed), list[Labelled]()
     for item in goals.opinions(n, seed, split):
-        words = {label: told.split() for label, told in zip(grammar.OPINIONS, lexicon.CLASSES[kind_of(item.text)][3:], strict=True)}
-        right = rng.choice(words[item.label])
-        answers = [right, *rng.sample(words[OTHER[item.label]], ANSWERS - 1)]
+        kind = kind_of(item.text)
+        right = rng.choice(_judging(kind, item.label))
+        answers = [right, *rng.sample(_judging(kind, OTHER[item.label]), ANSWERS - 1)]
         rng.shuffle(answers)
         made.append(Labelled((item.text, *(f" {answer}" for answer in answers)), answers.index(right)))
     return made

@@ -25,16 +25,11 @@ TITLES = {CLASSIFICATION: "Classification", ENTAILMENT: "Entailment", SIMILARITY
 BOXES = {CLASSIFICATION: ("Text", ""), ENTAILMENT: ("Premise", "Hypothesis"), SIMILARITY: ("First text", "Second text"), CHOICE: ("Context", "Answers, with commas")}
 TEXTS = {
     CLASSIFICATION: ("The soup at the inn was not awful.", ""),
-    ENTAILMENT: ("Anna is much taller than Peter.", "Peter is shorter than Anna."),
+    ENTAILMENT: ("The soup at the inn was not awful.", "The soup was delicious."),
     SIMILARITY: ("The soup at the inn was good.", "The teacher was not rude yesterday."),
     CHOICE: ("The soup at the inn was not awful.", "sour, delicious, bitter, bad"),
 }
-EXAMPLES = {
-    CLASSIFICATION: ("The soup at the inn was not awful.", "My uncle's old songs were dull at first, but that did not last.", "The nurse was kind."),
-    ENTAILMENT: ("Anna is much taller than Peter.", "Peter fed the hens before he swept the floor."),
-    SIMILARITY: ("The soup at the inn was good.", "The street near the river was dirty."),
-    CHOICE: ("The soup at the inn was not awful.", "Everybody called the soup sour."),
-}
+EXAMPLES = ("The soup at the inn was not awful.", "My uncle's old songs were dull at first, but that did not last.", "The nurse was kind.")
 
 
 @dataclass(frozen=True)
@@ -98,7 +93,7 @@ def boxes(task: str) -> None:
         with column:
             controls.text(label, f"{SLUG}{task}.{name}", text, placeholder="Type here", quiet=lesson.presenting())
     if not names[1]:
-        controls.preset_row(EXAMPLES[task], f"{SLUG}{task}.first", TEXTS[task][0])
+        controls.preset_row(EXAMPLES, f"{SLUG}{task}.first", TEXTS[task][0])
 
 
 @dataclass(frozen=True)
