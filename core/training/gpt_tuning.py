@@ -30,7 +30,7 @@ from core.checkpoints.files import json_object, need
 from core.checkpoints.header import read_header
 from core.checkpoints.writing import whole_folder, write_json
 from core.errors import InputError
-from core.lessons.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, MARKS, SIMILARITY, TASKS
+from core.lessons.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, MARKS, SIMILARITY
 from core.model import Model
 from core.text import Tokenizer
 from core.training.gpt_goals import GOALS, GPTGoal, Rows, collated, read
