@@ -75,7 +75,7 @@ def input_rows(rows: Sequence[InputRow], outcomes: Sequence[Outcome] = (), *, ad
 
     >>> figure = input_rows([InputRow([Cell("Start", START), Cell("a"), Cell("Extract", EXTRACT)], np.array([1.0, -2.0]))], [Outcome("good", 0.9)])
     >>> [layer["mark"]["type"] for layer in figure.to_dict()["layer"]]
-    ['rect', 'rule', 'text']
+    ['rect', 'rule', 'text', 'text', 'text', 'text']
     """
     drawn = _Drawn()
     limit = max([float(np.abs(each).max()) for each in (*(row.vector for row in rows), added) if each is not None] + [1e-9])
@@ -148,11 +148,14 @@ class _Drawn:
         rect = alt.Chart(alt.Data(values=self.boxes)).mark_rect(cornerRadius=2, strokeWidth=1).encode(
             x=x, x2="x2:Q", y=y, y2="y2:Q", fill=alt.Fill("fill:N", scale=None), stroke=alt.Stroke("stroke:N", scale=None), fillOpacity=alt.FillOpacity("opacity:Q", scale=None), tooltip=tip,
         )  # fmt: skip
-        rule = alt.Chart(alt.Data(values=self.rules)).mark_rule(color=theme.TEXT, strokeWidth=2).encode(x=x, y=y, y2="y2:Q")
-        word = alt.Chart(alt.Data(values=self.words)).mark_text(fontSize=13, baseline="middle", align=alt.ExprRef("datum.align"), fontWeight=alt.ExprRef("datum.weight")).encode(
-            x=x, y=y, text="text:N", color=alt.Color("colour:N", scale=None), tooltip=tip,
-        )  # fmt: skip
-        return alt.layer(rect, rule, word).properties(width="container", height=round(high * line)).configure_view(stroke=None)
+        rules = [alt.Chart(alt.Data(values=self.rules)).mark_rule(color=theme.TEXT, strokeWidth=2).encode(x=x, y=y, y2="y2:Q")] if self.rules else []
+        words = [
+            alt.Chart(alt.Data(values=[word for word in self.words if (word["align"], word["weight"]) == kind])).mark_text(fontSize=13, baseline="middle", align=kind[0], fontWeight=kind[1]).encode(
+                x=x, y=y, text="text:N", color=alt.Color("colour:N", scale=None), tooltip=tip,
+            )
+            for kind in sorted({(word["align"], word["weight"]) for word in self.words})
+        ]  # fmt: skip
+        return alt.layer(rect, *rules, *words).properties(width="container", height=round(high * line)).configure_view(stroke=None)
 
 
 def _level(colours: Sequence[str], share: float) -> str:

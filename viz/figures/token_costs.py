@@ -27,9 +27,11 @@ def token_costs(tokens: Sequence[str], costs: Mapping[str, Sequence[float]], *, 
     base = alt.Chart(alt.Data(values=rows or told)).encode(
         x=x, y=y, tooltip=[alt.Tooltip("token:N"), alt.Tooltip("model:N"), alt.Tooltip("cost:Q", title="−ln P", format=".3f")],
     )  # fmt: skip
-    bar = base.mark_bar().encode(
+    bar = base.mark_bar() if not costs else base.mark_bar().encode(
         xOffset=alt.XOffset("model:N", sort=models),
-        color=alt.Color("model:N", scale=alt.Scale(domain=models, range=[theme.CATEGORICAL[hue] for hue in range(len(models))]), legend=alt.Legend(title=None, orient="top", direction="horizontal") if models else None),
+        color=alt.Color("model:N", scale=alt.Scale(domain=models, range=[theme.CATEGORICAL[hue] for hue in range(len(models))]), legend=alt.Legend(title=None, orient="top", direction="horizontal")),
     )  # fmt: skip
-    mark = alt.Chart(alt.Data(values=[] if costs else [{}])).mark_text(text="?", fontSize=40, color=theme.MUTED).encode(x=alt.value(alt.expr("width / 2")), y=alt.value(height / 2))
-    return alt.layer(bar, mark).properties(width="container", height=height)
+    layers: list[alt.Chart] = [bar]
+    if not costs:
+        layers.append(alt.Chart(alt.Data(values=[{"at": 0}])).mark_text(text="?", fontSize=40, color=theme.MUTED).encode(x=alt.value(alt.expr("width / 2")), y=alt.value(height / 2)))
+    return alt.layer(*layers).properties(width="container", height=height)
