@@ -218,8 +218,6 @@ def _step(network: nn.Module, tuning: GPTTuning, rows: Rows, optim: torch.optim.
     loss.backward()
     nn.utils.clip_grad_norm_([weight for group in optim.param_groups for weight in group["params"]], 1.0)
     for group in optim.param_groups:
-        for weight in group["params"]:
-            assert weight.grad is not None
         group["lr"] = group["base_lr"] * factor
     optim.step()
 
