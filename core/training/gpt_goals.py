@@ -20,6 +20,7 @@ from core.text import Tokenizer
 from core.training import goals, grammar, lexicon
 from core.training.grammar import Split
 
+FOLLOWS = ("entailment", "contradiction")
 SAME = ("same opinion", "another opinion")
 ANSWERS = 4
 OTHER = {"good": "bad", "bad": "good"}
@@ -78,23 +79,19 @@ def _opinions(n: int, seed: int, split: Split) -> list[Labelled]:
 
 
 def _relations(n: int, seed: int, split: Split) -> list[Labelled]:
-    """An opinion, and a short one: about the same thing, of the same mind or not, or about another thing."""
+    """An opinion, and a short one about the same thing, of the same mind or not."""
     rng, made = random.Random(seed), list[Labelled]()
     for item in goals.opinions(n, seed, split):
-        wanted, kind = rng.randrange(len(grammar.RELATIONS)), kind_of(item.text)
-        relation, thing = grammar.RELATIONS[wanted], thing_of(item.text)
-        if relation == "neutral":
-            kind = rng.choice(sorted(lexicon.CLASSES))
-            thing = rng.choice([noun for noun in f"{lexicon.CLASSES[kind][0]} {lexicon.CLASSES[kind][1]}".split() if noun != thing])
-        label = rng.choice(grammar.OPINIONS) if relation == "neutral" else item.label if relation == "entailment" else OTHER[item.label]
+        wanted, kind, thing = rng.randrange(len(FOLLOWS)), kind_of(item.text), thing_of(item.text)
         was = "were" if thing in lexicon.CLASSES[kind][1].split() else "was"
-        made.append(Labelled((item.text, f"The {thing} {was} {rng.choice(_judging(kind, label))}."), wanted))
+        made.append(Labelled((item.text, f"The {thing} {was} {rng.choice(_judging(kind, OTHER[item.label] if wanted else item.label))}."), wanted))
     return made
 
 
 def _alike(n: int, seed: int, split: Split) -> list[Labelled]:
     """Two opinions about anything: are both good, or both bad?"""
     found = goals.opinions(2 * n, seed, split)
+    random.Random(seed).shuffle(found)  # the grammar gives both opinions in turn
     return [Labelled((a.text, b.text), int(a.label != b.label)) for a, b in zip(found[::2], found[1::2], strict=True)]
 
 
@@ -112,7 +109,7 @@ def _fitting(n: int, seed: int, split: Split) -> list[Labelled]:
 
 GOALS: Mapping[str, GPTGoal] = MappingProxyType({goal.layout: goal for goal in (
     GPTGoal(CLASSIFICATION, "Is the opinion good or bad?", grammar.OPINIONS, _opinions),
-    GPTGoal(ENTAILMENT, "Does the second sentence follow from the first, contradict it, or neither?", grammar.RELATIONS, _relations),
+    GPTGoal(ENTAILMENT, "Does the hypothesis follow from the premise, or contradict it?", FOLLOWS, _relations),
     GPTGoal(SIMILARITY, "Do both sentences have the same opinion?", SAME, _alike),
     GPTGoal(CHOICE, "Which of the answers says the same as the sentence?", (), _fitting),
 )})  # fmt: skip

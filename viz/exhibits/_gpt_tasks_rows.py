@@ -58,7 +58,7 @@ def place(params: Params) -> Shown:
     with question:
         known = lesson.predict(
             SLUG + "place", f"GPT reads {len(tokens)} tokens, each looks only back. The head gets one of the {len(tokens)} vectors. Which?", offered, _name(end, tokens[end]),
-            f"Place {end}, Extract, is the only one that may look at all {len(tokens)} tokens. Place {end - 1} never sees what Extract would add, and place 0 sees itself only.",
+            f"Place {end}, Extract, is the only one that may look at all {len(tokens)} tokens; place 0 sees itself only, and nothing of the text.",
         )  # fmt: skip
     with picture:
         row = InputRow(cells(tokens), found.vectors[0] if known else None, "what the head reads")
