@@ -43,7 +43,7 @@ def train(params: Params) -> Shown:
         with question:
             known = lesson.predict(
                 SLUG + "helps", f"After half of the {runs[0.0].reports[-1].step} steps: has the tuning with the text beside the label, λ = 0.5, more texts right than the one without, λ = 0?", ANSWERED, verdict(plain, both),
-                f"{both:.1%} against {plain:.1%}, the mean of {n} random seed{'s' * (n > 1)}; at the end {share(runs[PAPER], -1):.1%} against {share(runs[0.0], -1):.1%}. A token of the text costs {runs[PAPER].reports[-1].text or 0:.2f} nats with λ = 0.5, and {runs[0.0].reports[-1].text or 0:.2f} without.",
+                f"{both:.1%} against {plain:.1%}, {f'the mean of {n} random seeds' if n > 1 else 'one random seed'}; at the end {share(runs[PAPER], -1):.1%} against {share(runs[0.0], -1):.1%}. A token of the text costs {runs[PAPER].reports[-1].text or 0:.2f} nats with λ = 0.5, and {runs[0.0].reports[-1].text or 0:.2f} without.",
             )  # fmt: skip
     with picture:
         ticking = trainings.BEAT if trainings.running(named(params.task, params.weight)) else None

@@ -22,8 +22,9 @@ def curve(lines: Mapping[str, Points], *, title: str, hues: Mapping[str, int] | 
     >>> [layer["mark"]["type"] for layer in chart["layer"]]
     ['rule', 'line', 'point']
     """
-    rows = [{"run": visible(name), "step": step, "value": value} for name, points in lines.items() for step, value in points]
-    names = [visible(name) for name in lines]
+    told = {name: visible(name).replace("·", " ") for name in lines}
+    rows = [{"run": told[name], "step": step, "value": value} for name, points in lines.items() for step, value in points]
+    names = list(told.values())
     colours = [theme.CATEGORICAL[(hues or {}).get(name, place) % len(theme.CATEGORICAL)] for place, name in enumerate(lines)]
     legend = alt.Legend(title=None, orient="top", direction="horizontal", offset=2) if len(names) > 1 else None
     scale = alt.Scale(domain=list(ends)) if ends else alt.Scale(zero=True)
