@@ -181,7 +181,7 @@ def test_every_lambda_can_be_trained_and_recorded_runs_open(tmp_path):
         run = gpt_tuning.recorded_run(name)
         assert run.reports[-1].step == run.tuning.steps and jobs.kept(name) == (run.tuning.steps,)
         assert sum(path.stat().st_size for path in run.folder.iterdir()) < 300_000
-        assert run.reports[-1].right > run.reports[0].right + 0.2
+        assert run.reports[-1].right > max(0.8, run.reports[0].right)
     assert {named(CLASSIFICATION, 0.0), *(named(task, 0.5) for task in TASKS)} <= set(gpt_tuning.recorded())
     with pytest.raises(InputError, match="no recorded run"):
         gpt_tuning.recorded_run("gpt-choice-0.5", tmp_path)
