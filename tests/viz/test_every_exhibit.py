@@ -22,8 +22,8 @@ from viz import pages
 from viz.ui import notices, parts
 
 NO_TEXT = {
-    "autoencoder": "its decoders know the taught words only; one of them, or a letter, is chosen",
     "complexity": "counts operations by length and width",
+    "many_heads": "its words only name the rows; every number is drawn",
     "positional_encoding": "codes places, whatever stands there",
     "score_functions": "its query and keys are points of a plane",
     "sizes": "counts weights",
@@ -32,8 +32,8 @@ NO_TEXT = {
 """The exhibits that read no text of a visitor, and why; in every other one he can type his own."""
 CHOSEN = re.compile(r"(pills|segmented|select|slider|stops|number|draw|toggle|text):[^:]*:(.+)")
 """The key of a control of `viz.ui.controls`: its kind, the page, and its name in the link."""
-ASIDE = re.compile(r"(predict|presets|fold):|permutation\.touch$")
-"""Keys of what need not be in the link: guesses are each visitor's own, presets fill a box, a fold is open or not, a touched word is an order."""
+ASIDE = re.compile(r"(predict|presets|fold):|permutation\.touch$|\w+\.ready$")
+"""Keys of what need not be in the link: guesses are each visitor's own, presets fill boxes, a fold is open or not, a touched word is an order."""
 MARKUP = "<script>alert(1)</script> **bold** [link](http://x) $x^2$ :red[x] 🙂"
 LIVE = re.compile(r"<script>|(?<!\\)\*\*bold|(?<!\\)\[link\]|(?<!\\):red\[|(?<!\\)\$x\^2")
 LONG = "word " * 1000

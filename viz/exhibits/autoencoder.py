@@ -8,10 +8,12 @@ from functools import lru_cache
 import numpy as np
 import streamlit as st
 
+from core.analysis.vectors import unit
 from core.engine import default
 from core.lessons import autoencoder as coding
 from core.lessons import concepts
 from core.lessons.glyphs import COLUMNS, ROWS, glyphs, letters, styles
+from core.lessons.word_vectors import row_of
 from viz.exhibits import _autoencoder_folds as folds
 from viz.exhibits import _autoencoder_panels as panels
 from viz.figures import thumbs
@@ -77,6 +79,12 @@ def vectors() -> dict[str, np.ndarray]:
     return concepts.vectors(model.network.get_parameter("embed.token.weight").detach().cpu().numpy(), ids)
 
 
+def own(word: str) -> np.ndarray:
+    """The vector of a visitor's English word, brought to length 1. Errors: InputError for none or several, or one that the model does not know."""
+    model = default().open(MODEL)
+    return unit(model.network.get_parameter("embed.token.weight").detach().cpu().numpy().astype(np.float64)[row_of(model, word)])
+
+
 @lru_cache(1)
 def letter_data() -> coding.Data:
     """The 26 letters, decomposed once."""
@@ -84,12 +92,14 @@ def letter_data() -> coding.Data:
 
 
 def compute(params: Params = Params()) -> Data:
-    """Encode the chosen word or letter with p numbers, and let every decoder write from them."""
+    """Encode the chosen word or letter with p numbers, and let every decoder write from them. Errors: InputError for an unknown word."""
     if params.step < LETTERS:
-        known = vectors()
+        known, word = vectors(), params.word.strip().casefold()
+        if word not in known:
+            known |= {word: own(word)}
         rows = coding.Data(np.array([known[concept.english] for concept in concepts.taught()]))
         book = concepts.Dictionary(rows, params.p)
-        entry = known[params.word]
+        entry = known[word]
         context = book.coder.context(entry)
         exits: dict[str, np.ndarray | str] = {name: language.says(context) for name, language in book.languages.items()}
         near = {}
@@ -126,22 +136,24 @@ def page() -> None:
     step, start = lesson.steps(STEPS, SLUG), Params()
     params = Params(
         step=step,
-        word=state.read(SLUG + "word", start.word, state.one_of(panels.WORDS, start.word)),
+        word=state.read(SLUG + "word", start.word),
         letter=state.read(SLUG + "letter", start.letter, state.one_of(letters(), start.letter)),
         p=state.read(SLUG + "p", start.p, state.whole(1, LARGEST)),
     )
+    shown, below = st.container(), st.container()
+    with below:
+        panels.choose(SLUG, start, step)
     with errors.guard():
         data = ask.submit(("autoencoder", params), lambda: compute(params), 600 if step == LOST else 30)
-        with st.container():
-            known = True
-            if step == GUESS:
-                known = panels.first_guess(SLUG, data, params)
-            elif step == LOST:
-                known = panels.last_guess(SLUG, letter_data().floor())
-        panels.picture(SLUG, data, params, step, known)
-        parts.numbers(panels.numbers(data, params, step) if known else " ")
-        with st.container():
-            panels.choose(SLUG, start, step)
+        with shown:
+            with st.container():
+                known = True
+                if step == GUESS:
+                    known = panels.first_guess(SLUG, data, params)
+                elif step == LOST:
+                    known = panels.last_guess(SLUG, letter_data().floor())
+            panels.picture(SLUG, data, params, step, known)
+            parts.numbers(panels.numbers(data, params, step) if known else " ")
         folds.equation(data, params, step)
         folds.looking_at(step)
         parts.documents(EXHIBIT, folds.documents)
