@@ -82,7 +82,7 @@ def code(params: Any, step: int) -> str:
     if step >= LETTERS:
         return (f"from core.lessons.autoencoder import Data\nfrom core.lessons.glyphs import glyphs\n\ndata = Data(glyphs())  # (26, 35)\n"
                 f"coder = data.best({params.p})\ncontext = coder.context(data.rows[{letters().index(params.letter)}])\n"
-                f"print(coder.back(context).reshape(7, 5).round(1), coder.lost(data.rows), data.trained({params.p}, 60)[1][-1])")  # fmt: skip
+                f"print(coder.back(context).reshape(7, 5).round(1), coder.lost(data.rows), data.trained({params.p}, 60, {params.draw})[1][-1])")  # fmt: skip
     word = params.word.strip().casefold()
     inside = word in {*(c.english for c in concepts.taught()), *concepts.UNTAUGHT}
     vector = f"known[{word!r}]" if inside else "row / np.linalg.norm(row)"

@@ -56,6 +56,8 @@ def choose(slug: str, start: Any, step: int) -> None:
         with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
             controls.select("The word that goes in", dict.fromkeys((*WORDS, now)), slug + "word", start.word, name)
             controls.text("or an English word of your own", slug + "word", start.word, placeholder="Type a word")
+    elif step == LOST:
+        controls.draw(slug + "draw", start.draw, 99)
     elif step == LETTERS:
         controls.pills("The letter that goes in", letters(), slug + "letter", start.letter)
 

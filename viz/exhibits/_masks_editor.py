@@ -15,7 +15,7 @@ from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
 LINKED = ("kind", "cell", "drawn", "everywhere", "fill", "where", "first", "second", "past_only",
-          *dict.fromkeys(knob for knobs in folds.KNOBS.values() for knob, *_ in knobs))  # fmt: skip
+          *dict.fromkeys(knob for knobs in folds.KNOBS.values() for knob, *_ in knobs if knob != "draw"))  # fmt: skip
 """The names that only the editor reads: a link that holds one of them opens it."""
 
 

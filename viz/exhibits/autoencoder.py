@@ -47,12 +47,13 @@ TRAINING_STEPS = 60
 
 @dataclass(frozen=True)
 class Params:
-    """What the visitor chose: the step, the word or letter that goes in, and p, the size of the context."""
+    """What the visitor chose: the step, the word or letter that goes in, p, the size of the context, and where learning begins."""
 
     step: int = GUESS
     word: str = "elephant"
     letter: str = "A"
     p: int = 4
+    draw: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +120,7 @@ def compute(params: Params = Params()) -> Data:
     if params.step == LOST:
         words = coding.Data(np.array([v for w, v in vectors().items() if w not in concepts.UNTAUGHT]))
         floors = {"letters, 35 dots": data.floor(), "words, vectors of 80 numbers": words.floor()}
-        trained = {p: data.trained(p, TRAINING_STEPS)[1] for p in range(1, data.rank + 1)}
+        trained = {p: data.trained(p, TRAINING_STEPS, params.draw)[1] for p in range(1, data.rank + 1)}
         learned, course = {p: float(losses[-1]) for p, losses in trained.items()}, trained[params.p]
     shown: dict[str, np.ndarray | str] = dict(exits)
     return Data(entry, context, float(np.abs(contexts).max()), shown, {}, coder.lost(data.rows), {}, floors, learned, course)
@@ -138,6 +139,7 @@ def page() -> None:
         step=step,
         word=state.read(SLUG + "word", start.word),
         letter=state.read(SLUG + "letter", start.letter, state.one_of(letters(), start.letter)),
+        draw=state.read(SLUG + "draw", start.draw, state.whole(0, 99)) if step == LOST else start.draw,
         p=state.read(SLUG + "p", start.p, state.whole(1, LARGEST)),
     )
     shown, below = st.container(), st.container()
