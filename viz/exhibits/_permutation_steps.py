@@ -10,6 +10,7 @@ import numpy as np
 import streamlit as st
 
 from core.lessons import permutation as lesson_of
+from viz.figures.curves import tiny
 from viz.figures.reordered import reordered, share
 from viz.instruments import heatmap
 from viz.labels import literal
@@ -20,7 +21,6 @@ GUESS, WHY, PLACES, MEAN, SET, MASK = range(6)
 SENTENCES = ("The dog saw the man.", "She has a white car.", "A rose is a rose.", "The king loved the queen.")
 DRAWN = 24
 """Numbers of a row that are drawn, of all that it has."""
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SET_STAYS, SET_CHANGES = "They stay as they are: it is there already", "They change: twice counts more than once"
 
 
@@ -124,18 +124,6 @@ def _weights(data: Any) -> None:
     for column, key, pattern, words, title in sides:
         with column:
             heatmap(pattern[data.head], list(words), list(words), key=f"{SLUG}{key}", title=title, numbers=len(names) <= 8, height=tall)
-
-
-def tiny(value: float) -> str:
-    """A very small number.
-
-    >>> tiny(2.4e-16), tiny(0.0), tiny(0.25)
-    ('2·10⁻¹⁶', '0', '0.25')
-    """
-    if value == 0:
-        return "0"
-    digit, _, power = f"{value:.0e}".partition("e")
-    return f"{value:.2f}" if value > 0.005 else f"{digit}·10{str(int(power)).translate(RAISED)}"
 
 
 def spoken(data: Any) -> str:

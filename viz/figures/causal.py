@@ -33,6 +33,8 @@ def rightness(shares: Mapping[str, Array], chance: float, last: str = "writes", 
             textposition="outside", textangle=0, constraintext="none", cliponaxis=False, textfont={"size": 13, "color": theme.TEXT}, marker={"color": theme.CATEGORICAL[hue], "line": {"width": 0}},
             hovertemplate="%{y:.1%} right<extra>%{fullData.name}</extra>",
         )  # fmt: skip
+    if not shares:
+        figure.add_annotation(x=0.45, xref="paper", y=0.5, yref="paper", text="?", showarrow=False, font={"size": 30, "color": theme.MUTED})
     if n:
         figure.add_vrect(x0=n - 1.5, x1=n - 0.5, fillcolor=theme.MUTED, opacity=0.12, line_width=0, layer="below")
     figure.add_scatter(x=[-0.55, n - 0.45], y=[chance, chance], mode="lines", name=f"chance: {chance:.0%}".replace("%", " %"), hoverinfo="skip",
