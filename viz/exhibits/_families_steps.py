@@ -16,7 +16,7 @@ from viz.instruments import heatmap
 from viz.instruments.heatmap import FORBIDDEN
 from viz.labels import distinct, literal
 from viz.ui import compute as ask
-from viz.ui import controls, lesson, parts, state
+from viz.ui import controls, lesson, parts, room, state
 
 SLUG = "families."
 GUESS = pd.DataFrame({"": ["Guess first: then the numbers are here."]})
@@ -168,7 +168,7 @@ def table(data: reading.Data) -> Shown:
         f"inputs that move its output at “{literal(data.words[word])}”": [said["bert"], said["gpt"], said["elmo"], f"{said['both']}, at its first place"],
         "layers here": [str(data.bert.run.model.config.n_layers), str(data.gpt.run.model.config.n_layers), str(two_chains.LAYERS), f"{data.both.run.model.config.n_layers} and {data.both.run.model.config.n_layers}"],
     }).set_index("")  # fmt: skip
-    with picture:
+    with picture, room.wide():
         st.table(rows)
     parts.numbers("Counted by moving each input of this sentence." if told else "The counts come after your guess.")
     _words(data, word)

@@ -12,7 +12,7 @@ from viz.exhibits import _masks_batch as batch
 from viz.exhibits import _masks_folds as folds
 from viz.exhibits import _masks_panels as panels
 from viz.ui import compute as ask
-from viz.ui import controls, lesson, parts, state
+from viz.ui import controls, lesson, parts, room, state
 
 LINKED = ("kind", "cell", "drawn", "everywhere", "fill", "where", "first", "second", "past_only",
           *dict.fromkeys(knob for knobs in folds.KNOBS.values() for knob, *_ in knobs))  # fmt: skip
@@ -48,7 +48,7 @@ def show(info: Any, model: str, sentences: tuple[str, ...], start: Any, compute:
         params = replace(params, drawn=panels.drawn(params.recipe, n))
     data = ask.submit(("masks", params), lambda: compute(params), 2 * len(text) * config.n_layers)
     lines = folds.code(model, params)
-    with place["picture"]:
+    with place["picture"], room.wide():
         at = panels.three(data, params, lines)
         parts.numbers(folds.sentence(data, *at))
     panels.head(config, layer, head)

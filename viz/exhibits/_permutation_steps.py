@@ -148,8 +148,9 @@ def numbers(data: Any, step: int, known: bool) -> str:
         order = list(data.order)
         row, column = np.unravel_index(int(a[data.head].argmax()), a[data.head].shape)
         off = float(np.abs(b - a[:, order][:, :, order]).max())
+        through = "" if lesson.presenting() else f" Through all {data.n_layers} layers of the model, in 32-bit numbers: up to {tiny(data.whole)}."
         return (f"“{data.names[row]}” gives “{data.names[column]}” {a[data.head, row, column]:.3f} before and {b[data.head, order.index(int(row)), order.index(int(column))]:.3f} after. "
-                f"A′ = P A Pᵀ in all {len(a)} heads, up to {tiny(off)}. Through all {data.n_layers} layers of the model, in 32-bit numbers: up to {tiny(data.whole)}.")  # fmt: skip
+                f"A′ = P A Pᵀ in all {len(a)} heads, up to {tiny(off)}.{through}")  # fmt: skip
     if step == PLACES:
         at = int(moved.change.argmax())
         if kept == n:

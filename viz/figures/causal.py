@@ -12,6 +12,7 @@ from viz import theme
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
+LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 MOST_NUMBERS = 14
 """Up to so many words a line's weights are written into its cells."""
 
@@ -76,6 +77,6 @@ def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None
     places, size = list(range(n)), 14 if n <= MOST_NUMBERS else 12
     figure.update_xaxes(tickvals=places, ticktext=[plain(word) for word in words], side="top", range=[-0.55, n - 0.45], tickfont={"size": size},
                         tickangle=0 if n <= 9 else -55, **quiet)  # fmt: skip
-    figure.update_yaxes(tickvals=places, ticktext=[f"y<sub>{i + 1}</sub> =" for i in places], range=[n - 0.5, -0.5], tickfont={"size": size, "color": theme.TEXT}, **quiet)
+    figure.update_yaxes(tickvals=places, ticktext=[f"y{str(i + 1).translate(LOW)} =" for i in places], range=[n - 0.5, -0.5], tickfont={"size": size, "color": theme.TEXT}, **quiet)
     figure.update_layout(template=theme.template(), height=height or 60 + 34 * n, margin={"l": 8, "r": 8, "t": 40 if n <= 9 else 80, "b": 4})
     return figure

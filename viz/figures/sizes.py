@@ -45,7 +45,7 @@ def bars(rows: Sequence[Bar], title: str, *, covered: bool = False, row: int = 3
     figure = go.Figure(go.Bar(
         y=places, x=[0 if covered else each.value for each in rows], orientation="h", width=0.66, cliponaxis=False, hoverinfo="skip", showlegend=False,
         marker={"color": [theme.SEQUENTIAL[3] if each.weak else theme.CATEGORICAL[each.hue] for each in rows]},
-        text=["?" if covered else _said(each.text) for each in rows], textposition="outside", textfont={"size": 14, "color": theme.TEXT},
+        constraintext="none", text=["?" if covered else _said(each.text) for each in rows], textposition="outside", textfont={"size": 14, "color": theme.TEXT},
     ))  # fmt: skip
     figure.update_xaxes(visible=False, fixedrange=True, range=[0, 1.5 * most])
     figure.update_yaxes(tickvals=places, ticktext=[_said(each.name) for each in rows], range=[len(rows) - 0.5, -0.5], showgrid=False, zeroline=False, fixedrange=True,
