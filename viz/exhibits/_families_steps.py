@@ -211,7 +211,7 @@ def _side_by_side(box: Any, items: Sequence[Any], widths: Sequence[int] = (1, 1,
 
 
 def _covered(name: str) -> None:
-    with st.container(border=True, height=300, vertical_alignment="center", horizontal_alignment="center"):
+    with st.container(key=f"families-covered-{''.join(letter for letter in name.lower() if letter.isalnum())}"), st.container(border=True, height=300, vertical_alignment="center", horizontal_alignment="center"):
         st.markdown(f"**{literal(name)}**  \n:gray[{LATER}]", text_alignment="center")
 
 

@@ -147,7 +147,7 @@ def both_or_left(params: Any, text: Text) -> Shown:
     values = [100 * np.nan_to_num(row) if len(places) else np.zeros(1) for row in two]
     place = place_of(params, text)
     mine = frozenset([places.index(place)]) if place in places else None
-    lanes = [Lane(name, row if told else None, hue, (0, 108), marked=mine, places=1) for name, row, hue in zip(("bert-mini sees both sides: P of the true word, percent", "gpt-mini sees the left side only"), values, (0, 1), strict=True)]
+    lanes = [Lane(name, row if told else None, hue, (0, 108), marked=mine, places=1) for name, row, hue in zip(("bert-mini, both sides: P of the true word, %", "gpt-mini sees the left side only"), values, (0, 1), strict=True)]
     parts.show(bar_lanes(lanes, labels=names, height=380 if lesson.presenting() else 420), SLUG + "both", "The probability of each true word from both sides and from the left" + (f"; both sides win at {wins[0]} words, the left at {wins[1]}." if told else "; covered."))
     at = places.index(place) if place in places else 0
     parts.numbers(

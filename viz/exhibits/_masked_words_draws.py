@@ -110,7 +110,7 @@ def counted(params: Any, text: Text) -> Shown:
     narrow = lesson.presenting()  # a question stands beside
     left, right = st.columns(2 if narrow else [3, 2], gap="medium")
     with left:
-        parts.show(bar_lanes([Lane(f"Chosen in {params.draws:,} draws" if narrow else f"How often each token was chosen in {params.draws:,} draws", found.chosen.astype(float), 0, (0, 1.2 * max(1.0, float(found.chosen.max()), middle + far)), (max(0.0, middle - far), middle + far), places=0)],
+        parts.show(bar_lanes([Lane(f"Chosen in {params.draws:,} draws", found.chosen.astype(float), 0, (0, 1.2 * max(1.0, float(found.chosen.max()), middle + far)), (max(0.0, middle - far), middle + far), places=0)],
                              labels=distinct(text.tokens), height=290), SLUG + "chosen", f"Each word about {middle:.0f} times, [CLS] and [SEP] never.")  # fmt: skip
     with right:
         parts.show(bar_lanes([Lane("Became" if narrow else "What became of them", found.fates.astype(float) if told else None, 3, (0, 1.15 * max(1, found.total)), places=0)], labels=FATES, height=290), SLUG + "fates",

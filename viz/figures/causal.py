@@ -40,7 +40,7 @@ def rightness(shares: Mapping[str, Array], chance: float, last: str = "writes", 
         figure.add_vrect(x0=n - 1.5, x1=n - 0.5, fillcolor=theme.MUTED, opacity=0.12, line_width=0, layer="below")
     figure.add_scatter(x=[-0.55, n - 0.45], y=[chance, chance], mode="lines", name=f"chance: {chance:.0%}".replace("%", " %"), hoverinfo="skip",
                        line={"color": theme.MUTED, "width": 1.5, "dash": "dash"})  # fmt: skip
-    figure.update_xaxes(tickvals=list(range(n)), ticktext=[*(str(i + 1) for i in range(n - 1)), f"{n}: {plain(last).replace('·', ' ')}"], title_text="place in the list",
+    figure.update_xaxes(tickvals=list(range(n)), ticktext=[*(str(i + 1) for i in range(n - 1)), f"{n}<br>{plain(last).replace('·', ' ')}"], title_text="place in the list",
                         range=[-0.55, n - 0.45], showgrid=False, zeroline=False, fixedrange=True, tickfont={"size": 14})  # fmt: skip
     figure.update_yaxes(title_text="next digit right", tickformat=".0%", range=[0, 1.12], tickvals=[0, 0.5, 1], zeroline=True, fixedrange=True)
     figure.update_layout(

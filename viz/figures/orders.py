@@ -64,7 +64,7 @@ def over_length(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], *,
         )  # fmt: skip
         if not covered:
             figure.add_annotation(x=np.log10(last), y=float(np.log10(values[-1])), text=plain(name).replace("·", " "), xanchor="right", yanchor="bottom" if name == upper else "top",
-                                  yshift=4 if name == upper else -12, showarrow=False, font={"size": 14, "color": colour})  # fmt: skip
+                                  yshift=4 if name == upper else -12, showarrow=False, bgcolor=theme.BACKGROUND, borderpad=1, font={"size": 14, "color": colour})  # fmt: skip
     if crossing is not None and first < crossing < last and not covered:
         figure.add_vline(x=crossing, line={"color": theme.MUTED, "width": 1.5, "dash": "dash"})
         place = (np.log10(crossing) - np.log10(first)) / (np.log10(last) - np.log10(first))
