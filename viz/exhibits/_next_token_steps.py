@@ -126,9 +126,9 @@ def block(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
         shown = drawn.panels(run, part, layer)
         with st.container():
             if shown and known:
-                parts.show(tensors(shown, height=230 if lesson.presenting() else 300, room=lesson.presenting()), SLUG + "tensors", f"What leaves the box {part.name}.")
+                parts.show(tensors(shown, height=170 if lesson.presenting() else 300, room=lesson.presenting()), SLUG + "tensors", f"What leaves the box {part.name}.")
         base = across.counts()
-        parts.numbers(f"{config.n_layers} blocks of {own:,}. In the paper's size a decoder layer without cross-attention has {base.without_cross:,} numbers: as many as an encoder layer, {base.encoder:,}." if known
+        parts.numbers(f"{config.n_layers} blocks of {own:,}." if known and lesson.presenting() else f"{config.n_layers} blocks of {own:,}. In the paper's size a decoder layer without cross-attention has {base.without_cross:,} numbers: as many as an encoder layer, {base.encoder:,}." if known
                       else f"{config.n_layers} layers, {config.n_heads} heads, width {config.d_model}.")  # fmt: skip
 
     def touched() -> None:
