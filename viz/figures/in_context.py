@@ -22,9 +22,8 @@ def by_layer(lines: Mapping[str, Array], names: Sequence[str], *, known: int | N
 
     Shapes: each line (layer,), `names` of the layers.
 
-    >>> chart = by_layer({"bank": np.array([1.0, 0.5])}, ["table", "after 1"], known=1).to_dict()
-    >>> [row["said"] for row in chart["layer"][1]["data"]["values"]] if "data" in chart["layer"][1] else [row["said"] for row in chart["data"]["values"]]
-    ['1.000']
+    >>> by_layer({"bank": np.array([1.0, 0.5])}, ["table", "after 1"], known=1).to_dict()["layer"][-1]["mark"]["text"]
+    '?'
     """
     n = len(names)
     cut = n if known is None else known
@@ -63,7 +62,7 @@ def on_a_map(places: Array, names: Sequence[str], kinds: Sequence[str], order: S
     legend = alt.Legend(title=None, orient="bottom", direction="horizontal")
     hues = alt.Color("kind:N", scale=alt.Scale(domain=list(order), range=theme.CATEGORICAL[: len(order)]), legend=legend)
     points = base.mark_point(filled=True, size=190, opacity=0.9).encode(color=hues, shape=alt.Shape("kind:N", scale=alt.Scale(domain=list(order), range=["circle", "square", "diamond"][: len(order)]), legend=legend))
-    return alt.layer(points, base.mark_text(dx=15, fontSize=15, fontWeight=600).encode(text="short:N")).properties(view=BARE, height=height)
+    return alt.layer(points, base.mark_text(dx=18, fontSize=15, fontWeight=600).encode(text="short:N")).properties(view=BARE, height=height)
 
 
 def bars(rows: Sequence[tuple[str, float, str]], order: Sequence[str], *, covered: bool = False, high: int = 26) -> Chart:
@@ -91,12 +90,12 @@ def nearer(texts: Sequence[str], partners: Sequence[tuple[str, str]], same: Arra
     >>> nearer(["a"], [("b", "c")], None, np.array([0.9]), low=0.5).to_dict()["layer"][1]["mark"]["type"]
     'point'
     """
-    kinds = ("means the same", "looks alike, means another thing")
+    kinds = ("same meaning", "same words")
     cells = [{"place": at, "value": float(values[at]), "kind": kind, "said": f"{values[at]:.3f}", "text": partners[at][which]} for which, (kind, values) in enumerate(zip(kinds, (same, alike), strict=True)) if values is not None and same is not None for at in range(len(texts))]
     spans = [{"place": at, "from": float(min(same[at], alike[at])), "to": float(max(same[at], alike[at]))} for at in range(len(texts))] if same is not None else []
     across = alt.Scale(domain=[low, 1], nice=False)
     up = alt.Y("place:O", title=None, scale=alt.Scale(domain=list(range(len(texts)))), axis=alt.Axis(labelExpr=json.dumps([shorten(text, 34) for text in texts]) + "[datum.value]", labelLimit=230, labelPadding=8, domain=False, ticks=False, labelFontSize=14, labelColor=theme.TEXT, grid=True))
-    lines = alt.Chart(alt.Data(values=spans)).mark_rule(strokeWidth=3, color=theme.LINE).encode(x=alt.X("from:Q", title="cosine with the sentence at the left", scale=across, axis=alt.Axis(tickCount=5, format=".2f")), x2="to:Q", y=up)
+    lines = alt.Chart(alt.Data(values=spans)).mark_rule(strokeWidth=3, color=theme.LINE).encode(x=alt.X("from:Q", title="cosine", scale=across, axis=alt.Axis(tickCount=5, format=".2f")), x2="to:Q", y=up)
     points = alt.Chart(alt.Data(values=cells)).mark_point(filled=True, size=130, opacity=1).encode(
         x=alt.X("value:Q", scale=across), y=up, tooltip=[alt.Tooltip("text:N", title="sentence"), alt.Tooltip("kind:N"), alt.Tooltip("said:N", title="cosine")],
         color=alt.Color("kind:N", scale=alt.Scale(domain=list(kinds), range=[theme.CATEGORICAL[2], theme.CATEGORICAL[1]]), legend=alt.Legend(title=None, orient="bottom", direction="horizontal", labelLimit=300)),
