@@ -20,7 +20,7 @@ def grouped(rows: Sequence[tuple[str, str, float | None, str]], *, title: str, e
     per cent.
 
     >>> chart = grouped([("tags", "frozen", 0.9, "90 %"), ("tags", "in full", None, "?")], title="right", ends=(0, 1), shares=True).to_dict()
-    >>> [row["value"] for row in chart["layer"][0]["data"]["values"]], [layer["mark"]["type"] for layer in chart["layer"]]
+    >>> [row["value"] for row in chart["data"]["values"]], [layer["mark"]["type"] for layer in chart["layer"]]
     ([0.9, 0], ['bar', 'text'])
     """
     groups = list(dict.fromkeys(group for group, *_ in rows))
@@ -45,7 +45,7 @@ def courses(lines: Mapping[str, Sequence[tuple[float, float]]], *, over: str, ti
     """A line a way, of (step or second, value), a dot where it was measured; a dashed rule at `level`.
 
     >>> chart = courses({"frozen": [(0, 0.5), (10, 0.6)]}, over="seconds", title="right", ends=(0, 1)).to_dict()
-    >>> chart["layer"][0]["encoding"]["x"]["title"], len(chart["layer"][0]["data"]["values"])
+    >>> chart["layer"][0]["encoding"]["x"]["title"], len(chart["data"]["values"])
     ('seconds', 2)
     """
     values = [{"way": way, "at": at, "value": value} for way, points in lines.items() for at, value in points]
