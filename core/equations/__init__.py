@@ -14,13 +14,14 @@ from core.equations import (
     sizes,
     spans,
     training,
+    tuning,
     why,
 )
 from core.equations.form import Equation, Node, Sign, glyph
 
 EQUATIONS: dict[str, Equation] = {
     found.key: found
-    for part in (why, recurrent, look_up, scores, self_attention, blocks, training, bert, spans, language, sizes)
+    for part in (why, recurrent, look_up, scores, self_attention, blocks, training, bert, spans, tuning, language, sizes)
     for found in part.EQUATIONS
 }
 

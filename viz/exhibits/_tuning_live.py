@@ -17,7 +17,7 @@ from core.names import RECORDED
 from core.serving.trainer import SEEDS, Training
 from core.training import tuning
 from core.training.live import Report
-from core.training.tuning import CHECKED, LONGEST, TUNINGS, Tuning
+from core.training.tuning import LONGEST, TUNINGS, Tuning
 from viz.figures.tuned import curve
 from viz.ui import controls, errors, lesson, parts, state, trainings
 
@@ -82,7 +82,7 @@ def made(run: Using) -> str:
     first, last = run.reports[0], run.reports[-1]
     what = "Only the head learns" if run.tuning.frozen else "All layers and the head learn" if run.tuning.learns == tuning.ALL else f"The upper {run.tuning.learns} layers and the head learn"
     how = f"{last.step:,} steps of {run.tuning.n_rows} texts, {last.seconds:.0f} seconds" + (" of one processor core, recorded before" if run.whose == "recorded" else " just now")
-    return f"{what}: {how}, random seed {run.seed}. Of {CHECKED} texts it never read, {first.right:.0%} of the {run.counted} were right at step {first.step}, {last.right:.0%} at the end."
+    return f"{what}: {how}, random seed {run.seed}. Of {tuning.CHECKED} texts it never read, {first.right:.0%} of the {run.counted} were right at step {first.step}, {last.right:.0%} at the end."
 
 
 def _offered(name: str) -> dict[str, Using]:
@@ -152,3 +152,18 @@ def _controls(name: str, slug: str, used: Using, own: Training | None) -> None:
 def _start(name: str, slug: str) -> None:
     state.write(**{_whose(name, slug): None})
     trainings.start(name, state.read(f"{slug}seed", 0, state.whole(0, SEEDS - 1)))
+
+
+def opening(used: Using) -> str:
+    """The lines of Python that open the model that is used, as `model`; one's own is trained anew.
+
+    >>> print(opening(Using(TUNINGS["tags-full"], "recorded", "recorded: tags-full")))
+    from core import names
+    <BLANKLINE>
+    model = names.open_model('recorded: tags-full')
+    """
+    if used.whose != "yours":
+        return f"from core import names\n\nmodel = names.open_model({used.model or BEFORE!r})"
+    name = used.tuning.name
+    return (f"from core.training import tuning\n\njob = tuning.TUNINGS[{name!r}]\n*_, (_, weights) = tuning.training(job, {used.seed}, longest=600.0)\n"
+            "model = tuning.model(job, weights, 'mine')")  # fmt: skip
