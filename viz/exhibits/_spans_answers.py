@@ -183,22 +183,20 @@ def pairs(params: Any) -> Shown:
     one = plain.pushed(edge, at, params.push) if params.push else plain
     found, names = one.found, words(one)
     n, may = len(names), np.isfinite(found.scores)
-    tall = 380
-    left, right = st.columns([1, 1], gap="medium")
-    with left:
-        cell = heatmap(np.where(may, found.scores, 0.0), names, names, key=SLUG + "pairs", allowed=may, scale="score", selected=found.best, axis=("starts at", "ends at"),
-                       title="Score of each pair", height=tall, python=lines(params, run) + "print(one.found.scores)").cell or found.best  # fmt: skip
-    with right:
-        st.text(f"Best pair: “{told(one, found.best)}”, {found.scores[found.best]:.2f}.")
-        st.text(_said(one, cell))
-        alone = one.alone
-        if alone[1] < alone[0]:
-            st.text(f"Alone, start would be “{visible(names[alone[0]])}” and end “{visible(names[alone[1]])}”, before it: no answer. So the best pair on the allowed side is taken.")
-        else:
-            st.text(f"Alone, start is “{visible(names[alone[0]])}”, end is “{visible(names[alone[1]])}”: not before it, so both ways agree.")
-        if told_now:
-            controls.slider(f"Push the {edge} score of “{literal(names[at])}”", 0.0, FURTHEST, SLUG + "push", 0.0, 0.5)
-    parts.numbers(f"{n} positions: {n * n:,} pairs, {int(may.sum()):,} allowed, {n * n - int(may.sum()):,} hatched because they would end before they start. {measured(run)}")
+    tall = 300 if lesson.presenting() else 380
+    with room.wide():
+        left, right = st.columns([1, 1], gap="medium")
+        with left:
+            cell = heatmap(np.where(may, found.scores, 0.0), names, names, key=SLUG + "pairs", allowed=may, scale="score", selected=found.best, axis=("starts at", "ends at"),
+                           title="Score of each pair", height=tall, python=lines(params, run) + "print(one.found.scores)").cell or found.best  # fmt: skip
+        with right:
+            st.text(_said(one, cell))
+            alone = one.alone
+            apart = f"Each alone: start at “{visible(names[alone[0]])}”, end at “{visible(names[alone[1]])}”"
+            st.text(f"{apart}, {'before it: no answer. The best allowed pair is' if alone[1] < alone[0] else 'not before it. The best pair is'} “{told(one, found.best)}”, {found.scores[found.best]:.2f}.")
+            if told_now:
+                controls.slider(f"Push the {edge} score of “{literal(names[at])}”", 0.0, FURTHEST, SLUG + "push", 0.0, 0.5)
+        parts.numbers(f"{n} positions: {n * n:,} pairs, {int(may.sum()):,} allowed, {n * n - int(may.sum()):,} hatched: they would end before they start." + ("" if lesson.presenting() else f" {measured(run)}"))
     i, j = found.best
     return Shown(
         {"spans.pair": {}}, (rf"r_{{{i}\,{j}}} = {one.starts[i]:.3f} + {one.ends[j]:.3f} = {found.scores[i, j]:.3f}".replace("+ -", "- "),),
@@ -219,9 +217,8 @@ def _ask_crossing(plain: Answer, edge: Edge, at: int) -> bool:
     backwards = told(plain, (min(start, end), max(start, end)))
     options = dict.fromkeys((result, told(plain, (at, at)), told(plain, (start, start)), backwards, NOTHING))
     return lesson.predict(
-        SLUG + "crossed", f"The {edge} score of “{visible(names[at])}” is raised by {by:.1f}: start is now most probable at “{visible(names[start])}”, end at “{visible(names[end])}”"
-        + (", before it. " if end < start else ". ") + "Which words are the answer?", sorted(options), result,
-        f"Of all pairs with the start not behind the end, “{result}” has the greatest sum: {crossed.found.scores[crossed.found.best]:.2f}. Move the slider to {by:.1f} to see it, and further.",
+        SLUG + "crossed", f"Add {by:.1f} to the {edge} score of “{visible(names[at])}”: alone, start is “{visible(names[start])}”, end “{visible(names[end])}”{', before it' if end < start else ''}. Which words are the answer?",
+        sorted(options), result, f"Of the allowed pairs “{result}” has the greatest sum, {crossed.found.scores[crossed.found.best]:.2f}. Move the slider to {by:.1f}, and further.",
     )  # fmt: skip
 
 

@@ -48,25 +48,24 @@ def looked(params: Any) -> Shown:
     layers, heads = moved.shape
     by_layer = moved.mean(1)
     answer = NONE if by_layer.max() < SMALL else f"layer {int(by_layer.argmax())}"
-    told = lesson.predict(SLUG + "layer", f"bert-mini has {layers} layers of {heads} heads, layer 0 is the lowest. Tuning it for answers, in which layer did attention move most?",
+    told = lesson.predict(SLUG + "layer", f"bert-mini is tuned for answers. In which of its {layers} layers (0 is the lowest) did attention move most?",
                           [*(f"layer {i}" for i in range(layers)), NONE], answer,
-                          "Share of the look that went elsewhere, mean over heads and tokens: " + ", ".join(f"layer {i} {value:.1%}" for i, value in enumerate(by_layer)) + ".")  # fmt: skip
+                          f"Over all heads and tokens {by_layer.max():.1%} of the look went elsewhere in layer {int(by_layer.argmax())}, {by_layer.min():.1%} in layer {int(by_layer.argmin())}.")  # fmt: skip
     most = np.unravel_index(int(moved.argmax()), moved.shape)
     tokens = surface(runs[0])
     n, key = len(tokens), SLUG + "looks"
     at = params.token if 0 <= params.token < n else one.first + one.found.best[0]
     grid = np.where(told, moved, 0.0)
+    opening = (params.layer, params.head) if 0 <= params.layer < layers and 0 <= params.head < heads else (int(most[0]), int(most[1])) if told else (0, 0)
     with room.wide():
-        left, right = st.columns([1, 2], gap="medium")
-    with left:
-        opening = (params.layer, params.head) if 0 <= params.layer < layers and 0 <= params.head < heads else (int(most[0]), int(most[1])) if told else (0, 0)
-        layer, head = heatmap(grid, [f"layer {i}" for i in range(layers)], [f"H{i}" for i in range(heads)], key=SLUG + "grid", selected=opening, axis=("layer", "head"),
-                              title="How far each head moved" if told else "Guess first", numbers=told, height=250).cell or opening  # fmt: skip
-    with right:
-        rows = before[layer, head, at], after[layer, head, at]
-        marked(tokens, key=key, on_pick=partial(_take, key, n), glued=_glued(runs[0]), quiet=[k for k, place in enumerate(runs[0].spans) if place is None],
-               above=rows[0], below=rows[1] if told else None, names=NAMES, most=float(max(0.05, *(row.max() for row in (rows if told else rows[:1])))), span=(at, at), pick="word",
-               title=f"{head_name(layer, head)}: what “{visible(tokens[at])}” reads", hint="Touch a word to see what it reads.", python=lines(params, used, layer, head, at))  # fmt: skip
+        left, right = (st.container(), st.container()) if lesson.presenting() else st.columns([2, 5], gap="medium")
+        with left:
+            layer, head = opening if lesson.presenting() else _grid(grid, opening, told)
+        with right:
+            marked(tokens, key=key, on_pick=partial(_take, key, n), glued=_glued(runs[0]), quiet=[k for k, place in enumerate(runs[0].spans) if place is None],
+                   above=before[layer, head, at], below=after[layer, head, at] if told else None, names=NAMES, most=float(max(0.05, before[layer, head, at].max(), after[layer, head, at].max() if told else 0)),
+                   span=(at, at), pick="word", title=f"{head_name(layer, head)}: what “{visible(tokens[at])}” reads", hint="Touch a word to see what it reads.", python=lines(params, used, layer, head, at))  # fmt: skip
+    rows = before[layer, head, at], after[layer, head, at]
     went = [max(range(n), key=row.__getitem__) for row in rows]
     parts.numbers(
         f"{head_name(layer, head)} from “{visible(tokens[at])}”: before most at “{visible(tokens[went[0]])}” ({rows[0][went[0]]:.0%}), after at “{visible(tokens[went[1]])}” ({rows[1][went[1]]:.0%}). "
@@ -81,6 +80,16 @@ def looked(params: Any) -> Shown:
         {"moved": moved, "before": rows[0], "after": rows[1]} if told else {},
         lines(params, used, layer, head, at),
     )  # fmt: skip
+
+
+def _grid(moved: np.ndarray, opening: tuple[int, int], told: bool) -> tuple[int, int]:
+    """How far each head moved; the head that is touched."""
+    layers, heads = moved.shape
+    cell = heatmap(moved, [f"layer {i}" for i in range(layers)], [f"H{i}" for i in range(heads)], key=SLUG + "grid", selected=opening, axis=("layer", "head"),
+                   title="How far each head moved" if told else "Guess first", numbers=told, height=250).cell or opening  # fmt: skip
+    if cell != opening:
+        state.write(**{SLUG + "layer": cell[0], SLUG + "head": cell[1]})
+    return cell
 
 
 def _glued(run: Run) -> list[int]:

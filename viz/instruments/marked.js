@@ -20,6 +20,8 @@ function accept(view, packet) {
   Object.assign(view, { head, packet, theme: readTheme(view.root), span: head.span });
   view.colours = PALETTES[view.theme.dark ? "dark" : "light"].categorical;
   view.root.classList.toggle("room", getComputedStyle(view.root).getPropertyValue("--atlas-chrome").trim() === "none");
+  view.root.classList.toggle("many", head.words.length > 45);
+  view.root.classList.toggle("single", !head.names[1]);
   view.title.textContent = head.title;
   view.bar.hidden = !head.title && !head.above && !head.notes;
   view.legend.replaceChildren();
