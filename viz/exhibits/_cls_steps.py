@@ -110,15 +110,15 @@ def what_it_reads(params: Any) -> Shown:
         for column, name, found in zip(st.columns(2, gap="medium"), ("Before tuning", "After tuning"), (before, after if told else None), strict=True):
             with column:
                 if found is None:
-                    covered(name, tall(260, 240))
+                    covered(name, tall(260, 230))
                 else:
-                    heatmap(found, layers, names, key=f"{SLUG}reads.{name[:5]}", axis=("layer", "read by [CLS]"), title=name, height=tall(260, 180), group=SLUG + "reads")
+                    heatmap(found, layers, names, key=f"{SLUG}reads.{name[:5]}", axis=("layer", "read by [CLS]"), title=name, height=tall(260, 150), group=SLUG + "reads")
     words = [i for i, token in enumerate(data.tokens) if token not in MARKS]
     a, b = float(before[-1, words].sum()), float(after[-1, words].sum())
     choose = controls.select if lesson.presenting() else controls.pills
     told_beside(
         f"In the last layer [CLS] gives the words {a:.0%} of its look before tuning" + (f" and {b:.0%} after; the rest goes to [CLS] and [SEP]. “{visible(names[most])}” gained most." if told else "; the rest goes to [CLS] and [SEP]."),
-        lambda: choose("Heads", (ALL_HEADS, *range(n_heads)), SLUG + "head", ALL_HEADS, lambda h: "all, mean" if h == ALL_HEADS else f"H{h}"),
+        lambda: choose("Heads", (ALL_HEADS, *range(n_heads)), SLUG + "head", ALL_HEADS, lambda h: "all heads, mean" if h == ALL_HEADS and lesson.presenting() else "all, mean" if h == ALL_HEADS else f"H{h}", quiet=lesson.presenting()),
     )  # fmt: skip
     return Shown(
         {"self.weights": {}}, (rf"\text{{words before }} {a:.4f}, \quad \text{{after }} {b:.4f}",) if told else (),
