@@ -36,7 +36,7 @@ def curve(lines: Mapping[str, Points], *, title: str, hues: Mapping[str, int] | 
     layers: list[alt.Chart] = [base.mark_line(strokeWidth=2), base.mark_point(filled=True, size=42, opacity=1)]
     if level is not None:
         layers.insert(0, alt.Chart(alt.Data(values=[{"value": level}])).mark_rule(strokeDash=[4, 4], color=theme.MUTED).encode(y="value:Q"))
-    return alt.layer(*layers).properties(width="container", height=height, title=title, padding=AROUND)
+    return alt.layer(*layers).properties(width="container", height=height, title=title, padding=AROUND).configure_view(stroke="transparent")
 
 
 def shares(labels: Sequence[str], chances: Sequence[float], *, title: str = "", height: int = 0) -> alt.LayerChart:
@@ -53,7 +53,7 @@ def shares(labels: Sequence[str], chances: Sequence[float], *, title: str = "", 
     )  # fmt: skip
     bars = base.mark_bar(height={"band": 0.62}, cornerRadius=2, color=theme.CATEGORICAL[0])
     said = base.mark_text(fontSize=14, align="left", dx=6, color=theme.TEXT, clip=False).encode(text="said:N")
-    return alt.layer(bars, said).properties(width="container", height=height or 60 * len(labels) + 30, title=title, padding=AROUND)
+    return alt.layer(bars, said).properties(width="container", height=height or 60 * len(labels) + 30, title=title, padding=AROUND).configure_view(stroke="transparent")
 
 
 def terms(names: Sequence[str], values: Sequence[float], *, title: str, height: int = 0) -> alt.LayerChart:
@@ -72,4 +72,4 @@ def terms(names: Sequence[str], values: Sequence[float], *, title: str, height: 
     )  # fmt: skip
     bars = base.mark_bar(height={"band": 0.7}, cornerRadius=2).encode(color=alt.condition("datum.up", alt.value(theme.CATEGORICAL[0]), alt.value(theme.CATEGORICAL[1])))
     told = base.transform_calculate(end="max(datum.value, 0)").mark_text(fontSize=13, align="left", dx=6, color=theme.TEXT).encode(text="said:N", x="end:Q")
-    return alt.layer(bars, told).properties(width="container", height=height or 30 * len(names), padding=AROUND)
+    return alt.layer(bars, told).properties(width="container", height=height or 30 * len(names), padding=AROUND).configure_view(stroke="transparent")
