@@ -67,7 +67,7 @@ def enough(params: Any) -> Shown:
     )  # fmt: skip
     rows = [(task.title, way, None if way == FROZEN and not told else task.right(way), COVERED if way == FROZEN and not told else percent(task.right(way))) for task in whole for way in WAYS]
     marks = {task.title: task.ways[FULL].reports[0].right for task in whole}
-    parts.show(grouped(rows, title="right, of texts that no tuning read (the line: before the first step)", ends=(0, 1), shares=True, marks=marks, height=330), SLUG + "enough.picture",
+    parts.show(grouped(rows, title="right (line: before the first step)", ends=(0, 1), shares=True, marks=marks, height=330), SLUG + "enough.picture",
                "; ".join(f"{group}, {way}: {said}" for group, way, _, said in rows) + ".")  # fmt: skip
     task = next((task for task in whole if task.name == params.task), whole[0])
     count = task.ways[FULL].counted
