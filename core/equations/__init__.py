@@ -12,6 +12,7 @@ from core.equations import (
     scores,
     self_attention,
     sizes,
+    spans,
     training,
     tuning,
     why,
@@ -20,7 +21,7 @@ from core.equations.form import Equation, Node, Sign, glyph
 
 EQUATIONS: dict[str, Equation] = {
     found.key: found
-    for part in (why, recurrent, look_up, scores, self_attention, blocks, training, bert, tuning, language, sizes)
+    for part in (why, recurrent, look_up, scores, self_attention, blocks, training, bert, spans, tuning, language, sizes)
     for found in part.EQUATIONS
 }
 

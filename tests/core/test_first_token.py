@@ -44,7 +44,7 @@ def test_the_scores_are_one_linear_map_of_the_first_vector(body, model):
 
 def test_the_same_seed_draws_the_same_head(body):
     one, same, other = (first_token.untaught(TUNINGS["pairs-full"], body, seed).network.to_classes.weight for seed in (1, 1, 2))
-    assert torch.equal(one, same) and not torch.equal(one, other) and one.shape == (3, 192)
+    assert torch.equal(one, same) and not torch.equal(one, other) and one.shape == (3, body.config.d_model)
 
 
 @pytest.mark.parametrize("pair", [None, "A dog slept."])

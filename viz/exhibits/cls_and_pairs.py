@@ -85,16 +85,17 @@ def page() -> None:
     parts.title(EXHIBIT)
     step = lesson.steps(STEPS, SLUG)
     params = chosen()
-    with errors.guard():
-        with st.container(key=f"cls-picture-{step}"):
-            shown = SHOWN[step](params)
-        show(EXHIBIT, SLUG.rstrip("."), str(step), shown, lambda: st.markdown(TRY[step]), lambda: lesson.errata("E23"))
+    shown = None
+    with errors.guard(), st.container(key=f"cls-picture-{step}"):
+        shown = SHOWN[step](params)
     with st.container():
         if step < 4 and not lesson.presenting():
             controls.text("Sentence", "text", Params.text, placeholder="Type a sentence")
             controls.preset_row(EXAMPLES, "text", Params.text)
         if step == 4 and not lesson.presenting():
             pairs.texts()
-        if step < 5:
-            for name in (link.SINGLE, link.PAIRED):
-                live.watch(name)
+        for name in (link.SINGLE, link.PAIRED) if step < 5 else ():
+            live.watch(name)
+    with errors.guard():
+        if shown:
+            show(EXHIBIT, SLUG.rstrip("."), str(step), shown, lambda: st.markdown(TRY[step]), lambda: lesson.errata("E23"))
