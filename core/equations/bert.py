@@ -46,7 +46,7 @@ EQUATIONS = (
              note="A layer norm follows."),
     equation("bert.masked", "The loss of the chosen tokens", "L = - frac{ 1 }{ m } sum{ k=1 }{ m } log P ( y_k | xtilde )", "",
              [("devlin2019", "section 3.1", "")], SIGNS, note="Tokens that were not chosen are read and not asked."),
-    equation("bert.class", "The class of a text, or of a pair", "p_cls = softmax ( W h_cls + b )", "p_cls = softmax ( h_cls W ^T + b )",
+    equation("bert.class", "The class of a text, or of a pair", "p_cls = softmax ( W h_cls + b )", "p_cls = softmax ( h_cls W + b )",
              [("beigy2024", "BERT, single sentence classification", ""), ("devlin2019", "section 4.1", "")], SIGNS, note="The documents print it without the bias."),
     equation("bert.next", "Does the second text follow?", "P = softmax ( W tanh ( W_p h_1 + b_p ) + b )", "P = softmax ( tanh ( h_1 W_p ^T + b_p ) W ^T + b )",
              [("devlin2019", "section 3.1", ""), ("beigy2024", "BERT, next sentence prediction", "")], PAIRS, note="Only the vector of [CLS] is read."),
