@@ -30,7 +30,7 @@ LOOKING = {
         "so nothing goes back through its layers, and one body can serve many heads. What it cannot save is the way up: each text still goes through all layers."
     ),
     "course": (
-        "A point is a measurement on {checked} texts that no tuning reads. Recorded runs give seconds of one processor core, so that nothing else on that machine counts. Over steps the two are compared by what they read; over seconds by what they cost. A frozen step costs less: "
+        "A point is a measurement on {checked} texts that no tuning reads. Recorded runs give seconds of one processor core, so that nothing else on that machine counts; measuring is in them. Over steps the two are compared by what they read; over seconds by what they cost. A frozen step costs less: "
         "it goes up through the layers and not back."
     ),
     "far": (
@@ -206,8 +206,7 @@ def _size(part: reading.Part, way: str, told: bool) -> str:
 def _cost(way: str, used: live.Using) -> str:
     """What a way cost, and what it gained."""
     first, last = used.reports[0], used.reports[-1]
-    each = 1e3 * last.seconds / max(1, last.step)
-    return f"{way.capitalize()}: {last.step:,} steps, {last.seconds:.0f} seconds ({each:.0f} ms each), from {first.right:.0%} to {last.right:.0%}" + (", recorded before." if used.whose == "recorded" else ", yours.")
+    return f"{way.capitalize()}: {last.step:,} steps, {last.seconds:.0f} seconds, from {first.right:.0%} to {last.right:.0%}" + (", recorded before." if used.whose == "recorded" else ", yours.")
 
 
 def _differing(data: reading.Read) -> str:
