@@ -33,10 +33,11 @@ def grouped(rows: Sequence[tuple[str, str, float | None, str]], *, title: str, e
         color=alt.Color("way:N", sort=list(WAYS), scale=alt.Scale(domain=list(WAYS), range=list(COLOURS.values())), legend=alt.Legend(title=None, orient="top", direction="horizontal", offset=2)),
         tooltip=[alt.Tooltip("group:N"), alt.Tooltip("way:N"), alt.Tooltip("told:N", title=title)],
     )  # fmt: skip
-    layers: list[alt.Chart] = [base.mark_bar(cornerRadiusEnd=2), base.mark_text(align="left", dx=5, fontSize=12).encode(text="told:N", color=alt.value(theme.TEXT))]
+    layers: list[alt.Chart] = [base.mark_bar(cornerRadiusEnd=2)]
     if marks:
         ticks = alt.Chart(alt.Data(values=[{"group": group, "value": value} for group, value in marks.items()]))
-        layers.append(ticks.mark_tick(thickness=2, color=theme.TEXT, bandSize=34).encode(y=alt.Y("group:N", sort=groups), x="value:Q"))
+        layers.append(ticks.mark_tick(thickness=2, color=theme.TEXT, bandSize=30).encode(y=alt.Y("group:N", sort=groups), x="value:Q"))
+    layers.append(base.mark_text(align="left", dx=5, fontSize=12).encode(text="told:N", color=alt.value(theme.TEXT)))
     return alt.layer(*layers).properties(width="container", height=height)
 
 
