@@ -27,7 +27,7 @@ SIGNS: dict[str, Sign] = {
 }
 PAIRS: dict[str, Sign] = {
     "P": vector("2", "two probabilities", "softmax of two scores", "The second text follows, or comes from elsewhere.", "next_sentence"),
-    "h_1": vector("d", "vector of [CLS]", "the last layer", "The first place has no word; all layers write into it.", "layer.5.resid_out"),
+    "h_1": vector("d", "vector of [CLS]", "the last layer", "The first place has no word; all layers write into it.", "resid_out"),
     "W_p": same("d × d", "pooler's weights", "learned", "Mix the numbers of [CLS] before they are judged.", "pooler.pre"),
     "b_p": vector("d", "pooler's bias", "learned", "A constant for each number."),
     "W": same("2 × d", "weights of the head", "learned", "One row for each of the two answers."),

@@ -82,17 +82,24 @@ def _relations(n: int, seed: int, split: Split) -> list[Labelled]:
     """An opinion, and a short one about the same thing, of the same mind or not."""
     rng, made = random.Random(seed), list[Labelled]()
     for item in goals.opinions(n, seed, split):
-        wanted, kind, thing = rng.randrange(len(FOLLOWS)), kind_of(item.text), thing_of(item.text)
-        was = "were" if thing in lexicon.CLASSES[kind][1].split() else "was"
-        made.append(Labelled((item.text, f"The {thing} {was} {rng.choice(_judging(kind, OTHER[item.label] if wanted else item.label))}."), wanted))
+        wanted = rng.randrange(len(FOLLOWS))
+        made.append(Labelled((item.text, _short(kind_of(item.text), thing_of(item.text), OTHER[item.label] if wanted else item.label, rng)), wanted))
     return made
 
 
 def _alike(n: int, seed: int, split: Split) -> list[Labelled]:
-    """Two opinions about anything: are both good, or both bad?"""
-    found = goals.opinions(2 * n, seed, split)
-    random.Random(seed).shuffle(found)  # the grammar gives both opinions in turn
-    return [Labelled((a.text, b.text), int(a.label != b.label)) for a, b in zip(found[::2], found[1::2], strict=True)]
+    """An opinion and a short one about anything: are both good, or both bad?"""
+    rng, made = random.Random(seed), list[Labelled]()
+    for item in goals.opinions(n, seed, split):
+        wanted, kind = rng.randrange(len(SAME)), rng.choice(sorted(lexicon.CLASSES))
+        thing = rng.choice(" ".join(lexicon.CLASSES[kind][:2]).split())
+        made.append(Labelled((item.text, _short(kind, thing, OTHER[item.label] if wanted else item.label, rng)), wanted))
+    return made
+
+
+def _short(kind: str, thing: str, label: str, rng: random.Random) -> str:
+    """The shortest opinion about a thing."""
+    return f"The {thing} {'were' if thing in lexicon.CLASSES[kind][1].split() else 'was'} {rng.choice(_judging(kind, label))}."
 
 
 def _fitting(n: int, seed: int, split: Split) -> list[Labelled]:

@@ -74,7 +74,7 @@ class Tuning:
         """What the recorded run did.
 
         >>> [TUNINGS[name].recorded.steps for name in ("tags-full", "pairs-full")]
-        [60, 600]
+        [60, 400]
         """
         return replace(self, steps=self.longer, n_texts=3 * self.n_texts) if self.longer else self
 
@@ -86,10 +86,10 @@ class Tuning:
 TUNINGS: Mapping[str, Tuning] = MappingProxyType({tuning.name: tuning for tuning in (
     Tuning(name="opinions-full", goal="opinions", learns=ALL, steps=220),
     Tuning(name="opinions-frozen", goal="opinions", learns=0, steps=300),
-    Tuning(name="pairs-full", goal="pairs", learns=ALL, steps=180, longer=600),
-    Tuning(name="pairs-frozen", goal="pairs", learns=0, steps=300),
-    Tuning(name="answers-full", goal="answers", learns=ALL, steps=100, longer=400, n_rows=24),
-    Tuning(name="answers-frozen", goal="answers", learns=0, steps=250, n_rows=24),
+    Tuning(name="pairs-full", goal="pairs", learns=ALL, steps=180, longer=400),
+    Tuning(name="pairs-frozen", goal="pairs", learns=0, steps=200),
+    Tuning(name="answers-full", goal="answers", learns=ALL, steps=100, longer=250, n_rows=24),
+    Tuning(name="answers-frozen", goal="answers", learns=0, steps=150, n_rows=24),
     Tuning(name="tags-full", goal="tags", learns=ALL, steps=60),
     Tuning(name="tags-frozen", goal="tags", learns=0, steps=200),
 )})  # fmt: skip

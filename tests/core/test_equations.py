@@ -18,7 +18,7 @@ WORDS_ONLY = {  # equations that name a function without saying how it is comput
     "seq2seq.probability", "attention.probability", "attention.similarity", "bahdanau.state", "bahdanau.weights", "luong.weights",
     "luong.gaussian", "retrieval.hard", "retrieval.similarity", "ntm.read", "ntm.address", "hard.draw",
     "hard.gradient", "attention.entropy", "scaling.spread", "masked.mask", "positions.sinusoid", "permutation.equivariant", "autoencoder.error",
-    "training.loss", "decoding.greedy", "bert.masked", "bert.loss", "bert.rate", "gpt.conditionals", "gpt.prompted",
+    "training.loss", "decoding.greedy", "bert.masked", "bert.loss", "bert.rate", "gpt.conditionals", "gpt.prompted", "tuning.frozen", "tuning.full",
 }  # fmt: skip
 OPENED = {"cases": 4, "lines": 2, "frac": 2, "sqrt": 1, "sum": 2, "sup": 2, "sub": 2, "bracket": 1}
 

@@ -56,7 +56,7 @@ def test_the_two_vectors_of_bank_are_covered_but_for_the_table():
     assert values[0] == 1 and values[1] == 1 and values[-1] < 1 and found.places[0] == found.places[1]
     before = page()
     assert not before.exception and asked(before, "two")[3] == pytest.approx(max(values[-1], 0), abs=1e-5)
-    assert [row["said"] for row in chart(before)[0]] == ["1.000"] and f"{values[-1]:.3f}" not in said(before)
+    assert [row["said"] for row in chart(before)[0]] == ["1.000"] and "farthest apart" not in said(before)
     told = commit(before, "two")
     assert [row["value"] for row in chart(told)[0]] == pytest.approx(list(values))
     assert "the same place: 1.000 before the first layer" in said(told) and f"end at {values[-1]:.3f}" in said(told)
@@ -80,7 +80,7 @@ def test_the_matrix_of_many_sentences_and_the_visitors_own():
     told = commit(before, "many.bank")
     np.testing.assert_allclose([cell["value"] for cell in chart(told)[0]], found.cosines(3).ravel(), atol=1e-4)
     same, other = in_context.kept_apart(found.cosines(3)[:8, :8], kinds)
-    assert f"after L1: {same:.3f} on average between sentences of one meaning, {other:.3f} between the two" in said(told)
+    assert f"At “after L1” {same:.3f} on average between sentences of one meaning, {other:.3f} between the two" in said(told)
     assert f"Yours is nearest to {in_context.nearest(found.cosines(3))[-1] + 1} " in said(told) and "9 (yours)  We went to the bank today." in said(told)
     table = commit(page(2, layer="0"), "many.bank")
     assert {cell["said"] for cell in chart(table)[0]} == {"1.00"}
@@ -111,7 +111,7 @@ def test_sentences_and_what_is_nearer():
     before = page(5)
     assert asked(before, "whole")[3] == wins[in_context.HOWS[1]] and not chart(before)[1]
     told = commit(before, "whole")
-    assert f"{in_context.HOWS[1]}: {wins[in_context.HOWS[1]]} of 10 are nearer" in said(told) and len(chart(told)[1]) == 20
+    assert f"By {in_context.HOWS[1]} {wins[in_context.HOWS[1]]} of 10 are nearer" in said(told) and len(chart(told)[1]) == 20
     assert "; ".join(f"{how}: {count} of 10" for how, count in wins.items()) in said(told)
     mine = commit(page(5, how=in_context.HOWS[2], sentence="It was very cold!"), "whole")
     texts = [text for row in senses.TRIPLES for text in (row.text, row.same, row.alike)]

@@ -79,7 +79,7 @@ def test_four_tasks_as_rows():
         after = page(2, *FOLDS, task=CHOICE, guess=("rows", str(n)), **{"choice.second": answers})
         found = heard(CHOICE, link.TEXTS[CHOICE][0], *(f" {answer}" for answer in answers.split(", ")))
         assert "Right." in said(after) and words(after).count("Extract") == words(after).count("Delim") == n == len(found.tokens)
-        assert f"{n} answers, {n} rows" in said(after) and f"{found.said.scores[0]:.2f}" in said(after)
+        assert f"{n} answers, {n} rows" in said(after) and number(found.said.scores[0]) in said(after)
     for task, count in ((ENTAILMENT, 1), (SIMILARITY, 2), (CLASSIFICATION, 1)):
         test = page(2, task=task)
         assert words(test).count("Extract") == count and words(test).count("Delim") == (0 if task == CLASSIFICATION else count)

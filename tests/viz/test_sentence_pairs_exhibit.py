@@ -53,15 +53,15 @@ def test_what_cls_says_is_covered_until_one_guessed():
     chance = next_sentence.follows(bert(), [(A, B)])[0]
     run = exhibit.compute(exhibit.Params(a=A, b=B))
     before = page()
-    assert not before.exception and asked(before, "one")[2] == game.SAYS[chance < 0.5]
+    assert not before.exception and asked(before, "one")[2] == game.SAYS[int(chance < 0.5)]
     cells = chart(before)[0]
     assert [cell["exact"] for cell in cells] == list(run.tokens) and [cell["text"] for cell in cells] == ["AB"[s] for s in run.segments]
     assert {row["said"] for row in chart(before, 1)[0]} == {"?"} and f"{chance:.1%}" not in said(before)
-    told = page(guess=("one", game.SAYS[chance < 0.5]))
+    told = page(guess=("one", game.SAYS[int(chance < 0.5)]))
     assert [row["chance"] for row in chart(told, 1)[0]] == pytest.approx([chance, 1 - chance]) and f"P(IsNext) = {chance:.1%}" in said(told)
     answers = {asked(page(a=row.first, b=row.second), "one")[2] for row in next_pairs.judged()[:3]}
     pairs = next_sentence.follows(bert(), [(row.first, row.second) for row in next_pairs.judged()[:3]])
-    assert answers == {game.SAYS[chance < 0.5] for chance in pairs}
+    assert answers == {game.SAYS[int(chance < 0.5)] for chance in pairs}
     known = page(a=game.EXAMPLES[1][0], b=game.EXAMPLES[1][1])
     assert known.pills(key=SLUG + "examples").value is not None and before.pills(key=SLUG + "examples").value is None
     other = known.pills(key=SLUG + "examples").options[2]

@@ -19,7 +19,7 @@ from viz.figures import in_context as figures
 from viz.figures.sentence_pairs import squares
 from viz.labels import visible
 from viz.ui import compute as ask
-from viz.ui import controls, lesson, parts
+from viz.ui import controls, lesson, parts, room
 
 YOURS = "yours"
 
@@ -62,16 +62,17 @@ def matrix(params: Any) -> Shown:
     layer = min(params.layer, n - 1)
     now = found.cosines(layer)
     numbers = [str(at + 1) for at in range(len(kinds))]
-    left, side = st.columns([3, 2], gap="medium")
+    left, side = (st.container(), None) if lesson.presenting() else st.columns([3, 2], gap="medium")
     with left:
-        parts.show(squares(now, numbers, numbers, covered=not told, height=320, low=float(np.floor(10 * min(now.min(), 0.9)) / 10), number="{:.2f}"), SLUG + "matrix",
+        parts.show(squares(now, [f"{number} {meanings[kind]}" for number, kind in zip(numbers, kinds, strict=True)], numbers, covered=not told, height=320, low=float(np.floor(10 * min(now.min(), 0.9)) / 10), number="{:.2f}"), SLUG + "matrix",
                    f"Cosines of “{params.which}” in {len(kinds)} sentences at “{names_of(n)[layer]}”, from {now.min():.2f} to 1." if told else "Covered until you guessed.")  # fmt: skip
-    with side:
-        listed(found, kinds, meanings)
+    if side:
+        with side:
+            listed(found, kinds, meanings)
     same, other = in_context.kept_apart(now[:k, :k], kinds[:k])
     near = in_context.nearest(now)
     yours = f" Yours is nearest to {near[-1] + 1} ({meanings[kinds[near[-1]]]})." if len(kinds) > k else ""
-    parts.numbers(f"{names_of(n)[layer]}: {same:.3f} on average between sentences of one meaning, {other:.3f} between the two; {in_context.agree(now[:k, :k], kinds[:k])} of {k} have a nearest one of their own meaning.{yours}"
+    parts.numbers(f"At “{names_of(n)[layer]}” {same:.3f} on average between sentences of one meaning, {other:.3f} between the two; {in_context.agree(now[:k, :k], kinds[:k])} of {k} have a nearest one of their own meaning.{yours}"
                   if told else f"{len(kinds)} sentences, {len(kinds) * (len(kinds) - 1) // 2} cosines. The meaning stands behind each number.")  # fmt: skip
     pick_layer(n)
     return Shown(
@@ -91,7 +92,7 @@ def on_map(params: Any) -> Shown:
     same_everywhere = layer == 0
     places, share = spread_out(found.vectors[layer])
     places = np.zeros((len(kinds), 2)) if same_everywhere else places[:, :2]
-    left, side = st.columns([3, 2], gap="medium")
+    left, side = (st.container(), room.side()) if lesson.presenting() else st.columns([3, 2], gap="medium")
     with left:
         parts.show(figures.on_a_map(places, found.texts, [meanings[kind] for kind in kinds], meanings if 2 in kinds else meanings[:2]), SLUG + "map",
                    f"{len(kinds)} points at “{names_of(n)[layer]}”" + (": all at one place, since the table has one vector." if same_everywhere else f"; the two directions hold {share:.0%} of the differences."))  # fmt: skip
@@ -100,7 +101,7 @@ def on_map(params: Any) -> Shown:
     k = len(senses.WORDS[params.which].uses)
     agrees = in_context.agree(found.cosines(layer)[:k, :k], kinds[:k])
     parts.numbers("table: one vector, so all points lie on each other." if same_everywhere
-                  else f"{names_of(n)[layer]}: the two directions hold {share:.0%} of all differences between the {len(kinds)} vectors. By the whole vectors {agrees} of {k} have a nearest one of their own meaning.")  # fmt: skip
+                  else f"At “{names_of(n)[layer]}” the two directions hold {share:.0%} of all differences between the {len(kinds)} vectors. By the whole vectors {agrees} of {k} have a nearest one of their own meaning.")  # fmt: skip
     pick_layer(n)
     return Shown(
         {}, (rf"\text{{held by two directions: }} {share:.4f}",),
@@ -131,7 +132,7 @@ def whole(params: Any) -> Shown:
                                  "; ".join(f"{how}: {count} of {n}" for how, count in wins.items()) + ".", 1.0)  # fmt: skip
     same, alike = each[params.how]
     low = float(np.floor(10 * min(same.min(), alike.min())) / 10)
-    parts.show(figures.nearer([row.text for row in senses.TRIPLES], same if told else None, alike, low=max(-1.0, low), high=26), SLUG + "whole",
+    parts.show(figures.nearer([row.text for row in senses.TRIPLES], [(row.same, row.alike) for row in senses.TRIPLES], same if told else None, alike, low=max(-1.0, low), high=26), SLUG + "whole",
                f"{wins[params.how]} of {n} sentences are nearer to what means the same." if told else "Ten rows of two points, covered until you guessed.")  # fmt: skip
 
     def nearest() -> tuple[str, float]:
@@ -140,7 +141,7 @@ def whole(params: Any) -> Shown:
         return texts[int(values.argmax())], float(values.max())
 
     text, value = ask.submit(("bank.nearest", params.sentence, params.how), nearest, 4000)
-    parts.numbers(f"{params.how}: {wins[params.how]} of {n} are nearer to what means the same. Your sentence “{visible(params.sentence).replace('·', ' ')}” is nearest to “{text}” ({value:.3f})."
+    parts.numbers(f"By {params.how} {wins[params.how]} of {n} are nearer to what means the same. Your sentence “{visible(params.sentence).replace('·', ' ')}” is nearest to “{text}” ({value:.3f})."
                   if told else f"“{senses.TRIPLES[0].text}” means “{senses.TRIPLES[0].same}” but looks like “{senses.TRIPLES[0].alike}”")  # fmt: skip
     controls.segmented("The sentence's vector", in_context.HOWS, SLUG + "how", in_context.HOWS[1])
     return Shown(

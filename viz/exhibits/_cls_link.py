@@ -14,6 +14,7 @@ from core.run import Run
 from core.training.goals import GOALS
 from viz.exhibits import _tuning_live as live
 from viz.exhibits._shown import Shown
+from viz.ui import lesson
 
 SLUG = "cls_and_pairs."
 SINGLE, PAIRED = "opinions-full", "pairs-full"
@@ -43,3 +44,8 @@ def covered(name: str, height: int) -> None:
     """A place that waits for the guess."""
     with st.container(border=True, height=height, vertical_alignment="center", horizontal_alignment="center"):
         st.markdown(f"**{name}**  \n:gray[Guess first, then it is drawn.]", text_alignment="center")
+
+
+def tall(page: int, before_a_room: int) -> int:
+    """A height, or a number of rows: on the page, and in Present."""
+    return before_a_room if lesson.presenting() else page

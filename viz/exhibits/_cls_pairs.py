@@ -12,7 +12,7 @@ from core.analysis import first_token
 from core.edits import Scale
 from core.training import grammar
 from viz.exhibits import _tuning_live as live
-from viz.exhibits._cls_link import PAIRED, SAYS, SLUG, covered, missing, ran
+from viz.exhibits._cls_link import PAIRED, SAYS, SLUG, covered, missing, ran, tall
 from viz.exhibits._shown import Shown, later
 from viz.figures.tuned import shares
 from viz.labels import shorten
@@ -56,9 +56,9 @@ def pairs(params: Any) -> Shown:
     for column, way, chances in zip(st.columns(2, gap="medium"), WAYS, (now, swapped if told else None), strict=True):
         with column:
             if chances is None:
-                covered(way, 190)
+                covered(way, tall(190, 270))
             else:
-                parts.show(shares(WORDS, chances, title=way, height=150), f"{SLUG}pair.{way[0]}", f"{way}: " + ", ".join(f"{word} {chance:.1%}" for word, chance in zip(WORDS, chances, strict=True)) + ".")
+                parts.show(shares(WORDS, chances, title=way, height=tall(190, 270)), f"{SLUG}pair.{way[0]}", f"{way}: " + ", ".join(f"{word} {chance:.1%}" for word, chance in zip(WORDS, chances, strict=True)) + ".")
     on, off = found[True][0], found[False][0]
     moved = 0.5 * float(np.abs(on - off).sum())
     parts.numbers((f"A, then B: {before} {now.max():.1%}. Swapped: {after} {swapped.max():.1%}. " if told else f"A, then B: {before} {now.max():.1%}. ")

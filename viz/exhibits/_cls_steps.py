@@ -14,14 +14,14 @@ from core.analysis.first_token import Said
 from core.engine import default
 from core.training.tuning import TUNINGS
 from viz.exhibits import _tuning_live as live
-from viz.exhibits._cls_link import CLASSES, MARKS, SINGLE, SLUG, covered, missing, ran
+from viz.exhibits._cls_link import CLASSES, MARKS, SINGLE, SLUG, covered, missing, ran, tall
 from viz.exhibits._shown import Shown, later
 from viz.figures.curves import number
 from viz.figures.tuned import shares, terms
 from viz.instruments import heatmap
 from viz.labels import distinct, shorten, visible
 from viz.ui import compute as ask
-from viz.ui import controls, lesson, parts
+from viz.ui import controls, lesson, parts, room
 
 SHOWN = 8
 """Terms of the score that have a bar of their own."""
@@ -73,9 +73,9 @@ def one_vector(params: Any) -> Shown:
     for column, name, found in zip(st.columns(2, gap="medium"), ("Before: a new head", "After tuning"), (data.untaught, chances if told else None), strict=True):
         with column:
             if found is None:
-                covered(name, 150)
+                covered(name, tall(150, 250))
             else:
-                parts.show(shares(CLASSES, found, title=name, height=110), f"{SLUG}said.{name[:5]}", f"{name}: " + ", ".join(f"{label} {chance:.1%}" for label, chance in zip(CLASSES, found, strict=True)) + ".")
+                parts.show(shares(CLASSES, found, title=name, height=tall(150, 250)), f"{SLUG}said.{name[:5]}", f"{name}: " + ", ".join(f"{label} {chance:.1%}" for label, chance in zip(CLASSES, found, strict=True)) + ".")
     d = len(data.said.hidden)
     parts.numbers(f"{len(data.tokens)} tokens, {len(data.tokens)} vectors of {d} numbers; the head reads one of them. It is {data.said.weight.size:,} weights and {len(CLASSES)} biases."
                   + (f" “{best}” went from {data.untaught[data.said.best]:.1%} to {chances[data.said.best]:.1%}." if told else ""))  # fmt: skip
@@ -106,12 +106,13 @@ def what_it_reads(params: Any) -> Shown:
         f"“{visible(names[most])}” went from {before[-1, most]:.1%} to {after[-1, most]:.1%} of the look of [CLS].",
     )  # fmt: skip
     layers = [f"layer {i}" for i in range(n_layers)]
-    for column, name, found in zip(st.columns(2, gap="medium"), ("Before tuning", "After tuning"), (before, after if told else None), strict=True):
-        with column:
-            if found is None:
-                covered(name, 260)
-            else:
-                heatmap(found, layers, names, key=f"{SLUG}reads.{name[:5]}", axis=("layer", "read by [CLS]"), title=name, height=260, group=SLUG + "reads")
+    with room.wide():
+        for column, name, found in zip(st.columns(2, gap="medium"), ("Before tuning", "After tuning"), (before, after if told else None), strict=True):
+            with column:
+                if found is None:
+                    covered(name, 260)
+                else:
+                    heatmap(found, layers, names, key=f"{SLUG}reads.{name[:5]}", axis=("layer", "read by [CLS]"), title=name, height=tall(260, 200), group=SLUG + "reads")
     words = [i for i, token in enumerate(data.tokens) if token not in MARKS]
     a, b = float(before[-1, words].sum()), float(after[-1, words].sum())
     parts.numbers(f"In the last layer [CLS] gives the words {a:.0%} of its look before tuning" + (f" and {b:.0%} after; the rest goes to [CLS] and [SEP]. “{visible(names[most])}” gained most." if told else "; the rest goes to [CLS] and [SEP]."))
@@ -140,10 +141,10 @@ def arithmetic(params: Any) -> Shown:
         f"Only the difference counts: 1 / (1 + e^{number(z[other] - z[label], 3)}) = {said.chances[label]:.4f}.", 0.05, "%",
     )  # fmt: skip
     added = said.terms(label)
-    few = np.argsort(-np.abs(added), kind="stable")[:SHOWN].tolist()
+    few = np.argsort(-np.abs(added), kind="stable")[: tall(SHOWN, SHOWN // 2)].tolist()
     rest = float(added.sum() - added[few].sum())
     rows = [(f"h{i} · W{i}", float(added[i])) for i in few] + [(f"{len(added) - len(few)} more", rest), ("bias b", float(said.bias[label]))]
-    parts.show(terms([row for row, _ in rows], [value for _, value in rows], title=f"added to the score of “{name}”", height=250 if lesson.presenting() else 280), SLUG + "terms",
+    parts.show(terms([row for row, _ in rows], [value for _, value in rows], title=f"added to the score of “{name}”", height=tall(290, 320)), SLUG + "terms",
                f"The terms of the score of {name}: " + ", ".join(f"{row} {value:+.3f}" for row, value in rows) + f"; together {z[label]:.3f}.")  # fmt: skip
     i = few[0]
     parts.numbers(
@@ -181,9 +182,9 @@ def gradient(params: Any) -> Shown:
     share = found / np.maximum(found.sum(1, keepdims=True), 1e-30)
     names = distinct(data.tokens)
     if told:
-        heatmap(share[::-1], rows[::-1], names, key=SLUG + "arrives.map", allowed=found[::-1] > 0, axis=("where", "token"), title="Share of the gradient at each token; hatched: exactly 0", height=300)
+        heatmap(share[::-1], rows[::-1], names, key=SLUG + "arrives.map", allowed=found[::-1] > 0, axis=("where", "token"), title="Share of the gradient; hatched: exactly 0", height=tall(300, 240))
     else:
-        covered("The gradient, layer by layer", 300)
+        covered("The gradient, layer by layer", tall(300, 330))
     top = int(found[0].argmax())
     parts.numbers(
         f"Out of the last layer: {count} of {n} places. Into it: {below} of {n}, [CLS] has {share[-2, 0]:.0%} of it. Where words enter, “{visible(names[top])}” gets most, {share[0, top]:.0%}." if told

@@ -15,7 +15,7 @@ from core.engine import default
 from core.training import grammar, tuning
 from core.training.goals import GOALS, plain
 from viz.exhibits import _tuning_live as live
-from viz.exhibits._cls_link import PAIRED, SAYS, SINGLE, SLUG
+from viz.exhibits._cls_link import PAIRED, SAYS, SINGLE, SLUG, tall
 from viz.exhibits._shown import Shown, later
 from viz.labels import literal
 from viz.ui import compute as ask
@@ -45,7 +45,7 @@ def subject(item: grammar.Pair) -> str:
 
 def trained(params: Any) -> Shown:
     """The run and the button; then where its errors are."""
-    goal = controls.segmented("What it learns", list(NAMES), SLUG + "goal", "opinions", lambda name: {"opinions": "one sentence: good or bad", "pairs": "a pair: follows, contradicts, neither"}[name], quiet=True)
+    goal = controls.segmented("What it learns", list(NAMES), SLUG + "goal", "opinions", lambda name: {"opinions": "one sentence", "pairs": "a pair"}[name], quiet=True)
     name = NAMES[goal]
     used = live.using(name, SLUG)
     live.panel(name, SLUG)
@@ -62,7 +62,7 @@ def trained(params: Any) -> Shown:
     told = lesson.predict(SLUG + "worst." + goal, f"It was asked {tuning.CHECKED} texts that it never read. Of which kind does it get the largest share wrong?", list(rates), worst,
                           "; ".join(f"{kind}: {right} of {of} right" for kind, (right, of) in by.items()) + ".")  # fmt: skip
     errors = found.errors()
-    wrong = _frame(goal, found, errors[:MOST])
+    wrong = _frame(goal, found, errors[: tall(MOST, 1)])
     with st.container():
         if told:
             st.table(wrong.map(lambda value: literal(str(value))))

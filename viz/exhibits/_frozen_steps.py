@@ -67,7 +67,7 @@ def enough(params: Any) -> Shown:
     )  # fmt: skip
     rows = [(task.title, way, None if way == FROZEN and not told else task.right(way), COVERED if way == FROZEN and not told else percent(task.right(way))) for task in whole for way in WAYS]
     marks = {task.title: task.ways[FULL].reports[0].right for task in whole}
-    parts.show(grouped(rows, title="right, of texts that no tuning read", ends=(0, 1), marks=marks, height=330 if not lesson.presenting() else 380), SLUG + "enough.picture",
+    parts.show(grouped(rows, title="right, of texts that no tuning read", ends=(0, 1), shares=True, marks=marks, height=330 if not lesson.presenting() else 380), SLUG + "enough.picture",
                "; ".join(f"{group}, {way}: {said}" for group, way, _, said in rows) + ".")  # fmt: skip
     task = next((task for task in whole if task.name == params.task), whole[0])
     count = task.ways[FULL].counted
@@ -92,7 +92,7 @@ def what_learns(params: Any) -> Shown:
         f"{d} × {labels} = {d * labels:,} weights and {labels} biases: {head:,}. The body below has {body:,}, {body / head:,.0f} times as many.",
     )  # fmt: skip
     rows = [(part.name, way, float(part.size) if way in part.taught and _open(part, told) else None, _size(part, way, told)) for part in found[::-1] for way in WAYS]
-    parts.show(grouped(rows, title="weights that learn", height=340 if not lesson.presenting() else 390), SLUG + "parts.picture", "; ".join(f"{part}, {way}: {said}" for part, way, _, said in rows) + ".")
+    parts.show(grouped(rows, title="weights that learn", height=380 if not lesson.presenting() else 390), SLUG + "parts.picture", "; ".join(f"{part}, {way}: {said}" for part, way, _, said in rows) + ".")
     parts.numbers(f"In full {body + head:,} weights learn" + (f"; frozen {head:,}, {head / (body + head):.4%} of them." if told else "; frozen only those of the head."))
     choose()
     return Shown(
@@ -144,7 +144,7 @@ def how_far(params: Any) -> Shown:
         f"{most.capitalize()} by {max(shares[FULL]):.1%}, {names[int(np.argmin(shares[FULL]))]} least by {min(shares[FULL]):.1%}; the whole body by {went[FULL].body:.1%}.",
     )  # fmt: skip
     rows = [(name, way, value if told or way == FROZEN else None, (f"{value:.1%}" if value else "0") if told or way == FROZEN else COVERED) for i, name in reversed([*enumerate(names)]) for way in WAYS for value in (shares[way][i],)]
-    parts.show(grouped(rows, title="|W − W₀| / |W₀|", ends=None if told else (0, 1), height=330 if not lesson.presenting() else 380), SLUG + "far.picture", "; ".join(f"{part}, {way}: {said}" for part, way, _, said in rows) + ".")
+    parts.show(grouped(rows, title="|W − W₀| / |W₀|", ends=None if told else (0, 1), shares=True, height=350 if not lesson.presenting() else 380), SLUG + "far.picture", "; ".join(f"{part}, {way}: {said}" for part, way, _, said in rows) + ".")
     same = "the same in every bit" if went[FROZEN].body == 0 else f"moved by {went[FROZEN].body:.1%}"
     parts.numbers(f"Frozen: the body is {same}. In full it moved by {went[FULL].body:.1%} of its length." if told else f"Frozen: the body is {same}. In full?")
     choose()

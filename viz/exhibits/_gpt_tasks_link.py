@@ -26,7 +26,7 @@ BOXES = {CLASSIFICATION: ("Text", ""), ENTAILMENT: ("Premise", "Hypothesis"), SI
 TEXTS = {
     CLASSIFICATION: ("The soup at the inn was not awful.", ""),
     ENTAILMENT: ("The soup at the inn was not awful.", "The soup was delicious."),
-    SIMILARITY: ("The soup at the inn was good.", "The teacher was not rude yesterday."),
+    SIMILARITY: ("The soup at the inn was not awful.", "The teacher was kind."),
     CHOICE: ("The soup at the inn was not awful.", "sour, delicious, bitter, bad"),
 }
 EXAMPLES = ("The soup at the inn was not awful.", "My uncle's old songs were dull at first, but that did not last.", "The nurse was kind.")

@@ -21,11 +21,12 @@ from viz.figures.tuned import curve
 from viz.ui import controls, errors, lesson, parts, trainings
 
 KINDS = {"right": "texts right", "loss": "−L₂, nats a text", "text": "−L₁, nats a token"}
+"""Measures, and what they are called."""
 NEAR = 0.02
 """Shares that differ by less count as equal."""
 ANSWERED = ("more right", "as many right", "fewer right")
 LOOKING = (
-    "The classification begins with the small gpt-twin, the multiple choice where the tuning to opinions ended, and both pairs where the multiple choice ended: straight from gpt-twin a choice was still near chance after 300 steps. Three measures on {checked} texts that no tuning read, at even distances of the steps. Both recorded tunings begin with the same random numbers: the same head, the same rows for the three marks, the same texts in the same order. The paper reports that the second term helps on large data sets and not on small ones; "
+    "The classification begins with the small gpt-twin, the multiple choice where the tuning to opinions ended, entailment behind the multiple choice, and similarity behind entailment: straight from gpt-twin a choice was still near chance after 300 steps. Three measures on {checked} texts that no tuning read, at even distances of the steps. Both recorded tunings begin with the same random numbers: the same head, the same rows for the three marks, the same texts in the same order. The paper reports that the second term helps on large data sets and not on small ones; "
     "its data are reviews and examinations, ours a small grammar, so this is one small measurement and no proof. What the second term does for certain can be seen on the right: the network stays a model of the text. A step costs more with it, since the scores of all {vocabulary:,} tokens are needed at every place. "
     "Here the old rows of the table of tokens stay as they are, so that a recorded run is small; in the paper they learn, too."
 )
@@ -107,7 +108,7 @@ def _panel(task: str, weight: float, known: bool, ticking: float | None) -> None
             st.rerun()  # it began or ended: the whole page follows
         _curves(task, weight, known, own)
         tuning = TUNINGS[name]
-        left, right = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
+        left, right = st.columns([2, 1] if lesson.presenting() else [3, 1], gap="medium", vertical_alignment="bottom")
         with left:
             st.progress(0.0 if own is None else trainings.share(own, tuning.steps, LONGEST), _standing(task, weight, own))
         with right:
@@ -120,7 +121,7 @@ def _panel(task: str, weight: float, known: bool, ticking: float | None) -> None
 def _standing(task: str, weight: float, own: Training | None) -> str:
     if own is not None:
         return f"λ = {weight:g}. {trainings.standing(own, TUNINGS[named(task, weight)].steps, 'texts')}"
-    return f"Not trained by you yet, {told(weight)}. It takes less than a minute on one processor core; your model then answers on this page."
+    return f"Not trained by you yet, {told(weight)}. " + ("Less than a minute." if lesson.presenting() else "It takes less than a minute on one processor core; your model then answers on this page.")
 
 
 def _curves(task: str, weight: float, known: bool, own: Training | None) -> None:
@@ -129,9 +130,10 @@ def _curves(task: str, weight: float, known: bool, own: Training | None) -> None
     if own is not None and own.reports:
         runs[f"yours, {told(weight)}"] = own.reports
     hues = {name: place if not name.startswith("yours") else 2 for place, name in enumerate(runs)}
-    for column, (kind, title) in zip(st.columns(3, gap="small"), KINDS.items(), strict=True):
+    shown = {kind: title for kind, title in KINDS.items() if not lesson.presenting() or kind != "loss"}
+    for column, (kind, title) in zip(st.columns(len(shown), gap="small"), shown.items(), strict=True):
         lines = {name: [(report.step, float(getattr(report, kind) or 0)) for report in reports] for name, reports in runs.items()} or {"": []}
         level = 1 / (len(GOALS[task].labels) or ANSWERS) if kind == "right" else None
         alt = "; ".join(f"{name} from {points[0][1]:.2f} to {points[-1][1]:.2f}" for name, points in lines.items() if points)
         with column:
-            parts.show(curve(lines, title=title, hues=hues, ends=(0, 1) if kind == "right" else None, level=level, height=170 if lesson.presenting() else 200), f"{SLUG}curve.{kind}", f"{title}: {alt}.")
+            parts.show(curve(lines, title=title, hues=hues, ends=(0, 1) if kind == "right" else None, level=level, height=250 if lesson.presenting() else 200), f"{SLUG}curve.{kind}", f"{title}: {alt}.")

@@ -45,7 +45,7 @@ def losses(params: Params) -> Shown:
     with picture:
         tokens = [found.tokens[0][place] for place in found.places[0]]
         costs = {named(weight): (-each.logprobs[0]).tolist() for weight, each in both.items()} if known else {}
-        parts.show(token_costs(tokens, costs, height=250 if lesson.presenting() else 230), SLUG + "costs",
+        parts.show(token_costs(tokens, costs, height=300 if lesson.presenting() else 230), SLUG + "costs",
                    "; ".join(f"{name}: " + ", ".join(f"{token} {cost:.2f}" for token, cost in zip(tokens, values, strict=True)) for name, values in costs.items()) or "The tokens; what they cost comes after the guess.")  # fmt: skip
         parts.numbers(
             f"The model in use was tuned with {named(by.weight)}. L₁ = {number(l_1, 3)}, the mean over {found.n_tokens} tokens; L₂ = ln {found.said.probabilities[params.right]:.4f} = {number(l_2, 3)} for “{params.labels[params.right]}”. "
@@ -53,7 +53,7 @@ def losses(params: Params) -> Shown:
         )  # fmt: skip
         with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
             with st.container(width=260):
-                controls.stops("λ, how much the text counts", LAMBDAS, SLUG + "weight", PAPER, lambda weight: f"{weight:g}")
+                controls.stops("λ, weight of the text", LAMBDAS, SLUG + "weight", PAPER, lambda weight: f"{weight:g}")
             if not lesson.presenting():
                 controls.segmented("Right is", range(len(params.labels)), f"{SLUG}{params.task}.right", link.opening(params.task), lambda at: params.labels[at])
     table = pd.DataFrame([{"row": row + 1, "token": found.tokens[row][place], **{f"ln P, {named(weight)}": each.logprobs[row][at] for weight, each in both.items()}}

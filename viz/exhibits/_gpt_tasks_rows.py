@@ -15,6 +15,7 @@ from core.training.gpt_goals import GOALS
 from viz.exhibits import _gpt_tasks_link as link
 from viz.exhibits._gpt_tasks_link import SLUG, Params, Used
 from viz.exhibits._shown import Shown, later
+from viz.figures.curves import number
 from viz.figures.input_rows import DELIM, EXTRACT, START, Cell, InputRow, Outcome, input_rows
 from viz.labels import visible
 from viz.ui import controls, lesson, parts, state
@@ -39,9 +40,9 @@ def cells(tokens: Sequence[str], weights: np.ndarray | None = None) -> list[Cell
     return [Cell(token, HUES.get(token) if place in (0, len(tokens) - 1) or token == MARKS[1] else None, None if weights is None else float(weights[place])) for place, token in enumerate(tokens)]
 
 
-def line() -> int:
-    """The height of a line of the picture in pixels."""
-    return 30 if lesson.presenting() else 26
+def line(n: int = 1) -> int:
+    """The height of a line of the picture in pixels, where it has n rows."""
+    return (30 if n < 3 else 27) if lesson.presenting() else 26
 
 
 def _name(place: int, token: str) -> str:
@@ -88,7 +89,7 @@ def tasks(params: Params) -> Shown:
     with picture:
         names = ["h"] if len(found.tokens) == 1 else [f"h of row {row + 1}" for row in range(len(found.tokens))]
         rows = [InputRow(cells(tokens), vector, name) for tokens, vector, name in zip(found.tokens, found.vectors, names, strict=True)]
-        parts.show(input_rows(rows[:1] if covered else rows, [], added=found.said.read[0] if params.task == SIMILARITY else None, line=line()), SLUG + "tasks.rows",
+        parts.show(input_rows(rows[:1] if covered else rows, [], added=found.said.read[0] if params.task == SIMILARITY else None, line=line(len(rows))), SLUG + "tasks.rows",
                    "; ".join(" ".join(visible(token) for token in tokens) for tokens in (found.tokens[:1] if covered else found.tokens)))  # fmt: skip
         parts.numbers(f"{link.TITLES[params.task]}: the first row, and how many more?" if covered else f"{link.TITLES[params.task]}: {_layout(params, found)}")
         link.chooser()
@@ -100,7 +101,7 @@ def _layout(params: Params, found: Extracted) -> str:
     """What happens to the rows, in words with numbers of this text."""
     n, ends = len(found.tokens), ", ".join(map(str, extracts(found.tokens)))
     if params.task == CHOICE:
-        return f"{n} answers, {n} rows; the head reads place {ends}. Each row gets one number: {', '.join(f'{score:.2f}' for score in found.said.scores)}; the softmax goes over them."
+        return f"{n} answers, {n} rows; the head reads place {ends}. Each row gets one number: {', '.join(number(score) for score in found.said.scores)}; the softmax goes over them."
     if params.task == SIMILARITY:
         swapped = link.heard(Params(params.task, params.second, params.first), link.used(params.task))
         apart = float(np.abs(swapped.said.probabilities - found.said.probabilities).max())
@@ -125,8 +126,8 @@ def says(params: Params) -> Shown:
     with picture:
         rows = [InputRow(cells(tokens, look[layer].mean(0)), None) for tokens, look in zip(found.tokens, found.looks, strict=True)]
         outcomes = [Outcome(name, float(p) if known else None, known and at == best) for at, (name, p) in enumerate(zip(params.labels, found.said.probabilities, strict=True))]
-        parts.show(input_rows(rows, outcomes, line=line()), SLUG + "says.rows", _alt(found, layer) + (". The head says " + _said(params, found) if known else ""))
-        parts.numbers(_looked(found, layer) + (f" The head says {_said(params, found)}." if known else ""))
+        parts.show(input_rows(rows, outcomes, line=line(len(rows))), SLUG + "says.rows", _alt(found, layer) + (". The head says " + _said(params, found) if known else ""))
+        parts.numbers(_looked(found, layer) + (f" The head says {_said(params, found)}." if known and not lesson.presenting() else ""))
         with st.container(horizontal=True, gap="medium"):
             link.chooser()
             controls.segmented("Layer", range(n_layers), SLUG + "layer", n_layers - 1, lambda at: f"L{at}", quiet=True)

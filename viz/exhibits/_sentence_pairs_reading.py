@@ -41,7 +41,7 @@ def who(params: Any, run: Run) -> Shown:
     place = divmod(params.head, n_heads) if params.head >= 0 else None
     now = mean if place is None else found[place]
     row, column = (GROUPS.index(name) for name in params.block.split(" → "))
-    left, right = st.columns([1, 1] if lesson.presenting() else [2, 3], gap="small" if lesson.presenting() else "medium")
+    left, right = st.columns([2, 3], gap="small" if lesson.presenting() else "medium")
     with left:
         st.text("All heads, mean" if place is None else head_name(*place))
         parts.show(figures.squares(now[:3], GROUPS[:3], GROUPS, covered=not told, chosen=(row, column), height=210), SLUG + "blocks",

@@ -17,18 +17,17 @@ Chart = alt.LayerChart
 BARE = alt.ViewBackground(strokeWidth=0)
 
 
-def by_layer(lines: Mapping[str, Array], names: Sequence[str], *, known: int | None = None, height: int = 290, marked: int | None = None) -> Chart:
+def by_layer(lines: Mapping[str, Array], names: Sequence[str], *, known: int | None = None, height: int = 290) -> Chart:
     """Cosines over the layers, a line each with its number at every point; only the first `known` points are drawn (None: all).
 
     Shapes: each line (layer,), `names` of the layers.
 
-    >>> chart = by_layer({"bank": np.array([1.0, 0.5])}, ["table", "after 1"], known=1).to_dict()
-    >>> [row["said"] for row in chart["layer"][1]["data"]["values"]] if "data" in chart["layer"][1] else [row["said"] for row in chart["data"]["values"]]
-    ['1.000']
+    >>> by_layer({"bank": np.array([1.0, 0.5])}, ["table", "after 1"], known=1).to_dict()["layer"][-1]["mark"]["text"]
+    '?'
     """
     n = len(names)
     cut = n if known is None else known
-    cells = [{"at": place, "value": float(value), "line": name, "said": f"{value:.3f}"} for name, values in lines.items() for place, value in enumerate(values[:cut])]
+    cells = [{"at": place, "value": float(value), "line": name, "said": f"{value:.3f}", "fell": bool(place and value < values[place - 1] - 0.02)} for name, values in lines.items() for place, value in enumerate(values[:cut])]
     low = min([0.5, *(float(values.min()) - 0.1 for values in lines.values())]) if known is None else 0.0
     base = alt.Chart(alt.Data(values=cells)).encode(
         x=alt.X("at:Q", title=None, scale=alt.Scale(domain=[-0.3, n - 0.7], nice=False), axis=alt.Axis(values=list(range(n)), grid=False, labelExpr=json.dumps(list(names)) + "[datum.value]", labelAngle=0, labelFontSize=13, labelOverlap=False)),
@@ -38,11 +37,10 @@ def by_layer(lines: Mapping[str, Array], names: Sequence[str], *, known: int | N
     )  # fmt: skip
     layers: list[Any] = [base.mark_line(strokeWidth=3), base.mark_circle(size=90, opacity=1)]
     if len(lines) == 1:
-        layers.append(base.mark_text(dy=-14, fontSize=13, fontWeight=600, color=theme.TEXT).encode(text="said:N", color=alt.value(theme.TEXT)))
+        for fell, aside in ((False, -14), (True, 17)):  # a number stands where the line does not come from
+            layers.append(base.transform_filter(f"datum.fell == {str(fell).lower()}").mark_text(dy=aside, fontSize=13, fontWeight=600).encode(text="said:N", color=alt.value(theme.TEXT)))
     if cut < n:
         layers.append(alt.Chart(alt.Data(values=[{"at": (cut + n - 1) / 2, "value": (max(-1.0, low) + 1) / 2}])).mark_text(text="?", fontSize=34, color=theme.MUTED).encode(x="at:Q", y="value:Q"))
-    if marked is not None:
-        layers.append(alt.Chart(alt.Data(values=[{"at": marked}])).mark_rule(color=theme.MUTED, strokeDash=[4, 4]).encode(x="at:Q"))
     return alt.layer(*layers).properties(view=BARE, height=height)
 
 
@@ -64,7 +62,7 @@ def on_a_map(places: Array, names: Sequence[str], kinds: Sequence[str], order: S
     legend = alt.Legend(title=None, orient="bottom", direction="horizontal")
     hues = alt.Color("kind:N", scale=alt.Scale(domain=list(order), range=theme.CATEGORICAL[: len(order)]), legend=legend)
     points = base.mark_point(filled=True, size=190, opacity=0.9).encode(color=hues, shape=alt.Shape("kind:N", scale=alt.Scale(domain=list(order), range=["circle", "square", "diamond"][: len(order)]), legend=legend))
-    return alt.layer(points, base.mark_text(dx=15, fontSize=15, fontWeight=600).encode(text="short:N")).properties(view=BARE, height=height)
+    return alt.layer(points, base.mark_text(dx=18, fontSize=15, fontWeight=600).encode(text="short:N")).properties(view=BARE, height=height)
 
 
 def bars(rows: Sequence[tuple[str, float, str]], order: Sequence[str], *, covered: bool = False, high: int = 26) -> Chart:
@@ -84,22 +82,22 @@ def bars(rows: Sequence[tuple[str, float, str]], order: Sequence[str], *, covere
     return alt.layer(bar, base.mark_text(align="left", dx=5, fontSize=13).encode(text="said:N")).properties(view=BARE, height=high * len(rows) + 56)
 
 
-def nearer(texts: Sequence[str], same: Array | None, alike: Array, *, low: float, high: int = 30) -> Chart:
+def nearer(texts: Sequence[str], partners: Sequence[tuple[str, str]], same: Array | None, alike: Array, *, low: float, high: int = 30) -> Chart:
     """A row a sentence with two points: the cosine with what means the same (None: covered) and with what only looks alike.
 
-    Shapes: same and alike (sentence,). `low`: where the axis begins.
+    Shapes: same and alike (sentence,). `partners`: those two sentences of each row. `low`: where the axis begins.
 
-    >>> nearer(["a"], None, np.array([0.9]), low=0.5).to_dict()["layer"][1]["mark"]["type"]
+    >>> nearer(["a"], [("b", "c")], None, np.array([0.9]), low=0.5).to_dict()["layer"][1]["mark"]["type"]
     'point'
     """
-    kinds = ("means the same", "looks alike, means another thing")
-    cells = [{"place": at, "value": float(values[at]), "kind": kind, "said": f"{values[at]:.3f}"} for kind, values in zip(kinds, (same, alike), strict=True) if values is not None and same is not None for at in range(len(texts))]
+    kinds = ("same meaning", "same words")
+    cells = [{"place": at, "value": float(values[at]), "kind": kind, "said": f"{values[at]:.3f}", "text": partners[at][which]} for which, (kind, values) in enumerate(zip(kinds, (same, alike), strict=True)) if values is not None and same is not None for at in range(len(texts))]
     spans = [{"place": at, "from": float(min(same[at], alike[at])), "to": float(max(same[at], alike[at]))} for at in range(len(texts))] if same is not None else []
     across = alt.Scale(domain=[low, 1], nice=False)
     up = alt.Y("place:O", title=None, scale=alt.Scale(domain=list(range(len(texts)))), axis=alt.Axis(labelExpr=json.dumps([shorten(text, 34) for text in texts]) + "[datum.value]", labelLimit=230, labelPadding=8, domain=False, ticks=False, labelFontSize=14, labelColor=theme.TEXT, grid=True))
-    lines = alt.Chart(alt.Data(values=spans)).mark_rule(strokeWidth=3, color=theme.LINE).encode(x=alt.X("from:Q", title="cosine with the sentence at the left", scale=across), x2="to:Q", y=up)
+    lines = alt.Chart(alt.Data(values=spans)).mark_rule(strokeWidth=3, color=theme.LINE).encode(x=alt.X("from:Q", title="cosine", scale=across, axis=alt.Axis(tickCount=5, format=".2f")), x2="to:Q", y=up)
     points = alt.Chart(alt.Data(values=cells)).mark_point(filled=True, size=130, opacity=1).encode(
-        x=alt.X("value:Q", scale=across), y=up, tooltip=[alt.Tooltip("kind:N"), alt.Tooltip("said:N", title="cosine")],
+        x=alt.X("value:Q", scale=across), y=up, tooltip=[alt.Tooltip("text:N", title="sentence"), alt.Tooltip("kind:N"), alt.Tooltip("said:N", title="cosine")],
         color=alt.Color("kind:N", scale=alt.Scale(domain=list(kinds), range=[theme.CATEGORICAL[2], theme.CATEGORICAL[1]]), legend=alt.Legend(title=None, orient="bottom", direction="horizontal", labelLimit=300)),
         shape=alt.Shape("kind:N", scale=alt.Scale(domain=list(kinds), range=["circle", "square"]), legend=alt.Legend(title=None, orient="bottom", direction="horizontal", labelLimit=300)),
     )  # fmt: skip

@@ -24,7 +24,7 @@ START, DELIM, EXTRACT = 2, 3, 1
 
 @dataclass(frozen=True)
 class Cell:
-    """A token: a colour by number for a mark, and how much is looked at it, 0 to 1; None: not shown."""
+    """A token: a colour by number for a mark, and how much is looked at it, 0 to 1; None: not shown. The one looked at most is framed."""
 
     text: str
     mark: int | None = None
@@ -107,14 +107,14 @@ class _Drawn:
 
     def row(self, row: InputRow, top: float, limit: float) -> float:
         """Its tokens, and below them the vector with a line from the last token; gives where it ends."""
-        where = placed(row.cells)
+        where, most = placed(row.cells), max((cell.weight or 0.0 for cell in row.cells if cell.mark is None), default=0.0)
         for cell, (line, x, x2) in zip(row.cells, where, strict=True):
             y = top + line
             told = visible(cell.text) + ("" if cell.weight is None else f": {cell.weight:.1%}")
             if cell.mark is not None:
                 self.box(x, x2, y + 0.09, y + 0.91, theme.CATEGORICAL[cell.mark], opacity=0.3, stroke=theme.CATEGORICAL[cell.mark], told=told)
             else:
-                self.box(x, x2, y + 0.09, y + 0.91, theme.SURFACE if cell.weight is None else _level(theme.SEQUENTIAL, cell.weight), stroke=theme.LINE, told=told)
+                self.box(x, x2, y + 0.09, y + 0.91, theme.SURFACE if cell.weight is None else _level(theme.SEQUENTIAL, cell.weight), stroke=theme.TEXT if most and cell.weight == most else theme.LINE, told=told)
             dark = cell.mark is None and cell.weight is not None and cell.weight > 0.5
             self.word((x + x2) / 2, y + 0.5, _word(cell), theme.BACKGROUND if dark else theme.TEXT, weight="bold" if cell.mark is not None else "normal", told=told)
         end = top + (where[-1][0] if where else 0) + 1

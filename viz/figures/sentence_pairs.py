@@ -90,8 +90,8 @@ def judged(values: Array | None, follows: Sequence[bool], texts: Sequence[str], 
 def counters(rows: Sequence[tuple[str, int, float, float]], n: int, *, high: int = 46) -> Chart:
     """Counts as bars (name, count, expected, deviation) up to n, each with the band of three deviations around what is expected.
 
-    >>> counters([("follow", 3, 2.0, 1.0)], 4).to_dict()["layer"][0]["data"]["values"][0]["to"]
-    4.0
+    >>> counters([("follow", 3, 2.0, 1.0)], 4).to_dict()["layer"][2]["mark"]["type"]
+    'text'
     """
     cells = [{"place": place, "name": name, "count": count, "low": max(0.0, mean - 3 * deviation), "to": min(float(n), mean + 3 * deviation), "mean": mean} for place, (name, count, mean, deviation) in enumerate(rows)]
     base = alt.Chart(alt.Data(values=cells)).encode(y=_rows([name for name, *_ in rows]), tooltip=[alt.Tooltip("name:N"), alt.Tooltip("count:Q"), alt.Tooltip("mean:Q", title="expected", format=".1f")])

@@ -46,13 +46,13 @@ def shares(labels: Sequence[str], chances: Sequence[float], *, title: str = "", 
     """
     rows = [{"label": label, "chance": float(chance), "said": f"{chance:.1%}"} for label, chance in zip(labels, chances, strict=True)]
     base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("chance:Q", title=None, axis=alt.Axis(values=[0, 0.5, 1], format="%", grid=False), scale=alt.Scale(domain=[0, 1.18], nice=False)),
+        x=alt.X("chance:Q", title=None, axis=alt.Axis(values=[0, 0.5, 1], format="%", grid=False), scale=alt.Scale(domain=[0, 1.35], nice=False)),
         y=alt.Y("label:N", title=None, sort=None, axis=alt.Axis(labelFontSize=15, labelColor=theme.TEXT, labelLimit=130, labelPadding=8, domain=False, ticks=False)),
         tooltip=[alt.Tooltip("label:N", title="class"), alt.Tooltip("chance:Q", title="probability", format=".2%")],
     )  # fmt: skip
     bars = base.mark_bar(height={"band": 0.62}, cornerRadius=2, color=theme.CATEGORICAL[0])
-    said = base.mark_text(fontSize=14, align="left", dx=6, color=theme.TEXT).encode(text="said:N")
-    return alt.layer(bars, said).properties(width="container", height=height or 52 * len(labels), title=title)
+    said = base.mark_text(fontSize=14, align="left", dx=6, color=theme.TEXT, clip=False).encode(text="said:N")
+    return alt.layer(bars, said).properties(width="container", height=height or 60 * len(labels) + 30, title=title)
 
 
 def terms(names: Sequence[str], values: Sequence[float], *, title: str, height: int = 0) -> alt.LayerChart:
