@@ -18,7 +18,7 @@ from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
 
 EXHIBIT = Exhibit(
-    title="Sentence pairs", chapter=Chapter.BERT, order=30, minutes=10,
+    title="Sentence pairs", chapter=Chapter.BERT, order=25, minutes=10,
     claim="BERT's second game: does text B follow text A? One vector, [CLS], must answer for both texts.",
     cites=(
         Cite("beigy2021", "BERT, next sentence prediction"),
