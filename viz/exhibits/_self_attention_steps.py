@@ -147,21 +147,14 @@ def more(step: int, start: Any) -> None:
 
 
 def _sentence(start: Any) -> None:
-    controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type a sentence")
+    controls.text("Sentence", "text", start.text, placeholder="Type a sentence")
     controls.preset_row(SENTENCES, "text", start.text)
 
 
 def _draw(start: Any) -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        with st.container(width=150):
-            controls.number("Draw", 0, LOTS, SLUG + "draw", start.lot, help="The same number draws the same vectors and weights again.")
-        st.button("Other numbers", key=f"{SLUG}other", on_click=_again, args=(start.lot,), icon=":material/casino:")
+        controls.draw(SLUG + "draw", start.lot, LOTS, drops=(SLUG + "set",))
         st.button("As drawn", key=f"{SLUG}undo", on_click=lambda: state.write(**{SLUG + "set": None}), disabled=not state.peek(SLUG + "set"), icon=":material/undo:")
-
-
-def _again(first: int) -> None:
-    now = state.read(SLUG + "draw", first, state.whole(0, LOTS))
-    state.write(**{SLUG + "draw": (now + 1) % (LOTS + 1), SLUG + "set": None})
 
 
 def _sizes(start: Any) -> None:
@@ -186,6 +179,6 @@ def _example(start: Any) -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         sentences = {name: " ".join(example.words) for name, example in EXAMPLES.items()}
         with st.container(width="content"):
-            controls.segmented("Example", tuple(EXAMPLES), SLUG + "example", start.example, sentences.__getitem__, quiet=True, wrap=True)
+            controls.segmented("Example", tuple(EXAMPLES), SLUG + "example", start.example, sentences.__getitem__, quiet=True)
         st.button("The documents' shares", key=f"{SLUG}given", on_click=lambda: state.write(**{SLUG + "scores": None}), disabled=not state.peek(SLUG + "scores"))
         controls.toggle("The word attends to itself", SLUG + "own", start.own)

@@ -17,7 +17,7 @@ from core.names import RECORDED
 from core.serving.trainer import SEEDS, Training
 from core.training import tuning
 from core.training.live import Report
-from core.training.tuning import CHECKED, LONGEST, TUNINGS, Tuning
+from core.training.tuning import LONGEST, TUNINGS, Tuning
 from viz.figures.tuned import curve
 from viz.ui import controls, errors, lesson, parts, state, trainings
 
@@ -82,7 +82,15 @@ def made(run: Using) -> str:
     first, last = run.reports[0], run.reports[-1]
     what = "Only the head learns" if run.tuning.frozen else "All layers and the head learn" if run.tuning.learns == tuning.ALL else f"The upper {run.tuning.learns} layers and the head learn"
     how = f"{last.step:,} steps of {run.tuning.n_rows} texts, {last.seconds:.0f} seconds" + (" of one processor core, recorded before" if run.whose == "recorded" else " just now")
-    return f"{what}: {how}, random seed {run.seed}. Of {CHECKED} texts it never read, {first.right:.0%} of the {run.counted} were right at step {first.step}, {last.right:.0%} at the end."
+    return f"{what}: {how}, random seed {run.seed}. Of {tuning.CHECKED} texts it never read, {first.right:.0%} of the {run.counted} were right at step {first.step}, {last.right:.0%} at the end."
+
+
+def brief(run: Using) -> str:
+    """The same in a few words, for a room."""
+    if not run.reports:
+        return MISSING
+    first, last = run.reports[0], run.reports[-1]
+    return f"{last.step:,} steps, {last.seconds:.0f} seconds, random seed {run.seed}: from {first.right:.0%} to {last.right:.0%} of the unseen {run.counted}."
 
 
 def _offered(name: str) -> dict[str, Using]:
@@ -107,7 +115,7 @@ def _panel(name: str, slug: str, ticking: float | None, shown: str | None) -> No
         if (trainings.BEAT if own is not None and not own.over else None) != ticking or used.model != shown:
             st.rerun()  # it began or ended, or another model was chosen: the whole page follows
         _curves(name, slug, used, own)
-        st.text(made(used))
+        st.text(brief(used) if lesson.presenting() else made(used))
         _progress(used, own)
         _controls(name, slug, used, own)
 
@@ -116,7 +124,7 @@ def _curves(name: str, slug: str, used: Using, own: Training | None) -> None:
     """The share that is right and the loss, of the recorded run and of the visitor's, side by side."""
     runs = {"recorded": _offered(name).get("recorded", used).reports if used.model else (), "yours": own.reports if own else ()}
     known = {whose: reports for whose, reports in runs.items() if reports}
-    hues, height = {"recorded": 0, "yours": 1}, 150 if lesson.presenting() else 190
+    hues, height = {"recorded": 0, "yours": 1}, 180 if lesson.presenting() else 200
     labels = used.tuning.taught.labels
     for column, kind, title, ends in zip(st.columns(2, gap="medium"), ("right", "loss"), (f"{used.counted} right", "loss, nats"), ((0, 1), None), strict=True):
         lines = {whose: [(report.step, getattr(report, kind)) for report in reports] for whose, reports in known.items()} or {"": []}
@@ -140,15 +148,31 @@ def _controls(name: str, slug: str, used: Using, own: Training | None) -> None:
             st.button("Stop", icon=":material/stop_circle:", key=f"{slug}{name}.stop", on_click=trainings.stop)
         else:
             st.button("Train it now", icon=":material/model_training:", type="primary", key=f"{slug}{name}.start", on_click=_start, args=(name, slug))
-        with st.container(width=170):
-            controls.number("Random seed", 0, SEEDS - 1, f"{slug}seed", 0, help="The same seed draws the same first head and the same texts.")
+        if not lesson.presenting():
+            with st.container(width=170):
+                controls.number("Random seed", 0, SEEDS - 1, f"{slug}seed", 0, help="The same seed draws the same first head and the same texts.")
         offered = list(_offered(name))
         if len(offered) > 1:
             controls.segmented("The page uses", offered, _whose(name, slug), offered[-1], WHOSE.__getitem__)
-        else:
+        elif not lesson.presenting():
             st.text("The page uses " + (WHOSE[used.whose] + "." if used.whose else f"{BEFORE}, which was not tuned."))
 
 
 def _start(name: str, slug: str) -> None:
     state.write(**{_whose(name, slug): None})
     trainings.start(name, state.read(f"{slug}seed", 0, state.whole(0, SEEDS - 1)))
+
+
+def opening(used: Using) -> str:
+    """The lines of Python that open the model that is used, as `model`; one's own is trained anew.
+
+    >>> print(opening(Using(TUNINGS["tags-full"], "recorded", "recorded: tags-full")))
+    from core import names
+    <BLANKLINE>
+    model = names.open_model('recorded: tags-full')
+    """
+    if used.whose != "yours":
+        return f"from core import names\n\nmodel = names.open_model({used.model or BEFORE!r})"
+    name = used.tuning.name
+    return (f"from core.training import tuning\n\njob = tuning.TUNINGS[{name!r}]\n*_, (_, weights) = tuning.training(job, {used.seed}, longest=600.0)\n"
+            "model = tuning.model(job, weights, 'mine')")  # fmt: skip
