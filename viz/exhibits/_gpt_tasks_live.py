@@ -47,7 +47,7 @@ def train(params: Params) -> Shown:
                 f"{both:.1%} against {plain:.1%}, {f'the mean of {n} random seeds' if n > 1 else 'one random seed'}; at the end {share(runs[PAPER], -1):.1%} against {share(runs[0.0], -1):.1%}. A token of the text costs {runs[PAPER].reports[-1].text or 0:.2f} nats with λ = 0.5, and {runs[0.0].reports[-1].text or 0:.2f} without.",
             )  # fmt: skip
     with picture:
-        ticking = trainings.BEAT if trainings.running(named(params.task, params.weight)) else None
+        ticking = trainings.BEAT if trainings.running() else None
         st.fragment(_panel, run_every=ticking)(params.task, params.weight, known, ticking)
         with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
             link.chooser(link.TUNED)
@@ -88,15 +88,14 @@ def table(runs: dict[float, Recorded]) -> pd.DataFrame:
     ])  # fmt: skip
 
 
-def watch(params: Params) -> None:
+def watch() -> None:
     """On the other steps: keeps a training alive that runs, and draws the page anew when it is over."""
-    name = named(params.task, params.weight)
-    if trainings.running(name):
-        st.fragment(_watch, run_every=trainings.BEAT)(name)
+    if trainings.running():
+        st.fragment(_watch, run_every=trainings.BEAT)()
 
 
-def _watch(name: str) -> None:
-    if not trainings.running(name):
+def _watch() -> None:
+    if not trainings.running():
         st.rerun()
 
 
@@ -104,7 +103,7 @@ def _panel(task: str, weight: float, known: bool, ticking: float | None) -> None
     with errors.guard():
         name = named(task, weight)
         own = trainings.mine(name)
-        if (trainings.BEAT if own is not None and not own.over else None) != ticking:
+        if (trainings.BEAT if trainings.running() else None) != ticking:
             st.rerun()  # it began or ended: the whole page follows
         _curves(task, weight, known, own)
         tuning = TUNINGS[name]

@@ -63,5 +63,5 @@ def page() -> None:
         with show:
             told = SHOWN[at](params)
         if at != TRAINING:
-            live.watch(params)
+            live.watch()
         folds(EXHIBIT, SLUG.rstrip("."), STEPS[at].name, told, lambda: None, lambda: lesson.errata("E57"))
