@@ -38,7 +38,7 @@ LOOKING_EDGE = (
 def lines(start: Any) -> Shown:
     """Ten lines for the sentence of the documents; before the guess only the sentence."""
     top = st.container()
-    text = controls.text("Sentence", "text", FBI, quiet=True, placeholder="Type a sentence")
+    text = controls.text("Sentence", "text", FBI, placeholder="Type a sentence")
     controls.preset_row(READ, "text", FBI)
     with top:
         layer, head = steps._head()
@@ -96,9 +96,9 @@ def edges(start: Any) -> Shown:
         picture.text(told_of(names, may, loose, exact, fill) if told else f"With −∞ every forbidden weight is exactly 0. {empty(names, may, exact)}")
         with st.container(horizontal=True, gap="medium"):
             with st.container(width="content"):
-                controls.segmented("M of a forbidden cell", NUMBERS, SLUG + "m", -5, _minus, wrap=True)
+                controls.segmented("M of a forbidden cell", NUMBERS, SLUG + "m", -5, _minus)
             with st.container(width="content"):
-                controls.segmented("The mask", tuple(ROWS), SLUG + "edge", "causal", ROWS.__getitem__, wrap=True)
+                controls.segmented("The mask", tuple(ROWS), SLUG + "edge", "causal", ROWS.__getitem__)
     code = steps._code(text, layer, head) + (
         f"\n\nimport numpy as np\nfrom core.lessons.masks import filled\n\nn = len(scores)\nmay = np.tri(n, k={-1 if kind == 'strict' else 0}, dtype=bool)\n"
         + (f"may[{blind(len(names))}] = False\n" if kind == "nothing" else "") + f"leak = filled(scores, may, {fill}, p={p}, inside=True)\nprint(leak.worst)"

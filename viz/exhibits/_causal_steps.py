@@ -15,7 +15,7 @@ from viz.exhibits import _causal_run as runs
 from viz.exhibits import _masks_panels as panels
 from viz.exhibits._shown import Shown
 from viz.figures import causal as figures
-from viz.figures.curves import number
+from viz.figures.curves import number, tiny
 from viz.instruments import heatmap
 from viz.labels import distinct
 from viz.ui import compute as ask
@@ -133,7 +133,7 @@ def mask(start: Any) -> Shown:
         limit = float(np.abs(found.scores).max()) or 1.0
         shown = {
             "Scores S": lambda title: heatmap(found.scores, found.words, found.words, key=SLUG + "form.scores", scale="score", limit=limit, title=title, numbers=True, height=LOW if lesson.presenting() else 300),
-            "Mask M": lambda title: heatmap(may.astype(float), found.words, found.words, key=SLUG + "form.mask", allowed=may, title=title, height=LOW if lesson.presenting() else 300),
+            "Mask M": lambda title: heatmap(may.astype(float), found.words, found.words, key=SLUG + "form.mask", allowed=may, title=title, unit="looks, M = 0", shut="M = −∞", height=LOW if lesson.presenting() else 300),
             "softmax(S + M)": lambda title: heatmap(other.weights, found.words, found.words, key=SLUG + "form.pattern", allowed=may, title=title, numbers=True, height=LOW if lesson.presenting() else 300),
         }
         if lesson.presenting():  # the hatching of the result is the mask
@@ -143,7 +143,7 @@ def mask(start: Any) -> Shown:
                 draw(title)
         weights, outputs = forms.gaps(one, other)
         own = float(np.abs(other.weights - found.pattern).max())
-        picture.text(f"Against the sums line by line: the weights differ by {_apart(weights.max())}, the outputs y by {_apart(outputs.max())}; the model's own weights (32 bits) by {own:.0e}."
+        picture.text(f"Against the sums line by line: the weights differ by {_apart(weights.max())}, the outputs y by {_apart(outputs.max())}; the model's own weights (32 bits) by {tiny(own)}."
                       + (f" Another last word changes {moved} of {n} lines." if told else ""))  # fmt: skip
         controls.toggle("Take the mask away, in every layer", SLUG + "lifted", False)
     return Shown(
@@ -166,7 +166,7 @@ def surprise_aside() -> Callable[[], None]:
 
 
 def _sentence() -> str:
-    text = controls.text("Sentence", "text", TEXT, quiet=True, placeholder="Type a sentence")
+    text = controls.text("Sentence", "text", TEXT, placeholder="Type a sentence")
     controls.preset_row(SENTENCES, "text", TEXT)
     return text
 

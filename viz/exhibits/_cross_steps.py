@@ -13,7 +13,7 @@ from core.lessons import across
 from viz.exhibits._shown import Shown
 from viz.figures import across as figures
 from viz.figures import evidence
-from viz.figures.curves import number
+from viz.figures.curves import number, tiny
 from viz.instruments import heatmap, words_view
 from viz.labels import distinct, head_name, literal
 from viz.ui import compute as ask
@@ -176,7 +176,7 @@ def once(data: Any) -> Shown:
                "Rows of keys and values computed at each step." if told else "Rows of its own words that each step computes; those of the source come after the guess.")  # fmt: skip
     total = sum(found.own) + sum(found.source)
     picture.text(f"{sum(found.own)} own rows and {sum(found.source)} source rows, {total} together; without the cache {sum(found.anew)}. The source's arrays were {'the same' if found.kept else 'others'} at every step, "
-                  f"and the logits differ from one pass over everything by {found.gap:.0e}." if told else "Its own words: one new row a step. And the source?")  # fmt: skip
+                  f"and the logits differ from one pass over everything by {tiny(found.gap)}." if told else "Its own words: one new row a step. And the source?")  # fmt: skip
     table = pd.DataFrame({"written": distinct(data.written), "own": found.own, "source": found.source, "without the cache": found.anew})
     return Shown({"cross.matrix": {}}, (rf"{m} \cdot 1 + {n} = {total} \quad \text{{of}} \quad {sum(found.anew)}" if told else r"\dots",), LOOKING_ONCE, lambda: table if told else GUESS,
                  {"own": np.array(found.own), "source": np.array(found.source)} if told else {}, f"{_code(data)}\nfrom core.lessons.across import written\n\nprint(written(run))")  # fmt: skip

@@ -51,7 +51,7 @@ def _choose_word(data: Any) -> None:
 
 def _alike(data: Any, layer: int, key: str, height: int) -> None:
     title = "before any layer" if layer == 0 else f"after layer L{layer - 1}"
-    heatmap(depth.cosines(data.states[layer]), data.words, data.words, key=f"{SLUG}{key}", scale="score", limit=1.0, axis=("word", "word"),
+    heatmap(depth.cosines(data.states[layer]), data.words, data.words, key=f"{SLUG}{key}", scale="score", unit="cosine", limit=1.0, axis=("word", "word"),
             title=f"Cosines {title}", numbers=len(data.words) <= 8, height=height)  # fmt: skip
 
 
@@ -157,4 +157,4 @@ def _count(data: Any) -> None:
     total, formula = sum(parts_of.values()), sizes.encoder_layer(d, f)
     how = "counted in the network" if shape == "own" else "by the formula"
     parts.numbers(f"One layer, {how}: {total:,}. 4(d² + d) + 2 d d_ff + d + d_ff + 4 d = {formula:,}; difference {total - formula}. {n} layers: {n * total:,}.")
-    controls.segmented("Sizes", tuple(SHAPES), f"{SLUG}shape", "own", SHAPES.__getitem__, quiet=True, wrap=True)
+    controls.segmented("Sizes", tuple(SHAPES), f"{SLUG}shape", "own", SHAPES.__getitem__, quiet=True)

@@ -13,13 +13,15 @@ from core.lessons import two_chains
 from viz.exhibits import _families_read as reading
 from viz.exhibits._shown import Shown
 from viz.instruments import heatmap
+from viz.instruments.heatmap import FORBIDDEN
 from viz.labels import distinct, literal
 from viz.ui import compute as ask
-from viz.ui import controls, lesson, parts, state
+from viz.ui import controls, lesson, parts, room, state
 
 SLUG = "families."
 GUESS = pd.DataFrame({"": ["Guess first: then the numbers are here."]})
 MOVES = ("none", "only its own", "its own and all after", "its own and all before", "all")
+STILL = "not moved at all"
 LATER = "Comes after your guess."
 LOOKING_MASKS = (
     "A row is a place of the model, a column what it may read; hatched is forbidden. The colours are the real weights, the mean over all heads and layers. **BERT** is an encoder: every place reads every other. **GPT** is a decoder without a "
@@ -79,7 +81,7 @@ def ripple(data: reading.Data) -> Shown:
     for (name, each, values), place in _side_by_side(picture, layers):
         with place:
             if told or name == "BERT":
-                heatmap(np.minimum(values, 1.0), ["in", *(f"L{i}" for i in range(len(values) - 1))], each.outputs, key=f"{SLUG}ripple.{name[0]}", allowed=values > 0, axis=("after", "place"),
+                heatmap(np.minimum(values, 1.0), ["in", *(f"L{i}" for i in range(len(values) - 1))], each.outputs, key=f"{SLUG}ripple.{name[0]}", allowed=values > 0, axis=("after", "place"), unit="moved by", shut=STILL,
                         title=f"{name}: {int((values[-1] > 0).sum())} of {values.shape[1]} outputs move", height=300)  # fmt: skip
             else:
                 _covered(name)
@@ -107,7 +109,7 @@ def who_moves_whom(data: reading.Data) -> Shown:
     for (name, title), place in _side_by_side(picture, (("bert", "BERT"), ("gpt", "GPT"), ("both", "Translator's decoder: source, own words")), (2, 2, 3), left_out=(0, 1)):
         with place:
             each = getattr(data, name)
-            _map(patterns[name].astype(float), each, f"{title}, {patterns[name].sum()} of {patterns[name].size}", "pattern." + name, told or name != "both", allowed=patterns[name], axis=("output", "input"))
+            _map(patterns[name].astype(float), each, f"{title}, {patterns[name].sum()} of {patterns[name].size}", "pattern." + name, told or name != "both", allowed=patterns[name], axis=("output", "input"), shut=STILL)
     agree = all(np.array_equal(patterns[name], getattr(data, name).allowed) for name in patterns)
     layers = data.gpt.run.model.config.n_layers
     picture.text(f"Filled: the input of this column moves the output of this row. After {layers} layers GPT has {patterns['gpt'].sum()} such pairs, BERT {patterns['bert'].sum()}." + (f" Cell by cell as the masks of one layer: {'yes' if agree else 'no'}." if told else ""))
@@ -131,7 +133,7 @@ def chains(data: reading.Data) -> Shown:
     for (name, values), place in _side_by_side(picture, tuple(found.items()), left_out=(1,)):
         with place:
             if told:
-                heatmap((values > 0).astype(float), names, names, key=f"{SLUG}chain.{two_chains.SIDES.index(name)}", allowed=values > 0, axis=("output", "input"), title=f"{name}: {(values > 0).sum()} of {n * n}", height=300)
+                heatmap((values > 0).astype(float), names, names, key=f"{SLUG}chain.{two_chains.SIDES.index(name)}", allowed=values > 0, axis=("output", "input"), shut=STILL, title=f"{name}: {(values > 0).sum()} of {n * n}", height=300)
             else:
                 _covered(name)
     parts.numbers(f"Left {(found[two_chains.SIDES[0]] > 0).sum()}, right {(found[two_chains.SIDES[1]] > 0).sum()}, joined {(found[two_chains.SIDES[2]] > 0).sum()} of {n * n} pairs. A half never sees the other side." if told else
@@ -167,7 +169,7 @@ def table(data: reading.Data) -> Shown:
         f"inputs that move its output at “{literal(data.words[word])}”": [said["bert"], said["gpt"], said["elmo"], f"{said['both']}, at its first place"],
         "layers here": [str(data.bert.run.model.config.n_layers), str(data.gpt.run.model.config.n_layers), str(two_chains.LAYERS), f"{data.both.run.model.config.n_layers} and {data.both.run.model.config.n_layers}"],
     }).set_index("")  # fmt: skip
-    with picture:
+    with picture, room.wide():
         st.table(rows)
     parts.numbers("Counted by moving each input of this sentence." if told else "The counts come after your guess.")
     _words(data, word)
@@ -200,9 +202,9 @@ def _words(data: reading.Data, word: int) -> None:
     controls.pills("Word", range(len(names)), SLUG + "word", len(names) // 2, lambda i: names[i], quiet=True)
 
 
-def _map(values: np.ndarray, each: reading.Reading, title: str, key: str, shown: bool, *, allowed: np.ndarray, axis: tuple[str, str] = ("reads", "is read")) -> None:
+def _map(values: np.ndarray, each: reading.Reading, title: str, key: str, shown: bool, *, allowed: np.ndarray, axis: tuple[str, str] = ("reads", "is read"), shut: str = FORBIDDEN) -> None:
     if shown:
-        heatmap(values, each.outputs, each.inputs, key=SLUG + key, allowed=allowed, axis=axis, title=title, height=300)
+        heatmap(values, each.outputs, each.inputs, key=SLUG + key, allowed=allowed, axis=axis, title=title, height=300, shut=shut)
     else:
         _covered(title.split(":")[0].split(",")[0])
 
@@ -215,7 +217,7 @@ def _side_by_side(box: Any, items: Sequence[Any], widths: Sequence[int] = (1, 1,
 
 
 def _covered(name: str) -> None:
-    with st.container(border=True, height=300, vertical_alignment="center", horizontal_alignment="center"):
+    with st.container(key=f"families-covered-{''.join(letter for letter in name.lower() if letter.isalnum())}"), st.container(border=True, height=300, vertical_alignment="center", horizontal_alignment="center"):
         st.markdown(f"**{literal(name)}**  \n:gray[{LATER}]", text_alignment="center")
 
 

@@ -106,7 +106,7 @@ def two_heads(params: Any, data: Any) -> Shown:
     top = st.container()
     first = looking.pointing(data.weights, data.row)
     bits = _apart(data)
-    left, right = st.columns(2, gap="medium")
+    left, right = st.columns([5, 6], gap="medium")  # B has one choice more
     with left:
         a = controls.pills("A", range(n), SLUG + "a", first, lambda head: f"H{head}")
     with right:
@@ -115,7 +115,7 @@ def two_heads(params: Any, data: Any) -> Shown:
     called = "the mean" if b == MEAN else f"H{b}"
     alike = likeness(one, other, data.allowed[a])
     with top:
-        height = 290 if lesson.presenting() else 300
+        height = 250 if lesson.presenting() else 300
         panes = ((one, f"A: H{a}", "pattern"), (other, f"B: {called}", "pattern"), (one - other, "A − B", "difference"))
         for column, (values, title, scale) in zip(st.columns(3, gap="small"), panes, strict=True):
             with column:

@@ -49,7 +49,7 @@ def everywhere(params: Any, data: Any, start: Any) -> bool:
         + (f"; {written[row]} looks at {keys[top]} with {data.weights[row, top]:.0%}." if told else f". The row of {written[row]} is left out until you guess.")
     )
     _written(params, data)
-    controls.segmented("Score", tuple(data_of.offered()), SLUG + "score", data_of.opening(), data_of.SCORES.__getitem__, quiet=True, wrap=True)
+    controls.segmented("Score", tuple(data_of.offered()), SLUG + "score", data_of.opening(), data_of.SCORES.__getitem__, quiet=True)
     return told
 
 
@@ -75,7 +75,7 @@ def a_centre(params: Any, data: Any, start: Any) -> bool:
         f"Inside the windows: {lessons.kept(data.weights, inside):.1%} of the weight, {int(inside.sum())} of {inside.size} cells. For {distinct(data.written)[t]} "
         f"p_t = {number(where[t])}" + _sigmoid(where[t], n_source) if told else f"Every cell is there: {inside.size} of {inside.size}."
     )
-    controls.segmented("Where the window stands", tuple(centres(data)), SLUG + "centre", start.centre, CENTRES.__getitem__, quiet=True, wrap=True)
+    controls.segmented("Where the window stands", tuple(centres(data)), SLUG + "centre", start.centre, CENTRES.__getitem__, quiet=True)
     controls.slider("D, the words to each side", 1, WIDEST, SLUG + "window", start.window)
     return told
 
@@ -147,7 +147,7 @@ def savings(params: Any, data: Any, start: Any) -> bool:
         f"it would be {lessons.cells(n_target, 60, marked)} instead of {lessons.cells(n_target, 60)}." if told
         else f"The numbers at the dots are scores computed. With the whole source: {number(data.surprise)} nats a token."
     )  # fmt: skip
-    controls.segmented("Where the window stands", tuple(centres(data)), SLUG + "centre", start.centre, CENTRES.__getitem__, quiet=True, wrap=True)
+    controls.segmented("Where the window stands", tuple(centres(data)), SLUG + "centre", start.centre, CENTRES.__getitem__, quiet=True)
     return told
 
 

@@ -31,7 +31,7 @@ def sizes(start: Any) -> None:
     """B, n, d, h and the draw; there whatever they say."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         for name, (label, low, high) in CHOICES.items():
-            with st.container(width=210 if lesson.presenting() else 165):
+            with st.container(width=280 if lesson.presenting() else 165):
                 controls.number(label, low, high, SLUG + name, getattr(start, name))
         controls.draw(SLUG + "draw", start.lot, 99)
 
@@ -44,7 +44,8 @@ def called(shape: Sequence[int]) -> str:
 def shapes(found: Sequence[Stage], now: Sequence[str], upto: int | None = None) -> None:
     """The shape at every step, those in the picture in strong type; behind `upto` nothing is said yet."""
     told = [f"{'**' * (s.name in now)}{s.name.replace('_', chr(92) + '_')}{'**' * (s.name in now)} `{called(s.shape).replace(chr(32), chr(160))}`" for s in found[:upto]]
-    st.markdown(" → ".join([*told, *([] if upto is None else ["?"])]))
+    with st.container(key="many-heads-shapes"):
+        st.markdown(" → ".join([*told, *([] if upto is None else ["?"])]))
 
 
 def _heads(count: int) -> str:

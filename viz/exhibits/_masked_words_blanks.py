@@ -19,7 +19,7 @@ from viz.figures.revealed import revealed
 from viz.figures.token_rows import Row, token_rows
 from viz.labels import distinct, visible
 from viz.ui import compute as ask
-from viz.ui import controls, lesson, parts
+from viz.ui import controls, lesson, parts, room
 
 SLUG = "masked_words."
 MODEL, WRITER = "bert-mini", "gpt-mini"
@@ -112,7 +112,8 @@ def sides(params: Any, text: Text) -> Shown:
     said = {name: f"{visible(found[name].best[0][0])}:{found[name].best[0][1]:.0%}" if told else "?" for name in CONTEXTS}
     table = [Row(name, [said[name] if at == place else MASK if index == mask else token for at, (index, token) in enumerate(zip(row, text.tokens, strict=True))],
                  [1 if at == place else 0 if index == mask else None for at, index in enumerate(row)]) for name, row in zip(CONTEXTS, rows, strict=True)]  # fmt: skip
-    left, right = st.columns([1, 2], gap="medium")
+    with room.wide():
+        left, right = st.columns([1, 2], gap="medium")
     with left:
         parts.show(bar_lanes([Lane(f"P({truth}), percent", 100 * wanted if told else None, 0, (0, max(1.0, 115 * float(wanted.max()))), places=2)],
                              labels=[name.split()[0] for name in CONTEXTS], height=270), SLUG + "sides", f"The probability of {truth} with neither side, the left, the right, and both in sight" + (f": highest with {best}." if told else "; covered."))  # fmt: skip
@@ -147,7 +148,7 @@ def both_or_left(params: Any, text: Text) -> Shown:
     values = [100 * np.nan_to_num(row) if len(places) else np.zeros(1) for row in two]
     place = place_of(params, text)
     mine = frozenset([places.index(place)]) if place in places else None
-    lanes = [Lane(name, row if told else None, hue, (0, 108), marked=mine, places=1) for name, row, hue in zip(("bert-mini sees both sides: P of the true word, percent", "gpt-mini sees the left side only"), values, (0, 1), strict=True)]
+    lanes = [Lane(name, row if told else None, hue, (0, 108), marked=mine, places=1) for name, row, hue in zip(("bert-mini, both sides: P of the true word, %", "gpt-mini sees the left side only"), values, (0, 1), strict=True)]
     parts.show(bar_lanes(lanes, labels=names, height=380 if lesson.presenting() else 420), SLUG + "both", "The probability of each true word from both sides and from the left" + (f"; both sides win at {wins[0]} words, the left at {wins[1]}." if told else "; covered."))
     at = places.index(place) if place in places else 0
     parts.numbers(

@@ -101,12 +101,13 @@ def counted(params: Any, text: Text) -> Shown:
     )  # fmt: skip
     free = int(np.flatnonzero(~text.special)[0])
     middle, far = float(found.chosen_expected[free]), masking.NEAR * float(found.chosen_deviation[free])
-    left, right = st.columns([3, 2], gap="medium")
+    narrow = lesson.presenting()  # a question stands beside
+    left, right = st.columns(2 if narrow else [3, 2], gap="medium")
     with left:
-        parts.show(bar_lanes([Lane(f"How often each token was chosen in {params.draws:,} draws", found.chosen.astype(float), 0, (0, 1.2 * max(1.0, float(found.chosen.max()), middle + far)), (max(0.0, middle - far), middle + far), places=0)],
+        parts.show(bar_lanes([Lane(f"Chosen in {params.draws:,} draws", found.chosen.astype(float), 0, (0, 1.2 * max(1.0, float(found.chosen.max()), middle + far)), (max(0.0, middle - far), middle + far), places=0)],
                              labels=distinct(text.tokens), height=290), SLUG + "chosen", f"Each word about {middle:.0f} times, [CLS] and [SEP] never.")  # fmt: skip
     with right:
-        parts.show(bar_lanes([Lane("What became of them", found.fates.astype(float) if told else None, 3, (0, 1.15 * max(1, found.total)), places=0)], labels=FATES, height=290), SLUG + "fates",
+        parts.show(bar_lanes([Lane("Became" if narrow else "What became of them", found.fates.astype(float) if told else None, 3, (0, 1.15 * max(1, found.total)), places=0)], labels=FATES, height=290), SLUG + "fates",
                    "What became of the chosen tokens" + (": " + ", ".join(f"{name} {n}" for name, n in zip(FATES, found.fates, strict=True)) + "." if told else "; covered."))  # fmt: skip
     bounds = [f"{name} {n:,} (expected {wanted:,.0f} ± {masking.NEAR * deviation:,.0f})" for name, n, wanted, deviation in zip(FATES, found.fates, found.fates_expected, found.fates_deviation, strict=True)]
     parts.numbers(f"{params.draws:,} draws, {found.total:,} tokens chosen: {', '.join(bounds)}. {found.outside} counts lie outside their range." if told

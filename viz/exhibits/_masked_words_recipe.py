@@ -16,6 +16,7 @@ from core.training.optim import schedule
 from core.training.recipes import bert_mini
 from viz.exhibits._masked_words_blanks import MODEL, SLUG
 from viz.exhibits._shown import Shown
+from viz.figures.curves import tiny
 from viz.figures.training import learning
 from viz.ui import controls, parts
 
@@ -47,14 +48,14 @@ def recipe(params: Any, text: Any) -> Shown:
     ours = [(t, own_rate(t)) for t in sorted({0, own.warm_up, *np.linspace(0, own.steps, 13).astype(int).tolist()})]
     left, right = st.columns(2, gap="medium")
     with left:
-        parts.show(learning({"BERT: learning rate": rates}).update_yaxes(exponentformat="e"), SLUG + "rate", f"The learning rate rises to {PEAK:g} at step {warm_up:,} and falls in a line to 0 at step {steps:,}.")
+        parts.show(learning({"BERT: learning rate": rates}).update_yaxes(tickvals=[0, PEAK / 2, PEAK], ticktext=["0", tiny(PEAK / 2), tiny(PEAK)]), SLUG + "rate", f"The learning rate rises to {PEAK:g} at step {warm_up:,} and falls in a line to 0 at step {steps:,}.")
     with right:
         parts.show(learning({"bert-mini: learning rate": ours}), SLUG + "own", f"bert-mini's learning rate rises to {own.lr:g} at step {own.warm_up} and falls as a cosine to 0 at step {own.steps:,}.")
     a_step = masking.tokens_a_step(params.sequences, params.length)
     half = (warm_up + steps) // 2
     parts.numbers(
         f"{params.sequences} × {params.length} = {a_step:,} tokens a step. {steps:,} steps over {CORPUS / 1e9:.1f} billion words: {masking.epochs(a_step, steps, CORPUS):.1f} epochs. "
-        f"The rate is {masking.rate(warm_up / 2, PEAK, warm_up, steps):.2g} at step {warm_up // 2:,}, {masking.rate(warm_up, PEAK, warm_up, steps):.2g} at {warm_up:,}, {masking.rate(half, PEAK, warm_up, steps):.2g} at {half:,}, 0 at {steps:,}."
+        f"The rate is {tiny(masking.rate(warm_up / 2, PEAK, warm_up, steps))} at step {warm_up // 2:,}, {tiny(masking.rate(warm_up, PEAK, warm_up, steps))} at {warm_up:,}, {tiny(masking.rate(half, PEAK, warm_up, steps))} at {half:,}, 0 at {steps:,}."
     )  # fmt: skip
     one, two, three, four = st.columns(4, gap="medium")
     with one:

@@ -12,7 +12,7 @@ from viz.exhibits import _masks_batch as batch
 from viz.exhibits import _masks_folds as folds
 from viz.exhibits import _masks_panels as panels
 from viz.ui import compute as ask
-from viz.ui import controls, lesson, parts, state
+from viz.ui import controls, lesson, parts, room, state
 
 LINKED = ("kind", "cell", "drawn", "everywhere", "fill", "where", "first", "second", "past_only",
           *dict.fromkeys(knob for knobs in folds.KNOBS.values() for knob, *_ in knobs if knob != "draw"))  # fmt: skip
@@ -29,7 +29,7 @@ def show(info: Any, model: str, sentences: tuple[str, ...], start: Any, compute:
     order = ("kinds", "picture", "words") if lesson.presenting() else ("words", "kinds", "picture")
     place = {name: st.container() for name in order}
     with place["words"]:
-        text = controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type a sentence")
+        text = controls.text("Sentence", "text", start.text, placeholder="Type a sentence")
         controls.preset_row(sentences, "text", start.text)
     with place["kinds"]:
         kind = controls.pills("Mask", panels.PILLS, "masks.kind", start.recipe.kind, panels.PILLS.__getitem__, quiet=True)
@@ -51,7 +51,7 @@ def show(info: Any, model: str, sentences: tuple[str, ...], start: Any, compute:
         params = replace(params, drawn=panels.drawn(params.recipe, n))
     data = ask.submit(("masks", params), lambda: compute(params), 2 * len(text) * config.n_layers)
     lines = folds.code(model, params)
-    with place["picture"]:
+    with place["picture"], room.wide():
         at = panels.three(data, params, lines)
         parts.numbers(folds.sentence(data, *at))
     panels.head(config, layer, head)

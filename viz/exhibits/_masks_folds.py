@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.lessons import masks as lesson
 from viz.exhibits import _masks_panels as panels
-from viz.figures.curves import number
+from viz.figures.curves import number, tiny
 from viz.figures.mask_figures import leak
 from viz.instruments import heatmap
 from viz.labels import distinct
@@ -167,7 +167,7 @@ def equation(data: Any, query: int, key: int) -> None:
         st.text(f"The row of “{name}”, {data.path}, key by key (a click on another cell shows its row):")
         st.table(steps(data, query), border="horizontal")
         gap = np.abs(np.array(row.weights) - data.pattern[query]).max()
-        st.text(f"The weights differ from the run's own tensor by at most {gap:.0e} (it is float32, this is float64).")
+        st.text(f"The weights differ from the run's own tensor by at most {tiny(gap)} (it is float32, this is float64).")
 
 
 def steps(data: Any, query: int) -> pd.DataFrame:

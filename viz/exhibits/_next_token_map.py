@@ -73,8 +73,8 @@ def plan(run: Any, layer: int, *, struck: bool) -> dict[str, Any]:
     probabilities = value(run, PARTS[-1], layer)
     names = run.model.tokenizer
     guesses = tuple("END" if int(i) == names.end else plain(names.token(int(i))) for i in probabilities.argmax(-1))
-    texts = [Text(words, (X, rows - 0.5), 88), Text(guesses, (X, 0.5), 88, marked=len(words) - 1)]
-    texts.append(Text(("no encoder",) if struck else ("from the encoder",), (13, at["cross"]), 25, quiet=True))
+    texts = [Text(words, (X, rows - 0.5), 88), Text(guesses, (X, 0.5), 60, marked=len(words) - 1)]
+    texts.append(Text(("no encoder",) if struck else ("encoder",), (13, at["cross"] - 0.55), 25, quiet=True))
     bottom, top = at["norm1"] + SAID["norm"][2] / 2 + GAP * 0.95, at["add2"] - SAID["add"][2] / 2 - GAP * 0.4
     frame = Frame((X - WIDE / 2 - 3, top), (BESIDE - X + WIDE / 2 + 7, bottom - top), f"{'block' if struck else 'decoder layer'} × {run.model.config.n_layers}", False)
     return {"nodes": nodes, "rows": rows, "edges": _edges(at, rows, struck), "frames": [frame], "texts": texts}

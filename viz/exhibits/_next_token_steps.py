@@ -22,7 +22,7 @@ from viz.instruments import heatmap
 from viz.instruments.diagram import diagram, picked
 from viz.labels import distinct
 from viz.ui import compute as ask
-from viz.ui import controls, lesson, parts, state
+from viz.ui import controls, lesson, parts, room, state
 
 SLUG = "next_token."
 MODEL, READER = "gpt-mini", "bert-mini"
@@ -107,7 +107,8 @@ def block(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
     config = run.model.config
     layer = state.read("layer", 0, state.one_of(range(config.n_layers), 0))
     names = [part.name for part in drawn.PARTS]
-    left, right = st.columns([11, 9], gap="medium")
+    with room.wide():
+        left, right = st.columns([11, 9], gap="medium")
     chosen = state.read(SLUG + "box", "self", state.one_of(names, "self"))
     own = sum(weight.numel() for weight in run.model.network.layers[0].parameters())
     cross = sizes.attention(config.d_model) + sizes.norm(config.d_model)
@@ -125,9 +126,9 @@ def block(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
         shown = drawn.panels(run, part, layer)
         with st.container():
             if shown and known:
-                parts.show(tensors(shown, height=230 if lesson.presenting() else 300, room=lesson.presenting()), SLUG + "tensors", f"What leaves the box {part.name}.")
+                parts.show(tensors(shown, height=170 if lesson.presenting() else 300, room=lesson.presenting()), SLUG + "tensors", f"What leaves the box {part.name}.")
         base = across.counts()
-        parts.numbers(f"{config.n_layers} blocks of {own:,}. In the paper's size a decoder layer without cross-attention has {base.without_cross:,} numbers: as many as an encoder layer, {base.encoder:,}." if known
+        parts.numbers(f"{config.n_layers} blocks of {own:,}." if known and lesson.presenting() else f"{config.n_layers} blocks of {own:,}. In the paper's size a decoder layer without cross-attention has {base.without_cross:,} numbers: as many as an encoder layer, {base.encoder:,}." if known
                       else f"{config.n_layers} layers, {config.n_heads} heads, width {config.d_model}.")  # fmt: skip
 
     def touched() -> None:
@@ -212,10 +213,11 @@ def _one(text: str) -> Conditionals:
 def _factor(difference: float) -> str:
     """How many times less or more probable.
 
-    >>> _factor(-2.302585), _factor(0.693147)
-    ('10 times less probable', '2 times more probable')
+    >>> _factor(-2.302585), _factor(0.693147), _factor(-14.24)
+    ('10 times less probable', '2 times more probable', '1,530,000 times less probable')
     """
-    return f"{np.exp(abs(difference)):,.3g} times {'less' if difference < 0 else 'more'} probable"
+    times = float(f"{np.exp(abs(difference)):.3g}")
+    return f"{f'{times:,.0f}' if 100 <= times < 1e12 else f'{times:,.3g}'} times {'less' if difference < 0 else 'more'} probable"
 
 
 def _code(text: str, k: int | None = None) -> str:

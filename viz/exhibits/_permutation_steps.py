@@ -10,6 +10,7 @@ import numpy as np
 import streamlit as st
 
 from core.lessons import permutation as lesson_of
+from viz.figures.curves import tiny
 from viz.figures.reordered import reordered, share
 from viz.instruments import heatmap
 from viz.labels import literal
@@ -20,7 +21,6 @@ GUESS, WHY, PLACES, MEAN, SET, MASK = range(6)
 SENTENCES = ("The dog saw the man.", "She has a white car.", "A rose is a rose.", "The king loved the queen.")
 DRAWN = 24
 """Numbers of a row that are drawn, of all that it has."""
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SET_STAYS, SET_CHANGES = "They stay as they are: it is there already", "They change: twice counts more than once"
 
 
@@ -126,18 +126,6 @@ def _weights(data: Any) -> None:
             heatmap(pattern[data.head], list(words), list(words), key=f"{SLUG}{key}", title=title, numbers=len(names) <= 8, height=tall)
 
 
-def tiny(value: float) -> str:
-    """A very small number.
-
-    >>> tiny(2.4e-16), tiny(0.0), tiny(0.25)
-    ('2·10⁻¹⁶', '0', '0.25')
-    """
-    if value == 0:
-        return "0"
-    digit, _, power = f"{value:.0e}".partition("e")
-    return f"{value:.2f}" if value > 0.005 else f"{digit}·10{str(int(power)).translate(RAISED)}"
-
-
 def spoken(data: Any) -> str:
     """What is said twice, in quotation marks."""
     return "Every word" if data.twice == len(data.order) else f"“{data.names[data.twice]}”"
@@ -160,8 +148,9 @@ def numbers(data: Any, step: int, known: bool) -> str:
         order = list(data.order)
         row, column = np.unravel_index(int(a[data.head].argmax()), a[data.head].shape)
         off = float(np.abs(b - a[:, order][:, :, order]).max())
+        through = "" if lesson.presenting() else f" Through all {data.n_layers} layers of the model, in 32-bit numbers: up to {tiny(data.whole)}."
         return (f"“{data.names[row]}” gives “{data.names[column]}” {a[data.head, row, column]:.3f} before and {b[data.head, order.index(int(row)), order.index(int(column))]:.3f} after. "
-                f"A′ = P A Pᵀ in all {len(a)} heads, up to {tiny(off)}. Through all {data.n_layers} layers of the model, in 32-bit numbers: up to {tiny(data.whole)}.")  # fmt: skip
+                f"A′ = P A Pᵀ in all {len(a)} heads, up to {tiny(off)}.{through}")  # fmt: skip
     if step == PLACES:
         at = int(moved.change.argmax())
         if kept == n:

@@ -47,7 +47,7 @@ def without(params: Any) -> Shown:
     family = default().open(model).spec.name
     told = {way: each.surprise for way, each in found.ways.items()}
     known = lesson.predict(
-        f"{SLUG}worse", f"{model}, “{text}”: which does more harm, positions shuffled or removed?", (analysis.SHUFFLED, analysis.REMOVED, EQUAL), worse(found),
+        f"{SLUG}worse", f"What harms {model} more on this sentence: positions shuffled, or removed?", (analysis.SHUFFLED, analysis.REMOVED, EQUAL), worse(found),
         f"Mean surprise, in nats: {number(told[analysis.AS_TRAINED])} as trained, {number(told[analysis.SHUFFLED])} shuffled, {number(told[analysis.REMOVED])} removed.",
     )  # fmt: skip
     names = distinct(token.strip() or token for token in found.tokens)
@@ -56,10 +56,12 @@ def without(params: Any) -> Shown:
     for column, way in zip(columns, analysis.WAYS, strict=True):
         open_ = known or way == analysis.AS_TRAINED
         with column:
-            st.markdown(f"**{way.capitalize()}**" + (f" :gray[{number(told[way])} nats]" if open_ else " :gray[guess first]"))
+            name, how = way.capitalize(), f"{number(told[way])} nats" if open_ else "guess first"
+            if not lesson.presenting():
+                st.markdown(f"**{name}** :gray[{how}]")
             st.markdown(literal(said(found.ways[way], family, found.hidden)) if open_ else "…")
             pattern = found.ways[way].pattern[: found.n, : found.n]
-            heatmap(pattern if open_ else np.zeros_like(pattern), names, names, key=f"{SLUG}map.{way}", height=170 if lesson.presenting() else 250)
+            heatmap(pattern if open_ else np.zeros_like(pattern), names, names, key=f"{SLUG}map.{way}", **({"height": 140, "title": f"{name}, {how}"} if lesson.presenting() else {"height": 250}))
     kept = {way: value if known or way == analysis.AS_TRAINED else None for way, value in told.items()}
     parts.numbers(_numbers(found, told) if known else f"As trained, head {head_name(*found.head)} looks at the word before; the mean surprise {OF.get(family, '')} is {number(told[analysis.AS_TRAINED])} nats.")
     code = (f"import core\nfrom core.analysis.unplaced import unplaced\n\nfound = unplaced(core.open_model({model!r}), {text!r}, {params.lot})\n"
@@ -80,5 +82,7 @@ def said(told: analysis.Told, family: str, hidden: str) -> str:
 def _numbers(found: analysis.Unplaced, told: dict[str, float]) -> str:
     prev = {way: float(np.diagonal(each.pattern[: found.n, : found.n], -1).mean()) for way, each in found.ways.items()}
     worst = max(told, key=told.__getitem__)
-    return (f"Mean surprise {number(told[analysis.AS_TRAINED])} nats as trained; {number(told[analysis.SHUFFLED])} shuffled, {number(told[analysis.REMOVED])} removed: worst is {worst}. "
-            f"Head {head_name(*found.head)} looked {prev[analysis.AS_TRAINED]:.0%} at the word before; shuffled {prev[analysis.SHUFFLED]:.0%}, removed {prev[analysis.REMOVED]:.0%}.")  # fmt: skip
+    looked = f"Head {head_name(*found.head)} looked {prev[analysis.AS_TRAINED]:.0%} at the word before; shuffled {prev[analysis.SHUFFLED]:.0%}, removed {prev[analysis.REMOVED]:.0%}."
+    if lesson.presenting():  # the answer has said the rest
+        return looked
+    return (f"Mean surprise {number(told[analysis.AS_TRAINED])} nats as trained; {number(told[analysis.SHUFFLED])} shuffled, {number(told[analysis.REMOVED])} removed: worst is {worst}. {looked}")

@@ -61,7 +61,7 @@ def presets(slug: str, choices: Mapping[str, Any], now: Any) -> None:
             state.write(**{slug + name: value for name, value in values.items()})
 
     st.pills("Ready-made settings", list(choices), format_func=literal, key=key, on_change=take,
-             label_visibility="collapsed")  # fmt: skip
+             label_visibility="collapsed", wrap=True)  # fmt: skip
 
 
 def change_it(slug: str, start: Any, now: Any) -> None:

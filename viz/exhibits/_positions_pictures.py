@@ -26,7 +26,7 @@ def figures(at: int, data: Any) -> list[tuple[Any, str]]:
         square = signed_matrix(data.products, rows="position", columns="the other position", unit="dot product",
                                limit=limit, square=True, marked=at, height=480)  # fmt: skip
         (x, y), top, low = data.row, float(data.products[at].max()), min(0.0, float(data.products[at].min()))
-        row = lanes(data.products[at : at + 1], [f"row {at}: dot product with position {at}"], x=x, smooth=y[None],
+        row = lanes(data.products[at : at + 1], [f"row {at} of it"], x=x, smooth=y[None],
                     limit=top, low=low, x_title="the other position", height=400)  # fmt: skip
         return [(square, f"Dot products between {n} positions."), (row, f"Row {at} of the matrix as a curve.")]
     if data.distance and data.bias:
@@ -38,6 +38,12 @@ def figures(at: int, data: Any) -> list[tuple[Any, str]]:
         return [(both, "Distance of two position vectors, and change of the score, by the distance of the positions.")]
     matrix = signed_matrix(data.table, rows="position", columns="dimension", limit=_limit(data.table, data), marked=at)
     return [(matrix, f"Position vectors as rows: {n} positions, {width} dimensions.")]
+
+
+def before_a_room(figure: Any) -> Any:
+    """The same picture as low as leaves its sentence on the screen, with margins for larger letters."""
+    margin = figure.layout.margin
+    return figure.update_layout(height=330, margin={"r": 1.5 * margin.r, "b": 1.5 * margin.b})
 
 
 def _limit(values: np.ndarray, data: Any) -> float:

@@ -51,7 +51,7 @@ def described(data: Any) -> Shown:
             else f"It gets {share(best.share)} of the two together. Right would be “{names[asked.right]}”.",
         )  # fmt: skip
     with picture:
-        st.code(TRIPLES, language=None)
+        st.code(TRIPLES, language=None, wrap_lines=True)
         left, right = st.columns(2, gap="medium", vertical_alignment="center")
         with left:
             st.caption(f"The prompt: {TEMPLATES[asked.template].title.lower()}")

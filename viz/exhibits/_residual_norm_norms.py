@@ -47,7 +47,7 @@ def norm(params: Any, data: Any) -> Shown:
     limit = 1.1 * float(np.abs(plain).max()) * max(1.0, params.gain) + abs(params.bias)
     said = f"“{visible(data.tokens[word_of(params, data)].strip())}”" if params.numbers == "word" else "the drawn numbers"
     lanes = [Lane(f"before: {said}", x[:FIRST], 2, band=_band(x)), Lane(f"behind the norm, g = {params.gain:g}, b = {number(params.bias, 1)}", y[:FIRST], 0, (-limit, limit), _band(y))]
-    parts.show(bar_lanes(lanes, x_title=f"the first {FIRST} of {h} numbers; shaded: mean ± one deviation of all", across=lesson.presenting(), height=height(360, 210)), SLUG + "norm",
+    parts.show(bar_lanes(lanes, x_title=f"first {FIRST} of {h} numbers; shaded: mean ± deviation", across=lesson.presenting(), height=height(360, 210)), SLUG + "norm",
                f"{h} numbers before and behind layer norm.")  # fmt: skip
     parts.numbers(
         f"{h} numbers: mean {number(float(x.mean()))}, variance {number(float(x.var()))}. Divided by σ = {number(sigma, 3)}"
@@ -121,10 +121,10 @@ def which_axis(params: Any, data: Any) -> Shown:
     columns, tall = [f"{i + 1}" for i in range(COLUMNS)], height(330, 250)
     left, right = st.columns(2, gap="medium")
     with left:
-        heatmap(found["pushed"], names, columns, key=SLUG + "before", scale="score", axis=("word", "number"), title="The words", numbers=True, height=tall, selected=(word, 0))
+        heatmap(found["pushed"], names, columns, key=SLUG + "before", scale="score", unit="number", axis=("word", "number"), title="The words", numbers=True, height=tall, selected=(word, 0))
     now = found[f"{params.axis} now"]
     with right:
-        heatmap(now, names, columns, key=SLUG + "after", scale="score", axis=("word", "number"), title=f"Behind {AXES[params.axis]}", numbers=True, height=tall, selected=(word, 0))
+        heatmap(now, names, columns, key=SLUG + "after", scale="score", unit="number", axis=("word", "number"), title=f"Behind {AXES[params.axis]}", numbers=True, height=tall, selected=(word, 0))
     far = {name: norms.moved(found[f"{name} before"], found[f"{name} now"]) for name in AXES}
     count = {name: int((moved > 1e-9).sum()) for name, moved in far.items()}
     others = {name: float(np.delete(moved, word).max(initial=0)) for name, moved in far.items()}

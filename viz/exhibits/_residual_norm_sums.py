@@ -15,7 +15,7 @@ from core.lessons import depth
 from viz.exhibits._shown import Shown
 from viz.figures.bar_lanes import Lane, bar_lanes
 from viz.figures.by_depth import Panel, by_depth
-from viz.figures.curves import number
+from viz.figures.curves import number, power_of_ten
 from viz.labels import distinct, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
@@ -32,19 +32,18 @@ LENGTHS = ("less than half as long", "from half to 1½ times as long", "longer t
 FARES = ("about as well as before", "worse, but better than a blind guess", "worse than a blind guess")
 GUESS = "Guess first: then the numbers are here."
 LATER = pd.DataFrame({"": [GUESS]})
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def factor(value: float) -> str:
     """A positive number over many powers of ten, to two digits.
 
     >>> factor(0.0123), factor(12.3), factor(2.345e-10), factor(39471.0)
-    ('0.012', '12', '2.3 · 10⁻¹⁰', '3.9 · 10⁴')
+    ('0.012', '12', '2.3\\xa0·\\xa010⁻¹⁰', '3.9\\xa0·\\xa010⁴')
     """
     if 1e-3 <= value < 1e4:
         return f"{float(f'{value:.2g}'):g}"
     head, _, tail = f"{value:.1e}".partition("e")
-    return f"{head} · 10{str(int(tail)).translate(RAISED)}"
+    return f"{head}\u00a0·\u00a0{power_of_ten(int(tail))}"
 
 
 def height(wanted: int, low: int) -> int:

@@ -115,7 +115,7 @@ def ignores(params: Any, data: Any, start: Any) -> bool:
         f"{_sentence(still, titles)} {titles[largest]} moves most, a weight by {number(float(np.abs(change[largest]).max()))}." if told
         else "Each column sums to 1. After your guess: the same table with the change in every cell."
     )  # fmt: skip
-    controls.segmented("What is changed", tuple(lessons.EXPERIMENTS), SLUG + "experiment", start.experiment, lessons.EXPERIMENTS.__getitem__, quiet=True, wrap=True)
+    controls.segmented("What is changed", tuple(lessons.EXPERIMENTS), SLUG + "experiment", start.experiment, lessons.EXPERIMENTS.__getitem__, quiet=True)
     return told
 
 

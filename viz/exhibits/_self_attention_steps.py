@@ -147,7 +147,7 @@ def more(step: int, start: Any) -> None:
 
 
 def _sentence(start: Any) -> None:
-    controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type a sentence")
+    controls.text("Sentence", "text", start.text, placeholder="Type a sentence")
     controls.preset_row(SENTENCES, "text", start.text)
 
 
@@ -179,6 +179,6 @@ def _example(start: Any) -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         sentences = {name: " ".join(example.words) for name, example in EXAMPLES.items()}
         with st.container(width="content"):
-            controls.segmented("Example", tuple(EXAMPLES), SLUG + "example", start.example, sentences.__getitem__, quiet=True, wrap=True)
+            controls.segmented("Example", tuple(EXAMPLES), SLUG + "example", start.example, sentences.__getitem__, quiet=True)
         st.button("The documents' shares", key=f"{SLUG}given", on_click=lambda: state.write(**{SLUG + "scores": None}), disabled=not state.peek(SLUG + "scores"))
         controls.toggle("The word attends to itself", SLUG + "own", start.own)

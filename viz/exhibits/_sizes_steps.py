@@ -57,7 +57,7 @@ def by_part(data: Any) -> Shown:
                    f"Parameters of {name} by part" + (": " + ", ".join(f"{part} {n:,}" for part, n in found.items()) if told else ", covered until you guess"))  # fmt: skip
     base, large = (data.total(each) for each in ("BERT-Base", "BERT-Large"))
     parts.numbers(f"BERT-Base: {base:,} counted, {_millions('BERT-Base')} stated. BERT-Large: {large:,} counted, {_millions('BERT-Large')} stated.")
-    controls.segmented("Model", MODELS, SLUG + "model", MODELS[0], quiet=True, wrap=True)
+    controls.segmented("Model", MODELS, SLUG + "model", MODELS[0], quiet=True)
     key, values = _formula(shape)
     return Shown({key: values}, (rf"{' + '.join(f'{n:,}' for n in found.values())} = {total:,}".replace(",", r"\,") if told else rf"P = {total:,}".replace(",", r"\,"),), LOOKING_PARTS,
                  lambda: pd.DataFrame({"parameters": found, "share": {part: f"{n / total:.1%}" for part, n in found.items()}}) if told else GUESS,
@@ -110,7 +110,7 @@ def gpt2(data: Any) -> Shown:
     close = [each for each in sizes.GPT2 if data.total(each) >= 1.45e9]
     parts.numbers(f"“GPT-2 has 1.5 billion parameters” holds for {len(close)} of {len(sizes.GPT2)}: {', '.join(close)} with {data.total(close[0]):,}." if told else
                   f"The documents say: GPT-2 has {sizes.GPT2['GPT-2 XL'].stated} billion parameters. {len(sizes.GPT2)} models have that name.")  # fmt: skip
-    controls.segmented("Compare with the small one", GROWN, SLUG + "grown", "GPT-2 XL", quiet=True, wrap=True)
+    controls.segmented("Compare with the small one", GROWN, SLUG + "grown", "GPT-2 XL", quiet=True)
     key, values = _formula(shape)
     return Shown({key: values, "sizes.blocks": {"L": str(shape.n_layers), "d": f"{shape.d_model:,}", **({"B": f"{sizes.blocks(shape):,}"} if told else {})}}, (), LOOKING_GPT,
                  lambda: _table(data, sizes.GPT2) if told else GUESS, {"parameters": [data.total(each) for each in sizes.GPT2]} if told else {}, code(tuple(sizes.GPT2)))  # fmt: skip
@@ -137,7 +137,7 @@ def race(data: Any) -> Shown:
                   f"{len(sizes.RACE)} models in {round(12 * (sizes.RACE[last].year - min(one.year for one in sizes.RACE.values())))} months. The dots come after your guess.")  # fmt: skip
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     with left:
-        controls.segmented("Compare GPT-3 with", AGAINST, SLUG + "against", "GPT-2 XL", quiet=True, wrap=True)
+        controls.segmented("Compare GPT-3 with", AGAINST, SLUG + "against", "GPT-2 XL", quiet=True)
     with right:
         controls.toggle("Plain axis", SLUG + "plain", False)
     shape = sizes.RACE[last]

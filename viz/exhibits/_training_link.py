@@ -42,7 +42,7 @@ def pair(text: str, start: str) -> None:
     now = PAIRS.index((text, target)) if (text, target) in PAIRS else None
     if st.session_state.get(_PILLS) != now:
         st.session_state[_PILLS] = now
-    st.pills("Examples", range(len(PAIRS)), format_func=lambda i: literal(" → ".join(PAIRS[i])), key=_PILLS, on_change=_chosen, label_visibility="collapsed")
+    st.pills("Examples", range(len(PAIRS)), format_func=lambda i: literal(" → ".join(PAIRS[i])), key=_PILLS, on_change=_chosen, label_visibility="collapsed", wrap=True)
 
 
 def _chosen() -> None:

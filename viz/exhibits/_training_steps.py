@@ -16,7 +16,7 @@ from viz.exhibits import _training_write as write
 from viz.exhibits._shown import Shown, later, show
 from viz.exhibits._training_link import MODEL, SLUG, named, word
 from viz.figures import teaching
-from viz.figures.curves import number
+from viz.figures.curves import number, tiny
 from viz.ui import controls, lesson, links, parts
 
 SHIFTED = (
@@ -108,7 +108,7 @@ def step_by_step(params: Any, data: Any) -> Shown:
     own = "".join(place.next for place in free if place.next != "END").strip()
     same = "the same" if data.forcing.parts is None else "something else"
     with sentence:
-        parts.numbers(f"Training: 1 pass. Use: {m} passes. The {m} × {data.logits.shape[1]:,} scores differ by {data.differences.max():.0e} at most. Left to itself the model writes “{own}”, {same}.")
+        parts.numbers(f"Training: 1 pass. Use: {m} passes. The {m} × {data.logits.shape[1]:,} scores differ by {tiny(float(data.differences.max()))} at most. Left to itself the model writes “{own}”, {same}.")
     frame = pd.DataFrame({"reads": named(data.read), "P, one pass": one.round(6), "P, step by step": step.round(6), "largest difference of a score": data.differences}, index=range(1, m + 1))
     return Shown(
         {"decoding.greedy": {"y_t": word(free[0].next)}}, (rf"\max_{{t, v}} |z_{{t v}} - z'_{{t v}}| = {data.differences.max():.1e}",), STAIRS, lambda: frame,

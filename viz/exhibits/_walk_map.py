@@ -69,7 +69,7 @@ def plan(run: Any, boxes: Sequence[Box], layer: int, *, upto: int | None = None,
     nodes = []
     for box in here:
         small, centred = picture(run, box, upto) if pictures and counts is None else (None, True)
-        name = label(box) if counts is None else f"{label(box)} {short(counts[box.name])}" if counts[box.name] else label(box)
+        name = label(box) if counts is None or not counts[box.name] else f"{label(box).replace('Masked self-attention', 'Masked self-att.')} {short(counts[box.name])}"
         _, hue, tall = SAID[box.what]
         nodes.append(Node(role(box), name, at[box.name], (WIDE, tall), hue, told(box), box.what in ("add", "position"), small, centred))
     n = times or run.model.config.n_layers

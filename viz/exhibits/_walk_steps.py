@@ -141,7 +141,8 @@ def _open(told: Told, data: Any, left: Any, right: Any) -> Told:
 
 def chosen_sizes(start: sizes.Sizes) -> sizes.Sizes:
     """The five sliders, which begin at the network that runs."""
-    first, second, third = st.columns(3, gap="small")
+    room = lesson.presenting()
+    first, second, third = (*st.columns(2, gap="small"), st.container()) if room else st.columns(3, gap="small")
     with first:
         n = controls.slider("N, layers", 1, 24, f"{SLUG}N", start.n_layers)
         d = controls.stops("d, a word", with_own((64, 128, 256, 512, 768, 1024, 2048), start.d_model), f"{SLUG}d", start.d_model)
@@ -176,11 +177,14 @@ def _count(told: Told, data: Any, left: Any, right: Any) -> Told:
         one = counts[told.box.name]
         box = f"{of.heading(told.box)}: {of.FORMULA[told.box.what]} = {one:,}." if one else f"{of.heading(told.box)}: {of.NOTHING[told.box.what]}."
         own = "as in the network that runs" if chosen == start else "counts only: the tensors stay those of the shipped network"
-        parts.numbers(
-            f"{total:,} parameters: {', '.join(f'{part} {count:,}' for part, count in by.items())}.\n"
-            f"{box} h = {chosen.n_heads} heads of {chosen.d_head} numbers: h changes no count, the heads share d. Sizes {own}." if known
-            else f"Sizes {own}. Guess first, then every box says its count."
-        )  # fmt: skip
+        if known and lesson.presenting():  # each box says its count
+            parts.numbers(box)
+        else:
+            parts.numbers(
+                f"{total:,} parameters: {', '.join(f'{part} {count:,}' for part, count in by.items())}.\n"
+                f"{box} h = {chosen.n_heads} heads of {chosen.d_head} numbers: h changes no count, the heads share d. Sizes {own}." if known
+                else f"Sizes {own}. Guess first, then every box says its count."
+            )  # fmt: skip
     _map(told, data, left, pictures=False, counts=counts if known else None, times=chosen.n_layers)
     return replace(told, chosen=chosen)
 
@@ -199,7 +203,7 @@ def _walk(told: Told, data: Any, left: Any, right: Any) -> Told:
         keep = [i for i, each in enumerate(way) if each.box.what not in ("linear", "softmax", "norm")]
         stretch = [(i, "encoder" if way[k].box.side == "encoder" else "decoder") for i, k in enumerate(keep) if way[k].box.what == "embed"]
         near = max(i for i, k in enumerate(keep) if k <= max(at, 0))
-        parts.show(trip(np.array([way[k].size for k in keep]), [of.heading(way[k].box) for k in keep], [way[k].stream for k in keep], near, stretch, 190 if lesson.presenting() else 220),
+        parts.show(trip(np.array([way[k].size for k in keep]), [of.heading(way[k].box) for k in keep], [way[k].stream for k in keep], near, stretch, 160 if lesson.presenting() else 220),
                    f"{SLUG}trip", "The length of the word's vector behind each box on its way.")  # fmt: skip
         controls.pills("Written word", range(len(words)), f"{SLUG}word", telling(data), lambda i: words[i], quiet=True)
         source, word = drawn.plain(run.source.tokens[looked_at(run, row)]), words[row]

@@ -34,11 +34,11 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = "cross_attention."
 STEPS = (
-    lesson.Step("Two axes", "An English sentence was read, a Spanish one is being written. One head of the decoder looks across: how many weights is that?"),
+    lesson.Step("Two axes", "One head looks from each Spanish word across to the English ones: how many weights is that?"),
     lesson.Step("Who asks", "Q is made of the decoder's words, K and V of the encoder's output. The shapes are those of this sentence."),
     lesson.Step("Swap", "One word is exchanged, all others stay. Which of Q, K and V can notice?"),
-    lesson.Step("Write", "Now word by word, with a cache. Each new word asks the source again. What has to be computed again for it?"),
-    lesson.Step("Padding", "Two sentences in one batch: the shorter is filled up with PAD. Three masks, and their union, keep it out."),
+    lesson.Step("Write", "Word by word, with a cache: each new word asks the source again. What is computed anew?"),
+    lesson.Step("Padding", "Two sentences in one batch: the shorter is filled up with PAD. Masks keep it out."),
     lesson.Step("Layer", "A decoder layer has three sub-layers and two maps: over its own words, and over the source."),
 )
 MODEL = "translator-en-es"
@@ -111,7 +111,7 @@ def page() -> None:
     )  # fmt: skip
     show = st.container()
     if at != layers.PADDING:
-        controls.text("English sentence", "text", Params.text, quiet=True, placeholder="Type a sentence")
+        controls.text("English sentence", "text", Params.text, placeholder="Type a sentence")
         controls.preset_row(SENTENCES, "text", Params.text)
     with errors.guard():
         data = ask.submit(("cross_attention", params), lambda: compute(params), 20 * len(params.text))

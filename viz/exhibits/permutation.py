@@ -33,7 +33,7 @@ EXHIBIT = Exhibit(
 SLUG = steps.SLUG
 STEPS = (
     lesson.Step("Guess", "Homework: is self-attention permutation-invariant? No positions are added."),
-    lesson.Step("Why", "A score compares two words, no more. In another order rows and columns move, and so do the outputs."),
+    lesson.Step("Why", "A score compares two words. In another order rows and columns move, and so do the outputs."),
     lesson.Step("Positions", "Now each place adds its own vector to the word that stands there, as in a Transformer. A word in another place is another vector."),
     lesson.Step("The mean", "One vector for the whole sentence: the mean of all outputs. A sum does not ask for the order."),
     lesson.Step("A set?", "Homework: is it a set operation? In a set, what is said twice is there once."),

@@ -20,8 +20,7 @@ from viz.ui import controls, errors, parts, state
 
 EXHIBIT = Exhibit(
     title="Positional encoding", chapter=Chapter.SELF_ATTENTION, order=75, minutes=8,
-    claim="Each dimension is a wave of its own length. Read all of them at one position, and you have a vector "
-    "that no other position shares.",
+    claim="Each dimension is a wave of its own length. Read at one place, they make a vector no other place shares.",
     cites=(
         Cite("ghojogh2023", "encoder of the transformer", "Eqs. (17), (18)"),
         Cite("ghojogh2020", "section 3.2.1", "Eqs. (17), (18), Fig. 10"),
@@ -144,7 +143,7 @@ def _show(params: Params) -> None:
     drawn = pictures.figures(params.position, data)
     for place, (column, (figure, words)) in enumerate(zip(st.columns(len(drawn)), drawn, strict=True)):
         with column:
-            parts.show(figure, f"{SLUG}{params.view}.{place}", words)
+            parts.show(pictures.before_a_room(figure) if state.presenting() else figure, f"{SLUG}{params.view}.{place}", words)
     parts.numbers(pictures.sentence(params.position, data))
     folds.change_it(SLUG, Params(), params)
     folds.criteria(data, learned)

@@ -81,7 +81,7 @@ def page() -> None:
     params = Params(state.read(SLUG + "string", Params.string).strip())
     show = st.container()
     if at == 0:
-        controls.text("Letters", SLUG + "string", Params.string, quiet=True, placeholder="Type letters, a to z")
+        controls.text("Letters", SLUG + "string", Params.string, placeholder="Type letters, a to z")
         controls.preset_row(STRINGS, SLUG + "string", Params.string)
     with errors.guard():
         with show:

@@ -16,7 +16,7 @@ from viz.exhibits import _walk_steps as steps
 from viz.figures import thumbs
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
-from viz.ui import controls, errors, lesson, parts, state
+from viz.ui import controls, errors, lesson, parts, room, state
 
 EXHIBIT = Exhibit(
     title="The Transformer, box by box", chapter=Chapter.TRANSFORMER, order=10, minutes=10,
@@ -41,6 +41,8 @@ STEPS = (
 MODEL = "translator-en-es"
 SENTENCES = ("She has a white car.", "You are welcome.", "The animal didn't cross the street because it was too tired.", "I gave my little sister a red ball.")
 LONGEST = 24
+ASKING = ("A minute", "How large")
+"""The steps whose question, before a room, has what belongs to it below it: the map keeps its width."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def page() -> None:
     with errors.guard():
         data = ask.submit(("walk_through", params), lambda: compute(params), 40 * len(params.text))
         with st.container(key="walk-question" if step == 0 else "walk-map"):
-            left, right = st.columns([5, 2] if lesson.presenting() and step == 0 else [11, 9], gap="medium")
+            left, right = (st.container(), room.side()) if lesson.presenting() and STEPS[step].name in ASKING else st.columns([11, 9], gap="medium")
         told = steps.show(step, data, left, right)
     with st.container(key="walk-change"):
         controls.text("English sentence", "text", Params.text, placeholder="Type a sentence", drops=(f"{SLUG}word", f"{SLUG}station"))

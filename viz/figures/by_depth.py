@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz import theme
+from viz.figures.curves import power_of_ten
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -65,7 +66,7 @@ def by_depth(panels: Sequence[Panel], hues: Mapping[str, int], *, strong: Sequen
             figure.update_yaxes(range=list(panel.ends), nticks=4, row=row, col=col)
     figure.update_xaxes(range=[-0.25, depth + 0.25], showgrid=False, zeroline=False, fixedrange=True, dtick=1 if depth <= 6 else 2)
     figure.update_xaxes(title_text="layers behind it", row=1 if across else len(panels))
-    figure.update_yaxes(zeroline=False, fixedrange=True)
+    figure.update_yaxes(zeroline=False, fixedrange=True, tickfont={"size": 14})
     figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 12, "t": 66, "b": 8},
                          legend={"orientation": "h", "x": 0, "xref": "container", "y": 1, "yref": "container", "yanchor": "top", "font": {"size": 12}})  # fmt: skip
     return figure
@@ -84,7 +85,7 @@ def _powers(low: float, high: float) -> list[int]:
 
 
 def _power(power: int) -> str:
-    return f"{10.0**power:g}" if -3 <= power <= 3 else f"10<sup>{'−' if power < 0 else ''}{abs(power)}</sup>"
+    return f"{10.0**power:g}" if -3 <= power <= 3 else power_of_ten(power)
 
 
 ARROW = {"showarrow": True, "text": "", "arrowhead": 2, "arrowsize": 1.1, "arrowwidth": 1.8, "arrowcolor": theme.MUTED, "axref": "x", "ayref": "y"}

@@ -42,7 +42,7 @@ def quality(curves: Sequence[Curve], *, trained: int, own: Mapping[str, tuple[fl
             hovertemplate="your word: %{y:.1%} right<extra>%{fullData.name}</extra>",
         )  # fmt: skip
     figure.add_vline(x=trained, line={"color": theme.MUTED, "width": 1, "dash": "dot"}, layer="below")
-    figure.add_annotation(text="longest in training", x=trained, xanchor="left", xshift=4, y=1.0, yref="y domain", yanchor="bottom",
+    figure.add_annotation(text="longest in training", x=trained, xanchor="right", xshift=-4, y=1.0, yref="y domain", yanchor="bottom",
                           showarrow=False, font={"size": 12, "color": theme.MUTED})  # fmt: skip
     figure.update_xaxes(title_text="letters in the word", rangemode="tozero", zeroline=False, showgrid=False, fixedrange=True)
     figure.update_yaxes(title_text="letters right", tickformat=".0%", range=[-0.02, 1.04], zeroline=False, fixedrange=True, nticks=6)

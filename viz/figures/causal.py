@@ -12,6 +12,7 @@ from viz import theme
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
+LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 MOST_NUMBERS = 14
 """Up to so many words a line's weights are written into its cells."""
 
@@ -33,11 +34,13 @@ def rightness(shares: Mapping[str, Array], chance: float, last: str = "writes", 
             textposition="outside", textangle=0, constraintext="none", cliponaxis=False, textfont={"size": 13, "color": theme.TEXT}, marker={"color": theme.CATEGORICAL[hue], "line": {"width": 0}},
             hovertemplate="%{y:.1%} right<extra>%{fullData.name}</extra>",
         )  # fmt: skip
+    if not shares:
+        figure.add_annotation(x=0.45, xref="paper", y=0.5, yref="paper", text="?", showarrow=False, font={"size": 30, "color": theme.MUTED})
     if n:
         figure.add_vrect(x0=n - 1.5, x1=n - 0.5, fillcolor=theme.MUTED, opacity=0.12, line_width=0, layer="below")
     figure.add_scatter(x=[-0.55, n - 0.45], y=[chance, chance], mode="lines", name=f"chance: {chance:.0%}".replace("%", " %"), hoverinfo="skip",
                        line={"color": theme.MUTED, "width": 1.5, "dash": "dash"})  # fmt: skip
-    figure.update_xaxes(tickvals=list(range(n)), ticktext=[*(str(i + 1) for i in range(n - 1)), f"{n}: {plain(last).replace('·', ' ')}"], title_text="place in the list",
+    figure.update_xaxes(tickvals=list(range(n)), ticktext=[*(str(i + 1) for i in range(n - 1)), f"{n}<br>{plain(last).replace('·', ' ')}"], title_text="place in the list",
                         range=[-0.55, n - 0.45], showgrid=False, zeroline=False, fixedrange=True, tickfont={"size": 14})  # fmt: skip
     figure.update_yaxes(title_text="next digit right", tickformat=".0%", range=[0, 1.12], tickvals=[0, 0.5, 1], zeroline=True, fixedrange=True)
     figure.update_layout(
@@ -74,6 +77,6 @@ def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None
     places, size = list(range(n)), 14 if n <= MOST_NUMBERS else 12
     figure.update_xaxes(tickvals=places, ticktext=[plain(word) for word in words], side="top", range=[-0.55, n - 0.45], tickfont={"size": size},
                         tickangle=0 if n <= 9 else -55, **quiet)  # fmt: skip
-    figure.update_yaxes(tickvals=places, ticktext=[f"y<sub>{i + 1}</sub> =" for i in places], range=[n - 0.5, -0.5], tickfont={"size": size, "color": theme.TEXT}, **quiet)
+    figure.update_yaxes(tickvals=places, ticktext=[f"y{str(i + 1).translate(LOW)} =" for i in places], range=[n - 0.5, -0.5], tickfont={"size": size, "color": theme.TEXT}, **quiet)
     figure.update_layout(template=theme.template(), height=height or 60 + 34 * n, margin={"l": 8, "r": 8, "t": 40 if n <= 9 else 80, "b": 4})
     return figure

@@ -197,6 +197,30 @@ def _band(
     )  # fmt: skip
 
 
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def power_of_ten(power: int) -> str:
+    """10 with its exponent in letters of their own, which stay as large as the line.
+
+    >>> power_of_ten(-7)
+    '10⁻⁷'
+    """
+    return f"10{str(power).translate(RAISED)}"
+
+
+def tiny(value: float) -> str:
+    """A very small number.
+
+    >>> tiny(2.4e-16), tiny(0.0), tiny(0.25)
+    ('2·10⁻¹⁶', '0', '0.25')
+    """
+    if value == 0:
+        return "0"
+    digit, _, power = f"{value:.0e}".partition("e")
+    return f"{value:.2f}" if value > 0.005 else f"{digit}·{power_of_ten(int(power))}"
+
+
 def spread_labels(wanted: Sequence[float], least: float) -> list[float]:
     """Heights for labels as near as possible to the wanted ones, at least `least` apart, in the same order.
 

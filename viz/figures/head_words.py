@@ -57,7 +57,7 @@ def looks(weights: Array, words: Sequence[str], asking: int, *, only: int | None
 def maps(weights: Array, words: Sequence[str], asking: int, *, allowed: Array | None = None, titles: Sequence[str] = (), height: int = 400, across: int = 4, named: bool = False) -> go.Figure:
     """Every head (head, query, key) as a small map, all on the one scale from 0 to 1; the row of the word that asks is framed.
 
-    `named`: the words stand beside the first map of each row.
+    `named`: all words stand beside the first map of each row, else the one that asks.
 
     >>> figure = maps(np.full((2, 3, 3), 1 / 3), ["a", "b", "c"], 1)
     >>> [note.text for note in figure.layout.annotations], figure.layout.coloraxis.cmax
@@ -83,15 +83,16 @@ def maps(weights: Array, words: Sequence[str], asking: int, *, allowed: Array | 
     figure.update_annotations(font={"size": 13, "color": theme.TEXT})
     figure.update_xaxes(visible=False, range=[-0.5, n - 0.5], fixedrange=True, constrain="domain")
     figure.update_yaxes(visible=False, range=[n - 0.5, -0.5], fixedrange=True)
-    for row in range(down if named else 0):
+    seen = list(range(n)) if named else [asking]
+    for row in range(down):
         figure.update_yaxes(
-            visible=True, tickvals=list(range(n)), ticktext=shown, showgrid=False, zeroline=False, automargin=True, tickfont={"size": 12, "color": theme.MUTED}, row=row + 1, col=1,
+            visible=True, tickvals=seen, ticktext=[shown[i] for i in seen], showgrid=False, zeroline=False, automargin=True, tickfont={"size": 12, "color": theme.MUTED}, row=row + 1, col=1,
         )  # fmt: skip
     scale = [[i / (len(theme.SEQUENTIAL) - 1), each] for i, each in enumerate(theme.SEQUENTIAL)]
     figure.update_layout(
         template=theme.template(), height=height if down > 1 else height * 3 // 5, margin={"l": 2, "r": 2, "t": 26, "b": 44}, plot_bgcolor=theme.SURFACE,
         coloraxis={"cmin": 0, "cmax": 1, "colorscale": scale, "colorbar": {
-            "orientation": "h", "tickformat": ".0%", "tickvals": [0, 0.5, 1], "len": 0.4, "thickness": 10, "x": 0, "xanchor": "left", "y": -0.02, "yanchor": "top",
+            "orientation": "h", "tickformat": ".0%", "tickvals": [0, 0.5, 1], "len": 0.4, "thickness": 10, "x": 0, "xanchor": "left", "xpad": 26, "y": -0.02, "yanchor": "top",
         }},
     )  # fmt: skip
     return figure

@@ -101,7 +101,7 @@ def activations(curves: Sequence[Curve], pre: Array, act: Array, at: float, valu
                    hovertemplate="%{y} units near %{x:.2f}<extra></extra>", row=2, col=1)  # fmt: skip
     figure.add_vline(x=at, line={"color": theme.MUTED, "width": 1, "dash": "dot"})
     figure.update_xaxes(range=[-end, end], fixedrange=True, zeroline=True)
-    figure.update_xaxes(title_text="what goes in; above what comes out, below how many units", row=2, col=1)
+    figure.update_xaxes(title_text="what goes in (below: for how many units)", row=2, col=1)
     figure.update_yaxes(fixedrange=True, zeroline=True, nticks=5)
     figure.update_yaxes(range=[-0.4, highest], row=1, col=1)
     figure.update_yaxes(nticks=3, row=2, col=1)

@@ -26,6 +26,20 @@ def short(value: float) -> str:
     return f"{value / size:.3g} {unit}".strip()
 
 
+COUNTS = ((12, "trillion"), (9, "billion"), (6, "million"))
+BYTES = ((12, "TB"), (9, "GB"), (6, "MB"), (3, "kB"))
+
+
+def decade(power: int, unit: str = "") -> str:
+    """A power of ten in words, which are read from afar where an exponent is not.
+
+    >>> decade(4), decade(8), decade(4, "bytes"), decade(-1, "ms")
+    ('10,000', '100 million', '10 kB', '0.1')
+    """
+    size, name = next(((size, name) for size, name in (BYTES if unit == "bytes" else COUNTS) if power >= size), (0, ""))
+    return f"{10.0 ** (power - size):,g} {name}".strip()
+
+
 def over_length(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, at: float | None, crossing: float | None, y_title: str, dots: bool = False,
                 said: str = "n = p", unit: str = "", covered: bool = False, height: int = 330) -> go.Figure:  # fmt: skip
     """A line each over n, both axes logarithmic; `at` is the visitor's n, `crossing` where the lines meet (marked and named).
@@ -50,7 +64,7 @@ def over_length(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], *,
         )  # fmt: skip
         if not covered:
             figure.add_annotation(x=np.log10(last), y=float(np.log10(values[-1])), text=plain(name).replace("·", " "), xanchor="right", yanchor="bottom" if name == upper else "top",
-                                  yshift=4 if name == upper else -12, showarrow=False, font={"size": 14, "color": colour})  # fmt: skip
+                                  yshift=4 if name == upper else -12, showarrow=False, bgcolor=theme.BACKGROUND, borderpad=1, font={"size": 14, "color": colour})  # fmt: skip
     if crossing is not None and first < crossing < last and not covered:
         figure.add_vline(x=crossing, line={"color": theme.MUTED, "width": 1.5, "dash": "dash"})
         place = (np.log10(crossing) - np.log10(first)) / (np.log10(last) - np.log10(first))
@@ -60,7 +74,11 @@ def over_length(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], *,
         left = crossing is not None and 1 <= crossing / at < 10
         figure.add_annotation(x=np.log10(at), y=0, yref="paper", yanchor="bottom", xanchor="right" if left else "left", xshift=-4 if left else 4, text=f"n = {at:,.0f}", showarrow=False, font={"size": 14, "color": theme.TEXT})
     figure.update_xaxes(type="log", range=[np.log10(first) - 0.03, np.log10(last) + 0.03], dtick=1, title_text="n, words", showgrid=False, fixedrange=True, tickformat=",")
-    figure.update_yaxes(type="log", range=[np.log10(low) - 0.15, np.log10(high) + 0.12 * span], title_text=y_title, fixedrange=True, dtick=max(1, round(span / 5)), exponentformat="power", zeroline=False)
+    powers = range(int(np.ceil(np.log10(low) - 0.15)), int(np.floor(np.log10(high) + 0.12 * span)) + 1, max(1, round(span / 5)))
+    figure.update_yaxes(type="log", range=[np.log10(low) - 0.15, np.log10(high) + 0.12 * span], title_text=y_title, fixedrange=True, tickvals=[10.0**power for power in powers],
+                        ticktext=[decade(power, unit) for power in powers], zeroline=False)  # fmt: skip
+    if covered:
+        figure.add_annotation(x=0.5, xref="paper", y=0.5, yref="paper", text="?", showarrow=False, font={"size": 30, "color": theme.MUTED})
     return figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 14, "t": 26, "b": 8})
 
 

@@ -29,14 +29,13 @@ def by_layer(lines: Mapping[str, Array], *, top: float, height: int = 300) -> go
     """
     figure = go.Figure()
     last = max(len(line) for line in lines.values()) - 1
-    places = spread_labels([float(line[-1]) for line in lines.values()], 0.1 * top)
+    places = spread_labels([float(line[-1]) for line in lines.values()], 0.28 * top)
     for hue, ((name, line), place) in enumerate(zip(lines.items(), places, strict=True)):
         colour = theme.CATEGORICAL[hue]
         figure.add_scatter(x=list(range(len(line))), y=[float(v) for v in line], mode="lines+markers", line={"color": colour, "width": 2.4}, marker={"size": 7},
                            showlegend=False, name=_words(name), hovertemplate="layer %{x}: %{y:.3f}<extra></extra>")  # fmt: skip
-        falls = bool(line[-1] < line[-2])  # then there is room below the line
-        figure.add_annotation(text=_words(name), x=last, y=place, xanchor="right", yanchor="top" if falls else "bottom", yshift=-6 if falls else 4, showarrow=False, font={"size": 13, "color": colour})
-    figure.update_xaxes(tickvals=list(range(last + 1)), ticktext=["input", *map(str, range(1, last + 1))], title_text="after layer", showgrid=False, zeroline=False, fixedrange=True)
+        figure.add_annotation(text=_words(name).replace(" ", "<br>", 1), x=last, y=place, xanchor="left", xshift=10, yanchor="middle", align="left", showarrow=False, font={"size": 13, "color": colour})
+    figure.update_xaxes(range=[-0.3, 1.5 * last], tickvals=list(range(last + 1)), ticktext=["input", *map(str, range(1, last + 1))], title_text="after layer", showgrid=False, zeroline=False, fixedrange=True)
     figure.update_yaxes(range=[-0.05 * top, 1.16 * top], title_text="distance / length", zeroline=False, fixedrange=True, nticks=5)
     return figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 12, "t": 10, "b": 8})
 
@@ -109,11 +108,21 @@ def clocks(angles: Array, rim: Array, names: Sequence[str], *, height: int = 270
                            marker={"color": theme.SEQUENTIAL[4], "size": 7}, text=[f"position {i}" for i in range(len(rim))], hovertemplate="%{text}<extra></extra>")  # fmt: skip
         figure.add_scatter(x=[middle, middle + 0.85 * float(np.sin(angle))], y=[0, 0.85 * float(np.cos(angle))], mode="lines+markers", showlegend=False, hoverinfo="skip",
                            line={"color": colour, "width": 4}, marker={"color": colour, "size": [8, 1]})  # fmt: skip
-        figure.add_annotation(text=_words(name), x=middle, y=-1.12, yanchor="top", showarrow=False, font={"size": 14, "color": theme.TEXT})
+        figure.add_annotation(text=_words(name).replace(" ", "<br>", 1), x=middle, y=-1.12, yanchor="top", showarrow=False, font={"size": 14, "color": theme.TEXT})
     quiet = {"visible": False, "fixedrange": True}
-    figure.update_xaxes(range=[-0.8, 2.6 * (len(names) - 1) + 1.6], **quiet)
-    figure.update_yaxes(range=[-1.5, 1.1], scaleanchor="x", **quiet)
+    figure.update_xaxes(range=[-0.8, 2.6 * (len(names) - 1) + 1.6], constrain="domain", **quiet)
+    figure.update_yaxes(range=[-1.5, 1.1], scaleanchor="x", constrain="domain", constraintoward="top", **quiet)
     return figure.update_layout(template=theme.template(), height=height, margin={"l": 4, "r": 4, "t": 4, "b": 4})
+
+
+def _outside(places: Array, i: int) -> str:
+    """Where the number of place i stands clear of the thread: on the side away from the places around it.
+
+    >>> _outside(np.array([[-1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), 1)
+    'top center'
+    """
+    x, y = places[i] - places[max(0, i - 3) : i + 4].mean(0)
+    return f"middle {'right' if x > 0 else 'left'}" if abs(x) > abs(y) else f"{'top' if y >= 0 else 'bottom'} center"
 
 
 def paths(tables: Mapping[str, Array], *, height: int = 330) -> go.Figure:
@@ -129,7 +138,7 @@ def paths(tables: Mapping[str, Array], *, height: int = 330) -> go.Figure:
         n = len(places)
         figure.add_scatter(
             x=places[:, 0].tolist(), y=places[:, 1].tolist(), mode="lines+markers+text", row=1, col=panel, showlegend=False,
-            text=[str(i) if i % 10 == 0 else "" for i in range(n)], textposition="top center", textfont={"size": 13, "color": theme.TEXT},
+            text=[str(i) if i % 10 == 0 else "" for i in range(n)], textposition=[_outside(places, i) for i in range(n)], textfont={"size": 13, "color": theme.TEXT},
             line={"color": theme.LINE, "width": 1.5}, marker={"size": 8, "color": [theme.SEQUENTIAL[3 + round(6 * i / max(n - 1, 1))] for i in range(n)]},
             customdata=list(range(n)), hovertemplate="position %{customdata}<extra></extra>", cliponaxis=False,
         )  # fmt: skip

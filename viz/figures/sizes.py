@@ -35,7 +35,7 @@ class Dot:
 
 
 def bars(rows: Sequence[Bar], title: str, *, covered: bool = False, row: int = 38) -> go.Figure:
-    """Horizontal bars from 0, each with its text behind it. `covered`: the names alone.
+    """Horizontal bars from 0, each with its text behind it. `covered`: the names, each with a question mark.
 
     >>> bars([Bar("BERT", 110.0, "110M")], "sizes").data[0].text
     ('110M',)
@@ -43,9 +43,9 @@ def bars(rows: Sequence[Bar], title: str, *, covered: bool = False, row: int = 3
     places = list(range(len(rows)))
     most = max(each.value for each in rows) or 1.0
     figure = go.Figure(go.Bar(
-        y=places, x=[None if covered else each.value for each in rows], orientation="h", width=0.66, cliponaxis=False, hoverinfo="skip", showlegend=False,
+        y=places, x=[0 if covered else each.value for each in rows], orientation="h", width=0.66, cliponaxis=False, hoverinfo="skip", showlegend=False,
         marker={"color": [theme.SEQUENTIAL[3] if each.weak else theme.CATEGORICAL[each.hue] for each in rows]},
-        text=["" if covered else _said(each.text) for each in rows], textposition="outside", textfont={"size": 14, "color": theme.TEXT},
+        constraintext="none", text=["?" if covered else _said(each.text) for each in rows], textposition="outside", textfont={"size": 14, "color": theme.TEXT},
     ))  # fmt: skip
     figure.update_xaxes(visible=False, fixedrange=True, range=[0, 1.5 * most])
     figure.update_yaxes(tickvals=places, ticktext=[_said(each.name) for each in rows], range=[len(rows) - 0.5, -0.5], showgrid=False, zeroline=False, fixedrange=True,
@@ -69,6 +69,7 @@ def race(dots: Sequence[Dot], *, logarithmic: bool = True, covered: bool = False
     for dot in dots:
         if covered:
             figure.add_vline(x=dot.year, line={"color": theme.LINE, "width": 1.5})
+            figure.add_annotation(x=dot.year, y=0.5, yref="paper", text="?", showarrow=False, bgcolor=theme.BACKGROUND, font={"size": 20, "color": theme.MUTED})
         elif logarithmic or dot.value > high / 40:
             left = dot.year > middle
             figure.add_annotation(

@@ -111,9 +111,22 @@ function fillTexts(view) {
   }));
 }
 
+/** The words for which a line has no room give way to "…" before its last one. */
+function fit(text) {
+  const words = [...text.children].filter((span) => !span.classList.contains("more"));
+  text.querySelector(".more")?.remove();
+  for (const word of words) word.hidden = false;
+  if (text.scrollWidth <= text.clientWidth || words.length < 3) return;
+  const more = make("span", "more", text);
+  more.textContent = "…";
+  text.insertBefore(more, words.at(-1));
+  for (const word of words.slice(1, -1).reverse()) if (text.scrollWidth > text.clientWidth) word.hidden = true;
+}
+
 function draw(view) {
   if (!view.head || !view.root.clientWidth) return;
   const wide = view.field.clientWidth, tall = view.head.rows * view.head.row;
   view.root.classList.toggle("narrow", wide < 34 * parseFloat(getComputedStyle(view.root).fontSize));
+  for (const text of view.texts.children) fit(text);
   paintPlan(view, sharp(view.canvas, wide, tall), wide);
 }

@@ -56,7 +56,7 @@ function accept(view, packet) {
 function readLenses(packet, data) {
   const { header: head } = packet, first = { pattern: "weight", score: "score", difference: "difference" }[head.scale];
   const centred = head.scale !== "pattern", several = "sizes" in head || "scores.values" in head || "contributions.values" in head;
-  const label = centred ? first : head.margins || several ? "weight" : "";
+  const label = head.unit || (centred ? first : head.margins || several ? "weight" : "");
   const lenses = [{ ...data, id: first, name: first, label, centred, limit: centred ? head.limit || 1 : 1 }];
   if ("scores.values" in head) lenses.push({ ...readMatrix(packet, "scores."), id: "score", name: "score", label: "score", centred: true, limit: head["scores.bound"] || 1 });
   const weighted = { id: "contribution", name: "value-weighted", label: "weight \u00d7 size of the value", centred: false };

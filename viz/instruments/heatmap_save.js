@@ -52,7 +52,7 @@ function paintScale(pen, view) {
   if (view.shut.length) {
     x += 10;
     pen.fillStyle = hatching(pen, theme); pen.fillRect(x, -6, 16, 12); pen.strokeRect(x, -6, 16, 12);
-    x += 23; write("forbidden");
+    x += 23; write(closed(view));
   }
   if (view.broken.length) {
     x += 10;
@@ -99,7 +99,7 @@ function savedRows(view) {
   const rows = [["query position", "key position", "query", "key", ...names]];
   for (let q = r; q < r + h; q++) for (let k = c; k < c + w; k++) {
     const i = q * view.data.cols + k, open = view.data.allowed[i];
-    rows.push([q, k, view.words.queries[q], view.words.keys[k], ...view.lenses.map((lens) => (open ? lens.values[i] : "forbidden"))]);
+    rows.push([q, k, view.words.queries[q], view.words.keys[k], ...view.lenses.map((lens) => (open ? lens.values[i] : closed(view)))]);
   }
   return rows;
 }

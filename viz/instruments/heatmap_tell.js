@@ -25,7 +25,7 @@ function tellPlace(view, tip, at) {
     const shut = !data.allowed[i];
     view.root.dataset.value = shut ? "forbidden" : String(now.values[i]);
     const alone = shut || view.lenses.length === 1;
-    speak(line, alone ? "{query} \u2192 {key} {value}" : "{query} \u2192 {key}", { query, key, value: shut ? "forbidden: may not be looked at" : printed(now, now.values[i]) });
+    speak(line, alone ? "{query} \u2192 {key} {value}" : "{query} \u2192 {key}", { query, key, value: shut ? closed(view, ": may not be looked at") : printed(now, now.values[i]) });
     for (const lens of shut ? [] : view.lenses) {
       view.root.dataset[lens.id] = String(lens.values[i]);
       if (!alone) facts.push([lens.name, printed(lens, lens.values[i]), lens === now]);
@@ -51,6 +51,9 @@ function scoreFact({ logSums, data: { kind, step }, root }, row, weight) {
   return [["score", `${rounded ? "\u2248 " : ""}${score.toFixed(Math.min(places, 4))}`.replace("-", "\u2212"), false]];
 }
 
+/** What a hatched cell is; `more` is said only where a mask closed it. */
+const closed = ({ head: { shut } }, more = "") => (shut && shut !== "forbidden" ? shut : `forbidden${more}`);
+
 /** Scale, what is hatched or crossed, how exact the numbers are. */
 function tellScale(view, broken) {
   const { legend: box, now, theme } = view;
@@ -58,7 +61,7 @@ function tellScale(view, broken) {
   box.hidden = !view.data.rows || !view.data.cols;
   if (now.label) make("span", "entry", box).textContent = now.label;
   ramp(box, colours(view), ...ends(now));
-  if (view.data.allowed.includes(0)) swatch(box, "shut", "forbidden");
+  if (view.data.allowed.includes(0)) swatch(box, "shut", closed(view));
   if (broken) swatch(box, "cross", "not a finite number");
   if (known(now)) make("span", "entry", box).textContent = known(now);
   view.root.style.setProperty("--hatch", theme.hatch);

@@ -24,13 +24,13 @@ def pills(label: str, options: Iterable[T], name: str, default: T, format: Calla
     options = list(options)
     key = _bind("pills", name, default, state.one_of(options, default))
     st.pills(label, options, required=True, format_func=lambda option: literal(format(option)), key=key,
-             on_change=_store, args=(key, name), label_visibility="collapsed" if quiet else "visible")
+             on_change=_store, args=(key, name), label_visibility="collapsed" if quiet else "visible", wrap=True)
     return _value(key, default)
 
 
 def segmented(label: str, options: Iterable[T], name: str, default: T, format: Callable[[T], str] = str, *,
-              quiet: bool = False, wrap: bool | None = None) -> T:
-    """Choose one of two to five that belong together, as one bar; without `wrap` it stays one row, which scrolls where it is too long."""
+              quiet: bool = False, wrap: bool = True) -> T:
+    """Choose one of two to five that belong together, as one bar, in several rows where it is too long; without `wrap` one row, which scrolls."""
     options = list(options)
     key = _bind("segmented", name, default, state.one_of(options, default))
     st.segmented_control(label, options, required=True, format_func=lambda option: literal(format(option)), key=key,
@@ -119,7 +119,7 @@ def preset_row(sentences: Sequence[str], name: str, default: str = "", label: st
     if st.session_state.get(key) != wanted:
         st.session_state[key] = wanted
     st.pills(label, sentences, format_func=literal, key=key, on_change=_store, args=(key, name),
-             label_visibility="collapsed")
+             label_visibility="collapsed", wrap=True)
 
 
 def _bind(kind: str, name: str, default: T, parse: Callable[[str], T]) -> str:

@@ -16,7 +16,7 @@ from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from viz import theme
 from viz.pages import Entry, Exhibit, Page
-from viz.ui import export, links, notices, room, state
+from viz.ui import export, links, notices, room, serving, state
 from viz.ui.restoring import restore
 
 EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE = (
@@ -46,6 +46,7 @@ def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Cal
     chart that has selections; `picked` tells which mark.
     """
     if isinstance(figure, go.Figure):
+        serving.drawn_by_plotly()
         layout: Any = figure.layout
         ours = layout.template.layout.font.family == theme.FONT  # to copy a figure takes longer than to draw it
         drawn = figure if ours else go.Figure(figure).update_layout(template=theme.template())

@@ -29,7 +29,7 @@ def chosen(found: Compared) -> Pair:
         return pairs[0]
     names = {pair.name: pair for pair in pairs}
     most = max(pairs, key=lambda pair: np.nan_to_num(pair.likeness.bits))
-    return names[controls.segmented("The difference of", list(names), "compare.pair", most.name, wrap=True)]
+    return names[controls.segmented("The difference of", list(names), "compare.pair", most.name)]
 
 
 def row_of(pair: Pair) -> int | None:

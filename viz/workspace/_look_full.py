@@ -142,7 +142,7 @@ def details(page: Page, run: Run, measured: Mapping[str, Heads], place: Place, s
 def _choices(run: Run, place: Place, *, joins: bool) -> tuple[str, str]:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         if len(run.kinds) > 1:
-            controls.segmented("Which attention", run.kinds, "kind", place.kind, lambda k: KINDS[k], wrap=True)
+            controls.segmented("Which attention", run.kinds, "kind", place.kind, lambda k: KINDS[k])
         by = controls.segmented("Shown by", ("word", "token"), "look.by", "word", lambda b: {"word": "Words", "token": "Pieces"}[b])
         offered = [how for how in JOINED if how != "rollout" or not crosses(place.kind)]
         how = controls.segmented("Heads of the layer", offered, "look.how", ONE, JOINED.__getitem__) if joins else ONE
