@@ -81,7 +81,7 @@ def test_draws_are_half_and_half_and_counted():
     assert f"Draw 31: the lot says “{'follows' if next_pairs.draws(4, 31)[-1].follows else 'stranger'}”" in said(test)
     test.button(key=SLUG + "many").click().run()
     assert "Draw 81:" in said(test)
-    test.button(key=SLUG + "anew").click().run()
+    test.button(key=SLUG + "lot.again").click().run()
     assert "Draw 1:" in said(test) and [cell["exact"] for cell in chart(test)[0]][1] == bert().tokenizer.encode(next_pairs.draws(5, 1)[0].first).tokens[0]
 
 
@@ -132,7 +132,7 @@ def test_the_loss_is_two_means_added_and_turning_the_answer_moves_one():
     chance = float(found.chances[0])
     assert f"P(IsNext) = {chance:.1%}, cost {-math.log(chance):.3f}" in said(told) and f"P(stranger) = {1 - chance:.1%}, cost {-math.log(1 - chance):.3f}" in said(other)
     assert chart(other, 1)[0][0]["nats"] == pytest.approx(chart(told, 1)[0][0]["nats"])
-    told.button(key=SLUG + "again").click().run()
+    told.button(key=SLUG + "number.again").click().run()
     assert told.query_params[SLUG + "number"] == ["4"]
 
 

@@ -104,13 +104,10 @@ def again(params: Any) -> None:
     def more(n: int) -> None:
         state.write(**{SLUG + "draws": min(MOST, params.draws + n)})
 
-    def anew() -> None:
-        state.write(**{SLUG + "draws": 1, SLUG + "lot": (params.lot + 1) % 10_000})
-
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.button("Draw", key=SLUG + "more", on_click=more, args=(1,), type="primary", disabled=params.draws >= MOST)
         st.button(f"Draw {SOME}", key=SLUG + "many", on_click=more, args=(SOME,), disabled=params.draws >= MOST)
-        st.button("Begin anew", key=SLUG + "anew", on_click=anew)
+        controls.draw(SLUG + "lot", 1, again="Begin anew", drops=(SLUG + "draws",))
 
 
 def drawn(params: Any, run: Run) -> Shown:
@@ -138,7 +135,6 @@ def drawn(params: Any, run: Run) -> Shown:
         lambda: pd.DataFrame({"A": [row.first for row in rows], "B": [row.second for row in rows], "follows": [row.follows for row in rows]}),
         {"follows": np.array([row.follows for row in rows])},
         f"from core.lessons import next_pairs\n\nrows = next_pairs.draws({params.lot}, {params.draws})\nprint(rows[-1])\nprint(next_pairs.count(rows))",
-        lambda: controls.number("Lot (the same lot draws the same)", 0, 9999, SLUG + "lot", 1),
     )  # fmt: skip
 
 

@@ -98,7 +98,7 @@ def loss(params: Any, run: Run) -> Shown:
         f"{math.exp(-found.pairs[0]):.1%}, cost {found.pairs[0]:.3f}. A coin: {math.log(2):.3f}." if told else f"{len(rows)} pairs, {len(found.words)} of their tokens chosen. Both games are played at once."
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.button("Draw again", key=SLUG + "again", on_click=lambda: state.write(**{SLUG + "number": (params.number + 1) % 10_000}), type="primary")
+        controls.draw(SLUG + "number", 3, strong=True)
         controls.toggle("The true answer of your pair: B follows", SLUG + "follows", True)
     return Shown(
         {"bert.loss": {}}, (rf"L = {found.masked:.4f} + {found.next:.4f} = {found.total:.4f}", rf"-\ln P(c_1) = {found.pairs[0]:.4f}, \quad P(c_1) = {math.exp(-found.pairs[0]):.4f}") if told else (),
@@ -114,7 +114,6 @@ def loss(params: Any, run: Run) -> Shown:
 
 def _batch() -> None:
     controls.stops("Pairs in the batch, yours among them", BATCHES, SLUG + "batch", 8)
-    controls.number("Draw number (the same number draws the same)", 0, 9999, SLUG + "number", 3)
 
 
 def swapped(params: Any, run: Run) -> Shown:
