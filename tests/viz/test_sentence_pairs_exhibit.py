@@ -82,7 +82,7 @@ def test_draws_are_half_and_half_and_counted():
     test.button(key=SLUG + "many").click().run()
     assert "Draw 81:" in said(test)
     test.button(key=SLUG + "lot.again").click().run()
-    assert "Draw 1:" in said(test) and [cell["exact"] for cell in chart(test)[0]][1] == bert().tokenizer.encode(next_pairs.draws(5, 1)[0].first).tokens[0]
+    assert "Draw 10:" in said(test) and [cell["exact"] for cell in chart(test)[0]][1] == bert().tokenizer.encode(next_pairs.draws(5, 10)[-1].first).tokens[0]
 
 
 def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
