@@ -9,35 +9,8 @@ from collections.abc import AsyncIterator
 
 import streamlit as st
 from starlette.middleware import Middleware
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from viz.ui import errors
-
-
-class KeepCaches:
-    """Drops the one browser message that would clear the caches of everybody."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def filtered() -> Message:
-            message = await receive()
-            while message["type"] == "websocket.receive" and _clears(message.get("bytes")):
-                message = await receive()
-            return message
-
-        await self.app(scope, filtered if scope["type"] == "websocket" else receive, send)
-
-
-def _clears(frame: bytes | None) -> bool:
-    if not frame or len(frame) > 4096:  # the message is a few bytes; a long one is a widget's state
-        return False
-    message = BackMsg()
-    with contextlib.suppress(Exception):
-        message.ParseFromString(frame)
-    return message.WhichOneof("type") == "clear_cache"
+from viz.ui import errors, serving
 
 
 def warm_up() -> None:
@@ -69,10 +42,12 @@ def warm_up() -> None:
 @contextlib.asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     try:
+        serving.send_at_once()
         warm_up()
     except Exception:
         logging.getLogger("atlas").exception("the warm-up did not finish")
     yield {}
 
 
-app = st.App("viz/frame.py", lifespan=lifespan, middleware=[Middleware(KeepCaches)], on_script_error=errors.show)
+between = [Middleware(part) for part in (serving.KeepCaches, serving.Remembered, serving.NameAhead)]
+app = st.App("viz/frame.py", lifespan=lifespan, middleware=between, on_script_error=errors.show)

@@ -224,7 +224,7 @@ class Run:
 
     @property
     def classes(self) -> Array:
-        """(class,) scores of the whole input, of a model that was tuned to tell classes."""
+        """Scores of a model that was tuned to tell classes: of BERT (class,), of the whole input; of GPT (position, class), and the last counts."""
         return self._output("classes")
 
     @property

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import shutil
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,11 +10,8 @@ import pytest
 import threadpoolctl
 import torch
 from app_server import served_app
+from chromium import CHROMIUM, CHROMIUM_FLAGS
 from hypothesis import settings
-
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-                  "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
 torch.set_num_threads(1)
 threadpoolctl.threadpool_limits(1, "blas")

@@ -79,6 +79,7 @@ SOURCES: dict[str, Source] = {
     "radford2018": _paper("Radford et al.", 2018, "Improving Language Understanding by Generative Pre-Training",
                           "OpenAI"),
     "radford2019": _paper("Radford et al.", 2019, "Language Models are Unsupervised Multitask Learners", "OpenAI"),
+    "howard2018": _paper("Howard, Ruder", 2018, "Universal Language Model Fine-tuning for Text Classification", "ACL"),
     "devlin2019": _paper("Devlin et al.", 2019, "BERT: Pre-training of Deep Bidirectional Transformers", "NAACL"),
     "child2019": _paper("Child et al.", 2019, "Generating Long Sequences with Sparse Transformers",
                         "arXiv 1904.10509"),

@@ -3,12 +3,25 @@
     EQUATIONS["attention.context"].signs["a_ij"].word
 """
 
-from core.equations import bert, blocks, language, look_up, recurrent, scores, self_attention, sizes, training, why
+from core.equations import (
+    bert,
+    blocks,
+    language,
+    look_up,
+    recurrent,
+    scores,
+    self_attention,
+    sizes,
+    spans,
+    training,
+    tuning,
+    why,
+)
 from core.equations.form import Equation, Node, Sign, glyph
 
 EQUATIONS: dict[str, Equation] = {
     found.key: found
-    for part in (why, recurrent, look_up, scores, self_attention, blocks, training, bert, language, sizes)
+    for part in (why, recurrent, look_up, scores, self_attention, blocks, training, bert, spans, tuning, language, sizes)
     for found in part.EQUATIONS
 }
 

@@ -17,10 +17,10 @@ WIDTH, LAYERS, DRAW = 16, 2, 7
 SIDES = ("from the left", "from the right", "both, joined")
 
 
-def chain(*, backward: bool) -> nn.ModuleList:
-    """A stack of cells with drawn weights, the same every time."""
+def chain(*, backward: bool, draw: int = DRAW) -> nn.ModuleList:
+    """A stack of cells with drawn weights; the same `draw` gives the same."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(DRAW + backward)
+        torch.manual_seed(draw + backward)
         cells = [LSTMCell(WIDTH, WIDTH) for _ in range(LAYERS)]
         for cell in cells:
             nn.init.normal_(cell.from_input.weight, std=WIDTH**-0.5)
@@ -36,7 +36,7 @@ def states(cells: nn.ModuleList, x: Tensor, *, backward: bool) -> Tensor:
     return x[0]
 
 
-def influence(n: int) -> dict[str, Array]:
+def influence(n: int, draw: int = DRAW) -> dict[str, Array]:
     """How much each output moves when one input vector is moved: (output, input) for each chain and for both joined.
 
     |h'_i - h_i| / |h_i|; where the change cannot come, exactly 0.
@@ -44,11 +44,11 @@ def influence(n: int) -> dict[str, Array]:
     >>> {name: (moved > 0).astype(int).tolist() for name, moved in influence(2).items()}
     {'from the left': [[1, 0], [1, 1]], 'from the right': [[1, 1], [0, 1]], 'both, joined': [[1, 1], [1, 1]]}
     """
-    draws = torch.Generator().manual_seed(DRAW)
+    draws = torch.Generator().manual_seed(draw)
     x, push = torch.randn(1, n, WIDTH, generator=draws), torch.randn(WIDTH, generator=draws)
     found = {name: np.zeros((n, n)) for name in SIDES}
     with torch.no_grad():
-        chains = [(chain(backward=side), side) for side in (False, True)]
+        chains = [(chain(backward=side, draw=draw), side) for side in (False, True)]
         before = [states(cells, x, backward=side) for cells, side in chains]
         for place in range(n):
             moved = x.clone()

@@ -8,12 +8,29 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from core.errors import InputError
+
 Array = NDArray[np.float64]
 
 WORDS = ("Mona", "Lisa", "is", "a", "portrait", "painted", "by", "Leonardo", "da", "Vinci")
 BY_HAND = (1.5, 1.5, 0.0, 0.0, 3.0, 1.0, 0.0, 3.5, 2.0, 2.5)
 """Importances set by hand, so that the words which the documents print in bold weigh most."""
 MOST = 5.0
+MOST_WORDS = 16
+AROUND = ".,;:!?…\"“”„«»()[]"
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of a sentence without the marks around them. Raises InputError for fewer than two, or more than MOST_WORDS.
+
+    >>> words_of("Mona Lisa is a portrait, painted by (Leonardo) da Vinci.") == WORDS
+    True
+    """
+    found = tuple(word for part in text.split() if (word := part.strip(AROUND)))
+    if not 2 <= len(found) <= MOST_WORDS:
+        raise InputError(f"The sentence has {len(found)} word{'s' * (len(found) != 1)}.", f"To share attention takes two words, and this page shows up to {MOST_WORDS}.",
+                         "Type a short sentence.")  # fmt: skip
+    return found
 
 
 def softmax(raw: ArrayLike) -> Array:

@@ -47,13 +47,19 @@ def table_of(model: Any) -> Array:
     return model.network.embed["token"].weight.detach().float().cpu().numpy()
 
 
+def _short(word: str) -> str:
+    """A word as an error names it."""
+    word = word.strip()
+    return word if len(word) <= 40 else word[:40] + "…"
+
+
 def row_of(model: Any, word: str) -> int:
     """The row of a word. Raises InputError for one that is not in the table, or for more than one."""
     ids = model.tokenizer.encode(word.strip()).ids
     if len(ids) != 1:
-        raise InputError(f"“{word.strip()}” is {len(ids)} words.", "Each box takes one word.", "Type one, such as king.")
+        raise InputError(f"“{_short(word)}” is {len(ids)} words.", "Each box takes one word.", "Type one, such as king.")
     if ids[0] == UNKNOWN:
-        raise InputError(f"{model.name} does not know “{word.strip()}”.", f"It knows the {len(model.tokenizer) - 1:,} most frequent words of its texts.", "Try another word.")
+        raise InputError(f"{model.name} does not know “{_short(word)}”.", f"It knows the {len(model.tokenizer) - 1:,} most frequent words of its texts.", "Try another word.")
     return int(ids[0])
 
 
@@ -98,7 +104,7 @@ def pieces_of(run: Run, word: str) -> tuple[int, ...]:
     """The tokens of the last place where a word stands in the text. Raises InputError where it does not."""
     found = [each.pieces for each in run.side.words if each.text.lower() == word.strip().lower()]
     if not found:
-        raise InputError(f"“{word.strip()}” does not stand in “{run.side.text}”.", "The word must stand in both sentences.", "Choose another word or sentence.")
+        raise InputError(f"“{_short(word)}” does not stand in “{run.side.text}”.", "The word must stand in both sentences.", "Choose another word or sentence.")
     return found[-1]
 
 

@@ -1,10 +1,12 @@
 """GPT: a stack of decoder blocks without cross-attention, each position writing the next token.
 
-Radford et al. 2018 (GPT-1, norm after the sum) and 2019 (GPT-2, norm before the sub-layer, one more at the end).
+Radford et al. 2018 (GPT-1, norm after the sum) and 2019 (GPT-2, norm before the sub-layer, one more at the end). A tuned
+GPT has one more linear map, W_y, which reads the place where the text ends (2018, 3.2).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,15 +14,17 @@ import torch
 from torch import Tensor, nn
 
 from core import masks
+from core.errors import InputError
 from core.layers.attention import MultiHeadAttention
 from core.layers.cache import NO_STORE, Cache, Store
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
+from core.layers.linear import Linear
 from core.layers.norm import LayerNorm
 from core.layers.positions import LearnedPositions
 from core.layers.shape import check_shape
-from core.models import Batch, Family, Kind
+from core.models import Batch, Family, Kind, Output
 from core.trace import OFF, Tap
 
 
@@ -28,7 +32,8 @@ from core.trace import OFF, Tap
 class GPTConfig:
     """The shape of a GPT; the defaults are GPT-2 small.
 
-    With `attention_only` a layer has no feed-forward network (Elhage et al. 2021), and d_ff no meaning.
+    With `attention_only` a layer has no feed-forward network (Elhage et al. 2021), and d_ff no meaning. The head of
+    fine-tuning is there when it is asked for.
 
     >>> GPTConfig(d_model=10, n_heads=3)
     Traceback (most recent call last):
@@ -46,11 +51,14 @@ class GPTConfig:
     eps: float = 1e-5
     dropout: float = 0.0
     attention_only: bool = False
+    n_classes: int = 0
 
     def __post_init__(self) -> None:
         check_shape(self)
         if not isinstance(self.attention_only, bool):
             raise ValueError(f"attention_only={self.attention_only!r} must be true or false")
+        if type(self.n_classes) is not int or self.n_classes < 0:
+            raise ValueError(f"n_classes={self.n_classes!r} must be a whole number, 0 for no such head")
         if self.attention_only and self.order != "pre":
             raise ValueError(f"attention_only=True goes with order='pre', not {self.order!r}")
 
@@ -122,7 +130,8 @@ class GPT(nn.Module):
     """Token + learned position embeddings, causal blocks, output scores from the token table (tied).
 
     `forward` gives the hidden states that the output layer reads, (batch pos d_model), after the final norm where
-    there is one; `logits` gives (batch pos vocab): row i scores the token after position i.
+    there is one; `logits` gives (batch pos vocab): row i scores the token after position i. Of a tuned network `classes`
+    (batch pos class) is what its head says at each position: what it learned to say at the last.
     With a cache the batch holds only the new positions.
 
     >>> net = GPT(GPTConfig.tiny())
@@ -141,6 +150,7 @@ class GPT(nn.Module):
         block = AttentionBlock if cfg.attention_only else BLOCKS[cfg.order]
         self.layers = nn.ModuleList(block(cfg) for _ in range(cfg.n_layers))
         self.final_norm = LayerNorm(cfg.d_model, eps=cfg.eps) if cfg.order == "pre" else None
+        self.to_classes = Linear(cfg.d_model, cfg.n_classes) if cfg.n_classes else None
 
     def new_cache(self) -> Cache:
         return Cache(self.cfg.n_layers)
@@ -161,6 +171,15 @@ class GPT(nn.Module):
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
         return tap("logits", self.embed["token"].scores(hidden), "batch pos vocab")
 
+    def classes(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+        if self.to_classes is None:
+            raise InputError("This checkpoint has no head for classes.", "It was saved without it, and none is invented.", "Use a model that was tuned to tell classes.")
+        return tap("classes", self.to_classes(hidden), "batch pos class")
+
+
+def _outputs(cfg: GPTConfig) -> Mapping[str, Output]:
+    return {"logits": Output(("logits",))} | ({"classes": Output(("classes",))} if cfg.n_classes else {})
+
 
 FAMILY = Family(
     name="gpt",
@@ -168,4 +187,5 @@ FAMILY = Family(
     network=GPT,
     kinds=(Kind(name="causal", stack="layer"),),
     stacks={"decoder": "layer"},
+    outputs=_outputs,
 )

@@ -37,6 +37,7 @@ GRACE = 20.0
 """Seconds that a process has beyond its limit: to begin, and to write its last moment."""
 MOST_WAITING = 20
 MOST_KEPT = 40
+SEEDS = 10_000
 BEAT = 0.05
 ROOT = Path(__file__).resolve().parents[2]
 LEFT = "Nobody looked at it any more."
@@ -45,7 +46,10 @@ State = Literal["waiting", "running", "done", "stopped", "failed"]
 
 @dataclass(frozen=True)
 class Training:
-    """A training as it stands: `place` in the row (0: it runs or is over), what it reported, and for one that is over, why."""
+    """A training as it stands: `place` in the row (0: it runs or is over), what it reported, and for one that is over, why.
+
+    `seed` is what its draws begin with: the same one gives the same training again, to the last step that time allows.
+    """
 
     name: str
     task: str
@@ -54,6 +58,7 @@ class Training:
     reports: tuple[Report, ...]
     folder: Path
     said: str = ""
+    seed: int = 0
 
     @property
     def over(self) -> bool:
@@ -78,6 +83,7 @@ class _Job:
     task: str
     folder: tempfile.TemporaryDirectory[str]
     seen: float
+    seed: int
     state: State = "waiting"
     said: str = ""
     stop: bool = False
@@ -85,7 +91,7 @@ class _Job:
 
 
 class Trainer:
-    """The row of trainings. `command(task, folder)` is what a training runs; a session has one training at a time.
+    """The row of trainings. `command(task, folder)` is what a training runs, with `--seed N` behind it; a session has one training at a time.
 
     >>> trainer = Trainer()
     >>> trainer.progress("nobody") is None
@@ -100,10 +106,10 @@ class Trainer:
         self._now: dict[str, str] = {}
         self._worker: threading.Thread | None = None
 
-    def start(self, session: str, task: str) -> str:
+    def start(self, session: str, task: str, seed: int | None = None) -> str:
         """Begin a training, or take a place in the row; one of this session that is not over ends. Gives its name.
 
-        Raises InputError for an unknown task, or when too many wait.
+        Without a seed it has one by lot. Raises InputError for an unknown task, or when too many wait.
         """
         if task not in JOBS:
             raise InputError(f"There is no task '{task}'.", f"Tasks: {', '.join(JOBS)}.", "Choose one of them.")
@@ -113,7 +119,7 @@ class Trainer:
             if len(self._waiting()) >= MOST_WAITING:
                 raise InputError("Too many trainings wait already.", f"At most {MOST_WAITING} wait, and one runs.", "Look at the recorded run, and try again in a few minutes.")
             name = f"{YOURS}{task} ({secrets.token_hex(4)})"
-            self._jobs[name] = _Job(session, name, task, tempfile.TemporaryDirectory(prefix="atlas-training-"), time.monotonic())
+            self._jobs[name] = _Job(session, name, task, tempfile.TemporaryDirectory(prefix="atlas-training-"), time.monotonic(), secrets.randbelow(SEEDS) if seed is None else seed)
             self._now[session] = name
             if self._worker is None:
                 self._worker = threading.Thread(target=self._work, name="trainer", daemon=True)
@@ -139,6 +145,15 @@ class Trainer:
             job.seen = time.monotonic()
             return self._shown(job)
 
+    def latest(self, session: str, task: str) -> Training | None:
+        """The last training of this task in this session, over or not; None where it has none. To ask is to show that somebody is there."""
+        with self._lock:
+            job = next((job for job in reversed(self._jobs.values()) if (job.session, job.task) == (session, task)), None)
+            if job is None:
+                return None
+            job.seen = time.monotonic()
+            return self._shown(job)
+
     def find(self, name: str, session: str = "") -> Training:
         """A training by its name, for the session that started it ("" may have all).
 
@@ -158,7 +173,7 @@ class Trainer:
 
     def _shown(self, job: _Job) -> Training:
         ahead = sum(other.state == "running" for other in self._jobs.values()) + (self._waiting().index(job) if job.state == "waiting" else 0)
-        return Training(job.name, job.task, job.state, ahead if job.state == "waiting" else 0, tuple(job.reports), Path(job.folder.name), job.said)
+        return Training(job.name, job.task, job.state, ahead if job.state == "waiting" else 0, tuple(job.reports), Path(job.folder.name), job.said, job.seed)
 
     def _forget_the_gone(self) -> None:
         over = [job for job in self._jobs.values() if job.state not in ("waiting", "running")]
@@ -192,7 +207,7 @@ class Trainer:
         try:
             with (folder / "errors.txt").open("wb") as errors:
                 process = subprocess.Popen(
-                    self._command(job.task, folder), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, cwd=folder, env=_surroundings()
+                    [*self._command(job.task, folder), "--seed", str(job.seed)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, cwd=folder, env=_surroundings()
                 )
         except OSError as error:
             return "failed", f"The process of the training could not be started ({type(error).__name__})."
@@ -240,7 +255,7 @@ class Trainer:
 
 
 def _command(task: str, folder: Path) -> list[str]:
-    return [sys.executable, "-m", "core.training.child", task, str(folder), "--seed", str(secrets.randbelow(10_000))]
+    return [sys.executable, "-m", "core.training.child", task, str(folder)]
 
 
 def _surroundings() -> dict[str, str]:

@@ -173,6 +173,6 @@ GOALS: Mapping[str, Goal] = MappingProxyType({goal.name: goal for goal in (
          {"n_classes": len(grammar.RELATIONS)}, grammar.pairs, _classed(grammar.RELATIONS), grammar.RELATIONS),
     Goal("answers", "Answers", "Where in the text does the answer to the question stand?", "answer",
          {"answers": True}, grammar.questions, _asked),
-    Goal("tags", "Tags", "Which part of speech is each word? “Light” may be three of them.", "tags",
+    Goal("tags", "Tags", "Which part of speech is each word? “Light” is an adjective here and a noun there.", "tags",
          {"n_tags": len(grammar.TAGS)}, grammar.tagged, _tagged, grammar.TAGS),
 )})  # fmt: skip

@@ -1,37 +1,43 @@
-"""All that a visitor may train here, by name: small tasks from nothing (`live`), and fine-tunings of a trained model (`tuning`)."""
+"""All that a visitor may train here, by name: small tasks from nothing (`live`), and fine-tunings of a BERT (`tuning`) or a GPT (`gpt_tuning`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from torch import Tensor
 
 from core.model import Model
-from core.training import live, tuning
+from core.training import gpt_tuning, live, tuning
+from core.training.gpt_tuning import GPTTuning
 from core.training.live import Report
 from core.training.small import TASKS, Task
 from core.training.tuning import TUNINGS, Tuning
 
-Job = Task | Tuning
-JOBS: Mapping[str, Job] = MappingProxyType({**TASKS, **TUNINGS})
+Job = Task | Tuning | GPTTuning
+JOBS: Mapping[str, Job] = MappingProxyType({**TASKS, **TUNINGS, **gpt_tuning.TUNINGS})
 
 
 def training(job: Job, seed: int, *, steps: int | None, longest: float | None, every: float) -> Iterator[tuple[Report, dict[str, Tensor]]]:
     """Its reports, each with the weights of that moment; `longest` in seconds, default what its kind has."""
-    if isinstance(job, Tuning):
-        return tuning.training(job, seed, steps=steps, longest=tuning.LONGEST if longest is None else longest, every=every)
-    return live.training(job, seed, steps=steps, longest=live.LONGEST if longest is None else longest, every=every)
+    kind = _kind(job)
+    return kind.training(job, seed, steps=steps, longest=kind.LONGEST if longest is None else longest, every=every)
+
+
+def _kind(job: Job) -> Any:
+    """The module of such jobs."""
+    return gpt_tuning if isinstance(job, GPTTuning) else tuning if isinstance(job, Tuning) else live
 
 
 def model(job: Job, weights: Mapping[str, Tensor], name: str) -> Model:
     """The model of what was trained."""
-    return tuning.model(job, weights, name) if isinstance(job, Tuning) else live.model(job, weights, name)
+    return _kind(job).model(job, weights, name)
 
 
 def file(job: Job, step: int) -> str:
     """Where the weights of a moment are left: of a small task each has its own file, of a tuning, which is large, only the last is kept."""
-    return "last.safetensors" if isinstance(job, Tuning) else f"{step}.safetensors"
+    return f"{step}.safetensors" if isinstance(job, Task) else "last.safetensors"
 
 
 def family(name: str) -> str:
@@ -46,10 +52,14 @@ def recorded(name: str, step: int | None, called: str) -> Model:
     """
     if name in TUNINGS:
         return tuning.read(name).model(called)
+    if name in gpt_tuning.TUNINGS:
+        return gpt_tuning.recorded_run(name).model(called)
     run = live.read(name)
     return run.at(run.steps[-1], called) if step is None else run.at(step)
 
 
 def kept(name: str) -> tuple[int, ...]:
     """The steps of a recorded run that can be opened. Raises InputError where there is no such run."""
-    return (tuning.read(name).reports[-1].step,) if name in TUNINGS else live.read(name).steps
+    if name in TASKS:
+        return live.read(name).steps
+    return ((tuning.read if name in TUNINGS else gpt_tuning.recorded_run)(name).reports[-1].step,)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tokenizers import models
 
 import core
-from core.analysis import hidden_words, input_sum
+from core.analysis import hidden_words, in_context, input_sum, next_sentence
 from core.errors import InputError
-from core.lessons import masking, wordpiece
+from core.lessons import masking, next_pairs, senses, wordpiece
 from core.models import Batch
 
 letters = st.text("abc", min_size=1, max_size=6)
@@ -129,3 +129,106 @@ def test_contexts_hide_the_other_side_and_both_sides_know_the_door():
     assert 0.1 < left[0][0] < 1
     with pytest.raises(InputError):
         hidden_words.read(model, "  ", 30)
+
+
+# ------------------------------------------------------------------------------------------------ pairs of texts
+
+
+def test_half_of_the_draws_follow_within_three_deviations():
+    """C084."""
+    lots = [next_pairs.count(next_pairs.draws(number, 400)) for number in range(40)]
+    assert all(lot.expected == 200 and lot.deviation == 10 for lot in lots)
+    assert sum(not lot.inside for lot in lots) <= 1
+    assert abs(np.mean([lot.follow for lot in lots]) - 200) < 3 * 10 / 40**0.5
+    truth = {row.first: row.second for row in next_pairs.judged() if row.follows}
+    for row in next_pairs.draws(7, 200):
+        assert (truth[row.first] == row.second) is row.follows
+    assert all(row.follows for row in next_pairs.draws(7, 50, share=1.0)) and not any(row.follows for row in next_pairs.draws(7, 50, share=0.0))
+
+
+def test_what_cls_says_of_a_pair_is_the_runs():
+    model = core.open_model("bert-mini")
+    rows = [(row.first, row.second) for row in next_pairs.judged()[:5]]
+    wanted = [torch.tensor(np.array(model.run(a, pair=b).next_sentence)).softmax(-1)[0].item() for a, b in rows]
+    np.testing.assert_allclose(next_sentence.follows(model, rows), wanted, rtol=1e-4)
+    ways = next_sentence.ways(model, *rows[0])
+    assert tuple(ways) == next_sentence.WAYS and ways["as trained"] == pytest.approx(wanted[0], rel=1e-4)
+    assert ways["A and B swapped"] == pytest.approx(torch.tensor(np.array(model.run(rows[0][1], pair=rows[0][0]).next_sentence)).softmax(-1)[0].item(), rel=1e-4)
+    table, run = model.network.embed["segment"].weight, model.run(rows[0][0], pair=rows[0][1])
+    first = torch.tensor(np.asarray(run.trace["embed.sum"])) - table[list(run.segments)]
+    for way, extra in (("all as text A", table[0]), ("no text vectors", torch.zeros(256))):
+        hidden = model.network.embed["norm"]((first + extra)[None])
+        for block in model.network.layers:
+            hidden = block(hidden, torch.ones(1, 1, 1, hidden.shape[1], dtype=torch.bool))
+        assert ways[way] == pytest.approx(model.network.next_sentence(model.network.pooled(hidden)).softmax(-1)[0, 0].item(), rel=1e-3)
+
+
+def test_blocks_of_attention_are_sums_over_a_text_and_means_over_another():
+    run = core.open_model("bert-mini").run("He shut the door.", pair="It was cold.")
+    group = next_sentence.groups(run)
+    assert [next_sentence.GROUPS[g] for g in group] == ["[CLS]", *["A"] * 5, "[SEP]", *["B"] * 4, "[SEP]"]
+    weights = run.attention("self").weights
+    found = next_sentence.blocks(weights, group)
+    np.testing.assert_allclose(found.sum(-1), 1, atol=1e-5)
+    np.testing.assert_allclose(found[3, 2, 1, 2], weights[3, 2, 1:6, 7:11].sum(-1).mean(), rtol=1e-5)
+    np.testing.assert_allclose(found[5, 0, 0, 3], weights[5, 0, 0, [6, 11]].sum(), rtol=1e-5)
+
+
+def test_the_loss_is_the_sum_of_two_means():
+    """C085."""
+    model = core.open_model("bert-mini")
+    rows = next_pairs.draws(3, 4)
+    found = next_sentence.loss(model, [(row.first, row.second) for row in rows], [row.follows for row in rows], 5)
+    words, pairs = [], []
+    for at, row in enumerate(rows):
+        changed = [place for place, (a, b) in enumerate(zip(found.tokens[at], found.read[at], strict=True)) if a != b]
+        assert all(found.tokens[at][place] not in ("[CLS]", "[SEP]") for place in changed)
+        assert (found.row == at).sum() == masking.Rates().n_chosen(len(found.tokens[at]) - 3) >= len(changed)
+        words.append(found.words[found.row == at].mean())
+        pairs.append(-np.log(found.chances[at] if row.follows else 1 - found.chances[at]))
+        assert found.of_row(at) == pytest.approx((words[-1], pairs[-1]))
+    assert found.next == pytest.approx(np.mean(pairs)) and found.total == pytest.approx(found.words.mean() + np.mean(pairs))
+    alone = next_sentence.loss(model, [(rows[0].first, rows[0].second)], [not rows[0].follows], 5)
+    assert alone.read[0] == found.read[0] and alone.masked == pytest.approx(words[0], rel=1e-4)
+    assert np.exp(-alone.next) + np.exp(-pairs[0]) == pytest.approx(1, rel=1e-4)
+    with pytest.raises(InputError):
+        next_sentence.read(model, "a", " ", 60)
+    with pytest.raises(InputError):
+        next_sentence.read(model, "a " * 40, "b " * 30, 60)
+
+
+# ------------------------------------------------------------------------------------------------ one word in many sentences
+
+
+def test_the_table_is_the_same_for_all_and_context_is_not():
+    """C091."""
+    model = core.open_model("bert-mini")
+    texts = [*senses.DOCUMENTS, senses.DOCUMENTS[0], "She put her gold in the bank."]
+    found = in_context.uses(model, texts, "bank")
+    assert found.places[:3] == (5, 5, 5) and found.vectors.shape == (8, 4, 256)
+    assert (found.cosines(0) == 1).all() and (found.by_layer(0, 2) == 1).all()
+    assert found.by_layer()[1] == 1 and (found.by_layer()[2:] < 0.95).all() and found.by_layer(0, 3)[1] < 1
+    run = model.run(texts[1])
+    for layer in range(7):
+        wanted = torch.nn.functional.cosine_similarity(*(torch.tensor(one.hidden()[layer, 5]) for one in (model.run(texts[0]), run)), dim=0)
+        assert found.by_layer()[layer + 1] == pytest.approx(float(wanted), abs=1e-5)
+    with pytest.raises(InputError):
+        in_context.uses(model, ["No such word."], "bank")
+
+
+def test_every_sentence_of_ours_holds_its_word_and_sentence_vectors_are_the_runs():
+    model, table = core.open_model("bert-mini"), core.open_model("vectors-mini")
+    for word in senses.WORDS.values():
+        found = in_context.uses(model, [text for text, _ in word.uses], word.word)
+        assert len(found.texts) == 8 and sum(kind for _, kind in word.uses) == 4
+        rows = in_context.belongs(table, word.word, word.near)
+        assert {kind for _, kind, _ in rows} == {0, 1}
+    name, _, cosine = rows[0]
+    ids = [table.tokenizer.encode(text).ids[0] for text in (word.word, name)]
+    assert cosine == pytest.approx(float(torch.nn.functional.cosine_similarity(*table.network.embed["token"].weight[ids].float(), dim=0)), abs=1e-5)
+    text = senses.TRIPLES[0].text
+    run = model.run(text)
+    for how, wanted in zip(in_context.HOWS, (run.hidden()[-1, 0], run.hidden()[-1, 1:-1].mean(0), run.trace["embed.token"][1:-1].mean(0)), strict=True):
+        np.testing.assert_allclose(in_context.sentences(model, [text, "A much longer sentence is beside it."], how)[0], wanted, atol=1e-4)
+    with pytest.raises(InputError):
+        in_context.belongs(table, "xyzzyx", ((), ()))

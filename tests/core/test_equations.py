@@ -13,12 +13,12 @@ import torch.nn.functional as F
 from core.equations import EQUATIONS, Equation, Node, glyph
 from core.equations.form import on_slides, read
 
-SIZES = {"n": 5, "m": 4, "p": 3, "r": 2, "d": 7, "q": 6, "u": 11, "h": 2, "w": 13, "H": 5, "d_ff": 17, "V": 19, "d_k": 3}
+SIZES = {"n": 5, "m": 4, "p": 3, "r": 2, "d": 7, "q": 6, "u": 11, "h": 2, "w": 13, "H": 5, "d_ff": 17, "V": 19, "d_k": 3, "T": 23, "c": 8}
 WORDS_ONLY = {  # equations that name a function without saying how it is computed, or speak of chance
     "seq2seq.probability", "attention.probability", "attention.similarity", "bahdanau.state", "bahdanau.weights", "luong.weights",
     "luong.gaussian", "retrieval.hard", "retrieval.similarity", "ntm.read", "ntm.address", "hard.draw",
     "hard.gradient", "attention.entropy", "scaling.spread", "masked.mask", "positions.sinusoid", "permutation.equivariant", "autoencoder.error",
-    "training.loss", "decoding.greedy", "bert.masked", "bert.rate", "gpt.conditionals", "gpt.prompted",
+    "training.loss", "decoding.greedy", "bert.masked", "bert.loss", "bert.rate", "gpt.conditionals", "gpt.prompted", "tuning.frozen", "tuning.full",
 }  # fmt: skip
 OPENED = {"cases": 4, "lines": 2, "frac": 2, "sqrt": 1, "sum": 2, "sup": 2, "sub": 2, "bracket": 1}
 

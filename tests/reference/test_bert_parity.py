@@ -23,10 +23,13 @@ from transformers import (
 )
 
 from core import masks
+from core.analysis.next_sentence import negative_logs
 from core.checkpoints import open_model
 from core.errors import InputError
 from core.model import Model
+from core.models import Batch
 from core.text.learn import BERT_SPECIAL, wordpiece
+from core.training.passages import framed, padded
 
 TEXT, PAIR = "The animal didn't [MASK] the street.", "It was too tired, and the café was closed!"
 TEXTS, PAIRS = [TEXT, "She has a white car."], [PAIR, None]
@@ -438,3 +441,17 @@ def test_a_tokenizer_without_marks_is_refused(written, tmp_path):
     (folder / "tokenizer.json").write_text((folder / "tokenizer.json").read_text().replace("[SEP]", "[END]"))
     with pytest.raises(InputError, match=r"no marks to put around a text\. .* needs \[CLS\] and \[SEP\]\."):
         open_model(folder)
+
+
+def test_the_loss_of_pre_training(written, bert):
+    """C085."""
+    model = open_model(written)
+    rows = [framed(model.tokenizer, *(np.array(model.tokenizer.encode(text).ids) for text in pair)) for pair in ((TEXTS[1], PAIR), (PAIR, LINES[3]))]
+    ids, segments, real = (torch.from_numpy(array) for array in padded(rows, 0))
+    labels = torch.where(torch.arange(ids.shape[1]) % 3 == 1, ids, -100).masked_fill(~real, -100)
+    follow = torch.tensor([True, False])
+    with torch.no_grad():
+        words, pairs, chances = negative_logs(model.network, Batch(ids=ids, real=real, segments=segments), labels, follow)
+        theirs = bert(input_ids=ids, attention_mask=real.long(), token_type_ids=segments, labels=labels, next_sentence_label=(~follow).long())
+    np.testing.assert_allclose(float(words.mean() + pairs.mean()), float(theirs.loss), rtol=1e-5)
+    np.testing.assert_allclose(chances.numpy(), theirs.seq_relationship_logits.softmax(-1)[:, 0].numpy(), rtol=1e-4)

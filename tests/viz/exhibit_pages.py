@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from streamlit.testing.v1 import AppTest
 
 
@@ -43,3 +44,11 @@ def plain(values: Any) -> np.ndarray:
         found = np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
         return found.reshape([int(n) for n in str(values.get("shape", len(found))).split(",")])
     return np.array(values, dtype=float)
+
+
+def chart(test: AppTest, place: int = 0) -> list[list[dict[str, Any]]]:
+    """The rows that each layer of an Altair chart draws."""
+    proto = test.get("vega_lite_chart")[place].proto
+    spec = json.loads(proto.spec)
+    shared = pa.ipc.open_stream(proto.data.data).read_all().to_pylist() if proto.HasField("data") else spec.get("data", {}).get("values", [])
+    return [layer["data"]["values"] if "data" in layer else shared for layer in spec["layer"]]

@@ -9,6 +9,7 @@ import pytest
 from exhibit_pages import drawn, said
 from streamlit.testing.v1 import AppTest
 
+from core.errors import InputError
 from core.lessons.autoencoder import Data
 from core.lessons.glyphs import glyphs, letters
 from viz.exhibits import _autoencoder_folds as folds
@@ -71,6 +72,18 @@ def test_words_that_were_never_taught_come_near_a_related_one():
     assert "l'éléphant" in [word for word, _ in data.near["french"]]
     test = page(step="3", word="princess", p="20")
     assert not test.exception and "The list says" not in said(test)
+
+
+def test_ones_own_word_goes_through_the_same_encoder(capsys):
+    """C114."""
+    test = page(step="3", word="Castle", p="20")
+    data = exhibit.compute(exhibit.Params(step=2, word="castle", p=20))
+    assert not test.exception and np.linalg.norm(data.entry) == pytest.approx(1) and str(data.exits["french"]) in notes(test)
+    exec(folds.code(exhibit.Params(word="castle", p=20), 2), {})
+    assert capsys.readouterr().out.strip() == str(list(data.exits.values()))
+    for text, wrong in (("", "is 0 words"), ("two words", "is 2 words"), ("xyzzyq", "does not know")):
+        with pytest.raises(InputError, match=wrong):
+            exhibit.compute(exhibit.Params(word=text))
 
 
 def test_letters_come_back_as_the_truncated_decomposition_says():

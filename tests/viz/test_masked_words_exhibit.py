@@ -77,7 +77,7 @@ def test_one_draw_shows_what_is_read_what_is_to_be_said_and_predictions():
     assert not (text.special & (one.labels >= 0)).any()
     same, other = page(2, draw="5", share="0.5"), page(2, draw="6", share="0.5")
     assert figure(same)["data"][1]["customdata"] == rows["reads"] != figure(other)["data"][1]["customdata"]
-    test.button(key=SLUG + "again").click().run()
+    test.button(key=SLUG + "draw.again").click().run()
     assert figure(test)["data"][1]["customdata"] == figure(other)["data"][1]["customdata"]
     gone = page(2, masked="1", redrawn="0.6", share="0.5")
     reads = next(trace for trace in figure(gone)["data"] if trace["name"] == "reads")["customdata"]

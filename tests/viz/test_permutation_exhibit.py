@@ -97,10 +97,11 @@ def test_the_order_is_changed_by_touch_and_by_buttons_and_stands_in_the_link():
     assert "6 of 6 rows keep their numbers" in said(test) and str(test.query_params["permutation.order"]).strip("[]'") == "0_1_2_3_4_5"
     test.session_state["permutation.touch"] = 2
     test.run()
-    test.button(key="permutation.shuffle").click().run()
-    assert sorted(str(test.query_params["permutation.order"]).strip("[]'").split("_")) == list("012345")
+    test.button(key="permutation.draw.again").click().run()
+    assert "permutation.order" not in test.query_params and str(test.query_params["permutation.draw"]).strip("[]'") == "1"
+    assert sorted(steps_order := np.random.default_rng(1).permutation(6).tolist()) == list(range(6)) and "6 of 6 rows keep their numbers" not in said(test), steps_order
     test.text_input[0].set_value("She has a white car.").run()
-    assert not test.exception and "permutation.order" not in test.query_params
+    assert not test.exception and "permutation.draw" not in test.query_params
 
 
 def test_a_touched_word_moves_to_the_front(monkeypatch):

@@ -93,11 +93,11 @@ def test_a_trained_model_without_its_positions():
     for model in ("gpt-mini", "bert-mini"):
         assert "Right." in said(page(step="6", model=model, state={"predict:positions.worse": last.worse(last.measured(model, exhibit.Params().text, 0))}))
     assert len(answers) == 2
-    told.button(key="positions.again").click().run()
+    told.button(key="positions.draw.again").click().run()
     assert not told.exception
 
 
-@pytest.mark.parametrize("link", [{"short": "x", "step": "2"}, {"long": "1e9", "step": "3"}, {"code": "y", "step": "3"}, {"position": "-1", "step": "4"}, {"table": "z", "step": "5"}, {"model": "0", "lot": "q", "step": "6"}])
+@pytest.mark.parametrize("link", [{"short": "x", "step": "2"}, {"long": "1e9", "step": "3"}, {"code": "y", "step": "3"}, {"position": "-1", "step": "4"}, {"table": "z", "step": "5"}, {"model": "0", "draw": "q", "step": "6"}])
 def test_nonsense_in_the_link_is_told_and_a_page_is_shown(link):
     test = page(**link)
     assert not test.exception and "that cannot be shown" in said(test)

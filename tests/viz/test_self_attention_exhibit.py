@@ -186,7 +186,7 @@ def test_the_draw_is_seen_and_repeats_the_same_numbers():
     test = page(step="2")
     assert [box.value for box in test.number_input] == [exhibit.Params().lot]
     first = values(grids(test)["X"])
-    test.button(key="self_attention.other").click().run()
+    test.button(key="self_attention.draw.again").click().run()
     assert (values(grids(test)["X"]) != first).any()
     again = page(step="2", draw=str(exhibit.Params().lot))
     np.testing.assert_array_equal(values(grids(again)["X"]), first)

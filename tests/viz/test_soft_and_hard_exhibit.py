@@ -55,10 +55,10 @@ def test_the_mean_of_hard_draws_approaches_the_soft_read():
     soft = data.weights @ data.values
     assert (np.abs(data.values[data.drawn].mean(0) - soft) <= 4 * error).all()
     np.testing.assert_allclose(both.soft_read(data.weights, data.patches).mean((0, 1)), soft)
-    test = page(step="4", draws="5000", lot="3")
+    test = page(step="4", draws="5000", draw="3")
     assert f"The mean of 5,000 draws is {data.near.distance[-1]:.4f} away" in said(test)
     assert data.near.distance[-1] == pytest.approx(np.linalg.norm(data.values[data.drawn].mean(0) - soft))
-    shown = page(step="3", lot="3")
+    shown = page(step="3", draw="3")
     titles = [note["text"] for note in figure(shown, 1)["layout"]["annotations"]]
     assert titles == ["soft", f"hard: {panels.NAMES[data.drawn[0]]}"]
     assert f"Drawn: {panels.thing(int(data.drawn[0]))}, which happens in {data.weights[data.drawn[0]]:.1%}" in said(shown)
@@ -66,7 +66,7 @@ def test_the_mean_of_hard_draws_approaches_the_soft_read():
 
 def test_another_draw_is_another_lot():
     test = page(step="3")
-    test.button(key="soft_and_hard.again").click().run()
+    test.button(key="soft_and_hard.draw.again").click().run()
     data = exhibit.compute(exhibit.Params(lot=1))
     assert f"Drawn: {panels.thing(int(data.drawn[0]))}" in said(test)
 
@@ -93,7 +93,7 @@ def test_a_touched_patch_asks(monkeypatch):
     assert written == {"soft_and_hard.asks": 5}
 
 
-@pytest.mark.parametrize("link", [{"asks": "24"}, {"beta": "inf"}, {"draws": "7", "step": "4"}, {"lot": "-1", "step": "3"}, {"wanted": "x", "step": "5"}])
+@pytest.mark.parametrize("link", [{"asks": "24"}, {"beta": "inf"}, {"draws": "7", "step": "4"}, {"draw": "-1", "step": "3"}, {"wanted": "x", "step": "5"}])
 def test_nonsense_in_the_link_leaves_a_page(link):
     assert not page(**link).exception
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import tomllib
 import unicodedata
@@ -274,23 +273,3 @@ def test_the_defaults_are_safe_and_local() -> None:
         assert (static / face["url"].removeprefix("app/static/")).read_bytes()[:4] == b"wOF2"
     assert len(list(static.glob("LICENSE-*.txt"))) == 4
     assert (static / "favicon.svg").exists()
-
-
-def test_the_message_that_clears_everybodys_caches_is_dropped() -> None:
-    from streamlit.proto.BackMsg_pb2 import BackMsg
-
-    from app import KeepCaches
-
-    clear, keep = BackMsg(clear_cache=True).SerializeToString(), BackMsg(stop_script=True).SerializeToString()
-    frames = [{"type": "websocket.connect"}, {"type": "websocket.receive", "bytes": clear},
-              {"type": "websocket.receive", "bytes": keep}, {"type": "websocket.receive", "bytes": b"\xff\xfe"}]
-    seen: list[object] = []
-
-    async def inner(scope, receive, send) -> None:
-        seen.extend([(await receive()).get("bytes") for _ in range(3)])
-
-    async def receive():
-        return frames.pop(0)
-
-    asyncio.run(KeepCaches(inner)({"type": "websocket"}, receive, None))  # type: ignore[arg-type]
-    assert seen == [None, keep, b"\xff\xfe"]

@@ -11,6 +11,7 @@ from exhibit_pages import drawn, said
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
+from core.errors import InputError
 from core.lessons import weighting as lesson_of
 from viz.exhibits import _weighting_folds as folds
 from viz.exhibits import _weighting_panels as panels
@@ -155,6 +156,23 @@ def test_the_lines_to_take_away_make_the_same_weights():
         names: dict[str, object] = {}
         exec(folds.code(params), names)
         np.testing.assert_allclose(names["weights"], exhibit.compute(params).weights, atol=1e-6)
+
+
+def test_ones_own_sentence_is_weighed_by_the_models_surprise():
+    """C114."""
+    own = "The, king ate (the) zebra!"
+    test = page(step="2", sentence=own)
+    data = exhibit.compute(exhibit.Params(text=own, source="model"))
+    assert data.words == ("The", "king", "ate", "the", "zebra") and words(test)["words"] == list(data.words) and words(test)["raw"] == list(data.raw)
+    assert f"all 5 together {data.weights.sum():.1%}" in said(test)
+    first = page(sentence=own)
+    assert words(first)["covered"] and "zebra" in str(first.get("button_group")[1].options)
+    names: dict[str, object] = {}
+    exec(folds.code(exhibit.Params(text=own, source="model")), names)
+    np.testing.assert_allclose(names["weights"], data.weights, atol=1e-6)
+    for text, wrong in (("cat", "has 1 word."), ("a " * 17, "has 17 words."), ("", "has 0 words.")):
+        with pytest.raises(InputError, match=wrong):
+            exhibit.compute(exhibit.Params(text=text))
 
 
 def test_the_small_picture_of_the_course_is_drawn():

@@ -82,9 +82,13 @@ def code(params: Any, step: int) -> str:
     if step >= LETTERS:
         return (f"from core.lessons.autoencoder import Data\nfrom core.lessons.glyphs import glyphs\n\ndata = Data(glyphs())  # (26, 35)\n"
                 f"coder = data.best({params.p})\ncontext = coder.context(data.rows[{letters().index(params.letter)}])\n"
-                f"print(coder.back(context).reshape(7, 5).round(1), coder.lost(data.rows), data.trained({params.p}, 60)[1][-1])")  # fmt: skip
+                f"print(coder.back(context).reshape(7, 5).round(1), coder.lost(data.rows), data.trained({params.p}, 60, {params.draw})[1][-1])")  # fmt: skip
+    word = params.word.strip().casefold()
+    inside = word in {*(c.english for c in concepts.taught()), *concepts.UNTAUGHT}
+    vector = f"known[{word!r}]" if inside else "row / np.linalg.norm(row)"
+    row = "" if inside else f'row = model.network.get_parameter("embed.token.weight").numpy()[model.tokenizer.encode({word!r}).ids[0]].astype(float)\n'
     return ("import core\nimport numpy as np\nfrom core.lessons import concepts\nfrom core.lessons.autoencoder import Data\n\n"
             'model = core.open_model("vectors-mini")\nwords = [c.english for c in concepts.taught()] + list(concepts.UNTAUGHT)\n'
-            'known = concepts.vectors(model.network.get_parameter("embed.token.weight").numpy(), {w: model.tokenizer.encode(w).ids[0] for w in words})\n'
+            'known = concepts.vectors(model.network.get_parameter("embed.token.weight").numpy(), {w: model.tokenizer.encode(w).ids[0] for w in words})\n' + row +
             f"book = concepts.Dictionary(Data(np.array([known[c.english] for c in concepts.taught()])), {params.p})\n"
-            f"print([language.says(book.coder.context(known[{params.word!r}])) for language in book.languages.values()])")  # fmt: skip
+            f"print([language.says(book.coder.context({vector})) for language in book.languages.values()])")  # fmt: skip

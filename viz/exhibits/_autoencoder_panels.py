@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import streamlit as st
 
 from core.lessons import concepts
 from core.lessons.glyphs import COLUMNS, ROWS, letters
 from viz.figures import coding as figures
-from viz.ui import controls, lesson, parts
+from viz.labels import shorten, visible
+from viz.ui import controls, lesson, parts, state
 
 TAUGHT = tuple(concept.english for concept in concepts.taught())
 WORDS = (*TAUGHT, *concepts.UNTAUGHT)
@@ -20,7 +22,7 @@ ENOUGH = 0.05
 
 def name(word: str) -> str:
     """A word of the list, or one that no decoder was taught."""
-    return word if word in TAUGHT else f"{word} (not in the list)"
+    return word if word in TAUGHT else f"{shorten(visible(word), 30) or 'nothing'} (not in the list)"
 
 
 def translation(word: str, language: str) -> str | None:
@@ -49,8 +51,13 @@ def picture(slug: str, data: Any, params: Any, step: int, known: bool) -> None:
 def choose(slug: str, start: Any, step: int) -> None:
     """p, and what goes in."""
     controls.slider("p, the numbers in the context", 1, 24, slug + "p", start.p)
-    if step in (BOXES, TARGETS):
-        controls.select("The word that goes in", WORDS, slug + "word", start.word, name)
+    if step in (BOXES, TARGETS) or (step == GUESS and not lesson.presenting()):
+        now = state.read(slug + "word", start.word)
+        with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+            controls.select("The word that goes in", dict.fromkeys((*WORDS, now)), slug + "word", start.word, name)
+            controls.text("or an English word of your own", slug + "word", start.word, placeholder="Type a word")
+    elif step == LOST:
+        controls.draw(slug + "draw", start.draw, 99)
     elif step == LETTERS:
         controls.pills("The letter that goes in", letters(), slug + "letter", start.letter)
 

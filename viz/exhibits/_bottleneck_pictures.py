@@ -17,7 +17,7 @@ from viz.figures.copied import Row, letters
 from viz.figures.curves import number
 from viz.figures.unrolled import Lane, unrolled
 from viz.ui import compute as ask
-from viz.ui import controls, lesson, parts
+from viz.ui import controls, lesson, parts, state
 
 CELLS = {"rnn": "RNN", "lstm": "LSTM", "gru": "GRU"}
 LONGEST_READ, N_STRINGS = 40, 4
@@ -40,10 +40,10 @@ def tables() -> dict[str, dict[int, float]]:
     return found
 
 
-def fading(cell: str) -> np.ndarray:
+def fading(cell: str, lot: int = 0) -> np.ndarray:
     """|d h_n / d x_1| for n = 1 .. LONGEST_READ, on a few held-out words."""
     model = default().open(f"copy-{cell}")
-    return analysis.typical_fading(model, strings(N_STRINGS, np.random.default_rng(0), COPIED, LONGEST_READ, "test"))
+    return analysis.typical_fading(model, strings(N_STRINGS, np.random.default_rng(lot), COPIED, LONGEST_READ, "test"))
 
 
 def slopes_by_place(word: str) -> dict[str, np.ndarray]:
@@ -158,8 +158,9 @@ def _called(name: str) -> str:
 
 
 def _slope(params: Any, data: Any, known: bool) -> str:
+    lot = state.read("bottleneck.draw", 0, state.whole(0, 99))
     with ask.many() as submit:
-        over = {cell: submit(("bottleneck.fading", cell), lambda cell=cell: fading(cell), 2_000) for cell in CELLS}
+        over = {cell: submit(("bottleneck.fading", cell, lot), lambda cell=cell: fading(cell, lot), 2_000) for cell in CELLS}
         word = "".join(data.one.read)
         places = submit(("bottleneck.places", word), lambda: slopes_by_place(word), 4_000)
     above = [Curve(CELLS[cell], list(enumerate(sizes.tolist(), start=1)), hue, strong=cell == params.cell)

@@ -49,7 +49,8 @@ def leak(start: Any) -> Shown:
     """Two small models learn the next digit; before the guess only chance is shown."""
     sees = state.read(SLUG + "sees", "all", state.one_of(tuple(SEES)))
     digits = state.read(SLUG + "digits", 10, state.one_of(DIGITS))
-    found = _learned(sees, digits)
+    draw = state.read(SLUG + "draw", 0, state.whole(0, 99))
+    found = _learned(sees, digits, draw)
     question, picture = st.container(), st.container()
     with question:
         told = lesson.predict_number(
@@ -60,7 +61,7 @@ def leak(start: Any) -> Shown:
         )  # fmt: skip
     shares = {SEES[sees] if sees != "past" else BACK: found.right} if told else {}
     if told and sees != "past":
-        shares[BACK] = _learned("past", digits).right
+        shares[BACK] = _learned("past", digits, draw).right
     with picture:
         parts.show(figures.rightness(shares, 1 / digits, places=leaking.LENGTH, height=340), SLUG + "leak.picture",
                    "How often the next digit is said right, place by place." if told else "Nothing but chance is drawn before the guess.")  # fmt: skip
@@ -68,8 +69,11 @@ def leak(start: Any) -> Shown:
         f"With {SEES[sees]} in sight: {found.inside:.0%} right where the answer stands in the list, {found.writing:.0%} where it has to write. " + _lost(sees, found) if told
         else f"The digits are drawn by lot. Whoever cannot see the next one is right {1 / digits:.0%} of the time."
     )  # fmt: skip
-    controls.pills("The model sees", tuple(SEES), SLUG + "sees", "all", SEES.__getitem__)
-    lines = f"from core.lessons.leaking import learned\n\nfound = learned({sees!r}, {digits})\nprint(found.right)  # the last place has to write"
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        with st.container(width="content"):
+            controls.pills("The model sees", tuple(SEES), SLUG + "sees", "all", SEES.__getitem__)
+        controls.draw(SLUG + "draw", 0, 99)
+    lines = f"from core.lessons.leaking import learned\n\nfound = learned({sees!r}, {digits}, draw={draw})\nprint(found.right)  # the last place has to write"
     table = {"place": list(range(1, leaking.LENGTH + 1)), "right": np.round(found.right, 4)} if told else {"": ["Guess first: then the numbers are here."]}
     return Shown(
         {"masked.mask": {}}, (rf"\text{{chance}} = \tfrac{{1}}{{{digits}}} = {1 / digits:.2f}",), LOOKING_LEAK, lambda: pd.DataFrame(table),
@@ -83,8 +87,8 @@ def _lost(sees: str, found: leaking.Learned) -> str:
     return f"Its heads look {found.pattern[np.arange(7), np.arange(1, 8)].mean():.0%} at the next digit: it learned to copy, not to expect."
 
 
-def _learned(sees: str, digits: int) -> leaking.Learned:
-    return ask.submit(("masks.leak", sees, digits), lambda: leaking.learned(sees, digits), 800)
+def _learned(sees: str, digits: int, draw: int = 0) -> leaking.Learned:
+    return ask.submit(("masks.leak", sees, digits, draw), lambda: leaking.learned(sees, digits, draw), 800)
 
 
 def prefix(start: Any) -> Shown:

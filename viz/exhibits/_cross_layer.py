@@ -15,7 +15,7 @@ from viz.exhibits._shown import Shown
 from viz.instruments import heatmap
 from viz.labels import distinct, head_name
 from viz.ui import compute as ask
-from viz.ui import controls, lesson, parts
+from viz.ui import controls, lesson, parts, state
 
 SLUG = "cross_attention."
 PADDING = 4
@@ -38,14 +38,16 @@ def padding(data: Any) -> Shown:
         first = controls.text("The longer sentence", SLUG + "first", FIRST)
     with right:
         second = controls.text("The shorter one, filled up with PAD", SLUG + "second", SECOND)
+    controls.draw(SLUG + "draw", 0, 99, again="Other tokens on the padding")
+    lot = state.read(SLUG + "draw", 0, state.whole(0, 99))
     with top:
-        use, proof = batch.draw(first, second, SLUG + "batch", across=4, height=220).split("\n")
+        use, proof = batch.draw(first, second, SLUG + "batch", lot, across=4, height=220).split("\n")
         parts.numbers(proof)
     code = (
         f"import core\nfrom core.lessons.padded_batch import batch_masks, padded_content, run_batch\n\nruns = run_batch(core.open_model({data.run.model.name!r}), ({first!r}, {second!r}))\n"
-        "shorter = batch_masks(min(runs, key=lambda run: run.source.n_real))\nprint(shorter.source_padding, shorter.union)\nchange = padded_content(runs)\nprint(change)"
+        f"shorter = batch_masks(min(runs, key=lambda run: run.source.n_real))\nprint(shorter.source_padding, shorter.union)\nchange = padded_content(runs, {lot})\nprint(change)"
     )  # fmt: skip
-    masks, change = batch.found(first, second)
+    masks, change = batch.found(first, second, lot)
     table = pd.DataFrame(masks.source_padding.astype(int), index=distinct(masks.targets), columns=distinct(masks.sources))
     return Shown({"masked.matrix": {}}, (rf"e^{{0}} = 1, \quad e^{{-\infty}} = 0: \qquad {change.with_mask:.1f} \text{{ with the masks, }} {change.without:.2f} \text{{ without}}",), LOOKING_PADDING + "\n\n" + use,
                  lambda: table, {"source_padding": masks.source_padding, "target_padding": masks.target_padding, "causal": masks.causal, "union": masks.union}, code)  # fmt: skip

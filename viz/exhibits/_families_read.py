@@ -74,12 +74,12 @@ def read(text: str) -> Data:
     return Data(text, tuple(place.group() for place in places), bert, gpt, both)
 
 
-def moved(data: Data) -> Moved:
+def moved(data: Data, draw: int = two_chains.DRAW) -> Moved:
     """Every input of every model moved, one at a time."""
     bert, gpt = (influence(default().open(name), data.text) for name in (BERT, GPT))
     both = default().open(BOTH)
     source, target = (influence(both, data.text, of, data.both.run.target_text) for of in ("source", "target"))
-    return Moved(bert, gpt, source, target, two_chains.influence(len(data.words)))
+    return Moved(bert, gpt, source, target, two_chains.influence(len(data.words), draw))
 
 
 def _reading(run: Any, kinds: tuple[Any, ...], places: list[Any]) -> Reading:

@@ -139,7 +139,8 @@ def chains(data: reading.Data) -> Shown:
     parts.numbers(f"Left {(found[two_chains.SIDES[0]] > 0).sum()}, right {(found[two_chains.SIDES[1]] > 0).sum()}, joined {(found[two_chains.SIDES[2]] > 0).sum()} of {n * n} pairs. A half never sees the other side." if told else
                   "No trained ELMo is in this app: two small chains of LSTM cells with drawn weights stand in for how it is built.")  # fmt: skip
     _words(data, word)
-    code = f"from core.lessons.two_chains import influence\n\nfor name, moved in influence({n}).items():\n    print(name)\n    print((moved > 0).astype(int))"
+    controls.draw(SLUG + "draw", two_chains.DRAW, 99, again="Other weights")
+    code = f"from core.lessons.two_chains import influence\n\nfor name, moved in influence({n}, draw={_draw()}).items():\n    print(name)\n    print((moved > 0).astype(int))"
     return Shown({"bahdanau.annotation": {}}, (), LOOKING_CHAINS, lambda: pd.DataFrame((found[two_chains.SIDES[0]] > 0).astype(int), index=names, columns=names) if told else GUESS,
                  {f"chain_{i}": found[name] for i, name in enumerate(two_chains.SIDES)} if told else {}, code)  # fmt: skip
 
@@ -184,7 +185,12 @@ def _code(data: reading.Data, last: str) -> str:
 
 
 def _moved(data: reading.Data) -> reading.Moved:
-    return ask.submit(("families.moved", data.text), lambda: reading.moved(data), 60 * len(data.gpt.inputs))
+    draw = _draw()
+    return ask.submit(("families.moved", data.text, draw), lambda: reading.moved(data, draw), 60 * len(data.gpt.inputs))
+
+
+def _draw() -> int:
+    return state.read(SLUG + "draw", two_chains.DRAW, state.whole(0, 99))
 
 
 def _word(data: reading.Data) -> int:

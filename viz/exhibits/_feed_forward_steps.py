@@ -81,15 +81,6 @@ def lines(params: Any) -> str:
             f"found = inner_layer.inner(model.run({params.text!r}{more}, keep=inner_layer.KEEP), {layer_of(params)})\n")  # fmt: skip
 
 
-def drawn_on(into: np.ndarray, d_ff: int) -> int:
-    """How many of d_ff units a word switches on when the weights are drawn, as before any training. Shapes: into (d,).
-
-    >>> drawn_on(np.ones(4), 1000)
-    504
-    """
-    return int((np.random.default_rng(0).standard_normal((d_ff, len(into))) @ into > 0).sum())
-
-
 def through(params: Any, data: Any) -> Shown:
     """x, the hidden layer and what comes out, as tiles of one word; covered behind x until one guessed how many units fire."""
     word = word_of(params, data)
@@ -98,7 +89,7 @@ def through(params: Any, data: Any) -> Shown:
     on, top = int(data.fires[word].sum()), int(act.argmax())
     told = lesson.predict_number(
         SLUG + "on", f"“{token}” meets {d_ff:,} hidden units ({params.model}, layer {layer_of(params)}). How many does it switch on?", 0.0, 1.0, round(on / d_ff, 3),
-        f"{on} of {d_ff:,} units have more than 0 before the bend. With drawn weights in place of the learned ones {drawn_on(into, d_ff)} would be on.", 0.05, "%",
+        f"{on} of {d_ff:,} units have more than 0 before the bend. With weights drawn around 0 in place of the learned ones half of them would be, about {d_ff // 2:,}.", 0.05, "%",
     )  # fmt: skip
     rows = math.ceil(d_ff / 32)
     tiles = [Tile(f"x\n{d}", into, math.ceil(d / rows)), Tile(f"hidden layer\n{d_ff:,}", act if told else None, 32, top if told else None, "unit"),

@@ -11,7 +11,6 @@ import pandas as pd
 from core.lessons import many_heads as lessons
 from viz.exhibits._shown import Shown
 from viz.figures.curves import number
-from viz.ui import controls
 
 SLUG = "many_heads."
 GUESS = "Guess first: then the numbers are here."
@@ -56,14 +55,10 @@ def _arrays(way: lessons.Followed) -> dict[str, np.ndarray]:
     return {name: getattr(way, name) for name in ("x", "project", "q", "k", "v", "scores", "pattern", "heads", "merged", "out", "out_unswapped")}
 
 
-def _draw() -> None:
-    controls.number("Draw number (the same number gives the same weights and words)", 0, 99, SLUG + "lot", 0)
-
-
 def _shown(params: Any, data: Any, step: str, equations: Mapping[str, Mapping[str, str]], numbers: tuple[str, ...], more: str, told: bool = True) -> Shown:
     return Shown(
         equations if told else {}, numbers if told else (r"\text{" + GUESS + "}",), LOOKING[step] if told else GUESS,
-        lambda: _frame(data.way) if told else LATER, _arrays(data.way), _code(params, more), _draw,
+        lambda: _frame(data.way) if told else LATER, _arrays(data.way), _code(params, more),
     )  # fmt: skip
 
 
@@ -139,5 +134,5 @@ def of_several(params: Any, values: np.ndarray, told: bool) -> Shown:
     code = _code(params, f"for heads in range(1, {k + 1}):\n    print(heads, lost({k}, heads), measured_loss({k}, heads, lot={params.lot}))")
     return Shown(
         {"heads.merge": {}} if told else {}, numbers if told else (r"\text{" + GUESS + "}",), LOOKING["several"] if told else GUESS, lambda: frame if told else LATER,
-        {"lost": values} if told else {}, code, _draw,
+        {"lost": values} if told else {}, code,
     )  # fmt: skip

@@ -15,7 +15,7 @@ from viz.exhibits._shown import Shown
 from viz.figures.curves import number
 from viz.figures.evidence import bars
 from viz.figures.head_grids import head_grid, per_head
-from viz.ui import controls, lesson, parts, state
+from viz.ui import controls, lesson, parts
 
 SLUG = "many_heads."
 LOW = 200
@@ -28,11 +28,12 @@ TALL = 340
 
 
 def sizes(start: Any) -> None:
-    """B, n, d and h; there whatever they say."""
+    """B, n, d, h and the draw; there whatever they say."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         for name, (label, low, high) in CHOICES.items():
             with st.container(width=280 if lesson.presenting() else 165):
                 controls.number(label, low, high, SLUG + name, getattr(start, name))
+        controls.draw(SLUG + "draw", start.lot, 99)
 
 
 def called(shape: Sequence[int]) -> str:
@@ -181,12 +182,8 @@ def redraw(params: Any, data: Any) -> Shown:
         f"Of {rows - size.h} rows the {size.n} of head 1 are new; the others are the same to the last bit. After W_O every word has changed, by up to {number(out)}: the mix knows all heads."
         if told else f"{size.h} head{'s' * (size.h > 1)}, {size.n} words, {size.p} numbers each."
     )
-    st.button("Draw head 1 anew", key=f"{SLUG}again", on_click=_again, type="primary", icon=":material/casino:")
+    controls.draw(SLUG + "redrawn", 1, 99, first=1, label="Draw, head 1", again="Draw head 1 anew", strong=True)
     return folds.of_redrawing(params, data, told)
-
-
-def _again() -> None:
-    state.write(**{SLUG + "redrawn": state.read(SLUG + "redrawn", 1, state.whole(1, 99)) % 99 + 1})
 
 
 def several(params: Any, data: Any) -> Shown:

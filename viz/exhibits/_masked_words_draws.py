@@ -18,8 +18,9 @@ from viz.figures.bar_lanes import Lane, bar_lanes
 from viz.figures.token_rows import Row, token_rows
 from viz.labels import distinct, visible
 from viz.ui import compute as ask
-from viz.ui import controls, lesson, parts, state
+from viz.ui import controls, lesson, parts
 
+START = 3
 DRAWS = (10, 100, 1000, 10_000)
 FATES = ("[MASK]", "random", "left")
 HUES = {masking.HIDDEN: 0, masking.CHANGED: 3, masking.LEFT: 2}
@@ -54,13 +55,6 @@ def rates() -> None:
         controls.slider("Of those a random word", 0.0, 1.0, SLUG + "redrawn", 0.1, 0.05)
 
 
-def again(params: Any) -> None:
-    """The number of the draw, and a button that takes the next."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.button("Draw again", key=SLUG + "again", on_click=lambda: state.write(**{SLUG + "draw": (params.draw + 1) % 10_000}), type="primary")
-        controls.number("Draw number (the same number draws the same)", 0, 9999, SLUG + "draw", 3)
-
-
 def drawn(params: Any, text: Text) -> Shown:
     """The text, what is read, what is to be said, and what bert-mini says there."""
     one = masking.draw(text.ids, text.special, params.draw, **how(text, params))
@@ -85,7 +79,7 @@ def drawn(params: Any, text: Text) -> Shown:
         + ", ".join(f"“{visible(text.tokens[at])}” {'→ ' + visible(tokenizer.token(int(one.read[at]))) if one.fate[at] != masking.LEFT else 'stays'} (said right with {found[at].wanted:.1%})" for at in places)
         + ". [CLS] and [SEP] are never chosen."
     )  # fmt: skip
-    again(params)
+    controls.draw(SLUG + "draw", START, strong=True)
     labels = ", ".join(str(label) for label in one.labels)
     return Shown(
         {"bert.masked": {}}, (rf"\text{{labels: }} {labels}", rf"L = {np.mean([-np.log(max(said.wanted, 1e-300)) for said in found.values()]):.4f} \text{{ nats, the mean over }} {len(places)}"),
@@ -118,7 +112,10 @@ def counted(params: Any, text: Text) -> Shown:
     bounds = [f"{name} {n:,} (expected {wanted:,.0f} ± {masking.NEAR * deviation:,.0f})" for name, n, wanted, deviation in zip(FATES, found.fates, found.fates_expected, found.fates_deviation, strict=True)]
     parts.numbers(f"{params.draws:,} draws, {found.total:,} tokens chosen: {', '.join(bounds)}. {found.outside} counts lie outside their range." if told
                   else f"{params.draws:,} draws: each word about {middle:.0f} times, [CLS] and [SEP] 0 times.")  # fmt: skip
-    controls.stops("Draws", DRAWS, SLUG + "draws", 1000, lambda n: f"{n:,}")
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        controls.draw(SLUG + "draw", START)
+        with st.container(width=420):
+            controls.stops("Draws", DRAWS, SLUG + "draws", 1000, lambda n: f"{n:,}")
     total = found.total
     return Shown(
         {}, (rf"n q \pm 3 \sqrt{{n q (1 - q)}}, \quad n = {total}: \quad " + r",\ \ ".join(rf"{wanted:.0f} \pm {masking.NEAR * deviation:.1f}" for wanted, deviation in zip(found.fates_expected, found.fates_deviation, strict=True)),) if told else (),

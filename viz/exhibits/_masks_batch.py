@@ -9,7 +9,7 @@ from core.lessons.padded_batch import BatchMasks, Change, batch_masks, padded_co
 from viz.exhibits import _masks_panels as panels
 from viz.instruments import heatmap
 from viz.ui import compute as ask
-from viz.ui import controls, errors, parts
+from viz.ui import controls, errors, parts, state
 
 TRANSLATOR = "translator-en-es"
 
@@ -24,13 +24,14 @@ def fold() -> None:
             first = controls.text("The longer sentence", "masks.first", "The red house on the hill is very old.")
         with right:
             second = controls.text("The shorter one, filled up with PAD", "masks.second", "She has a white car.")
+        controls.draw("masks.draw", 0, 99)
         with errors.guard():  # what the translator cannot read leaves the rest of the page alone
-            parts.numbers(draw(first, second, "masks.batch"))
+            parts.numbers(draw(first, second, "masks.batch", state.read("masks.draw", 0, state.whole(0, 99))))
 
 
-def draw(first: str, second: str, key: str, *, across: int = 2, height: int = 300) -> str:
+def draw(first: str, second: str, key: str, lot: int = 0, *, across: int = 2, height: int = 300) -> str:
     """The masks of the shorter sentence, `across` in a row; returns what they are for and what padded content changes."""
-    masks, change = found(first, second)
+    masks, change = found(first, second, lot)
     sources, targets = panels.labels(masks.sources), panels.labels(masks.targets)
     shown = (
         ("Source padding", masks.source_padding, sources),
@@ -51,11 +52,11 @@ def draw(first: str, second: str, key: str, *, across: int = 2, height: int = 30
     )
 
 
-def found(first: str, second: str) -> tuple[BatchMasks, Change]:
+def found(first: str, second: str, lot: int = 0) -> tuple[BatchMasks, Change]:
     """The masks of the shorter sentence of a batch of two, and what other content on the padded places changes."""
-    return ask.submit(("masks.batch", first, second), lambda: _batch((first, second)), 20 * len(first + second))
+    return ask.submit(("masks.batch", first, second, lot), lambda: _batch((first, second), lot), 20 * len(first + second))
 
 
-def _batch(texts: tuple[str, str]) -> tuple[BatchMasks, Change]:
+def _batch(texts: tuple[str, str], lot: int) -> tuple[BatchMasks, Change]:
     runs = run_batch(core.engine.default().open(TRANSLATOR), texts)
-    return batch_masks(min(runs, key=lambda run: run.source.n_real if run.source else 0)), padded_content(runs)
+    return batch_masks(min(runs, key=lambda run: run.source.n_real if run.source else 0)), padded_content(runs, lot)

@@ -15,7 +15,7 @@ from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, room, state
 
 LINKED = ("kind", "cell", "drawn", "everywhere", "fill", "where", "first", "second", "past_only",
-          *dict.fromkeys(knob for knobs in folds.KNOBS.values() for knob, *_ in knobs))  # fmt: skip
+          *dict.fromkeys(knob for knobs in folds.KNOBS.values() for knob, *_ in knobs if knob != "draw"))  # fmt: skip
 """The names that only the editor reads: a link that holds one of them opens it."""
 
 
@@ -33,6 +33,9 @@ def show(info: Any, model: str, sentences: tuple[str, ...], start: Any, compute:
         controls.preset_row(sentences, "text", start.text)
     with place["kinds"]:
         kind = controls.pills("Mask", panels.PILLS, "masks.kind", start.recipe.kind, panels.PILLS.__getitem__, quiet=True)
+        with st.container():
+            if kind == "sparse":
+                controls.draw("masks.draw", start.recipe.seed, 99)
     config = default().open(model).config
     layer, head = ask.submit("masks.opening", opening, 500)
     n = len(ask.run(model, text, keep=()).tokens)

@@ -24,10 +24,12 @@ KNOBS = {
     "window": (("radius", "Window: words to each side", 0, 12),),
     "sparse": (
         ("radius", "Window: words to each side", 0, 12), ("n_global", "Global words, from the first", 0, 6),
-        ("block", "Words a block", 1, 8), ("count", "Random blocks a row", 0, 6), ("seed", "Seed", 0, 99),
+        ("block", "Words a block", 1, 8), ("count", "Random blocks a row", 0, 6), ("draw", "Draw", 0, 99),
     ),
     "prefix": (("length", "Words of the prefix", 0, 24),),
 }  # fmt: skip
+FIELD = {"draw": "seed"}
+"""The field of the recipe, where its name is not that of the link."""
 PAST = ("padding", "window", "sparse")
 FILLS = (-1, -2, -5, -10, -20, -100, -10_000)
 WHERE = {"inside": "before the division: (q·k + M) / √d", "outside": "after it: q·k / √d + M"}
@@ -37,7 +39,7 @@ def recipe(kind: str, start: lesson.Recipe) -> lesson.Recipe:
     """The mask by name with the numbers that the visitor chose; for a drawn one the mask it started from."""
     name = panels.named(kind)
     chosen: dict[str, Any] = {
-        knob: state.read(f"masks.{knob}", getattr(start, knob), state.whole(low, high))
+        FIELD.get(knob, knob): state.read(f"masks.{knob}", getattr(start, FIELD.get(knob, knob)), state.whole(low, high))
         for knob, _, low, high in KNOBS.get(name, ())
     }
     if name in PAST:
@@ -75,12 +77,11 @@ def change_it(kind: str, start: lesson.Recipe) -> None:
     with parts.fold("Change it", "masks.change") as opened:
         if not opened.open:
             return
-        knobs = KNOBS.get(kind, ())
+        knobs = [knob for knob in KNOBS.get(kind, ()) if knob[0] != "draw"]
         columns = st.columns(2, gap="large") if knobs else ()
         for i, (knob, label, low, high) in enumerate(knobs):
             with columns[i % 2]:
-                draw = controls.number if knob == "seed" else controls.slider
-                draw(label, low, high, f"masks.{knob}", getattr(start, knob))
+                controls.slider(label, low, high, f"masks.{knob}", getattr(start, knob))
         if kind in PAST:
             controls.toggle("Hide the future as well (& causal)", "masks.past_only", start.past_only)
         controls.toggle("The same mask in every layer (otherwise in this one only)", "masks.everywhere", False)

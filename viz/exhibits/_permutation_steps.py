@@ -48,7 +48,7 @@ def order_of(n: int) -> Callable[[str], Order]:
 
 
 def _write(order: tuple[int, ...]) -> None:
-    state.write(**{SLUG + "order": Order(order)})
+    state.write(**{SLUG + "order": Order(order), SLUG + "draw": None})
 
 
 def ask(data: Any, params: Any, step: int) -> bool:
@@ -187,7 +187,7 @@ def control(data: Any, step: int) -> None:
             orders = {"As written": tuple(range(n)), "Swap two words": lesson_of.swapped(data.pieces), "Reverse": tuple(range(n))[::-1]}
             for name, order in orders.items():
                 st.button(name, key=f"{SLUG}{name}", on_click=partial(_write, order), disabled=order == data.order)
-            st.button("Shuffle", key=f"{SLUG}shuffle", on_click=_shuffle, args=(n,), icon=":material/casino:")
+            controls.draw(SLUG + "draw", again="Shuffle", drops=(SLUG + "order",))
         if step == MEAN:
             controls.toggle("Add positions", SLUG + "places", False)
 
@@ -199,14 +199,14 @@ def _touch(key: str, order: tuple[int, ...]) -> None:
         _write(lesson_of.forward(order, place))
 
 
-def _shuffle(n: int) -> None:
-    lot = (state.read(SLUG + "lot", 0, state.whole(0, 9999)) + 1) % 10_000
-    state.write(**{SLUG + "lot": lot})
-    _write(tuple(int(i) for i in np.random.default_rng(lot).permutation(n)))
+def shuffled(n: int) -> Order:
+    """The order that the draw in the link gives; empty, so that of the page, for draw 0."""
+    lot = state.read(SLUG + "draw", 0, state.whole(0, 9999))
+    return Order(int(i) for i in np.random.default_rng(lot).permutation(n)) if lot else Order()
 
 
 def change() -> None:
     """The visitor's own sentence."""
     with st.container(key="permutation-text", gap="small"):
-        controls.text("Sentence", "text", SENTENCES[0], placeholder="Type a sentence", drops=(SLUG + "order", SLUG + "twice", SLUG + "asked"))
+        controls.text("Sentence", "text", SENTENCES[0], placeholder="Type a sentence", drops=(SLUG + "order", SLUG + "draw", SLUG + "twice", SLUG + "asked"))
         controls.preset_row(SENTENCES, "text", SENTENCES[0])

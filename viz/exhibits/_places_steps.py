@@ -23,7 +23,7 @@ from viz.figures import places as figures
 from viz.figures.curves import number
 from viz.figures.reordered import share
 from viz.ui import compute as ask
-from viz.ui import controls, lesson, parts, state
+from viz.ui import controls, lesson, parts
 
 SLUG = "positions."
 SENTENCES = ("The dog saw the man.", "She has a white car and he has a red car.", "The king loved the queen.", "The cat did not drink the milk because it was sour.")
@@ -189,14 +189,10 @@ def lost(params: Any, start: Any, judged: Any) -> Shown:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         with st.container(width="content"):
             controls.segmented("Model", tuple(MODELS), SLUG + "model", start.model, MODELS.__getitem__)
-        st.button("Shuffle again", key=f"{SLUG}again", on_click=_again, icon=":material/casino:")
+        controls.draw(SLUG + "draw", start.lot, again="Shuffle again")
     sentence()
     with top:
         return without(params)
-
-
-def _again() -> None:
-    state.write(**{SLUG + "lot": (state.read(SLUG + "lot", 0, state.whole(0, 9999)) + 1) % 10_000})
 
 
 SHOWN: tuple[Callable[[Any, Any, Callable[[Any], Any]], Shown], ...] = (guess, two_ideas, criteria, wave, table, lost)

@@ -17,7 +17,7 @@ from viz.exhibits._shown import Shown
 from viz.figures import by_length
 from viz.figures.copied import Row, letters
 from viz.ui import compute as ask
-from viz.ui import lesson, parts
+from viz.ui import controls, lesson, parts, state
 
 SLUG = "prompting."
 TINY = "prompt-tiny"
@@ -81,8 +81,9 @@ def recorded() -> dict[str, float]:
 def how_well(data: Any) -> Shown:
     """The share of strings answered right by length, for each word; what is longer than in training comes after the guess."""
     lengths, longest = range(1, LONGEST + 1), PROMPT_LENGTHS[-1]
+    draw = state.read(SLUG + "draw", 0, state.whole(0, 99))
     with ask.many() as submit:
-        found = {n: submit(("prompting.solved", n), lambda n=n: solved(default().open(TINY), EACH, n), 300) for n in lengths}
+        found = {n: submit(("prompting.solved", n, draw), lambda n=n: solved(default().open(TINY), EACH, n, draw), 300) for n in lengths}
     answer = float(np.mean(list(found[TOO_LONG].values())))
     question, picture = st.container(), st.container()
     with question:
@@ -103,6 +104,7 @@ def how_well(data: Any) -> Shown:
             f"Now, {EACH} strings a length, 1 to {longest} letters: " + ", ".join(f"{task} {part:.1%}" for task, part in inside.items()) + "." +
             (" The model's card (up to 60 a length): " + ", ".join(f"{task} {part:.1%}" for task, part in told.items()) + "." if told else "")
         )  # fmt: skip
+        controls.draw(SLUG + "draw", 0, 99, again="Other strings")
     table = pd.DataFrame({task: {n: found[n][task] for n in shown} for task in PROMPTS}).rename_axis("letters")
-    code = f"import core\nfrom core.lessons.prompts import solved\n\nmodel = core.open_model({TINY!r})\nfor n in range(1, {LONGEST + 1}):\n    shares = solved(model, {EACH}, n)\n    print(n, shares)"
+    code = f"import core\nfrom core.lessons.prompts import solved\n\nmodel = core.open_model({TINY!r})\nfor n in range(1, {LONGEST + 1}):\n    shares = solved(model, {EACH}, n, seed={draw})\n    print(n, shares)"
     return Shown({"gpt.prompted": {}}, (), LOOKING_WELL, lambda: table, {task: table[task].to_numpy() for task in PROMPTS}, code)

@@ -34,7 +34,7 @@ ROWS, COLUMNS = 8, 5
 def numbers_of(params: Any, data: Any) -> np.ndarray:
     """The numbers that are normed: the word's after the first sum, or drawn ones."""
     if params.numbers == "drawn":
-        return np.random.default_rng(7).standard_normal(DRAWN) * 1.6 + 0.8
+        return np.random.default_rng(params.draw).standard_normal(DRAWN) * 1.6 + 0.8
     return data.after[word_of(params, data)].astype(np.float64)
 
 
@@ -62,6 +62,9 @@ def norm(params: Any, data: Any) -> Shown:
     with three:
         controls.toggle("σ as printed", SLUG + "printed", False)
         controls.segmented("Numbers", tuple(NUMBERS), SLUG + "numbers", "word", NUMBERS.__getitem__, quiet=True)
+    with st.container():
+        if params.numbers == "drawn":
+            controls.draw(SLUG + "draw", 0, 99)
     mean, spread = float(x.mean()), number(sigma, 4)
 
     def change() -> None:
@@ -88,7 +91,7 @@ def _band(values: np.ndarray) -> tuple[float, float]:
 
 def _lines(params: Any, data: Any) -> str:
     if params.numbers == "drawn":
-        return f"import numpy as np\nfrom core.lessons import norms\n\nx = np.random.default_rng(7).standard_normal({DRAWN}) * 1.6 + 0.8\n"
+        return f"import numpy as np\nfrom core.lessons import norms\n\nx = np.random.default_rng({params.draw}).standard_normal({DRAWN}) * 1.6 + 0.8\n"
     layer = min(params.layer, default().open(params.model).config.n_layers - 1)
     return (f"import core\nfrom core.analysis import residuals\nfrom core.lessons import norms\n\nrun = core.open_model({params.model!r}).run({params.text!r}, keep=residuals.KEEP)\n"
             f"x = residuals.first_sum(run, {layer}).after[{word_of(params, data)}].astype(float)\n")  # fmt: skip
@@ -158,17 +161,17 @@ def which_axis(params: Any, data: Any) -> Shown:
     )  # fmt: skip
 
 
-def by_order(size: float) -> dict[str, depth.Depths]:
+def by_order(size: float, lot: int = 0) -> dict[str, depth.Depths]:
     """The drawn stack in each of the three orders."""
     def every() -> dict[str, depth.Depths]:
-        return {name: depth.by_depth(order, size=size, n_layers=LAYERS) for order, name in CALLED.items()}
+        return {name: depth.by_depth(order, size=size, n_layers=LAYERS, lot=lot) for order, name in CALLED.items()}
 
-    return ask.submit(("residual_norm.orders", size), every, 30_000)
+    return ask.submit(("residual_norm.orders", size, lot), every, 30_000)
 
 
 def orders(params: Any, data: Any) -> Shown:
     """The drawing of one order, and signal and gradient by depth of all three."""
-    found, formula, called = by_order(params.size), ORDERS[params.order], CALLED[params.order]
+    found, formula, called = by_order(params.size, params.draw), ORDERS[params.order], CALLED[params.order]
     left, right = st.columns([2, 5], gap="medium")
     tall = height(410, 270)
     with left:
@@ -182,7 +185,9 @@ def orders(params: Any, data: Any) -> Shown:
         f"{formula}, {called}: after {LAYERS} layers the signal is {factor(d.signal[-1])}, and the gradient at the start {factor(d.gradient[0] / d.gradient[-1])} times that at "
         f"the end. {_trained(params)}"
     )  # fmt: skip
-    one, two = st.columns(2, gap="medium")
+    one, two, three = st.columns([3, 3, 3], gap="medium", vertical_alignment="bottom")
+    with three:
+        controls.draw(SLUG + "draw", 0, 99)
     with one:
         controls.segmented("Order of sum and norm", tuple(ORDERS), SLUG + "order", "post", ORDERS.__getitem__)
     with two:
@@ -196,7 +201,7 @@ def orders(params: Any, data: Any) -> Shown:
         "to the same size. Post-norm keeps the signal at 1, and its gradient shrinks on the way down, the more the larger the sub-layers; pre-norm lets the signal grow and keeps the gradient.",
         lambda: pd.DataFrame({f"{leaf}, {name}": getattr(d, leaf) for name, d in found.items() for leaf in ("signal", "gradient")}).rename_axis("layers behind it"),
         {f"{leaf}: {name}": getattr(d, leaf) for name, d in found.items() for leaf in ("signal", "gradient")},
-        f"from core.lessons.depth import by_depth\n\nfor order in {tuple(ORDERS)}:\n    found = by_depth(order, size={params.size:g}, n_layers={LAYERS})\n"
+        f"from core.lessons.depth import by_depth\n\nfor order in {tuple(ORDERS)}:\n    found = by_depth(order, size={params.size:g}, n_layers={LAYERS}, lot={params.draw})\n"
         "    print(order, found.signal[-1], found.gradient[0] / found.gradient[-1])",
     )  # fmt: skip
 

@@ -107,17 +107,17 @@ def add(params: Any, data: Any) -> Shown:
     )  # fmt: skip
 
 
-def stacks(size: float) -> dict[str, depth.Depths]:
+def stacks(size: float, lot: int = 0) -> dict[str, depth.Depths]:
     """The drawn stack with its sums and without."""
     def both() -> dict[str, depth.Depths]:
-        return {name: depth.by_depth("none", residual=name == ON, size=size, n_layers=LAYERS) for name in (ON, OFF)}
+        return {name: depth.by_depth("none", residual=name == ON, size=size, n_layers=LAYERS, lot=lot) for name in (ON, OFF)}
 
-    return ask.submit(("residual_norm.stacks", size), both, 20_000)
+    return ask.submit(("residual_norm.stacks", size, lot), both, 20_000)
 
 
 def without(params: Any, data: Any) -> Shown:
     """Signal and gradient by depth in a drawn stack, with its sums and without."""
-    found, chosen = stacks(params.size), SHOWN_AS[params.residual]
+    found, chosen = stacks(params.size, params.draw), SHOWN_AS[params.residual]
     panels = [Panel("Signal: size of the words' numbers", {name: d.signal for name, d in found.items()}),
               Panel("Gradient: how much it moves the loss", {name: d.gradient for name, d in found.items()})]  # fmt: skip
     picture = by_depth(panels, HUES, strong=[chosen], across=lesson.presenting(), height=height(430, 260))
@@ -128,12 +128,14 @@ def without(params: Any, data: Any) -> Shown:
         f"{'With' if params.residual == 'on' else 'Without'} sums: after {LAYERS} layers the signal is {factor(d.signal[-1] / d.signal[0])} times what came in, and the gradient "
         f"at the start is {factor(back)} times that at the end." + (" It never dies, but nothing holds it: that is what the norm is for." if params.residual == "on" else " The first layers can hardly learn.")
     )  # fmt: skip
-    left, right = st.columns(2, gap="medium")
+    left, right, third = st.columns([2, 3, 3], gap="medium", vertical_alignment="bottom")
+    with third:
+        controls.draw(SLUG + "draw", 0, 99)
     with left:
         controls.segmented("Residual sums", tuple(SHOWN_AS), SLUG + "residual", "off", {"on": "on", "off": "off"}.__getitem__)
     with right:
         controls.slider("Size of what a sub-layer gives", 0.1, 1.0, SLUG + "size", 0.5, 0.1)
-    gap, slope = ask.submit(("residual_norm.identity",), depth.identity_gap, 1000)
+    gap, slope = ask.submit(("residual_norm.identity", params.draw), lambda: depth.identity_gap(params.draw), 1000)
     return Shown(
         {"residual.first": {}},
         (r"\frac{\partial (x + f(x))}{\partial x} = I + \frac{\partial f}{\partial x}",
@@ -143,8 +145,8 @@ def without(params: Any, data: Any) -> Shown:
         "derivative is why sums help: whatever f does, one path back is left alone.",
         lambda: pd.DataFrame({f"{leaf}, {name}": getattr(d, leaf) for name, d in found.items() for leaf in ("signal", "gradient", "alike")}).rename_axis("layers behind it"),
         {f"{leaf}: {name}": getattr(d, leaf) for name, d in found.items() for leaf in ("signal", "gradient", "alike")},
-        f"from core.lessons.depth import by_depth, identity_gap\n\nfor residual in (True, False):\n    found = by_depth('none', residual=residual, size={params.size:g}, n_layers={LAYERS})\n"
-        "    print(found.signal[-1] / found.signal[0], found.gradient[0] / found.gradient[-1])\nprint(identity_gap())",
+        f"from core.lessons.depth import by_depth, identity_gap\n\nfor residual in (True, False):\n    found = by_depth('none', residual=residual, size={params.size:g}, n_layers={LAYERS}, lot={params.draw})\n"
+        f"    print(found.signal[-1] / found.signal[0], found.gradient[0] / found.gradient[-1])\nprint(identity_gap({params.draw}))",
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The folds of the exhibit on the scale: the draw, the derivation with its numbers, words, table, arrays."""
+"""The folds of the exhibit on the scale: the derivation with its numbers, words, table, arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import streamlit as st
 from core.lessons import scaling as lessons
 from viz.exhibits import _scaling_steps as steps
 from viz.figures.curves import number
-from viz.ui import controls, lesson, parts
+from viz.ui import lesson, parts
 
 SLUG = "scaling."
 GUESS = "Guess first: then the numbers are here."
@@ -32,13 +32,6 @@ LOOKING = {
     4: "The line is e^s, on an axis that grows by factors of ten. Dots are the three scores as they go into exp. A cross in the hatched part has no "
     "32-bit number: the computer writes infinity, and infinity divided by infinity is not a number.",
 }
-
-
-def change_it(start: Any) -> None:
-    """The fold with the draw."""
-    with parts.fold("Change it", SLUG + "change") as opened:
-        if opened.open:
-            controls.number("Draw number (the same number gives the same vectors)", 0, 99, SLUG + "seed", start.seed)
 
 
 def equation(told: bool, at: int, params: Any, data: Any) -> None:
@@ -99,7 +92,7 @@ def table(at: int, params: Any) -> pd.DataFrame:
         columns = {"with 1/√d": found["scaled"], "without": found["raw"]}
         return pd.DataFrame({f"{name}, {what}": values for name, r in columns.items() for what, values in
                              (("evenness", r.evenness.mean(1)), ("spread of scores", r.spread))}).rename_axis("layer")  # fmt: skip
-    found = steps.every_width(params.seed)
+    found = steps.every_width(params.draw)
     return pd.DataFrame(
         {f"{leaf}, {said}": [getattr(m, leaf) for m in found[name]] for leaf in ("variance", "entropy", "slope")
          for name, said in (("raw", "q·k"), ("scaled", "q·k / √d"))}, index=list(lessons.WIDTHS)
@@ -108,7 +101,7 @@ def table(at: int, params: Any) -> pd.DataFrame:
 
 def arrays(params: Any) -> dict[str, np.ndarray]:
     """The draw, and the measures at every width."""
-    drawn, found = lessons.drawn(params.d_k, params.seed), steps.every_width(params.seed)
+    drawn, found = lessons.drawn(params.d_k, params.draw), steps.every_width(params.draw)
     return {"raw": drawn.raw, "scaled": drawn.scaled, "d": np.array(lessons.WIDTHS)} | {
         f"{leaf}: {name}": np.array([getattr(m, leaf) for m in rows]) for name, rows in found.items() for leaf in ("variance", "entropy", "slope")
     }
@@ -125,5 +118,5 @@ def code(at: int, params: Any) -> str:
                 "for edits in ((), unscaled.without_scale(model.config)):\n"
                 f"    print(unscaled.reading(model.run({params.text!r}, keep=unscaled.KEEP, edits=edits)))")  # fmt: skip
     return ("from core.lessons.scaling import by_width, drawn, measured\n\n"
-            f"scores = drawn({params.d_k}, seed={params.seed})  # (query, key)\n"
-            f"print(measured(scores.raw), measured(scores.scaled))\nprint(by_width(seed={params.seed}))")  # fmt: skip
+            f"scores = drawn({params.d_k}, seed={params.draw})  # (query, key)\n"
+            f"print(measured(scores.raw), measured(scores.scaled))\nprint(by_width(seed={params.draw}))")  # fmt: skip

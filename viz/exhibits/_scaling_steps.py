@@ -29,7 +29,7 @@ EVEN = math.log(lessons.N_KEYS)
 def spread(params: Any, data: Any, start: Any) -> bool:
     """How far dot products stray from 0; before the guess only those of another width are shown."""
     d = state.read(SLUG + "asked", params.d_k, state.one_of(WIDTHS, params.d_k))
-    deviation = float(lessons.drawn(d, params.seed).raw.std())
+    deviation = float(lessons.drawn(d, params.draw).raw.std())
     shown = {f"about {size:.3g}": size for size in (1.0, math.sqrt(d), float(d))}
     answer = min(shown, key=lambda name: abs(math.log(shown[name] / deviation)))
     told = lesson.predict(
@@ -44,7 +44,7 @@ def spread(params: Any, data: Any, start: Any) -> bool:
         state.write(**{SLUG + "asked": d})  # another width afterwards is another picture, not another question
         d = params.d_k
     else:
-        scores, names = lessons.drawn(4 if d != 4 else 64, params.seed), ("raw",)
+        scores, names = lessons.drawn(4 if d != 4 else 64, params.draw), ("raw",)
     values = {"raw": scores.raw, "scaled": scores.scaled}
     closed = {"raw": float(scores.d_k), "scaled": 1.0}
     values, titles, bells = {name: values[name] for name in names}, {}, {}
@@ -83,7 +83,7 @@ def one_row(params: Any, data: Any, start: Any) -> bool:
 
 def widths(params: Any, data: Any, start: Any) -> bool:
     """Entropy and slope over every width."""
-    found = every_width(params.seed)
+    found = every_width(params.draw)
     panels = tuple(
         (title, {name: [getattr(m, leaf) for m in rows] for name, rows in found.items()}, limit)
         for title, leaf, limit in (
@@ -198,7 +198,10 @@ def readings(text: str) -> dict[str, unscaled.Reading]:
 
 
 def _width(start: Any) -> None:
-    controls.stops("d, the numbers in a query and in a key", WIDTHS, SLUG + "d_k", start.d_k)
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        with st.container(width=560):
+            controls.stops("d, the numbers in a query and in a key", WIDTHS, SLUG + "d_k", start.d_k)
+        controls.draw(SLUG + "draw", start.draw, 99)
 
 
 def _power(value: float) -> str:

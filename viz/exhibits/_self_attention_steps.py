@@ -153,15 +153,8 @@ def _sentence(start: Any) -> None:
 
 def _draw(start: Any) -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        with st.container(width=150):
-            controls.number("Draw", 0, LOTS, SLUG + "draw", start.lot, help="The same number draws the same vectors and weights again.")
-        st.button("Other numbers", key=f"{SLUG}other", on_click=_again, args=(start.lot,), icon=":material/casino:")
+        controls.draw(SLUG + "draw", start.lot, LOTS, drops=(SLUG + "set",))
         st.button("As drawn", key=f"{SLUG}undo", on_click=lambda: state.write(**{SLUG + "set": None}), disabled=not state.peek(SLUG + "set"), icon=":material/undo:")
-
-
-def _again(first: int) -> None:
-    now = state.read(SLUG + "draw", first, state.whole(0, LOTS))
-    state.write(**{SLUG + "draw": (now + 1) % (LOTS + 1), SLUG + "set": None})
 
 
 def _sizes(start: Any) -> None:

@@ -75,7 +75,7 @@ def gradients(data: Any, most: int = 6) -> tuple[list[str], np.ndarray, list[tup
 def choose(slug: str, start: Any, step: int) -> None:
     """The one control of the step; how sharp the weights are, always."""
     if step == HARD:
-        st.button("Draw another patch", key=f"{slug}again", on_click=_again, type="primary", icon=":material/casino:")
+        controls.draw(slug + "draw", start.lot, again="Draw another patch", strong=True)
     elif step in (MANY, LEARN):
         with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
             with st.container(width="content"):
@@ -83,12 +83,8 @@ def choose(slug: str, start: Any, step: int) -> None:
             if step == LEARN:
                 with st.container(width="content"):
                     controls.pills("What should be read", ("brighter", "redder", "greener", "bluer"), slug + "wanted", start.wanted)
-            st.button("Other draws", key=f"{slug}other", on_click=_again, icon=":material/casino:")
+            controls.draw(slug + "draw", start.lot)
     controls.slider("How sharp: β, from all patches alike to almost one", 0, 100, slug + "beta", start.beta)
-
-
-def _again() -> None:
-    state.write(**{"soft_and_hard.lot": (state.read("soft_and_hard.lot", 0, state.whole(0, 9999)) + 1) % 10_000})
 
 
 def first_guess(slug: str, data: Any, params: Any) -> bool:

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.lessons.weighting import WORDS
+from core.lessons.weighting import words_of
 from viz.figures.patches import place_name
+from viz.labels import distinct
 from viz.ui import lesson, parts
 
 
@@ -20,7 +21,7 @@ def equation(data: Any, params: Any, picture: bool) -> None:
             return
         best, row_top = int(data.patches.argmax()), int(np.argmax(data.weights))
         weight, score = (data.patches[best], None) if picture else (data.weights[row_top], data.raw[row_top])
-        values = {"a_i": f"{weight:.4f}", "n": "80" if picture else str(len(WORDS))} | ({} if score is None else {"s_i": f"{score:.1f}"})
+        values = {"a_i": f"{weight:.4f}", "n": "80" if picture else str(len(data.words))} | ({} if score is None else {"s_i": f"{score:.1f}"})
         marks = {"a_i": "how clear a patch is" if picture else "the shade of a word", "s_i": "how near the patch is" if picture else "the slider below a word"}
         lesson.equation("weighting.softmax", "weighting.", values=values, marks=marks)
         if picture:
@@ -32,7 +33,7 @@ def equation(data: Any, params: Any, picture: bool) -> None:
                     f"s = −{far:.3f}, a = {weight:.4f}.")  # fmt: skip
             return
         powers = np.exp(np.asarray(data.raw))
-        st.text(f"“{WORDS[row_top]}”: e^{data.raw[row_top]:.1f} = {powers[row_top]:.3f}; all ten add up to {powers.sum():.3f}; "
+        st.text(f"“{data.words[row_top]}”: e^{data.raw[row_top]:.1f} = {powers[row_top]:.3f}; all {len(data.words)} add up to {powers.sum():.3f}; "
                 f"{powers[row_top]:.3f} / {powers.sum():.3f} = {weight:.4f}.")  # fmt: skip
         st.markdown("Why not divide the importances by their sum? Then an importance of 0 would always mean weight 0, and negative scores, which the "
                     "models of the later chapters produce, could not be used. With e to the power of it, only differences count.")  # fmt: skip
@@ -48,7 +49,7 @@ def looking_at() -> None:
         st.markdown("**No model decides here.** The importances that the page opens with are set by hand, so that the words which the documents print in bold "
                     "weigh most. One choice does come from a model: how much each word surprises gpt-mini, −log₂ p(word | the words before it), scaled so that the "
                     "largest is 5. In the rest of the course models compute the importances; they call them scores.")  # fmt: skip
-        st.markdown("**Try** to make one word weigh over 90 %. Then bring all ten back to 10 %.")
+        st.markdown("**Try** to make one word weigh over 90 %. Then bring all words back to the same share.")
 
 
 def documents() -> None:
@@ -65,21 +66,21 @@ def table(data: Any, picture: bool) -> pd.DataFrame:
     rows = {"importance": data.raw, "e to the power": np.exp(np.asarray(data.raw)).round(3), "weight": data.weights.round(4)}
     if data.bits is not None:
         rows["bits"] = data.bits.round(2)
-    return pd.DataFrame(rows, index=list(WORDS)).rename_axis("word")
+    return pd.DataFrame(rows, index=distinct(data.words)).rename_axis("word")
 
 
 def arrays(data: Any) -> dict[str, np.ndarray]:
     """What one takes away."""
-    return {"words": np.array(WORDS), "importances": np.array(data.raw), "weights": data.weights, "patches": data.patches.reshape(10, 8)}
+    return {"words": np.array(data.words), "importances": np.array(data.raw), "weights": data.weights, "patches": data.patches.reshape(10, 8)}
 
 
 def code(params: Any) -> str:
     """The lines that make the same weights in a notebook."""
     if params.source == "model":
         return ("import core\nfrom core.lessons import weighting\n\n"
-                'text = "\\nMona Lisa is a portrait painted by Leonardo da Vinci."\n'
-                'bits = weighting.word_bits(core.open_model("gpt-mini").run(text), weighting.WORDS, text)\n'
+                f"sentence = {params.text!r}\nwords, text = weighting.words_of(sentence), '\\n' + sentence\n"
+                'bits = weighting.word_bits(core.open_model("gpt-mini").run(text), words, text)\n'
                 "weights = weighting.softmax(weighting.from_bits(bits))")  # fmt: skip
-    raw = {"hand": "weighting.BY_HAND", "equal": "[1.0] * 10"}.get(params.source, repr(list(params.own)))
+    raw = {"hand": "weighting.BY_HAND", "equal": f"[1.0] * {len(words_of(params.text))}"}.get(params.source, repr(list(params.own)))
     return (f"from core.lessons import weighting\n\nweights = weighting.softmax({raw})\n"
             f"patches = weighting.spot(10, 8, {params.at}, {params.width:g}).reshape(10, 8)")  # fmt: skip

@@ -13,6 +13,7 @@ from core.lessons.scene import PORTRAIT
 from core.lessons.weighting import MOST, WORDS
 from viz.figures.patches import lit, place_name
 from viz.instruments import weighed, weighing
+from viz.labels import distinct
 from viz.ui import controls, lesson, parts, state
 
 SOURCES = {
@@ -24,8 +25,13 @@ TOUCHED = "where I touched"
 _SEPARATOR = "_"
 
 
-def importances(text: str) -> tuple[float, ...]:
-    """The importances in a link: ten numbers from 0 to 5, "1.5_1.5_0_..".
+def sources(opening: bool) -> tuple[str, ...]:
+    """Where importances can come from, the first at once: by hand only those of the opening sentence are set."""
+    return tuple(SOURCES) if opening else ("model", "equal", "own")
+
+
+def importances(text: str, n: int = len(WORDS)) -> tuple[float, ...]:
+    """The importances in a link: a number from 0 to 5 for each of n words, "1.5_1.5_0_..".
 
     >>> importances("0_0_0_0_5_0_0_5_0_1.5")[-1]
     1.5
@@ -34,8 +40,8 @@ def importances(text: str) -> tuple[float, ...]:
         values = tuple(float(part) for part in text.split(_SEPARATOR))
     except ValueError:
         values = ()
-    if len(values) != len(WORDS) or not all(0 <= value <= MOST for value in values):
-        raise state.Unusable(f"It must be {len(WORDS)} numbers from 0 to {MOST:g}, with {_SEPARATOR} between.")
+    if len(values) != n or not all(0 <= value <= MOST for value in values):
+        raise state.Unusable(f"It must be {n} numbers from 0 to {MOST:g}, with {_SEPARATOR} between.")
     return values
 
 
@@ -49,14 +55,14 @@ def place(start: tuple[float, float]) -> tuple[float, float]:
 
 
 def sentence(slug: str, data: Any, threshold: float | bool, covered: bool, python: str) -> None:
-    """The ten words with their sliders; a slider that is let go makes the importances the visitor's own."""
+    """The words with their sliders; a slider that is let go makes the importances the visitor's own."""
     key = f"{slug}words"
-    weighing(WORDS, data.raw, key=key, on_change=partial(_take, key), covered=covered, python=python,
+    weighing(data.words, data.raw, key=key, on_change=partial(_take, key, len(data.words)), covered=covered, python=python,
              threshold=None if threshold is False else float(threshold), title="" if covered else "Importance below, weight above")  # fmt: skip
 
 
-def _take(key: str) -> None:
-    raw = weighed(key, len(WORDS))
+def _take(key: str, n: int = len(WORDS)) -> None:
+    raw = weighed(key, n)
     if raw:
         state.write(**{"weighting.raw": _SEPARATOR.join(f"{value:g}" for value in raw), "weighting.source": "own"})
 
@@ -87,13 +93,15 @@ def first_guess(slug: str, data: Any) -> bool:
     order = np.argsort(-data.weights, kind="stable")
     tie = bool(np.isclose(data.weights[order[0]], data.weights[order[1]]))
     same = "None more than another"
-    answer = same if tie else WORDS[order[0]]
-    offered = [word for word in WORDS if word in {WORDS[order[0]], WORDS[order[1]], "painted", "is", "Lisa"}]
+    words = distinct(data.words)
+    answer = same if tie else words[order[0]]
+    others = [WORDS.index(word) for word in ("painted", "is", "Lisa")] if data.words == WORDS else order[2:][::2][:3]
+    offered = [words[place] for place in sorted({int(place) for place in (*order[:2], *others)})]
     powers = np.exp(np.asarray(data.raw))
     top = int(order[0])
     why = (
-        f"All ten have the same importance, {data.raw[0]:.1f}, so each gets {data.weights[0]:.1%}." if tie else
-        f"Its importance is {data.raw[top]:.1f}, and e^{data.raw[top]:.1f} = {powers[top]:.1f}. All ten such numbers add up to "
+        f"All {count(data)} have the same importance, {data.raw[0]:.1f}, so each gets {data.weights[0]:.1%}." if tie else
+        f"Its importance is {data.raw[top]:.1f}, and e^{data.raw[top]:.1f} = {powers[top]:.1f}. All {count(data)} such numbers add up to "
         f"{powers.sum():.1f}: {powers[top]:.1f} of {powers.sum():.1f} is {data.weights[top]:.1%}."
     )  # fmt: skip
     return lesson.predict(slug + "first", "If you may keep only one of these words in mind, which one tells you most?", (*offered, same), answer, why)
@@ -103,16 +111,22 @@ def share_guess(slug: str, data: Any) -> bool:
     """What happens to the others when one word becomes more important?"""
     place = int(np.argmin(data.raw))
     after = lesson_of.raised(data.raw, place)
-    others = [i for i in range(len(WORDS)) if i != place]
+    words = distinct(data.words)
+    others = [i for i in range(len(words)) if i != place]
     ratio = after[others] / data.weights[others]
     options = ("They stay as they are", "All shrink by the same factor", "The big ones shrink more, in proportion to their size squared")
     answer = options[0] if np.allclose(ratio, 1) else options[1] if np.allclose(ratio, ratio[0]) else options[2]
     top = int(np.argmax(data.weights))
     why = (
-        f"“{WORDS[place]}” goes from {data.weights[place]:.1%} to {after[place]:.1%}. Every other weight is multiplied by {ratio[0]:.3f}: "
-        f"“{WORDS[top]}” from {data.weights[top]:.1%} to {after[top]:.1%}. Only the sum below the line of the fraction has grown."
+        f"“{words[place]}” goes from {data.weights[place]:.1%} to {after[place]:.1%}. Every other weight is multiplied by {ratio[0]:.3f}: "
+        f"“{words[top]}” from {data.weights[top]:.1%} to {after[top]:.1%}. Only the sum below the line of the fraction has grown."
     )  # fmt: skip
-    return lesson.predict(slug + "share", f"Give “{WORDS[place]}” one more point of importance. What happens to the weights of all other words?", options, answer, why)
+    return lesson.predict(slug + "share", f"Give “{words[place]}” one more point of importance. What happens to the weights of all other words?", options, answer, why)
+
+
+def count(data: Any) -> str:
+    """How many words there are."""
+    return "ten" if len(data.words) == len(WORDS) else str(len(data.words))
 
 
 def numbers(data: Any, picture: bool, skim: bool, params: Any) -> str:
@@ -127,13 +141,14 @@ def numbers(data: Any, picture: bool, skim: bool, params: Any) -> str:
     if skim:
         held = float(data.weights[list(data.kept)].sum())
         return (
-            f"{len(data.kept)} of {len(WORDS)} words weigh {params.threshold} % or more. Together they hold {held:.0%} of the attention: "
-            f"{1 - len(data.kept) / len(WORDS):.0%} of the words are skipped for {1 - held:.0%} of it."
+            f"{len(data.kept)} of {len(data.words)} words weigh {params.threshold} % or more. Together they hold {held:.0%} of the attention: "
+            f"{1 - len(data.kept) / len(data.words):.0%} of the words are skipped for {1 - held:.0%} of it."
         )  # fmt: skip
     order = np.argsort(-data.weights, kind="stable")
     first, second, last = (int(order[i]) for i in (0, 1, -1))
-    bits = "" if data.bits is None else f" “{WORDS[first]}” surprises gpt-mini by {data.bits[first]:.1f} bits, “{WORDS[last]}” by {data.bits[last]:.1f}."
+    words = distinct(data.words)
+    bits = "" if data.bits is None else f" “{words[first]}” surprises gpt-mini by {data.bits[first]:.1f} bits, “{words[last]}” by {data.bits[last]:.1f}."
     return (
-        f"“{WORDS[first]}” gets {data.weights[first]:.1%}, “{WORDS[second]}” {data.weights[second]:.1%}, “{WORDS[last]}” {data.weights[last]:.1%}; "
-        f"all ten together {data.weights.sum():.1%}.{bits}"
+        f"“{words[first]}” gets {data.weights[first]:.1%}, “{words[second]}” {data.weights[second]:.1%}, “{words[last]}” {data.weights[last]:.1%}; "
+        f"all {count(data)} together {data.weights.sum():.1%}.{bits}"
     )  # fmt: skip

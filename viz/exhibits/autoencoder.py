@@ -8,10 +8,12 @@ from functools import lru_cache
 import numpy as np
 import streamlit as st
 
+from core.analysis.vectors import unit
 from core.engine import default
 from core.lessons import autoencoder as coding
 from core.lessons import concepts
 from core.lessons.glyphs import COLUMNS, ROWS, glyphs, letters, styles
+from core.lessons.word_vectors import row_of
 from viz.exhibits import _autoencoder_folds as folds
 from viz.exhibits import _autoencoder_panels as panels
 from viz.figures import thumbs
@@ -45,12 +47,13 @@ TRAINING_STEPS = 60
 
 @dataclass(frozen=True)
 class Params:
-    """What the visitor chose: the step, the word or letter that goes in, and p, the size of the context."""
+    """What the visitor chose: the step, the word or letter that goes in, p, the size of the context, and where learning begins."""
 
     step: int = GUESS
     word: str = "elephant"
     letter: str = "A"
     p: int = 4
+    draw: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +80,12 @@ def vectors() -> dict[str, np.ndarray]:
     return concepts.vectors(model.network.get_parameter("embed.token.weight").detach().cpu().numpy(), ids)
 
 
+def own(word: str) -> np.ndarray:
+    """The vector of a visitor's English word, brought to length 1. Errors: InputError for none or several, or one that the model does not know."""
+    model = default().open(MODEL)
+    return unit(model.network.get_parameter("embed.token.weight").detach().cpu().numpy().astype(np.float64)[row_of(model, word)])
+
+
 @lru_cache(1)
 def letter_data() -> coding.Data:
     """The 26 letters, decomposed once."""
@@ -84,12 +93,14 @@ def letter_data() -> coding.Data:
 
 
 def compute(params: Params = Params()) -> Data:
-    """Encode the chosen word or letter with p numbers, and let every decoder write from them."""
+    """Encode the chosen word or letter with p numbers, and let every decoder write from them. Errors: InputError for an unknown word."""
     if params.step < LETTERS:
-        known = vectors()
+        known, word = vectors(), params.word.strip().casefold()
+        if word not in known:
+            known |= {word: own(word)}
         rows = coding.Data(np.array([known[concept.english] for concept in concepts.taught()]))
         book = concepts.Dictionary(rows, params.p)
-        entry = known[params.word]
+        entry = known[word]
         context = book.coder.context(entry)
         exits: dict[str, np.ndarray | str] = {name: language.says(context) for name, language in book.languages.items()}
         near = {}
@@ -109,7 +120,7 @@ def compute(params: Params = Params()) -> Data:
     if params.step == LOST:
         words = coding.Data(np.array([v for w, v in vectors().items() if w not in concepts.UNTAUGHT]))
         floors = {"letters, 35 dots": data.floor(), "words, vectors of 80 numbers": words.floor()}
-        trained = {p: data.trained(p, TRAINING_STEPS)[1] for p in range(1, data.rank + 1)}
+        trained = {p: data.trained(p, TRAINING_STEPS, params.draw)[1] for p in range(1, data.rank + 1)}
         learned, course = {p: float(losses[-1]) for p, losses in trained.items()}, trained[params.p]
     shown: dict[str, np.ndarray | str] = dict(exits)
     return Data(entry, context, float(np.abs(contexts).max()), shown, {}, coder.lost(data.rows), {}, floors, learned, course)
@@ -126,22 +137,25 @@ def page() -> None:
     step, start = lesson.steps(STEPS, SLUG), Params()
     params = Params(
         step=step,
-        word=state.read(SLUG + "word", start.word, state.one_of(panels.WORDS, start.word)),
+        word=state.read(SLUG + "word", start.word),
         letter=state.read(SLUG + "letter", start.letter, state.one_of(letters(), start.letter)),
+        draw=state.read(SLUG + "draw", start.draw, state.whole(0, 99)) if step == LOST else start.draw,
         p=state.read(SLUG + "p", start.p, state.whole(1, LARGEST)),
     )
+    shown, below = st.container(), st.container()
+    with below:
+        panels.choose(SLUG, start, step)
     with errors.guard():
         data = ask.submit(("autoencoder", params), lambda: compute(params), 600 if step == LOST else 30)
-        with st.container():
-            known = True
-            if step == GUESS:
-                known = panels.first_guess(SLUG, data, params)
-            elif step == LOST:
-                known = panels.last_guess(SLUG, letter_data().floor())
-        panels.picture(SLUG, data, params, step, known)
-        parts.numbers(panels.numbers(data, params, step) if known else " ")
-        with st.container():
-            panels.choose(SLUG, start, step)
+        with shown:
+            with st.container():
+                known = True
+                if step == GUESS:
+                    known = panels.first_guess(SLUG, data, params)
+                elif step == LOST:
+                    known = panels.last_guess(SLUG, letter_data().floor())
+            panels.picture(SLUG, data, params, step, known)
+            parts.numbers(panels.numbers(data, params, step) if known else " ")
         folds.equation(data, params, step)
         folds.looking_at(step)
         parts.documents(EXHIBIT, folds.documents)

@@ -143,6 +143,9 @@ def _show(step: int, params: Params, typed: str) -> None:
     with st.container(key=f"bottleneck-picture-{step}"):
         parts.numbers(pictures.draw(step, params, data, known))
     _change(typed, params)
+    with st.container():
+        if step == len(STEPS) - 1:
+            controls.draw(SLUG + "draw", 0, 99, again="Other held-out words")
     folds.show(EXHIBIT, params, data)
 
 

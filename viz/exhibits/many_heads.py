@@ -83,7 +83,7 @@ def page() -> None:
     start = Params()
     params = Params(
         **state.read_all(SLUG, start, {name: state.whole(*ends) for name, (_, *ends) in steps.CHOICES.items()}),
-        lot=state.read(SLUG + "lot", start.lot, state.whole(0, 99)),
+        lot=state.read(SLUG + "draw", start.lot, state.whole(0, 99)),
         redrawn=state.read(SLUG + "redrawn", start.redrawn, state.whole(1, 99)),
         forgot=state.read(SLUG + "forgot", start.forgot, state.flag),
         wanted=state.read(SLUG + "wanted", start.wanted, state.one_of(steps.WANTED, start.wanted)),

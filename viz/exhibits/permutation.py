@@ -121,7 +121,7 @@ def page() -> None:
     shown = None
     with errors.guard():
         n = len(pieces_of(text)[0])
-        params = Params(text, state.read(SLUG + "order", steps.Order(), steps.order_of(n)), state.read(SLUG + "twice", -1, state.whole(-1, n)))
+        params = Params(text, state.read(SLUG + "order", steps.shuffled(n), steps.order_of(n)), state.read(SLUG + "twice", -1, state.whole(-1, n)))
         data = ask.submit(("permutation", params), lambda: compute(params), 60)
         with st.container():
             known = steps.ask(data, params, step)

@@ -92,7 +92,7 @@ def page() -> None:
         position=state.read(SLUG + "position", start.position, state.whole(0, steps.RIM - 1)),
         table=state.read(SLUG + "table", start.table, state.one_of(tuple(steps.TABLES))),
         model=state.read(SLUG + "model", start.model, state.one_of(tuple(steps.MODELS))),
-        lot=state.read(SLUG + "lot", start.lot, state.whole(0, 9999)),
+        lot=state.read(SLUG + "draw", start.lot, state.whole(0, 9999)),
     )
     with errors.guard():
         shown = steps.SHOWN[at](params, start, compute)

@@ -49,7 +49,7 @@ SENTENCES = ("The little dog ran after the ball.", "She was hungry, so she ate t
 
 @dataclass(frozen=True)
 class Params:
-    """What the visitor chose: sentence, model, layer, word; the size of sub-layers; g, b, sigma; the axis; the order."""
+    """What the visitor chose: sentence, model, layer, word; the size of sub-layers; g, b, sigma; the axis; the order; the draw."""
 
     text: str = SENTENCES[0]
     model: str = MODELS[0]
@@ -64,6 +64,7 @@ class Params:
     axis: str = "layer"
     push: float = 10.0
     order: str = "post"
+    draw: int = 0
 
 
 def compute(params: Params = Params()) -> residuals.Sum:
@@ -88,7 +89,7 @@ def chosen() -> Params:
     reads = {
         "model": state.one_of(models), "layer": state.whole(0, 11), "word": state.whole(0, 999), "residual": state.one_of(tuple(sums.SHOWN_AS)),
         "size": state.real(0.1, 1), "gain": state.real(0, 3), "bias": state.real(-2, 2), "printed": state.flag, "numbers": state.one_of(tuple(norms.NUMBERS)),
-        "axis": state.one_of(tuple(norms.AXES)), "push": state.real(-20, 20), "order": state.one_of(tuple(norms.ORDERS)),
+        "axis": state.one_of(tuple(norms.AXES)), "push": state.real(-20, 20), "order": state.one_of(tuple(norms.ORDERS)), "draw": state.whole(0, 99),
     }  # fmt: skip
     return Params(text=state.read("text", start.text), **state.read_all(SLUG, start, reads))
 

@@ -43,7 +43,7 @@ class Params:
     """What the visitor chose: the width and the draw; the real model's sentence; the largest of three scores, and the switch."""
 
     d_k: int = 64
-    seed: int = 0
+    draw: int = 0
     text: str = "The little dog ran after the ball."
     score: int = 200
     safe: bool = False
@@ -61,7 +61,7 @@ class Data:
 
 def compute(params: Params = Params()) -> Data:
     """Draw queries and keys of the chosen width, and measure their dot products."""
-    drawn = lessons.drawn(params.d_k, params.seed)
+    drawn = lessons.drawn(params.d_k, params.draw)
     return Data(drawn, lessons.measured(drawn.raw), lessons.measured(drawn.scaled), lessons.typical(drawn.raw))
 
 
@@ -78,15 +78,14 @@ def page() -> None:
     start = Params()
     params = Params(
         d_k=state.read(SLUG + "d_k", start.d_k, state.one_of(steps.WIDTHS, start.d_k)),
-        seed=state.read(SLUG + "seed", start.seed, state.whole(0, 99)),
+        draw=state.read(SLUG + "draw", start.draw, state.whole(0, 99)),
         text=state.read("text", start.text),
         score=state.read(SLUG + "score", start.score, state.whole(0, 200)),
         safe=state.read(SLUG + "safe", start.safe, state.flag),
     )
     with errors.guard():
-        data = ask.submit(("scaling", params.d_k, params.seed), lambda: compute(params), 40)
+        data = ask.submit(("scaling", params.d_k, params.draw), lambda: compute(params), 40)
         told = steps.SHOWN[at](params, data, start)
-        folds.change_it(start)
         folds.equation(told, at, params, data)
         folds.looking_at(at)
         parts.documents(EXHIBIT, lambda: lesson.errata("E36", "E26"))

@@ -95,7 +95,7 @@ def page() -> None:
         asks=state.read(SLUG + "asks", start.asks, state.whole(0, 23)),
         beta=state.read(SLUG + "beta", start.beta, state.whole(0, 100)),
         draws=state.read(SLUG + "draws", start.draws, state.one_of(panels.DRAWS)),
-        lot=state.read(SLUG + "lot", start.lot, state.whole(0, 9999)),
+        lot=state.read(SLUG + "draw", start.lot, state.whole(0, 9999)),
         wanted=state.read(SLUG + "wanted", start.wanted, state.one_of(tuple(WANTED))),
     )
     with errors.guard():

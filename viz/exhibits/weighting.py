@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -30,8 +31,8 @@ SLUG = "weighting."
 MODEL = "gpt-mini"
 SENTENCE = " ".join(lesson_of.WORDS) + "."
 STEPS = (
-    lesson.Step("Guess", "Ten words, and 100 % of attention to share between them. You have time for a few of them only."),
-    lesson.Step("Weigh", "Move the slider of a word: that is its importance. The softmax turns the ten importances into ten weights."),
+    lesson.Step("Guess", "Some words, and 100 % of attention to share between them. You have time for a few of them only."),
+    lesson.Step("Weigh", "Move the slider of a word: that is its importance. The softmax turns the importances into weights."),
     lesson.Step("Share", "Nothing is free: what one word gains, all the others lose."),
     lesson.Step("Skim", "A fast reader leaves out what weighs too little. Choose how much is too little."),
     lesson.Step("Look", "A picture is attended to in the same way: its patches share 100 %. Touch a patch to move the attention there."),
@@ -42,8 +43,9 @@ GRID = (10, 8)
 
 @dataclass(frozen=True)
 class Params:
-    """What the visitor chose: where importances come from, their own ones, the threshold; a patch and its width."""
+    """What the visitor chose: the sentence, where importances come from, their own ones, the threshold; a patch and its width."""
 
+    text: str = SENTENCE
     source: str = "hand"
     own: tuple[float, ...] = lesson_of.BY_HAND
     threshold: int = 10
@@ -53,8 +55,9 @@ class Params:
 
 @dataclass(frozen=True)
 class Data:
-    """Importances and weights of the words (10,), bits where a model gave them; weights of the patches (80,), parts."""
+    """Words, their importances and weights (n,), bits where a model gave them; weights of the patches (80,), parts."""
 
+    words: tuple[str, ...]
     raw: tuple[float, ...]
     weights: np.ndarray
     bits: np.ndarray | None
@@ -64,17 +67,20 @@ class Data:
 
 
 def compute(params: Params = Params()) -> Data:
-    """Weights from importances, of words and of patches; how much of the attention each part of the picture holds."""
-    bits = None
+    """Weights from importances, of words and of patches; how much of the attention each part of the picture holds.
+
+    Errors: InputError for a sentence that cannot be shown.
+    """
+    bits, words = None, lesson_of.words_of(params.text)
     if params.source == "model":
-        text = "\n" + SENTENCE
-        bits = lesson_of.word_bits(default().run(RunRequest(MODEL, text, keep=())), lesson_of.WORDS, text)
-    raw = {"hand": lesson_of.BY_HAND, "equal": (1.0,) * len(lesson_of.WORDS), "own": params.own}.get(params.source)
+        text = "\n" + params.text
+        bits = lesson_of.word_bits(default().run(RunRequest(MODEL, text, keep=())), words, text)
+    raw = {"hand": lesson_of.BY_HAND, "equal": (1.0,) * len(words), "own": params.own}.get(params.source)
     raw = lesson_of.from_bits(bits) if raw is None and bits is not None else raw or lesson_of.BY_HAND
     weights = lesson_of.softmax(raw)
     patches = lesson_of.spot(*GRID, params.at, params.width)
     shares = dict(zip(PORTRAIT.parts, (patches @ PORTRAIT.shares(*GRID)).tolist(), strict=True))
-    return Data(raw, weights, bits, lesson_of.kept(weights, params.threshold / 100), patches, shares)
+    return Data(words, raw, weights, bits, lesson_of.kept(weights, params.threshold / 100), patches, shares)
 
 
 def thumbnail() -> str:
@@ -84,38 +90,51 @@ def thumbnail() -> str:
     return thumbs.bars(weights[best], [lesson_of.WORDS[i] for i in best], marked=0)
 
 
+def chosen(step: int) -> Params:
+    """The visitor's choices; the picture has no sentence. Errors: InputError for a sentence that cannot be shown."""
+    start, text = Params(), SENTENCE if step == LOOK else state.read(SLUG + "sentence", SENTENCE)
+    words, sources = lesson_of.words_of(text), panels.sources(text == SENTENCE)
+    return Params(
+        text=text, source=state.read(SLUG + "source", sources[0], state.one_of(sources)),
+        own=state.read(SLUG + "raw", start.own if text == SENTENCE else (1.0,) * len(words), partial(panels.importances, n=len(words))),
+        threshold=state.read(SLUG + "threshold", start.threshold, state.whole(0, 40)),
+        at=panels.place(start.at), width=state.read(SLUG + "width", start.width, state.real(0.4, 3)),
+    )  # fmt: skip
+
+
 def page() -> None:
     """Claim, steps, the sentence or the picture, one sentence of numbers, one control; everything else folded."""
     parts.title(EXHIBIT)
     step, start = lesson.steps(STEPS, SLUG), Params()
-    params = Params(
-        source=state.read(SLUG + "source", start.source, state.one_of(tuple(panels.SOURCES))),
-        own=state.read(SLUG + "raw", start.own, panels.importances),
-        threshold=state.read(SLUG + "threshold", start.threshold, state.whole(0, 40)),
-        at=panels.place(start.at), width=state.read(SLUG + "width", start.width, state.real(0.4, 3)),
-    )  # fmt: skip
+    shown, below = st.container(), st.container()
+    with below:
+        if step != LOOK and not lesson.presenting():
+            controls.text("Sentence", SLUG + "sentence", SENTENCE, quiet=True, placeholder="Type a sentence of 2 to 16 words", drops=(SLUG + "raw", SLUG + "source"))
     with errors.guard():
-        data = ask.submit(("weighting", params), lambda: compute(params), 60 if params.source == "model" else 2)
-        asked, picture, said, control, asked_below = (st.container() for _ in range(5))
-        with asked:
-            known = step != GUESS or panels.first_guess(SLUG, data)
-        with picture:
-            if step == LOOK:
-                panels.portrait(SLUG, data, params)
-            else:
-                panels.sentence(SLUG, data, step == SKIM and params.threshold / 100, not known, folds.code(params))
-        with said:
-            parts.numbers(panels.numbers(data, step == LOOK, step == SKIM, params) if known else " ")
-        with control:
-            if step == LOOK:
-                panels.where(SLUG)
-            elif step == SKIM:
-                controls.slider("A word that weighs less than this vanishes, %", 0, 40, SLUG + "threshold", start.threshold)
-            elif known:
-                controls.pills("Where the importances come from", panels.SOURCES, SLUG + "source", start.source, panels.SOURCES.__getitem__)
-        with asked_below:
-            if step == SHARE:
-                panels.share_guess(SLUG, data)
+        with shown:
+            params = chosen(step)
+            data = ask.submit(("weighting", params), lambda: compute(params), 60 if params.source == "model" else 2)
+            asked, picture, said, control, asked_below = (st.container() for _ in range(5))
+            with asked:
+                known = step != GUESS or panels.first_guess(SLUG, data)
+            with picture:
+                if step == LOOK:
+                    panels.portrait(SLUG, data, params)
+                else:
+                    panels.sentence(SLUG, data, step == SKIM and params.threshold / 100, not known, folds.code(params))
+            with said:
+                parts.numbers(panels.numbers(data, step == LOOK, step == SKIM, params) if known else " ")
+            with control:
+                if step == LOOK:
+                    panels.where(SLUG)
+                elif step == SKIM:
+                    controls.slider("A word that weighs less than this vanishes, %", 0, 40, SLUG + "threshold", start.threshold)
+                elif known:
+                    sources = panels.sources(params.text == SENTENCE)
+                    controls.pills("Where the importances come from", sources, SLUG + "source", sources[0], panels.SOURCES.__getitem__)
+            with asked_below:
+                if step == SHARE:
+                    panels.share_guess(SLUG, data)
         folds.equation(data, params, step == LOOK)
         folds.looking_at()
         parts.documents(EXHIBIT, folds.documents)

@@ -16,6 +16,7 @@ from viz.instruments.diagram import diagram
 from viz.instruments.grid import Heads, clicked, grid, grid_packet, show_grid
 from viz.instruments.head_view import Lines, head_view, head_view_packet
 from viz.instruments.heatmap import Cells, heatmap
+from viz.instruments.marked import marked, picked
 from viz.instruments.mask_editor import mask_editor
 from viz.instruments.plane import Point, Score, moved, plane, plane_packet
 from viz.instruments.source import Chosen, source
@@ -28,6 +29,6 @@ from viz.instruments.words import READING, WRITING, Sentences, words_view
 
 __all__ = [
     "READING", "WRITING", "Among", "Branch", "Cells", "Chosen", "Grid", "Heads", "Lines", "Node", "Point", "Score", "Sentences", "Sign", "Stack", "Steps",
-    "arithmetic", "board", "candidates", "clicked", "diagram", "grid", "grid_packet", "head_view", "head_view_packet", "heatmap", "mask_editor", "moved",
-    "plane", "plane_packet", "show_grid", "source", "stacked", "strip", "timeline", "tree", "tree_packet", "weighed", "weighing", "words_view",
+    "arithmetic", "board", "candidates", "clicked", "diagram", "grid", "grid_packet", "head_view", "head_view_packet", "heatmap", "marked", "mask_editor", "moved",
+    "picked", "plane", "plane_packet", "show_grid", "source", "stacked", "strip", "timeline", "tree", "tree_packet", "weighed", "weighing", "words_view",
 ]  # fmt: skip

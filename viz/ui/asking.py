@@ -69,6 +69,23 @@ def predict_number(key: str, question: str, lo: float, hi: float, answer: float,
     return guess is not None
 
 
+def predict_touched(key: str, question: str, held: str, answer: str, why: Why) -> bool:
+    """A question that is answered by touching the picture; True once revealed.
+
+    `held` is what is touched now, in words, "" for nothing yet: a button commits it. Its key is "predict:" + key + ":commit".
+    """
+    slot = _slot(key)
+    guess = _ask(slot, (question, answer), None)
+    with _frame(key, question):
+        left, right = st.columns([2 if state.presenting() else 4, 1], vertical_alignment="center", gap="medium")
+        now = held if guess is None else guess
+        left.markdown(f"You marked: “{literal(now)}”." if now else "Nothing is marked yet.")  # before a room a text is a verdict, and hides what is done with
+        right.button("That is my guess", key=f"predict:{key}:commit", on_click=_keep, args=(slot, held), disabled=guess is not None or not held, type="primary")
+        if guess is not None:
+            _verdict(guess == answer, "Right." if guess == answer else f"You said “{guess}”. It is “{answer}”.", why)
+    return guess is not None
+
+
 def forget(slug: str) -> None:
     """Ask all questions of a page anew."""
     for name in list(st.session_state):
@@ -93,6 +110,10 @@ def _ask(slot: str, of: tuple[Any, ...], held: Any) -> Any:
 def _commit(slot: str, widget: str) -> None:
     if slot in st.session_state:
         st.session_state[slot] = st.session_state[slot] | {"guess": st.session_state.get(widget)}
+
+
+def _keep(slot: str, held: str) -> None:
+    st.session_state[slot] = st.session_state[slot] | {"guess": held}
 
 
 def _frame(key: str, question: str):

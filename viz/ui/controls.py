@@ -15,6 +15,7 @@ from viz.labels import literal
 from viz.ui import state
 
 T = TypeVar("T")
+SAME = "The seed of what is drawn at random: the same number draws the same again."
 
 
 def pills(label: str, options: Iterable[T], name: str, default: T, format: Callable[[T], str] = str, *,
@@ -71,6 +72,22 @@ def number(label: str, lo: float, hi: float, name: str, default: float, step: fl
     return _value(key, kind(default))
 
 
+def draw(name: str, default: int = 0, most: int = 9999, *, first: int = 0, label: str = "Draw", again: str = "Draw again",
+         strong: bool = False, drops: Sequence[str] = ()) -> int:
+    """The number of a draw, the seed of everything that the page draws at random, and a button that takes the next one.
+
+    Every exhibit that draws shows this one control, as "SLUG.draw": the same number draws the same again, here and for
+    whoever opens the link. Another draw takes back the choices named in `drops`, which belonged to the last one.
+    """
+    key = _bind("draw", name, default, state.whole(first, most))
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom", width="content"):
+        with st.container(width=130):
+            st.number_input(label, first, most, key=key, on_change=_store, args=(key, name, drops), help=SAME)
+        st.button(again, key=f"{name}.again", on_click=_next, args=(key, name, first, most, drops),
+                  type="primary" if strong else "secondary", icon=":material/casino:")
+    return _value(key, default)
+
+
 def toggle(label: str, name: str, default: bool, help: str | None = None) -> bool:
     """Yes or no."""
     key = _bind("toggle", name, default, state.flag)
@@ -123,6 +140,11 @@ def _store(key: str, name: str, drops: Sequence[str] = ()) -> None:
     value: Any = st.session_state.get(key)
     if value is not None:  # a pill that was touched twice
         state.write(**{name: value}, **dict.fromkeys(drops))
+
+
+def _next(key: str, name: str, first: int, most: int, drops: Sequence[str]) -> None:
+    now = _value(key, first)
+    state.write(**{name: first + (now + 1 - first) % (most + 1 - first)}, **dict.fromkeys(drops))
 
 
 def _numbers(lo: float, hi: float, default: float, step: float) -> tuple[type, Callable[[str], Any]]:

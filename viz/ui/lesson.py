@@ -18,10 +18,10 @@ import streamlit as st
 
 from viz.labels import literal
 from viz.ui import controls, room
-from viz.ui.asking import predict, predict_number
+from viz.ui.asking import predict, predict_number, predict_touched
 from viz.ui.state import presenting
 
-__all__ = ["Step", "equation", "errata", "predict", "predict_number", "presenting", "steps"]
+__all__ = ["Step", "equation", "errata", "predict", "predict_number", "predict_touched", "presenting", "steps"]
 
 
 @dataclass(frozen=True)

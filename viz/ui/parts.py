@@ -16,11 +16,13 @@ from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from viz import theme
 from viz.pages import Entry, Exhibit, Page
-from viz.ui import export, links, notices, room, state
+from viz.ui import export, links, notices, room, serving, state
 from viz.ui.restoring import restore
 
 EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE = (
     "The equation with these numbers", "What am I looking at", "In the documents", "As a table", "Take it with you")
+_TOOLS: dict[str, Any] = {"responsive": True, "displaylogo": False, "modeBarButtons": [["toImage"]]}
+"""Of Plotly's own buttons the one that saves the picture, drawn by the browser, seen while the mouse is over it."""
 Maybe = Callable[[], Any]
 __all__ = ["Fold", "as_table", "card", "documents", "equation", "fold", "line", "numbers", "picked", "restore", "show", "take_away", "title"]
 
@@ -44,6 +46,7 @@ def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Cal
     chart that has selections; `picked` tells which mark.
     """
     if isinstance(figure, go.Figure):
+        serving.drawn_by_plotly()
         layout: Any = figure.layout
         ours = layout.template.layout.font.family == theme.FONT  # to copy a figure takes longer than to draw it
         drawn = figure if ours else go.Figure(figure).update_layout(template=theme.template())
@@ -52,7 +55,7 @@ def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Cal
             if state.presenting() and (drawn.layout.height or 0) > room.LARGEST:
                 drawn.layout.height = room.LARGEST
         chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
-        st.plotly_chart(drawn, key=key, theme=None, config={"displayModeBar": False, "responsive": True}, alt=alt, **chosen)
+        st.plotly_chart(drawn, key=key, theme=None, config=_TOOLS | {"toImageButtonOptions": {"format": "png", "scale": 3, "filename": key}}, alt=alt, **chosen)
         return
     tree = figure.to_dict()
     tree["config"] = theme.altair_config() | tree.get("config", {})

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.serving import trainer
+from core.names import task_of
 from core.serving.trainer import Training
 from core.training import live
-from viz.ui import compute, controls, links, state
+from viz.ui import controls, links, state, trainings
 from viz.workspace import _growth_course as courses
 from viz.workspace._growth_course import Course
 
-BEAT = 1.0
-"""Seconds between two looks at a training that runs."""
+BEAT = trainings.BEAT
 MINUTES = live.LONGEST / 60
 
 
-def running() -> bool:
-    """Whether this visitor's training waits or runs."""
-    now = trainer.default().progress(compute.session())
-    return now is not None and not now.over
+def running(course: Course | None = None) -> bool:
+    """Whether this visitor's training waits or runs: that of this course, or any."""
+    return trainings.running((course and task_of(course.name)) or "")
 
 
 def show() -> Course | None:
     """The task, the button, a line that says how it stands; then the course: one's own where there is one, else the recorded one."""
     tasks = live.recorded() or tuple(live.TASKS)
-    now = trainer.default().progress(compute.session())
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         name = controls.segmented("What it has to learn", tasks, "growth.task", tasks[0], lambda task: live.TASKS[task].title, quiet=True)
-        mine = now if now is not None and now.task == name else None
+        mine = trainings.mine(name)
         if mine is not None and not mine.over:
-            st.button("Stop", icon=":material/stop_circle:", key="growth.halt", on_click=trainer.default().stop, args=(compute.session(),))
+            st.button("Stop", icon=":material/stop_circle:", key="growth.halt", on_click=trainings.stop)
         else:
             st.button("Train it yourself" if mine is None else "Train it again", icon=":material/model_training:", type="primary", key="growth.start", on_click=_start, args=(name,))
         if mine is not None and mine.over and name in live.recorded():
@@ -42,7 +39,7 @@ def show() -> Course | None:
 
 
 def _start(task: str) -> None:
-    trainer.default().start(compute.session(), task)
+    trainings.start(task)
     state.write(**{"growth.whose": None, "growth.step": None, "growth.other": None})
 
 
@@ -55,28 +52,8 @@ def _said(task: str, mine: Training | None, course: Course | None) -> None:
         told = f"Recorded run, made before: {last.step:,} steps in {last.seconds:.0f} seconds on {run.machine}, {last.right:.0%} of the signs right at the end." if run and last else "There is no recorded run of this task: start one."
         st.progress(1.0 if run else 0.0, told)
         return
-    report = mine.reports[-1] if mine.reports else None
     steps = live.TASKS[task].steps
-    share = 0.0 if report is None else min(1.0, max(report.step / steps, report.seconds / live.LONGEST))
-    st.progress(1.0 if mine.state == "done" else share, _standing(mine, steps))
-
-
-def _standing(mine: Training, steps: int) -> str:
-    """One sentence on how a training stands.
-
-    >>> _standing(Training("yours: copy (1)", "copy", "waiting", 2, (), None), 100)
-    'Waiting: 2 trainings before yours. One runs at a time, so that nobody is slowed down.'
-    """
-    if mine.state == "waiting":
-        before = f"{mine.place} training{'s' * (mine.place > 1)} before yours" if mine.place else "yours is next"
-        return f"Waiting: {before}. One runs at a time, so that nobody is slowed down."
-    if not mine.reports:
-        return mine.said or "Yours: it begins."
-    report = mine.reports[-1]
-    so_far = f"step {report.step:,} of {steps:,}, {report.seconds:.0f} seconds, {report.right:.0%} of the signs right"
-    if mine.state == "running":
-        return f"Yours is learning: {so_far}."
-    return f"Yours, done: {so_far}." if mine.state == "done" else f"Yours ended early: {so_far}. {mine.said}"
+    st.progress(trainings.share(mine, steps, live.LONGEST), trainings.standing(mine, steps, "signs"))
 
 
 def use(course: Course, step: int) -> None:

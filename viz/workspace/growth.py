@@ -79,7 +79,7 @@ def _body(of: str, ticking: float | None) -> None:
         if course is None:
             st.text("Its heads are drawn here as soon as it has taken its first steps.")
             return
-        alive = of == HERE and here.running() and course.name.startswith(YOURS)
+        alive = of == HERE and course.name.startswith(YOURS) and here.running(course)
         step = course.steps[-1] if alive else player.beat(course, _opening(course))
         other = _other(course, step)
         if not alive:

@@ -1,0 +1,10 @@
+"""The system's Chromium, as tests start it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+                  "--disable-background-networking", "--disable-component-update", "--disable-sync"]

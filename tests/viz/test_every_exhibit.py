@@ -1,0 +1,299 @@
+"""What holds for every exhibit of the course, whichever there are: links, draws, typed text, taking away, no network and no graphics card."""
+
+from __future__ import annotations
+
+import functools
+import re
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from exhibit_pages import drawn
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import TESTING_KEY
+
+import core.engine
+from viz import pages
+from viz.ui import notices, parts
+
+NO_TEXT = {
+    "complexity": "counts operations by length and width",
+    "many_heads": "its words only name the rows; every number is drawn",
+    "positional_encoding": "codes places, whatever stands there",
+    "score_functions": "its query and keys are points of a plane",
+    "sizes": "counts weights",
+    "soft_and_hard": "attends to the patches of a picture",
+}
+"""The exhibits that read no text of a visitor, and why; in every other one he can type his own."""
+CHOSEN = re.compile(r"(pills|segmented|select|slider|stops|number|draw|toggle|text):[^:]*:(.+)")
+"""The key of a control of `viz.ui.controls`: its kind, the page, and its name in the link."""
+ASIDE = re.compile(r"(predict|presets|fold):|permutation\.touch$|\w+\.ready$")
+"""Keys of what need not be in the link: guesses are each visitor's own, presets fill boxes, a fold is open or not, a touched word is an order."""
+UNMOVED = {"families.draw": "which word can move which depends on how two chains are built, not on their weights"}
+"""Draws whose number changes what can be taken away, and not the picture; and why."""
+CHOICES = ("button_group", "selectbox", "select_slider", "radio")
+MARKUP = "<script>alert(1)</script> **bold** [link](http://x) $x^2$ :red[x] 🙂"
+LIVE = re.compile(r"<script>|(?<!\\)\*\*bold|(?<!\\)\[link\]|(?<!\\):red\[|(?<!\\)\$x\^2")
+LONG = "word " * 1000
+OUR_FAULT = "Something went wrong"
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[core.engine.Engine]:
+    """An engine that remembers nothing of other tests: what draws at random draws here."""
+    before = core.engine._default
+    with core.engine.Engine() as fresh:
+        core.engine._default = fresh
+        yield fresh
+        core.engine._default = before
+
+
+@dataclass
+class Told:
+    """What happened while a page was drawn: boxes that told the visitor something, and the numbers that chance began from."""
+
+    boxes: list[tuple[str, str, str]] = field(default_factory=list)
+    seeds: list[Any] = field(default_factory=list)
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+    found = Told()
+    real = notices.box
+
+    def box(wrong: str, rule: str, remedy: str, **more: Any) -> None:
+        found.boxes.append((wrong, rule, remedy))
+        real(wrong, rule, remedy, **more)
+
+    def spied(where: Any, name: str) -> None:
+        honest = getattr(where, name)
+
+        @functools.wraps(honest)
+        def begin(*given: Any, **more: Any) -> Any:
+            found.seeds.append((name, *map(str, given)))
+            return honest(*given, **more)
+
+        monkeypatch.setattr(where, name, begin)
+
+    monkeypatch.setattr(notices, "box", box)
+    spied(np.random, "default_rng")
+    spied(torch, "manual_seed")
+    spied(torch.random, "manual_seed")
+    return found
+
+
+def controls(test: AppTest) -> list[Any]:
+    """Everything that can be set and has a value, in its order."""
+    kinds = (test.button_group, test.selectbox, test.slider, test.select_slider, test.number_input, test.toggle, test.checkbox, test.radio, test.text_input, test.text_area)
+    return [widget for kind in kinds for widget in kind]
+
+
+def name(widget: Any) -> str:
+    """The control's name in the link; empty for what is no control."""
+    found = CHOSEN.fullmatch(widget.key or "")
+    return found[2] if found else ""
+
+
+def change(widget: Any) -> bool:
+    """Another value than it has, a neighbour of it; whether there is one."""
+    if widget.proto.disabled:
+        return False
+    if widget.type in CHOICES:
+        chosen = list(widget.options)
+        now = chosen.index(widget.formatted_values[0] if widget.type == "button_group" else widget.format_func(widget.value))
+        if len(chosen) < 2:
+            return False
+        widget.root.session_state[TESTING_KEY][widget.id] = str  # an option is named by what is written on it
+        widget.set_value(chosen[now + 1 if now + 1 < len(chosen) else now - 1])
+    elif isinstance(widget.value, bool):
+        widget.set_value(not widget.value)
+    else:
+        step, low, high = widget.step, widget.min, widget.max
+        widget.set_value(widget.value + step if widget.value + step <= high else max(low, widget.value - step))
+    return True
+
+
+def shown(test: AppTest) -> list[Any]:
+    """All that a visitor sees: words, values of controls, and the numbers that figures and instruments were given."""
+    words = [str(element.value) for kind in (test.title, test.markdown, test.text, test.caption, test.latex, test.code, test.metric) for element in kind]
+    set_to = [(widget.key, str(widget.value)) for widget in controls(test)]
+    pictures = [element.proto.spec for element in test.get("plotly_chart")] + [element.proto.SerializeToString() for element in test.get("vega_lite_chart")]
+    return [words, set_to, pictures, [element.proto.bytes for element in test.get("bidi_component")]]
+
+
+def link(test: AppTest) -> dict[str, str]:
+    return {key: str(value[0] if isinstance(value, list) else value) for key, value in test.query_params.items()}
+
+
+def well(test: AppTest, what: str) -> None:
+    assert not test.exception, (what, [error.value for error in test.exception])
+    assert not any(OUR_FAULT in element.value for element in test.text), what
+
+
+@dataclass
+class Visit:
+    """A visit that changed every control of every step: the page, its changed controls, and its text boxes and draws, each with its step."""
+
+    test: AppTest
+    busiest: int = 1
+    changed: set[str] = field(default_factory=set)
+    boxes: dict[str, int] = field(default_factory=dict)
+    draws: dict[str, int] = field(default_factory=dict)
+
+
+def go(test: AppTest, slug: str, step: int) -> AppTest:
+    next(widget for widget in test.button_group if name(widget) == f"{slug}.step").set_value(step)
+    return test.run()
+
+
+def walk(slug: str, steps: int) -> Visit:
+    """Through all steps; at each, all controls that were not met before get another value, and the link says so."""
+    visit, most = Visit(test := drawn(slug, {}, {}, guarded=True)), 0
+    for step in range(1, steps + 1):
+        well(test, f"step {step}")
+        found = [widget for widget in controls(test) if not ASIDE.match(widget.key or "")]
+        assert [widget.key for widget in found if not name(widget)] == [], "what is chosen must be in the link: use viz.ui.controls"
+        assert parts.TAKE in [fold.label for fold in test.expander], f"nothing to take away at step {step}"
+        for chart in test.get("plotly_chart"):
+            assert "toImage" in chart.proto.config, "a figure is drawn by parts.show, so that it can be saved"
+        mine = []
+        for widget in found:
+            kind, called = str(widget.key).partition(":")[0], name(widget)
+            if kind == "text":
+                visit.boxes.setdefault(called, step)
+            elif called != f"{slug}.step" and called not in visit.changed and change(widget):
+                mine.append(called)
+            if kind == "draw":
+                assert widget.label.startswith("Draw") and "same again" in widget.help
+                visit.draws.setdefault(called, step)
+        visit.changed |= set(mine)
+        if len(mine) > most:
+            visit.busiest, most = step, len(mine)
+        go(test, slug, min(step + 1, steps))
+        assert [each for each in mine if each not in test.query_params] == [], f"step {step}: not in the link"
+    well(test, "the end")
+    return visit
+
+
+@pytest.mark.parametrize("entry", pages.exhibits(), ids=lambda entry: entry.slug)
+def test_an_exhibit_is_in_its_link_its_draws_have_a_number_and_any_text_may_be_typed(entry: pages.Entry, engine: object, told: Told, alone: list[str]) -> None:
+    """C114 to C117 of one exhibit, in one visit: see the four functions, each of which names what it asserts."""
+    slug = entry.slug
+    visit = walk(slug, len(entry.module.STEPS))
+    assert bool(visit.boxes) != (slug in NO_TEXT), "an exhibit on text has a text box; what has none stands in NO_TEXT"
+    assert visit.draws or not told.seeds, f"drawn at random without a number that is shown: {told.seeds[:3]}"
+    another_visitor_sees_the_same(slug, visit)
+    the_same_number_draws_the_same(slug, visit)
+    any_text_may_be_typed(slug, visit, told)
+    assert alone == [], "asked for outside this machine"
+
+
+def another_visitor_sees_the_same(slug: str, visit: Visit) -> None:
+    """C116: the link of a visit opens the same page for another visitor; link, data and lines of Python can be taken along."""
+    for step in dict.fromkeys((visit.busiest, len(pages_of(slug)))):
+        visit.test.session_state[f"fold:{slug}.take"] = True
+        mine = go(visit.test, slug, step)
+        other = drawn(slug, link(mine), {f"fold:{slug}.take": True}, guarded=True)
+        well(other, f"step {step} from the link")
+        for here, there in zip(shown(mine), shown(other), strict=True):
+            assert here == there, f"step {step}"
+        assert {"Data, NPZ", "Data, CSV"} <= {button.label for button in other.download_button}
+        assert len(other.code) >= 2, "the link, and the lines that make the same numbers"
+
+
+def the_same_number_draws_the_same(slug: str, visit: Visit) -> None:
+    """C115: the number of a draw is on the page and in the link; the same number gives the same numbers, another others."""
+    for called, step in visit.draws.items():
+        one, again, other = (drawn(slug, {f"{slug}.step": str(step), called: number}, {}, guarded=True) for number in ("5", "5", "6"))
+        box = next(widget for widget in controls(other) if name(widget) == called)
+        assert box.value == 6 and link(other)[called] == "6"
+        assert shown(one) == shown(again)
+        pictures = [[numbers for at, numbers in enumerate(shown(page)) if at != 1] for page in (one, other)]
+        assert (pictures[0] == pictures[1]) == (called in UNMOVED), called
+
+
+def any_text_may_be_typed(slug: str, visit: Visit, told: Told) -> None:
+    """C114: whatever is typed, the page stands, the text stays in its box, and what is wrong is told in three parts."""
+    for step in dict.fromkeys(visit.boxes.values()):
+        mine = [called for called, at in visit.boxes.items() if at == step]
+        told.boxes.clear()
+        test = drawn(slug, {f"{slug}.step": str(step)} | dict.fromkeys(mine, LONG), {}, guarded=True)
+        for typed in (LONG, "", "cat", MARKUP):
+            boxes = [widget for widget in test.text_input if name(widget) in mine]
+            if typed != LONG:
+                for box in boxes:
+                    box.set_value(typed)
+                test.run()
+            well(test, f"{typed[:20]!r} at step {step}")
+            boxes = [widget for widget in test.text_input if name(widget) in mine]
+            assert [box.value for box in boxes] == [typed] * len(mine), f"{typed[:20]!r} is lost"
+            assert all(part.strip() and part.rstrip()[-1] in ".?!”" for box in told.boxes for part in box), told.boxes
+        said = [str(element.value) for kind in (test.markdown, test.caption, test.title) for element in kind]
+        said += [part for widget in controls(test) for part in (widget.label, *(widget.options if widget.type in CHOICES else ()))]
+        assert [part for part in said if LIVE.search(part)] == [], "a visitor's text is never markup"
+
+
+def pages_of(slug: str) -> tuple[Any, ...]:
+    return next(entry for entry in pages.exhibits() if entry.slug == slug).module.STEPS
+
+
+# ---------------------------------------------------------------- alone
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """No network but this machine's own, no graphics card: who asks for one fails, and is listed."""
+    asked: list[str] = []
+    honest, names = socket.socket.connect, socket.getaddrinfo
+
+    def refuse(what: str) -> None:
+        asked.append(what)
+        raise OSError(f"no network in this test: {what}")
+
+    def connect(self: socket.socket, address: Any) -> Any:
+        if isinstance(address, tuple) and address[0] not in ("127.0.0.1", "::1", "localhost"):
+            refuse(str(address))
+        return honest(self, address)
+
+    def look_up(host: Any, *given: Any, **more: Any) -> Any:
+        if host not in (None, "", "127.0.0.1", "::1", "localhost", "0.0.0.0"):
+            refuse(str(host))
+        return names(host, *given, **more)
+
+    def no_card() -> None:
+        asked.append("a graphics card")
+        raise RuntimeError("no graphics card in this test")
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    monkeypatch.setattr(torch.cuda, "_lazy_init", no_card)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    return asked
+
+
+def test_the_first_screen_and_the_core_need_neither_network_nor_graphics_card(alone: list[str]) -> None:
+    """C117, with the exhibits above: every shipped model is opened from its files and run on the processor."""
+    with core.engine.Engine() as fresh:
+        for listing in fresh.models():
+            model = fresh.open(listing.name)
+            assert {weight.device.type for weight in model.network.parameters()} == {"cpu"}, listing.name
+    test = AppTest.from_string("from viz.workspace import look\nlook.page()", default_timeout=90).run()
+    well(test, "look")
+    with pytest.raises(OSError, match="no network"):
+        socket.create_connection(("example.org", 80))
+    assert alone == ["example.org"], "the one question that this test asked itself"
+
+
+def test_no_page_names_an_address_that_a_browser_would_ask() -> None:
+    """C117: scripts, styles and pages of ours name no other machine, and Streamlit is told to report nothing."""
+    root = Path(pages.__file__).parent
+    fetched = re.compile(r"(?:src\s*=|href\s*=|url\(|import|fetch\(|from)\s*[\"'(]*\s*(?:https?:)?//(?!www\.w3\.org)[a-z]", re.IGNORECASE)
+    files = [file for kind in ("js", "css", "html", "svg") for file in root.rglob(f"*.{kind}")]
+    assert len(files) > 50 and [file.name for file in files if fetched.search(file.read_text("utf-8"))] == []
+    settings = (root.parent / ".streamlit" / "config.toml").read_text("utf-8")
+    assert "gatherUsageStats = false" in settings

@@ -1,0 +1,166 @@
+"""Tuned GPTs: the place that is read, the rows of four tasks, what Extract says, the two terms by hand, recorded and live trainings."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from exhibit_pages import drawn, said
+from streamlit.testing.v1 import AppTest
+
+from core.analysis.extracted import extracted
+from core.engine import default
+from core.lessons.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, SIMILARITY, TASKS, combined
+from core.names import RECORDED
+from core.serving import trainer
+from core.serving.trainer import Trainer
+from core.training import gpt_tuning
+from core.training.gpt_tuning import named
+from viz.exhibits import _gpt_tasks_link as link
+from viz.exhibits import _gpt_tasks_live as live
+from viz.exhibits import gpt_tasks as exhibit
+from viz.figures.curves import number
+
+FOLDS = [f"fold:gpt_tasks.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.EXHIBIT.title}.documents"]
+
+
+def page(step: int, *folds: str, guess: tuple[str, object] | None = None, **chosen: str) -> AppTest:
+    names = {f"gpt_tasks.{name}": value for name, value in ({"step": str(step)} | chosen).items()}
+    return drawn("gpt_tasks", names, dict.fromkeys(folds, True) | ({f"predict:gpt_tasks.{guess[0]}": guess[1]} if guess else {}), guarded=True)
+
+
+def model(task: str, weight: float = 0.5):
+    return default().open(RECORDED + named(task, weight))
+
+
+def heard(task: str, *texts: str):
+    return extracted(model(task), task, texts or link.Params(task, *link.TEXTS[task]).texts)
+
+
+def tables(test: AppTest, place: int = 0) -> list[dict]:
+    """All rows that a picture draws."""
+    proto = test.get("vega_lite_chart")[place].proto
+    spec = json.loads(proto.spec)
+    inline = [layer["data"]["values"] for layer in spec["layer"] if "values" in layer.get("data", {})]
+    held = [pa.ipc.open_stream(table.data.data).read_all().to_pylist() for table in proto.datasets]
+    return [row for rows in (*inline, *held, *spec.get("datasets", {}).values()) for row in rows]
+
+
+def words(test: AppTest, place: int = 0) -> list[str]:
+    """The words in the picture."""
+    return [row["text"] for row in tables(test, place) if "text" in row]
+
+
+def test_the_head_reads_the_last_place():
+    """C103."""
+    answers = set()
+    for text in (link.TEXTS[CLASSIFICATION][0], "The nurse was kind."):
+        found = heard(CLASSIFICATION, text)
+        answer = f"{len(found.tokens[0]) - 1}: Extract"
+        answers.add(answer)
+        before = page(1, *FOLDS, **{"classification.first": text})
+        assert f"{found.said.probabilities.max():.1%}" not in said(before) + str(words(before)) and words(before).count("?") == 2 and "E57" in said(before)
+        after = page(1, guess=("place", answer), **{"classification.first": text})
+        assert "Right." in said(after) and all(f"{p:.1%}" in words(after) and f"{p:.1%}" in said(after) for p in found.said.probabilities)
+        assert words(after).count("Start") == words(after).count("Extract") == 1
+    assert len(answers) == 2
+
+
+def test_four_tasks_as_rows():
+    """C103: as many rows as answers; similarity is symmetric."""
+    for answers in ("sour, delicious, bitter, bad", "good, bad"):
+        n = answers.count(",") + 1
+        before = page(2, task=CHOICE, **{"choice.second": answers})
+        assert words(before).count("Extract") == 1
+        after = page(2, *FOLDS, task=CHOICE, guess=("rows", str(n)), **{"choice.second": answers})
+        found = heard(CHOICE, link.TEXTS[CHOICE][0], *(f" {answer}" for answer in answers.split(", ")))
+        assert "Right." in said(after) and words(after).count("Extract") == words(after).count("Delim") == n == len(found.tokens)
+        assert f"{n} answers, {n} rows" in said(after) and number(found.said.scores[0]) in said(after)
+    for task, count in ((ENTAILMENT, 1), (SIMILARITY, 2), (CLASSIFICATION, 1)):
+        test = page(2, task=task)
+        assert words(test).count("Extract") == count and words(test).count("Delim") == (0 if task == CLASSIFICATION else count)
+        assert ("sum" in words(test)) == (task == SIMILARITY) == ("swapped" in said(test))
+
+
+def test_what_extract_says_and_where_it_looks():
+    for task in TASKS:
+        found = heard(task)
+        labels = link.Params(task, *link.TEXTS[task]).labels
+        best = labels[int(found.said.probabilities.argmax())]
+        before = page(3, *FOLDS, task=task, layer="1")
+        assert words(before).count("?") == len(labels) and "The head says" not in said(before)
+        look = found.looks[0][1].mean(0)
+        assert f"itself {look[-1]:.0%}, Start {look[0]:.0%}" in said(before)
+        after = page(3, task=task, layer="1", guess=("says", best))
+        assert "Right." in said(after) and all(f"“{label}” {p:.1%}" in said(after) for label, p in zip(labels, found.said.probabilities, strict=True))
+
+
+def test_the_recorded_models_know_the_opening_texts():
+    for task in TASKS:
+        assert heard(task).said.probabilities.argmax() == link.opening(task), task
+
+
+def test_both_terms_and_lambda():
+    """C102: L by hand on the page; λ = 0 is pure L_2."""
+    for weight in ("0", "0.25"):
+        found = heard(CLASSIFICATION)
+        costs = {each: extracted(model(CLASSIFICATION, each), CLASSIFICATION, link.TEXTS[CLASSIFICATION][:1]).text for each in (0.0, 0.5)}
+        better = f"λ = {max(costs, key=costs.__getitem__):g}"
+        before = page(4, task=CLASSIFICATION, weight=weight)
+        assert number(found.text, 3) not in said(before)
+        after = page(4, *FOLDS, task=CLASSIFICATION, weight=weight, guess=("cheaper", better))
+        l_1, l_2 = found.text, found.label(0)
+        assert "Right." in said(after) and all(f"{-cost:.2f} nats" in said(after) for cost in costs.values())
+        assert f"= {number(combined(l_1, l_2, float(weight)), 3)}" in said(after) and ("pure L₂" in said(after)) == (weight == "0")
+        assert len(after.dataframe[0].value) == found.n_tokens
+    other = page(4, task=CLASSIFICATION, guess=("cheaper", better), **{"classification.right": "1"})
+    assert number(found.label(1), 3) in said(other)
+
+
+def test_recorded_runs_and_a_training_of_ones_own(monkeypatch):
+    """C102: the curves are those of the log, and a visitor's model answers on the page."""
+    runs = {weight: gpt_tuning.recorded_run(named(CLASSIFICATION, weight)) for weight in (0.0, 0.5)}
+    half = live.halfway(runs[0.0].reports)
+    answer = live.verdict(live.share(runs[0.0], half), live.share(runs[0.5], half))
+    before = page(5, *FOLDS, task=CLASSIFICATION)
+    assert {row["run"] for row in tables(before) if "run" in row} == {"λ = 0"}
+    after = page(5, *FOLDS, task=CLASSIFICATION, guess=("helps", answer))
+    assert "Right." in said(after) and f"{live.share(runs[0.5], half):.1%} against {live.share(runs[0.0], half):.1%}" in said(after)
+    assert len(after.dataframe[0].value) == sum(len(reports) for run in runs.values() for reports in (run.reports, *run.again))
+    own = Trainer(lambda task, place: [sys.executable, "-m", "core.training.child", task, str(place), "--steps", "1"])
+    monkeypatch.setattr(trainer, "_default", own)
+    after.session_state["nobody"] = 1
+    after.button(key="gpt_tasks.start").click().run()
+    ends = time.monotonic() + 60
+    while not (now := own.latest("", named(CLASSIFICATION, 0.5))) or not now.over:
+        assert time.monotonic() < ends
+        time.sleep(0.2)
+    assert now.state == "done", now.said
+    again = page(5, task=CLASSIFICATION, guess=("helps", answer))
+    assert "Yours, done: step 1" in str([bar.proto for bar in again.get("progress")])
+    with monkeypatch.context():
+        assert link.used(CLASSIFICATION).yours and link.used(CLASSIFICATION).name == now.name
+
+
+@pytest.mark.parametrize("chosen", [
+    {"classification.first": "", "choice.first": "", "similarity.second": ""}, {"classification.first": "x", "choice.second": "one"}, {"choice.second": "a,b,c,d,e,f,g,h"},
+    {"classification.first": "<b>*old*</b> " * 100, "choice.second": "same, same"}, {"task": "moon", "weight": "7", "layer": "99", "choice.right": "-3", "step": "77"},
+])  # fmt: skip
+def test_odd_texts_and_links_give_a_page(chosen):
+    for step in (1, 2, 3, 4, 5):
+        test = page(step, **({"step": str(step)} | chosen))
+        assert not test.exception and "went wrong" not in said(test)
+
+
+def test_the_lines_to_take_away_make_the_same_numbers():
+    found = heard(CHOICE)
+    names: dict[str, object] = {}
+    for step in (1, 2, 3, 4, 5):
+        exec(page(step, *FOLDS).code[-1].value, names)
+        if step == 3:
+            np.testing.assert_allclose(names["found"].said.probabilities, found.said.probabilities)
+    assert exhibit.thumbnail().count("<rect") > 3

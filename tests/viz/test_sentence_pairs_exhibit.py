@@ -1,0 +1,164 @@
+"""Sentence pairs: each step by AppTest on a small random model, its numbers computed again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import tiny_models
+from exhibit_pages import chart, drawn, said, said_and_set
+from streamlit.testing.v1 import AppTest
+
+import core.engine
+from core.analysis import next_sentence
+from core.checkpoints.scores import Score
+from core.lessons import next_pairs
+from viz.exhibits import _sentence_pairs_game as game
+from viz.exhibits import _sentence_pairs_reading as reading
+from viz.exhibits import sentence_pairs as exhibit
+
+SLUG = "sentence_pairs."
+A, B = "She has a white car.", "It was too tired to cross the street."
+FOLDS = ("sentence_pairs.equation", "sentence_pairs.looking", "Sentence pairs.documents", "sentence_pairs.table", "sentence_pairs.take")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine(tmp_path_factory) -> Iterator[core.engine.Engine]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(tiny_models.MODELS, "bert-mini", ("bert", {}))
+        with tiny_models.served(patch, tmp_path_factory.mktemp("models"), "bert-mini") as served:
+            game.scored.cache_clear()
+            yield served
+    game.scored.cache_clear()
+
+
+def page(step: int = 1, *folds: str, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
+    answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
+    names = {SLUG + name: value for name, value in ({"a": A, "b": B} | link).items()}
+    return drawn("sentence_pairs", {SLUG + "step": str(step)} | names, {f"fold:{name}": True for name in folds} | answered, guarded=guarded)
+
+
+def asked(test: AppTest, name: str) -> tuple:
+    return test.session_state[f"predict:{SLUG}{name}:asked"]["of"]
+
+
+def bert():
+    return core.engine.default().open("bert-mini")
+
+
+def test_what_cls_says_is_covered_until_one_guessed():
+    """C084."""
+    chance = next_sentence.follows(bert(), [(A, B)])[0]
+    run = exhibit.compute(exhibit.Params(a=A, b=B))
+    before = page()
+    assert not before.exception and asked(before, "one")[2] == game.SAYS[int(chance < 0.5)]
+    cells = chart(before)[0]
+    assert [cell["exact"] for cell in cells] == list(run.tokens) and [cell["text"] for cell in cells] == ["AB"[s] for s in run.segments]
+    assert {row["said"] for row in chart(before, 1)[0]} == {"?"} and f"{chance:.1%}" not in said(before)
+    told = page(guess=("one", game.SAYS[int(chance < 0.5)]))
+    assert [row["chance"] for row in chart(told, 1)[0]] == pytest.approx([chance, 1 - chance]) and f"P(IsNext) = {chance:.1%}" in said(told)
+    answers = {asked(page(a=row.first, b=row.second), "one")[2] for row in next_pairs.judged()[:3]}
+    pairs = next_sentence.follows(bert(), [(row.first, row.second) for row in next_pairs.judged()[:3]])
+    assert answers == {game.SAYS[int(chance < 0.5)] for chance in pairs}
+    known = page(a=game.EXAMPLES[1][0], b=game.EXAMPLES[1][1])
+    assert known.pills(key=SLUG + "examples").value is not None and before.pills(key=SLUG + "examples").value is None
+    other = known.pills(key=SLUG + "examples").options[2]
+    known.pills(key=SLUG + "examples").set_value(other).run()
+    assert [cell["exact"] for cell in chart(known)[0]][1] == bert().tokenizer.encode(game.EXAMPLES[2][0]).tokens[0]
+
+
+def test_draws_are_half_and_half_and_counted():
+    """C084."""
+    rows = next_pairs.draws(4, 30)
+    count, last = next_pairs.count(rows), rows[-1]
+    test = page(2, lot="4", draws="30")
+    assert [row["count"] for row in chart(test, 1)[1]] == [count.follow, 30 - count.follow] and chart(test, 1)[1][0]["mean"] == 15
+    chance = next_sentence.follows(bert(), [(last.first, last.second)])[0]
+    assert f"bert-mini gives P(IsNext) = {chance:.1%}. So far {count.follow} of 30 follow; expected 15 ± {3 * 7.5**0.5:.1f}" in said(test)
+    test.button(key=SLUG + "more").click().run()
+    assert f"Draw 31: the lot says “{'follows' if next_pairs.draws(4, 31)[-1].follows else 'stranger'}”" in said(test)
+    test.button(key=SLUG + "many").click().run()
+    assert "Draw 81:" in said(test)
+    test.button(key=SLUG + "anew").click().run()
+    assert "Draw 1:" in said(test) and [cell["exact"] for cell in chart(test)[0]][1] == bert().tokenizer.encode(next_pairs.draws(5, 1)[0].first).tokens[0]
+
+
+def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
+    rows = next_pairs.judged()
+    values = next_sentence.follows(bert(), [(row.first, row.second) for row in rows])
+    half, (better, firsts) = next_pairs.right(values, rows, 0.5), next_pairs.preferred(values)
+    before = page(3)
+    assert asked(before, "known")[3] == half and not any(chart(before)[0]) and "cases" not in said(before)
+    told = before.button(key=f"predict:{SLUG}known:commit").click().run()
+    np.testing.assert_allclose([row["at"] for row in chart(told)[0]], values, rtol=1e-5)
+    assert f"Cut at 50%: {half} of 64 right" in said(told) and f"in {better} of {firsts} cases" in said(told)
+    assert sum(row["told"] == "right" for row in chart(told)[0]) == half == sum((v >= 0.5) == r.follows for v, r in zip(values, rows, strict=True))
+    told.slider[-1].set_value(0.6).run()
+    assert f"Cut at 60%: {next_pairs.right(values, rows, 0.6)} of 64 right" in said(told)
+    monkeypatch.setattr(game, "read_scores", lambda folder: (Score(game.MEASURE, "the test", "bert-mini", 0.25), Score(game.MEASURE, "the test", "always no", 0.75)))
+    game.scored.cache_clear()
+    assert game.record() == "Recorded on the test, books that it never read: 25.0% right; always no: 75.0%."
+    game.scored.cache_clear()
+
+
+def test_who_looks_at_which_text():
+    run = exhibit.compute(exhibit.Params(a=A, b=B))
+    found = next_sentence.blocks(run.attention("self").weights, next_sentence.groups(run))
+    best = reading.AT[int(found.mean((0, 1))[1].argmax())]
+    before, told = page(4), page(4, guess=("who", best), block="[CLS] → B")
+    assert asked(before, "who")[2] == best and {cell["said"] for cell in [*chart(before)[0], *chart(before, 1)[0]]} == {"?"}
+    np.testing.assert_allclose([cell["value"] for cell in chart(told)[0]], found.mean((0, 1))[:3].ravel(), atol=1e-4)
+    np.testing.assert_allclose([cell["value"] for cell in chart(told, 1)[0]], found[..., 0, 2].ravel(), atol=1e-4)
+    n_heads = found.shape[1]
+    one = page(4, guess=("who", best), head=str(n_heads + 1))
+    assert f"L1.H1: A gives {found[1, 1, 1, 1]:.1%} to A and {found[1, 1, 1, 2]:.1%} to B" in said(one)
+    assert [cell["row"] * n_heads + cell["column"] for cell in chart(one, 1)[0] if cell["chosen"]] == [n_heads + 1]
+
+
+def test_the_loss_is_two_means_added_and_turning_the_answer_moves_one():
+    """C085."""
+    rows = [next_pairs.Drawn(A, B, True), *next_pairs.draws(3, 3)]
+    found = next_sentence.loss(bert(), [(row.first, row.second) for row in rows], [row.follows for row in rows], 3)
+    answer = reading.GAMES[0 if found.masked > found.next else 1]
+    before, told = page(5, batch="4"), page(5, batch="4", guess=("loss", answer))
+    assert asked(before, "loss")[2] == answer and {row["said"] for row in chart(before, 1)[1]} == {"?"} and "loss =" not in said(before)
+    last = [row["nats"] for row in chart(told, 1)[0]][-2:]
+    assert last == pytest.approx([found.words.mean(), found.pairs.mean()], rel=1e-4)
+    assert chart(told, 1)[1][-1]["said"] == f"{found.total:.2f}" and f"loss = {found.total:.3f}" in said(told)
+    assert [cell["exact"] for cell in chart(told)[0]] == list(found.read[0])
+    other = page(5, batch="4", follows="0", guess=("loss", answer))
+    chance = float(found.chances[0])
+    assert f"P(IsNext) = {chance:.1%}, cost {-math.log(chance):.3f}" in said(told) and f"P(stranger) = {1 - chance:.1%}, cost {-math.log(1 - chance):.3f}" in said(other)
+    assert chart(other, 1)[0][0]["nats"] == pytest.approx(chart(told, 1)[0][0]["nats"])
+    told.button(key=SLUG + "again").click().run()
+    assert told.query_params[SLUG + "number"] == ["4"]
+
+
+def test_the_order_of_the_texts_and_their_vectors():
+    found = next_sentence.ways(bert(), A, B)
+    most = max(next_sentence.WAYS[1:], key=lambda way: abs(found[way] - found["as trained"]))
+    before, told = page(6), page(6, guess=("swap", most))
+    assert asked(before, "swap")[2] == most and [row["said"] for row in chart(before)[0]][1:] == ["?"] * 3
+    assert [row["chance"] for row in chart(told)[0]] == pytest.approx(list(found.values())) and "Right." in said(told)
+    told.button(key=SLUG + "turn").click().run()
+    assert told.query_params[SLUG + "a"] == [B]
+
+
+@pytest.mark.parametrize("step", range(1, 7))
+def test_every_fold_opens_and_the_lines_run(step, capsys, monkeypatch):
+    test = page(step, *FOLDS, f"sentence_pairs.change.{step - 1}", batch="1")
+    assert not test.exception and len(test.dataframe) == 1 and "E24" in said_and_set(test)
+    monkeypatch.setattr(core, "open_model", core.engine.default().open)
+    exec(test.code[-1].value, {})
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("a", "b"), [("", "b"), ("a", " "), ("🎉", "<b>![x](http://a)</b>"), ("word " * 60, "x")])
+def test_odd_texts_and_nonsense_leave_a_page_or_a_notice(a, b):
+    for step in (1, 5):
+        test = page(step, guarded=True, a=a, b=b, lot="x", draws="-3", cut="9", head="999", block="?", batch="7", follows="maybe", number="1e9")
+        assert not test.exception and "Something went wrong" not in said(test)
+        assert len(test.text_input) >= 2, "the texts can be mended"
+    assert exhibit.thumbnail().startswith("<svg")

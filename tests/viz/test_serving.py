@@ -1,0 +1,108 @@
+"""Between the browser and Streamlit."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from pathlib import Path
+
+import pytest
+import streamlit
+
+from viz.ui import serving
+from viz.ui.serving import KeepCaches, NameAhead, Remembered
+
+LASTING = [(b"content-type", b"text/javascript"), (b"cache-control", b"public, immutable, max-age=31536000")]
+PARTS = [{"type": "http.response.body", "body": b"let ", "more_body": True}, {"type": "http.response.body", "body": b"a = 1"}]
+
+
+class Site:
+    """An application that counts how often it is asked."""
+
+    def __init__(self, headers: list[tuple[bytes, bytes]], parts: list[dict], status: int = 200) -> None:
+        self.said = [{"type": "http.response.start", "status": status, "headers": headers}, *parts]
+        self.asked = 0
+
+    async def __call__(self, scope, receive, send) -> None:
+        self.asked += 1
+        for message in self.said:
+            await send(message)
+
+
+def answered(app, path: str = "/static/js/a.js", method: str = "GET", headers: tuple = ()) -> tuple[dict, bytes]:
+    """The head and the body of an answer."""
+    sent: list[dict] = []
+
+    async def send(message) -> None:
+        sent.append(message)
+
+    asyncio.run(app({"type": "http", "method": method, "path": path, "headers": headers}, None, send))
+    return sent[0], b"".join(part["body"] for part in sent[1:])
+
+
+def test_what_never_changes_is_asked_for_once() -> None:
+    site = Site(LASTING, PARTS)
+    app = Remembered(site)
+    first, again = answered(app), answered(app)
+    assert first == again == (site.said[0], b"let a = 1")
+    assert site.asked == 1
+    answered(app, path="/static/js/b.js")
+    assert site.asked == 2
+
+
+@pytest.mark.parametrize("headers", [((b"range", b"bytes=0-1"),), ((b"if-none-match", b'"x"'),)])
+def test_a_part_and_a_question_for_news_go_on(headers) -> None:
+    site = Site(LASTING, PARTS)
+    app = Remembered(site)
+    answered(app)
+    answered(app, headers=headers)
+    answered(app, method="HEAD")
+    assert site.asked == 3
+
+
+@pytest.mark.parametrize("site", [Site([(b"cache-control", b"no-cache")], PARTS), Site(LASTING, PARTS, status=404), Site(LASTING, PARTS[:1])], ids=["changes", "missing", "broken off"])
+def test_nothing_else_is_kept(site: Site) -> None:
+    app = Remembered(site)
+    answered(app)
+    answered(app)
+    assert site.asked == 2 and app.known == {}
+
+
+def test_a_page_names_plotlys_script_once_it_drew_by_it(monkeypatch) -> None:
+    monkeypatch.setattr(NameAhead, "pages", {"scaling"})
+    html = [(b"content-type", b"text/html; charset=utf-8")]
+    link = dict(answered(NameAhead(Site(html, PARTS)), "/base/scaling")[0]["headers"])[b"link"].decode()
+    name = link.removeprefix("<./").removesuffix(">; rel=modulepreload")
+    assert name.startswith("static/js/PlotlyChart.") and (Path(streamlit.__file__).parent / "static" / name).is_file()
+    assert answered(NameAhead(Site(html, PARTS)), "/weighting")[0]["headers"] == html
+    assert answered(NameAhead(Site(LASTING, PARTS)), "/scaling")[0]["headers"] == LASTING
+
+
+def test_who_connects_gets_each_part_at_once() -> None:
+    with socket.socket() as plain, socket.socket(socket.AF_INET, socket.SOCK_STREAM) as client:
+        plain.bind(("127.0.0.1", 0))
+        plain.listen()
+        serving.send_at_once()
+        client.connect(plain.getsockname())
+        accepted, _ = plain.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        assert not client.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_the_message_that_clears_everybodys_caches_is_dropped() -> None:
+    from streamlit.proto.BackMsg_pb2 import BackMsg
+
+    clear, keep = BackMsg(clear_cache=True).SerializeToString(), BackMsg(stop_script=True).SerializeToString()
+    frames = [{"type": "websocket.connect"}, {"type": "websocket.receive", "bytes": clear},
+              {"type": "websocket.receive", "bytes": keep}, {"type": "websocket.receive", "bytes": b"\xff\xfe"}]
+    seen: list[object] = []
+
+    async def inner(scope, receive, send) -> None:
+        seen.extend([(await receive()).get("bytes") for _ in range(3)])
+
+    async def receive():
+        return frames.pop(0)
+
+    asyncio.run(KeepCaches(inner)({"type": "websocket"}, receive, None))  # type: ignore[arg-type]
+    assert seen == [None, keep, b"\xff\xfe"]

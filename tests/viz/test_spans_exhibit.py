@@ -1,0 +1,199 @@
+"""Answers and tags: each step by AppTest on tunings of a few steps, its numbers computed again."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import tuned_runs
+from exhibit_pages import drawn, said, said_and_set
+from streamlit.testing.v1 import AppTest
+
+import core.engine
+from core.analysis import read_answers
+from core.training import grammar, tuning
+from viz.exhibits import _spans_answers as answers
+from viz.exhibits import _spans_tags as tags
+from viz.exhibits import _spans_train as train
+from viz.exhibits import _tuning_live as live
+from viz.exhibits import spans_and_tags as exhibit
+from viz.instruments.marked import marked_packet, picked
+
+SLUG = "spans_and_tags."
+FOLDS = ("spans_and_tags.equation", "spans_and_tags.looking", "Answers and tags.documents", "spans_and_tags.table", "spans_and_tags.take")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine(tmp_path_factory) -> Iterator[core.engine.Engine]:
+    with pytest.MonkeyPatch.context() as patch, tuned_runs.recorded(patch, tmp_path_factory.mktemp("runs"), "answers-full", "answers-frozen", "tags-full") as served:
+        yield served
+
+
+@pytest.fixture
+def sent(monkeypatch) -> dict[str, dict]:
+    """The headers of the marked texts that a page draws, by key."""
+    found: dict[str, dict] = {}
+
+    def marked(words, *, key, on_pick=None, **options):
+        found[key] = marked_packet(words, **options).header
+
+    for module in ("_spans_answers", "_spans_tags", "_spans_looks"):
+        monkeypatch.setattr(f"viz.exhibits.{module}.marked", marked)
+    return found
+
+
+def page(step: int = 1, *folds: str, guess: tuple[str, object] | None = None, guarded: bool = False, **link: str) -> AppTest:
+    answered = {f"predict:{SLUG}{guess[0]}": guess[1]} if guess else {}
+    names = {name if name in ("text", "present") else SLUG + name: value for name, value in link.items()}
+    return drawn("spans_and_tags", {SLUG + "step": str(step)} | names, {f"fold:{name}": True for name in folds} | answered, guarded=guarded)
+
+
+def asked(test: AppTest, name: str) -> tuple:
+    return test.session_state[f"predict:{SLUG}{name}:asked"]["of"]
+
+
+def opening(body: str = "full") -> read_answers.Answer:
+    return exhibit.compute(exhibit.Params(), f"recorded: answers-{body}")
+
+
+def test_one_marks_the_answer_and_then_sees_where_it_starts_and_ends(sent):
+    """C088."""
+    one = opening()
+    span = one.span(*next((item.start, item.end) for item in answers.pool() if item.question == exhibit.Params.question))
+    before = page(mark="-".join(map(str, span)))
+    header = sent[SLUG + "text"]
+    assert not before.exception and header["above"] is None and header["below"] is None and header["pick"] == "span" and header["span"] == list(span)
+    assert asked(before, "mark")[1] == "a red hat" and "You marked: “a red hat”." in said(before) and "most probable" not in said(before)
+    told = before.button(key=f"predict:{SLUG}mark:commit").click().run()
+    header = sent[SLUG + "text"]
+    assert "Right." in said(told) and header["pick"] == "" and header["span"] == list(one.found.best)
+    np.testing.assert_allclose(header["above"], one.found.start, atol=1e-6)
+    np.testing.assert_allclose(header["below"], one.found.end, atol=1e-6)
+    assert sum(header["above"]) == pytest.approx(1, abs=1e-4) == sum(header["below"])
+    best = answers.told(one, one.found.best)
+    assert f"together {one.found.probability:.1%} for “{best}”. " + ("It is right." if best == "a red hat" else "It is wrong: right is “a red hat”.") in said(told)
+    assert f"answers {tuning.read('answers-full').reports[-1].right:.0%} exactly right" in said(told)
+    other = next(item for item in answers.pool() if item.asked == "who")
+    assert asked(page(question=other.question, passage=other.passage), "mark")[1] == other.answer
+
+
+def test_a_question_of_each_kind_and_ones_own_text(sent):
+    test = page(mark="3-4")
+    test.button(key=SLUG + "ask.where").click().run()
+    item = next(item for item in answers.pool() if item.asked == "where")
+    assert test.text_input[0].value == item.question and test.text_input[1].value == item.passage and sent[SLUG + "text"]["span"] is None
+    own = page(question="Who slept?", passage="A cat slept.", mark="0-1")
+    one = read_answers.answer(core.engine.default().open("recorded: answers-full"), "Who slept?", "A cat slept.")
+    assert asked(own, "mark")[1] == answers.told(one, one.found.best)
+    told = own.button(key=f"predict:{SLUG}mark:commit").click().run()
+    assert "nobody told us the answer" in said(told) and "It is right" not in said(told)
+
+
+def test_all_pairs_and_ends_that_cross(monkeypatch):
+    """C088: what would end before it starts is forbidden, and the best of the others is taken."""
+    given: dict = {}
+    monkeypatch.setattr(answers, "heatmap", lambda values, *labels, **options: given.update(options, values=values) or type("Cells", (), {"cell": (2, 1)}))
+    one = opening()
+    edge, at = answers.where(one)
+    crossed = one.pushed(edge, at, answers.crossing(one))
+    before = page(2)
+    n = len(one.tokens)
+    assert given["allowed"].sum() == n * (n + 1) // 2 and not np.tril(given["allowed"], -1).any() and given["selected"] == one.found.best
+    for i, j in [(0, 3), (5, 5), (2, n - 1)]:
+        assert given["values"][i, j] == pytest.approx(one.starts[i] + one.ends[j])
+    assert "and forbidden: it would end before it starts." in said(before)
+    answer = asked(before, "crossed")[2]
+    assert answer == answers.told(crossed, crossed.found.best) and crossed.found.best[0] <= crossed.found.best[1]
+    assert "has the greatest sum" not in said(before)
+    told = page(2, guess=("crossed", answer), push="40")
+    pushed = one.pushed(edge, at, 40.0)
+    assert "Right." in said(told) and given["selected"] == pushed.found.best and f"“{answers.told(pushed, pushed.found.best)}”, {pushed.found.scores[pushed.found.best]:.2f}." in said(told)
+    assert f"{n * n:,} pairs, {n * (n + 1) // 2:,} allowed" in said(told)
+    other = next(item for item in answers.pool() if item.asked == "who")
+    assert asked(page(2, question=other.question, passage=other.passage), "crossed")[0] != asked(before, "crossed")[0]
+
+
+def test_a_push_that_crosses_is_found_for_any_scores():
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        n = int(rng.integers(2, 9))
+        one = read_answers.Answer("", 0, ("x",) * n, (None,) * n, rng.normal(size=n), rng.normal(size=n))
+        edge, at = answers.where(one)
+        start, end = one.pushed(edge, at, answers.crossing(one)).alone
+        assert (end == at) if edge == "end" else (start == at)
+        assert end < start or one.alone[0] == 0
+
+
+def test_a_tag_for_each_word_at_its_first_piece(sent):
+    """C089."""
+    text = tags.SENTENCES[-1]
+    one = read_answers.tagged(core.engine.default().open("recorded: tags-full"), text)
+    before = page(3, text=text, word="1")
+    notes, at = sent[SLUG + "tags"]["notes"], one.firsts[1]
+    answer = grammar.TAGS[one.chances[at].argmax()]
+    assert asked(before, "tag")[2] == answer and notes[at] == "?" and sent[SLUG + "chances"]["above"] is None
+    assert len(notes) == len(one.tokens) > len(one.words)
+    told = page(3, text=text, word="1", guess=("tag", answer))
+    header = sent[SLUG + "tags"]
+    assert "Right." in said(told) and sent[SLUG + "chances"]["words"] == list(grammar.TAGS)
+    np.testing.assert_allclose(sent[SLUG + "chances"]["above"], one.chances[at], atol=1e-6)
+    for place, note in enumerate(header["notes"]):
+        assert note == (grammar.TAGS[one.chances[place].argmax()] if one.begins[place] else "–")
+    assert len({tags.HUES[tag] for tag in grammar.TAGS}) == 12 and header["hues"][at] == tags.HUES[answer]
+    assert f"{len(one.words)} words, {len(one.tokens)} pieces, {len(one.words)} tags" in said(told)
+    assert f"{tuning.read('tags-full').reports[-1].right:.1%} of the words get the right tag" in said(told)
+    assert tags.word_of(exhibit.Params(), read_answers.tagged(core.engine.default().open("recorded: tags-full"), tags.SENTENCES[0])) == 4
+    known = next(iter(tags.taught()))
+    assert re.search(r"\d+ of \d+ are right here", said(page(3, text=known, guess=("tag", asked(page(3, text=known), "tag")[2]))))
+
+
+def test_what_a_head_reads_before_and_after(sent):
+    before, after = (core.engine.default().open(name).run(exhibit.Params.question, pair=exhibit.Params.passage).attention().weights for name in (live.BEFORE, "recorded: answers-full"))
+    moved = read_answers.moved_heads(before, after)
+    answer = f"layer {int(moved.mean(1).argmax())}"
+    assert asked(page(4), "layer")[2] == answer and sent[SLUG + "looks"]["below"] is None
+    told = page(4, guess=("layer", answer), layer="2", head="1", token="4")
+    header = sent[SLUG + "looks"]
+    np.testing.assert_allclose(header["above"], before[2, 1, 4], atol=1e-6)
+    np.testing.assert_allclose(header["below"], after[2, 1, 4], atol=1e-6)
+    assert f"Over all tokens {moved[2, 1]:.0%} of this head's look went elsewhere, {moved.mean():.0%} over all {moved.size} heads." in said(told)
+    assert asked(page(4, body="frozen"), "layer")[2] == "none: it stayed as it was"
+
+
+def test_without_a_recorded_run_the_page_says_so_and_offers_one():
+    for step, goal in ((3, "tags"), (5, "tags")):
+        test = page(step, body="frozen", goal=goal)
+        assert not test.exception and live.MISSING in said(test) and test.button(key=f"{SLUG}tags-frozen.start").label == "Train it now"
+    assert live.made(live.using("answers-full", SLUG)) in said(page(5))
+
+
+@pytest.mark.parametrize("step", range(1, 6))
+def test_every_fold_opens_and_the_lines_run(step, capsys):
+    test = page(step, *FOLDS)
+    assert not test.exception and len(test.dataframe) == 1
+    assert "E22" in said_and_set(test) and "E23" in said_and_set(test) and "Try." in said(test)
+    exec(test.code[-1].value, {})
+    assert capsys.readouterr().out and len(train.TRY) == len(exhibit.STEPS)
+
+
+@pytest.mark.parametrize("text", ["", "a", "🎉", "<b>![x](http://a)</b>", "word " * 90])
+def test_odd_texts_and_nonsense_leave_a_page_or_a_notice(text):
+    for step in (1, 2, 3, 4) if text == "a" else (1, 3):
+        test = page(step, text=text, passage=text, question=text or "Who?", guarded=True, mark="9-2", push="x", word="99", layer="70", head="-4", token="511", body="x", goal="7")
+        assert not test.exception and "Something went wrong" not in said(test)
+        assert len(test.text_input) >= 1, "the text can be mended"
+    assert exhibit.thumbnail().startswith("<svg")
+
+
+def test_the_instrument_sends_what_it_was_given(monkeypatch):
+    header = marked_packet(["a", "cat", "."], glued=[2], above=[0.1, 0.9, 0.0], notes=["DET", "NOUN", ""], hues=[0, 9, None], span=(0, 1), pick="span").header
+    assert (header["glued"], header["above"], header["below"], header["hues"], header["span"]) == ([2], [0.1, 0.9, 0.0], None, [0, 9, None], [0, 1])
+    for wrong, options in (("2 above for 3", {"above": [1, 2]}), ("pick='x'", {"pick": "x"}), ("does not lie in 3", {"span": (1, 3)})):
+        with pytest.raises(ValueError, match=re.escape(wrong)):
+            marked_packet(["a", "cat", "."], **options)
+    for value, read in (([0, 2], (0, 2)), ([2, 1], None), ([0, 3], None), ("x", None), ([0.5, 1], None), (None, None)):
+        monkeypatch.setattr(sys.modules["viz.instruments.marked"], "stored", lambda key, name, value=value: value)
+        assert picked("k", 3) == read

@@ -1,0 +1,88 @@
+"""A fine-tuning on a page: recorded, missing, trained now and stopped; which model the page uses."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import tuned_runs
+from streamlit.testing.v1 import AppTest
+
+import core.engine
+from core.serving import trainer
+from core.training import tuning
+from viz.exhibits import _tuning_live as live
+
+PAGE = """
+import streamlit as st
+from viz.exhibits import _tuning_live as live
+live.panel("opinions-full", "x.")
+st.text(f"uses {live.using('opinions-full', 'x.').model}")
+"""
+
+
+@pytest.fixture
+def runs(tmp_path):
+    with pytest.MonkeyPatch.context() as patch:
+        yield lambda *names: tuned_runs.recorded(patch, tmp_path, *names)
+
+
+def page(**link: str) -> AppTest:
+    test = AppTest.from_string(PAGE, default_timeout=90)
+    for name, value in link.items():
+        test.query_params["x." + name] = value
+    return test.run()
+
+
+def texts(test: AppTest) -> str:
+    return "\n".join(str(element.value) for element in test.text) + "\n" + " ".join(str(element.proto.text) for element in test.get("progress"))
+
+
+def button(test: AppTest, label: str):
+    return next(one for one in test.button if one.label == label)
+
+
+def test_without_a_recorded_run_the_page_says_so_and_trains(runs):
+    with runs():
+        test = page()
+        assert not test.exception and live.MISSING in texts(test) and "uses None" in texts(test) and "bert-mini, which was not tuned" in texts(test)
+        assert len(test.get("vega_lite_chart")) == 2
+        test.query_params["x.seed"] = "7"
+        button(test.run(), "Train it now").click().run()
+        assert [one.label for one in test.button] == ["Stop"]
+        end = time.monotonic() + 120
+        while test.button[0].label == "Stop":
+            assert time.monotonic() < end
+            time.sleep(0.2)
+            test.run()
+        (job,) = trainer.default()._jobs.values()
+        assert job.state == "done", job.said
+        assert f"uses {job.name}" in texts(test) and "random seed 7" in texts(test) and f"step {tuned_runs.STEPS} of 220" in texts(test)
+        assert core.engine.default().open(job.name).run("The soup was good.").classes.shape == (2,)
+
+
+def test_a_recorded_run_is_used_and_told_and_ones_own_can_be_chosen(runs):
+    with runs("opinions-full"):
+        test = page()
+        run = tuning.read("opinions-full")
+        first, last = run.reports[0], run.reports[-1]
+        assert not test.exception and "uses recorded: opinions-full" in texts(test)
+        assert f"{last.step} steps of 8 texts" in texts(test) and f"{first.right:.0%} of the texts were right at step 0, {last.right:.0%} at the end" in texts(test)
+        name = trainer.default().start("", "opinions-full", 4)
+        while not trainer.default().find(name).over:
+            time.sleep(0.1)
+        test.run()
+        assert f"uses {name}" in texts(test), "one's own model is used as soon as it is there"
+        test = page(**{"whose.opinions-full": "recorded"})
+        assert "uses recorded: opinions-full" in texts(test)
+        own = trainer.default().find(name)
+        assert own.seed == 4 and [(report.step, report.right) for report in own.reports] != []
+        trainer.default().start("", "opinions-full", 4)
+        button(test.run(), "Stop").click().run()
+        assert "You stopped it" in texts(test.run()) and not test.exception
+
+
+def test_nonsense_in_the_link_is_no_exception(runs):
+    with runs("opinions-full"):
+        test = page(seed="-3", **{"whose.opinions-full": "yours"})
+        assert not test.exception and "uses recorded: opinions-full" in texts(test)

@@ -1,0 +1,44 @@
+"""Recorded fine-tunings for tests: a few steps upon the shipped bert-mini, where the pages look for them, and a trainer of a few steps."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+import core.engine
+from core.engine import Engine
+from core.serving import trainer
+from core.serving.trainer import Trainer
+from core.training import tuning
+from core.training.tuning import TUNINGS
+
+STEPS = 2
+CHILD = """import sys
+from core.training import child, tuning
+for job in tuning.TUNINGS.values():
+    object.__setattr__(job, "n_texts", 64)
+tuning.CHECKED = 32
+sys.exit(child.main())
+"""
+"""A training that does not take long before its first step."""
+
+
+@contextmanager
+def recorded(patch: pytest.MonkeyPatch, folder: Path, *names: str, steps: int = STEPS) -> Iterator[Engine]:
+    """These recorded runs, and no others; an engine and a trainer of their own."""
+    quick = {name: replace(job, n_texts=64, n_rows=8, longer=0) for name, job in TUNINGS.items()}
+    patch.setattr(tuning, "TUNINGS", MappingProxyType(quick))
+    patch.setattr(tuning, "RUNS", folder)
+    patch.setattr(tuning, "CHECKED", 32)
+    patch.setattr(trainer, "_default", Trainer(lambda task, place: [sys.executable, "-c", CHILD, task, str(place), "--steps", str(steps)]))
+    for name in names:
+        tuning.record(quick[name], folder / name, steps=steps)
+    with Engine() as engine:
+        patch.setattr(core.engine, "_default", engine)
+        yield engine
