@@ -206,7 +206,7 @@ def test_a_rerun_of_128_tokens_costs_at_most_10_ms_of_the_interpreter(causal: bo
 
 
 def test_the_legend_says_what_the_numbers_and_the_hatched_cells_are():
-    given = dict(queries=["a", "b"], keys=["a", "b"], allowed=np.tri(2, dtype=bool))
-    plain = heatmap_packet(np.eye(2), **given).header
-    moved = heatmap_packet(np.eye(2), **given, unit="moved by", shut="not moved at all").header
+    names = ["a", "b"]
+    plain = heatmap_packet(np.eye(2), names, names, allowed=np.tri(2, dtype=bool)).header
+    moved = heatmap_packet(np.eye(2), names, names, allowed=np.tri(2, dtype=bool), unit="moved by", shut="not moved at all").header
     assert (plain["unit"], plain["shut"]) == ("", "forbidden") and (moved["unit"], moved["shut"]) == ("moved by", "not moved at all")
