@@ -50,9 +50,9 @@ def _choose_word(data: Any) -> None:
 
 
 def _alike(data: Any, layer: int, key: str, height: int) -> None:
-    title = "before any layer" if layer == 0 else f"after layer L{layer - 1}"
+    title = "Before any layer" if layer == 0 else f"After layer L{layer - 1}"
     heatmap(depth.cosines(data.states[layer]), data.words, data.words, key=f"{SLUG}{key}", scale="score", unit="cosine", limit=1.0, axis=("word", "word"),
-            title=f"Cosines {title}", numbers=len(data.words) <= 8, height=height)  # fmt: skip
+            title=title, numbers=len(data.words) <= 8, height=height)  # fmt: skip
 
 
 def _guess(data: Any) -> None:
