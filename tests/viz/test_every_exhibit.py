@@ -266,7 +266,7 @@ def any_text_may_be_typed(slug: str, visit: Visit, told: Told) -> None:
             well(test, f"{typed[:20]!r} at step {step}")
             boxes = [widget for widget in test.text_input if name(widget) in mine]
             assert [box.value for box in boxes] == [typed] * len(mine), f"{typed[:20]!r} is lost"
-            assert all(part.strip() and part.rstrip()[-1] in ".?!”" for box in told.boxes for part in box), told.boxes
+            assert all(part.strip() and part.rstrip()[-1] in ".?!”'" for box in told.boxes for part in box), told.boxes
         said = [str(element.value) for kind in (test.markdown, test.caption, test.title) for element in kind]
         said += [part for widget in controls(test) for part in (widget.label, *(widget.options if widget.type in ("button_group", "radio") else ()))]
         assert [part for part in said if LIVE.search(part)] == [], "a visitor's text is never markup"
