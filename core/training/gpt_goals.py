@@ -73,8 +73,7 @@ _KINDS = {noun: kind for kind, (one, many, *_) in lexicon.CLASSES.items() for no
 
 def _judging(kind: str, label: str) -> list[str]:
     """The words that call such a thing good, or bad."""
-    good, bad = lexicon.CLASSES[kind][3:]
-    return (good if label == grammar.OPINIONS[0] else bad).split()
+    return dict(zip(grammar.OPINIONS, lexicon.CLASSES[kind][3:], strict=True))[label].split()
 
 
 def _opinions(n: int, seed: int, split: Split) -> list[Labelled]:
