@@ -76,6 +76,9 @@ def _guess(data: Any) -> None:
         else:
             st.markdown(f":gray[Here, after your guess: the same words after {len(data.states) - 1} layers.]")
     n = len(data.words)
+    if n == 1:
+        parts.numbers(f"One word, {len(data.states) - 1} layers: there is no other that it could resemble. Type a sentence.")
+        return
     parts.numbers(f"{n} words, {len(data.states) - 1} layers. Before any layer the words resemble each other by {number(float(np.nanmean(data.depth.others[0])))} on average"
                   + (f", behind the last by {number(float(np.nanmean(data.depth.others[-1])))}." if known else "."))  # fmt: skip
 
