@@ -100,9 +100,9 @@ def what_it_reads(params: Any) -> Shown:
     names, gain = distinct(data.tokens), after[-1] - before[-1]
     most = int(gain.argmax())
     offered = sorted({*np.argsort(-np.abs(gain), kind="stable")[:7].tolist(), most})
-    whose = "all heads together" if head == ALL_HEADS else f"head {head}"
+    whose = "all heads" if head == ALL_HEADS else f"head {head}"
     told = lesson.predict(
-        SLUG + "gains", f"Tuning moves attention, too. In the last layer ({whose}): which token does [CLS] read more than before?", [visible(names[i]) for i in offered], visible(names[most]),
+        SLUG + "gains", f"In the last layer ({whose}): which token does [CLS] read much more after tuning?", [visible(names[i]) for i in offered], visible(names[most]),
         f"“{visible(names[most])}” went from {before[-1, most]:.1%} to {after[-1, most]:.1%} of the look of [CLS].",
     )  # fmt: skip
     layers = [f"layer {i}" for i in range(n_layers)]
