@@ -64,24 +64,23 @@ def test_without_a_recorded_run_the_page_says_so_and_trains(runs):
         assert job.state == "done", job.said
         assert f"uses {job.name}" in texts(test) and "random seed 7" in texts(test) and f"step {tuned_runs.STEPS} of 220" in texts(test)
         assert core.engine.default().open(job.name).run("The soup was good.").classes.shape == (2,)
+        tuning.record(tuning.TUNINGS["opinions-full"], tuning.RUNS / "opinions-full", steps=1)
+        assert f"uses {job.name}" in texts(test.run()), "one's own model stays in use"
+        test.query_params["x.whose.opinions-full"] = "recorded"
+        assert "uses recorded: opinions-full" in texts(test.run()) and "random seed 0" in texts(test) and not test.exception
 
 
-def test_a_recorded_run_is_used_and_told_and_ones_own_can_be_chosen(runs):
+def test_a_recorded_run_is_used_and_told_and_a_training_can_be_stopped(runs):
     with runs("opinions-full"):
         test = page()
         run = tuning.read("opinions-full")
         first, last = run.reports[0], run.reports[-1]
         assert not test.exception and "uses recorded: opinions-full" in texts(test)
         assert f"{last.step} steps of 8 texts" in texts(test) and f"{first.right:.0%} of the texts were right at step 0, {last.right:.0%} at the end" in texts(test)
-        test.query_params["x.seed"] = "4"
-        trained(test.run())
-        (job,) = trainer.default()._jobs.values()
-        assert job.seed == 4 and f"uses {job.name}" in texts(test), "one's own model is used as soon as it is there"
-        test.query_params["x.whose.opinions-full"] = "recorded"
-        assert "uses recorded: opinions-full" in texts(test.run()) and "random seed 0" in texts(test)
         button(test, "Train it now").click().run()
         button(test, "Stop").click().run()
-        while trainer.default()._jobs[list(trainer.default()._jobs)[-1]].state in ("running", "waiting"):
+        (job,) = trainer.default()._jobs.values()
+        while job.state in ("running", "waiting"):
             time.sleep(0.05)
         assert "You stopped it" in texts(test.run()) and not test.exception
 

@@ -159,7 +159,7 @@ def arithmetic(params: Any) -> Shown:
         {"bert.class": {"h_cls": f"{number(said.hidden[0], 3)}, …", "b": ", ".join(number(value, 3) for value in said.bias), **({"p_cls": ", ".join(f"{p:.4f}" for p in said.chances)} if told else {})}},
         (rf"z = ({', '.join(f'{value:.4f}' for value in z)})", *((rf"\frac{{({', '.join(f'{power:.4f}' for power in powers)})}}{{{powers.sum():.4f}}} = ({', '.join(f'{p:.4f}' for p in said.chances)})",) if told else ())),
         "A bar is one product: a number of the vector of [CLS] times its weight for this class. Blue speaks for the class, orange against it. The largest have a bar of their own, all others are one sum. "
-        "Their sum, with the bias, is the score that the run has, up to rounding. The numbers of the vector have no names: no one of them is “good”.",
+        "Their sum, with the bias, is the score that the run has, up to rounding. The numbers of the vector have no names, and no one of them is “good”: often many small ones decide together.",
         lambda: pd.DataFrame({"h": said.hidden, **{f"h · W, {c}": said.terms(k) for k, c in enumerate(CLASSES)}}) if told else later(),
         {"h": said.hidden, "W": said.weight, "b": said.bias, "z": z}, _code(params, used, "said = first_token.said(run)\nprint(said.hidden @ said.weight.T + said.bias, said.scores, first_token.softmax(said.scores))"),
     )  # fmt: skip

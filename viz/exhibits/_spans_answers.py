@@ -70,7 +70,7 @@ def missing(params: Any, goal: str) -> Shown:
 
 def lines(params: Any, run: live.Using) -> str:
     """The first lines of Python of the steps about answers."""
-    return (f"from core import names\nfrom core.analysis import read_answers\n\nmodel = names.open_model({run.model!r})\n"
+    return (f"{live.opening(run)}\n\nfrom core.analysis import read_answers\n\n"
             f"one = read_answers.answer(model, {params.question!r},\n    {params.passage!r})\n")  # fmt: skip
 
 

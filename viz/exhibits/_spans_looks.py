@@ -98,5 +98,5 @@ def _glued(run: Run) -> list[int]:
 
 def lines(params: Any, used: live.Using, layer: int, head: int, at: int) -> str:
     """The lines that make the same rows."""
-    return (f"from core import names\nfrom core.analysis.read_answers import moved_heads\n\nfound = [names.open_model(name).run({params.question!r},\n    pair={params.passage!r}).attention().weights\n"
-            f"    for name in ({live.BEFORE!r}, {used.model!r})]\nprint(moved_heads(*found).round(3))\nfor weights in found:\n    print(weights[{layer}, {head}, {at}])")  # fmt: skip
+    return (f"{live.opening(used)}\n\nfrom core.analysis.read_answers import moved_heads\nfrom core.training import tuning\n\nfound = [one.run({params.question!r},\n    pair={params.passage!r}).attention().weights\n"
+            f"    for one in (tuning.body(), model)]\nprint(moved_heads(*found).round(3))\nfor weights in found:\n    print(weights[{layer}, {head}, {at}])")  # fmt: skip

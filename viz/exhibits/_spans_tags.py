@@ -118,7 +118,7 @@ def tagging(params: Any) -> Shown:
 
 def lines(params: Any, run: live.Using) -> str:
     """The first lines of Python of this step."""
-    return f"from core import names\nfrom core.analysis import read_answers\n\nmodel = names.open_model({run.model!r})\none = read_answers.tagged(model, {params.text!r})\n"
+    return f"{live.opening(run)}\n\nfrom core.analysis import read_answers\n\none = read_answers.tagged(model, {params.text!r})\n"
 
 
 def _labels(one: Tagged, best: np.ndarray, covered: int | None) -> tuple[list[str], list[int | None]]:

@@ -151,7 +151,7 @@ def _controls(name: str, slug: str, used: Using, own: Training | None) -> None:
             st.button("Train it now", icon=":material/model_training:", type="primary", key=f"{slug}{name}.start", on_click=_start, args=(name, slug))
         if not lesson.presenting():
             with st.container(width=170):
-                controls.number("Random seed", 0, SEEDS - 1, f"{slug}seed", 0, help="The same seed draws the same first head and the same texts.")
+                controls.number("Draw", 0, SEEDS - 1, f"{slug}seed", 0, help="The seed: the same number draws the same first head and the same texts again.")
         offered = list(_offered(name))
         if len(offered) > 1:
             controls.segmented("The page uses", offered, _whose(name, slug), offered[-1], WHOSE.__getitem__)

@@ -15,7 +15,7 @@ COVERED = "?"
 
 
 def grouped(rows: Sequence[tuple[str, str, float | None, str]], *, title: str, ends: tuple[float, float] | None = None, marks: Mapping[str, float] | None = None,
-            shares: bool = False, height: int = 260) -> alt.LayerChart:  # fmt: skip
+            shares: bool = False, height: int = 260) -> alt.TopLevelMixin:  # fmt: skip
     """Bars of (group, way, value, what is written behind it), lying, a group below the other; None is covered. `marks`: a tick across a group; `shares`: the axis is in
     per cent.
 
@@ -42,7 +42,7 @@ def grouped(rows: Sequence[tuple[str, str, float | None, str]], *, title: str, e
 
 
 def courses(lines: Mapping[str, Sequence[tuple[float, float]]], *, over: str, title: str, ends: tuple[float, float] | None = None, level: float | None = None,
-            height: int = 260) -> alt.LayerChart:  # fmt: skip
+            height: int = 260) -> alt.TopLevelMixin:  # fmt: skip
     """A line a way, of (step or second, value), a dot where it was measured; a dashed rule at `level`.
 
     >>> chart = courses({"frozen": [(0, 0.5), (10, 0.6)]}, over="seconds", title="right", ends=(0, 1)).to_dict()
