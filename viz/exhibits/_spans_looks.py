@@ -68,8 +68,8 @@ def looked(params: Any) -> Shown:
     rows = before[layer, head, at], after[layer, head, at]
     went = [max(range(n), key=row.__getitem__) for row in rows]
     parts.numbers(
-        f"{head_name(layer, head)} from “{visible(tokens[at])}”: before most at “{visible(tokens[went[0]])}” ({rows[0][went[0]]:.0%}), after at “{visible(tokens[went[1]])}” ({rows[1][went[1]]:.0%}). "
-        f"Over all tokens {moved[layer, head]:.0%} of this head's look went elsewhere, {moved.mean():.0%} over all {moved.size} heads." if told
+        f"{head_name(layer, head)} from “{visible(tokens[at])}”: before most at “{visible(tokens[went[0]])}” ({rows[0][went[0]]:.0%}), after at “{visible(tokens[went[1]])}” ({rows[1][went[1]]:.0%})."
+        + ("" if lesson.presenting() else f" Over all tokens {moved[layer, head]:.0%} of this head's look went elsewhere, {moved.mean():.0%} over all {moved.size} heads.") if told
         else f"{head_name(layer, head)} before the tuning: “{visible(tokens[at])}” looks most at “{visible(tokens[went[0]])}”, {rows[0][went[0]]:.0%}."
     )  # fmt: skip
     return Shown(
