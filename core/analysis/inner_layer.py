@@ -126,10 +126,10 @@ class Written:
     chance: float
 
 
-def written(model: Any, layer: int, found: Inner, unit: int, n: int = 5) -> Written:
-    """One hidden unit: for whom it fires, and which words its output vector points to."""
+def written(model: Any, layer: int, found: Inner, unit: int, n: int = 5, lot: int = 0) -> Written:
+    """One hidden unit: for whom it fires, and which words its output vector points to; `lot` is the draw of the 20 directions."""
     vector = block(model, layer).ffn.to_out.weight[:, unit].detach().numpy()
     table = model.network.embed["token"].weight.detach().numpy()
-    drawn = np.random.default_rng(0).standard_normal((20, len(vector)))
+    drawn = np.random.default_rng(lot).standard_normal((20, len(vector)))
     chance = np.mean([nearest(table, direction, 1)[0][1] for direction in drawn])
     return Written(found.act[:, unit], vector, nearest(table, vector, n), float(chance))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.equations.form import Place, Sign, equation, matrix, number, same, vector
+from core.equations.form import Place, Sign, equation, number, same, vector
 
 SIGNS: dict[str, Sign] = {
     "x_i": vector("d", "input vector", "the three tables", "What BERT reads at place i, before the first layer norm.", "embed.sum"),
@@ -17,7 +17,7 @@ SIGNS: dict[str, Sign] = {
     "P": vector("V", "probabilities", "softmax of the logits", "One for each token of the vocabulary.", "logits"),
     "p_cls": vector("q", "probabilities", "softmax of the scores", "One for each class.", "classes"),
     "h_cls": vector("d", "vector of [CLS]", "the last layer, first place", "The only vector that the head reads.", "layer.5.resid_out"),
-    "W": matrix("q", "d", "weights of the head", "drawn, then learned", "New: nothing of it was in BERT before."),
+    "W": same("q × d", "weights of the head", "drawn, then learned", "New: nothing of it was in BERT before."),
     "b": vector("q", "biases of the head", "zero, then learned", "One for each class."),
     "eta_t": number("learning rate", "the schedule", "How far step t goes."),
     "eta_max": number("highest rate", "chosen, 1e-4", "Reached at the end of the warm-up."),
@@ -46,7 +46,7 @@ EQUATIONS = (
              note="A layer norm follows."),
     equation("bert.masked", "The loss of the chosen tokens", "L = - frac{ 1 }{ m } sum{ k=1 }{ m } log P ( y_k | xtilde )", "",
              [("devlin2019", "section 3.1", "")], SIGNS, note="Tokens that were not chosen are read and not asked."),
-    equation("bert.class", "The class of a text, or of a pair", "p_cls = softmax ( W h_cls + b )", "p_cls = softmax ( h_cls W ^T + b )",
+    equation("bert.class", "The class of a text, or of a pair", "p_cls = softmax ( W h_cls + b )", "p_cls = softmax ( h_cls W + b )",
              [("beigy2024", "BERT, single sentence classification", ""), ("devlin2019", "section 4.1", "")], SIGNS, note="The documents print it without the bias."),
     equation("bert.next", "Does the second text follow?", "P = softmax ( W tanh ( W_p h_1 + b_p ) + b )", "P = softmax ( tanh ( h_1 W_p ^T + b_p ) W ^T + b )",
              [("devlin2019", "section 3.1", ""), ("beigy2024", "BERT, next sentence prediction", "")], PAIRS, note="Only the vector of [CLS] is read."),

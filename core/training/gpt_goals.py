@@ -1,4 +1,4 @@
-"""What a GPT is tuned to: labelled texts of our grammar for each of the four input layouts, as batches of rows of tokens."""
+"""What a GPT is tuned to: labelled texts of our grammar for each of the four input layouts, as batches of rows of tokens, and the two terms of a batch."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import tokenizers
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from core.lessons import gpt_inputs
-from core.lessons.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, SIMILARITY
+from core.lessons.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, MARKS, SIMILARITY
 from core.models import Batch
 from core.text import Tokenizer
 from core.training import goals, grammar, lexicon
@@ -134,6 +136,13 @@ class Rows:
     wanted: Tensor
 
 
+def marked(tokenizer: Tokenizer) -> Tokenizer:
+    """The tokenizer with three more tokens, behind all others."""
+    backend = tokenizers.Tokenizer.from_str(tokenizer.to_json())
+    backend.add_special_tokens([f"[{mark}]" for mark in MARKS])
+    return Tokenizer(backend, start=tokenizer.start, end=tokenizer.end, pad=tokenizer.pad)
+
+
 def read(tokenizer: Tokenizer, layout: str, texts: Sequence[str], marks: tuple[int, int, int]) -> tuple[tuple[int, ...], ...]:
     """The ids of the rows of one example."""
     return gpt_inputs.rows(layout, [tokenizer.encode(text).ids for text in texts], marks)
@@ -151,3 +160,28 @@ def collated(examples: Sequence[tuple[Sequence[Sequence[int]], int]], marks: tup
     held = torch.from_numpy(ids)
     told = torch.from_numpy(real & ~np.isin(ids, marks))
     return Rows(Batch(ids=held, real=torch.from_numpy(real)), len(examples[0][0]), torch.from_numpy(sizes - 1), told, torch.tensor([wanted for _, wanted in examples]))
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Of each text: the scores of its classes or answers (text class), minus L_2 (text,) in nats, and minus L_1 of its rows as a mean over tokens."""
+
+    scores: Tensor
+    l_2: Tensor
+    l_1: Tensor | None
+
+
+def terms(network: Any, task: str, rows: Rows, *, text: bool) -> Terms:
+    """Both terms of a batch; `text` says whether that of the text is wanted."""
+    hidden = network(rows.batch)
+    vectors = hidden[torch.arange(len(rows.last)), rows.last]
+    if task == SIMILARITY:
+        vectors = vectors.view(-1, rows.each, vectors.shape[-1]).sum(1)
+    scores = network.to_classes(vectors)
+    if task == CHOICE:
+        scores = scores.view(-1, rows.each)
+    l_2 = F.cross_entropy(scores, rows.wanted, reduction="none")
+    if not text:
+        return Terms(scores, l_2, None)
+    asked = rows.told[:, 1:]
+    return Terms(scores, l_2, F.cross_entropy(network.logits(hidden[:, :-1][asked]), rows.batch.ids[:, 1:][asked]))

@@ -19,7 +19,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import tokenizers
 import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
@@ -32,8 +31,7 @@ from core.checkpoints.writing import whole_folder, write_json
 from core.errors import InputError
 from core.lessons.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, MARKS, SIMILARITY
 from core.model import Model
-from core.text import Tokenizer
-from core.training.gpt_goals import GOALS, GPTGoal, Rows, collated, read
+from core.training.gpt_goals import GOALS, GPTGoal, Rows, collated, marked, read, terms
 from core.training.live import LOG, RUNS, Report, recording
 from core.training.optim import schedule
 
@@ -112,13 +110,6 @@ def _body() -> Model:
     return body()
 
 
-def marked(tokenizer: Tokenizer) -> Tokenizer:
-    """The tokenizer with three more tokens, behind all others."""
-    backend = tokenizers.Tokenizer.from_str(tokenizer.to_json())
-    backend.add_special_tokens([f"[{mark}]" for mark in MARKS])
-    return Tokenizer(backend, start=tokenizer.start, end=tokenizer.end, pad=tokenizer.pad)
-
-
 def marks(of: Model) -> tuple[int, int, int]:
     """The ids of Start, Delim and Extract in a model that was tuned."""
     last = of.config.n_vocab
@@ -159,31 +150,6 @@ def learns(name: str) -> bool:
     [True, True, True, False]
     """
     return name == "embed.token.weight" or name.startswith(("layers.", "final_norm.", "to_classes."))
-
-
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """Of each text: the scores of its classes or answers (text class), minus L_2 (text,) in nats, and minus L_1 of its rows as a mean over tokens."""
-
-    scores: Tensor
-    l_2: Tensor
-    l_1: Tensor | None
-
-
-def terms(network: Any, task: str, rows: Rows, *, text: bool) -> Terms:
-    """Both terms of a batch; `text` says whether that of the text is wanted."""
-    hidden = network(rows.batch)
-    vectors = hidden[torch.arange(len(rows.last)), rows.last]
-    if task == SIMILARITY:
-        vectors = vectors.view(-1, rows.each, vectors.shape[-1]).sum(1)
-    scores = network.to_classes(vectors)
-    if task == CHOICE:
-        scores = scores.view(-1, rows.each)
-    l_2 = F.cross_entropy(scores, rows.wanted, reduction="none")
-    if not text:
-        return Terms(scores, l_2, None)
-    asked = rows.told[:, 1:]
-    return Terms(scores, l_2, F.cross_entropy(network.logits(hidden[:, :-1][asked]), rows.batch.ids[:, 1:][asked]))
 
 
 def training(tuning: GPTTuning, seed: int = 0, *, of: Model | None = None, steps: int | None = None, longest: float = LONGEST, every: float = 0.0,

@@ -27,7 +27,7 @@ from core.lessons.gpt_inputs import (
 from core.models import Batch
 from core.models.gpt import GPT, GPTConfig
 from core.training import goals, gpt_tuning, grammar, jobs, lexicon
-from core.training.gpt_goals import ANSWERS, GOALS, OTHER, collated, kind_of, read, thing_of
+from core.training.gpt_goals import ANSWERS, GOALS, OTHER, collated, kind_of, read, terms, thing_of
 from core.training.gpt_tuning import LAMBDAS, NEW, TUNINGS, GPTTuning, named
 
 TEXTS = {
@@ -121,7 +121,7 @@ def test_both_terms_by_hand_and_lambda_zero_is_the_label_alone(body, tuned):
         ids, net = gpt_tuning.marks(model), model.network
         batch = collated([(read(model.tokenizer, task, TEXTS[task], ids), 0)], ids)
         with torch.inference_mode():
-            both = gpt_tuning.terms(net, task, batch, text=True)
+            both = terms(net, task, batch, text=True)
             vectors, costs = [], []
             for row in read(model.tokenizer, task, TEXTS[task], ids):
                 one = torch.tensor([row])
@@ -137,7 +137,7 @@ def test_both_terms_by_hand_and_lambda_zero_is_the_label_alone(body, tuned):
         assert combined(seen.text, seen.label(0), 0.0) == seen.label(0)
     plain = gpt_tuning.headed(quick(CLASSIFICATION, 0.0), body)
     rows_ = collated([(read(plain.tokenizer, CLASSIFICATION, TEXTS[CLASSIFICATION], gpt_tuning.marks(plain)), 1)], gpt_tuning.marks(plain))
-    assert gpt_tuning.terms(plain.network, CLASSIFICATION, rows_, text=False).l_1 is None
+    assert terms(plain.network, CLASSIFICATION, rows_, text=False).l_1 is None
 
 
 def test_what_a_tuned_gpt_reads(tuned):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 import tuned_runs
 from exhibit_pages import drawn, said, said_and_set
 from streamlit.testing.v1 import AppTest
+from test_inside import charts, data
 from test_instruments_faces import opened, unpacked
 from test_look_page import named, packets
 
@@ -48,8 +48,7 @@ def right(test: AppTest, question: str):
 
 
 def bars(test: AppTest, place: int) -> dict[str, float]:
-    spec = json.loads(test.get("vega_lite_chart")[place].proto.spec)
-    return {row["label"]: row["chance"] for row in spec["data"]["values"]}
+    return {row["label"]: row["chance"] for row in data(charts(test)[place])}
 
 
 def of(model: str, text: str, pair: str | None = None, edits=()) -> first_token.Said:

@@ -98,7 +98,7 @@ def test_padding_is_hidden_by_three_masks_and_its_content_changes_nothing():
     """C071."""
     test = page(*FOLDS, step="5")
     titles = [packet.get("title") for packet in packets(test)]
-    assert titles[:4] == ["Source padding", "Target padding", "Causal", "Target padding and causal"]
+    assert titles[:4] == ["Source padding", "Target padding", "Causal", "Target: both"]
     change = padded_content(run_batch(core.open_model(exhibit.MODEL), (layers.FIRST, layers.SECOND)))
     assert change.with_mask == 0.0 and change.without > 0.1
     assert f"change by 0.0 with the masks, and by up to {change.without:.2f}" in said(test)

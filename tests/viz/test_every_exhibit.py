@@ -16,6 +16,7 @@ import torch
 from exhibit_pages import drawn
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TESTING_KEY
+from test_instruments_faces import opened
 
 import core.engine
 from viz import pages
@@ -32,10 +33,12 @@ NO_TEXT = {
 """The exhibits that read no text of a visitor, and why; in every other one he can type his own."""
 CHOSEN = re.compile(r"(pills|segmented|select|slider|stops|number|draw|toggle|text):[^:]*:(.+)")
 """The key of a control of `viz.ui.controls`: its kind, the page, and its name in the link."""
-ASIDE = re.compile(r"(predict|presets|fold):|permutation\.touch$|\w+\.ready$")
+ASIDE = re.compile(r"(predict|presets|fold):|permutation\.touch$|\w+\.(ready|queries|pairs)$")
 """Keys of what need not be in the link: guesses are each visitor's own, presets fill boxes, a fold is open or not, a touched word is an order."""
 UNMOVED = {"families.draw": "which word can move which depends on how two chains are built, not on their weights"}
 """Draws whose number changes what can be taken away, and not the picture; and why."""
+SENT = ("parts", "needs", "kit", "code", "echo")
+"""What an instrument's packet says about itself: which parts this browser has already."""
 CHOICES = ("button_group", "selectbox", "select_slider", "radio")
 MARKUP = "<script>alert(1)</script> **bold** [link](http://x) $x^2$ :red[x] 🙂"
 LIVE = re.compile(r"<script>|(?<!\\)\*\*bold|(?<!\\)\[link\]|(?<!\\):red\[|(?<!\\)\$x\^2")
@@ -122,8 +125,9 @@ def shown(test: AppTest) -> list[Any]:
     """All that a visitor sees: words, values of controls, and the numbers that figures and instruments were given."""
     words = [str(element.value) for kind in (test.title, test.markdown, test.text, test.caption, test.latex, test.code, test.metric) for element in kind]
     set_to = [(widget.key, str(widget.value)) for widget in controls(test)]
+    told = [opened(element.proto.bytes)[0] for element in test.get("bidi_component") if element.proto.bytes]
     pictures = [element.proto.spec for element in test.get("plotly_chart")] + [element.proto.SerializeToString() for element in test.get("vega_lite_chart")]
-    return [words, set_to, pictures, [element.proto.bytes for element in test.get("bidi_component")]]
+    return [words, set_to, pictures, [{key: value for key, value in header.items() if key not in SENT} for header in told]]
 
 
 def link(test: AppTest) -> dict[str, str]:
@@ -147,8 +151,27 @@ class Visit:
 
 
 def go(test: AppTest, slug: str, step: int) -> AppTest:
-    next(widget for widget in test.button_group if name(widget) == f"{slug}.step").set_value(step)
+    for pill in test.button_group:
+        if name(pill) == f"{slug}.step":
+            pill.set_value(step)
     return test.run()
+
+
+def answered(test: AppTest) -> AppTest:
+    """The same page once every question of the step has been answered, somehow."""
+    asked = [widget for widget in test.button_group if str(widget.key).startswith("predict:")]
+    commits = [button for button in test.button if str(button.key).endswith(":commit")]
+    for widget in asked:
+        widget.root.session_state[TESTING_KEY][widget.id] = str
+        widget.set_value(widget.options[0])
+    for button in commits:
+        button.click()
+    return test.run() if asked or commits else test
+
+
+def last(slug: str) -> int:
+    """How many steps it has; one picture is one step."""
+    return len(getattr(next(entry for entry in pages.exhibits() if entry.slug == slug).module, "STEPS", (None,)))
 
 
 def walk(slug: str, steps: int) -> Visit:
@@ -184,7 +207,7 @@ def walk(slug: str, steps: int) -> Visit:
 def test_an_exhibit_is_in_its_link_its_draws_have_a_number_and_any_text_may_be_typed(entry: pages.Entry, engine: object, told: Told, alone: list[str]) -> None:
     """C114 to C117 of one exhibit, in one visit: see the four functions, each of which names what it asserts."""
     slug = entry.slug
-    visit = walk(slug, len(entry.module.STEPS))
+    visit = walk(slug, last(slug))
     assert bool(visit.boxes) != (slug in NO_TEXT), "an exhibit on text has a text box; what has none stands in NO_TEXT"
     assert visit.draws or not told.seeds, f"drawn at random without a number that is shown: {told.seeds[:3]}"
     another_visitor_sees_the_same(slug, visit)
@@ -195,7 +218,7 @@ def test_an_exhibit_is_in_its_link_its_draws_have_a_number_and_any_text_may_be_t
 
 def another_visitor_sees_the_same(slug: str, visit: Visit) -> None:
     """C116: the link of a visit opens the same page for another visitor; link, data and lines of Python can be taken along."""
-    for step in dict.fromkeys((visit.busiest, len(pages_of(slug)))):
+    for step in dict.fromkeys((visit.busiest, last(slug))):
         visit.test.session_state[f"fold:{slug}.take"] = True
         mine = go(visit.test, slug, step)
         other = drawn(slug, link(mine), {f"fold:{slug}.take": True}, guarded=True)
@@ -209,9 +232,10 @@ def another_visitor_sees_the_same(slug: str, visit: Visit) -> None:
 def the_same_number_draws_the_same(slug: str, visit: Visit) -> None:
     """C115: the number of a draw is on the page and in the link; the same number gives the same numbers, another others."""
     for called, step in visit.draws.items():
-        one, again, other = (drawn(slug, {f"{slug}.step": str(step), called: number}, {}, guarded=True) for number in ("5", "5", "6"))
+        one, again, other = (answered(drawn(slug, {f"{slug}.step": str(step), called: number}, {}, guarded=True)) for number in ("5", "5", "6"))
         box = next(widget for widget in controls(other) if name(widget) == called)
         assert box.value == 6 and link(other)[called] == "6"
+        well(one, called)
         assert shown(one) == shown(again)
         pictures = [[numbers for at, numbers in enumerate(shown(page)) if at != 1] for page in (one, other)]
         assert (pictures[0] == pictures[1]) == (called in UNMOVED), called
@@ -236,10 +260,6 @@ def any_text_may_be_typed(slug: str, visit: Visit, told: Told) -> None:
         said = [str(element.value) for kind in (test.markdown, test.caption, test.title) for element in kind]
         said += [part for widget in controls(test) for part in (widget.label, *(widget.options if widget.type in CHOICES else ()))]
         assert [part for part in said if LIVE.search(part)] == [], "a visitor's text is never markup"
-
-
-def pages_of(slug: str) -> tuple[Any, ...]:
-    return next(entry for entry in pages.exhibits() if entry.slug == slug).module.STEPS
 
 
 # ---------------------------------------------------------------- alone

@@ -110,14 +110,14 @@ def test_both_terms_and_lambda():
         found = heard(CLASSIFICATION)
         costs = {each: extracted(model(CLASSIFICATION, each), CLASSIFICATION, link.TEXTS[CLASSIFICATION][:1]).text for each in (0.0, 0.5)}
         better = f"λ = {max(costs, key=costs.__getitem__):g}"
-        before = page(4, task=CLASSIFICATION, weight=weight)
+        before = page(4, tuned=CLASSIFICATION, weight=weight)
         assert number(found.text, 3) not in said(before)
-        after = page(4, *FOLDS, task=CLASSIFICATION, weight=weight, guess=("cheaper", better))
+        after = page(4, *FOLDS, tuned=CLASSIFICATION, weight=weight, guess=("cheaper", better))
         l_1, l_2 = found.text, found.label(0)
         assert "Right." in said(after) and all(f"{-cost:.2f} nats" in said(after) for cost in costs.values())
         assert f"= {number(combined(l_1, l_2, float(weight)), 3)}" in said(after) and ("pure L₂" in said(after)) == (weight == "0")
         assert len(after.dataframe[0].value) == found.n_tokens
-    other = page(4, task=CLASSIFICATION, guess=("cheaper", better), **{"classification.right": "1"})
+    other = page(4, tuned=CLASSIFICATION, guess=("cheaper", better), **{"classification.right": "1"})
     assert number(found.label(1), 3) in said(other)
 
 
@@ -126,9 +126,9 @@ def test_recorded_runs_and_a_training_of_ones_own(monkeypatch):
     runs = {weight: gpt_tuning.recorded_run(named(CLASSIFICATION, weight)) for weight in (0.0, 0.5)}
     half = live.halfway(runs[0.0].reports)
     answer = live.verdict(live.share(runs[0.0], half), live.share(runs[0.5], half))
-    before = page(5, *FOLDS, task=CLASSIFICATION)
+    before = page(5, *FOLDS, tuned=CLASSIFICATION)
     assert {row["run"] for row in tables(before) if "run" in row} == {"λ = 0"}
-    after = page(5, *FOLDS, task=CLASSIFICATION, guess=("helps", answer))
+    after = page(5, *FOLDS, tuned=CLASSIFICATION, guess=("helps", answer))
     assert "Right." in said(after) and f"{live.share(runs[0.5], half):.1%} against {live.share(runs[0.0], half):.1%}" in said(after)
     assert len(after.dataframe[0].value) == sum(len(reports) for run in runs.values() for reports in (run.reports, *run.again))
     own = Trainer(lambda task, place: [sys.executable, "-m", "core.training.child", task, str(place), "--steps", "1"])
@@ -140,7 +140,7 @@ def test_recorded_runs_and_a_training_of_ones_own(monkeypatch):
         assert time.monotonic() < ends
         time.sleep(0.2)
     assert now.state == "done", now.said
-    again = page(5, task=CLASSIFICATION, guess=("helps", answer))
+    again = page(5, tuned=CLASSIFICATION, guess=("helps", answer))
     assert "Yours, done: step 1" in str([bar.proto for bar in again.get("progress")])
     with monkeypatch.context():
         assert link.used(CLASSIFICATION).yours and link.used(CLASSIFICATION).name == now.name
@@ -148,7 +148,7 @@ def test_recorded_runs_and_a_training_of_ones_own(monkeypatch):
 
 @pytest.mark.parametrize("chosen", [
     {"classification.first": "", "choice.first": "", "similarity.second": ""}, {"classification.first": "x", "choice.second": "one"}, {"choice.second": "a,b,c,d,e,f,g,h"},
-    {"classification.first": "<b>*old*</b> " * 100, "choice.second": "same, same"}, {"task": "moon", "weight": "7", "layer": "99", "choice.right": "-3", "step": "77"},
+    {"classification.first": "<b>*old*</b> " * 100, "choice.second": "same, same"}, {"task": "moon", "tuned": "sun", "weight": "7", "layer": "99", "choice.right": "-3", "step": "77"},
 ])  # fmt: skip
 def test_odd_texts_and_links_give_a_page(chosen):
     for step in (1, 2, 3, 4, 5):

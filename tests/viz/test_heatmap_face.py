@@ -203,3 +203,10 @@ def test_a_rerun_of_128_tokens_costs_at_most_10_ms_of_the_interpreter(causal: bo
         times.append(time.process_time() - start)
     print(f"interpreter time with scores and values: {sorted(times)[4] * 1e3:.1f} ms")
     assert sorted(times)[4] <= 0.010
+
+
+def test_the_legend_says_what_the_numbers_and_the_hatched_cells_are():
+    names = ["a", "b"]
+    plain = heatmap_packet(np.eye(2), names, names, allowed=np.tri(2, dtype=bool)).header
+    moved = heatmap_packet(np.eye(2), names, names, allowed=np.tri(2, dtype=bool), unit="moved by", shut="not moved at all").header
+    assert (plain["unit"], plain["shut"]) == ("", "forbidden") and (moved["unit"], moved["shut"]) == ("moved by", "not moved at all")

@@ -129,7 +129,7 @@ def test_the_recipe_and_what_bert_mini_used(monkeypatch):
     """C093."""
     test = page(6)
     assert "256 × 512 = 131,072 tokens a step. 1,000,000 steps over 3.3 billion words: 39.7 epochs." in said(test)
-    assert "5e-05 at step 5,000, 0.0001 at 10,000, 5e-05 at 505,000, 0 at 1,000,000" in said(test)
+    assert "5·10⁻⁵ at step 5,000, 1·10⁻⁴ at 10,000, 5·10⁻⁵ at 505,000, 0 at 1,000,000" in said(test)
     assert plain(figure(test)["data"][0]["y"]).max() == 1e-4 and plain(figure(test)["data"][0]["y"])[-1] == 0
     own = plain(figure(test, 1)["data"][0]["y"])
     assert own.max() == pytest.approx(2e-3, rel=0.01) and own[-1] == pytest.approx(0, abs=1e-9)

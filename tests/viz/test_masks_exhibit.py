@@ -261,7 +261,7 @@ def test_a_batch_of_two_sentences_shows_every_mask():
     test = page("masks.batch")
     assert not test.exception
     titles = set(packets(test))
-    assert {"Source padding", "Target padding", "Causal", "Target padding and causal"} <= titles
+    assert {"Source padding", "Target padding", "Causal", "Target: both"} <= titles
     assert "change by 0.0 with the masks" in said(test)
 
 

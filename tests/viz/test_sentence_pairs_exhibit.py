@@ -63,9 +63,9 @@ def test_what_cls_says_is_covered_until_one_guessed():
     pairs = next_sentence.follows(bert(), [(row.first, row.second) for row in next_pairs.judged()[:3]])
     assert answers == {game.SAYS[int(chance < 0.5)] for chance in pairs}
     known = page(a=game.EXAMPLES[1][0], b=game.EXAMPLES[1][1])
-    assert known.pills(key=SLUG + "examples").value is not None and before.pills(key=SLUG + "examples").value is None
-    other = known.pills(key=SLUG + "examples").options[2]
-    known.pills(key=SLUG + "examples").set_value(other).run()
+    assert known.pills(key=SLUG + "ready").value is not None and before.pills(key=SLUG + "ready").value is None
+    other = known.pills(key=SLUG + "ready").options[2]
+    known.pills(key=SLUG + "ready").set_value(other).run()
     assert [cell["exact"] for cell in chart(known)[0]][1] == bert().tokenizer.encode(game.EXAMPLES[2][0]).tokens[0]
 
 
@@ -73,16 +73,16 @@ def test_draws_are_half_and_half_and_counted():
     """C084."""
     rows = next_pairs.draws(4, 30)
     count, last = next_pairs.count(rows), rows[-1]
-    test = page(2, lot="4", draws="30")
+    test = page(2, draw="4", draws="30")
     assert [row["count"] for row in chart(test, 1)[1]] == [count.follow, 30 - count.follow] and chart(test, 1)[1][0]["mean"] == 15
     chance = next_sentence.follows(bert(), [(last.first, last.second)])[0]
     assert f"bert-mini gives P(IsNext) = {chance:.1%}. So far {count.follow} of 30 follow; expected 15 ± {3 * 7.5**0.5:.1f}" in said(test)
     test.button(key=SLUG + "more").click().run()
-    assert f"Draw 31: the lot says “{'follows' if next_pairs.draws(4, 31)[-1].follows else 'stranger'}”" in said(test)
+    assert f"Pair 31: the lot says “{'follows' if next_pairs.draws(4, 31)[-1].follows else 'stranger'}”" in said(test)
     test.button(key=SLUG + "many").click().run()
-    assert "Draw 81:" in said(test)
-    test.button(key=SLUG + "anew").click().run()
-    assert "Draw 1:" in said(test) and [cell["exact"] for cell in chart(test)[0]][1] == bert().tokenizer.encode(next_pairs.draws(5, 1)[0].first).tokens[0]
+    assert "Pair 81:" in said(test)
+    test.button(key=SLUG + "draw.again").click().run()
+    assert "Pair 10:" in said(test) and [cell["exact"] for cell in chart(test)[0]][1] == bert().tokenizer.encode(next_pairs.draws(5, 10)[-1].first).tokens[0]
 
 
 def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
@@ -132,8 +132,8 @@ def test_the_loss_is_two_means_added_and_turning_the_answer_moves_one():
     chance = float(found.chances[0])
     assert f"P(IsNext) = {chance:.1%}, cost {-math.log(chance):.3f}" in said(told) and f"P(stranger) = {1 - chance:.1%}, cost {-math.log(1 - chance):.3f}" in said(other)
     assert chart(other, 1)[0][0]["nats"] == pytest.approx(chart(told, 1)[0][0]["nats"])
-    told.button(key=SLUG + "again").click().run()
-    assert told.query_params[SLUG + "number"] == ["4"]
+    told.button(key=SLUG + "draw.again").click().run()
+    assert told.query_params[SLUG + "draw"] == ["4"]
 
 
 def test_the_order_of_the_texts_and_their_vectors():
@@ -158,7 +158,7 @@ def test_every_fold_opens_and_the_lines_run(step, capsys, monkeypatch):
 @pytest.mark.parametrize(("a", "b"), [("", "b"), ("a", " "), ("🎉", "<b>![x](http://a)</b>"), ("word " * 60, "x")])
 def test_odd_texts_and_nonsense_leave_a_page_or_a_notice(a, b):
     for step in (1, 5):
-        test = page(step, guarded=True, a=a, b=b, lot="x", draws="-3", cut="9", head="999", block="?", batch="7", follows="maybe", number="1e9")
+        test = page(step, guarded=True, a=a, b=b, draw="x", draws="-3", cut="9", head="999", block="?", batch="7", follows="maybe")
         assert not test.exception and "Something went wrong" not in said(test)
         assert len(test.text_input) >= 2, "the texts can be mended"
     assert exhibit.thumbnail().startswith("<svg")

@@ -42,43 +42,46 @@ def button(test: AppTest, label: str):
     return next(one for one in test.button if one.label == label)
 
 
+def trained(test: AppTest) -> None:
+    """Press the button, and look again until the training is over."""
+    button(test, "Train it now").click().run()
+    assert [one.label for one in test.button] == ["Stop"]
+    end = time.monotonic() + 120
+    while test.button[0].label == "Stop":
+        assert time.monotonic() < end
+        time.sleep(0.2)
+        test.run()
+
+
 def test_without_a_recorded_run_the_page_says_so_and_trains(runs):
     with runs():
         test = page()
         assert not test.exception and live.MISSING in texts(test) and "uses None" in texts(test) and "bert-mini, which was not tuned" in texts(test)
         assert len(test.get("vega_lite_chart")) == 2
         test.query_params["x.seed"] = "7"
-        button(test.run(), "Train it now").click().run()
-        assert [one.label for one in test.button] == ["Stop"]
-        end = time.monotonic() + 120
-        while test.button[0].label == "Stop":
-            assert time.monotonic() < end
-            time.sleep(0.2)
-            test.run()
+        trained(test.run())
         (job,) = trainer.default()._jobs.values()
         assert job.state == "done", job.said
         assert f"uses {job.name}" in texts(test) and "random seed 7" in texts(test) and f"step {tuned_runs.STEPS} of 220" in texts(test)
         assert core.engine.default().open(job.name).run("The soup was good.").classes.shape == (2,)
+        tuning.record(tuning.TUNINGS["opinions-full"], tuning.RUNS / "opinions-full", steps=1)
+        assert f"uses {job.name}" in texts(test.run()), "one's own model stays in use"
+        test.query_params["x.whose.opinions-full"] = "recorded"
+        assert "uses recorded: opinions-full" in texts(test.run()) and "random seed 0" in texts(test) and not test.exception
 
 
-def test_a_recorded_run_is_used_and_told_and_ones_own_can_be_chosen(runs):
+def test_a_recorded_run_is_used_and_told_and_a_training_can_be_stopped(runs):
     with runs("opinions-full"):
         test = page()
         run = tuning.read("opinions-full")
         first, last = run.reports[0], run.reports[-1]
         assert not test.exception and "uses recorded: opinions-full" in texts(test)
         assert f"{last.step} steps of 8 texts" in texts(test) and f"{first.right:.0%} of the texts were right at step 0, {last.right:.0%} at the end" in texts(test)
-        name = trainer.default().start("", "opinions-full", 4)
-        while not trainer.default().find(name).over:
-            time.sleep(0.1)
-        test.run()
-        assert f"uses {name}" in texts(test), "one's own model is used as soon as it is there"
-        test = page(**{"whose.opinions-full": "recorded"})
-        assert "uses recorded: opinions-full" in texts(test)
-        own = trainer.default().find(name)
-        assert own.seed == 4 and [(report.step, report.right) for report in own.reports] != []
-        trainer.default().start("", "opinions-full", 4)
-        button(test.run(), "Stop").click().run()
+        button(test, "Train it now").click().run()
+        button(test, "Stop").click().run()
+        (job,) = trainer.default()._jobs.values()
+        while job.state in ("running", "waiting"):
+            time.sleep(0.05)
         assert "You stopped it" in texts(test.run()) and not test.exception
 
 

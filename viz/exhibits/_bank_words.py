@@ -47,7 +47,7 @@ def lines(code: str) -> str:
 def examples(params: Any) -> None:
     """Ready-made pairs as pills; the lit one is what the boxes hold."""
     said = {f"{word}: {one} / {two}": (one, two, word) for one, two, word in EXAMPLES}
-    key = SLUG + "examples"
+    key = SLUG + "ready"
     lit = next((name for name, three in said.items() if three == (params.one, params.two, params.word)), None)
     if st.session_state.get(key) != lit:
         st.session_state[key] = lit

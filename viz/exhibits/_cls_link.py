@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -14,7 +15,7 @@ from core.run import Run
 from core.training.goals import GOALS
 from viz.exhibits import _tuning_live as live
 from viz.exhibits._shown import Shown
-from viz.ui import lesson
+from viz.ui import lesson, parts
 
 SLUG = "cls_and_pairs."
 SINGLE, PAIRED = "opinions-full", "pairs-full"
@@ -49,3 +50,16 @@ def covered(name: str, height: int) -> None:
 def tall(page: int, before_a_room: int) -> int:
     """A height, or a number of rows: on the page, and in Present."""
     return before_a_room if lesson.presenting() else page
+
+
+def told_beside(text: str, control: Callable[[], object]) -> None:
+    """The sentence of numbers and the one control: below it, and beside it before a room, where height is scarce."""
+    if not lesson.presenting():
+        parts.numbers(text)
+        control()
+        return
+    left, right = st.columns([2, 1], vertical_alignment="top", gap="medium")
+    with left:
+        parts.numbers(text)
+    with right:
+        control()

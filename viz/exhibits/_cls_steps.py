@@ -14,7 +14,7 @@ from core.analysis.first_token import Said
 from core.engine import default
 from core.training.tuning import TUNINGS
 from viz.exhibits import _tuning_live as live
-from viz.exhibits._cls_link import CLASSES, MARKS, SINGLE, SLUG, covered, missing, ran, tall
+from viz.exhibits._cls_link import CLASSES, MARKS, SINGLE, SLUG, covered, missing, ran, tall, told_beside
 from viz.exhibits._shown import Shown, later
 from viz.figures.curves import number
 from viz.figures.tuned import shares, terms
@@ -110,13 +110,16 @@ def what_it_reads(params: Any) -> Shown:
         for column, name, found in zip(st.columns(2, gap="medium"), ("Before tuning", "After tuning"), (before, after if told else None), strict=True):
             with column:
                 if found is None:
-                    covered(name, 260)
+                    covered(name, tall(260, 230))
                 else:
-                    heatmap(found, layers, names, key=f"{SLUG}reads.{name[:5]}", axis=("layer", "read by [CLS]"), title=name, height=tall(260, 200), group=SLUG + "reads")
+                    heatmap(found, layers, names, key=f"{SLUG}reads.{name[:5]}", axis=("layer", "read by [CLS]"), title=name, height=tall(260, 150), group=SLUG + "reads")
     words = [i for i, token in enumerate(data.tokens) if token not in MARKS]
     a, b = float(before[-1, words].sum()), float(after[-1, words].sum())
-    parts.numbers(f"In the last layer [CLS] gives the words {a:.0%} of its look before tuning" + (f" and {b:.0%} after; the rest goes to [CLS] and [SEP]. “{visible(names[most])}” gained most." if told else "; the rest goes to [CLS] and [SEP]."))
-    controls.pills("Heads", (ALL_HEADS, *range(n_heads)), SLUG + "head", ALL_HEADS, lambda h: "all, mean" if h == ALL_HEADS else f"H{h}")
+    choose = controls.select if lesson.presenting() else controls.pills
+    told_beside(
+        f"In the last layer [CLS] gives the words {a:.0%} of its look before tuning" + (f" and {b:.0%} after; the rest goes to [CLS] and [SEP]. “{visible(names[most])}” gained most." if told else "; the rest goes to [CLS] and [SEP]."),
+        lambda: choose("Heads", (ALL_HEADS, *range(n_heads)), SLUG + "head", ALL_HEADS, lambda h: "all heads, mean" if h == ALL_HEADS and lesson.presenting() else "all, mean" if h == ALL_HEADS else f"H{h}", quiet=lesson.presenting()),
+    )  # fmt: skip
     return Shown(
         {"self.weights": {}}, (rf"\text{{words before }} {a:.4f}, \quad \text{{after }} {b:.4f}",) if told else (),
         "A row is a layer, 0 the lowest; a cell is the share of its look that [CLS] gives to a token there. Left the model as it was before, right after tuning; the same sentence. "
@@ -156,7 +159,7 @@ def arithmetic(params: Any) -> Shown:
         {"bert.class": {"h_cls": f"{number(said.hidden[0], 3)}, …", "b": ", ".join(number(value, 3) for value in said.bias), **({"p_cls": ", ".join(f"{p:.4f}" for p in said.chances)} if told else {})}},
         (rf"z = ({', '.join(f'{value:.4f}' for value in z)})", *((rf"\frac{{({', '.join(f'{power:.4f}' for power in powers)})}}{{{powers.sum():.4f}}} = ({', '.join(f'{p:.4f}' for p in said.chances)})",) if told else ())),
         "A bar is one product: a number of the vector of [CLS] times its weight for this class. Blue speaks for the class, orange against it. The largest have a bar of their own, all others are one sum. "
-        "Their sum, with the bias, is the score that the run has, up to rounding. The numbers of the vector have no names: no one of them is “good”.",
+        "Their sum, with the bias, is the score that the run has, up to rounding. The numbers of the vector have no names, and no one of them is “good”: often many small ones decide together.",
         lambda: pd.DataFrame({"h": said.hidden, **{f"h · W, {c}": said.terms(k) for k, c in enumerate(CLASSES)}}) if told else later(),
         {"h": said.hidden, "W": said.weight, "b": said.bias, "z": z}, _code(params, used, "said = first_token.said(run)\nprint(said.hidden @ said.weight.T + said.bias, said.scores, first_token.softmax(said.scores))"),
     )  # fmt: skip
@@ -182,15 +185,15 @@ def gradient(params: Any) -> Shown:
     share = found / np.maximum(found.sum(1, keepdims=True), 1e-30)
     names = distinct(data.tokens)
     if told:
-        heatmap(share[::-1], rows[::-1], names, key=SLUG + "arrives.map", allowed=found[::-1] > 0, axis=("where", "token"), title="Share of the gradient; hatched: exactly 0", height=tall(300, 240))
+        heatmap(share[::-1], rows[::-1], names, key=SLUG + "arrives.map", allowed=found[::-1] > 0, axis=("where", "token"), title="Share of the gradient; hatched: exactly 0", height=tall(300, 200))
     else:
         covered("The gradient, layer by layer", tall(300, 330))
     top = int(found[0].argmax())
-    parts.numbers(
+    told_beside(
         f"Out of the last layer: {count} of {n} places. Into it: {below} of {n}, [CLS] has {share[-2, 0]:.0%} of it. Where words enter, “{visible(names[top])}” gets most, {share[0, top]:.0%}." if told
-        else f"The loss asks for “{CLASSES[label]}”, and the model gives it {data.said.chances[label]:.2%}."
+        else f"The loss asks for “{CLASSES[label]}”, and the model gives it {data.said.chances[label]:.2%}.",
+        lambda: controls.segmented("The right class is", range(len(CLASSES)), SLUG + "label", unsaid, CLASSES.__getitem__),
     )  # fmt: skip
-    controls.segmented("The right class is", range(len(CLASSES)), SLUG + "label", unsaid, CLASSES.__getitem__)
     line = r"\frac{\partial L}{\partial h_i} = 0 \text{ for } i \neq \text{cls}, \quad \frac{\partial L}{\partial h_{cls}} = W^\top (p - y)"
     return Shown(
         {"bert.class": {}}, (line, rf"\lVert \partial L / \partial h_{{cls}} \rVert = {found[-1, 0]:.6g}") if told else (),

@@ -63,12 +63,12 @@ def trained(params: Any) -> Shown:
                           "; ".join(f"{kind}: {right} of {of} right" for kind, (right, of) in by.items()) + ".")  # fmt: skip
     errors = found.errors()
     wrong = _frame(goal, found, errors[: tall(MOST, 1)])
+    parts.numbers(f"{int(found.right.sum())} of {len(errors) + int(found.right.sum())} right, {len(errors)} wrong." + (f" {TOLD[goal]}" if told else ""))
     with st.container():
         if told:
             st.table(wrong.map(lambda value: literal(str(value))))
         else:
             st.text("Its surest errors stand here after your guess.")
-    parts.numbers(f"{int(found.right.sum())} of {len(errors) + int(found.right.sum())} right, {len(errors)} wrong." + (f" {TOLD[goal]}" if told else ""))
     return Shown(
         {"bert.class": {}}, (), looking, lambda: _frame(goal, found, errors) if told else later(),
         {"chances": found.chances, "wanted": found.wanted} if told else {},

@@ -50,9 +50,9 @@ def _choose_word(data: Any) -> None:
 
 
 def _alike(data: Any, layer: int, key: str, height: int) -> None:
-    title = "before any layer" if layer == 0 else f"after layer L{layer - 1}"
+    title = "Before any layer" if layer == 0 else f"After layer L{layer - 1}"
     heatmap(depth.cosines(data.states[layer]), data.words, data.words, key=f"{SLUG}{key}", scale="score", unit="cosine", limit=1.0, axis=("word", "word"),
-            title=f"Cosines {title}", numbers=len(data.words) <= 8, height=height)  # fmt: skip
+            title=title, numbers=len(data.words) <= 8, height=height)  # fmt: skip
 
 
 def _guess(data: Any) -> None:
@@ -76,6 +76,9 @@ def _guess(data: Any) -> None:
         else:
             st.markdown(f":gray[Here, after your guess: the same words after {len(data.states) - 1} layers.]")
     n = len(data.words)
+    if n == 1:
+        parts.numbers(f"One word, {len(data.states) - 1} layers: there is no other that it could resemble. Type a sentence.")
+        return
     parts.numbers(f"{n} words, {len(data.states) - 1} layers. Before any layer the words resemble each other by {number(float(np.nanmean(data.depth.others[0])))} on average"
                   + (f", behind the last by {number(float(np.nanmean(data.depth.others[-1])))}." if known else "."))  # fmt: skip
 

@@ -38,8 +38,9 @@ def one_unit(params: Any, data: Any) -> Shown:
     top = [int(unit) for unit in (-data.act[word]).argsort(kind="stable")[:STRONGEST]]
     unit = state.read(SLUG + "unit", top[0], state.one_of(top, top[0]))
     model = default().open(params.model)
-    key = ("feed_forward.unit", params.text, params.model, layer_of(params), unit)
-    found = ask.submit(key, lambda: inner_layer.written(model, layer_of(params), data, unit), 20_000)
+    lot = state.read(SLUG + "draw", 0, state.whole(0, 99))
+    key = ("feed_forward.unit", params.text, params.model, layer_of(params), unit, lot)
+    found = ask.submit(key, lambda: inner_layer.written(model, layer_of(params), data, unit, lot=lot), 20_000)
     written = [visible(model.tokenizer.decode([row]).strip()) for row, _ in found.nearest]
     rows = [(say, max(cosine, 0.0), True) for say, (_, cosine) in zip(written, found.nearest, strict=True)] + [("best by chance", found.chance, False)]
     left, right = st.columns([3, 2], gap="medium")
@@ -57,7 +58,10 @@ def one_unit(params: Any, data: Any) -> Shown:
         f"Unit {unit} fires for {on} of {len(names)} words, most for “{names[int(found.share.argmax())]}” ({number(high)}). What it writes is nearest to “{written[0]}”, cosine {number(found.nearest[0][1])}; "
         f"a drawn direction reaches {number(found.chance)} by chance" + ("." if clear else ", so this says nothing: not every unit speaks in words.")
     )  # fmt: skip
-    controls.pills(f"The {STRONGEST} strongest units of “{names[word]}”", top, SLUG + "unit", top[0])
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        with st.container(width="content"):
+            controls.pills(f"The {STRONGEST} strongest units of “{names[word]}”", top, SLUG + "unit", top[0])
+        controls.draw(SLUG + "draw", 0, 99, again="Other directions")
 
     def change() -> None:
         pick_word(params, data)
@@ -68,7 +72,7 @@ def one_unit(params: Any, data: Any) -> Shown:
         "What comes out is a sum over units: each adds its own column of W_2, as much as it fires. Left, the activation of the chosen unit for each word. Right, the tokens of the table whose vectors have "
         "the largest cosine with that column, and the best that a drawn direction reaches, the mean of 20. That a direction lies near a word's vector does not mean that the layers behind read it so.",
         lambda: pd.DataFrame({"token": written, "cosine": [round(cosine, 4) for _, cosine in found.nearest]}).rename_axis("place"),
-        {"share": found.share, "vector": found.vector}, lines(params) + f"unit = inner_layer.written(model, {layer_of(params)}, found, {unit})\nprint([(model.tokenizer.decode([row]), cosine) for row, cosine in unit.nearest], unit.chance)",
+        {"share": found.share, "vector": found.vector}, lines(params) + f"unit = inner_layer.written(model, {layer_of(params)}, found, {unit}, lot={lot})\nprint([(model.tokenizer.decode([row]), cosine) for row, cosine in unit.nearest], unit.chance)",
         change,
     )  # fmt: skip
 

@@ -28,7 +28,7 @@ EXAMPLES = {
     "opinions": ("The soup was not awful.", ""),
     "pairs": ("A small dog slept at noon.", "No animal slept at noon."),
     "answers": ("Who found a key?", "Anna found a key. Tom lost a ring."),
-    "tags": ("Her light walk was not light.", ""),
+    "tags": ("Her walk in the light was light.", ""),
 }
 """The texts that a task opens with; a question stands first, its passage second."""
 

@@ -17,7 +17,7 @@ from viz.exhibits._shown import Shown, later
 from viz.figures.frozen import COVERED, FROZEN, FULL, WAYS, courses, grouped
 from viz.instruments import heatmap
 from viz.labels import literal
-from viz.ui import controls, lesson, parts
+from viz.ui import controls, lesson, parts, room
 
 LOOKING = {
     "enough": (
@@ -30,7 +30,7 @@ LOOKING = {
         "so nothing goes back through its layers, and one body can serve many heads. What it cannot save is the way up: each text still goes through all layers."
     ),
     "course": (
-        "A point is a measurement on {checked} texts that no tuning reads. Recorded runs give seconds of one processor core, so that nothing else on that machine counts. Over steps the two are compared by what they read; over seconds by what they cost. A frozen step costs less: "
+        "A point is a measurement on {checked} texts that no tuning reads. Recorded runs give seconds of one processor core, so that nothing else on that machine counts; measuring is in them. Over steps the two are compared by what they read; over seconds by what they cost. A frozen step costs less: "
         "it goes up through the layers and not back."
     ),
     "far": (
@@ -67,7 +67,7 @@ def enough(params: Any) -> Shown:
     )  # fmt: skip
     rows = [(task.title, way, None if way == FROZEN and not told else task.right(way), COVERED if way == FROZEN and not told else percent(task.right(way))) for task in whole for way in WAYS]
     marks = {task.title: task.ways[FULL].reports[0].right for task in whole}
-    parts.show(grouped(rows, title="right, of texts that no tuning read", ends=(0, 1), shares=True, marks=marks, height=330 if not lesson.presenting() else 380), SLUG + "enough.picture",
+    parts.show(grouped(rows, title="right (line: before the first step)", ends=(0, 1), shares=True, marks=marks, height=330), SLUG + "enough.picture",
                "; ".join(f"{group}, {way}: {said}" for group, way, _, said in rows) + ".")  # fmt: skip
     task = next((task for task in whole if task.name == params.task), whole[0])
     count = task.ways[FULL].counted
@@ -92,7 +92,7 @@ def what_learns(params: Any) -> Shown:
         f"{d} × {labels} = {d * labels:,} weights and {labels} biases: {head:,}. The body below has {body:,}, {body / head:,.0f} times as many.",
     )  # fmt: skip
     rows = [(part.name, way, float(part.size) if way in part.taught and _open(part, told) else None, _size(part, way, told)) for part in found[::-1] for way in WAYS]
-    parts.show(grouped(rows, title="weights that learn", height=380 if not lesson.presenting() else 390), SLUG + "parts.picture", "; ".join(f"{part}, {way}: {said}" for part, way, _, said in rows) + ".")
+    parts.show(grouped(rows, title="weights that learn", height=370), SLUG + "parts.picture", "; ".join(f"{part}, {way}: {said}" for part, way, _, said in rows) + ".")
     parts.numbers(f"In full {body + head:,} weights learn" + (f"; frozen {head:,}, {head / (body + head):.4%} of them." if told else "; frozen only those of the head."))
     choose()
     return Shown(
@@ -144,7 +144,7 @@ def how_far(params: Any) -> Shown:
         f"{most.capitalize()} by {max(shares[FULL]):.1%}, {names[int(np.argmin(shares[FULL]))]} least by {min(shares[FULL]):.1%}; the whole body by {went[FULL].body:.1%}.",
     )  # fmt: skip
     rows = [(name, way, value if told or way == FROZEN else None, (f"{value:.1%}" if value else "0") if told or way == FROZEN else COVERED) for i, name in reversed([*enumerate(names)]) for way in WAYS for value in (shares[way][i],)]
-    parts.show(grouped(rows, title="|W − W₀| / |W₀|", ends=None if told else (0, 1), shares=True, height=350 if not lesson.presenting() else 380), SLUG + "far.picture", "; ".join(f"{part}, {way}: {said}" for part, way, _, said in rows) + ".")
+    parts.show(grouped(rows, title="|W − W₀| / |W₀|", ends=None if told else (0, 1), shares=True, height=350), SLUG + "far.picture", "; ".join(f"{part}, {way}: {said}" for part, way, _, said in rows) + ".")
     same = "the same in every bit" if went[FROZEN].body == 0 else f"moved by {went[FROZEN].body:.1%}"
     parts.numbers(f"Frozen: the body is {same}. In full it moved by {went[FULL].body:.1%} of its length." if told else f"Frozen: the body is {same}. In full?")
     choose()
@@ -171,7 +171,9 @@ def attention(params: Any) -> Shown:
     )  # fmt: skip
     layer, head = (params.layer, params.head) if params.head >= 0 else data.most if told else (0, 0)
     head = min(head, data.changes[FULL].shape[1] - 1)
-    for column, way in zip(st.columns(3, gap="small"), (BEFORE, *WAYS), strict=True):
+    with room.wide():
+        columns = st.columns(3, gap="small")
+    for column, way in zip(columns, (BEFORE, *WAYS), strict=True):
         with column:
             if way == FULL and not told:
                 with st.container(border=True, height=300):
@@ -180,7 +182,7 @@ def attention(params: Any) -> Shown:
                 heatmap(data.weights[way][layer, head], data.tokens, data.tokens, key=f"{SLUG}pattern.{way[:3]}", title=f"{way}, L{layer}.H{head}", height=300, group=SLUG + "pattern")
     frozen = float(data.changes[FROZEN].max())
     stay = "all weights of all heads are the same in every bit" if frozen == 0 else f"weights moved by up to {frozen:.2g}"
-    parts.numbers(f"Frozen: {stay}; it says “{data.said[FROZEN]}”." + (f" In full: a weight of L{data.most[0]}.H{data.most[1]} moved by {data.changes[FULL].max():.2f}; it says “{data.said[FULL]}”." if told else ""))
+    parts.numbers(f"Frozen: {stay}; it says “{data.said[FROZEN]}”." + (f" In full: a weight of L{data.most[0]}.H{data.most[1]} moved by {data.changes[FULL].max():.2f}; it says “{_differing(data)}”." if told else ""))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         controls.select("Layer", range(len(layers)), "layer", layer, lambda i: f"L{i}")
         controls.select("Head", range(data.changes[FULL].shape[1]), "head", head, lambda i: f"H{i}")
@@ -204,8 +206,14 @@ def _size(part: reading.Part, way: str, told: bool) -> str:
 def _cost(way: str, used: live.Using) -> str:
     """What a way cost, and what it gained."""
     first, last = used.reports[0], used.reports[-1]
-    each = 1e3 * last.seconds / max(1, last.step)
-    return f"{way.capitalize()}: {last.step:,} steps, {last.seconds:.0f} seconds ({each:.0f} ms each), from {first.right:.0%} to {last.right:.0%}" + (", recorded before." if used.whose == "recorded" else ", yours.")
+    return f"{way.capitalize()}: {last.step:,} steps, {last.seconds:.0f} seconds, from {first.right:.0%} to {last.right:.0%}" + (", recorded before." if used.whose == "recorded" else ", yours.")
+
+
+def _differing(data: reading.Read) -> str:
+    """What the model that learned in full says; of tags only those that the frozen one does not say, too."""
+    frozen, full = (data.said[way].split(", ") for way in WAYS)
+    other = [tag for tag, was in zip(full, frozen, strict=True) if tag != was] if len(full) == len(frozen) > 2 else []
+    return ", ".join(other) or data.said[FULL]
 
 
 def _missing(params: Any, *, chosen: bool = False) -> Shown:

@@ -65,14 +65,21 @@ class Params:
         return min(self.wanted, len(self.labels) - 1)
 
 
-def read(task: str | None = None) -> Params:
-    """The choices in the link; of a `task` that a step shows whatever is chosen, its texts."""
-    start = Params()
-    chosen = state.read(SLUG + "task", start.task, state.one_of(TASKS, start.task))
-    task = task or chosen
+SHOWN, TUNED = "task", "tuned"
+"""What the link calls the task whose rows are shown, and the one that is trained."""
+DEFAULTS = {SHOWN: CHOICE, TUNED: CLASSIFICATION}
+
+
+def chosen(which: str) -> str:
+    """The task that the visitor chose, to be shown or to be trained."""
+    return state.read(SLUG + which, DEFAULTS[which], state.one_of(TASKS, DEFAULTS[which]))
+
+
+def read(task: str) -> Params:
+    """The choices in the link for a task."""
     first, second = (state.read(f"{SLUG}{task}.{name}", text) for name, text in zip(("first", "second"), TEXTS[task], strict=True))
     wanted = state.read(f"{SLUG}{task}.right", opening(task), state.whole(0, MOST - 1))
-    return Params(task, first, second, wanted, state.read(SLUG + "weight", start.weight, state.one_of(LAMBDAS, start.weight)))
+    return Params(task, first, second, wanted, state.read(SLUG + "weight", PAPER, state.one_of(LAMBDAS, PAPER)))
 
 
 def opening(task: str) -> int:
@@ -80,9 +87,9 @@ def opening(task: str) -> int:
     return {CLASSIFICATION: 0, ENTAILMENT: 0, SIMILARITY: 0, CHOICE: 1}[task]
 
 
-def chooser() -> None:
+def chooser(which: str) -> None:
     """The task."""
-    controls.segmented("Task", TASKS, SLUG + "task", Params().task, TITLES.__getitem__, quiet=True)
+    controls.segmented("Task", TASKS, SLUG + which, DEFAULTS[which], TITLES.__getitem__, quiet=True)
 
 
 def boxes(task: str) -> None:

@@ -43,14 +43,14 @@ def train(params: Params) -> Shown:
         n = 1 + len(runs[0.0].again)
         with question:
             known = lesson.predict(
-                SLUG + "helps", f"After half of the {runs[0.0].reports[-1].step} steps: has the tuning with the text beside the label, λ = 0.5, more texts right than the one without, λ = 0?", ANSWERED, verdict(plain, both),
+                SLUG + "helps", f"After half of the {runs[0.0].reports[-1].step} steps: how many texts has λ = 0.5 right, compared with λ = 0?", ANSWERED, verdict(plain, both),
                 f"{both:.1%} against {plain:.1%}, {f'the mean of {n} random seeds' if n > 1 else 'one random seed'}; at the end {share(runs[PAPER], -1):.1%} against {share(runs[0.0], -1):.1%}. A token of the text costs {runs[PAPER].reports[-1].text or 0:.2f} nats with λ = 0.5, and {runs[0.0].reports[-1].text or 0:.2f} without.",
             )  # fmt: skip
     with picture:
-        ticking = trainings.BEAT if trainings.running(named(params.task, params.weight)) else None
+        ticking = trainings.BEAT if trainings.running() else None
         st.fragment(_panel, run_every=ticking)(params.task, params.weight, known, ticking)
         with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-            link.chooser()
+            link.chooser(link.TUNED)
             with st.container(width=240):
                 controls.stops("λ of your own training", LAMBDAS, SLUG + "weight", PAPER, lambda weight: f"{weight:g}")
     shown = {weight: run for weight, run in runs.items() if known or weight == 0}
@@ -88,15 +88,14 @@ def table(runs: dict[float, Recorded]) -> pd.DataFrame:
     ])  # fmt: skip
 
 
-def watch(params: Params) -> None:
+def watch() -> None:
     """On the other steps: keeps a training alive that runs, and draws the page anew when it is over."""
-    name = named(params.task, params.weight)
-    if trainings.running(name):
-        st.fragment(_watch, run_every=trainings.BEAT)(name)
+    if trainings.running():
+        st.fragment(_watch, run_every=trainings.BEAT)()
 
 
-def _watch(name: str) -> None:
-    if not trainings.running(name):
+def _watch() -> None:
+    if not trainings.running():
         st.rerun()
 
 
@@ -104,7 +103,7 @@ def _panel(task: str, weight: float, known: bool, ticking: float | None) -> None
     with errors.guard():
         name = named(task, weight)
         own = trainings.mine(name)
-        if (trainings.BEAT if own is not None and not own.over else None) != ticking:
+        if (trainings.BEAT if trainings.running() else None) != ticking:
             st.rerun()  # it began or ended: the whole page follows
         _curves(task, weight, known, own)
         tuning = TUNINGS[name]

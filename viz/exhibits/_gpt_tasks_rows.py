@@ -92,7 +92,7 @@ def tasks(params: Params) -> Shown:
         parts.show(input_rows(rows[:1] if covered else rows, [], added=found.said.read[0] if params.task == SIMILARITY else None, line=line(len(rows))), SLUG + "tasks.rows",
                    "; ".join(" ".join(visible(token) for token in tokens) for tokens in (found.tokens[:1] if covered else found.tokens)))  # fmt: skip
         parts.numbers(f"{link.TITLES[params.task]}: the first row, and how many more?" if covered else f"{link.TITLES[params.task]}: {_layout(params, found)}")
-        link.chooser()
+        link.chooser(link.SHOWN)
     table = pd.DataFrame([{"row": row + 1, "tokens": len(tokens), "Extract at": len(tokens) - 1, "reads": " ".join(visible(token) for token in tokens)} for row, tokens in enumerate(found.tokens)])
     return Shown({"gpt.label": {}}, (), LOOKING_ROWS, later if covered else (lambda: table), {} if covered else {"vectors": found.vectors, "read": found.said.read}, code(params, by))
 
@@ -129,7 +129,7 @@ def says(params: Params) -> Shown:
         parts.show(input_rows(rows, outcomes, line=line(len(rows))), SLUG + "says.rows", _alt(found, layer) + (". The head says " + _said(params, found) if known else ""))
         parts.numbers(_looked(found, layer) + (f" The head says {_said(params, found)}." if known and not lesson.presenting() else ""))
         with st.container(horizontal=True, gap="medium"):
-            link.chooser()
+            link.chooser(link.SHOWN)
             controls.segmented("Layer", range(n_layers), SLUG + "layer", n_layers - 1, lambda at: f"L{at}", quiet=True)
     looks = {f"row {row + 1}": look.mean(1) for row, look in enumerate(found.looks)}
     return Shown({"gpt.label": {"yhat": [f"{p:.3f}" for p in found.said.probabilities]} if known else {}}, (), LOOKING_SAID.format(n=link.size(by)), (lambda: _table(params, found)) if known else later,

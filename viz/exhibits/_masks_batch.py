@@ -37,7 +37,7 @@ def draw(first: str, second: str, key: str, lot: int = 0, *, across: int = 2, he
         ("Source padding", masks.source_padding, sources),
         ("Target padding", masks.target_padding, targets),
         ("Causal", masks.causal, targets),
-        ("Target padding and causal", masks.union, targets),
+        ("Target: both", masks.union, targets),
     )
     places = [place for _ in range(4 // across) for place in st.columns(across, gap="large" if across == 2 else "small")]
     for place, (title, mask, keys) in zip(places, shown, strict=True):

@@ -124,7 +124,7 @@ def which_axis(params: Any, data: Any) -> Shown:
         heatmap(found["pushed"], names, columns, key=SLUG + "before", scale="score", unit="number", axis=("word", "number"), title="The words", numbers=True, height=tall, selected=(word, 0))
     now = found[f"{params.axis} now"]
     with right:
-        heatmap(now, names, columns, key=SLUG + "after", scale="score", unit="number", axis=("word", "number"), title=f"Behind {AXES[params.axis]}", numbers=True, height=tall, selected=(word, 0))
+        heatmap(now, names, columns, key=SLUG + "after", scale="score", unit="number", axis=("word", "number"), title=f"Behind {AXES[params.axis].split(':')[0]}", numbers=True, height=tall, selected=(word, 0))
     far = {name: norms.moved(found[f"{name} before"], found[f"{name} now"]) for name in AXES}
     count = {name: int((moved > 1e-9).sum()) for name, moved in far.items()}
     others = {name: float(np.delete(moved, word).max(initial=0)) for name, moved in far.items()}

@@ -24,7 +24,7 @@ from viz.ui import controls, lesson, parts, state
 SLUG = "sentence_pairs."
 MODEL, MEASURE = "bert-mini", "next_sentence_accuracy"
 MARKS = ("[CLS]", "[SEP]")
-MOST, SOME = 500, 50
+START, MOST, SOME = 3, 500, 50
 HALF = 0.5
 SAYS = ("It follows", "It is a stranger")
 LATER = pd.DataFrame({"": ["Guess first: then the numbers are here."]})
@@ -36,7 +36,7 @@ EXAMPLES = (
 )
 TRY = (
     "**Try.** The same text B behind another A: take the second example. Then type a B that has nothing to do with A.",
-    "**Try.** Draw fifty at once: the counts stay inside the bands.",
+    "**Try.** Take fifty more at once: the counts stay inside the bands.",
     "**Try.** Move the cut: where is bert-mini right most often? And can you tell beforehand where that will be?",
     "**Try.** Choose a head in which nearly everything goes to [SEP]: such a head rests.",
     "**Try.** Turn the true answer round: one part stays as it is.",
@@ -57,7 +57,7 @@ def lines(params: Any) -> str:
 def examples(params: Any) -> None:
     """Ready-made pairs as pills; the lit one is what both boxes hold."""
     names = {f"{shorten(a, 26)} / {shorten(b, 26)}": (a, b, follows) for a, b, follows in EXAMPLES}
-    key = SLUG + "examples"
+    key = SLUG + "ready"
     lit = next((name for name, (a, b, _) in names.items() if (a, b) == (params.a, params.b)), None)
     if st.session_state.get(key) != lit:
         st.session_state[key] = lit
@@ -100,34 +100,31 @@ def one(params: Any, run: Run) -> Shown:
 
 
 def again(params: Any) -> None:
-    """Buttons that draw one more and fifty more, one that begins anew, and the number of the lot."""
+    """Buttons that draw one more and fifty more, and the number of the draw, whose button begins anew."""
     def more(n: int) -> None:
         state.write(**{SLUG + "draws": min(MOST, params.draws + n)})
 
-    def anew() -> None:
-        state.write(**{SLUG + "draws": 1, SLUG + "lot": (params.lot + 1) % 10_000})
-
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.button("Draw", key=SLUG + "more", on_click=more, args=(1,), type="primary", disabled=params.draws >= MOST)
-        st.button(f"Draw {SOME}", key=SLUG + "many", on_click=more, args=(SOME,), disabled=params.draws >= MOST)
-        st.button("Begin anew", key=SLUG + "anew", on_click=anew)
+        st.button("One more pair", key=SLUG + "more", on_click=more, args=(1,), type="primary", disabled=params.draws >= MOST)
+        st.button(f"{SOME} more", key=SLUG + "many", on_click=more, args=(SOME,), disabled=params.draws >= MOST)
+        controls.draw(SLUG + "draw", START, drops=(SLUG + "draws",))
 
 
 def drawn(params: Any, run: Run) -> Shown:
     """The newest pair of a lot with its label and what bert-mini says of it; all draws counted beside what is expected."""
-    rows = next_pairs.draws(params.lot, params.draws)
+    rows = next_pairs.draws(params.draw, params.draws)
     last, found = rows[-1], next_pairs.count(rows)
     model = default().open(MODEL)
     chance = float(ask.submit(("sentence_pairs.drawn", last.first, last.second), lambda: next_sentence.follows(model, [(last.first, last.second)]), 2000)[0])
     row = (["[CLS]", *model.tokenizer.encode(last.first).tokens, "[SEP]"], [*model.tokenizer.encode(last.second).tokens, "[SEP]"])
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        parts.show(figures.tokens(row[0] + row[1], [0] * len(row[0]) + [1] * len(row[1]), quiet=MARKS, across=6, high=30 if lesson.presenting() else 34), SLUG + "last", f"Draw {found.n}: A: {last.first} B: {last.second}")
+        parts.show(figures.tokens(row[0] + row[1], [0] * len(row[0]) + [1] * len(row[1]), quiet=MARKS, across=6, high=30 if lesson.presenting() else 34), SLUG + "last", f"Pair {found.n}: A: {last.first} B: {last.second}")
     with right:
         counts = [("B follows", found.follow, found.expected, found.deviation), ("B is a stranger", found.n - found.follow, found.n - found.expected, found.deviation)]
         parts.show(figures.counters(counts, found.n), SLUG + "counts", f"{found.follow} of {found.n} draws follow; {found.expected:g} are expected.")
     parts.numbers(
-        f"Draw {found.n}: the lot says “{'follows' if last.follows else 'stranger'}”; bert-mini gives P(IsNext) = {chance:.1%}. So far {found.follow} of {found.n} follow; "
+        f"Pair {found.n}: the lot says “{'follows' if last.follows else 'stranger'}”; bert-mini gives P(IsNext) = {chance:.1%}. So far {found.follow} of {found.n} follow; "
         f"expected {found.expected:g} ± {next_pairs.NEAR * found.deviation:.1f}, so the count lies {'inside' if found.inside else 'outside'}."
     )  # fmt: skip
     again(params)
@@ -137,8 +134,7 @@ def drawn(params: Any, run: Run) -> Shown:
         "in BERT it is a span of several sentences, and a stranger comes from anywhere in the corpus. bert-mini learned mostly with strangers from the same book, which is harder.",
         lambda: pd.DataFrame({"A": [row.first for row in rows], "B": [row.second for row in rows], "follows": [row.follows for row in rows]}),
         {"follows": np.array([row.follows for row in rows])},
-        f"from core.lessons import next_pairs\n\nrows = next_pairs.draws({params.lot}, {params.draws})\nprint(rows[-1])\nprint(next_pairs.count(rows))",
-        lambda: controls.number("Lot (the same lot draws the same)", 0, 9999, SLUG + "lot", 1),
+        f"from core.lessons import next_pairs\n\nrows = next_pairs.draws({params.draw}, {params.draws})\nprint(rows[-1])\nprint(next_pairs.count(rows))",
     )  # fmt: skip
 
 

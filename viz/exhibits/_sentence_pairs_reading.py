@@ -14,7 +14,7 @@ from core.analysis.next_sentence import GROUPS, WAYS
 from core.engine import default
 from core.lessons import next_pairs
 from core.run import Run
-from viz.exhibits._sentence_pairs_game import LATER, MARKS, MODEL, SLUG, lines
+from viz.exhibits._sentence_pairs_game import LATER, MARKS, MODEL, SLUG, START, lines
 from viz.exhibits._shown import Shown
 from viz.figures import sentence_pairs as figures
 from viz.labels import head_name, visible
@@ -69,14 +69,14 @@ def who(params: Any, run: Run) -> Shown:
 
 def rows_of(params: Any) -> list[next_pairs.Drawn]:
     """The batch: the visitor's pair with the answer that was set, and behind it draws of the lot."""
-    return [next_pairs.Drawn(params.a, params.b, params.follows), *next_pairs.draws(params.number, params.batch - 1)]
+    return [next_pairs.Drawn(params.a, params.b, params.follows), *next_pairs.draws(params.draw, params.batch - 1)]
 
 
 def loss(params: Any, run: Run) -> Shown:
     """Each pair's two costs as a stacked bar and, last, those of the batch: the sum of the two means."""
     rows = rows_of(params)
     pairs, follow = [(row.first, row.second) for row in rows], [row.follows for row in rows]
-    found = ask.submit(("sentence_pairs.loss", params.a, params.b, params.follows, params.batch, params.number), lambda: next_sentence.loss(default().open(MODEL), pairs, follow, params.number), 4000 * len(rows))
+    found = ask.submit(("sentence_pairs.loss", params.a, params.b, params.follows, params.batch, params.draw), lambda: next_sentence.loss(default().open(MODEL), pairs, follow, params.draw), 4000 * len(rows))
     larger = GAMES[0] if found.masked > found.next else GAMES[1] if found.next > found.masked else GAMES[2]
     n_words = len(default().open(MODEL).tokenizer)
     told = lesson.predict(SLUG + "loss", "Which of the two games costs bert-mini more?", GAMES, larger,
@@ -98,7 +98,7 @@ def loss(params: Any, run: Run) -> Shown:
         f"{math.exp(-found.pairs[0]):.1%}, cost {found.pairs[0]:.3f}. A coin: {math.log(2):.3f}." if told else f"{len(rows)} pairs, {len(found.words)} of their tokens chosen. Both games are played at once."
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.button("Draw again", key=SLUG + "again", on_click=lambda: state.write(**{SLUG + "number": (params.number + 1) % 10_000}), type="primary")
+        controls.draw(SLUG + "draw", START, strong=True)
         controls.toggle("The true answer of your pair: B follows", SLUG + "follows", True)
     return Shown(
         {"bert.loss": {}}, (rf"L = {found.masked:.4f} + {found.next:.4f} = {found.total:.4f}", rf"-\ln P(c_1) = {found.pairs[0]:.4f}, \quad P(c_1) = {math.exp(-found.pairs[0]):.4f}") if told else (),
@@ -106,15 +106,14 @@ def loss(params: Any, run: Run) -> Shown:
         "(so a long text counts more) plus the mean over the pairs. The documents call it a sum of likelihoods; a likelihood should grow, its negative logarithm should fall.",
         lambda: pd.DataFrame(bars, index=[*names, "the batch"], columns=["hidden words", "next sentence"]) if told else LATER,
         {"words": found.words, "row": found.row, "pairs": found.pairs, "chances": found.chances} if told else {},
-        lines(params) + f"from core.lessons import next_pairs\n\nrows = [next_pairs.Drawn(a, b, {params.follows}), *next_pairs.draws({params.number}, {params.batch - 1})]\n"
-        f"found = next_sentence.loss(model, [(row.first, row.second) for row in rows], [row.follows for row in rows], {params.number})\nprint(found.masked, found.next, found.total)",
+        lines(params) + f"from core.lessons import next_pairs\n\nrows = [next_pairs.Drawn(a, b, {params.follows}), *next_pairs.draws({params.draw}, {params.batch - 1})]\n"
+        f"found = next_sentence.loss(model, [(row.first, row.second) for row in rows], [row.follows for row in rows], {params.draw})\nprint(found.masked, found.next, found.total)",
         _batch,
     )  # fmt: skip
 
 
 def _batch() -> None:
     controls.stops("Pairs in the batch, yours among them", BATCHES, SLUG + "batch", 8)
-    controls.number("Draw number (the same number draws the same)", 0, 9999, SLUG + "number", 3)
 
 
 def swapped(params: Any, run: Run) -> Shown:

@@ -122,8 +122,8 @@ def _panel(name: str, slug: str, ticking: float | None, shown: str | None) -> No
 
 def _curves(name: str, slug: str, used: Using, own: Training | None) -> None:
     """The share that is right and the loss, of the recorded run and of the visitor's, side by side."""
-    runs = {"recorded": _offered(name).get("recorded", used).reports if used.model else (), "yours": own.reports if own else ()}
-    known = {whose: reports for whose, reports in runs.items() if reports}
+    recorded = _offered(name).get("recorded")
+    known = {whose: run.reports for whose, run in (("recorded", recorded), ("yours", own)) if run and run.reports}
     hues, height = {"recorded": 0, "yours": 1}, 180 if lesson.presenting() else 200
     labels = used.tuning.taught.labels
     for column, kind, title, ends in zip(st.columns(2, gap="medium"), ("right", "loss"), (f"{used.counted} right", "loss, nats"), ((0, 1), None), strict=True):
@@ -134,9 +134,10 @@ def _curves(name: str, slug: str, used: Using, own: Training | None) -> None:
 
 
 def _progress(used: Using, own: Training | None) -> None:
-    """Always a bar: how the visitor's training stands, or that there is none."""
+    """How the visitor's training stands, or that there is none; before a room a bar only for one that is there."""
     if own is None:
-        st.progress(0.0, "Not trained by you yet. It runs here, on one processor core.")
+        if not lesson.presenting():
+            st.progress(0.0, "Not trained by you yet. It runs here, on one processor core.")
         return
     st.progress(trainings.share(own, used.tuning.steps, LONGEST), trainings.standing(own, used.tuning.steps, used.counted))
 
@@ -150,7 +151,7 @@ def _controls(name: str, slug: str, used: Using, own: Training | None) -> None:
             st.button("Train it now", icon=":material/model_training:", type="primary", key=f"{slug}{name}.start", on_click=_start, args=(name, slug))
         if not lesson.presenting():
             with st.container(width=170):
-                controls.number("Random seed", 0, SEEDS - 1, f"{slug}seed", 0, help="The same seed draws the same first head and the same texts.")
+                controls.number("Draw", 0, SEEDS - 1, f"{slug}seed", 0, help="The seed: the same number draws the same first head and the same texts again.")
         offered = list(_offered(name))
         if len(offered) > 1:
             controls.segmented("The page uses", offered, _whose(name, slug), offered[-1], WHOSE.__getitem__)

@@ -19,7 +19,7 @@ from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import controls, errors, lesson, parts, state
 
 EXHIBIT = Exhibit(
-    title="A class from [CLS]", chapter=Chapter.BERT, order=30, minutes=12,
+    title="A class from [CLS]", chapter=Chapter.BERT, order=35, minutes=12,
     claim="One vector stands for the whole text. A small new head reads it and says a class, of a sentence or of a pair.",
     cites=(
         Cite("beigy2024", "BERT, single sentence classification", "softmax(h^cls W^cls)", step=3),

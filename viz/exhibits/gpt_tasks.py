@@ -54,14 +54,14 @@ def page() -> None:
     """Claim, steps, one picture and its sentence, the texts; everything else folded."""
     parts.title(EXHIBIT)
     at = lesson.steps(STEPS, SLUG)
-    task = CLASSIFICATION if at == 0 else None
+    task = (CLASSIFICATION, link.chosen(link.SHOWN), link.chosen(link.TUNED))[(at + 1) // 2]
     show = st.container()
     if at != TRAINING:
-        link.boxes(link.read(task).task)
+        link.boxes(task)
     with errors.guard():
         params = link.read(task)
         with show:
             told = SHOWN[at](params)
         if at != TRAINING:
-            live.watch(params)
+            live.watch()
         folds(EXHIBIT, SLUG.rstrip("."), STEPS[at].name, told, lambda: None, lambda: lesson.errata("E57"))

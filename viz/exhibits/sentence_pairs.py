@@ -43,18 +43,17 @@ MODEL, LONGEST = game.MODEL, 64
 
 @dataclass(frozen=True)
 class Params:
-    """What the visitor chose: two texts and whether B follows in truth; lot and number of draws; the cut; a head; the batch and its draw."""
+    """What the visitor chose: two texts and whether B follows in truth; the draw and how many pairs of it; the cut; a head; the batch."""
 
     a: str = game.EXAMPLES[0][0]
     b: str = game.EXAMPLES[0][1]
     follows: bool = True
-    lot: int = 1
+    draw: int = game.START
     draws: int = 10
     cut: float = 0.5
     head: int = -1
     block: str = reading.BLOCKS[0]
     batch: int = 8
-    number: int = 3
 
 
 def compute(params: Params = Params()) -> Run:
@@ -74,8 +73,8 @@ def chosen() -> Params:
     start = Params()
     config = default().open(MODEL).config
     reads = {
-        "a": str, "b": str, "follows": state.flag, "lot": state.whole(0, 9999), "draws": state.whole(1, game.MOST), "cut": state.real(0.3, 0.8),
-        "head": state.whole(-1, config.n_layers * config.n_heads - 1), "block": state.one_of(reading.BLOCKS), "batch": state.one_of(reading.BATCHES, start.batch), "number": state.whole(0, 9999),
+        "a": str, "b": str, "follows": state.flag, "draw": state.whole(0, 9999), "draws": state.whole(1, game.MOST), "cut": state.real(0.3, 0.8),
+        "head": state.whole(-1, config.n_layers * config.n_heads - 1), "block": state.one_of(reading.BLOCKS), "batch": state.one_of(reading.BATCHES, start.batch),
     }  # fmt: skip
     return Params(**state.read_all(SLUG, start, reads))
 

@@ -11,7 +11,6 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz import theme
-from viz.figures.curves import power_of_ten
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -49,7 +48,7 @@ def by_depth(panels: Sequence[Panel], hues: Mapping[str, int], *, strong: Sequen
             lit = not strong or name in strong
             figure.add_scatter(
                 x=np.arange(len(values)), y=np.maximum(values.astype(np.float64), 1e-300) if panel.ends is None else values, mode="lines+markers",
-                name=_said(name), legendgroup=name, showlegend=place == 1, opacity=1 if lit else 0.55,
+                name=_said(name), legendgroup=name, showlegend=place == 1, opacity=1 if lit else 0.75,
                 line={"color": theme.CATEGORICAL[hues[name]], "width": 3 if lit else 1.6}, marker={"size": 6 if lit else 4},
                 hovertemplate="after layer %{x}: %{y:.3~g}<extra>" + _said(name) + "</extra>", row=row, col=col,
             )  # fmt: skip
@@ -61,12 +60,12 @@ def by_depth(panels: Sequence[Panel], hues: Mapping[str, int], *, strong: Sequen
             everything = np.concatenate([np.asarray(values, np.float64) for name, values in panel.lines.items() if name not in covered] or [np.ones(1)])
             low, high = _decades(everything)
             figure.update_yaxes(type="log", range=[low, high], tickvals=[10.0**p for p in _powers(low, high)], row=row, col=col,
-                                ticktext=[_power(p) for p in _powers(low, high)])  # fmt: skip
+                                ticktext=[_power(p) for p in _powers(low, high)], tickfont={"size": 16})  # fmt: skip
         else:
             figure.update_yaxes(range=list(panel.ends), nticks=4, row=row, col=col)
     figure.update_xaxes(range=[-0.25, depth + 0.25], showgrid=False, zeroline=False, fixedrange=True, dtick=1 if depth <= 6 else 2)
     figure.update_xaxes(title_text="layers behind it", row=1 if across else len(panels))
-    figure.update_yaxes(zeroline=False, fixedrange=True, tickfont={"size": 14})
+    figure.update_yaxes(zeroline=False, fixedrange=True)
     figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 12, "t": 66, "b": 8},
                          legend={"orientation": "h", "x": 0, "xref": "container", "y": 1, "yref": "container", "yanchor": "top", "font": {"size": 12}})  # fmt: skip
     return figure
@@ -85,7 +84,7 @@ def _powers(low: float, high: float) -> list[int]:
 
 
 def _power(power: int) -> str:
-    return f"{10.0**power:g}" if -3 <= power <= 3 else power_of_ten(power)
+    return f"{10.0**power:g}" if -3 <= power <= 3 else f"10<sup>{'−' if power < 0 else ''}{abs(power)}</sup>"
 
 
 ARROW = {"showarrow": True, "text": "", "arrowhead": 2, "arrowsize": 1.1, "arrowwidth": 1.8, "arrowcolor": theme.MUTED, "axref": "x", "ayref": "y"}

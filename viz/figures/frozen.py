@@ -15,7 +15,7 @@ COVERED = "?"
 
 
 def grouped(rows: Sequence[tuple[str, str, float | None, str]], *, title: str, ends: tuple[float, float] | None = None, marks: Mapping[str, float] | None = None,
-            shares: bool = False, height: int = 260) -> alt.LayerChart:  # fmt: skip
+            shares: bool = False, height: int = 260) -> alt.TopLevelMixin:  # fmt: skip
     """Bars of (group, way, value, what is written behind it), lying, a group below the other; None is covered. `marks`: a tick across a group; `shares`: the axis is in
     per cent.
 
@@ -33,15 +33,16 @@ def grouped(rows: Sequence[tuple[str, str, float | None, str]], *, title: str, e
         color=alt.Color("way:N", sort=list(WAYS), scale=alt.Scale(domain=list(WAYS), range=list(COLOURS.values())), legend=alt.Legend(title=None, orient="top", direction="horizontal", offset=2)),
         tooltip=[alt.Tooltip("group:N"), alt.Tooltip("way:N"), alt.Tooltip("told:N", title=title)],
     )  # fmt: skip
-    layers: list[alt.Chart] = [base.mark_bar(cornerRadiusEnd=2), base.mark_text(align="left", dx=5, fontSize=12).encode(text="told:N", color=alt.value(theme.TEXT))]
+    layers: list[alt.Chart] = [base.mark_bar(cornerRadiusEnd=2)]
     if marks:
         ticks = alt.Chart(alt.Data(values=[{"group": group, "value": value} for group, value in marks.items()]))
-        layers.append(ticks.mark_tick(thickness=2, color=theme.TEXT, bandSize=34).encode(y=alt.Y("group:N", sort=groups), x="value:Q"))
+        layers.append(ticks.mark_tick(thickness=2, color=theme.TEXT, bandSize=30).encode(y=alt.Y("group:N", sort=groups), x="value:Q"))
+    layers.append(base.mark_text(align="left", dx=5, fontSize=12).encode(text="told:N", color=alt.value(theme.TEXT)))
     return alt.layer(*layers).properties(width="container", height=height)
 
 
 def courses(lines: Mapping[str, Sequence[tuple[float, float]]], *, over: str, title: str, ends: tuple[float, float] | None = None, level: float | None = None,
-            height: int = 260) -> alt.LayerChart:  # fmt: skip
+            height: int = 260) -> alt.TopLevelMixin:  # fmt: skip
     """A line a way, of (step or second, value), a dot where it was measured; a dashed rule at `level`.
 
     >>> chart = courses({"frozen": [(0, 0.5), (10, 0.6)]}, over="seconds", title="right", ends=(0, 1)).to_dict()

@@ -70,7 +70,7 @@ def _word(cell: Cell) -> str:
     return shorten(visible(cell.text.removeprefix(" ") or cell.text), LETTERS)
 
 
-def input_rows(rows: Sequence[InputRow], outcomes: Sequence[Outcome] = (), *, added: Array | None = None, line: int = 25) -> alt.LayerChart:
+def input_rows(rows: Sequence[InputRow], outcomes: Sequence[Outcome] = (), *, added: Array | None = None, line: int = 25) -> alt.TopLevelMixin:
     """The rows one below the other, each with the vector at its last token; `added`, their sum; the outcomes as bars. `line` in pixels.
 
     >>> figure = input_rows([InputRow([Cell("Start", START), Cell("a"), Cell("Extract", EXTRACT)], np.array([1.0, -2.0]))], [Outcome("good", 0.9)])
@@ -141,7 +141,7 @@ class _Drawn:
             self.box(NAMES, round(end, 3), top + 0.15, top + 0.85, theme.PRIMARY if outcome.strong else theme.SEQUENTIAL[2], told=f"{told}: {outcome.p:.2%}")
         self.word(end + 0.6, top + 0.5, "?" if outcome.p is None else f"{outcome.p:.1%}", theme.TEXT, "left", weight)
 
-    def chart(self, high: float, line: int) -> alt.LayerChart:
+    def chart(self, high: float, line: int) -> alt.TopLevelMixin:
         x = alt.X("x:Q", scale=alt.Scale(domain=[-0.2, WIDE + 0.2], nice=False), axis=None)
         y = alt.Y("y:Q", scale=alt.Scale(domain=[high, 0], nice=False), axis=None)
         tip = [alt.Tooltip("told:N", title=" ")]

@@ -111,7 +111,7 @@ def clocks(angles: Array, rim: Array, names: Sequence[str], *, height: int = 270
         figure.add_annotation(text=_words(name).replace(" ", "<br>", 1), x=middle, y=-1.12, yanchor="top", showarrow=False, font={"size": 14, "color": theme.TEXT})
     quiet = {"visible": False, "fixedrange": True}
     figure.update_xaxes(range=[-0.8, 2.6 * (len(names) - 1) + 1.6], constrain="domain", **quiet)
-    figure.update_yaxes(range=[-1.5, 1.1], scaleanchor="x", constrain="domain", constraintoward="top", **quiet)
+    figure.update_yaxes(range=[-1.95, 1.1], scaleanchor="x", constrain="domain", constraintoward="top", **quiet)
     return figure.update_layout(template=theme.template(), height=height, margin={"l": 4, "r": 4, "t": 4, "b": 4})
 
 

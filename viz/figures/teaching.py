@@ -153,7 +153,7 @@ def products(ways: Sequence[tuple[str, Sequence[str], Sequence[float]]], others:
     figure = go.Figure()
     longest = max(len(values) for _, _, values in ways)
     for values in others:
-        figure.add_scatter(x=list(range(len(values) + 1 if told else 2)), y=[1.0, *values][: None if told else 2], mode="lines", line={"color": theme.LINE, "width": 1.5}, hoverinfo="skip", showlegend=False)
+        figure.add_scatter(x=list(range(len(values) + 1 if told else 2)), y=[1.0, *values][: None if told else 2], mode="lines", opacity=0.7, line={"color": theme.MUTED, "width": 1.5}, hoverinfo="skip", showlegend=False)
     for which, (name, tokens, values) in enumerate(ways):
         colour, shown = theme.CATEGORICAL[1 if which == 0 else 2], len(values) if told else 1
         figure.add_scatter(

@@ -12,7 +12,7 @@ from viz.labels import distinct, shorten
 LETTERS = 11
 
 
-def token_costs(tokens: Sequence[str], costs: Mapping[str, Sequence[float]], *, height: int = 250) -> alt.LayerChart:
+def token_costs(tokens: Sequence[str], costs: Mapping[str, Sequence[float]], *, height: int = 250) -> alt.TopLevelMixin:
     """A pair of bars a token, in nats from 0; without `costs` the tokens alone, and a question mark.
 
     >>> token_costs(["a"], {"λ = 0": [7.0], "λ = 0.5": [1.0]}).to_dict()["layer"][0]["mark"]["type"]

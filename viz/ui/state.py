@@ -235,7 +235,7 @@ def _link(values: dict[str, str | None]) -> None:
     if all(raw is not None and st.query_params.get(name) == raw and fits(raw) for name, raw in values.items()):
         return
     now = st.query_params.to_dict()
-    wanted = {name: raw for name, raw in (now | values).items() if raw is not None and fits(raw)}
+    wanted = {name: raw for name, raw in (now | values).items() if raw is not None and (name not in values or fits(raw))}
     if wanted != now:
         st.query_params.from_dict(wanted)
 
