@@ -33,8 +33,10 @@ NO_TEXT = {
 """The exhibits that read no text of a visitor, and why; in every other one he can type his own."""
 CHOSEN = re.compile(r"(pills|segmented|select|slider|stops|number|draw|toggle|text):[^:]*:(.+)")
 """The key of a control of `viz.ui.controls`: its kind, the page, and its name in the link."""
-ASIDE = re.compile(r"(predict|presets|fold):|permutation\.touch$|\w+\.(ready|queries|pairs)$")
-"""Keys of what need not be in the link: guesses are each visitor's own, presets fill boxes, a fold is open or not, a touched word is an order."""
+ASIDE = re.compile(r"(predict|presets|fold):")
+"""Keys of what need not be in the link: guesses are each visitor's own, presets fill a box, a fold is open or not."""
+READY = ("Examples", "Ready", "Queries", "Sums", "Touch a word")
+"""How rows of pills begin that only set other controls, which are in the link."""
 UNMOVED = {"families.draw": "which word can move which depends on how two chains are built, not on their weights"}
 """Draws whose number changes what can be taken away, and not the picture; and why."""
 SENT = ("parts", "needs", "kit", "code", "echo")
@@ -179,7 +181,7 @@ def walk(slug: str, steps: int) -> Visit:
     visit, most = Visit(test := drawn(slug, {}, {}, guarded=True)), 0
     for step in range(1, steps + 1):
         well(test, f"step {step}")
-        found = [widget for widget in controls(test) if not ASIDE.match(widget.key or "")]
+        found = [widget for widget in controls(test) if not ASIDE.match(widget.key or "") and not (widget.type == "button_group" and widget.label.startswith(READY))]
         assert [widget.key for widget in found if not name(widget)] == [], "what is chosen must be in the link: use viz.ui.controls"
         assert parts.TAKE in [fold.label for fold in test.expander], f"nothing to take away at step {step}"
         for chart in test.get("plotly_chart"):
@@ -247,6 +249,7 @@ def any_text_may_be_typed(slug: str, visit: Visit, told: Told) -> None:
         mine = [called for called, at in visit.boxes.items() if at == step]
         told.boxes.clear()
         test = drawn(slug, {f"{slug}.step": str(step)} | dict.fromkeys(mine, LONG), {}, guarded=True)
+        mine = [name(widget) for widget in test.text_input if name(widget) in mine]  # others come with another choice
         for typed in (LONG, "", "cat", MARKUP):
             boxes = [widget for widget in test.text_input if name(widget) in mine]
             if typed != LONG:
