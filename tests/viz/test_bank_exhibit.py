@@ -66,7 +66,7 @@ def test_the_two_vectors_of_bank_are_covered_but_for_the_table():
     same = commit(page(two=senses.DOCUMENTS[0]), "two")
     assert {row["said"] for row in chart(same)[0]} == {"1.000"}
     other.pills(key=SLUG + "ready").set_value("{2}: {0} / {1}".format(*words.EXAMPLES[3])).run()
-    assert other.query_params[SLUG + "word"] in ("see", ["see"]) and not other.exception
+    assert other.session_state["atlas.chosen"][SLUG + "word"] == "see" and not other.exception
 
 
 def test_the_matrix_of_many_sentences_and_the_visitors_own():
