@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.equations.form import Place, Sign, equation, number, same, vector
+from core.equations.form import Place, Sign, equation, matrix, number, same, vector
 
 SIGNS: dict[str, Sign] = {
     "x_i": vector("d", "input vector", "the three tables", "What BERT reads at place i, before the first layer norm.", "embed.sum"),
@@ -17,7 +17,7 @@ SIGNS: dict[str, Sign] = {
     "P": vector("V", "probabilities", "softmax of the logits", "One for each token of the vocabulary.", "logits"),
     "p_cls": vector("q", "probabilities", "softmax of the scores", "One for each class.", "classes"),
     "h_cls": vector("d", "vector of [CLS]", "the last layer, first place", "The only vector that the head reads.", "layer.5.resid_out"),
-    "W": same("q × d", "weights of the head", "drawn, then learned", "New: nothing of it was in BERT before."),
+    "W": matrix("q", "d", "weights of the head", "drawn, then learned", "New: nothing of it was in BERT before."),
     "b": vector("q", "biases of the head", "zero, then learned", "One for each class."),
     "eta_t": number("learning rate", "the schedule", "How far step t goes."),
     "eta_max": number("highest rate", "chosen, 1e-4", "Reached at the end of the warm-up."),

@@ -73,7 +73,8 @@ _KINDS = {noun: kind for kind, (one, many, *_) in lexicon.CLASSES.items() for no
 
 def _judging(kind: str, label: str) -> list[str]:
     """The words that call such a thing good, or bad."""
-    return lexicon.CLASSES[kind][3 + grammar.OPINIONS.index(label)].split()
+    words: dict[str, str] = dict(zip(grammar.OPINIONS, lexicon.CLASSES[kind][3:], strict=True))
+    return words[label].split()
 
 
 def _opinions(n: int, seed: int, split: Split) -> list[Labelled]:

@@ -254,12 +254,8 @@ class Recorded:
         return model(self.tuning, load_file(path), name)
 
 
-SEEDS = 3
-"""Each recorded run is made again from so many other random seeds; of these only the reports are kept."""
-
-
-def record(tuning: GPTTuning, folder: Path, seed: int = 0, *, steps: int | None = None, again: int = SEEDS) -> Recorded:
-    """Tune it and write what a page opens with; its seconds are those of the processor."""
+def record(tuning: GPTTuning, folder: Path, seed: int = 0, *, steps: int | None = None, again: int = 0) -> Recorded:
+    """Tune it and write what a page opens with, and the reports of `again` other random seeds; its seconds are those of the processor."""
     def run(seed: int) -> list[tuple[Report, dict[str, Tensor]]]:
         return list(training(tuning, seed, steps=steps, longest=600.0, clock=time.process_time))
 

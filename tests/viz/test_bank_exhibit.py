@@ -65,8 +65,8 @@ def test_the_two_vectors_of_bank_are_covered_but_for_the_table():
     assert asked(other, "two")[3] == pytest.approx(max(again[-1], 0), abs=1e-5) and again[0] == 1 > again[1]
     same = commit(page(two=senses.DOCUMENTS[0]), "two")
     assert {row["said"] for row in chart(same)[0]} == {"1.000"}
-    other.pills(key=SLUG + "ready").set_value(other.pills(key=SLUG + "ready").options[3]).run()
-    assert other.query_params[SLUG + "word"] == ["see"] and not other.exception
+    other.pills(key=SLUG + "ready").set_value("{2}: {0} / {1}".format(*words.EXAMPLES[3])).run()
+    assert other.session_state["atlas.chosen"][SLUG + "word"] == "see" and not other.exception
 
 
 def test_the_matrix_of_many_sentences_and_the_visitors_own():

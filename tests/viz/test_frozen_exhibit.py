@@ -134,12 +134,12 @@ def test_two_texts_odd_links_and_no_runs(runs, monkeypatch, tmp_path):
     for task in ("pairs", "answers", "tags"):
         test = page(step="5", task=task, state={f"predict:{SLUG}.layer": "L0"})
         assert len(test.text_input) == 1 + (task in reading.TWO) and len(patterns(test)) == 3
-    for link in ({"step": "5", "task": "none"}, {"step": "5", "task": "answers", "second": ""}, {"step": "9", "over": "x", "train": "y"}):
-        for text in ("", "word " * 60, "<b>x</b> $y$ 🙂"):
-            test = drawn(SLUG, {f"{SLUG}.{name}": value for name, value in link.items()} | {"text": text, "layer": "77", "head": "x"}, {}, guarded=True)
-            assert not test.exception and "went wrong" not in said(test), (link, text)
+    odd = (({"step": "5", "task": "none"}, "word " * 60), ({"step": "5", "task": "answers", "second": ""}, "<b>x</b> $y$ 🙂"), ({"step": "9", "over": "x", "train": "y"}, ""), ({"step": "5"}, ""))
+    for link, text in odd:
+        test = drawn(SLUG, {f"{SLUG}.{name}": value for name, value in link.items()} | {"text": text, "layer": "77", "head": "x"}, {}, guarded=True)
+        assert not test.exception and "went wrong" not in said(test), (link, text)
     assert exhibit.thumbnail().count("<rect") >= 8
     monkeypatch.setattr(tuning, "RUNS", tmp_path)
-    for step in range(1, 6):
-        assert "There is no recorded run" in said(page(step=str(step))) or step == 2
+    for step in (1, 4):
+        assert "There is no recorded run" in said(page(step=str(step)))
     assert exhibit.thumbnail().startswith("<svg")

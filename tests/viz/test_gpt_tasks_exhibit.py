@@ -131,19 +131,19 @@ def test_recorded_runs_and_a_training_of_ones_own(monkeypatch):
     after = page(5, *FOLDS, tuned=CLASSIFICATION, guess=("helps", answer))
     assert "Right." in said(after) and f"{live.share(runs[0.5], half):.1%} against {live.share(runs[0.0], half):.1%}" in said(after)
     assert len(after.dataframe[0].value) == sum(len(reports) for run in runs.values() for reports in (run.reports, *run.again))
-    own = Trainer(lambda task, place: [sys.executable, "-m", "core.training.child", task, str(place), "--steps", "1"])
+    own = Trainer(lambda task, place: [sys.executable, "-m", "core.training.child", task, str(place), "--steps", "1"], patience=600.0)
     monkeypatch.setattr(trainer, "_default", own)
-    after.session_state["nobody"] = 1
     after.button(key="gpt_tasks.start").click().run()
-    ends = time.monotonic() + 60
-    while not (now := own.latest("", named(CLASSIFICATION, 0.5))) or not now.over:
-        assert time.monotonic() < ends
-        time.sleep(0.2)
-    assert now.state == "done", now.said
-    again = page(5, tuned=CLASSIFICATION, guess=("helps", answer))
-    assert "Yours, done: step 1" in str([bar.proto for bar in again.get("progress")])
-    with monkeypatch.context():
-        assert link.used(CLASSIFICATION).yours and link.used(CLASSIFICATION).name == now.name
+    (job,) = own._jobs.values()
+    while job.state in ("waiting", "running"):
+        time.sleep(0.05)
+    assert job.state == "done" and job.task == named(CLASSIFICATION, 0.5), job.said
+    assert "Yours, done: step 1 of 300" in str([bar.proto for bar in after.run().get("progress")])
+    assert "yours, λ = 0.5" in {row["run"] for row in tables(after) if "run" in row}
+    found = extracted(default().open(job.name), CLASSIFICATION, link.TEXTS[CLASSIFICATION][:1])
+    after.session_state["predict:gpt_tasks.place"] = f"{len(found.tokens[0]) - 1}: Extract"
+    after.query_params["gpt_tasks.step"] = "1"
+    assert not after.run().exception and all(f"{p:.1%}" in said(after) for p in found.said.probabilities)
 
 
 @pytest.mark.parametrize("chosen", [
@@ -152,7 +152,7 @@ def test_recorded_runs_and_a_training_of_ones_own(monkeypatch):
 ])  # fmt: skip
 def test_odd_texts_and_links_give_a_page(chosen):
     for step in (1, 2, 3, 4, 5):
-        test = page(step, **({"step": str(step)} | chosen))
+        test = page(int(chosen.get("step", step)), **{name: value for name, value in chosen.items() if name != "step"})
         assert not test.exception and "went wrong" not in said(test)
 
 

@@ -19,7 +19,7 @@ from viz.figures import in_context as figures
 from viz.figures.sentence_pairs import squares
 from viz.labels import visible
 from viz.ui import compute as ask
-from viz.ui import controls, lesson, parts, room
+from viz.ui import controls, lesson, parts
 
 YOURS = "yours"
 
@@ -92,7 +92,7 @@ def on_map(params: Any) -> Shown:
     same_everywhere = layer == 0
     places, share = spread_out(found.vectors[layer])
     places = np.zeros((len(kinds), 2)) if same_everywhere else places[:, :2]
-    left, side = (st.container(), room.side()) if lesson.presenting() else st.columns([3, 2], gap="medium")
+    left, side = st.columns([1, 1] if lesson.presenting() else [3, 2], gap="medium")
     with left:
         parts.show(figures.on_a_map(places, found.texts, [meanings[kind] for kind in kinds], meanings if 2 in kinds else meanings[:2]), SLUG + "map",
                    f"{len(kinds)} points at “{names_of(n)[layer]}”" + (": all at one place, since the table has one vector." if same_everywhere else f"; the two directions hold {share:.0%} of the differences."))  # fmt: skip

@@ -46,7 +46,7 @@ def pairs(params: Any) -> Shown:
     model, both = used.model, (params.first, params.second)
 
     def four() -> dict[bool, tuple[np.ndarray, np.ndarray]]:
-        return {on: (told_of(model, *both, on), told_of(model, *both[::-1], on)) for on in (True, False)}
+        return {on: (told_of(model, params.first, params.second, on), told_of(model, params.second, params.first, on)) for on in (True, False)}
 
     found = ask.submit(("cls_and_pairs.pairs", both, model), four, 200 * len("".join(both)))
     now, swapped = found[params.segments]
@@ -58,7 +58,7 @@ def pairs(params: Any) -> Shown:
             if chances is None:
                 covered(way, tall(190, 270))
             else:
-                parts.show(shares(WORDS, chances, title=way, height=tall(190, 270)), f"{SLUG}pair.{way[0]}", f"{way}: " + ", ".join(f"{word} {chance:.1%}" for word, chance in zip(WORDS, chances, strict=True)) + ".")
+                parts.show(shares(WORDS, chances.tolist(), title=way, height=tall(190, 270)), f"{SLUG}pair.{way[0]}", f"{way}: " + ", ".join(f"{word} {chance:.1%}" for word, chance in zip(WORDS, chances, strict=True)) + ".")
     on, off = found[True][0], found[False][0]
     moved = 0.5 * float(np.abs(on - off).sum())
     parts.numbers((f"A, then B: {before} {now.max():.1%}. Swapped: {after} {swapped.max():.1%}. " if told else f"A, then B: {before} {now.max():.1%}. ")

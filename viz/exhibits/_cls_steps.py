@@ -75,7 +75,7 @@ def one_vector(params: Any) -> Shown:
             if found is None:
                 covered(name, tall(150, 250))
             else:
-                parts.show(shares(CLASSES, found, title=name, height=tall(150, 250)), f"{SLUG}said.{name[:5]}", f"{name}: " + ", ".join(f"{label} {chance:.1%}" for label, chance in zip(CLASSES, found, strict=True)) + ".")
+                parts.show(shares(CLASSES, found.tolist(), title=name, height=tall(150, 250)), f"{SLUG}said.{name[:5]}", f"{name}: " + ", ".join(f"{label} {chance:.1%}" for label, chance in zip(CLASSES, found, strict=True)) + ".")
     d = len(data.said.hidden)
     parts.numbers(f"{len(data.tokens)} tokens, {len(data.tokens)} vectors of {d} numbers; the head reads one of them. It is {data.said.weight.size:,} weights and {len(CLASSES)} biases."
                   + (f" “{best}” went from {data.untaught[data.said.best]:.1%} to {chances[data.said.best]:.1%}." if told else ""))  # fmt: skip
@@ -100,9 +100,9 @@ def what_it_reads(params: Any) -> Shown:
     names, gain = distinct(data.tokens), after[-1] - before[-1]
     most = int(gain.argmax())
     offered = sorted({*np.argsort(-np.abs(gain), kind="stable")[:7].tolist(), most})
-    whose = "all heads together" if head == ALL_HEADS else f"head {head}"
+    whose = "all heads" if head == ALL_HEADS else f"head {head}"
     told = lesson.predict(
-        SLUG + "gains", f"Tuning moves attention, too. In the last layer ({whose}): which token does [CLS] read more than before?", [visible(names[i]) for i in offered], visible(names[most]),
+        SLUG + "gains", f"In the last layer ({whose}): which token does [CLS] read much more after tuning?", [visible(names[i]) for i in offered], visible(names[most]),
         f"“{visible(names[most])}” went from {before[-1, most]:.1%} to {after[-1, most]:.1%} of the look of [CLS].",
     )  # fmt: skip
     layers = [f"layer {i}" for i in range(n_layers)]
@@ -151,7 +151,7 @@ def arithmetic(params: Any) -> Shown:
                f"The terms of the score of {name}: " + ", ".join(f"{row} {value:+.3f}" for row, value in rows) + f"; together {z[label]:.3f}.")  # fmt: skip
     i = few[0]
     parts.numbers(
-        f"The largest: h{i} · W{i} = {number(said.hidden[i], 3)} · {number(said.weight[label, i], 3)} = {number(added[i], 3)}. All {len(added)} and the bias: {number(z[label], 3)}."
+        f"The largest: h{i} · W{i} = {number(float(said.hidden[i]), 3)} · {number(float(said.weight[label, i]), 3)} = {number(float(added[i]), 3)}. All {len(added)} and the bias: {number(z[label], 3)}."
         + (f" softmax: e^{number(z[label], 3)} / (e^{number(z[label], 3)} + e^{number(z[other], 3)}) = {said.chances[label]:.4f}." if told else "")
     )  # fmt: skip
     controls.segmented("Score of", range(len(CLASSES)), SLUG + "label", said.best, CLASSES.__getitem__)

@@ -144,6 +144,6 @@ def texts(found: Task, text: str, second: str) -> Read:
         raise InputError(f"The text has {len(tokens)} tokens.", f"This page draws up to {LONGEST}.", "Shorten it, or restore the opening text (R).")
     labels = GOALS[found.name].labels
     return Read(
-        distinct(tokens), {way: run.attention().weights for way, run in runs.items()},
+        tuple(distinct(tokens)), {way: run.attention().weights for way, run in runs.items()},
         {way: attention_change(runs[BEFORE], runs[way]) for way in WAYS}, {way: said(runs[way], labels) for way in WAYS},
     )  # fmt: skip

@@ -20,7 +20,7 @@ from viz.figures.input_rows import DELIM, EXTRACT, START, Cell, InputRow, Outcom
 from viz.labels import visible
 from viz.ui import controls, lesson, parts, state
 
-HUES = dict(zip(MARKS, (START, DELIM, EXTRACT), strict=True))
+HUES: dict[str, int] = dict(zip(MARKS, (START, DELIM, EXTRACT), strict=True))
 LOOKING_PLACE = (
     "A GPT looks only back. The vector at a place knows the tokens up to that place, and nothing of what follows. So the one vector that knows the whole text is that of the last token. "
     "**Extract** is a token of its own, which stands there in every text; its row of the token table begins as small random numbers and learns in the tuning. The strip is its vector after the last layer, blue below zero and orange above."

@@ -19,7 +19,7 @@ from viz.labels import distinct
 from viz.ui import controls, errata, parts, state
 from viz.ui import lesson as ask
 
-KNOBS = {
+KNOBS: dict[str | None, tuple[tuple[str, str, int, int], ...]] = {
     "padding": (("padded", "Positions at the end that count as padding", 1, 12),),
     "window": (("radius", "Window: words to each side", 0, 12),),
     "sparse": (

@@ -183,7 +183,7 @@ def control(data: Any, step: int) -> None:
         key = f"{SLUG}touch"
         st.pills("Touch a word: it moves one place to the front", range(n), format_func=lambda place: literal(data.names[data.order[place]]), key=key,
                  on_change=_touch, args=(key, data.order))  # fmt: skip
-        with st.container(horizontal=True, gap="small"):
+        with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
             orders = {"As written": tuple(range(n)), "Swap two words": lesson_of.swapped(data.pieces), "Reverse": tuple(range(n))[::-1]}
             for name, order in orders.items():
                 st.button(name, key=f"{SLUG}{name}", on_click=partial(_write, order), disabled=order == data.order)

@@ -61,7 +61,8 @@ def without(params: Any) -> Shown:
                 st.markdown(f"**{name}** :gray[{how}]")
             st.markdown(literal(said(found.ways[way], family, found.hidden)) if open_ else "…")
             pattern = found.ways[way].pattern[: found.n, : found.n]
-            heatmap(pattern if open_ else np.zeros_like(pattern), names, names, key=f"{SLUG}map.{way}", **({"height": 140, "title": f"{name}, {how}"} if lesson.presenting() else {"height": 250}))
+            small: dict[str, Any] = {"height": 140, "title": f"{name}, {how}"} if lesson.presenting() else {"height": 250}
+            heatmap(pattern if open_ else np.zeros_like(pattern), names, names, key=f"{SLUG}map.{way}", **small)
     kept = {way: value if known or way == analysis.AS_TRAINED else None for way, value in told.items()}
     parts.numbers(_numbers(found, told) if known else f"As trained, head {head_name(*found.head)} looks at the word before; the mean surprise {OF.get(family, '')} is {number(told[analysis.AS_TRAINED])} nats.")
     code = (f"import core\nfrom core.analysis.unplaced import unplaced\n\nfound = unplaced(core.open_model({model!r}), {text!r}, {params.lot})\n"

@@ -26,7 +26,7 @@ def figures(at: int, data: Any) -> list[tuple[Any, str]]:
         square = signed_matrix(data.products, rows="position", columns="the other position", unit="dot product",
                                limit=limit, square=True, marked=at, height=480)  # fmt: skip
         (x, y), top, low = data.row, float(data.products[at].max()), min(0.0, float(data.products[at].min()))
-        row = lanes(data.products[at : at + 1], [f"row {at} of it"], x=x, smooth=y[None],
+        row = lanes(data.products[at : at + 1], [f"row {at} of the matrix"], x=x, smooth=y[None],
                     limit=top, low=low, x_title="the other position", height=400)  # fmt: skip
         return [(square, f"Dot products between {n} positions."), (row, f"Row {at} of the matrix as a curve.")]
     if data.distance and data.bias:

@@ -48,7 +48,7 @@ def looked(params: Any) -> Shown:
     layers, heads = moved.shape
     by_layer = moved.mean(1)
     answer = NONE if by_layer.max() < SMALL else f"layer {int(by_layer.argmax())}"
-    told = lesson.predict(SLUG + "layer", f"bert-mini is tuned for answers. In which of its {layers} layers (0 is the lowest) did attention move most?",
+    told = lesson.predict(SLUG + "layer", f"Tuned for answers: in which of bert-mini’s {layers} layers, from 0, did attention move most?",
                           [*(f"layer {i}" for i in range(layers)), NONE], answer,
                           f"Over all heads and tokens {by_layer.max():.1%} of the look went elsewhere in layer {int(by_layer.argmax())}, {by_layer.min():.1%} in layer {int(by_layer.argmin())}.")  # fmt: skip
     most = np.unravel_index(int(moved.argmax()), moved.shape)
@@ -68,8 +68,8 @@ def looked(params: Any) -> Shown:
     rows = before[layer, head, at], after[layer, head, at]
     went = [max(range(n), key=row.__getitem__) for row in rows]
     parts.numbers(
-        f"{head_name(layer, head)} from “{visible(tokens[at])}”: before most at “{visible(tokens[went[0]])}” ({rows[0][went[0]]:.0%}), after at “{visible(tokens[went[1]])}” ({rows[1][went[1]]:.0%}). "
-        f"Over all tokens {moved[layer, head]:.0%} of this head's look went elsewhere, {moved.mean():.0%} over all {moved.size} heads." if told
+        f"{head_name(layer, head)} from “{visible(tokens[at])}”: before most at “{visible(tokens[went[0]])}” ({rows[0][went[0]]:.0%}), after at “{visible(tokens[went[1]])}” ({rows[1][went[1]]:.0%})."
+        + ("" if lesson.presenting() else f" Over all tokens {moved[layer, head]:.0%} of this head's look went elsewhere, {moved.mean():.0%} over all {moved.size} heads.") if told
         else f"{head_name(layer, head)} before the tuning: “{visible(tokens[at])}” looks most at “{visible(tokens[went[0]])}”, {rows[0][went[0]]:.0%}."
     )  # fmt: skip
     return Shown(

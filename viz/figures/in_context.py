@@ -13,11 +13,10 @@ from viz import theme
 from viz.labels import shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Chart = alt.LayerChart
 BARE = alt.ViewBackground(strokeWidth=0)
 
 
-def by_layer(lines: Mapping[str, Array], names: Sequence[str], *, known: int | None = None, height: int = 290) -> Chart:
+def by_layer(lines: Mapping[str, Array], names: Sequence[str], *, known: int | None = None, height: int = 290) -> alt.TopLevelMixin:
     """Cosines over the layers, a line each with its number at every point; only the first `known` points are drawn (None: all).
 
     Shapes: each line (layer,), `names` of the layers.
@@ -44,7 +43,7 @@ def by_layer(lines: Mapping[str, Array], names: Sequence[str], *, known: int | N
     return alt.layer(*layers).properties(view=BARE, height=height)
 
 
-def on_a_map(places: Array, names: Sequence[str], kinds: Sequence[str], order: Sequence[str], *, height: int = 340) -> Chart:
+def on_a_map(places: Array, names: Sequence[str], kinds: Sequence[str], order: Sequence[str], *, height: int = 340) -> alt.TopLevelMixin:
     """Points of a plane with their names, a colour and a shape for each kind; both axes without numbers.
 
     Shapes: places (point, 2).
@@ -65,7 +64,7 @@ def on_a_map(places: Array, names: Sequence[str], kinds: Sequence[str], order: S
     return alt.layer(points, base.mark_text(dx=18, fontSize=15, fontWeight=600).encode(text="short:N")).properties(view=BARE, height=height)
 
 
-def bars(rows: Sequence[tuple[str, float, str]], order: Sequence[str], *, covered: bool = False, high: int = 26) -> Chart:
+def bars(rows: Sequence[tuple[str, float, str]], order: Sequence[str], *, covered: bool = False, high: int = 26) -> alt.TopLevelMixin:
     """Cosines as bars from 0 (name, value, kind), each kind in its colour; covered: "?".
 
     >>> bars([("river", 0.4, "river")], ["money", "river"]).to_dict()["layer"][0]["mark"]["type"]
@@ -82,7 +81,7 @@ def bars(rows: Sequence[tuple[str, float, str]], order: Sequence[str], *, covere
     return alt.layer(bar, base.mark_text(align="left", dx=5, fontSize=13).encode(text="said:N")).properties(view=BARE, height=high * len(rows) + 56)
 
 
-def nearer(texts: Sequence[str], partners: Sequence[tuple[str, str]], same: Array | None, alike: Array, *, low: float, high: int = 30) -> Chart:
+def nearer(texts: Sequence[str], partners: Sequence[tuple[str, str]], same: Array | None, alike: Array, *, low: float, high: int = 30) -> alt.TopLevelMixin:
     """A row a sentence with two points: the cosine with what means the same (None: covered) and with what only looks alike.
 
     Shapes: same and alike (sentence,). `partners`: those two sentences of each row. `low`: where the axis begins.

@@ -24,7 +24,7 @@ PARTS = ("hidden words", "next sentence")
 BARE = alt.ViewBackground(strokeWidth=0)
 
 
-def tokens(names: Sequence[str], segments: Sequence[int], *, quiet: Sequence[str] = (), across: int = ACROSS, high: int = HIGH) -> Chart:
+def tokens(names: Sequence[str], segments: Sequence[int], *, quiet: Sequence[str] = (), across: int = ACROSS, high: int = HIGH) -> alt.TopLevelMixin:
     """The tokens in lines, those of text A in one colour and those of text B in another; B begins a line of its own.
 
     >>> tokens(["[CLS]", "a", "[SEP]", "b", "[SEP]"], [0, 0, 0, 1, 1]).to_dict()["layer"][1]["mark"]["type"]
@@ -47,7 +47,7 @@ def tokens(names: Sequence[str], segments: Sequence[int], *, quiet: Sequence[str
     return alt.layer(rect, text).properties(view=BARE, height=high * (line + 1))
 
 
-def chances(rows: Sequence[tuple[str, float | None]], *, high: int = 40, middle: bool = True) -> Chart:
+def chances(rows: Sequence[tuple[str, float | None]], *, high: int = 40, middle: bool = True) -> alt.TopLevelMixin:
     """Probabilities as bars on an axis from 0 to 1, None: covered; a line at one half.
 
     >>> chances([("follows", 0.6), ("elsewhere", None)]).to_dict()["layer"][2]["mark"]["type"]
@@ -62,7 +62,7 @@ def chances(rows: Sequence[tuple[str, float | None]], *, high: int = 40, middle:
     return alt.layer(bars, half, said).properties(view=BARE, height=high * len(rows) + 26)
 
 
-def judged(values: Array | None, follows: Sequence[bool], texts: Sequence[str], cut: float, *, height: int = 250) -> Chart:
+def judged(values: Array | None, follows: Sequence[bool], texts: Sequence[str], cut: float, *, height: int = 250) -> alt.TopLevelMixin:
     """A dot a pair at its P(IsNext): above those that follow, below those that do not; wrong ones in another colour. None: covered.
 
     Shapes: values (pair,).
@@ -75,7 +75,7 @@ def judged(values: Array | None, follows: Sequence[bool], texts: Sequence[str], 
         chance = 0.0 if values is None else float(values[place])
         n[true] += 1
         cells.append({"at": chance, "row": int(not true) + 0.62 * (n[true] * 0.618 % 1) - 0.31, "told": "right" if (chance >= cut) == true else "wrong", "text": shorten(text, 120)})
-    up = alt.Y("row:Q", title=None, scale=alt.Scale(domain=[1.5, -0.5], nice=False), axis=alt.Axis(values=[0, 1], grid=False, domain=False, ticks=False, labelExpr='["B follows", "B is a stranger"][datum.value]', labelLimit=140, labelFontSize=14))
+    up = alt.Y("row:Q", title=None, scale=alt.Scale(domain=[1.5, -0.5], nice=False), axis=alt.Axis(values=[0, 1], grid=False, domain=False, ticks=False, labelExpr='["B follows", "B is a stranger"][datum.value]', labelLimit=230, labelFontSize=14))
     across = alt.X("at:Q", title="P(IsNext), as bert-mini says it", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", tickCount=5))
     dots = alt.Chart(alt.Data(values=cells if values is not None else [])).mark_circle(size=90, opacity=0.8).encode(
         x=across, y=up, tooltip=[alt.Tooltip("text:N", title="pair"), alt.Tooltip("at:Q", title="P(IsNext)", format=".1%"), alt.Tooltip("told:N")],
@@ -87,7 +87,7 @@ def judged(values: Array | None, follows: Sequence[bool], texts: Sequence[str], 
     return alt.layer(dots, line, hidden).properties(view=BARE, height=height)
 
 
-def counters(rows: Sequence[tuple[str, int, float, float]], n: int, *, high: int = 46) -> Chart:
+def counters(rows: Sequence[tuple[str, int, float, float]], n: int, *, high: int = 46) -> alt.TopLevelMixin:
     """Counts as bars (name, count, expected, deviation) up to n, each with the band of three deviations around what is expected.
 
     >>> counters([("follow", 3, 2.0, 1.0)], 4).to_dict()["layer"][2]["mark"]["type"]
@@ -102,7 +102,7 @@ def counters(rows: Sequence[tuple[str, int, float, float]], n: int, *, high: int
     return alt.layer(band, bars, said).properties(view=BARE, height=high * len(rows) + 26)
 
 
-def squares(values: Array, rows: Sequence[str], columns: Sequence[str], *, covered: bool = False, chosen: tuple[int, int] | None = None, height: int = 250, low: float = 0.0, number: str = "{:.0%}") -> Chart:
+def squares(values: Array, rows: Sequence[str], columns: Sequence[str], *, covered: bool = False, chosen: tuple[int, int] | None = None, height: int = 250, low: float = 0.0, number: str = "{:.0%}") -> alt.TopLevelMixin:
     """Shares from 0 to 1 as coloured squares with their numbers; covered: "?"; `chosen` (row, column) is framed; the colours begin at `low`.
 
     Shapes: values (row, column).
@@ -124,7 +124,7 @@ def squares(values: Array, rows: Sequence[str], columns: Sequence[str], *, cover
     return alt.layer(rect, said, frame).properties(view=BARE, height=height)
 
 
-def losses(names: Sequence[str], parts: Array | None, *, high: int = 34) -> Chart:
+def losses(names: Sequence[str], parts: Array | None, *, high: int = 34) -> alt.TopLevelMixin:
     """The two parts of each loss, one behind the other as a bar; the sum stands behind. None: covered.
 
     Shapes: parts (row, 2), in nats.
