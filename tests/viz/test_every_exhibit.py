@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 import socket
 from collections.abc import Iterator
@@ -16,7 +17,6 @@ import torch
 from exhibit_pages import drawn
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TESTING_KEY
-from test_instruments_faces import opened
 
 import core.engine
 from viz import pages
@@ -123,11 +123,18 @@ def change(widget: Any) -> bool:
     return True
 
 
+def header(packet: bytes) -> dict[str, Any]:
+    """What a packet tells its instrument; arrays and what stays the same are in it by the sums of their content."""
+    boot = int.from_bytes(packet[:4], "little")
+    packet = packet[4 + boot :] if not boot or packet[4:6] == b"//" else packet
+    return json.loads(packet[4 : 4 + int.from_bytes(packet[:4], "little")])
+
+
 def shown(test: AppTest) -> list[Any]:
     """All that a visitor sees: words, values of controls, and the numbers that figures and instruments were given."""
     words = [str(element.value) for kind in (test.title, test.markdown, test.text, test.caption, test.latex, test.code, test.metric) for element in kind]
     set_to = [(widget.key, str(widget.value)) for widget in controls(test)]
-    told = [opened(element.proto.bytes)[0] for element in test.get("bidi_component") if element.proto.bytes]
+    told = [header(element.proto.bytes) for element in test.get("bidi_component") if element.proto.bytes]
     pictures = [element.proto.spec for element in test.get("plotly_chart")] + [element.proto.SerializeToString() for element in test.get("vega_lite_chart")]
     return [words, set_to, pictures, [{key: value for key, value in header.items() if key not in SENT} for header in told]]
 
@@ -259,9 +266,9 @@ def any_text_may_be_typed(slug: str, visit: Visit, told: Told) -> None:
             well(test, f"{typed[:20]!r} at step {step}")
             boxes = [widget for widget in test.text_input if name(widget) in mine]
             assert [box.value for box in boxes] == [typed] * len(mine), f"{typed[:20]!r} is lost"
-            assert all(part.strip() and part.rstrip()[-1] in ".?!”" for box in told.boxes for part in box), told.boxes
+            assert all(part.strip() and part.rstrip()[-1] in ".?!”'" for box in told.boxes for part in box), told.boxes
         said = [str(element.value) for kind in (test.markdown, test.caption, test.title) for element in kind]
-        said += [part for widget in controls(test) for part in (widget.label, *(widget.options if widget.type in CHOICES else ()))]
+        said += [part for widget in controls(test) for part in (widget.label, *(widget.options if widget.type in ("button_group", "radio") else ()))]
         assert [part for part in said if LIVE.search(part)] == [], "a visitor's text is never markup"
 
 
