@@ -178,7 +178,8 @@ def test_recorded_runs_open_and_are_as_good_as_they_say(name):
     with torch.inference_mode():
         right = goal.right(goal.scores(model.network, rows.batch), rows.wanted)
     assert right.mean() == pytest.approx(run.reports[-1].right, abs=0.03)
-    assert run.reports[-1].loss < run.reports[0].loss
+    if name != "opinions-frozen":  # from what a frozen body says of a sentence, no head can tell an opinion: chance, as the page says
+        assert run.reports[-1].loss < run.reports[0].loss
 
 
 def test_a_visitor_s_tuning_runs_in_a_process_of_its_own():

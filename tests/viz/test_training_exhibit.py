@@ -19,6 +19,7 @@ from viz.exhibits import _training_write as write
 from viz.exhibits import training_and_inference as exhibit
 from viz.exhibits._training_link import MODEL, SLUG, named, pair
 from viz.figures import teaching
+from viz.figures.curves import tiny
 
 FOLDS = [f"fold:training_and_inference.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.EXHIBIT.title}.documents"]
 
@@ -83,7 +84,7 @@ def test_step_by_step_has_the_same_scores():
     found = at_once(model(), "You are welcome.", "De nada.")
     m = len(found.wanted)
     test = page(3)
-    assert f"Training: 1 pass. Use: {m} passes." in said(test) and f"differ by {found.differences.max():.0e} at most" in said(test)
+    assert f"Training: 1 pass. Use: {m} passes." in said(test) and f"differ by {tiny(float(found.differences.max()))} at most" in said(test)
     shown = [text for text in texts(test) if text.startswith(("0.", "1."))]
     assert len(shown) == 2 * m and shown[0] == f"{np.exp(-found.losses[0]):.4f}" == shown[1]
     first = page(3, passes="1")
