@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 
 import core
+import core.engine
 from core.errors import InputError
 from core.lessons.spans import spans
 from core.models.bert import BERT, BERTConfig
