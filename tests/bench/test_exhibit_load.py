@@ -19,7 +19,7 @@ from viz import pages
 
 pytestmark = [pytest.mark.bench, pytest.mark.browser]
 
-BUDGET, VISITS = 2.5, 5
+BUDGET, VISITS = 2.5, 3
 """Seconds from the address to the last picture, and how often each exhibit is opened."""
 PAINTED = """() => {
   const idle = document.querySelector('[data-testid="stApp"][data-test-script-state="notRunning"]');
