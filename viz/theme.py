@@ -158,6 +158,7 @@ def template() -> go.layout.Template:
         "margin": {"l": 8, "r": 8, "t": 32, "b": 8},
         "legend": {"font": {"size": 13, "color": TEXT}, "title": {"font": {"size": 13, "color": MUTED}}},
         "coloraxis": {"colorbar": bar},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": MUTED, "activecolor": TEXT},
         "hoverlabel": {"bgcolor": SURFACE, "bordercolor": LINE, "font": {"family": FONT, "size": 13, "color": TEXT}},
     })
 

@@ -31,7 +31,7 @@ def sizes(start: Any) -> None:
     """B, n, d, h and the draw; there whatever they say."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         for name, (label, low, high) in CHOICES.items():
-            with st.container(width=280 if lesson.presenting() else 165):
+            with st.container(width=165 if not lesson.presenting() else 240 if len(label) < 14 else 330):
                 controls.number(label, low, high, SLUG + name, getattr(start, name))
         controls.draw(SLUG + "draw", start.lot, 99)
 
