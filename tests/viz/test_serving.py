@@ -82,6 +82,8 @@ def test_who_connects_gets_each_part_at_once() -> None:
     with socket.socket() as plain, socket.socket(socket.AF_INET, socket.SOCK_STREAM) as client:
         plain.bind(("127.0.0.1", 0))
         plain.listen()
+        closed = socket.socket()
+        closed.close()
         serving.send_at_once()
         client.connect(plain.getsockname())
         accepted, _ = plain.accept()

@@ -96,8 +96,10 @@ def send_at_once() -> None:
     parts, as the head and the body of an answer, then waits 40 ms for the browser's delayed acknowledgement, file by file.
     """
     for held in gc.get_objects():
-        if type(held) is socket.socket and held.type == socket.SOCK_STREAM and held.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-            held.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # who is accepted inherits it
+        if type(held) is socket.socket and held.type == socket.SOCK_STREAM:
+            with contextlib.suppress(OSError):  # one that is closed meanwhile
+                if held.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                    held.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # who is accepted inherits it
 
 
 def _page(path: str) -> str:
