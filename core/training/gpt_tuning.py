@@ -31,9 +31,9 @@ from core.checkpoints.writing import whole_folder, write_json
 from core.errors import InputError
 from core.lessons.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, MARKS, SIMILARITY
 from core.model import Model
+from core.training.fine import course, descend, optimiser
 from core.training.gpt_goals import GOALS, GPTGoal, Rows, collated, marked, read, terms
 from core.training.live import LOG, RUNS, Report, recording
-from core.training.optim import schedule
 
 BODY = "gpt-twin"
 LAMBDAS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0)
@@ -166,43 +166,20 @@ def training(tuning: GPTTuning, seed: int = 0, *, of: Model | None = None, steps
     texts = _examples(tuning, model, tuning.n_texts, seed, "train")
     found = _examples(tuning, model, CHECKED, seed, "test")
     checked = [collated(found[place : place + 32], ids) for place in range(0, CHECKED, 32)]
-    rng, optim = np.random.default_rng(seed), _optimiser(network, tuning)
-    begun, told, step = clock(), -every, 0
-    worth = {*np.linspace(0, last, MOMENTS + 1).round().astype(int).tolist()}
-    while True:
-        seconds = clock() - begun
-        progress = max(step / last, seconds / longest)
-        if progress >= 1 or (step in worth and seconds - told >= every):
-            told = seconds
-            yield _report(network, tuning.task, checked, step, seconds), moved(network)
-        if progress >= 1:
-            return
+    rng, optim = np.random.default_rng(seed), optimiser(network, ("to_classes.",), lr=tuning.lr, head_lr=tuning.head_lr)
+
+    def learn(factor: float) -> None:
         rows = collated([texts[place] for place in rng.choice(len(texts), tuning.n_rows, replace=False)], ids)
-        _step(network, tuning, rows, optim, schedule(progress, step, warm_up=10))
-        step += 1
+        network.train()
+        both = terms(network, tuning.task, rows, text=tuning.weight > 0)
+        descend(both.l_2.mean() if both.l_1 is None else tuning.weight * both.l_1 + both.l_2.mean(), optim, factor)
+
+    yield from course(learn, lambda step, seconds: (_report(network, tuning.task, checked, step, seconds), moved(network)), steps=last, moments=MOMENTS,
+                      longest=longest, every=every, clock=clock)  # fmt: skip
 
 
 def _examples(tuning: GPTTuning, model: Model, n: int, seed: int, split: Any) -> list[tuple[tuple[tuple[int, ...], ...], int]]:
     return [(read(model.tokenizer, tuning.task, one.texts, marks(model)), one.wanted) for one in tuning.goal.draw(n, seed, split)]
-
-
-def _optimiser(network: nn.Module, tuning: GPTTuning) -> torch.optim.AdamW:
-    own = [weight for name, weight in network.named_parameters() if name.startswith("to_classes.")]
-    rest = [weight for name, weight in network.named_parameters() if weight.requires_grad and not name.startswith("to_classes.")]
-    groups = [{"params": own, "lr": tuning.head_lr, "base_lr": tuning.head_lr}, {"params": rest, "lr": tuning.lr, "base_lr": tuning.lr}]
-    return torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.0)
-
-
-def _step(network: nn.Module, tuning: GPTTuning, rows: Rows, optim: torch.optim.Optimizer, factor: float) -> None:
-    network.train()
-    both = terms(network, tuning.task, rows, text=tuning.weight > 0)
-    loss = both.l_2.mean() if both.l_1 is None else tuning.weight * both.l_1 + both.l_2.mean()
-    optim.zero_grad(set_to_none=True)
-    loss.backward()
-    nn.utils.clip_grad_norm_([weight for group in optim.param_groups for weight in group["params"]], 1.0)
-    for group in optim.param_groups:
-        group["lr"] = group["base_lr"] * factor
-    optim.step()
 
 
 def _report(network: nn.Module, task: str, checked: list[Rows], step: int, seconds: float) -> Report:

@@ -27,17 +27,17 @@ from core.checkpoints.writing import whole_folder, write_json
 from core.errors import InputError
 from core.model import Model
 from core.text import Tokenizer
+from core.training.fine import course, descend, optimiser
 from core.training.goals import GOALS, Goal, Rows, collated
 from core.training.live import LOG, RUNS, Report, recording
 from core.training.movement import moved_by, movement
-from core.training.optim import schedule
 
 BODY = "bert-mini"
 HEADS = ("to_classes.", "to_tags.", "to_answer.")
 WEIGHTS = "moved.safetensors"
+MOMENTS = 12
 LONGEST = 58.0
 """Seconds after which a tuning ends, finished or not."""
-MOMENTS = 12
 CHECKED = 160
 """Texts that no tuning reads, on which it is measured at each moment."""
 ALL = 99
@@ -140,44 +140,24 @@ def training(tuning: Tuning, seed: int = 0, *, of: Model | None = None, steps: i
     texts = goal.examples(of.tokenizer, tuning.n_texts, seed, "train")
     held_out = checked(goal, of.tokenizer, seed)
     network, rng = headed(tuning, of, seed), np.random.default_rng(seed)
-    optim = _optimiser(network, tuning)
-    begun, told, step = clock(), -every, 0
-    worth = {*np.linspace(0, last, MOMENTS + 1).round().astype(int).tolist()}
-    while True:
-        seconds = clock() - begun
-        progress = max(step / last, seconds / longest)
-        if progress >= 1 or (step in worth and seconds - told >= every):
-            told = seconds
-            yield _report(goal, network, held_out, step, seconds), {name: weight.detach().clone() for name, weight in network.named_parameters() if weight.requires_grad}
-        if progress >= 1:
-            return
+    optim = optimiser(network, HEADS, lr=tuning.lr, head_lr=tuning.head_lr)
+
+    def learn(factor: float) -> None:
         rows = collated([texts[place] for place in rng.choice(len(texts), tuning.n_rows, replace=False)], pad)
-        _step(goal, network, rows, optim, schedule(progress, step, warm_up=10))
-        step += 1
+        network.train()
+        descend(goal.loss(goal.scores(network, rows.batch), rows.wanted), optim, factor)
+
+    def tell(step: int, seconds: float) -> tuple[Report, dict[str, Tensor]]:
+        moved = {name: weight.detach().clone() for name, weight in network.named_parameters() if weight.requires_grad}
+        return _report(goal, network, held_out, step, seconds), moved
+
+    yield from course(learn, tell, steps=last, moments=MOMENTS, longest=longest, every=every, clock=clock)
 
 
 def checked(goal: Goal, tokenizer: Tokenizer, seed: int) -> list[Rows]:
     """CHECKED texts that no tuning reads, in batches."""
     texts = goal.examples(tokenizer, CHECKED, seed, "test")
     return [collated(texts[place : place + 32], tokenizer.pad or 0) for place in range(0, CHECKED, 32)]
-
-
-def _optimiser(network: nn.Module, tuning: Tuning) -> torch.optim.AdamW:
-    own = [weight for name, weight in network.named_parameters() if name.startswith(HEADS)]
-    rest = [weight for name, weight in network.named_parameters() if weight.requires_grad and not name.startswith(HEADS)]
-    groups = [{"params": own, "lr": tuning.head_lr, "base_lr": tuning.head_lr}, {"params": rest, "lr": tuning.lr, "base_lr": tuning.lr}]
-    return torch.optim.AdamW([group for group in groups if group["params"]], betas=(0.9, 0.98), weight_decay=0.0)
-
-
-def _step(goal: Goal, network: nn.Module, rows: Rows, optim: torch.optim.Optimizer, factor: float) -> None:
-    network.train()
-    loss = goal.loss(goal.scores(network, rows.batch), rows.wanted)
-    optim.zero_grad(set_to_none=True)
-    loss.backward()
-    nn.utils.clip_grad_norm_([weight for group in optim.param_groups for weight in group["params"]], 1.0)
-    for group in optim.param_groups:
-        group["lr"] = group["base_lr"] * factor
-    optim.step()
 
 
 def _report(goal: Goal, network: nn.Module, held_out: list[Rows], step: int, seconds: float) -> Report:
