@@ -19,9 +19,11 @@ def warm_up() -> None:
     Streamlit collects garbage after every interaction of anyone; with torch loaded that takes 100-200 ms a time
     unless the objects that stay for good are frozen first.
     """
+    import altair as alt
     import plotly.graph_objects as go
     import threadpoolctl
     import torch
+    from altair.utils import schemapi
 
     import core.engine
     from viz import pages, theme
@@ -35,6 +37,8 @@ def warm_up() -> None:
     engine.warm([listing.name for listing in engine.models() if listing.ok])
     pages.discover()
     go.Figure(go.Heatmap(z=[[0, 1]])).update_layout(template=theme.template()).to_json()
+    schemapi.disable_debug_mode()  # the tests hold every chart against Vega-Lite's schema: 0.2 s a chart that no visitor has to wait for again
+    alt.Chart(alt.Data(values=[{"x": 0}])).mark_point().encode(x="x:Q").to_dict(validate=False)
     gc.collect()
     gc.freeze()
 

@@ -1,6 +1,6 @@
 """Text that visitors or tokenizers wrote, made fit to be shown. Three places, three dangers:
 
-- canvas, Altair, `st.text`, tables: take any text literally; use `visible`.
+- canvas, Altair, `st.text`, tables: take any text literally; use `visible`, for a phrase of several words `phrase`.
 - Plotly reads `<b>`, `<br>` and `<a>` in ticks, titles and hovers; use `plain`.
 - widget labels (buttons, pills) and `st.markdown` read Markdown, and an image in it is a request; use `literal`.
 """
@@ -52,6 +52,15 @@ def _visible(letter: str) -> str:
     if kind in ("Cc", "Cf", "Zl", "Zp") and letter != "\u200d":  # a joiner keeps an emoji family together
         return f"U+{code:04X}"
     return letter
+
+
+def phrase(text: str) -> str:
+    """A phrase, for a chart: as `visible`, but its spaces, and a middle dot between two words, are left as they are.
+
+    >>> phrase("two words"), phrase("q · k <1>"), phrase("a\\nb")
+    ('two words', 'q · k <1>', 'a↵b')
+    """
+    return " ".join(visible(part) if part else "" for part in text.split(" ")) if text else visible(text)
 
 
 def plain(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 LEVELS = 2**15
@@ -21,7 +22,7 @@ class Dropout(nn.Module):
     """Each value is zeroed with probability `share`, the others are divided by 1 - share, while training.
 
     As `nn.Dropout`, with the share rounded to 1/32768 so that one random integer decides over four values: drawing
-    is what dropout costs, 3 ms for 64 sentences in torch's form, a tenth of it in this one.
+    is what dropout costs, 3 ms for 64 sentences in torch's form, a tenth of it in this one. A graphics card draws quickly.
 
     >>> Dropout(0.25).eval()(torch.ones(2))
     tensor([1., 1.])
@@ -36,6 +37,8 @@ class Dropout(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or not self.dropped:
             return x
+        if x.is_cuda:
+            return F.dropout(x, self.dropped / LEVELS)
         drawn = torch.empty(-(-x.numel() // 4), dtype=torch.int64, device=x.device).random_()
         level = drawn.view(torch.int16).bitwise_and(LEVELS - 1)[: x.numel()].view(x.shape)
         return x * (level >= self.dropped) * (LEVELS / (LEVELS - self.dropped))

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from core.models import Batch
 from core.text import Tokenizer
+from core.training.feed import on
 from core.training.grammar import Split
 from core.training.loss import cross_entropy
 
@@ -27,9 +28,9 @@ class Drawn:
     def __init__(
         self, draw: Callable[[np.random.Generator, int, Split], list[Row]], n_rows: int, tokenizer: Tokenizer, seed: int, device: torch.device
     ) -> None:
-        self.draw, self.n_rows, self.tokenizer, self.seed, self.device = draw, n_rows, tokenizer, seed, device
+        self.draw, self.n_rows, self.tokenizer, self.seed = draw, n_rows, tokenizer, seed
         rng = np.random.default_rng(0)
-        self.valid = self._collated([row for _ in range(CHECKED) for row in draw(rng, CHECKED, "test")])
+        self.valid = on(self._collated([row for _ in range(CHECKED) for row in draw(rng, CHECKED, "test")]), device)
 
     def batch(self, step: int) -> tuple[tuple[Batch, Tensor, Tensor], int]:
         rows = self.draw(np.random.default_rng((self.seed, step)), self.n_rows, "train")
@@ -52,5 +53,5 @@ class Drawn:
         real, counts = np.zeros_like(ids, dtype=bool), np.zeros_like(ids, dtype=bool)
         for place, (row, known) in enumerate(rows):
             ids[place, : len(row)], real[place, : len(row)], counts[place, : len(row)] = row, True, known
-        to = [torch.from_numpy(array).to(self.device) for array in (ids, real, counts)]
+        to = [torch.from_numpy(array) for array in (ids, real, counts)]
         return Batch(ids=to[0][:, :-1], real=to[1][:, :-1]), to[0][:, 1:], to[2][:, 1:]

@@ -18,11 +18,14 @@ from torch import nn
 from tqdm import tqdm
 
 from core.models import families
+from core.training.feed import fed
 from core.training.optim import optimisers, schedule
 from core.training.recipe import Recipe, Task, drawn
 
 NUMBERS = ("step", "counted", "tokens", "seconds", "smooth")
 """What a checkpoint holds of the run's state, beside the log."""
+AT_ONCE = 16
+"""Losses that are read together from a graphics card."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +64,7 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outco
     it would have, and one that goes on from weights takes up the batches where those were left; its moments and its
     schedule are fresh.
     """
+    torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew for every shape, and nearly every batch has its own
     network = drawn(families()[recipe.family], recipe.config, plan.seed, recipe.begin, device)
     if plan.weights is not None:
         network.load_state_dict(plan.weights)
@@ -74,6 +78,7 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outco
     total = plan.steps or (recipe.steps - plan.done if recipe.steps > plan.done else recipe.steps)
     bar = tqdm(total=total if plan.minutes is None else None, initial=state.step - plan.done, unit="step", disable=plan.quiet, mininterval=2.0)
     begun, saved = time.perf_counter() - state.seconds, time.perf_counter()
+    batches = fed(task, state.step, device)
     stopped = False
     try:
         with _whole_steps() as stop_wanted:
@@ -84,13 +89,14 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outco
                 _keep(plan.work, network, state.step, recipe.keep_at)
                 if progress >= 1:
                     break
+                batch, n_tokens = next(batches)
                 torch.manual_seed(plan.seed * 1_000_003 + state.step)
                 factor = schedule(progress, taken, recipe.warm_up)
-                loss, n_tokens = _step(network, task, optims, state.step, factor, recipe.clip, device)
-                state.count(loss, n_tokens)
+                state.count(_step(network, task, batch, optims, factor, recipe.clip, device), n_tokens)
                 rate = state.tokens / max(state.seconds, 1e-9)
-                left = state.seconds * (1 - progress) / max(progress, 1e-9)
-                bar.set_postfix(loss=f"{state.smooth:.3f}", tokens_s=f"{rate:.0f}", left=f"{left / 60:.1f}min")
+                if not state.waiting:
+                    left = state.seconds * (1 - progress) / max(progress, 1e-9)
+                    bar.set_postfix(loss=f"{state.smooth:.3f}", tokens_s=f"{rate:.0f}", left=f"{left / 60:.1f}min")
                 bar.update()
                 if state.step % plan.check_every == 0:
                     state.write(plan.work, {"tokens_s": rate, **_checked(network, task)})
@@ -128,10 +134,9 @@ def _whole_steps() -> Iterator[Callable[[], bool]]:
 
 
 def _step(
-    network: nn.Module, task: Task, optims: list[torch.optim.Optimizer], step: int, factor: float, clip: float, device: torch.device
-) -> tuple[float, int]:
+    network: nn.Module, task: Task, batch: Any, optims: list[torch.optim.Optimizer], factor: float, clip: float, device: torch.device
+) -> torch.Tensor:
     network.train()
-    batch, n_tokens = task.batch(step)
     with autocast(device):
         loss = task.loss(network, batch)
     for optim in optims:
@@ -142,12 +147,13 @@ def _step(
         for group in optim.param_groups:
             group["lr"] = group["base_lr"] * factor
         optim.step()
-    return float(loss.detach()), n_tokens
+    return loss.detach()
 
 
 def autocast(device: torch.device) -> Any:
-    """bfloat16 where the hardware multiplies it well (about 4 x float32 on the CPUs measured)."""
-    return torch.autocast(device.type, torch.bfloat16) if device.type in ("cpu", "cuda") else nullcontext()
+    """bfloat16 where the hardware multiplies it (about 4 x float32 on the CPUs measured); elsewhere float32."""
+    multiplies = device.type == "cuda" or (device.type == "cpu" and torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    return torch.autocast(device.type, torch.bfloat16) if multiplies else nullcontext()
 
 
 def _checked(network: nn.Module, task: Task) -> Mapping[str, float]:
@@ -161,15 +167,25 @@ class _State:
         self.step, self.tokens, self.seconds, self.smooth = done, 0, 0.0, 0.0
         self.counted = 0
         self.log: list[dict[str, float]] = []
+        self.waiting: list[torch.Tensor] = []
 
-    def count(self, loss: float, n_tokens: int) -> None:
+    def count(self, loss: torch.Tensor, n_tokens: int) -> None:
         self.step += 1
-        self.counted += 1
         self.tokens += n_tokens
-        keep = min(0.98, 1 - 1 / self.counted)
-        self.smooth = keep * self.smooth + (1 - keep) * loss
+        self.waiting.append(loss)
+        if not loss.is_cuda or len(self.waiting) == AT_ONCE:
+            self.read()
+
+    def read(self) -> None:
+        """Take in the losses that are still with the device: to ask for each at once would hold up the step behind it."""
+        losses, self.waiting = torch.stack(self.waiting).tolist() if self.waiting else [], []
+        for loss in losses:
+            self.counted += 1
+            keep = min(0.98, 1 - 1 / self.counted)
+            self.smooth = keep * self.smooth + (1 - keep) * loss
 
     def write(self, work: Path, extra: Mapping[str, float]) -> None:
+        self.read()
         row = {"step": self.step, "tokens": self.tokens, "minutes": round(self.seconds / 60, 2), "loss": self.smooth, **extra}
         row = {name: round(value, 5) for name, value in row.items()}
         self.log.append(row)
@@ -180,6 +196,7 @@ class _State:
 
 def _save(path: Path, network: nn.Module, optims: list[torch.optim.Optimizer], state: _State) -> None:
     new = path.with_suffix(".new")
+    state.read()
     numbers = {name: getattr(state, name) for name in NUMBERS}
     torch.save({"network": network.state_dict(), "optims": [o.state_dict() for o in optims], **numbers, "log": json.dumps(state.log)}, new)
     new.replace(path)

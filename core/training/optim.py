@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from core.layers.positions import sinusoidal
 from core.layers.recurrent import Cell
+from core.training.muon import Muon
 
 OUTSIDE = ("embed.", "pooler.", "to_next_sentence.", "to_classes.", "to_tags.", "to_answer.")
 """Matrices that are not inside a block begin with these."""
@@ -36,7 +37,7 @@ def optimisers(network: nn.Module, *, lr: float, matrix_lr: float, weight_decay:
     adam = torch.optim.AdamW(
         [{"params": decayed, "weight_decay": weight_decay}, {"params": plain, "weight_decay": 0.0}], lr=lr, betas=(0.9, 0.98), eps=1e-9
     )
-    muon = [torch.optim.Muon(matrices, lr=matrix_lr, momentum=0.95, weight_decay=weight_decay, nesterov=True)] if matrices else []
+    muon = [Muon(matrices, lr=matrix_lr, momentum=0.95, weight_decay=weight_decay, nesterov=True)] if matrices else []
     for optimiser in (adam, *muon):
         for group in optimiser.param_groups:
             group["base_lr"] = group["lr"]

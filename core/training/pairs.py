@@ -14,6 +14,7 @@ from core.models import Batch
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
 from core.training.data import find, lines, pairs
+from core.training.feed import on
 from core.training.loss import cross_entropy
 
 SPECIAL = ("<pad>", "<start>", "<end>")
@@ -31,8 +32,8 @@ class Pairs:
     """Sentence pairs in batches of about equal length."""
 
     def __init__(self, train: list[Ids], valid: list[Ids], tokenizer: Tokenizer, seed: int, device: torch.device) -> None:
-        self.train, self.tokenizer, self.seed, self.device = train, tokenizer, seed, device
-        self.valid = [self._collate(valid[i : i + 64]) for i in range(0, min(len(valid), 1024), 64)]
+        self.train, self.tokenizer, self.seed = train, tokenizer, seed
+        self.valid = [on(_collated(valid[i : i + 64]), device) for i in range(0, min(len(valid), 1024), 64)]
         self._epoch, self._batches, self._first = -1, [], 0
 
     def batch(self, step: int) -> tuple[tuple[Batch, Tensor], int]:
@@ -43,7 +44,7 @@ class Pairs:
             self._epoch += 1
             self._batches = self._shuffled(self._epoch)
         rows = [self.train[i] for i in self._batches[step - self._first]]
-        return self._collate(rows), sum(len(s) + len(t) for s, t in rows)
+        return _collated(rows), sum(len(s) + len(t) for s, t in rows)
 
     def _shuffled(self, epoch: int) -> list[list[int]]:
         rng = np.random.default_rng((self.seed, epoch))
@@ -63,13 +64,6 @@ class Pairs:
             batches.append(rows)
         return [batches[i] for i in rng.permutation(len(batches))]
 
-    def _collate(self, rows: list[Ids]) -> tuple[Batch, Tensor]:
-        source = _padded([s for s, _ in rows])
-        written = _padded([[IDS["start"], *t] for _, t in rows])
-        wanted = _padded([[*t, IDS["end"]] for _, t in rows])
-        source, written, wanted = (t.to(self.device) for t in (source, written, wanted))
-        return Batch(ids=written, real=written != IDS["pad"], source=source, source_real=source != IDS["pad"]), wanted
-
     def loss(self, network: nn.Module, batch: tuple[Batch, Tensor]) -> Tensor:
         inputs, wanted = batch
         real = wanted != IDS["pad"]
@@ -84,6 +78,13 @@ class Pairs:
             lost += float(F.cross_entropy(logits.float(), wanted[real], reduction="sum"))
             count += int(real.sum())
         return {"valid_nats": lost / count}
+
+
+def _collated(rows: list[Ids]) -> tuple[Batch, Tensor]:
+    source = _padded([s for s, _ in rows])
+    written = _padded([[IDS["start"], *t] for _, t in rows])
+    wanted = _padded([[*t, IDS["end"]] for _, t in rows])
+    return Batch(ids=written, real=written != IDS["pad"], source=source, source_real=source != IDS["pad"]), wanted
 
 
 def _padded(rows: list[list[int]]) -> Tensor:

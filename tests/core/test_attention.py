@@ -16,7 +16,7 @@ from torch import nn
 
 from core import masks, record
 from core.layers.attention import MultiHeadAttention, masked_softmax
-from core.layers.fused import attend
+from core.layers.fused import attend, on_card
 
 BATCH, HEADS, QUERIES, KEYS, D_HEAD = 2, 3, 5, 7, 11
 WIDTH = HEADS * D_HEAD
@@ -285,15 +285,15 @@ def test_a_frozen_layer_multiplies_once_and_gives_the_same():
 ROW_OF_NOTHING = torch.ones(QUERIES, KEYS, dtype=torch.bool).tril() & (torch.arange(QUERIES) > 0)[:, None]
 
 
-@pytest.mark.parametrize("at_once", [1, 2**20])
+@pytest.mark.parametrize(("way", "at_once"), [(attend, 1), (attend, 2**20), (on_card, 1)])
 @pytest.mark.parametrize(
     "allowed", [torch.ones(QUERIES, KEYS, dtype=torch.bool), ROW_OF_NOTHING, SOURCE_REAL[:, None, None, :]], ids=["all", "row of nothing", "padded"]
 )
-def test_the_path_of_training_is_the_explicit_one(allowed, at_once, monkeypatch):
+def test_the_path_of_training_is_the_explicit_one(allowed, way, at_once, monkeypatch):
     """Output and the gradient of every weight and input; `eval` takes the path with every step named."""
     taken = []
     monkeypatch.setattr("core.layers.fused.AT_ONCE", at_once)
-    monkeypatch.setattr("core.layers.attention.attend", lambda *sides: taken.append(1) or attend(*sides))
+    monkeypatch.setattr("core.layers.attention.attend", lambda *sides: taken.append(1) or way(*sides))
 
     def passed(mode: bool) -> list[torch.Tensor]:
         layer = attention().train(mode)

@@ -197,11 +197,11 @@ def task(monkeypatch):
 def test_a_batch_has_windows_pairs_and_short_texts_and_depends_on_the_step_alone(task):
     groups, n_tokens = task.batch(3)
     of = bert_mini.mix(3)
-    assert [len(rows.batch.ids) for rows in groups] == [of.windows * 61 // bert_mini.SHORTEST, *[of.pairs // bert_mini.GROUPS] * 4, of.short]
+    assert [len(rows.batch.ids) for rows in groups] == [of.windows * 61 // bert_mini.SHORTEST, *[of.pairs // bert_mini.GROUPS] * bert_mini.GROUPS, of.short]
     assert groups[0].batch.real.all() and groups[0].batch.ids.shape[1] == bert_mini.SHORTEST
     assert n_tokens == sum(int(rows.batch.real.sum()) for rows in groups)
     told = [rows.follows for rows in groups if rows.follows is not None]
-    assert len(told) == 4 and groups[1].batch.ids.shape[1] < groups[4].batch.ids.shape[1]
+    assert len(told) == bert_mini.GROUPS and groups[1].batch.ids.shape[1] < groups[bert_mini.GROUPS].batch.ids.shape[1]
     assert 0.25 * of.pairs < int(torch.cat(told).sum()) < 0.75 * of.pairs
     again, _ = task.batch(3)
     assert all(torch.equal(a.batch.ids, b.batch.ids) for a, b in zip(groups, again, strict=True))

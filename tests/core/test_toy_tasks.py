@@ -207,8 +207,8 @@ def test_a_recipe_begins_and_what_it_saves_is_measured(tmp_path, monkeypatch, na
 def test_the_twin_reads_what_its_sister_reads(tmp_path, monkeypatch):
     asked = []
 
-    def prepare(data: Path, work: Path, seed: int, device: torch.device) -> str:
-        asked.append((data, work, seed))
+    def prepare(data: Path, work: Path, seed: int, device: torch.device, batch_tokens: int) -> str:
+        asked.append((data, work, seed, batch_tokens))
         (work / "tokenizer.json").write_text("{}")
         return "windows"
 
@@ -216,7 +216,7 @@ def test_the_twin_reads_what_its_sister_reads(tmp_path, monkeypatch):
     work = tmp_path / "gpt-twin"
     work.mkdir()
     assert gpt_twin.prepare(Path("data"), work, 7, CPU) == "windows"
-    assert asked == [(Path("data"), tmp_path / "gpt-mini", 7)]
+    assert asked == [(Path("data"), tmp_path / "gpt-mini", 7, gpt_twin.BATCH_TOKENS)]
     assert (work / "tokenizer.json").read_text() == "{}"
     assert gpt_twin.RECIPE.config.n_vocab == gpt_mini.RECIPE.config.n_vocab
     made = gpt_twin.RECIPE

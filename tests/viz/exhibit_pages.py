@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import altair as alt
 import numpy as np
 import pyarrow as pa
 from streamlit.testing.v1 import AppTest
@@ -52,3 +53,34 @@ def chart(test: AppTest, place: int = 0) -> list[list[dict[str, Any]]]:
     spec = json.loads(proto.spec)
     shared = pa.ipc.open_stream(proto.data.data).read_all().to_pylist() if proto.HasField("data") else spec.get("data", {}).get("values", [])
     return [layer["data"]["values"] if "data" in layer else shared for layer in spec["layer"]]
+
+
+def layers(figure: alt.TopLevelMixin) -> list[list[dict[str, Any]]]:
+    """The same of a chart that stands on no page."""
+    tree = figure.to_dict()
+    return [layer.get("data", tree.get("data", {}))["values"] for layer in tree["layer"]]
+
+
+def lanes(test: AppTest, place: int = 0) -> list[np.ndarray]:
+    """The numbers of each lane of bars, as they stand under the pointer."""
+    found: list[list[float]] = []
+    last = np.inf
+    for bar in chart(test, place)[3]:
+        if not 0 < bar["x"] - last < 1.05:
+            found.append([])
+        found[-1].append(float(bar["value"].replace(",", "").replace("−", "-")))
+        last = bar["x"]
+    return [np.array(values) for values in found]
+
+
+def covers(test: AppTest, place: int = 0) -> int:
+    """How many lanes of bars are still covered."""
+    return len(chart(test, place)[4])
+
+
+def token_rows(test: AppTest, place: int = 0) -> dict[str, list[str]]:
+    """The exact texts of each row of tokens by its name."""
+    found: dict[str, list[str]] = {}
+    for cell in chart(test, place)[0]:
+        found.setdefault(cell["row"], []).append(cell["exact"])
+    return found

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from exhibit_pages import chart
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened, unpacked
 
@@ -151,8 +152,9 @@ def test_both_directions_and_their_join_with_shapes():
     """C007."""
     test = page(2)
     n = len(exhibit.compute().words)
-    names = [trace["name"] for trace in json.loads(test.get("plotly_chart")[0].proto.spec)["data"]]
-    assert names == [f"from the left → ({n} × 17)", f"← from the right ({n} × 17)", f"joined, h_j ({n} × 34)"]
+    tiles = chart(test)[0]
+    assert [len(tile["value"]) for tile in tiles] == n * [17] + n * [17] + n * [34]
+    assert list(dict.fromkeys(tile["name"] for tile in tiles)) == [f"from the left → ({n} × 17)", f"← from the right ({n} × 17)", f"joined, h_j ({n} × 34)"]
 
 
 def test_scores_weights_and_mix_of_a_chosen_word():

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from exhibit_pages import drawn, said
+from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 from core.errors import InputError
@@ -24,10 +22,8 @@ def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> A
     return drawn("autoencoder", {f"autoencoder.{name}": value for name, value in link.items()}, {f"fold:{name}": True for name in folded} | (state or {}))
 
 
-
 def notes(test: AppTest) -> list[str]:
-    figure = json.loads(test.get("plotly_chart")[0].proto.spec)
-    return [note["text"] for note in figure["layout"].get("annotations", [])]
+    return [note["text"] for note in chart(test)[5]]
 
 
 def test_the_page_opens_with_a_question_whose_answer_is_covered():
@@ -58,9 +54,11 @@ def test_the_elephant_becomes_the_word_of_four_languages():
 
 def test_the_picture_is_the_context_of_the_run():
     data = exhibit.compute(exhibit.Params(step=1, word="queen", p=5))
-    figure = json.loads(page(step="2", word="queen", p="5").get("plotly_chart")[0].proto.spec)
-    bars = next(trace for trace in figure["data"] if trace["type"] == "bar")
-    assert len(data.context) == 5 and bars["customdata"] == [1, 2, 3, 4, 5]
+    tiles, _, _, bars, *_ = chart(page(step="2", word="queen", p="5"))
+    assert len(data.context) == 5 and [bar["name"] for bar in bars] == ["c1", "c2", "c3", "c4", "c5"]
+    np.testing.assert_allclose([bar["value"] for bar in bars], data.context)
+    np.testing.assert_allclose([bar["right"] - bar["left"] for bar in bars], 0.14 * data.context / data.limit, atol=1e-9)
+    np.testing.assert_allclose([tile["value"] for tile in tiles], data.entry, atol=1e-6)
     known = exhibit.vectors()
     rows = np.array([known[word] for word in panels.TAUGHT])
     axes = np.linalg.svd(rows - rows.mean(0), full_matrices=False)[2][:5]
@@ -92,6 +90,9 @@ def test_letters_come_back_as_the_truncated_decomposition_says():
     assert list(data.exits) == ["plain", "bold", "slanted", "framed"] and data.lost == pytest.approx(FLOOR[6])
     made, entry = np.asarray(data.exits["plain"]), glyphs()[letters().index("S")].reshape(7, 5)
     wrong = int(((made > 0.5) != (entry > 0.5)).sum())
+    tiles, dots, *_ = chart(test)
+    assert not tiles and [dot["value"] for dot in dots[:35]] == entry.ravel().tolist()
+    np.testing.assert_allclose([dot["value"] for dot in dots[35:]], np.concatenate([np.ravel(made) for made in data.exits.values()]), atol=1e-6)
     assert f"{wrong} of the S's 35 dots" in said(test) and f"{FLOOR[6]:.1%} is lost" in said(test)
     whole = exhibit.compute(exhibit.Params(step=3, letter="S", p=24))
     np.testing.assert_allclose(whole.exits["plain"], entry, atol=1e-8)
@@ -100,13 +101,15 @@ def test_letters_come_back_as_the_truncated_decomposition_says():
 def test_the_error_is_drawn_against_the_size_and_learning_reaches_it():
     """C003."""
     test = page(step="5", p="7")
-    assert not test.exception and len(test.get("plotly_chart")) == 1
+    assert not test.exception and len(test.get("vega_lite_chart")) == 1 and chart(test)[:3] == [[], [], []]
     data = exhibit.compute(exhibit.Params(step=4, p=7))
     np.testing.assert_allclose(data.floors["letters, 35 dots"], FLOOR, atol=1e-12)
     assert all(loss == pytest.approx(FLOOR[p], abs=2e-3) for p, loss in data.learned.items()) and set(data.learned) == set(range(1, 25))
-    figure = panels.figures.lost(data.floors, data.learned, 7)
-    np.testing.assert_allclose(figure.data[0].y, 100 * FLOOR, atol=1e-9)
-    assert figure.data[1].x == tuple(range(1, 25))
+    test.button(key="predict:autoencoder.size:commit").click().run()
+    lines, dots, here, cover, _ = chart(test)
+    np.testing.assert_allclose([row["y"] for row in lines if row["name"] == "letters, 35 dots"], 100 * FLOOR, atol=1e-9)
+    assert [row["x"] for row in dots] == list(range(1, 25)) and [row["y"] for row in dots] == [100 * loss for loss in data.learned.values()]
+    assert here == [{"x": 7, "y": pytest.approx(100 * FLOOR[7])}] and not cover
 
 
 def test_the_last_question_has_the_runs_answer():

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
+from exhibit_pages import chart
 from streamlit.testing.v1 import AppTest
 from tiny_models import served
 
@@ -34,8 +33,7 @@ def page(**link: str) -> AppTest:
 
 
 def bars(test: AppTest) -> list[str]:
-    (figure,) = test.get("plotly_chart")
-    return json.loads(figure.proto.spec)["data"][0]["text"]
+    return [bar["said"] for bar in chart(test)[0]]
 
 
 def said(test: AppTest) -> str:

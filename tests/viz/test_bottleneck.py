@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from exhibit_pages import chart
 from streamlit.testing.v1 import AppTest
 
 import core
@@ -39,8 +40,9 @@ def said(test: AppTest) -> str:
     return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind)
 
 
-def figure(test: AppTest) -> dict:
-    return json.loads(test.get("plotly_chart")[0].proto.spec)
+def written(test: AppTest, row: int) -> list[str]:
+    """The letters in a row of tiles."""
+    return [tile["text"] for tile in chart(test)[3] if tile["row"] == row]
 
 
 def right_of(cell: str, word: str, attends: bool = False) -> tuple[int, str]:
@@ -72,17 +74,27 @@ def test_the_context_is_what_each_direction_holds_at_its_end(cell):
 @pytest.mark.parametrize("cell", ["rnn", "gru"])
 def test_every_step_has_one_picture_and_a_sentence_of_numbers(step, cell):
     test = page(step, cell=cell)
-    assert test.title[0].value == "The bottleneck" and len(test.get("plotly_chart")) == 1
+    assert test.title[0].value == "The bottleneck" and len(test.get("vega_lite_chart")) == 1
     assert any(character.isdigit() for text in test.text for character in text.value)
+
+
+@pytest.mark.parametrize("step", range(1, len(exhibit.STEPS) + 1))
+def test_every_step_is_drawn_before_a_room(step):
+    test = AppTest.from_string("from viz.exhibits import bottleneck as e\ne.page()", default_timeout=120)
+    test.query_params["bottleneck.step"], test.query_params["present"] = str(step), "1"
+    assert not test.run().exception and len(test.get("vega_lite_chart")) == 1
 
 
 def test_nothing_is_given_away_before_the_guess():
     test = page(1, cell="lstm")
-    count, written = right_of("lstm", WORD)
-    assert "?" in figure(test)["data"][1]["text"][0] and written not in said(test)
+    count, wrote = right_of("lstm", WORD)
+    assert written(test, 0) == list(WORD) and set(written(test, 1)) == {"?"} and wrote not in said(test)
     test = page(1, cell="lstm", state={"predict:bottleneck.right": folds.share_in_words(count, len(WORD))})
-    assert f"{count} of {len(WORD)}: it wrote “{written}”" in said(test) and "Right." in said(test).replace("\\", "")
-    assert figure(test)["data"][1]["text"][0] == list(written)
+    assert f"{count} of {len(WORD)}: it wrote “{wrote}”" in said(test) and "Right." in said(test).replace("\\", "")
+    assert written(test, 1) == list(wrote)
+    wrong = [place for place, letter in enumerate(wrote) if letter != WORD[place : place + 1]]
+    assert [round((frame["left"] + frame["right"]) / 2) for frame in chart(test)[2]] == wrong
+    assert [tile["shade"] for tile in chart(test)[1]] == pytest.approx(exhibit.compute(exhibit.Params(WORD, "lstm")).one.chances[: len(wrote)])
 
 
 def test_another_word_has_another_answer():
@@ -99,23 +111,11 @@ def test_reading_goes_letter_by_letter_from_both_ends():
     """C004."""
     test = page(2, state={}, read="3")
     assert "After 3 of 9 letters: the state from the left has read “att”, the one from the right “noi”" in said(test)
-    ahead, back, context = (np.array(_decoded(trace["z"]), dtype=float) for trace in figure(test)["data"])
-    assert _there(ahead) == [True] * 3 + [False] * 6 and _there(back) == [False] * 6 + [True] * 3
-    assert not np.isfinite(context).any()
-
-
-def _there(lane: np.ndarray) -> list[bool]:
-    """Which of nine tiles, eight columns and an empty one each, hold numbers."""
-    return np.append(np.isfinite(lane).any(0), False).reshape(9, 9).any(1).tolist()
-
-
-def _decoded(z: object) -> np.ndarray:
-    if isinstance(z, dict):
-        import base64
-
-        shape = [int(part) for part in str(z["shape"]).split(",")]
-        return np.frombuffer(base64.b64decode(z["bdata"]), dtype=z["dtype"]).reshape(shape)
-    return np.array([[np.nan if value is None else value for value in row] for row in z])
+    tiles = chart(test)[0]
+    assert [(tile["lane"], tile["place"]) for tile in tiles] == [(0, 0), (0, 1), (0, 2), (1, 6), (1, 7), (1, 8)]
+    states = exhibit.compute(exhibit.Params(WORD)).one.read_states
+    for tile in tiles:
+        np.testing.assert_allclose(tile["value"], states[tile["place"]][32 * tile["lane"] :][:32], atol=1e-4)
 
 
 def test_writing_says_the_letter_and_its_probability():
@@ -139,9 +139,10 @@ def test_quality_over_length_is_what_ships_with_the_six_models():
     assert len(found) == 6 and all(set(row) >= {1, 10, 20, 40, 80} for row in found.values())
     one, looks = found["copy-lstm"], found["copy-lstm-attention"]
     assert f"20 letters: {one[20]:.0%} and {looks[20]:.0%}" in said(test) and looks[20] - one[20] > 0.4
-    traces = figure(test)["data"]
-    assert len(traces) == 8 and {trace["line"]["dash"] for trace in traces[:6]} == {"solid", "dot"}
-    assert traces[6]["x"] == [9] and traces[6]["y"] == [right_of("lstm", WORD)[0] / 9]
+    _, line, dots, own, *_ = chart(test)
+    assert line == dots and {(row["name"], row["dashed"]) for row in line} == {(f"{cell}, {how}", how == "one vector") for cell in ("RNN", "LSTM", "GRU") for how in ("one vector", "looking back")}
+    assert {row["x"]: row["y"] for row in line if row["name"] == "LSTM, one vector"} == one and {row["name"] for row in line if row["strong"]} == {"LSTM, one vector", "LSTM, looking back"}
+    assert [(row["name"], row["x"], row["y"]) for row in own] == [("LSTM, one vector", 9, right_of("lstm", WORD)[0] / 9), ("LSTM, looking back", 9, right_of("lstm", WORD, attends=True)[0] / 9)]
 
 
 def test_the_slopes_are_those_of_autograd():
@@ -151,12 +152,16 @@ def test_the_slopes_are_those_of_autograd():
     assert f"RNN {pictures._share(sizes[9] / sizes[0])}" in said(test)
     place = analysis.reach(core.open_model("copy-rnn"), [WORD]).whole[0]
     assert f"letter {place.argmin() + 1}, “{WORD[place.argmin()]}”: {place.min():.2f}" in said(test)
+    drawn = [row for row in chart(test)[1] if row["name"] == "RNN"]
+    above = [row["value"] for row in drawn if "letters" in row["at"]]
+    assert above == pytest.approx(sizes[: len(above)].tolist()) and len(above) == int((sizes >= 10**-8.3).sum())
+    assert [row["value"] for row in drawn if "letters" not in row["at"]] == pytest.approx(place.tolist())
 
 
 @pytest.mark.parametrize("link", [{"word": ""}, {"word": "<b>1</b>"}, {"word": "ß 猫 9"}, {"word": "x" * 300}, {"cell": "cnn"}, {"read": "-3"}])
 def test_nonsense_leaves_a_page(link):
     for step in (1, 2, 3):
-        assert len(page(step, **link).get("plotly_chart")) == 1
+        assert len(page(step, **link).get("vega_lite_chart")) == 1
 
 
 def test_a_word_that_cannot_be_read_whole_is_told():
@@ -186,12 +191,14 @@ def test_the_lines_to_take_away_run():
 
 def test_the_figures_as_data():
     drawn = letters([Row("<b>", "ab"), Row("w", "ax", [0.9, 0.4], [False, True])])
-    assert drawn.layout.annotations[0].text == "&lt;b&gt;" and len(drawn.layout.shapes) == 1
+    layers = [layer["data"]["values"] for layer in drawn.to_dict()["layer"]]
+    assert layers[4][0]["text"] == "<b>" and len(layers[2]) == 1 and [len(tiles) for tiles in layers[:2]] == [2, 2]
     tiles = unrolled([Lane("h", np.arange(24.0).reshape(3, 8), "abc", shown=2)])
-    z = np.array(tiles.data[0].z)
-    assert z[0, :2].tolist() == [0, 1] and z[1, :2].tolist() == [2, 3] and np.isnan(z[:, 5:]).all()
+    found = tiles.to_dict()["layer"][0]["data"]["values"]
+    assert [tile["value"] for tile in found] == [list(range(8)), list(range(8, 16))] and {(tile["rows"], tile["columns"]) for tile in found} == {(4, 2)}
     curve = Curve("a", [(1, 0.9), (2, 0.1)], 0)
-    assert quality([curve], trained=20).layout.xaxis.title.text == "letters in the word"
-    assert slopes([curve], [curve], "ab", titles=("p", "q")).layout.xaxis2.ticktext == ("a", "b")
+    assert quality([curve], trained=20).to_dict()["layer"][1]["encoding"]["x"]["title"] == "letters in the word"
+    below = slopes([curve], [curve], "abc", titles=("p", "q")).to_dict()["layer"][2]["data"]["values"]
+    assert [row["text"] for row in below][-3:] == ["a", "b", "c"]
     for each in (drawn, tiles):
         json.loads(each.to_json())

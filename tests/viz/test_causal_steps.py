@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from exhibit_pages import drawn, figure, said
+from exhibit_pages import chart, drawn, layers, said
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
@@ -38,14 +38,14 @@ def titles(test: AppTest) -> list[str]:
 def test_the_page_opens_with_a_question_and_only_chance_is_drawn():
     test = page()
     assert not test.exception and test.title[0].value == "Masks"
-    assert [trace["name"] for trace in figure(test)["data"]] == ["chance: 10 %"] and "10%" in said(test)
+    assert chart(test)[1] == [] and [line["name"] for line in chart(test)[3]] == ["chance: 10 %"] and "10%" in said(test)
     found, past = leaking.learned("all", 10), leaking.learned("past", 10)
     assert f"{found.inside:.1%}" not in said(test)
     told = guessed(page(*FOLDS), "leak")
-    bars = figure(told)["data"]
-    assert not told.exception and [len(bar["y"]) for bar in bars] == [8, 8, 2]
-    np.testing.assert_allclose(bars[0]["y"], found.right)
-    np.testing.assert_allclose(bars[1]["y"], past.right)
+    bars = [bar["share"] for bar in chart(told)[1]]
+    assert not told.exception and len(bars) == 16
+    np.testing.assert_allclose(bars[:8], found.right)
+    np.testing.assert_allclose(bars[8:], past.right)
     assert f"{found.inside:.0%} right where the answer stands in the list, {found.writing:.0%} where it has to write" in said(told)
     with_mask, without = runs.surprises(steps.TEXT)
     model, n = core.open_model("gpt-mini"), len(core.open_model("gpt-mini").run(steps.TEXT, keep=()).tokens)
@@ -59,7 +59,7 @@ def test_other_eyes_give_another_answer():
     found = leaking.learned("past", 2)
     told = guessed(page(sees="past", digits="2"), "leak")
     assert f"t is {100 * round(found.inside, 2):g} %." in said(told) and "You said" not in said(told), "half of two is right by chance"
-    assert len(figure(told)["data"]) == 2
+    assert len({bar["name"] for bar in chart(told)[1]}) == 1
 
 
 def test_the_sums_are_softmax_over_the_words_so_far():
@@ -71,8 +71,10 @@ def test_the_sums_are_softmax_over_the_words_so_far():
     weights = np.exp(scores[3, :4]) / np.exp(scores[3, :4]).sum()
     terms = " + ".join(f"{w:.2f} “{word}”" for w, word in zip(weights, ("The", "little", "dog", "ran"), strict=True))
     assert f"y₄ = {terms}: 4 terms, 1.000 together. All 5 lines have 15 terms; every pair would be 25." in said(test)
-    z = figure(test)["data"][0]["z"]
-    assert len(figure(page(step="2", text="I"))["data"]) == 1 and z is not None
+    cells = chart(test)[0]
+    assert [cell["line"] for cell in cells] == [1, 2, 2, 3, 3, 3, 4, 4, 4, 4]
+    assert [cell["exact"] for cell in cells if cell["line"] == 4] == [f"{w:.4f}" for w in weights]
+    assert len(chart(page(step="2", text="I"))[0]) > 0
     names: dict[str, object] = {}
     exec(test.code[-1].value, names)
     np.testing.assert_allclose(names["line_by_line"].weights[3, :4], weights, atol=1e-5)  # pyright: ignore[reportAttributeAccessIssue]
@@ -141,8 +143,10 @@ def test_odd_links_and_texts_leave_a_page():
 
 
 def test_figures_as_data():
-    figure = sums(np.eye(3), ["<b>", "b", "c"], 2)
-    assert figure.layout.xaxis.ticktext[0] == "&lt;b&gt;" and np.isnan(figure.data[0].z[2]).all() and np.isnan(figure.data[0].z[0, 1])
-    assert len(sums(np.eye(30), ["w"] * 30, 30).layout.annotations) == 0
-    empty = rightness({}, 0.5, places=8)
-    assert len(empty.data) == 1 and len(empty.layout.xaxis.ticktext) == 8
+    cells = layers(sums(np.eye(3), ["<b>", "b", "c"], 2))[0]
+    assert [(cell["line"], cell["word"], cell["exact"]) for cell in cells] == [(1, "<b>", "1.0000"), (2, "<b>", "0.0000"), (2, "b", "1.0000")]
+    many = layers(sums(np.eye(30), ["w"] * 30, 30))
+    assert len(many) == 1 and not any(cell["said"] for cell in many[0])
+    empty = layers(rightness({}, 0.5, places=8))
+    assert empty[1] == [] and empty[2] == [] and empty[3] == [{"left": -0.55, "right": 7.55, "from": 0.5, "name": "chance: 50 %"}]
+    assert "'8'" in rightness({}, 0.5, places=8).to_json()

@@ -90,8 +90,11 @@ def test_in_an_encoder_a_changed_word_changes_the_rows_before_it():
     found = compared(*views)
     pair = found.pair(0, 1)
     row = pair_of.row_of(pair)
-    assert row is not None and found.word("queries", row, 0) == "it", "the pair was chosen because its “it” looks elsewhere"
-    assert [found.word("keys", int(weights[row].argmax()), pane) for pane, weights in enumerate(found.weights)] == ["street", "wide"]
+    assert row == int(np.nanargmax(pair.likeness.rows)), "the row that is told about is the one that moves most"
+    looks = [found.word("keys", int(weights[row].argmax()), pane) for pane, weights in enumerate(found.weights)]
+    assert looks[0] != looks[1]
+    changed = found.words("queries", 0).index("tired")
+    assert pair.likeness.rows[:changed].max() > 0.05, "words before the changed one look elsewhere as well"
     assert any("reads the whole text" in note for note in pair_of.notes(found, pair))
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from exhibit_pages import drawn, figure, said, said_and_set
+from exhibit_pages import chart, drawn, said, said_and_set
 from streamlit.testing.v1 import AppTest
 
 from core.lessons import complexity as costs
@@ -25,10 +23,14 @@ def page(step: int, *folds: str, guess: tuple[str, object] | None = None, **link
     return drawn("complexity", {SLUG + "step": str(step)} | {SLUG + name: value for name, value in link.items()}, dict.fromkeys(folds, True) | answered, guarded=True)
 
 
+def texts(test: AppTest) -> list[str]:
+    return [row["text"] for rows in chart(test) for row in rows if "text" in row]
+
+
 @pytest.mark.parametrize("step", range(1, 6))
 def test_every_step_has_a_picture_and_every_fold_opens(step):
     test = page(step, *FOLDS)
-    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title and len(test.get("plotly_chart")) >= 1
+    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title and len(test.get("vega_lite_chart")) == 1 and not test.get("plotly_chart")
     told = said(test)
     assert ("E18" in told) == (step in (2, 4, 5)) and "Table 1" in told and "went wrong" not in told and len(test.dataframe) == 1 and len(test.code) >= 2
 
@@ -36,12 +38,13 @@ def test_every_step_has_a_picture_and_every_fold_opens(step):
 def test_the_curves_wait_for_the_guess_and_their_crossing_is_marked():
     """C079: sliders n and p; the crossing at n = p."""
     before, after = page(1, *FOLDS), page(1, guess=RIGHT)
-    assert all(line["x"] == [] for line in figure(before)["data"]) and "13,107,200" not in said_and_set(before)
+    assert chart(before)[0] == [] and "13,107,200" not in said_and_set(before)
     assert "Right" in said(after) and "1,280,000 for self-attention, 13,107,200 for recurrence, self-attention is 10 times cheaper" in said(after)
-    assert "n = p = 512" in [note["text"] for note in figure(after)["layout"]["annotations"]]
-    assert any(shape["x0"] == 512 == shape["x1"] for shape in figure(after)["layout"]["shapes"])
-    for line, cost in zip(figure(after)["data"], (costs.attention, costs.recurrence), strict=True):
-        assert line["y"] == [cost(n, 512).operations for n in line["x"]]
+    assert "n = p = 512" in texts(after)
+    assert {"n": 512, "text": "n = p = 512"} in [row for rows in chart(after) for row in rows]
+    for name, cost in (("self-attention", costs.attention), ("recurrence", costs.recurrence)):
+        line = [row for row in chart(after)[0] if row["line"] == name]
+        assert len(line) > 30 and [row["value"] for row in line] == [cost(row["n"], 512).operations for row in line]
     other = page(1, guess=("more", "self-attention"), n="4096", p="256")
     assert "Right" in said(other) and "16 times dearer" in said(other)
     assert "Right" in said(page(1, guess=("more", "both the same"), n="512"))
@@ -49,14 +52,14 @@ def test_the_curves_wait_for_the_guess_and_their_crossing_is_marked():
 
 def test_everything_counted_crosses_elsewhere():
     test = page(1, guess=RIGHT, whole="1", p="256")
-    assert "n = 2p = 512" in [note["text"] for note in figure(test)["layout"]["annotations"]]
+    assert "n = 2p = 512" in texts(test)
     assert f"{costs.recurrence(50, 256, whole=True).operations:,} for recurrence" in said(test)
 
 
 def test_table_1_in_numbers():
     """C079."""
     test = page(2, *FOLDS, n="4096")
-    shown = " ".join(trace["text"] for trace in figure(test)["data"])
+    shown = " ".join(f"{row['text']} {row['formula']}" for row in chart(test)[0])
     for text in ("8,589,934,592", "1,073,741,824", "O(n² p)", "O(n p²)", "4,096", "4,095"):
         assert text in shown
     frame = test.dataframe[0].value
@@ -67,29 +70,29 @@ def test_the_path_is_one_step_against_many():
     before = page(3, *FOLDS)
     assert "49" not in said_and_set(before)
     after = page(3, guess=("steps", 49)).button(key=f"predict:{SLUG}steps:commit").click().run()
-    assert "49 steps" not in json.dumps(figure(before)) and "recurrence: 49 steps, one after the other" in json.dumps(figure(after))
+    assert "49 steps" not in str(chart(before)) and "recurrence: 49 steps, one after the other" in str(chart(after))
     assert "49 steps against 1" in said(after) and f"{0.9**49:.2g}" in said(after)
     few = page(3, guess=("steps", 3), n="4").button(key=f"predict:{SLUG}steps:commit").click().run()
-    assert "it is 3 steps" in said(few).lower() and "3 steps, one after the other" in json.dumps(figure(few))
+    assert "it is 3 steps" in said(few).lower() and "3 steps, one after the other" in str(chart(few))
 
 
 def test_the_memory_of_the_scores():
     test = page(4, n="4096")
     assert "537 MB" in said(test) and "4 times as much" in said(test)
-    line = figure(test)["data"][0]
-    assert line["y"] == [costs.score_bytes(n) for n in line["x"]]
+    line = [row for row in chart(test)[0] if row["line"].startswith("scores")]
+    assert len(line) > 30 and [row["value"] for row in line] == [costs.score_bytes(row["n"]) for row in line]
 
 
 def test_the_recorded_run_comes_first_and_a_press_measures_here(monkeypatch):
     kept = costs.recorded()
     test = page(5)
     assert f"A recorded run, p = 512: {kept.machine}." in said(test)
-    assert figure(test)["data"][0]["y"] == pytest.approx([1e3 * row.attention for row in kept.of(512)])
+    assert [row["value"] for row in chart(test)[0] if row["line"] == "self-attention"] == pytest.approx([1e3 * row.attention for row in kept.of(512)])
     asked: list[int] = []
     monkeypatch.setattr(costs, "measure", lambda n, p: asked.append(n) or costs.Timing(n, p, n * 1e-3, 2e-3))
     test = test.button(key=SLUG + "measure").click().run()
     assert not test.exception and asked == list(costs.LENGTHS) and "Measured, p = 512: this server, just now." in said(test)
-    assert figure(test)["data"][0]["y"] == pytest.approx([float(n) for n in costs.LENGTHS])
+    assert [row["value"] for row in chart(test)[0] if row["line"] == "self-attention"] == pytest.approx([float(n) for n in costs.LENGTHS])
     test = test.button(key=SLUG + "recorded").click().run()
     assert kept.machine in said(test)
     test.button(key=SLUG + "measure").click().run()
@@ -100,7 +103,7 @@ def test_the_recorded_run_comes_first_and_a_press_measures_here(monkeypatch):
 def test_nonsense_in_the_link_gives_a_page():
     for step, link in ((1, {"n": "-5", "p": "1e99"}), (2, {"whole": "maybe"}), (5, {"width": "65"}), (3, {"n": "nan"}), (0, {})):
         test = page(step, **link)
-        assert not test.exception and "went wrong" not in said(test) and test.get("plotly_chart")
+        assert not test.exception and "went wrong" not in said(test) and test.get("vega_lite_chart")
 
 
 def test_every_length_and_width_can_be_drawn():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tiny_models
 import torch
-from exhibit_pages import drawn, figure, plain, said
+from exhibit_pages import chart, covers, drawn, figure, lanes, layers, plain, said
 from streamlit.testing.v1 import AppTest
 
 import core.engine
@@ -48,11 +48,11 @@ def test_the_hidden_layer_is_covered_until_one_guessed_and_is_the_runs_own():
     data = exhibit.compute(exhibit.Params(text=TEXT))
     before = page()
     assert not before.exception and before.title[0].value == "The feed-forward network"
-    assert [trace["type"] for trace in figure(before)["data"]] == ["heatmap", "scatter", "scatter"]
+    assert {cell["name"].split()[0] for cell in chart(before)[1]} == {"number"} and [cover["text"] for cover in chart(before)[2]] == ["?", "?"]
     told = page()
     told.button(key=f"predict:{SLUG}on:commit").click().run()
-    tile = plain(figure(told)["data"][1]["z"])
-    np.testing.assert_allclose(tile[~np.isnan(tile)], data.act[2], rtol=1e-5)
+    units = [float(cell["value"]) for cell in chart(told)[1] if cell["name"].startswith("unit")]
+    np.testing.assert_allclose(units, data.act[2], atol=6e-4)
     on = int((data.pre[2] > 0).sum())
     assert f"{on} units are on ({on / 40:.1%})" in said(told) and "units are on" not in said(before)
     assert answer(before) == round(on / 40, 3)
@@ -82,9 +82,9 @@ def test_relu_and_gelu_with_the_words_own_units():
 def test_units_by_word_and_words_by_unit():
     data = exhibit.compute(exhibit.Params(text=TEXT, layer=1))
     test = page(3, layer="1")
-    np.testing.assert_allclose(plain(figure(test, 0)["data"][0]["y"]), 100 * (data.pre > 0).mean(1), rtol=1e-6)
+    np.testing.assert_allclose(lanes(test, 0)[0], 100 * (data.pre > 0).mean(1), atol=0.06)
     counts = np.bincount((data.pre > 0).sum(0), minlength=len(data.tokens) + 1)
-    np.testing.assert_allclose(plain(figure(test, 1)["data"][0]["y"]), counts)
+    np.testing.assert_allclose(lanes(test, 1)[0], counts)
     assert f"{counts[0]} units ({counts[0] / 40:.0%}) fire for no word" in said(test)
 
 
@@ -92,9 +92,9 @@ def test_a_word_turned_round_moves_only_its_own_output():
     """C066: position-wise."""
     n = len(exhibit.compute(exhibit.Params(text=TEXT)).tokens)
     before = page(4, word="1")
-    assert [trace["type"] for trace in figure(before)["data"]] == ["scatter", "bar"] and "0.0, not by a little" not in said(before)
+    assert covers(before) == 1 and len(lanes(before)) == 1 and "0.0, not by a little" not in said(before)
     told = page(4, word="1", guess=("alone", steps.HOW_MANY[0]))
-    network, attention = (plain(trace["y"]) for trace in figure(told)["data"])
+    network, attention = lanes(told)
     assert "Right." in said(told) and np.flatnonzero(network).tolist() == [1] and np.flatnonzero(attention).tolist() == list(range(n))
     assert "the other outputs move by 0.0" in said(told)
 
@@ -105,7 +105,7 @@ def test_one_unit_its_words_and_what_it_writes():
     top = int(data.act[2].argmax())
     found = inner_layer.written(model, 0, data, top)
     test = page(5)
-    np.testing.assert_allclose(plain(figure(test)["data"][0]["y"]), data.act[:, top], rtol=1e-5)
+    np.testing.assert_allclose(lanes(test)[0], data.act[:, top], atol=6e-4)
     assert f"Unit {top} fires for {int((data.pre[:, top] > 0).sum())} of {len(data.tokens)} words" in said(test)
     assert f"cosine {found.nearest[0][1]:.2f}; a drawn direction reaches {found.chance:.2f} by chance" in said(test)
     second = int((-data.act[2]).argsort(kind="stable")[1])
@@ -148,10 +148,11 @@ def test_odd_texts_give_a_page_or_a_notice(text):
 def test_nonsense_in_the_link_leaves_a_page():
     for step in (1, 2, 6):
         test = page(step, model="x", layer="99", word="-4", at="1e9", d_ff="7", unit="-1")
-        assert not test.exception and len(test.get("plotly_chart")) >= 1
+        assert not test.exception and len(test.get("plotly_chart")) + len(test.get("vega_lite_chart")) >= 1
 
 
 def test_figures_as_data():
     shown = through([Tile("a", np.arange(5.0), 2, marked=3), Tile("b", None, 2)])
-    assert np.isnan(np.array(shown.data[0].z, float)[2, 1]) and shown.layout.shapes
+    _, cells, covered, _, rings, *_ = layers(shown)
+    assert [cell["value"] for cell in cells] == ["0.000", "1.000", "2.000", "3.000", "4.000"] and len(covered) == len(rings) == 1
     assert exhibit.thumbnail().startswith("<svg")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
-from exhibit_pages import drawn, figure, said
+from exhibit_pages import chart, drawn, said
+from streamlit.testing.v1 import AppTest
 
 import core
 from core.analysis.likeness import likeness
@@ -27,12 +29,23 @@ def page(*folded: str, state: dict[str, object] | None = None, text: str | None 
     return drawn("heads_compared", names, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True)
 
 
+def spec(test: AppTest, place: int = 0) -> dict[str, Any]:
+    """What an Altair chart of the page was given."""
+    return json.loads(test.get("vega_lite_chart")[place].proto.spec)
+
+
+def labels(axis: dict[str, Any]) -> list[str]:
+    """The names along an axis whose places are numbers."""
+    return json.JSONDecoder().raw_decode(axis["axis"]["labelExpr"])[0]
+
+
 def test_the_page_opens_with_a_question_about_it():
     data = exhibit.compute()
     assert data.words[data.row] == "it" and data.model == "translator-en-es"
     test = page()
     pointing = looking.pointing(data.weights, data.row)
-    assert not test.exception and [trace["name"] for trace in figure(test)["data"]] == [f"H{pointing}"]  # one head before the guess
+    assert not test.exception and not test.get("plotly_chart") and {piece["head"] for piece in chart(test)[0]} == {f"H{pointing}"}  # one head before the guess
+    assert spec(test)["layer"][2]["mark"]["text"] == "?"
     assert not any(f"H{h}" in str(text.value) for text in test.text for h in range(8) if h != pointing)
     w = core.open_model(data.model).run(exhibit.SENTENCES[0], target="").attention("self", by="word").weights[1]
     np.testing.assert_array_equal(data.weights, w)
@@ -40,9 +53,12 @@ def test_the_page_opens_with_a_question_about_it():
     answer = "1" if count == 1 else "2 or 3" if count < 4 else "4 or more"
     test = page(state={"predict:heads_compared.first": answer})
     assert "Right." in said(test) and f"\n{count}: “" in said(test)
-    bars = figure(test)["data"]
-    np.testing.assert_allclose([bar["x"] for bar in bars], w[:, data.row], atol=1e-7)
-    assert [bar["marker"]["color"] for bar in bars] == list(theme.HEADS[:8]) and figure(test)["layout"]["yaxis"]["ticktext"][data.row] == "<b>it ▸</b>"
+    pieces = chart(test)[0]
+    np.testing.assert_allclose(np.array([piece["weight"] for piece in pieces]).reshape(8, -1), w[:, data.row], atol=1e-6)
+    np.testing.assert_allclose([piece["to"] - piece["from"] for piece in pieces], [piece["weight"] for piece in pieces], atol=2e-6)
+    np.testing.assert_allclose([piece["from"] for piece in pieces if piece["head"] == "H3"], w[:3, data.row].sum(0), atol=1e-6)
+    bars = spec(test)["layer"][0]["encoding"]
+    assert bars["color"]["scale"] == {"domain": [f"H{h}" for h in range(8)], "range": list(theme.HEADS[:8])} and labels(bars["y"])[data.row] == "it →"
     head = looking.pointing(w, data.row)
     assert f"H{head} looks {w[head, data.row].max():.0%} at “animal”" in said(test)
 
@@ -58,12 +74,17 @@ def test_another_sentence_has_another_answer():
 def test_all_heads_of_a_layer_are_one_picture_on_one_scale():
     """C043."""
     data = exhibit.compute()
-    drawn_maps = figure(page(step="2"))
-    assert len(drawn_maps["data"]) == 8 and {trace["coloraxis"] for trace in drawn_maps["data"]} == {"coloraxis"}
-    assert (drawn_maps["layout"]["coloraxis"]["cmin"], drawn_maps["layout"]["coloraxis"]["cmax"]) == (0, 1)
-    np.testing.assert_allclose([trace["z"] for trace in drawn_maps["data"]], data.weights, atol=1e-4)
-    causal = figure(page(step="2", model="gpt-mini", text=SHORT))["data"][0]["z"]
-    assert causal[0][1:] == [None] * (len(causal) - 1)
+    test = page(step="2")
+    grounds, cells, frames, names = chart(test)
+    assert not test.get("plotly_chart") and spec(test)["layer"][1]["encoding"]["color"]["scale"]["domain"] == [0, 1]
+    np.testing.assert_allclose(np.array([cell["w"] for cell in cells]).reshape(data.weights.shape), data.weights, atol=1e-4)
+    assert [(cell["h"], cell["q"], cell["k"]) for cell in cells[:2]] == [(0, 0, 0), (0, 0, 1)] and [name["text"] for name in names] == [f"H{h}" for h in range(8)]
+    n = len(data.words)
+    for ground, frame in zip(grounds, frames, strict=True):
+        row = (ground["y2"] - ground["y"]) / n
+        np.testing.assert_allclose((frame["y"], frame["y2"]), (ground["y"] + data.row * row, ground["y"] + (data.row + 1) * row))
+    causal = chart(page(step="2", model="gpt-mini", text=SHORT))[1]
+    assert causal and all(cell["k"] <= cell["q"] for cell in causal)  # what is forbidden has no cell
 
 
 def test_two_heads_side_by_side_and_their_difference():
@@ -87,7 +108,8 @@ def test_kinds_are_those_measured_over_many_sentences():
     assert data.heads is not None
     for head in range(8):
         assert f"H{head} {data.heads.word(1, head)}" in said(test)
-    assert f"it gives {data.heads.scores['coreference'][1, 2]:.0%} to what they mean" in said(test)
+    head = looking.pointing(data.weights, data.row)
+    assert f"it gives {data.heads.scores['coreference'][1, head]:.0%} to what they mean" in said(test)
     assert test.dataframe[0].value.loc["named"].tolist() == [data.heads.word(1, head) for head in range(8)]
     own = page("heads_compared.table", step="2").dataframe[0].value
     assert list(own.columns) == ["entropy, nats", "distance, words", "on the first", "on the one before", "on itself"] and len(own) == 8
@@ -96,14 +118,16 @@ def test_kinds_are_those_measured_over_many_sentences():
 def test_without_a_head_the_output_changes_by_what_was_computed():
     """C046."""
     covered = page(step="5")
-    assert set(figure(covered)["data"][0]["text"]) == {"?"} and "multiplied" not in said(covered)
+    assert {(row["value"], row["said"]) for row in chart(covered)[0]} == {(0.0, "?")} and "multiplied" not in said(covered)
     found = removal(core.open_model("translator-en-es"), exhibit.SENTENCES[0], "self")
     factors = found.factors(1)
-    answer = steps.FACTORS[0 if factors[2] < 0.5 else 1 if factors[2] <= 0.95 else 2 if factors[2] < 1.05 else 3]
+    data = exhibit.compute()
+    head = looking.pointing(data.weights, data.row)
+    answer = steps.FACTORS[0 if factors[head] < 0.5 else 1 if factors[head] <= 0.95 else 2 if factors[head] < 1.05 else 3]
     test = page("heads_compared.table", step="5", state={"predict:heads_compared.off": answer})
-    assert "Right." in said(test) and f"missed most, by {factors[:8].min():.3f}" in said(test) and f"multiplied by {factors[2]:.3f}" in said(test)
-    np.testing.assert_allclose(figure(test)["data"][0]["x"], np.log2(factors), atol=1e-6)
-    assert test.dataframe[0].value["H2"].tolist() == np.round(np.exp(found.without[1, 2]), 4).tolist()
+    assert "Right." in said(test) and f"missed most, by {factors[:8].min():.3f}" in said(test) and f"multiplied by {factors[head]:.3f}" in said(test)
+    np.testing.assert_allclose([row["value"] for row in chart(test)[0]], np.log2(factors), atol=1e-6)
+    assert test.dataframe[0].value[f"H{head}"].tolist() == np.round(np.exp(found.without[1, head]), 4).tolist()
     bare = page(step="5", off="8", state={"predict:heads_compared.off": answer})
     worst = int((found.bare[1] - found.before).argmin())
     assert f"Without all 8 heads of the layer the token hit most is “{found.tokens[worst].strip()}”" in said(bare)
@@ -138,9 +162,12 @@ def test_the_lines_to_take_away_make_the_same_numbers():
 
 
 def test_figures_as_data():
-    shown = json.loads(str(looks(np.ones((1, 1)), ["<b>"], 0).to_json()))
-    assert shown["layout"]["yaxis"]["ticktext"] == ["<b>&lt;b&gt; ▸</b>"]
-    json.loads(str(maps(np.ones((1, 1, 1)), ["a"], 0).to_json()))
+    shown = looks(np.ones((1, 1)), ["<b>"], 0).to_dict()
+    assert labels(shown["layer"][0]["encoding"]["y"]) == ["<b> →"] and [piece["text"] for piece in shown["data"]["values"]] == ["H0 100%"]
+    one = maps(np.ones((1, 1, 1)), ["a"], 0, allowed=np.zeros((1, 1, 1), dtype=bool)).to_dict()
+    assert one["layer"][1]["data"]["values"] == [] and len(one["layer"][0]["data"]["values"]) == 1
+    two = maps(np.full((5, 2, 2), 0.5), ["a", "b"], 1, named=True).to_dict()
+    assert labels(two["layer"][0]["encoding"]["y"]) == ["a", "b"] * 2 and two["layer"][0]["data"]["values"][4]["y"] > two["layer"][0]["data"]["values"][3]["y2"]
     assert exhibit.thumbnail().count("<rect") == 8 * len(exhibit.compute().words)
 
 
@@ -149,7 +176,7 @@ def test_before_a_room_the_rows_that_matter_are_shown():
     known = drawn("heads_compared", {"present": "1"}, {"predict:heads_compared.first": "1"})
     total = data.weights[:, data.row].sum(0)
     kept = sorted({data.row, *np.argsort(-total, kind="stable")[: steps.ROWS].tolist()})
-    assert [name.removeprefix("<b>").removesuffix(" ▸</b>") for name in figure(known)["layout"]["yaxis"]["ticktext"]] == [data.words[i].strip() for i in kept]
+    assert [name.removesuffix(" →") for name in labels(spec(known)["layer"][0]["encoding"]["y"])] == [data.words[i].strip() for i in kept]
     off = drawn("heads_compared", {"present": "1", "heads_compared.step": "5"}, {"predict:heads_compared.off": steps.FACTORS[0]})
     factors = removal(core.open_model(data.model), exhibit.SENTENCES[0], "self").factors(1)
-    np.testing.assert_allclose(figure(off)["data"][0]["x"], np.log2(factors), atol=1e-6)
+    np.testing.assert_allclose([row["value"] for row in chart(off)[0]], np.log2(factors), atol=1e-6)

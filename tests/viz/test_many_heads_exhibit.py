@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 import pytest
-from exhibit_pages import drawn, figure, said, said_and_set
+from exhibit_pages import chart, drawn, said, said_and_set
 
 from core.lessons import many_heads as lessons
 from viz import theme
 from viz.exhibits import _many_heads_folds as folds
 from viz.exhibits import _many_heads_steps as steps
 from viz.exhibits import many_heads as exhibit
-from viz.figures.head_grids import head_grid, per_head
+from viz.figures.bar_pairs import bar_pairs
+from viz.figures.head_grids import ABOVE, head_grid, per_head
 
 DATA = exhibit.compute(exhibit.Params(2, 4))
 FOLDS = ("many_heads.equation", "many_heads.looking", "Many heads.documents", "many_heads.table", "many_heads.take")
@@ -22,6 +22,13 @@ FOLDS = ("many_heads.equation", "many_heads.looking", "Many heads.documents", "m
 
 def page(*folded: str, state: dict[str, object] | None = None, **link: str):
     return drawn("many_heads", {f"many_heads.{name}": value for name, value in ({"b": "2", "n": "4"} | link).items()}, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True)
+
+
+def written(test: Any, place: int) -> list[str]:
+    """What stands in the cells of a grid, row after row."""
+    layers = chart(test, place)
+    assert layers[0] == layers[1]  # the cells, and their texts
+    return [cell["text"] for cell in layers[1]]
 
 
 def told(name: str, answer: object) -> dict[str, object]:
@@ -32,12 +39,16 @@ def told(name: str, answer: object) -> dict[str, object]:
 def test_the_page_opens_with_a_question_and_covers_the_projection():
     test = page()
     assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
-    covered = figure(test, 1)
-    assert [note["text"] for note in covered["layout"]["annotations"]][-1] == "?" and len(covered["data"]) == 1
+    assert not test.get("plotly_chart") and len(test.get("vega_lite_chart")) == 2
+    covered = chart(test, 1)
+    assert all(set(cell) == {"x", "x2", "y", "y2", "colour"} and cell["colour"] == theme.HATCH for cell in covered[0]) and len(covered[0]) == 4 * 8 and "text" not in covered[-1][0]
+    np.testing.assert_allclose([float(text.replace("−", "-")) for text in written(test, 0)], DATA.way.x[0].ravel(), atol=0.051)
     assert "(2, 4, 2, 4)" not in said(test).replace("\u00a0", " ") and "sum over all 8" not in said(test)
     known = page(state=told("first", "All 8 numbers"))
     assert "Right." in said(known) and f"off by up to {DATA.chunk:.2f}" in said(known)
-    assert [note["text"] for note in figure(known, 1)["layout"]["annotations"]][-2:] == ["head 1", "head 2"]
+    revealed = chart(known, 1)
+    assert [name["text"] for name in revealed[2]] == ["head 1", "head 2"] and [line[0]["text"] for line in revealed[3:]] == ["project", "(2, 4, 8)", "to_q(x)"]
+    assert [cell["colour"] for cell in revealed[0][:8]] == [theme.HEADS[0]] * 4 + [theme.HEADS[1]] * 4
     wider = page(d="12", h="3", state=told("first", "Its own piece, 4 of 12"))
     assert "It is “All 12 numbers”" in said(wider)
 
@@ -50,9 +61,9 @@ def test_the_shape_stands_at_every_step():
     assert [part.split("`")[1] for part in line.split(" → ")] == [str(stage.shape) for stage in lessons.stages(way)]
     assert [part.split("`")[0].strip("* ").replace("\\", "") for part in line.split(" → ")] == list(lessons.NAMES)
     assert f"All {way.q.size} numbers are still there" in said(test)
-    words = figure(test, 2)["data"][1]["text"]
+    words = written(test, 2)
     assert words == [word for _ in range(2) for word in steps.WORDS[:3] for _ in range(3)]
-    values = figure(page(step="3"), 2)["data"][1]["text"]
+    values = written(page(step="3"), 2)
     assert values[:4] == [f"{value:.1f}" for value in DATA.way.pattern[0, 0, 0]]
 
 
@@ -73,38 +84,40 @@ def test_the_merge_without_the_swap():
     test = before
     test.slider(key="predict:many_heads.merge").set_value(8)
     test.button(key="predict:many_heads.merge:commit").click().run()
-    assert figure(test, 2)["data"][1]["text"][:8] == ["we"] * 8
+    assert written(test, 2)[:8] == ["we"] * 8
     test.toggle[0].set_value(True).run()
     assert "Exactly: it is 8." in said(test)
     assert f"Without the swap 8 of 32 numbers stand where they should; after W_O the output is off by up to {way.off:.2f}" in said(test)
-    assert figure(test, 2)["data"][1]["text"][:8] == ["we"] * 4 + ["saw"] * 4
-    assert cells(figure(test, 2))[0] == [0] * 8
+    assert written(test, 2)[:8] == ["we"] * 4 + ["saw"] * 4
+    assert hues(test, 2)[:8] == [0] * 8
     test.toggle[0].set_value(False).run()
-    assert figure(test, 2)["data"][1]["text"][:8] == ["we"] * 8 and cells(figure(test, 2))[0] == [0] * 4 + [1] * 4
+    assert written(test, 2)[:8] == ["we"] * 8 and hues(test, 2)[:8] == [0] * 4 + [1] * 4
 
 
 def test_head_1_drawn_anew_and_only_head_1_changes():
     """C048, E15."""
     covered = page(step="5")
-    assert set(figure(covered, 2)["data"][0]["text"]) == {"?"}
+    assert {(row["value"], row["said"]) for row in chart(covered, 2)[0]} == {(0.0, "?")}
     test = page(step="5", h="4", state=told("redraw", "All heads behind it"))
     moved = lessons.changed(*(lessons.followed(lessons.Sizes(2, 4, 8, 4), 0, r) for r in (0, 1)))
     assert "It is “Nothing, to the last bit”" in said(test) and "the others by 0." in said(test)
-    assert figure(test, 2)["data"][0]["text"] == [f"{moved[0]:.2f}", "0.00", "0.00", "0.00"] and moved[1:].max() == 0
-    assert figure(test, 2)["data"][0]["marker"]["color"] == list(theme.HEADS[:4])
-    first = figure(test, 1)["data"][1]["text"]
+    bars = chart(test, 2)[0]
+    assert [bar["said"] for bar in bars] == [f"{moved[0]:.2f}", "0.00", "0.00", "0.00"] and moved[1:].max() == 0
+    assert [bar["colour"] for bar in bars] == list(theme.HEADS[:4])
+    first = written(test, 1)
     test.button(key="many_heads.redrawn.again").click().run()
-    again = figure(test, 1)["data"][1]["text"]
+    again = written(test, 1)
     assert first[:8] != again[:8] and first[8:] == again[8:] and len(first) == 32
 
 
 def test_one_against_several():
     test = page(step="6", wanted="4")
-    assert figure(test)["data"][0]["text"] == ["?"] * 4 and "75" not in said(test) and "have 288; with d = 512 both have 1,050,624" in said(test)
+    assert [(bar["value"], bar["said"]) for bar in chart(test)[0]] == [(0.0, "?")] * 8 and "75" not in said(test) and "have 288; with d = 512 both have 1,050,624" in said(test)
     test.slider(key="predict:many_heads.several").set_value(50.0)
     test.button(key="predict:many_heads.several:commit").click().run()
     assert "It is 75 %" in said(test) and "One head loses 75%, 4 heads 0%" in said(test) and f"{lessons.measured_loss(4, 1):.1%}" in said(test)
-    assert figure(test)["data"][0]["text"] == ["0.750", "0.500", "0.250", "0.000"]
+    assert [bar["said"] for bar in chart(test)[0]][::2] == ["0.750", "0.500", "0.250", "0.000"]
+    np.testing.assert_allclose([bar["value"] for bar in chart(test)[0]][1::2], [lessons.measured_loss(4, m) for m in range(1, 5)])
     other = page(step="6", d="16", wanted="2")
     other.slider(key="predict:many_heads.several").set_value(50.0)
     other.button(key="predict:many_heads.several:commit").click().run()
@@ -131,7 +144,7 @@ def test_the_smallest_and_the_largest_sizes():
     for link, steps_shown in every:
         for step in steps_shown:
             test = page(step=str(step), **link)
-            assert not test.exception and test.get("plotly_chart") and "nan" not in said(test).lower().split()
+            assert not test.exception and test.get("vega_lite_chart") and "nan" not in said(test).lower().split()
 
 
 def test_the_lines_to_take_away_run():
@@ -144,17 +157,41 @@ def test_the_lines_to_take_away_run():
 
 
 def test_figures_as_data():
-    shown = head_grid(np.array([[0, 1]]), np.array([["<b>", "x"]]), ["<i>"], title="t", shape="(1)")
-    assert "<b>x" not in str(shown.to_json()) and shown.data[1].text[0] == "&lt;b&gt;"
-    json.loads(str(per_head([0.0, -1.0], ["a", "b"], title="t").to_json()))
+    shown = head_grid(np.array([[0, 1]]), np.array([["<b>", "x"]]), ["<i>"], title="t", shape="(1)").to_dict()
+    assert [cell["text"] for cell in shown["data"]["values"]] == ["<b>", "x"] and shown["layer"][0]["encoding"]["y"]["axis"]["labelExpr"].startswith('["<i>"][')
+    stacked = head_grid(np.array([[[0]], [[1]]]), np.array([[["a"]], [["b"]]]), ["w"], title="t", shape="(1)", stacked=True, pixels=20).to_dict()
+    (upper, lower), names = stacked["data"]["values"], stacked["layer"][2]["data"]["values"]
+    assert upper["y2"] + ABOVE * 20 == lower["y"] and [name["y"] for name in names] == [upper["y"], lower["y"]]
+    small = head_grid(np.array([[0, 1]]), np.array([["a", "b"]]), ["w"], title="t", shape="(1)", pixels=8).to_dict()
+    assert [layer["mark"]["type"] for layer in small["layer"]] == ["rect", "text", "text", "text"] and not small["layer"][0]["encoding"]["y"]["axis"]["labels"]  # no text in the cells
+    bars = per_head([0.5, -1.0], ["a", "b"], title="t", marks={-2.0: "half", 2.0: "double"}).to_dict()
+    assert bars["layer"][0]["encoding"]["x"]["scale"]["domain"] == [-2.8, 2.8] and bars["layer"][0]["encoding"]["x"]["axis"]["values"] == [-2.0, 2.0]
+    assert [(layer["transform"][0]["filter"], layer["mark"]["align"]) for layer in bars["layer"][2:]] == [("datum.value >= 0", "left"), ("datum.value < 0", "right")]
+    with pytest.raises(ValueError, match="to one side only"):
+        bar_pairs(np.array([[-0.1]]), ["a"], ["b"], "t")
+    pairs = bar_pairs(np.array([[0.2, 0.05]]), ["a"], ["b", "c"], "t", least=0.1).to_dict()
+    assert [(bar["column"], bar["said"]) for bar in pairs["data"]["values"]] == [("b", "0.20"), ("c", "")]
     assert exhibit.thumbnail().count("<rect") == 3 * 6
 
 
-def cells(drawn_figure: dict) -> list[list[int]]:
-    return drawn_figure["data"][0]["z"]
+def hues(test: Any, place: int) -> list[int]:
+    """The head whose colour each cell of a grid has."""
+    return [theme.HEADS.index(cell["colour"]) for cell in chart(test, place)[0]]
 
 
 def test_before_a_room_the_merge_has_three_grids_without_code():
     test = drawn("many_heads", {"present": "1", "many_heads.step": "4"}, {})
-    assert not test.exception and len(test.get("plotly_chart")) == 3
-    assert not any("transpose" in note["text"] for note in figure(test, 1)["layout"]["annotations"])
+    assert not test.exception and len(test.get("vega_lite_chart")) == 3
+    assert not any("transpose" in line["text"] for layer in chart(test, 1)[3:] for line in layer)
+    assert [part.split("`")[0].strip("* ").replace("\\", "") for part in shape_line(test).split(" → ")] == ["…", "softmax", "out", "swap back", "flatten", "W_O"]
+
+
+def test_before_a_room_the_shapes_end_where_nothing_is_told_yet():
+    test = drawn("many_heads", {"present": "1"}, {})
+    assert shape_line(test).replace("\u00a0", " ") == "**x** `(1, 3, 8)` → ?"
+    told_all = drawn("many_heads", {"present": "1"}, told("first", "All 8 numbers"))
+    assert [part.split("`")[0].strip("* ") for part in shape_line(told_all).split(" → ")] == ["x", "project", "view", "…"]
+
+
+def shape_line(test: Any) -> str:
+    return next(element.value for element in test.markdown if "→" in element.value)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tiny_models
-from exhibit_pages import drawn, figure, plain, said, said_and_set
+from exhibit_pages import chart, covers, drawn, figure, lanes, plain, said, said_and_set, token_rows
 from streamlit.testing.v1 import AppTest
 
 import core.engine
@@ -52,10 +52,10 @@ def test_the_blank_is_covered_until_one_guessed_and_is_the_models_own():
     found = blanks.guess(bert(), text, params)
     before = page(word="1")
     assert not before.exception and before.title[0].value == "Masked words"
-    assert asked(before, "blank")[2] == found.best[0][0] and set(figure(before, 1)["data"][0]["text"]) == {"?"}
+    assert asked(before, "blank")[2] == found.best[0][0] and {bar["said"] for bar in chart(before, 1)[0]} == {"?"}
     told = page(word="1", guess=("blank", found.best[0][0]))
     assert "Right." in said(told) and f"gets {found.wanted:.1%}" in said(told)
-    np.testing.assert_allclose(plain(figure(told, 1)["data"][0]["x"])[:5], [chance for _, chance in found.best], rtol=1e-5)
+    np.testing.assert_allclose([bar["value"] for bar in chart(told, 1)[0]][:5], [chance for _, chance in found.best], rtol=1e-5)
     other = exhibit.Params(text=TEXT, word=3)
     assert f"gets {blanks.guess(bert(), text, other).wanted:.1%}" in said(page(word="3", guess=("blank", found.best[0][0])))
 
@@ -67,7 +67,7 @@ def test_one_draw_shows_what_is_read_what_is_to_be_said_and_predictions():
     one = masking.draw(text.ids, text.special, 5, **draws.how(text, params))
     test = page(2, draw="5", share="0.5")
     token = bert().tokenizer.token
-    rows = {trace["name"]: trace["customdata"] for trace in figure(test)["data"]}
+    rows = token_rows(test)
     assert rows["text"] == [*text.tokens] and rows["reads"] == [token(int(i)) for i in one.read]
     places = np.flatnonzero(one.labels >= 0)
     assert rows["to say"] == [text.tokens[at] for at in places] and len(rows["bert-mini"]) == len(places)
@@ -76,11 +76,11 @@ def test_one_draw_shows_what_is_read_what_is_to_be_said_and_predictions():
     assert rows["bert-mini"][0] == token(int(chance.argmax())) and f"said right with {chance[text.ids[at]]:.1%}" in said(test)
     assert not (text.special & (one.labels >= 0)).any()
     same, other = page(2, draw="5", share="0.5"), page(2, draw="6", share="0.5")
-    assert figure(same)["data"][1]["customdata"] == rows["reads"] != figure(other)["data"][1]["customdata"]
+    assert token_rows(same)["reads"] == rows["reads"] != token_rows(other)["reads"]
     test.button(key=SLUG + "draw.again").click().run()
-    assert figure(test)["data"][1]["customdata"] == figure(other)["data"][1]["customdata"]
+    assert token_rows(test)["reads"] == token_rows(other)["reads"]
     gone = page(2, masked="1", redrawn="0.6", share="0.5")
-    reads = next(trace for trace in figure(gone)["data"] if trace["name"] == "reads")["customdata"]
+    reads = token_rows(gone)["reads"]
     assert reads.count("[MASK]") == exhibit.Params(share=0.5).rates.n_chosen(int((~text.special).sum()))
 
 
@@ -90,10 +90,10 @@ def test_many_draws_are_counted_within_their_range():
     text = exhibit.compute(params)
     found = masking.count(text.ids, text.special, 1000, params.draw, **draws.how(text, params))
     before, told = page(3), page(3).button(key=f"predict:{SLUG}count:commit").click().run()
-    counts = plain(figure(told)["data"][0]["y"])
+    counts = lanes(told)[0]
     np.testing.assert_array_equal(counts, found.chosen)
-    assert counts[0] == counts[-1] == 0 and figure(before, 1)["data"][0]["type"] == "scatter"
-    np.testing.assert_array_equal(plain(figure(told, 1)["data"][0]["y"]), found.fates)
+    assert counts[0] == counts[-1] == 0 and covers(before, 1) == 1 and not lanes(before, 1)
+    np.testing.assert_array_equal(lanes(told, 1)[0], found.fates)
     assert f"[MASK] {found.fates[0]:,} (expected {found.fates_expected[0]:,.0f} ± {3 * found.fates_deviation[0]:,.0f})" in said(told) and "expected" not in said(before)
     assert asked(before, "count")[3] == 1200 and asked(page(3, masked="0.5", share="0.2"), "count")[3] == 1000
     assert "150 become a random word, 150 stay" in said(told)
@@ -105,8 +105,8 @@ def test_left_right_and_both():
     _, found = hidden_words.contexts(bert(), text, blanks.place_of(params, text))
     best = max(found, key=lambda name: found[name].wanted)
     before, told = page(4, word="2"), page(4, word="2", guess=("sides", best))
-    assert asked(before, "sides")[2] == best and "Right." in said(told) and figure(before)["data"][0]["type"] == "scatter"
-    np.testing.assert_allclose(plain(figure(told)["data"][0]["y"]), [100 * said.wanted for said in found.values()], rtol=1e-4)
+    assert asked(before, "sides")[2] == best and "Right." in said(told) and covers(before) == 1 and not lanes(before)
+    np.testing.assert_allclose(lanes(told)[0], [100 * said.wanted for said in found.values()], atol=0.06)
     assert f"both {found['both'].wanted:.2%}" in said(told) and f"both {found['both'].wanted:.2%}" not in said(before)
 
 
@@ -120,8 +120,8 @@ def test_both_sides_against_the_left_on_every_word():
     answer = asked(before, "who")[2]
     told = page(5, guess=("who", answer))
     assert answer == blanks.WHO[0 if wins[0] > wins[1] else 1 if wins[1] > wins[0] else 2]
-    np.testing.assert_allclose(plain(figure(told)["data"][0]["y"]), 100 * both, rtol=1e-4)
-    np.testing.assert_allclose(plain(figure(told)["data"][1]["y"]), 100 * left, rtol=1e-4)
+    np.testing.assert_allclose(lanes(told)[0], 100 * both, atol=0.06)
+    np.testing.assert_allclose(lanes(told)[1], 100 * left, atol=0.06)
     assert f"Both sides win at {wins[0]} of {len(places)} words, the left at {wins[1]}" in said(told) and "sides win" not in said(before)
 
 

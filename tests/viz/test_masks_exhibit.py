@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from exhibit_pages import chart, layers
 from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra.numpy import arrays
@@ -250,10 +250,8 @@ def test_a_finite_number_leaks():
     expected = lesson.filled(data.scores, data.allowed, -1, p=data.d_head, inside=True).worst[1]
     test = page("masks.finite", text="I am a student.", fill="-1", layer="0", head="0")
     assert f"{expected:.1%}" in said(test) and expected > 0.2
-    spec = json.loads(test.get("plotly_chart")[0].proto.spec)
-    assert [trace["name"] for trace in spec["data"]] == [
-        f"{when} dividing by √{data.d_head}" for when in ("before", "after")
-    ]
+    curves = chart(test)[0]
+    assert list(dict.fromkeys(point["name"] for point in curves)) == [f"{when} dividing by √{data.d_head}" for when in ("before", "after")]
 
 
 def test_a_batch_of_two_sentences_shows_every_mask():
@@ -294,9 +292,10 @@ def test_no_text_breaks_the_link(text, n):
 
 def test_the_leak_curves_as_data():
     figure = leak(np.array([-1.0, -100.0]), {"a <b>": np.array([0.5, 0.1]), "c": np.array([0.2, 0.0])}, marked=-10)
-    assert figure.data[0].name == "a &lt;b&gt;" and figure.data[1].y == (0.2, 0.0)
-    assert figure.layout.xaxis.type == "log" and list(figure.layout.xaxis.ticktext) == ["−1", "−10", "−100"]
-    json.loads(figure.to_json())
+    curves, _, chosen = layers(figure)
+    assert [(point["name"], point["leak"]) for point in curves] == [("a <b>", 0.5), ("a <b>", 0.1), ("c", 0.2), ("c", 0.0)] and chosen == [{"size": 10.0}]
+    across = figure.to_dict()["layer"][0]["encoding"]["x"]
+    assert across["scale"]["type"] == "log" and across["axis"]["values"] == [1, 10, 100]
     with pytest.raises(ValueError, match="negative"):
         leak(np.array([1.0]), {}, marked=-1)
     with pytest.raises(ValueError, match="2 points"):

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from exhibit_pages import chart
 from streamlit.testing.v1 import AppTest
 
 from core.cards.found import habits, linked
@@ -210,8 +211,7 @@ def test_the_models_page_draws_each_score_beside_its_baselines() -> None:
     test = drawn("models")
     assert not test.exception
     named = {(score.of, score.measure) for folder in shipped_folder().iterdir() if folder.is_dir() for score in read_scores(folder)}
-    figures = [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
-    drawn_rows = {plain.replace("<b>", "").replace("</b>", "").replace("<br>", " ") for figure in figures for plain in figure["layout"]["yaxis"]["ticktext"]}
+    drawn_rows = {bar["name"] for place in range(len(test.get("vega_lite_chart"))) for bar in chart(test, place)[0]}
     assert {of for of, measure in named if measure in models.MEASURES} == drawn_rows
     assert {"gpt-mini", "5-gram, modified Kneser-Ney", "translator-en-es"} <= drawn_rows
 

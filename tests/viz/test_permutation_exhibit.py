@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
-from exhibit_pages import drawn, figure, said
+from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 from core.engine import default
@@ -14,7 +15,8 @@ from core.lessons import permutation as lesson
 from viz.exhibits import _permutation_folds as folds
 from viz.exhibits import _permutation_steps as steps
 from viz.exhibits import permutation as exhibit
-from viz.figures.reordered import reordered, share
+from viz.figures.curves import number
+from viz.figures.reordered import OTHER, SAME, reordered, share
 
 FOLDS = ("permutation.equation", "permutation.looking", "Another order of the words.documents", "permutation.table", "permutation.take")
 
@@ -24,18 +26,35 @@ def page(*folded: str, state: dict[str, object] | None = None, text: str = "", *
     return drawn("permutation", values, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True)
 
 
+def spec(test: AppTest, place: int = 0) -> dict[str, Any]:
+    """What an Altair chart of the page was given."""
+    return json.loads(test.get("vega_lite_chart")[place].proto.spec)
+
+
 def lines(test: AppTest) -> dict[str, int]:
     """How many lines there are of each kind."""
-    return {trace["name"]: sum(y is None for y in trace["y"]) for trace in figure(test)["data"] if trace["type"] == "scatter"}
+    points = chart(test)[2]
+    return {kind: len({point["line"] for point in points if point["numbers"] == kind}) for kind in (SAME, OTHER)}
+
+
+def rows_of(layer: list[dict[str, Any]], d: int = steps.DRAWN) -> np.ndarray:
+    """The numbers of one side, a row each."""
+    return np.array([cell["v"] for cell in layer]).reshape(-1, d)
 
 
 def test_it_opens_with_the_homework_question_and_hides_what_comes_out():
     test = page()
     assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
-    heat = [trace for trace in figure(test)["data"] if trace["type"] == "heatmap"]
-    assert len(heat) == 2 and len(figure(test)["data"]) == 2 and "?" in [note["text"] for note in figure(test)["layout"]["annotations"]]
-    told = page(state={"predict:permutation.first": lesson.STAYS})
     data = exhibit.compute()
+    layers = chart(test)
+    assert not test.get("plotly_chart") and layers[1] == layers[2] == [] and "?" in [layer["mark"].get("text") for layer in spec(test)["layer"]]
+    np.testing.assert_allclose(rows_of(layers[0]), data.plain.before[:, : steps.DRAWN], atol=1e-4)
+    axes = [layer["encoding"]["y"]["axis"] for layer in spec(test)["layer"][:2]]
+    assert [axis["orient"] for axis in axes] == ["left", "right"] and '["the", "man", "saw"' in axes[1]["labelExpr"]
+    limit = max(np.abs(each[:, : steps.DRAWN]).max() for each in (data.plain.before, data.plain.after))
+    assert spec(test)["layer"][0]["encoding"]["color"]["scale"]["domain"] == pytest.approx([-limit, limit]) and layers[6][0]["text"] == number(-limit, 1)
+    told = page(state={"predict:permutation.first": lesson.STAYS})
+    np.testing.assert_allclose(rows_of(chart(told)[1]), data.plain.after[:, : steps.DRAWN], atol=1e-4)
     assert f"It is “{lesson.MOVES}”" in said(told) and f"differ by up to {data.plain.in_place:.2f}" in said(told)
     assert lines(told) == {"the same numbers": 6, "other numbers": 0}
     same = page(state={"predict:permutation.first": lesson.STAYS}, order="0_1_2_3_4_5")
@@ -58,7 +77,8 @@ def test_rows_move_along_change_with_positions_and_the_mean_stays():
     far = np.linalg.norm(data.placed.after - data.placed.before[list(data.order)], axis=1) / np.linalg.norm(data.placed.before[list(data.order)], axis=1)
     assert f"by {share(float(far.max()))} of its length; the average is {share(float(far.mean()))}" in said(placed)
     mean = page(step="4")
-    assert "The mean is invariant." in said(mean) and data.plain.pooled_largest < 1e-12 and len(figure(mean)["data"]) == 6
+    assert "The mean is invariant." in said(mean) and data.plain.pooled_largest < 1e-12 and lines(mean) == {SAME: 7, OTHER: 0}
+    np.testing.assert_allclose(rows_of(chart(mean)[1])[-1], data.plain.after.mean(0)[: steps.DRAWN], atol=1e-4)
     with_places = page(step="4", places="1")
     assert f"up to {steps.tiny(float(np.abs(data.placed.before.mean(0) - data.placed.after.mean(0)).max()))}" in said(with_places)
     assert "not invariant" in said(with_places)
@@ -115,14 +135,14 @@ def test_a_touched_word_moves_to_the_front(monkeypatch):
 @pytest.mark.parametrize("link", [{"order": "0_0_1"}, {"order": "x"}, {"twice": "99", "step": "5"}, {"step": "9"}, {"places": "2", "step": "4"}, {"asked": "7", "step": "6"}])
 def test_nonsense_in_the_link_is_told_and_a_page_is_shown(link):
     test = page(**link)
-    assert not test.exception and "that cannot be shown" in said(test) and test.get("plotly_chart")
+    assert not test.exception and "that cannot be shown" in said(test) and test.get("vega_lite_chart")
 
 
 @pytest.mark.parametrize("text", [" ", "dog", "word " * 40, "<b>$x$ ![a](b)"])
 def test_any_sentence_can_be_typed(text):
     test = page(text=text, step="3")
     assert not test.exception and test.text_input
-    assert bool(test.get("plotly_chart")) == (text == "<b>$x$ ![a](b)" and "draws up to" not in said(test))
+    assert bool(test.get("vega_lite_chart")) == (text == "<b>$x$ ![a](b)" and "draws up to" not in said(test))
 
 
 def test_each_fold_opens_and_the_lines_make_the_same_numbers():
@@ -144,6 +164,13 @@ def test_figures_as_data():
     with pytest.raises(ValueError, match="1 words for 2 rows"):
         reordered(np.eye(2), np.eye(2), ["a"], (0, 1), np.zeros(2), kept=(True, True), titles=("", ""))
     made = reordered(np.eye(2), np.eye(3)[:, :2], ["<b>", "b"], (0, 1, 0), np.array([0, 0.5, 0]), kept=(True, False, True), titles=("p", "q"))
-    assert made.layout.yaxis2.ticktext == ("&lt;b&gt;  0 %", "b  50 %", "&lt;b&gt;  0 %")
-    json.loads(made.to_json())
+    drawing = made.to_dict()
+    left, right, paths = (layer["data"]["values"] for layer in drawing["layer"][:3])
+    assert [cell["word"] for cell in right][::2] == ["<b>", "b", "<b>"] and len({cell["y"] for cell in left}) == 2
+    expected = json.dumps(["<b>\u20020 %", "b\u200250 %", "<b>\u20020 %"])
+    assert drawing["layer"][1]["encoding"]["y"]["axis"]["labelExpr"].startswith(expected)
+    ends = {line: [point["y"] for point in paths if point["line"] == line] for line in range(3)}
+    assert ends[2][0] == left[0]["y"] and ends[2][-1] == right[-1]["y"] and [point["numbers"] for point in paths][::13] == [SAME, OTHER, SAME]
+    with_mean = reordered(np.eye(2), np.eye(2), ["a", "b"], (0, 1), np.zeros(2), kept=(True, True), titles=("p", "q"), covered=True, means=(np.ones(2), np.ones(2), 0.5, False)).to_dict()
+    assert len(with_mean["layer"][0]["data"]["values"]) == 6 and with_mean["layer"][1]["data"]["values"] == [] and "50 %" not in json.dumps(with_mean)
     assert exhibit.thumbnail().count("<path") == 7

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from exhibit_pages import drawn, figure, said
+from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 from core.analysis import unplaced as analysis
@@ -27,13 +25,23 @@ def page(*folded: str, state: dict[str, object] | None = None, text: str = "", *
     return drawn("positions", values, {f"fold:{name}": True for name in folded} | (state or {}), guarded=True)
 
 
+def lines(test: AppTest) -> dict[str, list[float]]:
+    """The drawn distances after each layer, by the name of the line."""
+    drawn: dict[str, list[float]] = {}
+    for row in chart(test)[0]:
+        drawn.setdefault(row["line"], []).append(row["y"])
+    return drawn
+
+
 def test_one_word_in_two_places_looks_the_same_without_positions():
     test = page()
-    assert not test.exception and test.title[0].value == "Positions" and len(figure(test)["data"]) == 1
+    assert not test.exception and test.title[0].value == "Positions" and list(lines(test)) == ["bert-mini with positions"]
     text, _, word, found = steps.twins(exhibit.Params().text)
     assert (text, word) == (exhibit.Params().text, "the") and found["bert-mini without"].max() < 1e-5
     told = page(state={"predict:positions.first": steps.SAME})
-    assert "Right." in said(told) and len(figure(told)["data"]) == 2
+    assert "Right." in said(told) and list(lines(told)) == ["bert-mini with positions", "bert-mini without"]
+    for name, heights in lines(told).items():
+        np.testing.assert_allclose(heights, found[name], atol=1e-9)
     assert f"{share(float(found['bert-mini with positions'][-1]))} apart with positions" in said(told)
     again = page(text=steps.SENTENCES[1], state={"predict:positions.first": steps.FAR})
     assert "In gpt-mini, which looks back only, they are" in said(again) and "It is “Exactly the same”" in said(again)
@@ -56,7 +64,7 @@ def ask_of(short: int, long: int) -> tuple[object, ...]:
 def test_the_ticks_of_the_criteria_are_computed():
     test = page(step="3", code="integer")
     data = exhibit.compute()
-    marks = [note["text"] for note in figure(test)["layout"]["annotations"]]
+    marks = [row["mark"] for row in chart(test)[0]]
     assert marks == ["✓" if good else "✗" for good in data.kept.ravel()] and data.kept.shape == (6, 5)
     assert "integer: ✓ nearest two 1; ✓ 1 a step; ✗ at most 999" in said(test)
     table = default().open("gpt-mini").network.embed["position"].weight
@@ -69,8 +77,8 @@ def test_the_wave_is_read_off_clocks():
     test = page(step="4", position="7")
     vector = Formula(8).table(8)[7]
     assert f"p = [{', '.join(number(float(value), 3) for value in vector)}]" in said(test)
-    hand = figure(test)["data"][1]
-    np.testing.assert_allclose([hand["x"][1] - hand["x"][0], hand["y"][1]], 0.85 * vector[:2], atol=1e-6)
+    for clock, hand in enumerate(chart(test)[2]):
+        np.testing.assert_allclose([hand["x2"] - hand["x"], hand["y2"] - hand["y"]], 0.85 * vector[2 * clock : 2 * clock + 2], atol=1e-6)
 
 
 def test_a_learned_table_is_read_from_the_model():
@@ -78,7 +86,11 @@ def test_a_learned_table_is_read_from_the_model():
         test = page(step="5", table=model)
         found = default().open(model).network.embed["position"].weight[: steps.SEEN].double().numpy()
         assert f"in {ideas.neighbours(found):.0%} of the first 40 places; for the sinusoids in 100%" in said(test)
-        np.testing.assert_allclose(figure(test)["data"][0]["x"], ideas.thread(found)[0][:, 0], atol=1e-6)
+        seen = [(row["x"], row["y"]) for row in chart(test)[1] if row["table"] == f"learned by {model}"]
+        path = ideas.thread(found)[0]
+        longer = np.ptp(path, 0) / np.ptp(np.array(seen), 0)
+        np.testing.assert_allclose(longer[0], longer[1], rtol=1e-6)  # as wide as high: only moved and scaled
+        np.testing.assert_allclose((np.array(seen) - seen[0]) * longer, path - path[0], atol=1e-6)
 
 
 def test_a_trained_model_without_its_positions():
@@ -132,5 +144,7 @@ def test_the_small_picture_and_the_figures():
     assert exhibit.thumbnail().count("<circle") == 40
     from viz.figures import places
 
-    json.loads(places.ideas(3, 5, covered=True).to_json())
-    assert places.ideas(3, 5, covered=True).data[1].x == (None,) * 5
+    for covered in (False, True):
+        dots = places.ideas(3, 5, covered=covered).to_dict()["layer"][2]["data"]["values"]
+        long = [row["gets"] for row in dots if row["sentence"] == "5 words"]
+        assert long == ["0", "0.25", "0.5", "0.75", "1"] * (not covered) + ["0", "1", "2", "3", "4"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from exhibit_pages import drawn, figure, plain, said
+from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 from core.engine import default
@@ -31,15 +31,16 @@ def test_one_set_of_weights_and_the_word_chooses_the_task():
     """C105."""
     for string in ("hello", "Lamp"):
         before = page(1, *FOLDS, string=string)
-        sent = [row["text"][0] for row in figure(before)["data"]]
+        sent = [[tile["text"] for tile in chart(before)[3] if tile["row"] == row] for row in range(3)]
         assert sent[0] == list(string) and set(sent[1]) == set(sent[2]) == {"?"}
         assert "E57" in said(before) and "E52" in said(before) and "Guess first" in str(before.dataframe[0].value)
         after = page(1, *FOLDS, string=string, guess=("written", string[::-1]))
         found = {task: written(tiny(), f"{task}: {string} =") for task in PROMPTS}
         assert "Right." in said(after) and "3 of 3 wholly right" in said(after) and f"{tiny().n_parameters:,} weights" in said(after)
-        for row, (task, make) in zip(figure(after)["data"], PROMPTS.items(), strict=True):
-            assert row["text"][0] == list(make(string)) == list(found[task].text)
-            np.testing.assert_allclose(plain(row["z"]).ravel(), found[task].p, rtol=1e-5)
+        for row, (task, make) in enumerate(PROMPTS.items()):
+            tiles = [tile for tile in chart(after)[3] if tile["row"] == row]
+            assert [tile["text"] for tile in tiles] == list(make(string)) == list(found[task].text)
+            np.testing.assert_allclose([tile["shade"] for tile in tiles], found[task].p, rtol=1e-5)
 
 
 def test_held_out_strings_by_length_with_the_recorded_measure():
@@ -47,9 +48,9 @@ def test_held_out_strings_by_length_with_the_recorded_measure():
     found = {n: solved(tiny(), steps.EACH, n) for n in range(1, steps.LONGEST + 1)}
     answer = float(np.mean(list(found[steps.TOO_LONG].values())))
     before, after = page(2, *FOLDS), page(2, *FOLDS, guess=("long", round(answer * 100))).button(key="predict:prompting.long:commit").click().run()
-    assert [max(curve["x"]) for curve in figure(before)["data"]] == [10, 10, 10] and before.dataframe[0].value.index.max() == 10
-    for curve, task in zip(figure(after)["data"], PROMPTS, strict=True):
-        np.testing.assert_allclose(plain(curve["y"]), [found[n][task] for n in found])
+    assert [max(row["x"] for row in chart(before)[1] if row["name"] == task) for task in PROMPTS] == [10, 10, 10] and before.dataframe[0].value.index.max() == 10
+    for task in PROMPTS:
+        assert [(row["x"], row["y"]) for row in chart(after)[1] if row["name"] == task] == [(n, found[n][task]) for n in found]
         assert f"{task} {np.mean([found[n][task] for n in PROMPT_LENGTHS]):.1%}" in said(after)
         assert f"{task} {steps.recorded()[task]:.1%}" in said(after)
     assert answer < 0.5 < np.mean(list(found[10].values())) and f"it is {round(answer * 100, 1):g} %" in said(after).lower()
@@ -63,27 +64,27 @@ def test_the_documents_example_and_what_a_small_model_says():
         best = min(found, key=lambda each: each.place)
         before = page(3, *FOLDS, asked=str(at))
         assert "(translate to french, english text, french text)" in before.code[0].value and asked.prompt == before.code[1].value
-        assert set(figure(before)["data"][0]["text"]) == {"?"} and f"{best.share:.1%}" not in said(before)
+        assert {bar["said"] for bar in chart(before)[0]} == {"?"} and f"{best.share:.1%}" not in said(before)
         after = page(3, *FOLDS, asked=str(at), guess=("best", best.text.strip()))
-        assert "Right." in said(after) and plain(figure(after)["data"][0]["x"]) == pytest.approx([each.share for each in found])
+        assert "Right." in said(after) and [bar["value"] for bar in chart(after)[0]] == pytest.approx([each.share for each in found])
     right = sum(answers(default().open(few.MODEL), each.prompt, each.candidates)[each.right].place == 1 for each in ASKED)
     assert f"in {right} of {len(ASKED)} prompts" in said(after)
 
 
 def test_examples_in_front_are_measured():
     model, told = default().open(few.MODEL), set()
-    for name in ("opposites", "repeat"):
+    for name in ("opposites", "repeat", "homes"):
         found = {k: scored(model, TASKS[name], k) for k in few.SHOTS}
         none, most = sum(found[0].right), sum(found[few.MOST].right)
         answer = "more right" if most > none else "as many right" if most == none else "fewer right"
         told.add(answer)
         before = page(4, *FOLDS, task=name)
-        assert set(figure(before)["data"][0]["text"]) == {"?"} and "Mean share" not in said(before)
+        assert {bar["said"] for bar in chart(before)[0]} == {"?"} and "Mean share" not in said(before)
         after = page(4, *FOLDS, task=name, guess=("help", answer), shots="2", question="slow")
-        assert "Right." in said(after) and plain(figure(after)["data"][0]["x"])[:4].tolist() == [sum(each.right) for each in found.values()]
+        assert "Right." in said(after) and [bar["value"] for bar in chart(after)[0]][:4] == [sum(each.right) for each in found.values()]
         assert ", ".join(f"{sum(each.right)} with {k}" for k, each in found.items()) in said(after)
         assert after.code[0].value == prompt(TASKS[name], "slow", 2)
-    assert len(told) == 2
+    assert len(told) >= 2, "another task has another answer"
 
 
 @pytest.mark.parametrize("string", ["", "a", "A", "aaa", "a b", "<b>", "x" * 400])

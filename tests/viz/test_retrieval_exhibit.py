@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import re
-
 import numpy as np
 import pytest
-from exhibit_pages import drawn, figure
+from exhibit_pages import chart, drawn, layers
 from exhibit_pages import said_and_set as said
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
@@ -31,7 +28,13 @@ def page(step: int = 1, guess: dict[str, object] | None = None, folded: tuple[st
 
 
 def notes(test: AppTest) -> list[str]:
-    return [re.sub("</?b>", "", note["text"]) for note in figure(test)["layout"]["annotations"]]
+    """The shaded numbers beside the rows, or the cells of the memory."""
+    return [cell["text"] for cell in chart(test)[0]]
+
+
+def written(test: AppTest) -> set[str]:
+    """All texts of the picture."""
+    return {word["text"] for layer in chart(test) for word in layer if "text" in word}
 
 
 def vectors(test: AppTest) -> dict:
@@ -56,7 +59,7 @@ def test_the_queries_of_the_slides_return_their_rows(sql, rows):
     test = page(sql=sql, guess={"rows": count})
     assert "Right." in said(test) and f"SQLite returns {count}" in said(test)
     similarity = persons.ask(persons.PERSONS, sql).similarity
-    assert notes(test)[1:4] == [str(s) for s in similarity] and sum(similarity) == rows
+    assert notes(test)[:3] == [str(s) for s in similarity] and sum(similarity) == rows
 
 
 def test_another_table_gives_another_answer():
@@ -83,9 +86,9 @@ def test_from_uniform_to_one_hot(sharpness, wanted):
     if wanted:
         np.testing.assert_allclose(weights, wanted, atol=1e-9)
     assert f"015843268901 gets {weights.max():.4f}, the least {weights.min():.4f}" in said(test) or sharpness == "0"
-    assert [f"{w:.2f}" for w in weights] == notes(test)[5:8]
-    curves = figure(test, 1)["data"]
-    assert len(curves) == 3
+    assert [f"{w:.2f}" for w in weights] == notes(test)[3:6]
+    curves = chart(test, 1)[0]
+    assert len({point["name"] for point in curves}) == 3
 
 
 def test_the_guess_at_ten_follows_the_query():
@@ -139,8 +142,8 @@ def test_the_memory_is_read_with_beta():
     ten = link.pack((*memory_read.TEN, (1.0, 1.0, 0.0)))
     for beta, top in (("1", "0.4509"), ("10", "1.0000")):
         test = committed(page(4, memory=ten, beta=beta))
-        assert f"to {top}" in said(test) and f"w = {top}" in notes(test) and "e² = 7.389" in said(test)
-    assert "w = ?" in notes(page(4))
+        assert f"to {top}" in said(test) and f"w = {top}" in written(test) and "e² = 7.389" in said(test)
+    assert "w = ?" in written(page(4))
 
 
 def test_another_memory_reads_another_vector():
@@ -174,8 +177,10 @@ def test_places_of_a_link_are_bounded(raw):
 
 def test_text_of_a_table_is_never_markup():
     drawn = figures.look_up_table(["ID"], [["<b>"], ["<a href=x>"]], {"similarity": None})
-    assert all("<a" not in note.text for note in drawn.layout.annotations)
-    json.loads(figures.memory(np.eye(3), np.ones(3) / 3, np.ones(3)).to_json())
+    words = [word["text"] for layer in layers(drawn)[1:] for word in layer]
+    assert "<b>" in words and "<a href=x>" in words, "as text, never as a link"
+    cells = layers(figures.memory(np.eye(3), np.ones(3) / 3, np.ones(3)))[0]
+    assert [cell["text"] for cell in cells] == ["1.00", "0.00", "0.00", "0.00", "1.00", "0.00", "0.00", "0.00", "1.00", "1.00", "1.00", "1.00"]
 
 
 def test_the_page_computes_what_its_compute_says():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tiny_models
-from exhibit_pages import drawn, figure, said
+from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 import core.engine
@@ -22,6 +21,7 @@ from viz.exhibits._scaling_folds import GUESS
 
 SLUG = "scaling."
 FOLDS = [f"fold:{SLUG}equation", f"fold:{SLUG}looking", f"fold:{exhibit.EXHIBIT.title}.documents", "fold:scaling.table", "fold:scaling.take"]
+ACROSS = ("score", "the keys, best score first", "d_k, the numbers", "layer", "s, what goes into exp")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -38,12 +38,17 @@ def page(step: int = 1, *folds: str, guess: tuple[str, object] | None = None, **
 
 
 
+def titles(test: AppTest) -> list[str]:
+    """What is written above each lane."""
+    return [row["text"] for row in chart(test)[-1]]
+
 
 @pytest.mark.parametrize(("step", "guess"), [(1, None), (1, ("spread", "about 1")), (2, None), (3, None), (4, None), (5, ("overflow", "1.00"))])
 def test_every_step_shows_a_picture_and_every_fold_opens(step, guess):
     test = page(step, *FOLDS, guess=guess)
     assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
-    assert test.get("plotly_chart")[0].key == f"{SLUG}{('spread', 'row', 'widths', 'real', 'overflow')[step - 1]}.picture"
+    assert all(str(one.key).startswith("erratum.") for one in test.get("plotly_chart")) and len(test.get("vega_lite_chart")) == 1
+    assert f'"title": "{ACROSS[step - 1]}' in test.get("vega_lite_chart")[0].proto.spec
     told = said(test)
     assert "E36" in told and "E26" in told and "Vaswani" in told
     assert "Something went wrong" not in told
@@ -54,10 +59,12 @@ def test_every_step_shows_a_picture_and_every_fold_opens(step, guess):
 def test_before_the_guess_the_asked_histogram_is_not_in_the_page():
     """C031: with the slider at 64 only another width is drawn until one commits."""
     before = page()
-    assert "d = 4:" in json.dumps(figure(before)) and "64" not in json.dumps([a["text"] for a in figure(before)["layout"]["annotations"]])
+    assert "d = 4:" in titles(before)[0] and "64" not in str(titles(before)) and max(abs(row["right"]) for row in chart(before)[2]) == pytest.approx(np.abs(lessons.drawn(4).raw).max())
     after = page(guess=("spread", "about 8"))
     drawn = lessons.drawn(64)
-    texts = " ".join(a["text"] for a in figure(after)["layout"]["annotations"])
+    texts = " ".join(titles(after))
+    counted = [np.histogram(scores, bins=48, range=(-end, end), density=True)[0] for scores in (drawn.raw, drawn.scaled) for end in [np.abs(scores).max()]]
+    np.testing.assert_allclose([float(row["density"]) for row in chart(after)[2]], np.concatenate(counted), atol=6e-5)
     assert f"variance {drawn.raw.var():.2f} (closed form 64)" in texts and f"variance {drawn.scaled.var():.2f} (closed form 1)" in texts
     assert f"their variance is {drawn.raw.var():.2f}, the closed form says 64" in said(after)
 
@@ -75,13 +82,17 @@ def test_one_row_with_and_without():
     row = lessons.typical(drawn.raw)
     best = [np.exp(s[row] - s[row].max()) for s in (drawn.raw, drawn.scaled)]
     raw, scaled = (float(e.max() / e.sum()) for e in best)
+    order = np.argsort(-drawn.raw[row])
+    np.testing.assert_allclose([float(bar["weight"]) for bar in chart(test)[0]], np.concatenate([(e / e.sum())[order] for e in best]), atol=6e-5)
     assert f"undivided its best key takes {raw:.0%}" in said(test) and f"divided {scaled:.0%}" in said(test)
 
 
 def test_entropy_over_every_width_with_and_without_scaling():
     """C031: the lines of the picture are the measures; the visitor's width is marked."""
     test = page(3, d_k="16")
-    lines = [trace["y"] for trace in figure(test)["data"]]
+    marked, _, dots = chart(test)[:3]
+    lines = np.array([row["value"] for row in dots]).reshape(4, -1)
+    assert {row["x"] for row in marked} == {16} and [row["x"] for row in dots[: len(lessons.WIDTHS)]] == list(lessons.WIDTHS)
     found = lessons.by_width()
     wanted = [[getattr(m, leaf) for m in found[name]] for leaf in ("entropy", "slope") for name in ("raw", "scaled")]
     np.testing.assert_allclose(lines, wanted)
@@ -90,11 +101,13 @@ def test_entropy_over_every_width_with_and_without_scaling():
 
 def test_the_real_model_with_and_without_the_division():
     text = "I am a student."
-    before, after = page(4, text=text), page(4, text=text, guess=("real", 5.0))
-    assert len(figure(before)["data"]) == 2, "before the guess only the model as it was trained"
+    before, after = page(4, text=text), page(4, text=text).button(key=f"predict:{SLUG}real:commit").click().run()
+    assert {row["line"] for row in chart(before)[0]} == {"with 1/√d, as trained"}, "before the guess only the model as it was trained"
     model = core.engine.default().open("gpt-mini")
     runs = [unscaled.reading(model.run(text, edits=edits)) for edits in ((), unscaled.without_scale(model.config))]
     assert not np.allclose(runs[0].evenness, runs[1].evenness)
+    np.testing.assert_allclose([row["y"] for row in chart(after)[0]], np.concatenate([run.evenness.ravel() for run in runs]), atol=1e-6)
+    np.testing.assert_allclose([row["y"] for row in chart(after)[1]], np.concatenate([run.evenness.mean(1) for run in runs]), atol=1e-6)
     committed = after.session_state[f"predict:{SLUG}real:asked"]["of"][3]
     assert committed == round(float(runs[1].evenness.mean()), 2)
     other = page(4, text="She was hungry, so she ate the apple.")
@@ -111,11 +124,11 @@ def test_naive_softmax_overflows_and_the_page_shows_it():
     """C032."""
     broken = page(5, guess=("overflow", steps.NOT_A_NUMBER), score="200")
     assert "Right" in said(broken) and "the sum is infinite, the weights are not a number, not a number, 0.00" in said(broken)
-    assert any("∞" in str(trace.get("text")) for trace in figure(broken)["data"])
+    assert [row["text"] for row in chart(broken)[-1]] == ["first: ∞", "second: ∞", "third: 1"]
     cured = page(5, guess=("overflow", steps.NOT_A_NUMBER), score="200", safe="1")
     e = math.exp(-1)
     assert f"The weights are {1 / (1 + e):.2f}, {e / (1 + e):.2f}, 0.00" in said(cured)
-    assert not any("∞" in str(trace.get("text")) for trace in figure(cured)["data"])
+    assert [row["text"] for row in chart(cured)[-1]] == ["first: 1", "second: 0.37", "third: 0"]
 
 
 def test_a_smaller_score_has_another_answer():
@@ -129,7 +142,7 @@ def test_a_smaller_score_has_another_answer():
 def test_nonsense_in_the_link_leaves_a_page(link):
     for step in (1, 5):
         test = page(step, **link)
-        assert not test.exception and len(test.get("plotly_chart")) == 1
+        assert not test.exception and len(test.get("vega_lite_chart")) == 1 and not test.get("plotly_chart")
 
 
 def test_the_lines_to_take_away_run():
@@ -147,5 +160,5 @@ def test_the_small_picture_is_drawn_from_numbers():
 def test_another_width_after_the_guess_is_another_picture_not_another_question():
     test = page(guess=("spread", "about 8"))
     test.select_slider[0].set_value(256).run()
-    texts = " ".join(a["text"] for a in figure(test)["layout"]["annotations"])
+    texts = " ".join(titles(test))
     assert "d = 256: variance" in texts and "Right" in said(test)

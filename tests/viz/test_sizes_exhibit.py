@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from exhibit_pages import drawn, figure, plain, said
+import json
+
+from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 from core.lessons import model_sizes as sizes
@@ -20,14 +22,19 @@ def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> A
 
 
 def drawn_values(test: AppTest) -> list[float]:
-    return [] if (found := figure(test)["data"][0]["x"]) is None else plain(found).tolist()
+    return [bar["value"] for bar in chart(test)[0]]
+
+
+def scale(test: AppTest) -> str:
+    """Whether the sizes stand on a logarithmic axis."""
+    return json.loads(test.get("vega_lite_chart")[0].proto.spec)["layer"][0]["encoding"]["y"]["scale"].get("type", "even")
 
 
 def test_bert_by_part_beside_the_stated_sizes():
     """C092, E11, E20; another model has another answer."""
     hidden = page(*FOLDS)
     assert "109,482,240 counted, 110M stated" in said(hidden) and "335,141,888 counted, 340M stated" in said(hidden)
-    assert "56,669,184" not in said(hidden) and set(figure(hidden)["data"][0]["text"]) == {"?"}
+    assert "56,669,184" not in said(hidden) and {bar["said"] for bar in chart(hidden)[0]} == {"?"}
     test = page(*FOLDS, state={f"predict:{SLUG}.most": sizes.NETWORK})
     found = sizes.counted(sizes.BERTS["BERT-Base"])
     assert "Right." in said(test) and f"{found[sizes.NETWORK]:,}" in said(test) and "E11" in said(test) and "E20" in said(test)
@@ -39,7 +46,7 @@ def test_bert_by_part_beside_the_stated_sizes():
 def test_variants_with_bars_and_a_table():
     """C094, E21."""
     hidden = page(step="2")
-    assert "124,645,632" not in said(hidden) and set(figure(hidden)["data"][0]["text"]) == {"?"}
+    assert "124,645,632" not in said(hidden) and {bar["said"] for bar in chart(hidden)[0]} == {"?"}
     test = page(*FOLDS, step="2", state={f"predict:{SLUG}.smaller": "larger"})
     assert "Right." in said(test) and "larger are XLNet, RoBERTa, BERT-Large" in said(test) and "E21" in said(test)
     assert drawn_values(test) == [sizes.total(shape) for shape in sizes.BERTS.values()]
@@ -58,22 +65,24 @@ def test_the_sizes_of_gpt_2():
         test = page(step="3", grown=name).button(key=f"predict:{SLUG}.times:commit").click().run()
         times = sizes.total(sizes.GPT2[name]) / 124_439_808
         assert f"= {times:.2f}. Layers" in said(test)
-    texts = figure(test)["data"][0]["text"]
+    texts = [bar["said"] for bar in chart(test)[0]]
     assert texts[1:] == ["124,439,808", "354,823,168", "774,030,080", "1,557,611,200"]
-    assert [f"{width:,}" in name for width, name in zip((768, 1024, 1280, 1600), figure(test)["layout"]["yaxis"]["ticktext"][1:], strict=True)] == [True] * 4
+    names = json.loads(test.get("vega_lite_chart")[0].proto.spec)["layer"][0]["encoding"]["y"]["axis"]["labelExpr"]
+    shapes = [line[1] for line in json.loads(names.removesuffix("[datum.value]"))[1:]]
+    assert all(f"{width:,}" in shape for width, shape in zip((768, 1024, 1280, 1600), shapes, strict=True))
     assert f"holds for 1 of {len(sizes.GPT2)}: GPT-2 XL with 1,557,611,200" in said(test)
 
 
 def test_the_race_on_a_logarithmic_axis():
     """C107."""
     hidden = page(step="4")
-    assert all(value is None for value in figure(hidden)["data"][0]["y"]) and "175" not in said(hidden)
+    assert not chart(hidden)[0] and "175" not in said(hidden)
     test = page(*FOLDS, step="4").button(key=f"predict:{SLUG}.fit:commit").click().run()
-    assert figure(test)["layout"]["yaxis"]["type"] == "log" and "GPT-2 XL 1.5; Megatron-LM 8; Turing-NLG 17; GPT-3 175" in said(test)
+    assert scale(test) == "log" and "GPT-2 XL 1.5; Megatron-LM 8; Turing-NLG 17; GPT-3 175" in said(test)
     assert "174,604,259,328" in said(test) and "173,946,175,488" in said(test)
     assert f"{174_604_259_328 / 1_557_611_200:,.1f}" in said(test) and "E44" in said(test)
     other = page(step="4", plain="1", against="Turing-NLG").button(key=f"predict:{SLUG}.fit:commit").click().run()
-    assert figure(other)["layout"]["yaxis"]["type"] == "linear" and f"= {174_604_259_328 / sizes.total(sizes.RACE['Turing-NLG']):,.1f}" in said(other)
+    assert scale(other) == "even" and f"= {174_604_259_328 / sizes.total(sizes.RACE['Turing-NLG']):,.1f}" in said(other)
 
 
 def test_the_calculator_and_its_memory():
@@ -81,7 +90,7 @@ def test_the_calculator_and_its_memory():
     shape = sizes.Shape(n_layers=24, d_model=1024, n_heads=16, n_vocab=30_522, n_ctx=512)
     link = {"layers": "24", "width": "1024", "heads": "16", "vocabulary": "30522", "context": "512", "step": "5"}
     hidden = page(*FOLDS, **link)
-    assert "Guess first" in str(hidden.dataframe[0].value) and set(figure(hidden)["data"][0]["text"]) == {"?"}
+    assert "Guess first" in str(hidden.dataframe[0].value) and {bar["said"] for bar in chart(hidden)[0]} == {"?"}
     test = hidden.button(key=f"predict:{SLUG}.rule:commit").click().run()
     total = sizes.total(shape)
     assert f"{12 * 24 * 1024**2:,} / {total:,} = {12 * 24 * 1024**2 / total:.1%}" in said(test)

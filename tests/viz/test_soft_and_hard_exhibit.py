@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import base64
+import io
 
 import numpy as np
 import pytest
-from exhibit_pages import drawn, figure, said
+from exhibit_pages import chart, drawn, said
+from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from core.lessons import soft_and_hard as both
@@ -14,7 +16,7 @@ from viz.exhibits import _soft_and_hard_folds as folds
 from viz.exhibits import _soft_and_hard_panels as panels
 from viz.exhibits import soft_and_hard as exhibit
 from viz.figures.lots import guesses
-from viz.figures.patches import VEIL, lit, reads
+from viz.figures.patches import PICKED, VEIL, lit, reads
 
 FOLDS = ("soft_and_hard.equation", "soft_and_hard.looking", "Soft and hard attention.documents", "soft_and_hard.table", "soft_and_hard.take")
 SOFTLY = "The soft mix of all patches"
@@ -25,25 +27,42 @@ def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> A
 
 
 
+def titles(test: AppTest) -> list[str]:
+    """What is written above the small pictures."""
+    return [row["title"] for row in chart(test, 1)[3]]
+
+
+def pixels(address: str) -> np.ndarray:
+    """The picture in a chart, from 0 to 255."""
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(address.partition(",")[2]))))
+
 
 def test_the_page_opens_with_a_question_and_covers_what_is_read():
     test = page()
     assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
-    assert [note["text"] for note in figure(test, 1)["layout"]["annotations"]].count("?") == 3
+    seen, covered = chart(test, 1)[:2]
+    assert not seen and len(covered) == 3 and not test.get("plotly_chart")
     told = page(state={"predict:soft_and_hard.first": SOFTLY})
     drawn = both.draw(exhibit.compute().weights, 5000, 0)
     data = exhibit.compute()
     far = np.linalg.norm(data.values[drawn].mean(0) - data.weights @ data.values)
     assert "Right." in said(told) and f"{far:.4f} away from the soft mix" in said(told)
-    assert "?" not in [note["text"] for note in figure(told, 1)["layout"]["annotations"]]
+    seen, covered = chart(told, 1)[:2]
+    assert not covered and titles(told) == ["soft", "one draw", "mean of 200"]
+    shown = (data.weights @ data.patches.reshape(24, -1)).reshape(30, 30, 3), data.patches[data.drawn[0]], data.patches[data.drawn].mean(0)
+    for row, image in zip(seen, shown, strict=True):
+        np.testing.assert_allclose(pixels(row["image"]), 255 * image, atol=0.51)
 
 
 def test_weights_are_a_softmax_of_colours_and_the_picture_is_veiled_by_them():
     data = exhibit.compute(exhibit.Params(asks=2, beta=4))
     far = ((data.values - data.values[2]) ** 2).sum(1)
     np.testing.assert_allclose(data.weights, np.exp(-4 * far) / np.exp(-4 * far).sum())
-    veils = [shape["opacity"] for shape in figure(page(step="2", asks="2", beta="4"), 0)["layout"]["shapes"] if "opacity" in shape]
-    np.testing.assert_allclose(veils, VEIL * (1 - data.weights / data.weights.max()))
+    layers = chart(page(step="2", asks="2", beta="4"))
+    np.testing.assert_allclose([row["veil"] for row in layers[1]], VEIL * (1 - data.weights / data.weights.max()))
+    assert [row["patch"] for row in layers[2]] == ["C1"] and not layers[3]
+    assert [row["text"] for row in layers[4]] == [f"{weight:.0%}" for weight in data.weights if weight >= 0.03]
+    assert [row["weight"] for row in layers[8]] == [f"{weight:.2%}" for weight in data.weights]
     even = exhibit.compute(exhibit.Params(beta=0))
     np.testing.assert_allclose(even.weights, 1 / 24)
 
@@ -57,10 +76,12 @@ def test_the_mean_of_hard_draws_approaches_the_soft_read():
     np.testing.assert_allclose(both.soft_read(data.weights, data.patches).mean((0, 1)), soft)
     test = page(step="4", draws="5000", draw="3")
     assert f"The mean of 5,000 draws is {data.near.distance[-1]:.4f} away" in said(test)
+    _, chance, found, _, _ = chart(test, 2)
+    np.testing.assert_allclose([[row["n"], row["y"]] for row in found], np.stack([data.near.n, data.near.distance], 1))
+    np.testing.assert_allclose([[row["n"], row["y"]] for row in chance], np.stack([data.near.n, data.near.expect], 1))
     assert data.near.distance[-1] == pytest.approx(np.linalg.norm(data.values[data.drawn].mean(0) - soft))
     shown = page(step="3", draw="3")
-    titles = [note["text"] for note in figure(shown, 1)["layout"]["annotations"]]
-    assert titles == ["soft", f"hard: {panels.NAMES[data.drawn[0]]}"]
+    assert titles(shown) == ["soft", f"hard: {panels.NAMES[data.drawn[0]]}"] and [row["place"] for row in chart(shown)[3]] == [data.drawn[0]]
     assert f"Drawn: {panels.thing(int(data.drawn[0]))}, which happens in {data.weights[data.drawn[0]]:.1%}" in said(shown)
 
 
@@ -81,16 +102,24 @@ def test_gradients_agree_and_are_shown_with_their_scatter():
     best = int(data.learning.exact.argmax())
     assert f"the score of {panels.thing(best)} should grow most: exactly {data.learning.exact[best]:.4f}" in said(test)
     assert "It is “Nothing: there is no path to the scores”" in said(test)
-    traces = figure(test, 1)["data"]
-    assert [trace["name"] for trace in traces] == ["REINFORCE", "with a baseline", "exact"]
+    _, bars, dots = chart(test, 1)
+    assert list(dict.fromkeys(row["by"] for row in dots)) == ["REINFORCE", "with a baseline", "exact"]
+    names, exact, rows = panels.gradients(data)
+    assert [row["of"] for row in dots if row["by"] == "exact"] == names
+    np.testing.assert_allclose([row["x"] for row in dots], np.concatenate([rows[0][1], rows[1][1], exact]))
+    np.testing.assert_allclose([row["high"] - row["low"] for row in bars], 4 * np.concatenate([rows[0][2], rows[1][2]]))
 
 
 def test_a_touched_patch_asks(monkeypatch):
     written: dict[str, object] = {}
     monkeypatch.setattr(panels.state, "write", lambda **values: written.update(values))
-    monkeypatch.setattr(panels.st, "session_state", {"k": {"selection": {"points": [{"customdata": 5}]}}})
+    monkeypatch.setattr(panels.parts.st, "session_state", {"k": {"selection": {PICKED: [{"place": 5}]}}})
     panels._touch("k")
     assert written == {"soft_and_hard.asks": 5}
+    written.clear()
+    monkeypatch.setattr(panels.parts.st, "session_state", {"k": {"selection": {PICKED: []}}})
+    panels._touch("k")
+    assert not written
 
 
 @pytest.mark.parametrize("link", [{"asks": "24"}, {"beta": "inf"}, {"draws": "7", "step": "4"}, {"draw": "-1", "step": "3"}, {"wanted": "x", "step": "5"}])
@@ -102,7 +131,7 @@ def test_nonsense_in_the_link_leaves_a_page(link):
 @pytest.mark.parametrize("step", ["1", "2", "3", "4", "5"])
 def test_every_step_at_both_ends_of_sharpness(step, beta):
     test = page(step=step, beta=beta)
-    assert not test.exception and len(test.get("plotly_chart")) >= 2 and "nan" not in said(test).lower().split()
+    assert not test.exception and len(test.get("vega_lite_chart")) >= 2 and not test.get("plotly_chart") and "nan" not in said(test).lower().split()
 
 
 def test_each_fold_opens():
@@ -126,10 +155,11 @@ def test_the_lines_to_take_away_make_the_same_numbers():
 def test_figures_as_data():
     with pytest.raises(ValueError, match="3 weights for 2"):
         lit((), (2, 1), (1, 2), np.ones(3))
-    json.loads(lit((), (2, 1), (1, 2), np.array([0.25, 0.75]), framed=0, asked=1, told=0.5).to_json())
-    shown = reads([("<b>", np.full((2, 2, 3), 2.0)), ("x", None)])
-    assert shown.layout.annotations[0].text == "&lt;b&gt;" and np.asarray(shown.data[0].z).max() == 255
-    json.loads(guesses(["a"], np.array([1.0]), [("p", np.array([1.0]), np.array([0.1]))]).to_json())
+    drawn = lit((), (2, 1), (1, 2), np.array([0.25, 0.75]), framed=0, asked=1, told=0.5).to_dict()["layer"]
+    assert [[row["place"] for row in drawn[layer]["data"]["values"]] for layer in (2, 3)] == [[1], [0]] and [row["text"] for row in drawn[4]["data"]["values"]] == ["75%"]
+    seen, covered, _, above = (layer["data"]["values"] for layer in reads([("<b>", np.full((2, 2, 3), 2.0)), ("x", None)]).to_dict()["layer"])
+    assert [row["title"] for row in above] == ["<b>", "x"] and pixels(seen[0]["image"]).max() == 255 and [row["title"] for row in covered] == ["x"]
+    assert guesses(["a"], np.array([1.0]), [("p", np.array([1.0]), np.array([0.1]))]).to_dict()["layer"][1]["data"]["values"][0]["high"] == 1.2
 
 
 def test_the_small_picture_of_the_course_is_drawn():

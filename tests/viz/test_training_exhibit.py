@@ -8,16 +8,18 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tiny_models
-from exhibit_pages import drawn, figure, said, said_and_set
+from exhibit_pages import chart, drawn, said, said_and_set
 from streamlit.testing.v1 import AppTest
 
 import core.engine
 from core.lessons import greedy, taught
 from core.lessons.at_once import at_once
+from viz import theme
 from viz.exhibits import _training_learn as learn
 from viz.exhibits import _training_write as write
 from viz.exhibits import training_and_inference as exhibit
 from viz.exhibits._training_link import MODEL, SLUG, named, pair
+from viz.figures import taught as pictures
 from viz.figures import teaching
 from viz.figures.curves import tiny
 
@@ -43,15 +45,25 @@ def page(step: int, *folds: str, guess: tuple[str, object] | None = None, **link
 
 
 def texts(test: AppTest, place: int = 0) -> list[str]:
-    return [note["text"] for note in figure(test, place)["layout"].get("annotations", ())]
+    """All words that are drawn in a chart."""
+    return [row["text"] for layer in chart(test, place) for row in layer if "text" in row and "fill" not in row]
+
+
+def bars(test: AppTest) -> list[dict]:
+    """The rows of a chart whose layers share them."""
+    return chart(test)[0]
 
 
 @pytest.mark.parametrize("step", range(1, 7))
 def test_every_step_has_a_picture_and_every_fold_opens(step):
     test = page(step, *FOLDS)
-    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title and test.get("plotly_chart")
+    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title and test.get("vega_lite_chart")
     told = said(test)
     assert ("E54" in told) == (step in (1, 3, 5)) and "Beigy" in told and "went wrong" not in told and len(test.dataframe) == 1 and len(test.code) >= 2
+
+
+def test_no_step_needs_plotly():
+    assert not any(page(step).get("plotly_chart") for step in range(1, 7))
 
 
 def test_the_shift_is_covered_and_then_shown():
@@ -72,10 +84,11 @@ def test_the_losses_of_all_places_wait_for_the_guess():
     """C074."""
     found = at_once(model(), "You are welcome.", "De nada.")
     before = page(2, *FOLDS)
-    assert set(figure(before)["data"][-1]["text"]) == {"?"} and f"{found.losses.mean():.4f}" not in said_and_set(before)
+    assert {row["said"] for row in bars(before)} == {"?"} and {row["now"] for row in bars(before)} == {0} and f"{found.losses.mean():.4f}" not in said_and_set(before)
     places = [f"{i + 1}: {token}" for i, token in enumerate(named(found.wanted))]
     after = page(2, guess=("most", places[int(found.losses.argmax())]))
-    assert "Right" in said(after) and figure(after)["data"][-1]["text"] == [f"{value:.3f}" for value in found.losses]
+    assert "Right" in said(after) and [row["said"] for row in bars(after)] == [f"{value:.3f}" for value in found.losses]
+    assert [row["now"] for row in bars(after)] == pytest.approx(found.losses, abs=1e-6) and [row["says"] for row in bars(after)] == named(found.wanted)
     assert f"torch's cross_entropy says {found.losses.mean():.4f}" in said(after)
 
 
@@ -86,7 +99,7 @@ def test_step_by_step_has_the_same_scores():
     test = page(3)
     assert f"Training: 1 pass. Use: {m} passes." in said(test) and f"differ by {tiny(float(found.differences.max()))} at most" in said(test)
     shown = [text for text in texts(test) if text.startswith(("0.", "1."))]
-    assert len(shown) == 2 * m and shown[0] == f"{np.exp(-found.losses[0]):.4f}" == shown[1]
+    assert len(shown) == 2 * m and shown[:m] == [f"{np.exp(-loss):.4f}" for loss in found.losses] == shown[m:]
     first = page(3, passes="1")
     assert len([text for text in texts(first) if text.startswith(("0.", "1."))]) == 2
 
@@ -104,8 +117,11 @@ def test_a_press_takes_one_step_and_leaves_the_shipped_weights():
     assert not test.exception and test.query_params[SLUG + "steps"] == "1"
     assert f"from {steps[0].loss:.3f} to {steps[1].loss:.3f}, {steps[1].changed:,} weights moved" in said(test)
     test = test.button(key=SLUG + "go").click().run()
-    assert figure(test, 1)["data"][-1]["y"] == pytest.approx([each.loss for each in steps[:3]], abs=1e-5)
-    np.testing.assert_allclose(figure(test)["data"][0]["x"], steps[0].losses, atol=1e-5)
+    single, mean, _ = chart(test, 1)
+    assert [row["loss"] for row in mean] == pytest.approx([each.loss for each in steps[:3]], abs=1e-5)
+    assert [row["loss"] for row in single] == pytest.approx(np.concatenate([each.losses for each in steps[:3]]), abs=1e-5)
+    np.testing.assert_allclose([row["before"] for row in bars(test)], steps[0].losses, atol=1e-5)
+    np.testing.assert_allclose([row["now"] for row in bars(test)], steps[2].losses, atol=1e-5)
     assert all((weights[name] == value).all() for name, value in model().network.state_dict().items())
     assert test.button(key=SLUG + "again").click().run().query_params.get(SLUG + "steps") is None
     last = page(4, steps=str(taught.MOST))
@@ -125,20 +141,20 @@ def test_the_bars_of_the_last_layer_add_up_and_follow_the_temperature():
         test = page(5, temperature=heat, place="1")
         z = found.logits[1] / float(heat)
         p = np.exp(z - z.max()) / np.exp(z - z.max()).sum()
-        bars = figure(test)["data"][0]["x"]
-        np.testing.assert_allclose(bars[:-1], np.sort(p)[::-1][: write.TOP], rtol=1e-5)
-        assert sum(bars) == pytest.approx(1) and f"together {p.sum():.6f}" in said(test)
+        shares = [row["p"] for row in bars(test)]
+        np.testing.assert_allclose(shares[:-1], np.sort(p)[::-1][: write.TOP], rtol=1e-5)
+        assert sum(shares) == pytest.approx(1) and f"together {p.sum():.6f}" in said(test)
 
 
 def test_greedy_is_not_always_best():
     """E54, C077."""
     before, after = page(6, *FOLDS), page(6, guess=("best", "b"))
-    assert "0.36" not in json.dumps(figure(before)) and "0.36" not in said_and_set(before)
+    assert "0.36" not in json.dumps(chart(before)) and {row["step"] for row in chart(before)[0]} == {0, 1} and "0.36" not in said_and_set(before)
     assert "Right" in said(after) and "Greedy: 0.5 × 0.4 = 0.20. The best sentence: 0.4 × 0.9 = 0.36." in said(after)
     first, _ = greedy.by_model(model(), "a cat")
     test = page(6, where="model", sentence="a cat")
     assert not test.exception and f"{first.total:.4f}" in said(test)
-    assert figure(test)["data"][0]["y"][1:] == pytest.approx(first.products)
+    assert [row["P"] for row in chart(test)[0] if row["way"] == "greedy"][1:] == pytest.approx(first.products)
 
 
 @pytest.mark.parametrize("text", ["", " ", "🙂", "<b>x</b> ![x](http://a)", "word " * 300])
@@ -151,7 +167,7 @@ def test_odd_texts_give_a_page(text):
 def test_nonsense_in_the_link_gives_a_page():
     for step, link in ((4, {"steps": "99", "rule": "x", "rate": "7"}), (3, {"passes": "-1"}), (5, {"place": "80", "temperature": "nan"}), (6, {"where": "moon"}), (9, {})):
         test = page(step, **link)
-        assert not test.exception and "went wrong" not in said(test) and test.get("plotly_chart")
+        assert not test.exception and "went wrong" not in said(test) and test.get("vega_lite_chart")
     assert callable(pair)
 
 
@@ -174,7 +190,46 @@ def test_the_lines_to_take_away_make_the_same_numbers(monkeypatch):
     assert names["steps"][2].loss == pytest.approx([*taught.teach(model(), params.text, params.target)][2].loss)
 
 
-def test_figures_as_data_and_no_markup():
-    upright = teaching.rows(["<b>"] * 8, ["a"] * 8, arrows=False)
-    assert "&lt;b&gt;" in [note.text for note in upright.layout.annotations]
-    assert exhibit.thumbnail().count("<rect") >= 2
+def values(layer: dict) -> list[dict]:
+    return layer["data"]["values"]
+
+
+def test_the_two_rows_and_their_arrows():
+    drawn_rows = teaching.rows(["De", "nada", "END"], ["START", "De", None], chosen=1).to_dict()["layer"]
+    tiles, lines, heads, words, hidden, above, below = drawn_rows
+    assert [row["token"] for row in values(tiles)] == ["De", "nada", "END", "START", "De", "?"]
+    assert [row["token"] for row in values(tiles) if row["edge"] == theme.CATEGORICAL[1]] == ["nada", "De"]
+    assert [(row["x"], round(row["x2"])) for row in values(lines)] == [(0, 1)] and values(lines) == values(heads)
+    assert len(values(words)) == 5 and [row["text"] for row in values(hidden)] == ["?"] and hidden["mark"]["color"] == theme.CATEGORICAL[1]
+    assert values(above)[0]["text"].startswith("target") and values(below)[0]["y"] > 2
+    straight = teaching.rows(["<b>"] * 8, ["a"] * 8, arrows=False).to_dict()["layer"]
+    assert [(row["y"], row["y2"]) for row in values(straight[1])] == [(t, t) for t in range(8)] and all(row["x2"] > row["x"] for row in values(straight[1]))
+    assert [row["text"] for row in values(straight[3])][:8] == ["<b>"] * 8  # a text mark, never markup
+
+
+@pytest.mark.parametrize("n", [2, 5, 11])
+def test_the_passes_as_tiles(n):
+    read, p = ["START", *(f"w{t}" for t in range(1, n))], np.linspace(0.3, 0.9, n)
+    layers = teaching.passes(read, [*read[1:], "END"], p, p, n - 1).to_dict()["layer"]
+    tiles = values(layers[0])
+    assert len(tiles) == n * (n + 1) // 2 and [row["token"] for row in tiles if row["fill"] == theme.SEQUENTIAL[3]] == read[: n - 1]
+    assert sum(row["fill"] == theme.BACKGROUND for row in tiles) == n and all(row["token"] == "∅" for row in tiles[-n:])
+    newest = {(round(row["y"]), row["token"]) for layer in layers if layer["mark"]["type"] == "text" for row in values(layer) if "token" in row}
+    assert newest >= set(enumerate(read[: n - 1]))
+    assert [[row["text"] for row in values(layer)] for layer in layers if values(layer)[0].get("text") == "0.3000"] == [[f"{value:.4f}" for value in p[: n - 1]]] * 2
+
+
+def test_bars_behind_bars_and_names_at_the_ends():
+    chart = pictures.losses(["START", "De"], ["De", "END"], np.array([0.5, 0.25]), np.array([0.25, 0.75])).to_dict()
+    assert [row["end"] for row in chart["data"]["values"]] == [0.5, 0.75]
+    assert chart["layer"][0]["encoding"]["x"]["scale"]["domain"] == [0, 0.75 * 1.25] and chart["layer"][1]["encoding"]["color"]["scale"]["domain"] == ["before", "now"]
+    ways = (("greedy", ["a", "c", "END"], [0.5, 0.2, 0.1]), ("best", ["a", "d", "END"], [0.5, 0.18, 0.15]))
+    layers = pictures.products(ways, [[0.1, 0.05, 0.01]], parts=1).to_dict()["layer"]
+    drawn_words = [row["text"] for layer in layers if layer["mark"]["type"] == "text" for row in values(layer)]
+    assert sorted(drawn_words[:3]) == ["a", "c", "d"] and set(drawn_words[3:]) == {"greedy", "0.10", "best", "0.15"}
+    covered = pictures.products(ways, [[0.1, 0.05, 0.01]], told=False, parts=1).to_dict()["layer"]
+    assert all(row["step"] <= 1 for layer in covered for row in values(layer))
+
+
+def test_no_markup_and_a_thumbnail():
+    assert teaching.token_name(" <b>") == "<b>" and exhibit.thumbnail().count("<rect") >= 2

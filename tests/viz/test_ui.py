@@ -7,14 +7,16 @@ import tomllib
 import unicodedata
 from pathlib import Path
 
+import altair as alt
 import numpy as np
 import pytest
+from altair.utils import schemapi
 from hypothesis import given
 from hypothesis import strategies as some
 from streamlit.testing.v1 import AppTest
 
 from viz import labels, theme
-from viz.ui import export
+from viz.ui import export, parts
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
@@ -273,3 +275,11 @@ def test_the_defaults_are_safe_and_local() -> None:
         assert (static / face["url"].removeprefix("app/static/")).read_bytes()[:4] == b"wOF2"
     assert len(list(static.glob("LICENSE-*.txt"))) == 4
     assert (static / "favicon.svg").exists()
+
+
+def test_a_chart_that_breaks_the_schema_is_refused_here_though_the_server_does_not_look():
+    """Vega-Lite would draw nothing and say so only in the browser."""
+    wrong = alt.Chart(alt.Data(values=[{"x": 0}])).mark_point()
+    wrong.encoding = {"x": {"field": "x", "type": "no such type"}}
+    with pytest.raises(schemapi.SchemaValidationError):
+        parts.show(wrong, "wrong", "")

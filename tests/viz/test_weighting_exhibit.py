@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import numpy as np
 import pytest
-from exhibit_pages import drawn, said
+from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
@@ -16,6 +15,7 @@ from core.lessons import weighting as lesson_of
 from viz.exhibits import _weighting_folds as folds
 from viz.exhibits import _weighting_panels as panels
 from viz.exhibits import weighting as exhibit
+from viz.figures.patches import PICKED
 from viz.instruments.weighing import weighed, weighing_packet
 from viz.ui import state
 
@@ -111,9 +111,8 @@ def test_surprise_of_the_shipped_model():
 
 def test_the_picture_is_lit_where_the_patch_is():
     test = page(step="5", part="hands")
-    figure = json.loads(test.get("plotly_chart")[0].proto.spec)
-    veils = [shape["opacity"] for shape in figure["layout"]["shapes"] if "opacity" in shape]
-    assert len(veils) == 80 and int(np.argmin(veils)) in (8 * 8 + 3, 8 * 8 + 4)
+    veils = [row["veil"] for row in chart(test)[1]]
+    assert not test.get("plotly_chart") and len(veils) == 80 and int(np.argmin(veils)) in (8 * 8 + 3, 8 * 8 + 4)
     data = exhibit.compute(exhibit.Params(at=panels.PLACES["hands"]))
     first = max(data.parts, key=data.parts.__getitem__)
     assert f"{data.parts[first]:.0%} is on the {first}" in said(test) and sum(data.parts.values()) == pytest.approx(1)
@@ -124,7 +123,7 @@ def test_the_picture_is_lit_where_the_patch_is():
 def test_a_touched_patch_moves_the_attention(monkeypatch):
     written: dict[str, object] = {}
     monkeypatch.setattr(panels.state, "write", lambda **values: written.update(values))
-    monkeypatch.setattr(panels.st, "session_state", {"weighting.portrait": {"selection": {"points": [{"customdata": [12]}]}}})
+    monkeypatch.setattr(panels.parts.st, "session_state", {"weighting.portrait": {"selection": {PICKED: [{"place": 12}]}}})
     panels._touch("weighting.portrait")
     assert written == {"weighting.part": panels.TOUCHED, "weighting.cell": 12}
 

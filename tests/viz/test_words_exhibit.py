@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from exhibit_pages import drawn, figure
+from exhibit_pages import chart, drawn, figure
 from exhibit_pages import said_and_set as said
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
@@ -76,12 +76,12 @@ def test_a_sum_of_ones_own_is_the_nearest_by_brute_force(three):
     name = model.tokenizer.token(best)
     test = page(2, guess={"trained": name}, **dict(zip("abc", three, strict=True)))
     assert "Right." in said(test) and f"“{name}”, cosine {cosine[best]:.3f}" in said(test)
-    assert figure(test)["data"][0]["text"][0] == f"{cosine[best]:.3f}"
+    assert chart(test)[0][0]["said"] == f"{cosine[best]:.3f}"
 
 
 def test_the_bars_are_covered_before_the_guess_and_the_answer_follows_the_words():
     test = page(2)
-    assert "queen" not in json.dumps(figure(test)) and "cosine 0" not in said(test)
+    assert "queen" not in json.dumps(chart(test)) and "cosine 0" not in said(test)
     found = exhibit.compute()
     assert (found.nearest[0], found.first, found.place) == ("queen", "king", 2)
     assert exhibit.compute(exhibit.Params("walked", "walk", "play")).nearest[0] != "queen"
@@ -145,7 +145,7 @@ def test_the_mix_is_a_row_of_the_causal_matrix_over_the_words_so_far(text):
     assert "Right." in said(test) and f"The mix at “{found.words[row]}”" in said(test)
     sent = header(test, "mode")
     assert sent["mode"] == "lines" and len(sent["queries"]["words"]) == len(run.side.words)
-    every = figure(test, 1)["data"][0]
+    every = figure(test)["data"][0]
     assert np.shape(every["text"]) == (run.model.config.n_layers, run.model.config.n_heads)
 
 

@@ -107,7 +107,7 @@ def cut(params: Any, data: Any) -> Shown:
         f"{len(wordpiece.tries(word, other))} looks into the vocabulary {how}. "
         + ("No piece fits the rest, so the whole word is unknown: nothing of it is kept." if then == (UNKNOWN,) else f"The longest pieces from the left are {told(then)}."),
     )  # fmt: skip
-    tall = 250 if lesson.presenting() else 260
+    tall = 205 if lesson.presenting() else 260
     left, right = st.columns(2, gap="medium")
     with left:
         st.text(f"{len(known)} pieces: {shorten(told(now), 40)}")

@@ -144,7 +144,7 @@ def _length(params: Any, data: Any, known: bool) -> str:
     ]  # fmt: skip
     own = {_called(copy.model): (n, copy.right / n) for copy in (data.one, data.looks)}
     figure = quality(curves, trained=max(COPY_LENGTHS), own=own)
-    parts.show(figure.update_layout(height=330) if lesson.presenting() else figure, "bottleneck.length",
+    parts.show(figure.properties(height=330) if lesson.presenting() else figure, "bottleneck.length",
                "Share of letters right over the length of the word, six models.")  # fmt: skip
     one, looks = (found[copy.model] for copy in (data.one, data.looks))
     shown = [length for length in (10, 20, 40) if length in one and length in looks]
@@ -169,7 +169,7 @@ def _slope(params: Any, data: Any, known: bool) -> str:
              for hue, (cell, sizes) in enumerate(places.items())]  # fmt: skip
     titles = ("size of d hₙ / d x₁, read from the left", "size of d c / d xᵢ, each letter of your word")
     figure = slopes(above, below, data.one.read, titles=titles)
-    parts.show(figure.update_layout(height=400) if lesson.presenting() else figure, "bottleneck.slope",
+    parts.show(figure.properties(height=400) if lesson.presenting() else figure, "bottleneck.slope",
                "How strongly the first letter moves the context vector, over length; and each letter of the word.")  # fmt: skip
     left = ", ".join(f"{CELLS[cell]} {_share(sizes[9] / sizes[0])}" for cell, sizes in over.items())
     least = int(places[params.cell].argmin())

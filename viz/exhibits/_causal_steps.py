@@ -63,7 +63,7 @@ def leak(start: Any) -> Shown:
     if told and sees != "past":
         shares[BACK] = _learned("past", digits, draw).right
     with picture:
-        parts.show(figures.rightness(shares, 1 / digits, places=leaking.LENGTH, height=340), SLUG + "leak.picture",
+        parts.show(figures.rightness(shares, 1 / digits, places=leaking.LENGTH, height=290 if lesson.presenting() else 340), SLUG + "leak.picture",
                    "How often the next digit is said right, place by place." if told else "Nothing but chance is drawn before the guess.")  # fmt: skip
     picture.text(
         f"With {SEES[sees]} in sight: {found.inside:.0%} right where the answer stands in the list, {found.writing:.0%} where it has to write. " + _lost(sees, found) if told

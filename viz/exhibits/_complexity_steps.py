@@ -111,10 +111,8 @@ def memory(params: Any, data: Any, start: Any) -> Shown:
     n, p = params.n, params.p
     lines = {f"scores, {costs.HEADS} heads": (data.lengths, [costs.score_bytes(each) for each in data.lengths]), "states": (data.lengths, [costs.state_bytes(each, p) for each in data.lengths])}
     meets = p / costs.HEADS
-    figure = orders.over_length(lines, at=n, crossing=meets, y_title="bytes", said="n = p / 8", unit="bytes")
-    traces: Any = figure.data
-    for trace, note, colour in zip(traces, figure.layout.annotations, (orders.HUES["self-attention"], orders.HUES["recurrence"]), strict=False):
-        trace.line.color = note.font.color = colour
+    hues = dict(zip(lines, orders.HUES.values(), strict=False))
+    figure = orders.over_length(lines, at=n, crossing=meets, y_title="bytes", said="n = p / 8", unit="bytes", hues=hues)
     scores, states = costs.score_bytes(n), costs.state_bytes(n, p)
     show(figure, SLUG + "memory.picture", f"Bytes over the number of words: the scores of a layer {scores:,}, its states {states:,} at n = {n:,}.", 330)
     twice = costs.score_bytes(2 * n)

@@ -17,8 +17,8 @@ from core.errors import InputError
 from core.lessons import looking
 from viz.exhibits import _heads_compared_folds as folds
 from viz.exhibits._shown import Shown
+from viz.figures.bar_pairs import bar_pairs
 from viz.figures.curves import number
-from viz.figures.evidence import bars
 from viz.figures.head_grids import per_head
 from viz.figures.head_words import looks, maps
 from viz.instruments import heatmap
@@ -148,10 +148,10 @@ def kinds(params: Any, data: Any) -> Shown:
                 height=210 if lesson.presenting() else 330, title=f"Over {heads.n} sentences")  # fmt: skip
     with right:
         here = (f"here: “{names[data.row]}” at “{names[key]}”", "in the test: pronouns at what they mean")
-        figure = bars(np.stack([data.weights[:, data.row, key], habit], 1), [f"H{h}" for h in range(n)], here, "One sentence against all pronouns of the test")
-        figure.update_layout(height=365 if lesson.presenting() else 460)
-        if lesson.presenting():  # numbers of two short bars would overlap
-            figure.for_each_trace(lambda trace: trace.update(text=[text if value >= 0.1 else "" for text, value in zip(trace.text, trace.x, strict=True)]))
+        figure = bar_pairs(
+            np.stack([data.weights[:, data.row, key], habit], 1), [f"H{h}" for h in range(n)], here, "One sentence against all pronouns of the test",
+            height=450 if lesson.presenting() else 460, least=0.1 if lesson.presenting() else 0.0,  # numbers of two short bars would overlap
+        )  # fmt: skip
         parts.show(figure, f"{SLUG}kinds.bars", "For each head the weight on one word of this sentence, and the mean weight of pronouns on what they mean.")
     told = [f"H{h} {heads.word(layer, h)}" for h in range(n)]
     parts.numbers(

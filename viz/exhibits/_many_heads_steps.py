@@ -12,8 +12,8 @@ from core.lessons import many_heads as lessons
 from core.lessons.many_heads import Stage
 from viz.exhibits import _many_heads_folds as folds
 from viz.exhibits._shown import Shown
+from viz.figures.bar_pairs import bar_pairs
 from viz.figures.curves import number
-from viz.figures.evidence import bars
 from viz.figures.head_grids import head_grid, per_head
 from viz.ui import controls, lesson, parts
 
@@ -22,18 +22,23 @@ LOW = 200
 """Pixels of the rows before a room, below a question and its answer."""
 WORDS = ("we", "saw", "her", "big", "red", "cat")
 CHOICES = {"b": ("Sentences, B", 1, 4), "n": ("Words, n", 2, len(WORDS)), "d": ("Numbers a word, d", 2, 16), "h": ("Heads, h", 1, 8)}
+ROOM = {"b": 216, "n": 188, "d": 204, "h": 188}
+"""Pixels of each choice with its name before a room; below 184 its buttons would go."""
 WANTED = (2, 3, 4, 6)
+BARS = 5
+"""The step whose picture has bars: beside a question there is room for them before a room, for grids there is not."""
 TALL = 340
 """Pixels that the rows of the tallest grid of a step may take together."""
 
 
 def sizes(start: Any) -> None:
-    """B, n, d, h and the draw; there whatever they say."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    """B, n, d, h and the draw; there whatever they say. Before a room all of them in one row."""
+    room = lesson.presenting()
+    with st.container(horizontal=True, gap="xsmall" if room else "small", vertical_alignment="bottom", key="many-heads-sizes"):
         for name, (label, low, high) in CHOICES.items():
-            with st.container(width=165 if not lesson.presenting() else 240 if len(label) < 14 else 330):
-                controls.number(label, low, high, SLUG + name, getattr(start, name))
-        controls.draw(SLUG + "draw", start.lot, 99)
+            with st.container(width=ROOM[name] if room else 165):
+                controls.number(label.replace(" a word", "") if room else label, low, high, SLUG + name, getattr(start, name))
+        controls.draw(SLUG + "draw", start.lot, 99, again="Again" if room else "Draw again")
 
 
 def called(shape: Sequence[int]) -> str:
@@ -42,10 +47,12 @@ def called(shape: Sequence[int]) -> str:
 
 
 def shapes(found: Sequence[Stage], now: Sequence[str], upto: int | None = None) -> None:
-    """The shape at every step, those in the picture in strong type; behind `upto` nothing is said yet."""
-    told = [f"{'**' * (s.name in now)}{s.name.replace('_', chr(92) + '_')}{'**' * (s.name in now)} `{called(s.shape).replace(chr(32), chr(160))}`" for s in found[:upto]]
+    """The shape at every step, those in the picture in strong type; behind `upto` nothing is said yet. Before a room in one line: from one step before the picture to one behind it."""
+    at = [place for place, stage in enumerate(found) if stage.name in now]
+    first, behind = (max(0, at[0] - 1), at[-1] + 2) if lesson.presenting() else (0, len(found))
+    told = [f"{'**' * (s.name in now)}{s.name.replace('_', chr(92) + '_')}{'**' * (s.name in now)} `{called(s.shape).replace(chr(32), chr(160))}`" for s in found[first:min(behind, len(found) if upto is None else upto)]]
     with st.container(key="many-heads-shapes"):
-        st.markdown(" → ".join([*told, *([] if upto is None else ["?"])]))
+        st.markdown(" → ".join([*(["…"] if first else []), *told, *([] if upto is None else ["?"]), *(["…"] if upto is None and behind < len(found) else [])]))
 
 
 def _heads(count: int) -> str:
@@ -141,19 +148,24 @@ def merge(params: Any, data: Any) -> Shown:
         f"Row “{WORDS[0]}” holds {'head 1 alone' if size.n >= size.h else f'heads 1 to {-(-size.h // size.n)}'}, from word after word. The output is off by up to {number(data.way.off)}, without an error.",
         max(1.0, every / 16),
     )  # fmt: skip
-    box = st.container()
-    switch = st.container()
+    room, pictures = lesson.presenting(), st.container()
+    said, switch = st.columns([4, 1], vertical_alignment="center") if room else (st.container(), None)
+    below = st.container()
     forgot = False
     if told:
-        with switch:
+        with switch or st.container():
             forgot = controls.toggle("Forget the swap", SLUG + "forgot", False)
-    found, names = lessons.stages(data.way, not forgot), ("out", "swap back", "flatten", "W_O")[: 3 if lesson.presenting() else 4]
-    with box:
+    found, names = lessons.stages(data.way, not forgot), ("out", "swap back", "flatten", "W_O")[: 3 if room else 4]
+    with pictures:
         grids("merge", _named(found, *names), note=str(forgot))
-        parts.numbers(
-            f"Without the swap {right} of {every} numbers stand where they should; after W_O the output is off by up to {number(data.way.off)}." if forgot
-            else f"Each row is one word again, {size.h} pieces of {size.p} side by side. W_O, {size.d} × {size.d}, mixes them: from here on no number belongs to one head."
-        )
+    off = number(data.way.off)
+    with said:
+        if forgot:
+            parts.numbers(f"Without the swap {right} of {every} are in place; the output is off by up to {off}." if room
+                          else f"Without the swap {right} of {every} numbers stand where they should; after W_O the output is off by up to {off}.")  # fmt: skip
+        else:
+            parts.numbers(f"Each row is one word again, {size.h} pieces of {size.p} side by side. W_O, {size.d} × {size.d}, mixes them" + ("." if room else ": from here on no number belongs to one head."))
+    with below:
         shapes(found, names)
     return folds.of_merging(params, data, told)
 
@@ -179,7 +191,8 @@ def redraw(params: Any, data: Any) -> Shown:
         parts.show(figure, f"{SLUG}redraw.bars", "How much the output of each head changes, a bar a head." if told else "Covered until you guess.")
     out = float(np.abs(data.way.out - data.anew.out).max())
     parts.numbers(
-        f"Of {rows - size.h} rows the {size.n} of head 1 are new; the others are the same to the last bit. After W_O every word has changed, by up to {number(out)}: the mix knows all heads."
+        f"Of {rows - size.h} rows the {size.n} of head 1 are new{'' if lesson.presenting() else '; the others are the same to the last bit'}. After W_O every word has changed, by up to {number(out)}"
+        + ("." if lesson.presenting() else ": the mix knows all heads.")
         if told else f"{size.h} head{'s' * (size.h > 1)}, {size.n} words, {size.p} numbers each."
     )
     controls.draw(SLUG + "redrawn", 1, 99, first=1, label="Draw, head 1", again="Draw head 1 anew", strong=True)
@@ -196,16 +209,13 @@ def several(params: Any, data: Any) -> Shown:
         f"{SLUG}several", f"Of {k} parts of a word's output each is wanted from another word. What does one head lose?", 0.0, 1.0, float(values[0, 0]),
         f"Wherever it looks, it keeps at most the worth of one part in {k}. Measured on 4,000 random words: {values[0, 1]:.1%}.", 0.05, "%",
     )  # fmt: skip
-    figure = bars(values if told else np.zeros_like(values), [f"{m} head{'s' * (m > 1)}" for m in heads], ["closed form: (k − heads) / k", "measured, least squares"],
-                  f"What is lost of {k} parts", 3)  # fmt: skip
-    if not told:
-        figure.update_traces(text=["?"] * k)
-    if lesson.presenting():
-        figure.update_layout(height=250)
+    room = lesson.presenting()
+    figure = bar_pairs(values, [f"{m} head{'s' * (m > 1)}" for m in heads], ["closed form: (k − heads) / k", "measured, least squares"], f"What is lost of {k} parts", places=3, covered=not told,
+                       height=min(94 + 52 * k, 302) if room else 0)  # fmt: skip
     parts.show(figure, f"{SLUG}several.picture", "The share that is lost with 1 head, 2 heads and so on." if told else "Covered until you guess.")
     parts.numbers(
-        (f"One head loses {values[0, 0]:.0%}, {k} heads {values[-1, 0]:.0%}. " if told else "")
-        + f"With d = {size.d} one head of {size.d} has 4 (d² + d) = {weights[1]} weights, {size.h} heads of {size.p} have {weights[size.h]}; with d = 512 both have {lessons.parameters(512):,}."
+        (f"One head loses {values[0, 0]:.0%}, {k} heads {values[-1, 0]:.0%}. " if told and not room else "")
+        + f"With d = {size.d} one head of {size.d} has 4 (d² + d) = {weights[1]} weights, {size.h} heads of {size.p} have {weights[size.h]}" + ("." if room else f"; with d = 512 both have {lessons.parameters(512):,}.")
     )
     controls.segmented("From how many words a word should be made, k", WANTED, SLUG + "wanted", 4)
     return folds.of_several(params, values, told)

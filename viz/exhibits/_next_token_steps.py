@@ -73,7 +73,7 @@ def guess(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
                 f"P = {np.exp(found.logprobs[lowest]):.2%}. In its place the model would have put “{found.best[lowest].removeprefix(' ')}” ({found.best_p[lowest]:.1%}).",
             )  # fmt: skip
     with picture:
-        parts.show(figures.bars(names, found.logprobs if known else None, marked=lowest, height=330), SLUG + "bars",
+        parts.show(figures.bars(names, found.logprobs if known else None, marked=lowest, height=290 if lesson.presenting() else 330), SLUG + "bars",
                    "ln P of each token: " + ", ".join(f"{name} {value:.2f}" for name, value in zip(names, found.logprobs, strict=True)) if known else "The tokens; their probabilities come after the guess.")  # fmt: skip
         parts.numbers(_sum(found) if known else f"{n} tokens. Each is judged behind those to its left.")
     return Shown({"gpt.conditionals": {"n": str(n), "L_1": number(found.total, 3)}} if known else {"gpt.conditionals": {}},
@@ -192,7 +192,7 @@ def window(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
                 f"From P = {np.exp(full.logprobs[most]):.2%} to {np.exp(one.logprobs[most]):.3%}. All that it sees there is “{names[most - 1]}”.",
             )  # fmt: skip
     with picture:
-        parts.show(figures.bars(names, near.logprobs if known else None, full.logprobs, height=330), SLUG + "window",
+        parts.show(figures.bars(names, near.logprobs if known else None, full.logprobs, height=290 if lesson.presenting() else 330), SLUG + "window",
                    f"ln P of each token behind {near.k} tokens, and behind all." if known else "ln P of each token behind all those before it; the window comes after the guess.")  # fmt: skip
         parts.numbers(
             f"k = {near.k}: L₁ = {number(near.total, 2)}, perplexity {near.perplexity:.1f}. With everything before: {number(full.total, 2)}, {full.perplexity:.1f}. " +

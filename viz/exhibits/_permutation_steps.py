@@ -140,6 +140,8 @@ def numbers(data: Any, step: int, known: bool) -> str:
     if not known:
         return f"Left the {n} rows as they were, {d} numbers each. And after?"
     most, kept = float(moved.change.max()), int(moved.kept.sum())
+    if step == GUESS and lesson.presenting():
+        return f"The largest difference of any number is {tiny(moved.largest)}, which is rounding; place by place it is {tiny(moved.in_place)}."
     if step == GUESS:
         return (f"Each row moved along with its word: the largest difference of any number is {tiny(moved.largest)}, which is rounding. "
                 f"Compared place by place it is {tiny(moved.in_place)}.")  # fmt: skip
@@ -181,7 +183,7 @@ def control(data: Any, step: int) -> None:
             controls.pills("Say twice", range(n + 1), SLUG + "twice", data.twice, lambda i: names[i])
             return
         key = f"{SLUG}touch"
-        st.pills("Touch a word: it moves one place to the front", range(n), format_func=lambda place: literal(data.names[data.order[place]]), key=key,
+        st.pills("Touch a word" if lesson.presenting() else "Touch a word: it moves one place to the front", range(n), format_func=lambda place: literal(data.names[data.order[place]]), key=key,
                  on_change=_touch, args=(key, data.order))  # fmt: skip
         with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
             orders = {"As written": tuple(range(n)), "Swap two words": lesson_of.swapped(data.pieces), "Reverse": tuple(range(n))[::-1]}

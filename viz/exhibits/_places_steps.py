@@ -91,7 +91,7 @@ def guess(params: Any, start: Any, judged: Any) -> Shown:
             )  # fmt: skip
         lines = found if known else {"bert-mini with positions": with_}
         tallest = max(1.0, max(float(line.max()) for line in found.values()))
-        parts.show(figures.by_layer(lines, top=tallest, height=300), SLUG + "twins",
+        parts.show(figures.by_layer(lines, top=tallest, height=250 if lesson.presenting() else 300), SLUG + "twins",
                    f"Distance of the two vectors of {word} after each layer: {', '.join(lines)}.")  # fmt: skip
         gpt = f" {more.causal_too(float(found['gpt-mini without'][-1]))}" if "gpt-mini without" in found else ""
         parts.numbers(f"“{word}” at places {pair[0] + 1} and {pair[1] + 1}: {share(float(with_[-1]))} apart with positions, {share(far)} without.{gpt}" if known
@@ -190,7 +190,10 @@ def lost(params: Any, start: Any, judged: Any) -> Shown:
         with st.container(width="content"):
             controls.segmented("Model", tuple(MODELS), SLUG + "model", start.model, MODELS.__getitem__)
         controls.draw(SLUG + "draw", start.lot, again="Shuffle again")
-    sentence()
+        if lesson.presenting():  # one row is left below the maps; the examples stand at the first step
+            controls.text("Sentence", "text", SENTENCES[0], quiet=True, placeholder="Type a sentence")
+    if not lesson.presenting():
+        sentence()
     with top:
         return without(params)
 

@@ -21,6 +21,8 @@ from viz.ui import compute as ask
 from viz.ui import lesson, parts, room
 
 SLUG, LONGEST = "positions.", 24
+LOW = 104
+"""Pixels of the cells of a map that leave the controls below on the screen before a room."""
 EQUAL = "Both alike"
 OF = {"gpt": "about the next token", "bert": "about each word, hidden in turn", "transformer": "about its own translation"}
 
@@ -46,9 +48,14 @@ def without(params: Any) -> Shown:
     found = ask.submit(("positions.without", model, text, params.lot), lambda: measured(model, text, params.lot), 300 * len(text))
     family = default().open(model).spec.name
     told = {way: each.surprise for way, each in found.ways.items()}
+    nats = [number(told[way]) for way in analysis.WAYS]
+    here, answer = "on this sentence", f"Mean surprise, in nats: {nats[0]} as trained, {nats[1]} shuffled, {nats[2]} removed."
+    if lesson.presenting():  # one line each, and no sentence below
+        looks = ", ".join(f"{part:.0%}" for part in _before(found).values())
+        here, answer = "here", f"Surprise in nats: {nats[0]}, shuffled {nats[1]}, removed {nats[2]}; {head_name(*found.head)} at the word before: {looks}."
     known = lesson.predict(
-        f"{SLUG}worse", f"What harms {model} more on this sentence: positions shuffled, or removed?", (analysis.SHUFFLED, analysis.REMOVED, EQUAL), worse(found),
-        f"Mean surprise, in nats: {number(told[analysis.AS_TRAINED])} as trained, {number(told[analysis.SHUFFLED])} shuffled, {number(told[analysis.REMOVED])} removed.",
+        f"{SLUG}worse", f"What harms {model} more {here}: positions shuffled, or removed?", (analysis.SHUFFLED, analysis.REMOVED, EQUAL), worse(found),
+        answer,
     )  # fmt: skip
     names = distinct(token.strip() or token for token in found.tokens)
     with room.wide():
@@ -57,14 +64,16 @@ def without(params: Any) -> Shown:
         open_ = known or way == analysis.AS_TRAINED
         with column:
             name, how = way.capitalize(), f"{number(told[way])} nats" if open_ else "guess first"
+            heard = said(found.ways[way], family, found.hidden) if open_ else "…"
             if not lesson.presenting():
                 st.markdown(f"**{name}** :gray[{how}]")
-            st.markdown(literal(said(found.ways[way], family, found.hidden)) if open_ else "…")
+                st.markdown(literal(heard))
+            small: dict[str, Any] = {"height": LOW, "title": f"{name}: {heard if open_ else how}"} if lesson.presenting() else {"height": 250}
             pattern = found.ways[way].pattern[: found.n, : found.n]
-            small: dict[str, Any] = {"height": 140, "title": f"{name}, {how}"} if lesson.presenting() else {"height": 250}
             heatmap(pattern if open_ else np.zeros_like(pattern), names, names, key=f"{SLUG}map.{way}", **small)
     kept = {way: value if known or way == analysis.AS_TRAINED else None for way, value in told.items()}
-    parts.numbers(_numbers(found, told) if known else f"As trained, head {head_name(*found.head)} looks at the word before; the mean surprise {OF.get(family, '')} is {number(told[analysis.AS_TRAINED])} nats.")
+    if not lesson.presenting():  # there the answer says it all
+        parts.numbers(_numbers(found, told) if known else f"As trained, head {head_name(*found.head)} looks at the word before; the mean surprise {OF.get(family, '')} is {number(told[analysis.AS_TRAINED])} nats.")
     code = (f"import core\nfrom core.analysis.unplaced import unplaced\n\nfound = unplaced(core.open_model({model!r}), {text!r}, {params.lot})\n"
             "surprise = {way: told.surprise for way, told in found.ways.items()}")  # fmt: skip
     frame = pd.DataFrame({"surprise, nats": list(kept.values()), "says": [said(found.ways[way], family, found.hidden) if kept[way] is not None else "" for way in kept]}, index=list(kept))
@@ -80,10 +89,13 @@ def said(told: analysis.Told, family: str, hidden: str) -> str:
     return f"for “{hidden}”: {best}" if hidden else f"next: {best}"
 
 
+def _before(found: analysis.Unplaced) -> dict[str, float]:
+    """How much the head looks at the word before, in each run."""
+    return {way: float(np.diagonal(each.pattern[: found.n, : found.n], -1).mean()) for way, each in found.ways.items()}
+
+
 def _numbers(found: analysis.Unplaced, told: dict[str, float]) -> str:
-    prev = {way: float(np.diagonal(each.pattern[: found.n, : found.n], -1).mean()) for way, each in found.ways.items()}
+    prev = _before(found)
     worst = max(told, key=told.__getitem__)
     looked = f"Head {head_name(*found.head)} looked {prev[analysis.AS_TRAINED]:.0%} at the word before; shuffled {prev[analysis.SHUFFLED]:.0%}, removed {prev[analysis.REMOVED]:.0%}."
-    if lesson.presenting():  # the answer has said the rest
-        return looked
     return (f"Mean surprise {number(told[analysis.AS_TRAINED])} nats as trained; {number(told[analysis.SHUFFLED])} shuffled, {number(told[analysis.REMOVED])} removed: worst is {worst}. {looked}")

@@ -10,40 +10,42 @@ from core.lessons import positions as lesson
 from viz.figures.curves import lanes, number, profiles
 from viz.figures.matrix import signed_matrix
 
+LOW = 340
+"""Pixels of a picture that leaves its sentence on the screen before a room."""
 
-def figures(at: int, data: Any) -> list[tuple[Any, str]]:
-    """The picture of the view (two side by side for dot products), each with what a screen reader says instead."""
+
+def figures(at: int, data: Any, room: bool = False) -> list[tuple[Any, str]]:
+    """The picture of the view (two side by side for dot products), each with what a screen reader says instead; in a `room` as low as leaves its sentence on the screen."""
     n, width = data.table.shape
     if data.curves:
         drawn = data.curves
         names = [f"dimension {i}: {name}" for i, name in zip(drawn.dimensions, drawn.names, strict=True)]
         limit = 1.0 if data.formula else float(np.abs(drawn.samples).max())
         lines = lanes(drawn.samples, names, x=drawn.x, smooth=drawn.smooth, limit=limit, marked=at,
-                      hues=[i % 2 if data.formula else 0 for i in drawn.dimensions])  # fmt: skip
+                      hues=[i % 2 if data.formula else 0 for i in drawn.dimensions], **_size(room))  # fmt: skip
         return [(lines, f"Curves of {len(names)} dimensions over {n} positions; position {at} is marked.")]
     if data.products is not None:
         limit = _limit(data.products, data)
         square = signed_matrix(data.products, rows="position", columns="the other position", unit="dot product",
-                               limit=limit, square=True, marked=at, height=480)  # fmt: skip
+                               limit=limit, square=True, marked=at, height=LOW if room else 480)  # fmt: skip
         (x, y), top, low = data.row, float(data.products[at].max()), min(0.0, float(data.products[at].min()))
         row = lanes(data.products[at : at + 1], [f"row {at} of the matrix"], x=x, smooth=y[None],
-                    limit=top, low=low, x_title="the other position", height=400)  # fmt: skip
+                    limit=top, low=low, x_title="the other position", **(_size(room) or {"height": 400}))  # fmt: skip
         return [(square, f"Dot products between {n} positions."), (row, f"Row {at} of the matrix as a curve.")]
     if data.distance and data.bias:
         titles = ("How far apart two position vectors are", "What distance does to a score")
         both = profiles(
             *({k: (v.k, v.mean, v.low, v.high) for k, v in part.items()} for part in (data.distance, data.bias)),
-            titles=titles,
-        )
+            titles=titles, **_size(room),
+        )  # fmt: skip
         return [(both, "Distance of two position vectors, and change of the score, by the distance of the positions.")]
-    matrix = signed_matrix(data.table, rows="position", columns="dimension", limit=_limit(data.table, data), marked=at)
+    matrix = signed_matrix(data.table, rows="position", columns="dimension", limit=_limit(data.table, data), marked=at, height=LOW if room else 430)
     return [(matrix, f"Position vectors as rows: {n} positions, {width} dimensions.")]
 
 
-def before_a_room(figure: Any) -> Any:
-    """The same picture as low as leaves its sentence on the screen, with margins for larger letters."""
-    margin = figure.layout.margin
-    return figure.update_layout(height=330, margin={"r": 1.5 * margin.r, "b": 1.5 * margin.b})
+def _size(room: bool) -> dict[str, Any]:
+    """How high curves are before a room, and a line of larger letters in them."""
+    return {"height": LOW, "line": 32} if room else {}
 
 
 def _limit(values: np.ndarray, data: Any) -> float:

@@ -94,9 +94,7 @@ def how_well(data: Any) -> Shown:
     shown = [n for n in lengths if known or n <= longest]
     with picture:
         curves = [by_length.Curve(task, [(n, found[n][task]) for n in shown], hue) for hue, task in enumerate(PROMPTS)]
-        figure = by_length.quality(curves, trained=longest)
-        figure.update_xaxes(title_text="letters in the string", range=[0, LONGEST + 0.6], dtick=2)
-        figure.update_yaxes(title_text="strings wholly right").update_layout(height=320)
+        figure = by_length.quality(curves, trained=longest, longest=LONGEST + 0.6, titles=("letters in the string", "strings wholly right"), height=320)
         parts.show(figure, SLUG + "lengths", "Share of strings answered wholly right by length: " + "; ".join(f"{n} letters {np.mean(list(found[n].values())):.0%}" for n in shown))
         told = recorded()
         inside = {task: float(np.mean([found[n][task] for n in PROMPT_LENGTHS])) for task in PROMPTS}

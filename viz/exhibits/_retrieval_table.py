@@ -121,8 +121,8 @@ def _soft(params: Any) -> Shown:
     known = lesson.predict_number(SLUG + "ten", f"At sharpness 10, what weight does {ids[best]} get?", 0, 1, half,
                           f"Softmax of 10 times the fits {', '.join(f'{fit:.2f}' for fit in fits)} gives {', '.join(f'{w:.3f}' for w in softmax(fits, 10))}.", 0.05)  # fmt: skip
     curve = CURVE if known else CURVE[CURVE <= 5]
-    curves = sharpening(_names(ids), curve, np.stack([softmax(fits, sharp) for sharp in curve], axis=1), min(params.sharpness, curve[-1]))
-    parts.show(curves.update_layout(height=220, showlegend=False) if room else curves, SLUG + "curves",
+    curves = sharpening(_names(ids), curve, np.stack([softmax(fits, sharp) for sharp in curve], axis=1), min(params.sharpness, curve[-1]), legend=not room, height=220 if room else 260)
+    parts.show(curves, SLUG + "curves",
                "The weight of each row over the sharpness" + ("." if known else ", up to 5."))  # fmt: skip
     if room:
         _sharpness()

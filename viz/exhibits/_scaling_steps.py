@@ -12,6 +12,7 @@ import streamlit as st
 import core.engine
 from core.lessons import scaling as lessons
 from core.lessons import unscaled
+from viz.exhibits import _shown
 from viz.figures import scaling as figures
 from viz.figures.curves import number
 from viz.ui import compute as ask
@@ -53,7 +54,7 @@ def spread(params: Any, data: Any, start: Any) -> bool:
         x = np.linspace(-4, 4, 161) * math.sqrt(closed[name])
         bells[name] = (x, lessons.bell(x, closed[name]))
         titles[name] = f"{figures.NAMES[name]}, d = {scores.d_k}: variance {number(variance)} (closed form {closed[name]:.0f})"
-    _picture(figures.histograms(values, bells, titles), f"{SLUG}spread.picture", "Histograms of dot products: " + "; ".join(titles.values()))
+    _picture(figures.histograms(values, bells, titles, line=_tall()), f"{SLUG}spread.picture", "Histograms of dot products: " + "; ".join(titles.values()))
     if told:
         parts.numbers(
             f"{scores.raw.size:,} dot products with d = {d}: their variance is {number(data.raw.variance)}, the closed form says {d}. "
@@ -72,7 +73,7 @@ def one_row(params: Any, data: Any, start: Any) -> bool:
     weights = {name: lessons.softmax(values[None])[0][order] for name, values in rows.items()}
     entropies = {name: float(lessons.entropy(values)) for name, values in weights.items()}
     titles = {name: f"{figures.NAMES[name]}: best key {number(float(values[0]))}, entropy {number(entropies[name])}" for name, values in weights.items()}
-    _picture(figures.weights(weights, titles), f"{SLUG}row.picture", "Softmax weights of one query: " + "; ".join(titles.values()))
+    _picture(figures.weights(weights, titles, line=_tall()), f"{SLUG}row.picture", "Softmax weights of one query: " + "; ".join(titles.values()))
     parts.numbers(
         f"One middling query of {len(data.scores.raw)}, d = {params.d_k}: undivided its best key takes {weights['raw'][0]:.0%} of all weight, "
         f"divided {weights['scaled'][0]:.0%}. An even look over {lessons.N_KEYS} keys would have the entropy ln {lessons.N_KEYS} = {number(EVEN)}."
@@ -87,11 +88,11 @@ def widths(params: Any, data: Any, start: Any) -> bool:
     panels = tuple(
         (title, {name: [getattr(m, leaf) for m in rows] for name, rows in found.items()}, limit)
         for title, leaf, limit in (
-            ("Entropy of the weights: how much choice is left", "entropy", (EVEN, f"even: ln {lessons.N_KEYS}")),
+            ("Entropy: how much choice is left", "entropy", (EVEN, f"even: ln {lessons.N_KEYS}")),
             ("Slope: how much scores can teach", "slope", (1 - 1 / lessons.N_KEYS, "even: 1 − 1/n")),
         )
     )
-    _picture(figures.by_width(lessons.WIDTHS, panels, marked=params.d_k), f"{SLUG}widths.picture",
+    _picture(figures.by_width(lessons.WIDTHS, panels, marked=params.d_k, line=_tall()), f"{SLUG}widths.picture",
                "Entropy and slope of the softmax over the width, with and without the division.")  # fmt: skip
     last = {name: rows[-1] for name, rows in found.items()}
     parts.numbers(
@@ -214,8 +215,13 @@ def _power(value: float) -> str:
     return f"{head} × 10{str(int(tail)).translate(RAISED)}" if value >= 1e6 else number(value)
 
 
-def _picture(figure: Any, key: str, alt: str) -> None:
-    parts.show(figures.fitted(figure, lesson.presenting()), key, alt)
+def _picture(figure: Any, key: str, told: str) -> None:
+    _shown.show(figure, key, told, figures.ROOM_HEIGHT)
+
+
+def _tall() -> int:
+    """The room of a lane's title: more in large type."""
+    return 36 if lesson.presenting() else figures.LINE
 
 
 def _weight(value: float) -> str:

@@ -11,6 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from viz.figures import panels
 from viz.pages import Exhibit
 from viz.ui import lesson, parts
 
@@ -51,9 +52,11 @@ def folds(exhibit: Exhibit, slug: str, step: str, shown: Shown, aside: Callable[
     parts.take_away({name: np.asarray(value, dtype=np.float64) for name, value in shown.arrays.items()}, shown.code, key=slug)
 
 
-def show(figure: go.Figure, key: str, alt: str, room: int) -> None:
-    """Draw a figure, before a room `room` pixels high, so that question, picture and sentence stand on one screen."""
-    parts.show(figure.update_layout(height=room) if lesson.presenting() else figure, key, alt)
+def show(figure: go.Figure | panels.Layers, key: str, told: str, room: int) -> None:
+    """Draw a figure, before a room `room` pixels high, so that question, picture and sentence stand on one screen; `told` is for who cannot see it."""
+    if lesson.presenting():
+        figure = figure.update_layout(height=room) if isinstance(figure, go.Figure) else figure.properties(height=room)
+    parts.show(figure, key, told)
 
 
 def later() -> pd.DataFrame:

@@ -105,7 +105,7 @@ def gpt2(data: Any) -> Shown:
         )  # fmt: skip
     rows = [figures.Bar(f"{each}\n{one.n_layers} layers × {one.d_model:,}", data.total(each), f"{data.total(each):,}", weak=each not in (name, small)) for each, one in sizes.GPT2.items()]
     with picture:
-        parts.show(figures.bars(rows, "The models named GPT-2", covered=not told, row=46), SLUG + "gpt2",
+        parts.show(figures.bars(rows, "The models named GPT-2", covered=not told, row=58 if lesson.presenting() else 46), SLUG + "gpt2",
                    "Parameters: " + ", ".join(f"{each} {data.total(each):,}" for each in sizes.GPT2) if told else "Layers and widths of GPT-2, sizes covered until you guess")  # fmt: skip
     close = [each for each in sizes.GPT2 if data.total(each) >= 1.45e9]
     parts.numbers(f"“GPT-2 has 1.5 billion parameters” holds for {len(close)} of {len(sizes.GPT2)}: {', '.join(close)} with {data.total(close[0]):,}." if told else

@@ -11,7 +11,7 @@ import streamlit as st
 from core.lessons import soft_and_hard as lesson_of
 from core.lessons.scene import HARBOUR
 from viz.figures import lots
-from viz.figures.patches import lit, place_name, reads
+from viz.figures.patches import PICKED, lit, place_name, reads
 from viz.ui import controls, lesson, parts, state
 
 GUESS, SOFT, HARD, MANY, LEARN = range(5)
@@ -37,9 +37,9 @@ def picture(slug: str, data: Any, params: Any, step: int) -> None:
 
 
 def _touch(key: str) -> None:
-    points = st.session_state[key]["selection"]["points"]
-    if points:
-        state.write(**{"soft_and_hard.asks": int(np.ravel(points[0]["customdata"])[0])})
+    patch = parts.picked(key, PICKED)
+    if patch:
+        state.write(**{"soft_and_hard.asks": int(patch["place"])})
 
 
 def beside(slug: str, data: Any, params: Any, step: int, known: bool) -> None:
@@ -48,19 +48,21 @@ def beside(slug: str, data: Any, params: Any, step: int, known: bool) -> None:
     hard, mean = data.patches[data.drawn[0]], data.patches[data.drawn].mean(0)
     draws = f"{len(data.drawn)} draw{'s' if len(data.drawn) > 1 else ''}"
     shown = {
-        GUESS: [("soft", soft if known else None), ("one draw", hard if known else None), (f"mean of {len(data.drawn):,}", mean if known else None)],
+        GUESS: [("soft", soft if known else None), ("one draw", hard if known else None), ("the mean" if lesson.presenting() else f"mean of {len(data.drawn):,}", mean if known else None)],
         SOFT: [("soft", soft)],
         HARD: [("soft", soft), (f"hard: {NAMES[data.drawn[0]]}", hard)],
         MANY: [("soft", soft), (f"mean of {draws}", mean)],
     }
+    low = step == MANY and lesson.presenting()
     if step == LEARN:
         names, exact, rows = gradients(data)
-        parts.show(lots.guesses(names, exact, rows), f"{slug}gradient", f"The gradient of {len(names)} scores: exact, and two estimates with error bars.")
+        figure = lots.guesses(names, exact, rows, columns=1, height=340) if lesson.presenting() else lots.guesses(names, exact, rows)
+        parts.show(figure, f"{slug}gradient", f"The gradient of {len(names)} scores: exact, and two estimates with error bars.")
         return
-    parts.show(reads(shown[step], height=200), f"{slug}reads", "What is read from the picture: " + ", ".join(title for title, _ in shown[step]) + ".")
+    parts.show(reads(shown[step], height=170 if low else 200), f"{slug}reads", "What is read from the picture: " + ", ".join(title for title, _ in shown[step]) + ".")
     if step == MANY:
         near = data.near
-        parts.show(lots.nearing(near.n, near.distance, near.expect, at=len(data.drawn), unit="colour", height=230), f"{slug}near",
+        parts.show(lots.nearing(near.n, near.distance, near.expect, at=len(data.drawn), unit="colour", height=200 if low else 230), f"{slug}near",
                    f"The distance of the mean from the soft read falls to {near.distance[-1]:.4f} after {len(data.drawn)} draws.")  # fmt: skip
 
 

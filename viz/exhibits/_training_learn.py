@@ -13,7 +13,7 @@ from core.engine import default
 from core.lessons.taught import MOST, RATES, Taught, held_bytes, teach
 from viz.exhibits._shown import Shown, later, show
 from viz.exhibits._training_link import MODEL, SLUG, named
-from viz.figures import teaching
+from viz.figures import taught
 from viz.figures.curves import number
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
@@ -50,10 +50,10 @@ def one_step(params: Any, data: Any) -> Shown:
     now, first = found[-1], found[0]
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        show(teaching.losses(read, wanted, now.losses, first.losses, height=min(300, 96 + 44 * len(wanted))), SLUG + "learn.picture",
+        show(taught.losses(read, wanted, now.losses, first.losses, height=min(300, 96 + 44 * len(wanted))), SLUG + "learn.picture",
                    f"The loss of each place after {now.step} steps: " + ", ".join(f"{a} {b:.3f}" for a, b in zip(wanted, now.losses, strict=True)) + ".", 260)  # fmt: skip
     with right:
-        show(teaching.curve([each.loss for each in found], MOST, np.stack([each.losses for each in found]), height=min(300, 96 + 44 * len(wanted))), SLUG + "curve.picture",
+        show(taught.curve([each.loss for each in found], MOST, np.stack([each.losses for each in found]), height=min(300, 96 + 44 * len(wanted))), SLUG + "curve.picture",
                    f"The mean loss over the steps: {', '.join(number(each.loss, 3) for each in found)}.", 260)  # fmt: skip
     parts.numbers(_numbers(found, default().open(MODEL).n_parameters))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):

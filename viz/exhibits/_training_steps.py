@@ -15,9 +15,9 @@ from viz.exhibits import _training_learn as learn
 from viz.exhibits import _training_write as write
 from viz.exhibits._shown import Shown, later, show
 from viz.exhibits._training_link import MODEL, SLUG, named, word
-from viz.figures import teaching
+from viz.figures import taught, teaching
 from viz.figures.curves import number, tiny
-from viz.ui import controls, lesson, links, parts
+from viz.ui import controls, lesson, links, parts, room
 
 SHIFTED = (
     "The upper row is the translation that is wanted, piece by piece, with END. The lower row is what the decoder is given: the same, moved one place to the right, START "
@@ -52,7 +52,7 @@ def shift(params: Any, data: Any) -> Shown:
     with picture:
         shown = given if told else [given[0] if moved else None] + [None] * (m - 1)
         show(teaching.rows(wanted, shown, arrows=moved, chosen=at), SLUG + "shift.picture",
-                   f"Two rows of {m} tokens: the target, and what the decoder reads." + (f" It reads {', '.join(given)}." if told else ""), 260)  # fmt: skip
+                   f"Two rows of {m} tokens: the target, and what the decoder reads." + (f" It reads {', '.join(given)}." if told else ""), 260 if m <= teaching.WRAPPED else room.LARGEST)  # fmt: skip
     with told_numbers:
         parts.numbers(_shift_numbers(data, moved) if told else f"The target has {m} pieces, END among them. The decoder reads as many.")
     frame = pd.DataFrame({"target": wanted, "decoder input": given if told else ["?"] * m}, index=range(1, m + 1)).rename_axis("place")
@@ -79,7 +79,7 @@ def at_once(params: Any, data: Any) -> Shown:
         SLUG + "most", "The model gave each wanted token a probability. Which one surprised it most?", places, places[most],
         f"It gave “{wanted[most]}” {np.exp(-values[most]):.1%}, so the loss there is {number(values[most], 3)}; “{wanted[least]}” got {np.exp(-values[least]):.1%}.",
     )  # fmt: skip
-    show(teaching.losses(named(data.read), wanted, values if told else None), SLUG + "once.picture",
+    show(taught.losses(named(data.read), wanted, values if told else None), SLUG + "once.picture",
                "The loss of each place" + (": " + ", ".join(f"{a} {b:.3f}" for a, b in zip(places, values, strict=True)) if told else ", still covered") + ".", 260)  # fmt: skip
     n_vocab = data.logits.shape[1]
     one_pass = f"One pass gives {m} × {n_vocab:,} scores"
@@ -103,7 +103,7 @@ def step_by_step(params: Any, data: Any) -> Shown:
         links.to("decode", "Watch it write in Decode", icon=":material/arrow_forward:", model=MODEL, text=params.text, **{"decode.show": "Training and inference"})
     with picture:
         show(teaching.passes(named(data.read), named(data.wanted), one, step, upto), SLUG + "passes.picture",
-                   f"{upto} of {m} passes; after each the probability of the wanted token, from one pass and step by step.", 290)  # fmt: skip
+                   f"{upto} of {m} passes; after each the probability of the wanted token, from one pass and step by step.", 290 if m <= teaching.WRAPPED else 370)  # fmt: skip
     free = data.forcing.free
     own = "".join(place.next for place in free if place.next != "END").strip()
     same = "the same" if data.forcing.parts is None else "something else"

@@ -12,9 +12,8 @@ from core.engine import default
 from core.lessons import greedy
 from viz.exhibits._shown import Shown, later, show
 from viz.exhibits._training_link import MODEL, SLUG, named, word
-from viz.figures import teaching
+from viz.figures import taught
 from viz.figures.curves import number
-from viz.figures.revealed import revealed
 from viz.labels import distinct
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, links, parts
@@ -52,7 +51,7 @@ def last_layer(params: Any, data: Any) -> Shown:
     rest = float(1 - p[best].sum())
     rows = [(name, float(p[index]), index == data.ids[place]) for name, index in zip(names, best, strict=True)]
     with picture:
-        show(revealed([*rows, (f"{len(p) - TOP:,} others", max(rest, 0.0), False)]).update_layout(height=320), SLUG + "bars.picture",
+        show(taught.largest([*rows, (f"{len(p) - TOP:,} others", max(rest, 0.0), False)]), SLUG + "bars.picture",
                    "The most probable tokens: " + ", ".join(f"{name} {value:.1%}" for name, value, _ in rows) + ".", 270)  # fmt: skip
     with sentence:
         parts.numbers(f"{len(p):,} outputs, one for each token; together {p.sum():.6f}. “{names[0]}” has the largest, {p[best[0]]:.1%}, because its score is {number(z[best[0]] - z[best[1]])} above the next: e^{number(z[best[0]] - z[best[1]])} = {number(float(p[best[0]] / p[best[1]]), 1)} times as probable.")
@@ -86,8 +85,8 @@ def not_always(params: Any, data: Any) -> Shown:
     parting = greedy.parting(first, best)
     with picture:
         ways = [(label, way.tokens, way.products) for label, way in (("greedy", first), (name, best))]
-        show(teaching.products(ways, [way.products for way in every], told=told, parts=parting), SLUG + "ways.picture",
-                   f"The probability of the text so far: greedy {first.total:.4f}, {name} {best.total:.4f}." if told else "The first words and their probabilities.", 240 if where == "paper" else 330)  # fmt: skip
+        show(taught.products(ways, [way.products for way in every], told=told, parts=parting), SLUG + "ways.picture",
+                   f"The probability of the text so far: greedy {first.total:.4f}, {name} {best.total:.4f}." if told else "The first words and their probabilities.", 280 if where == "paper" else 330)  # fmt: skip
     with sentence:
         parts.numbers(_ways_numbers(first, best, parting, name, where) if told else "The first word: " + ", ".join(f"{way.tokens[0]} {way.p[0]:g}" for way in every[::3]) + ".")
     with st.container():

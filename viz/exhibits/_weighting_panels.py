@@ -6,12 +6,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
 from core.lessons import weighting as lesson_of
 from core.lessons.scene import PORTRAIT
 from core.lessons.weighting import MOST, WORDS
-from viz.figures.patches import lit, place_name
+from viz.figures.patches import PICKED, lit, place_name
 from viz.instruments import weighed, weighing
 from viz.labels import distinct
 from viz.ui import controls, lesson, parts, state
@@ -76,10 +75,9 @@ def portrait(slug: str, data: Any, params: Any) -> None:
 
 
 def _touch(key: str) -> None:
-    points = st.session_state[key]["selection"]["points"]
-    if points:
-        cell = int(np.ravel(points[0]["customdata"])[0])
-        state.write(**{"weighting.part": TOUCHED, "weighting.cell": cell})
+    patch = parts.picked(key, PICKED)
+    if patch:
+        state.write(**{"weighting.part": TOUCHED, "weighting.cell": int(patch["place"])})
 
 
 def where(slug: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import streamlit as st
@@ -89,7 +90,7 @@ def page() -> None:
         wanted=state.read(SLUG + "wanted", start.wanted, state.one_of(steps.WANTED, start.wanted)),
     )
     shown = None
-    with st.container(), room.wide(), errors.guard():
+    with st.container(), nullcontext() if at == steps.BARS else room.wide(), errors.guard():
         data = ask.submit(("many_heads", params.sizes, params.lot, params.redrawn), lambda: compute(params), 10)
         shown = steps.SHOWN[at](params, data)
     steps.sizes(start)

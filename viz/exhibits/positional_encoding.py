@@ -140,10 +140,10 @@ def _show(params: Params) -> None:
     cost = 10 + params.length * (params.d + 64) // (40 if params.view == "Distance" else 2000)
     key = ("positional_encoding", params, params.view == "Distance" and learned()[0] is not None)
     data = ask.submit(key, lambda: compute(params), cost)
-    drawn = pictures.figures(params.position, data)
+    drawn = pictures.figures(params.position, data, state.presenting())
     for place, (column, (figure, words)) in enumerate(zip(st.columns(len(drawn)), drawn, strict=True)):
         with column:
-            parts.show(pictures.before_a_room(figure) if state.presenting() else figure, f"{SLUG}{params.view}.{place}", words)
+            parts.show(figure, f"{SLUG}{params.view}.{place}", words)
     parts.numbers(pictures.sentence(params.position, data))
     folds.change_it(SLUG, Params(), params)
     folds.criteria(data, learned)

@@ -5,127 +5,126 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import altair as alt
 import numpy as np
-import plotly.graph_objects as go
 
 from viz import theme
-from viz.labels import plain
+from viz.figures import keys, panels
+from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
 ENTRY, MIDDLE, EXIT = (0.0, 0.24), (0.34, 0.62), (0.72, 1.0)
 """Where the three boxes stand, as shares of the width."""
+TOP, FOOT = 0.13, 0.9
+"""Between these shares of the height a box is filled; its names stand above and below."""
+LETTER = 0.56
+"""How wide a letter is, as a share of its size."""
+LEARNED = "learned from a random start"
 
-
-def _words(text: str) -> str:
-    return plain(text).replace("·", " ")
 
 
 def boxes(
     entry: tuple[str, Array, bool], context: Array, exits: Sequence[tuple[str, Array | str | None]], *, limit: float | None = None, height: int = 380
-) -> go.Figure:
+) -> panels.Layers:
     """Three boxes from left to right: encoder's input, hidden space, decoders' outputs below one another.
 
     entry: (name, (row, column) numbers, whether they are signed; unsigned ones are ink from 0 to 1).
     context: (p,), one bar each; `limit` is the end of their scale. exits: (decoder's name, dots or a word; None: covered).
 
-    >>> figure = boxes(("A", np.eye(2), False), np.array([1.0, -2.0]), [("French", "l'arbre")])
-    >>> figure.data[1].x.tolist(), [a.text for a in figure.layout.annotations][-1]
+    >>> drawn = [layer["data"]["values"] for layer in boxes(("A", np.eye(2), False), np.array([1.0, -2.0]), [("French", "l'arbre")]).to_dict()["layer"]]
+    >>> [bar["value"] for bar in drawn[3]], drawn[5][-1]["text"]
     ([1.0, -2.0], "l'arbre")
     """
     name, values, signed = entry
-    figure = go.Figure()
-    figure.add_trace(_dots(values, signed, "x", "y"))
-    colours = [theme.DIVERGING[8] if value >= 0 else theme.DIVERGING[2] for value in context]
-    p, end = len(context), limit or float(np.abs(context).max(initial=0)) or 1.0
-    figure.add_bar(
-        x=context.astype(np.float32), y=list(range(p)), orientation="h", xaxis="x2", yaxis="y2", showlegend=False, width=0.8,
-        marker={"color": colours, "line": {"width": 0}}, hovertemplate="c%{customdata}: %{x:.3f}<extra></extra>", customdata=list(range(1, p + 1)),
-    )  # fmt: skip
-    quiet = {"showgrid": False, "zeroline": False, "fixedrange": True, "showticklabels": False, "ticks": ""}
-    layout: dict[str, Any] = {
-        "xaxis": {**quiet, "domain": ENTRY, "constrain": "domain"},
-        "yaxis": {**quiet, "domain": (0.1, 0.87), "autorange": "reversed"} | ({} if signed else {"scaleanchor": "x", "constrain": "domain"}),
-        "xaxis2": {**quiet, "domain": MIDDLE, "range": [-end, end], "anchor": "y2", "zeroline": True, "zerolinecolor": theme.MUTED},
-        "yaxis2": {**quiet, "domain": (0.1, 0.87), "range": [max(p, 3) - 0.4, -0.6], "anchor": "x2"},
-    }
-    shapes = [_frame(span) for span in (ENTRY, MIDDLE, EXIT)]
-    notes = [_note(title, sum(span) / 2, 0.985, 14, theme.TEXT) for title, span in
-             ((name, ENTRY), (f"c: {p} number{'s' if p > 1 else ''}", MIDDLE), ("out" if len(exits) == 1 else f"{len(exits)} decoders", EXIT))]  # fmt: skip
-    notes += [_arrow(ENTRY[1], MIDDLE[0]), _arrow(MIDDLE[1], EXIT[0])]
-    notes += [_note(name, sum(span) / 2, 0.075, 13, theme.MUTED) for name, span in (("encoder", ENTRY), ("hidden space", MIDDLE), ("decoder", EXIT))]
+    end = (float(np.abs(values).max()) or 1.0) if signed else 1.0
+    tiles, dots = (_tiles(values), []) if signed else ([], _dots(values, ENTRY, TOP, FOOT))
+    p, middle = len(context), sum(MIDDLE) / 2
+    long, high = (MIDDLE[1] - MIDDLE[0]) / 2 / (limit or float(np.abs(context).max(initial=0)) or 1.0), (FOOT - TOP) / max(p, 3)
+    bars = [{"left": middle, "right": middle + float(value) * long, "top": TOP + (at + 0.1) * high, "bottom": TOP + (at + 0.9) * high, "name": f"c{at + 1}", "value": float(value)} for at, value in enumerate(context)]
+    heads = (name, f"c: {p} number{'s' if p > 1 else ''}", "out" if len(exits) == 1 else f"{len(exits)} decoders")
+    notes = [_note(head, span, 0.05, 14) for head, span in zip(heads, (ENTRY, MIDDLE, EXIT), strict=True)]
+    notes += [_note("→", span, 0.5, 26, theme.MUTED) for span in ((ENTRY[1], MIDDLE[0]), (MIDDLE[1], EXIT[0]))]
+    notes += [_note(foot, span, 0.95, 13, theme.MUTED) for foot, span in (("encoder", ENTRY), ("hidden space", MIDDLE), ("decoder", EXIT))]
+    drawn = [place for place, (_, made) in enumerate(exits) if isinstance(made, np.ndarray)]
     for place, (decoder, made) in enumerate(exits):
         if isinstance(made, np.ndarray):  # two side by side
-            axis, lines, half = place + 3, (len(exits) + 1) // 2, (EXIT[1] - EXIT[0]) / 2
-            left, top = EXIT[0] + half * (place % 2), 0.88 - 0.78 * (place // 2) / lines
-            span = (left + 0.015, left + half - 0.015) if len(exits) > 1 else EXIT
-            figure.add_trace(_dots(made, False, f"x{axis}", f"y{axis}"))
-            layout[f"xaxis{axis}"] = {**quiet, "domain": span, "anchor": f"y{axis}", "constrain": "domain"}
-            layout[f"yaxis{axis}"] = {**quiet, "domain": (top - 0.78 / lines + 0.02, top - 0.08), "anchor": f"x{axis}",
-                                      "autorange": "reversed", "scaleanchor": f"x{axis}", "constrain": "domain"}  # fmt: skip
-            notes.append(_note(decoder, sum(span) / 2, top, 12, theme.MUTED))
+            half, tall = (EXIT[1] - EXIT[0]) / 2, (FOOT - TOP + 0.03) / ((len(drawn) + 1) // 2)
+            left, top = EXIT[0] + half * (place % 2), TOP - 0.03 + tall * (place // 2)
+            span = (left + 0.012, left + half - 0.012) if len(exits) > 1 else EXIT
+            dots += _dots(made, span, top + 0.075, top + tall - 0.015)
+            notes.append(_note(decoder, span, top + 0.035, 12, theme.MUTED))
         else:
-            top, bottom = 0.86 - 0.76 * place / len(exits), 0.86 - 0.76 * (place + 1) / len(exits)
-            notes.append(_note(decoder, sum(EXIT) / 2, top - 0.01, 12, theme.MUTED))
-            notes.append(_note(made if made is not None else "?", sum(EXIT) / 2, (top + bottom) / 2 - 0.02, 17 if len(exits) > 1 else 20, theme.TEXT, middle=True))
-    figure.update_layout(template=theme.template(), height=height, margin={"l": 6, "r": 6, "t": 6, "b": 6}, shapes=shapes, annotations=notes, **layout)
-    return figure
+            top, tall = TOP + (FOOT - TOP) * place / len(exits), (FOOT - TOP) / len(exits)
+            notes += [_note(decoder, EXIT, top + min(0.25 * tall, 0.05), 12, theme.MUTED), _note(made if made is not None else "?", EXIT, top + (0.66 if len(exits) > 1 else 0.5) * tall, 17 if len(exits) > 1 else 20)]
+    across = alt.X("left:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
+    down = alt.Y("top:Q", axis=None, scale=alt.Scale(domain=[1, 0], nice=False))
+
+    def framed(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
+        return _chart(rows).encode(x=across, x2="right:Q", y=down, y2="bottom:Q")
+
+    def centred(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
+        return _chart(rows).encode(x=panels.on(across, "x:Q"), y=panels.on(down, "y:Q"))
+
+    hue = alt.Color("value:Q", legend=None, scale=alt.Scale(domain=[-end, end] if signed else [0, 1], range=theme.DIVERGING if signed else theme.SEQUENTIAL, interpolate="rgb", clamp=True))
+    told = [alt.Tooltip("value:Q", format=".3f")]
+    unit = "min(width * datum.wide, height * datum.high)"  # a dot is as wide as it is high
+    frames = framed([{"left": a, "right": b, "top": 0.0, "bottom": 1.0} for a, b in (ENTRY, MIDDLE, EXIT)]).mark_rect(filled=False, stroke=theme.LINE, strokeWidth=1.5)
+    tile = framed(tiles).mark_rect(stroke=theme.BACKGROUND, strokeWidth=1).encode(color=hue, tooltip=told)
+    dot = centred(dots).mark_square(opacity=1, size=alt.ExprRef(f"pow({unit}, 2)"), stroke=theme.BACKGROUND, strokeWidth=1, xOffset=alt.ExprRef(f"datum.column * {unit}"), yOffset=alt.ExprRef(f"datum.row * {unit}")).encode(color=hue, tooltip=told)
+    zero = _chart([{"left": middle, "top": TOP, "bottom": FOOT}]).mark_rule(color=theme.MUTED).encode(x=across, y=down, y2="bottom:Q")
+    bar = framed(bars).mark_rect().encode(color=alt.condition("datum.value < 0", alt.value(theme.DIVERGING[2]), alt.value(theme.DIVERGING[8])), tooltip=[alt.Tooltip("name:N", title=" "), *told])
+    muted = alt.condition("datum.muted", alt.value(theme.MUTED), alt.value(theme.TEXT))
+    fitted = alt.ExprRef(f"min(datum.fontSize, max(11, width * datum.wide / (max(1, length(datum.text)) * {LETTER})))")
+    text = centred(notes).mark_text(fontSize=fitted, limit=alt.ExprRef("width * datum.wide + 8")).encode(text="text:N", color=muted)
+    return alt.layer(tile, dot, zero, bar, frames, text).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
 
 
-def _dots(values: Array, signed: bool, xaxis: str, yaxis: str) -> go.Heatmap:
-    stops = theme.DIVERGING if signed else theme.SEQUENTIAL
-    end = (float(np.abs(values).max()) or 1.0) if signed else 1.0
-    return go.Heatmap(
-        z=values.astype(np.float32), zmin=-end if signed else 0.0, zmax=end, showscale=False, xgap=1, ygap=1, xaxis=xaxis, yaxis=yaxis,
-        colorscale=[[i / (len(stops) - 1), colour] for i, colour in enumerate(stops)], hovertemplate="%{z:.3f}<extra></extra>",
-    )  # fmt: skip
+def _chart(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
+    return alt.Chart(alt.Data(values=list(rows)))
 
 
-def _frame(span: tuple[float, float]) -> dict[str, Any]:
-    return {"type": "rect", "xref": "paper", "yref": "paper", "x0": span[0], "x1": span[1], "y0": 0.0, "y1": 1.0,
-            "line": {"color": theme.LINE, "width": 1.5}, "layer": "below"}  # fmt: skip
+def _tiles(values: Array) -> list[dict[str, float]]:
+    """Numbers (row, column) that fill the first box from edge to edge."""
+    wide, high = (ENTRY[1] - ENTRY[0]) / values.shape[1], (FOOT - TOP) / values.shape[0]
+    return [{"left": ENTRY[0] + j * wide, "right": ENTRY[0] + (j + 1) * wide, "top": TOP + i * high, "bottom": TOP + (i + 1) * high, "value": round(float(value), 6)} for (i, j), value in np.ndenumerate(values)]
 
 
-def _note(text: str, x: float, y: float, size: int, colour: str, middle: bool = False) -> dict[str, Any]:
-    return {"text": _words(text), "x": x, "y": y, "xref": "paper", "yref": "paper", "xanchor": "center",
-            "yanchor": "middle" if middle else "top", "showarrow": False, "font": {"size": size, "color": colour}}  # fmt: skip
+def _dots(values: Array, span: tuple[float, float], top: float, bottom: float) -> list[dict[str, float]]:
+    """Numbers (row, column) as square dots in the middle of a place, as large as there is room."""
+    rows, columns = values.shape
+    return [{"x": sum(span) / 2, "y": (top + bottom) / 2, "wide": 0.94 * (span[1] - span[0]) / columns, "high": (bottom - top) / rows, "row": i - (rows - 1) / 2, "column": j - (columns - 1) / 2, "value": round(float(value), 6)}
+            for (i, j), value in np.ndenumerate(values)]  # fmt: skip
 
 
-def _arrow(start: float, end: float) -> dict[str, Any]:
-    return _note("→", (start + end) / 2, 0.5, 26, theme.MUTED, middle=True)
+def _note(text: str, span: tuple[float, float], y: float, size: int, colour: str = theme.TEXT) -> dict[str, Any]:
+    return {"text": phrase(text), "x": sum(span) / 2, "y": y, "wide": 0.94 * (span[1] - span[0]), "fontSize": size, "muted": colour == theme.MUTED}
 
 
-def lost(curves: Mapping[str, Array], learned: Mapping[int, float], at: int, *, covered: bool = False, height: int = 340) -> go.Figure:
+def lost(curves: Mapping[str, Array], learned: Mapping[int, float], at: int, *, covered: bool = False, height: int = 340) -> panels.Layers:
     """What does not come back, in percent, against the size p of the context: lines from closed forms, dots learned.
 
     curves: by name, (p,) for p = 0, 1, ..; the first is the one with the dots and the mark at `at`.
     covered: the axes alone.
 
-    >>> figure = lost({"letters": np.array([1.0, 0.5, 0.0])}, {1: 0.5}, 1)
-    >>> figure.data[0].y.tolist(), figure.data[1].x
-    ([100.0, 50.0, 0.0], (1,))
+    >>> drawn = [layer["data"]["values"] for layer in lost({"letters": np.array([1.0, 0.5, 0.0])}, {1: 0.5}, 1).to_dict()["layer"]]
+    >>> [row["y"] for row in drawn[0]], [row["x"] for row in drawn[1]]
+    ([100.0, 50.0, 0.0], [1])
     """
-    figure, widest = go.Figure(), max(map(len, curves.values()))
-    for place, (name, curve) in enumerate(() if covered else curves.items()):
-        colour = theme.CATEGORICAL[place]
-        figure.add_scatter(
-            x=list(range(len(curve))), y=100 * curve, mode="lines", name=_words(name), line={"color": colour, "width": 2},
-            hovertemplate="p = %{x}: %{y:.1f} % lost<extra></extra>",
-        )  # fmt: skip
-        if place == 0:
-            figure.add_scatter(
-                x=list(learned), y=[100 * value for value in learned.values()], mode="markers", name="learned from a random start",
-                marker={"color": colour, "size": 8}, hovertemplate="p = %{x}: %{y:.1f} % after learning<extra></extra>",
-            )  # fmt: skip
-    first = next(iter(curves.values()))
-    if covered:
-        figure.add_annotation(text="?", x=0.5, xref="paper", y=0.5, yref="paper", showarrow=False, font={"size": 40, "color": theme.MUTED})
-    elif at < len(first):
-        figure.add_scatter(
-            x=[at], y=[100 * float(first[at])], mode="markers", showlegend=False, hoverinfo="skip",
-            marker={"symbol": "circle-open", "size": 17, "color": theme.TEXT, "line": {"width": 2}},
-        )  # fmt: skip
-    figure.update_xaxes(title_text="p, numbers in the context", showgrid=False, zeroline=False, fixedrange=True, range=[0, widest])
-    figure.update_yaxes(title_text="lost, %", range=[0, 103], zeroline=False, fixedrange=True)
-    figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 12, "t": 30, "b": 8}, hovermode="closest",
-                         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})  # fmt: skip
-    return figure
+    names, widest, first = [phrase(name) for name in curves], max(map(len, curves.values())), next(iter(curves.values()))
+    lines = [{"x": p, "y": 100 * float(value), "name": name} for name, curve in zip(names, curves.values(), strict=True) for p, value in enumerate(() if covered else curve)]
+    dots = [{"x": p, "y": 100 * value, "name": LEARNED} for p, value in ({} if covered else learned).items()]
+    here = [{"x": at, "y": 100 * float(first[at])}] if at < len(first) and not covered else []
+    hue, shape = keys.key("name:N", [*names, LEARNED], [*theme.CATEGORICAL[: len(names)], theme.CATEGORICAL[0]], [keys.LINE] * len(names) + [keys.DOT])
+    across = alt.X("x:Q", title="p, numbers in the context", scale=alt.Scale(domain=[0, widest], nice=False), axis=alt.Axis(values=list(range(0, widest + 1, 5)), grid=False, domain=False, ticks=False, format="d", labelFlush=False, labelPadding=6))
+    up = alt.Y("y:Q", title="lost, %", scale=alt.Scale(domain=[0, 103], nice=False), axis=alt.Axis(values=[0, 20, 40, 60, 80, 100], domain=False, ticks=False, labelPadding=6))
+    told = [alt.Tooltip("name:N", title=" "), alt.Tooltip("x:Q", title="p"), alt.Tooltip("y:Q", title="lost, %", format=".1f")]
+
+    def placed(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
+        return _chart(rows).encode(x=across, y=up)
+
+    line = placed(lines).mark_line(strokeWidth=2).encode(color=hue)
+    dot = placed(dots).mark_point(filled=True, opacity=1, size=60).encode(color=hue, shape=shape, tooltip=told)
+    under = placed(lines).mark_circle(opacity=0, size=90).encode(color=hue, tooltip=told)
+    ring = placed(here).mark_point(shape="circle", filled=False, opacity=1, size=290, strokeWidth=2, color=theme.TEXT)
+    cover = placed([{"x": widest / 2, "y": 50}] if covered else []).mark_text(text="?", fontSize=40, color=theme.MUTED)
+    return alt.layer(line, dot, ring, cover, under).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-import plotly.graph_objects as go
+import altair as alt
 
 from viz import theme
-from viz.labels import plain
+from viz.figures import panels
+from viz.labels import phrase, visible
 
 STRIDE = 1.75
 """Rows stand this far apart, in tiles: the name of a row stands above it."""
@@ -25,40 +26,36 @@ class Row:
     wrong: Sequence[bool] = ()
 
 
-def letters(rows: Sequence[Row], *, shade: str = "") -> go.Figure:
+def letters(rows: Sequence[Row], *, shade: str = "") -> panels.Layers:
     """The rows below each other, place under place; `shade` says what a shade means.
 
-    >>> figure = letters([Row("read", "ab"), Row("written", "ax", [0.9, 0.4], [False, True])])
-    >>> list(figure.data[1].text[0]), len(figure.layout.shapes)
-    (['a', 'x'], 1)
+    >>> drawn = letters([Row("read", "ab"), Row("written", "ax", [0.9, 0.4], [False, True])]).to_dict()["layer"]
+    >>> [tile["text"] for tile in drawn[3]["data"]["values"]], len(drawn[2]["data"]["values"])
+    (['a', 'b', 'a', 'x'], 1)
     """
     longest = max([len(row.letters) for row in rows] + [8])
     size = 18 if longest <= 14 else 15 if longest <= 22 else 12
-    figure = go.Figure()
-    for at, row in enumerate(rows):
-        y, places = at * STRIDE, list(range(len(row.letters)))
-        z = [0.0] * len(places) if row.shades is None else [float(p) for p in row.shades]
-        known = "" if row.shades is None or not shade else f"<br>{plain(shade).replace('·', ' ')} %{{z:.1%}}"
-        figure.add_trace(go.Heatmap(
-            x=places, y=[y], z=[z], zmin=0, zmax=1, colorscale=_scale(row.shades is None), showscale=False, xgap=3, ygap=0,
-            text=[[plain(letter) for letter in row.letters]], texttemplate="%{text}", textfont={"size": size, "family": theme.MONO},
-            hovertemplate="place %{x}: %{text}" + known + "<extra></extra>", name=plain(row.name).replace("·", " "),
-        ))  # fmt: skip
-        figure.add_annotation(
-            text=plain(row.name).replace("·", " "), x=0, xref="paper", xanchor="left", y=y - 0.56, yanchor="bottom",
-            showarrow=False, font={"size": 14, "color": theme.MUTED},
-        )  # fmt: skip
-        for place in np.flatnonzero(row.wrong):
-            figure.add_shape(type="rect", x0=place - 0.46, x1=place + 0.46, y0=y - 0.48, y1=y + 0.48,
-                             line={"color": theme.CATEGORICAL[1], "width": 3})  # fmt: skip
-    figure.update_xaxes(visible=False, range=[-0.55, longest - 0.45], fixedrange=True)
-    figure.update_yaxes(visible=False, range=[(len(rows) - 1) * STRIDE + 0.55, -1.15], fixedrange=True)
-    figure.update_layout(template=theme.template(), height=int(38 * (STRIDE * len(rows) + 0.1)) + 8, margin={"l": 0, "r": 0, "t": 2, "b": 2})
-    return figure
+    tiles = [
+        {"left": place - 0.47, "right": place + 0.47, "top": at * STRIDE - 0.5, "bottom": at * STRIDE + 0.5, "x": place, "y": at * STRIDE, "row": at, "name": phrase(row.name), "place": place + 1, "text": visible(letter), "fontSize": size}
+        | ({"shade": float(row.shades[place]), "sure": f"{phrase(shade)} {row.shades[place]:.1%}" if shade else ""} if row.shades is not None else {"sure": ""})
+        for at, row in enumerate(rows) for place, letter in enumerate(row.letters)
+    ]  # fmt: skip
+    frames = [{"left": place - 0.46, "right": place + 0.46, "top": at * STRIDE - 0.48, "bottom": at * STRIDE + 0.48} for at, row in enumerate(rows) for place, wrong in enumerate(row.wrong) if wrong]
+    names = [{"y": at * STRIDE - 0.58, "text": phrase(row.name)} for at, row in enumerate(rows)]
+    across = alt.X("left:Q", axis=None, scale=alt.Scale(domain=[-0.55, longest - 0.45], nice=False))
+    down = alt.Y("top:Q", axis=None, scale=alt.Scale(domain=[(len(rows) - 1) * STRIDE + 0.55, -1.2], nice=False))
+    told = [alt.Tooltip("place:Q"), alt.Tooltip("text:N", title="letter"), alt.Tooltip("sure:N", title=" ")]
+    shades = alt.Color("shade:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"))
+    dark = "isValid(datum.shade) && datum.shade > 0.6"
 
+    def placed(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
+        return alt.Chart(alt.Data(values=list(rows))).encode(x=across, x2="right:Q", y=down, y2="bottom:Q")
 
-def _scale(flat: bool) -> list[list[object]]:
-    """Sequential; a row that was only read has the colour of a surface."""
-    if flat:
-        return [[0, theme.SURFACE], [1, theme.SURFACE]]
-    return [[i / (len(theme.SEQUENTIAL) - 1), colour] for i, colour in enumerate(theme.SEQUENTIAL)]
+    read = placed([tile for tile in tiles if "shade" not in tile]).mark_rect(color=theme.SURFACE).encode(tooltip=told)
+    wrote = placed([tile for tile in tiles if "shade" in tile]).mark_rect().encode(color=shades, tooltip=told)
+    frame = placed(frames).mark_rect(filled=False, stroke=theme.CATEGORICAL[1], strokeWidth=3)
+    text = alt.Chart(alt.Data(values=tiles)).mark_text(font=theme.MONO, fontSize=alt.ExprRef(f"min(datum.fontSize, 1.6 * width / {longest})"), limit=alt.ExprRef(f"width / {longest}")).encode(
+        x=panels.on(across, "x:Q"), y=panels.on(down, "y:Q"), text="text:N", color=alt.condition(dark, alt.value(theme.BACKGROUND), alt.value(theme.TEXT)), tooltip=told,
+    )  # fmt: skip
+    above = alt.Chart(alt.Data(values=names)).mark_text(align="left", baseline="bottom", fontSize=14, color=theme.MUTED).encode(x=alt.value(0), y=panels.on(down, "y:Q"), text="text:N")
+    return alt.layer(read, wrote, frame, text, above).properties(width="container", height=int(38 * (STRIDE * len(rows) + 0.1)) + 8, padding=panels.AROUND | {"left": 1, "right": 1}, view=panels.BARE)

@@ -1,20 +1,21 @@
-"""Curves over position and over distance: numbers and names in, a Plotly figure out."""
+"""Curves over position and over distance: numbers and names in, an Altair chart out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import altair as alt
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from viz import theme
-from viz.labels import plain
+from viz.figures import panels
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Band = tuple[Array, Array, Array, Array]
 """x, mean, low, high of one quantity; low and high equal mean where nothing varies."""
+BELOW = 46
+"""Pixels that the axis below takes."""
 
 
 def number(value: float, places: int = 2) -> str:
@@ -39,86 +40,45 @@ def lanes(
     hues: Sequence[int] | None = None,
     x_title: str = "position",
     height: int | None = None,
-) -> go.Figure:
+    line: int = 22,
+) -> alt.LayerChart:
     """One lane a curve, one below the other, over whole positions: a column through all lanes is one vector.
 
     Every lane reaches from -limit, or from `low`, to limit. `marked` draws one column and writes its values;
-    `hues` gives each lane a categorical colour by number.
+    `hues` gives each lane a categorical colour by number. A lane's name takes `line` pixels.
     Shapes: samples (lane, pos); x (point,) and smooth (lane, point) are the same curves between the positions.
 
-    >>> lanes(np.zeros((2, 3)), ["a", "b"]).layout.yaxis2.range
-    (-1.18, 1.18)
+    >>> [layer["mark"]["type"] for layer in lanes(np.zeros((2, 3)), ["a", "b"]).to_dict()["layer"]]
+    ['line', 'circle', 'text']
     """
     n_lanes, n_positions = samples.shape
-    positions = np.arange(n_positions)
-    between = (positions, samples) if x is None or smooth is None or not len(x) else (x, smooth)
-    gap = min(0.36 / n_lanes, 0.12)
-    figure = make_subplots(rows=n_lanes, cols=1, shared_xaxes=True, vertical_spacing=gap if n_lanes > 1 else 0)
-    dot = float(np.clip(250 / n_positions, 2.5, 6))
-    for lane, name in enumerate(names):
-        colour = theme.CATEGORICAL[(hues[lane] if hues else 0) % len(theme.CATEGORICAL)]
-        figure.add_trace(
-            go.Scatter(
-                x=between[0], y=between[1][lane].astype(np.float32), mode="lines", hoverinfo="skip", showlegend=False,
-                line={"color": colour, "width": 1.6 if between[0] is x else 0.8},
-            ),
-            row=lane + 1, col=1,
-        )  # fmt: skip
-        figure.add_trace(
-            go.Scatter(
-                x=positions, y=samples[lane].astype(np.float32), mode="markers", showlegend=False, name=_label(name),
-                marker={"color": colour, "size": dot},
-                hovertemplate=f"{x_title} %{{x}}: %{{y:.4f}}<extra></extra>",
-            ),
-            row=lane + 1, col=1,
-        )  # fmt: skip
-        where = f"{x_title} {marked}: " if lane == 0 else ""
-        _lane_name(figure, lane, name, samples[lane], marked, where, dot, colour)
+    points, along = (np.arange(n_positions), samples) if x is None or smooth is None or not len(x) else (x, smooth)
+    whole = along is samples
+    height = height or int(min(88 * n_lanes, 340 + 14 * n_lanes)) + 58
     low = -limit if low is None else low
-    room = 0.09 * (limit - low)
-    figure.update_yaxes(range=[low - room, limit + room], fixedrange=True, zeroline=False, nticks=6)
-    if n_lanes > 1:  # a low lane has room for three ticks
-        ticks = sorted({low, 0.0, limit})
-        places = 0 if float(limit).is_integer() else 2
-        figure.update_yaxes(tickvals=ticks, ticktext=[number(v, places) for v in ticks])
-    figure.update_xaxes(range=[-0.6, n_positions - 0.4], showgrid=False, zeroline=False, fixedrange=True)
-    figure.update_xaxes(title_text=x_title, row=n_lanes, col=1)
+    free, room = line / (height - BELOW), 0.09 * (limit - low)
+    strips = panels.stacked([(low - room, limit + room)] * n_lanes, title=free)
+    curve = [
+        {"x": round(float(across), 3)} | {str(lane): strip.at(values[place]) for lane, (strip, values) in enumerate(zip(strips, along, strict=True))}
+        for place, across in enumerate(points)
+    ]  # fmt: skip
+    dots = [{"x": place, "y": strip.at(value), "value": number(float(value), 4), "lane": str(lane), "name": names[lane], "marked": place == marked}
+            for lane, strip in enumerate(strips) for place, value in enumerate(samples[lane])]  # fmt: skip
+    tall = (1 / n_lanes - free) * (height - BELOW)
+    places = 0 if float(limit).is_integer() and float(low).is_integer() else 2
+    ticks = panels.steps(low, limit, 6) if n_lanes == 1 else sorted({low, 0.0, limit}) if tall > 44 else [low, limit]
+    up = panels.up({strip.at(value): number(value, places if n_lanes > 1 else 1) for strip in strips for value in ticks})
+    across = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=[-0.6, n_positions - 0.4], nice=False), axis=alt.Axis(grid=False, domain=False, ticks=False, tickCount=6, tickMinStep=1, format="d"))
+    hue = alt.Color("lane:N", legend=None, scale=alt.Scale(domain=[str(lane) for lane in range(n_lanes)], range=[theme.CATEGORICAL[(hues[lane] if hues else 0) % len(theme.CATEGORICAL)] for lane in range(n_lanes)]))
+    lines = alt.Chart(alt.Data(values=curve)).transform_fold([str(lane) for lane in range(n_lanes)], as_=["lane", "y"]).mark_line(strokeWidth=0.8 if whole else 1.6).encode(x=across, y=up, color=hue)
+    base = alt.Chart(alt.Data(values=dots)).encode(x=across, y=up, color=hue, tooltip=[alt.Tooltip("name:N", title="curve"), alt.Tooltip("x:Q", title=x_title), alt.Tooltip("value:N")])
+    layers: list[alt.Chart] = [lines, base.mark_circle(opacity=1, size=float(np.clip(250 / n_positions, 2.5, 6)) ** 2)]
     if marked is not None:
-        figure.add_vline(x=marked, line={"color": theme.MUTED, "width": 1, "dash": "dot"}, layer="below")
-    figure.update_layout(
-        template=theme.template(), height=height or int(min(88 * n_lanes, 340 + 14 * n_lanes)) + 58,
-        margin={"l": 8, "r": 12, "t": 26, "b": 8}, hovermode="closest",
-    )  # fmt: skip
-    return figure
-
-
-def _label(name: str) -> str:
-    """A name of ours as Plotly text: never markup, its spaces left alone."""
-    return plain(name).replace("·", " ")
-
-
-def _lane_name(
-    figure: go.Figure, lane: int, name: str, values: Array, marked: int | None, where: str, dot: float, colour: str
-) -> None:
-    """The name above its lane at the left; the marked value above it at the right, and its larger dot."""
-    axis = "" if lane == 0 else str(lane + 1)
-    words = {"xref": "paper", "yref": f"y{axis} domain", "y": 1.0, "yanchor": "bottom", "showarrow": False}
-    figure.add_annotation(
-        text=_label(name), x=0, xanchor="left", font={"size": 13, "color": theme.TEXT}, **words
-    )
-    if marked is None:
-        return
-    figure.add_annotation(
-        text=where + number(float(values[marked]), 4), x=1, xanchor="right",
-        font={"size": 13, "color": theme.TEXT}, **words,
-    )  # fmt: skip
-    figure.add_trace(
-        go.Scatter(
-            x=[marked], y=[float(values[marked])], mode="markers", hoverinfo="skip", showlegend=False,
-            marker={"color": colour, "size": max(dot + 4, 9), "line": {"color": theme.BACKGROUND, "width": 1.5}},
-        ),
-        row=lane + 1, col=1,
-    )  # fmt: skip
+        layers.insert(0, alt.Chart(alt.Data(values=[{"x": marked}])).mark_rule(strokeDash=[2, 3], color=theme.MUTED).encode(x=across))
+        layers.append(base.transform_filter("datum.marked").mark_circle(opacity=1, size=90, stroke=theme.BACKGROUND, strokeWidth=1.5))
+        layers.append(panels.notes([(strip.top, (f"{x_title} {marked}: " if not lane else "") + number(float(samples[lane][marked]), 4)) for lane, strip in enumerate(strips)], right=True))
+    layers.append(panels.notes([(strip.top, name) for strip, name in zip(strips, names, strict=True)]))
+    return alt.LayerChart(layer=layers).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
 
 
 def profiles(
@@ -127,73 +87,48 @@ def profiles(
     *,
     titles: tuple[str, str],
     x_title: str = "distance k, in positions",
-) -> go.Figure:
+    height: int = 470,
+    line: int = 26,
+) -> alt.LayerChart:
     """Two panels over distance: a mean line with dots at the whole distances and the range over all places behind.
 
-    Each line is named at its right end; lines of one family (the first word of a name) share a colour.
+    Each line is named at its right end; lines of one family (the first word of a name) share a colour. A title takes `line` pixels.
     Shapes: a band is (x, mean, low, high), each (point,).
 
     >>> k = np.arange(3.0)
-    >>> [t.name for t in profiles({"a": (k, k, k, k)}, {}, titles=("p", "q")).data]
-    ['a', 'a']
+    >>> [row["text"] for row in profiles({"a": (k, k, k, k)}, {}, titles=("p", "q")).to_dict()["layer"][3]["data"]["values"]]
+    ['a']
     """
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.13)
-    farthest = 0.0
-    for title, axis in zip(titles, ("y", "y2"), strict=True):
-        figure.add_annotation(text=_label(title), x=0, xref="paper", xanchor="left", y=1, yref=f"{axis} domain",
-                              yanchor="bottom", showarrow=False, font={"size": 14, "color": theme.TEXT})  # fmt: skip
+    both = (upper, lower)
     families = {name: hue for hue, name in enumerate(upper)}
     for name in lower:
         families.setdefault(name.split()[0], len(families))
-    colours = {name: theme.CATEGORICAL[families[name if name in upper else name.split()[0]] % len(theme.CATEGORICAL)]
-               for name in (*upper, *lower)}  # fmt: skip
-    for row, bands in enumerate((upper, lower), start=1):
-        ends: dict[str, float] = {}
-        for name, (x, mean, low, high) in bands.items():
-            _band(figure, row, name, colours[name], x, mean, low, high)
-            ends[name] = float(mean[-1])
-            farthest = max(farthest, float(x[-1]))
-        heights = [v for _, mean, low, high in bands.values() for v in (float(low.min()), float(high.max()))] or [0, 1]
-        room = (max(heights) - min(heights)) or 1.0
-        places = spread_labels(list(ends.values()), room * 0.105)
-        for name, place in zip(ends, places, strict=True):
-            figure.add_annotation(
-                text=_label(name), x=1.0, xref="paper", xanchor="left", xshift=6, y=place,
-                yref=f"y{'' if row == 1 else row}", showarrow=False, font={"size": 13, "color": colours[name]},
-            )  # fmt: skip
-    longest = max((len(name) for bands in (upper, lower) for name in bands), default=0)
-    figure.update_xaxes(range=[-0.01 * farthest - 0.3, farthest + 0.3], zeroline=False, showgrid=False, fixedrange=True)
-    figure.update_yaxes(zeroline=False, fixedrange=True, nticks=5)
-    figure.update_xaxes(title_text=x_title, row=2, col=1)
-    figure.update_layout(
-        template=theme.template(), height=470, margin={"l": 8, "r": 16 + 7 * longest, "t": 30, "b": 8}
-    )
-    return figure
-
-
-def _band(
-    figure: go.Figure, row: int, name: str, colour: str, x: Array, mean: Array, low: Array, high: Array
-) -> None:
-    """The range as a pale ribbon, the mean as a line, a dot at each whole distance."""
-    quiet = {"hoverinfo": "skip", "showlegend": False, "name": _label(name)}
-    if not np.allclose(low, high, atol=1e-9):
-        figure.add_trace(
-            go.Scatter(
-                x=np.concatenate((x, x[::-1])), y=np.concatenate((high, low[::-1])), mode="lines", fill="toself",
-                line={"width": 0}, fillcolor=colour, opacity=0.22, **quiet,
-            ),
-            row=row, col=1,
-        )  # fmt: skip
-    figure.add_trace(go.Scatter(x=x, y=mean, mode="lines", line={"color": colour, "width": 1.8}, **quiet), row=row, col=1)
-    whole = np.isclose(x, np.round(x))
-    figure.add_trace(
-        go.Scatter(
-            x=np.round(x[whole]), y=mean[whole], mode="markers", marker={"color": colour, "size": 3.5},
-            customdata=np.stack((low[whole], high[whole]), axis=1), showlegend=False, name=quiet["name"],
-            hovertemplate=quiet["name"] + ", distance %{x}: %{y:.3f}"
-            "<br>from %{customdata[0]:.3f} to %{customdata[1]:.3f}<extra></extra>",
-        ),
-        row=row, col=1,
+    colours = {name: theme.CATEGORICAL[families[name if name in upper else name.split()[0]] % len(theme.CATEGORICAL)] for name in (*upper, *lower)}
+    ends = [[float(v) for _, mean, least, most in bands.values() for v in (least.min(), most.max(), mean[-1])] or [0.0, 1.0] for bands in both]
+    ranges = [(min(found) - 0.05 * span, max(found) + 0.05 * span) for found in ends for span in [(max(found) - min(found)) or 1.0]]
+    strips = panels.stacked(ranges, title=line / (height - BELOW), gap=0.02)
+    ticks = {strip.at(value): f"{value:g}".replace("-", "−") for strip, found in zip(strips, ends, strict=True) for value in panels.steps(min(found), max(found))}
+    farthest = max([float(x[-1]) for bands in both for x, *_ in bands.values()] + [1.0])
+    ribbons, means, named = [], [], []
+    for strip, bands in zip(strips, both, strict=True):
+        heights = [strip.at(mean[-1]) for _, mean, _, _ in bands.values()]
+        # what is written 13 px high needs 17
+        for (name, (x, mean, least, most)), place in zip(bands.items(), spread_labels(heights, (0.65 * line + 1) / (height - BELOW) * panels.WHOLE), strict=True):
+            key = f"{name} {strip.top:.0f}"
+            if not np.allclose(least, most, atol=1e-9):
+                ribbons += [{"x": float(k), "y": strip.at(a), "y2": strip.at(b), "line": name, "key": key} for k, a, b in zip(x, least, most, strict=True)]
+            means += [{"x": round(float(k), 4), "y": strip.at(m), "line": name, "key": key, "whole": bool(np.isclose(k, round(k))), "mean": number(m, 3), "range": f"{number(a, 3)} to {number(b, 3)}"} for k, m, a, b in zip(x, mean, least, most, strict=True)]
+            named.append({"y": place, "text": name, "line": name})
+    across = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=[-0.01 * farthest - 0.3, farthest + 0.3], nice=False), axis=alt.Axis(grid=False, domain=False, ticks=False, tickCount=6, tickMinStep=1, format="d"))
+    hue = alt.Color("line:N", legend=None, scale=alt.Scale(domain=list(colours), range=list(colours.values())))
+    up = panels.up(ticks)
+    ribbon = alt.Chart(alt.Data(values=ribbons)).mark_area(opacity=0.22).encode(x=across, y=up, y2="y2:Q", color=hue, detail="key:N")
+    base = alt.Chart(alt.Data(values=means)).encode(x=across, y=up, color=hue, detail="key:N")
+    told = [alt.Tooltip("line:N"), alt.Tooltip("x:Q", title="distance"), alt.Tooltip("mean:N"), alt.Tooltip("range:N", title="over all places")]
+    dots = base.transform_filter("datum.whole").mark_circle(opacity=1, size=14).encode(tooltip=told)
+    names = alt.Chart(alt.Data(values=named)).mark_text(align="left", baseline="middle", dx=7, fontSize=13).encode(x=alt.value("width"), y="y:Q", text="text:N", color=hue)
+    return alt.LayerChart(layer=[ribbon, base.mark_line(strokeWidth=1.8), dots, names, panels.notes([(strip.top, title) for strip, title in zip(strips, titles, strict=True)], size=14)]).properties(
+        width="container", height=height, padding=panels.AROUND, view=panels.BARE,
     )  # fmt: skip
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
+import altair as alt
 
 from viz import theme
-from viz.labels import plain
+from viz.figures import panels
+from viz.labels import visible
 
 MOST = 12
 """So many looks are drawn: the first ones."""
@@ -15,30 +16,32 @@ Look = tuple[int, int, str, bool]
 """From which letter to which, the piece, whether it is there."""
 
 
-def cutting(word: str, looks: Sequence[Look] | None, *, height: int = 280) -> go.Figure:
+def cutting(word: str, looks: Sequence[Look] | None, *, height: int = 280) -> panels.Layers:
     """Each line shows the letters looked up: full where the piece was found, an empty frame where not. None: still covered.
 
-    >>> figure = cutting("toy", [(0, 3, "toy", False), (0, 2, "to", True), (2, 3, "##y", True)])
-    >>> figure.data[0].customdata
-    ('toy: no', 'to: yes', '##y: yes')
+    >>> chart = cutting("toy", [(0, 3, "toy", False), (0, 2, "to", True), (2, 3, "##y", True)]).to_dict()
+    >>> [row["said"] for row in chart["layer"][0]["data"]["values"]]
+    ['toy ✗', 'to ✓', '##y ✓']
     """
-    figure = go.Figure()
     letters, shown = word[:24], list(looks or ())[:MOST]
     n, lines = max(1, len(letters)), max(1, len(shown))
-    if looks is None:
-        figure.add_scatter(x=[0], y=[0], opacity=0, hoverinfo="skip")
-        figure.add_annotation(text="?", x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, font={"size": 44, "color": theme.MUTED})
-    else:
-        for y, (start, end, _, found) in enumerate(shown):
-            colour = theme.CATEGORICAL[2 if found else 5]
-            figure.add_shape(type="rect", x0=start - 0.46, x1=end - 0.54, y0=y - 0.4, y1=y + 0.4, layer="below", opacity=0.34 if found else 1.0,
-                             fillcolor=colour if found else theme.BACKGROUND, line={"width": 0 if found else 1, "color": theme.HATCH, "dash": "dot"})  # fmt: skip
-        x = [at for start, end, _, _ in shown for at in range(start, min(end, n))]
-        y = [line for line, (start, end, _, _) in enumerate(shown) for _ in range(start, min(end, n))]
-        figure.add_scatter(x=[n] * len(shown), y=list(range(len(shown))), mode="text", textposition="middle right", cliponaxis=False,
-                           text=[f"{plain(piece)} {'✓' if found else '✗'}" for _, _, piece, found in shown], textfont={"size": 14, "color": theme.TEXT},
-                           customdata=[f"{plain(piece)}: {'yes' if found else 'no'}" for _, _, piece, found in shown], hovertemplate="%{customdata}<extra></extra>")  # fmt: skip
-        figure.add_scatter(x=x, y=y, mode="text", text=[plain(letters[at]) for at in x], textfont={"size": 15, "color": theme.TEXT}, hoverinfo="skip", cliponaxis=False)
-    figure.update_xaxes(visible=False, range=[-0.6, 1.75 * n + 1.5], fixedrange=True)
-    figure.update_yaxes(visible=False, range=[lines - 0.4, -0.6], fixedrange=True)
-    return figure.update_layout(template=theme.template(), height=height, margin={"l": 4, "r": 4, "t": 4, "b": 4}, showlegend=False, dragmode=False)
+    across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.6, 1.75 * n + 1.5], nice=False))
+    down = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[lines - 0.4, -0.6], nice=False))
+    bars = [
+        {"x": start - 0.46, "x2": end - 0.54, "y": line - 0.4, "y2": line + 0.4, "middle": line, "after": n - 0.3, "found": found, "piece": visible(piece),
+         "said": f"{visible(piece)} {'✓' if found else '✗'}", "told": "yes" if found else "no"}
+        for line, (start, end, piece, found) in enumerate(shown)
+    ]  # fmt: skip
+    cells = [{"x": at, "y": line, "letter": visible(letters[at])} for line, (start, end, _, _) in enumerate(shown) for at in range(start, min(end, n))]
+    looked = alt.Chart(alt.Data(values=bars)).encode(x=across, y=down, tooltip=[alt.Tooltip("piece:N"), alt.Tooltip("told:N", title="in the vocabulary")])
+    frame = looked.mark_rect(strokeDash=[2, 2]).encode(
+        x2="x2:Q", y2="y2:Q",
+        color=alt.condition("datum.found", alt.value(theme.CATEGORICAL[2]), alt.value(theme.BACKGROUND)), fillOpacity=alt.condition("datum.found", alt.value(0.34), alt.value(1)),
+        stroke=alt.value(theme.HATCH), strokeWidth=alt.condition("datum.found", alt.value(0), alt.value(1)),
+    )  # fmt: skip
+    text = alt.Chart(alt.Data(values=cells)).mark_text(fontSize=15, color=theme.TEXT).encode(x=across, y=down, text="letter:N")
+    said = looked.mark_text(fontSize=14, align="left", color=theme.TEXT).encode(x=panels.on(across, "after:Q"), y=panels.on(down, "middle:Q"), text="said:N")
+    cover = alt.Chart(alt.Data(values=[{"text": "?"}] if looks is None else [])).mark_text(fontSize=44, color=theme.MUTED).encode(
+        x=alt.value(alt.ExprRef("width / 2")), y=alt.value(alt.ExprRef("height / 2")), text="text:N",
+    )  # fmt: skip
+    return alt.layer(frame, text, said, cover).properties(width="container", height=height - 8, padding=panels.AROUND, view=panels.BARE)

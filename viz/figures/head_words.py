@@ -2,97 +2,108 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
+import altair as alt
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from viz import theme
-from viz.figures.head_grids import TINT, colour
-from viz.labels import plain
+from viz.figures.head_grids import BARE, TINT, colour
+from viz.labels import visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 ROW = 29
 TELLS, NAMES = 0.3, 0.12
 """Weights from which on a piece of a bar says its head with the weight, or its head alone."""
+NAME, KEY = 24, 44
+"""Pixels of the name above a map, and of the scale below all of them."""
+APART = 0.09
+"""The room between two maps, as a share of one."""
 
 
-def looks(weights: Array, words: Sequence[str], asking: int, *, only: int | None = None, pixels: int = ROW) -> go.Figure:
+def looks(weights: Array, words: Sequence[str], asking: int, *, only: int | None = None, pixels: int = ROW) -> alt.TopLevelMixin:
     """One bar a word, made of what each head gives to it from the word that asks. Weights (head, key).
 
-    Each head gives away 1 in all. `only`: one head is shown, the others are a question mark.
+    Each head gives away 1 in all. `only`: one head is shown, the others are a question mark. A head that is chosen in
+    the legend is strong, the others pale.
 
-    >>> figure = looks(np.array([[0.9, 0.1], [0.2, 0.8]]), ["a", "cat"], 1)
-    >>> [bar.name for bar in figure.data], figure.data[1].text
-    (['H0', 'H1'], ('H1', 'H1 80%'))
+    >>> figure = looks(np.array([[0.9, 0.1], [0.2, 0.8]]), ["a", "cat"], 1).to_dict()
+    >>> [(piece["head"], piece["from"], piece["to"], piece["text"]) for piece in figure["data"]["values"]][1:3]
+    [('H0', 0.0, 0.1, ''), ('H1', 0.9, 1.1, 'H1')]
     """
-    figure, places = go.Figure(), list(range(len(words)))
-    for head, row in enumerate(weights):
-        if only not in (None, head):
-            continue
-        figure.add_bar(
-            x=[float(w) for w in row], y=places, orientation="h", name=f"H{head}", width=0.8, showlegend=True,
-            marker={"color": colour(head), "opacity": TINT + 0.1, "line": {"width": 0}},
-            text=[f"H{head} {w:.0%}" if w >= TELLS else f"H{head}" if w >= NAMES else "" for w in row], textposition="inside", insidetextanchor="middle", textangle=0,
-            textfont={"size": 12, "color": theme.TEXT}, hovertemplate=f"H{head}: %{{x:.1%}}<extra></extra>", constraintext="none",
-        )  # fmt: skip
-    if only is not None:
-        figure.add_annotation(text="?", x=0.85, y=(len(words) - 1) / 2, xref="paper", showarrow=False, font={"size": 40, "color": theme.MUTED})
-    names = [plain(word) for word in words]
-    names[asking] = f"<b>{names[asking]} ▸</b>"
+    heads = [head for head in range(len(weights)) if only in (None, head)]
+    ends = np.cumsum(weights[heads].astype(np.float64), axis=0)
+    pieces = [
+        {"place": place, "head": f"H{head}", "from": round(float(ends[at, place] - weights[head, place]), 6), "to": round(float(ends[at, place]), 6), "weight": round(float(weights[head, place]), 6),
+         "text": _told(head, float(weights[head, place])), "word": visible(words[place])}
+        for at, head in enumerate(heads) for place in range(len(words))
+    ]  # fmt: skip
+    names = [visible(word) for word in words]
+    names[asking] += " →"
     most = 1.3 if only is not None else max(1.0, float(weights.sum(0).max()))
-    figure.update_xaxes(visible=False, range=[0, most * 1.01], fixedrange=True)
-    figure.update_yaxes(
-        tickvals=places, ticktext=names, range=[len(words) - 0.45, -0.55], fixedrange=True, showgrid=False, zeroline=False, automargin=True,
-        ticks="outside", ticklen=6, tickcolor="rgba(0,0,0,0)", tickfont={"size": 15, "color": theme.TEXT},
-    )  # fmt: skip
-    return figure.update_layout(
-        template=theme.template(), barmode="stack", height=36 + pixels * len(words), margin={"l": 4, "r": 4, "t": 30, "b": 2},
-        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "traceorder": "normal", "itemclick": "toggle"},
-    )  # fmt: skip
+    sides: dict[str, Any] = {"axis": None, "scale": alt.Scale(domain=[0, most * 1.01], nice=False)}
+    y = alt.Y("place:O", title=None, scale=alt.Scale(paddingInner=0.2, paddingOuter=0.1), axis=alt.Axis(
+        labelExpr=json.dumps(names) + "[datum.value]", labelFontSize=15, labelColor=theme.TEXT, labelPadding=6, labelLimit=150, labelOverlap=False, domain=False, ticks=False,
+        labelFontWeight=alt.condition(f"datum.value == {asking}", alt.value("bold"), alt.value("normal")),
+    ))  # fmt: skip
+    chosen = alt.selection_point(name="head", fields=["head"], bind="legend")
+    named = [f"H{head}" for head in heads]
+    hue = alt.Color("head:N", scale=alt.Scale(domain=named, range=[colour(head) for head in heads]), legend=alt.Legend(
+        title=None, orient="top", direction="horizontal", symbolType="square", symbolOpacity=TINT + 0.1, symbolStrokeWidth=0, columns=alt.ExprRef("max(1, floor(width / 58))"), offset=4))  # fmt: skip
+    tips = [alt.Tooltip("head:N"), alt.Tooltip("word:N", title="looks at"), alt.Tooltip("weight:Q", format=".1%")]
+    base = alt.Chart().encode(y=y, tooltip=tips)
+    bars = base.mark_bar().encode(x=alt.X("from:Q", **sides), x2="to:Q", color=hue, opacity=alt.condition(chosen, alt.value(TINT + 0.1), alt.value(0.1))).add_params(chosen)
+    told = base.mark_text(fontSize=12, color=theme.TEXT).transform_filter("datum.text").transform_calculate(middle="(datum.from + datum.to) / 2")
+    layers = [bars, told.encode(x=alt.X("middle:Q", **sides), text="text:N", opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.25)))]
+    if only is not None:
+        layers.append(alt.Chart(alt.Data(values=[{}])).mark_text(text="?", fontSize=40, color=theme.MUTED, x=alt.ExprRef("width * 0.85"), y=alt.ExprRef("height / 2")))
+    return alt.layer(*layers, data=alt.Data(values=pieces)).properties(view=BARE, height=36 + pixels * len(words), padding={"left": 4, "right": 4, "top": 2, "bottom": 2})
 
 
-def maps(weights: Array, words: Sequence[str], asking: int, *, allowed: Array | None = None, titles: Sequence[str] = (), height: int = 400, across: int = 4, named: bool = False) -> go.Figure:
+def _told(head: int, weight: float) -> str:
+    return f"H{head} {weight:.0%}" if weight >= TELLS else f"H{head}" if weight >= NAMES else ""
+
+
+def maps(weights: Array, words: Sequence[str], asking: int, *, allowed: Array | None = None, height: int = 400, across: int = 4, named: bool = False) -> alt.TopLevelMixin:
     """Every head (head, query, key) as a small map, all on the one scale from 0 to 1; the row of the word that asks is framed.
 
-    `named`: all words stand beside the first map of each row, else the one that asks.
+    `named`: all words stand beside the first map of each row, else the one that asks. What is forbidden has no cell.
 
-    >>> figure = maps(np.full((2, 3, 3), 1 / 3), ["a", "b", "c"], 1)
-    >>> [note.text for note in figure.layout.annotations], figure.layout.coloraxis.cmax
-    (['<b>H0</b>', '<b>H1</b>'], 1)
+    >>> figure = maps(np.full((2, 3, 3), 1 / 3), ["a", "b", "c"], 1).to_dict()
+    >>> [name["text"] for name in figure["layer"][3]["data"]["values"]], figure["layer"][1]["encoding"]["color"]["scale"]["domain"]
+    (['H0', 'H1'], [0, 1])
     """
     n_heads, n = weights.shape[:2]
     across = min(across, n_heads)
     down = -(-n_heads // across)
-    names = [f"<b>H{head}</b>" + (f" {plain(titles[head]).replace('·', ' ')}" if titles else "") for head in range(n_heads)]
-    figure = make_subplots(down, across, subplot_titles=names, horizontal_spacing=0.02, vertical_spacing=0.14 if down > 1 else 0.0)
-    shown = [plain(word) for word in words]
-    told = [[f"{row} looks at {column}" for column in shown] for row in shown]
-    for head in range(n_heads):
-        row, column = head // across + 1, head % across + 1
-        z = weights[head] if allowed is None else np.where(allowed[head], weights[head], np.nan)
-        figure.add_trace(
-            go.Heatmap(
-                z=[[None if np.isnan(x) else round(float(x), 4) for x in line] for line in z], coloraxis="coloraxis", hoverongaps=False, text=told, xgap=1, ygap=1,
-                hovertemplate="%{text}: %{z:.1%}<extra>" + f"H{head}" + "</extra>",
-            ), row, column,
-        )  # fmt: skip
-        figure.add_shape(type="rect", x0=-0.5, x1=n - 0.5, y0=asking - 0.5, y1=asking + 0.5, line={"color": colour(head), "width": 2.5}, row=row, col=column)
-    figure.update_annotations(font={"size": 13, "color": theme.TEXT})
-    figure.update_xaxes(visible=False, range=[-0.5, n - 0.5], fixedrange=True, constrain="domain")
-    figure.update_yaxes(visible=False, range=[n - 0.5, -0.5], fixedrange=True)
+    height = height if down > 1 else height * 3 // 5
+    tall = (height - KEY) / down
+    cell, step = (tall - NAME) / n, n * (1 + APART)
+    left, top = [step * (head % across) for head in range(n_heads)], [tall * (head // across) + NAME for head in range(n_heads)]
+    said = [visible(word) for word in words]
+    there = np.ones(weights.shape, dtype=bool) if allowed is None else allowed
+    cells = [{"h": int(h), "q": int(q), "k": int(k), "w": round(float(weights[h, q, k]), 4)} for h, q, k in np.argwhere(there)]
+    grounds = [{"x": left[head], "x2": left[head] + n, "y": top[head], "y2": top[head] + n * cell, "text": f"H{head}", "colour": colour(head)} for head in range(n_heads)]
+    frames = [ground | {"y": ground["y"] + asking * cell, "y2": ground["y"] + (asking + 1) * cell} for ground in grounds]
     seen = list(range(n)) if named else [asking]
-    for row in range(down):
-        figure.update_yaxes(
-            visible=True, tickvals=seen, ticktext=[shown[i] for i in seen], showgrid=False, zeroline=False, automargin=True, tickfont={"size": 12, "color": theme.MUTED}, row=row + 1, col=1,
-        )  # fmt: skip
-    scale = [[i / (len(theme.SEQUENTIAL) - 1), each] for i, each in enumerate(theme.SEQUENTIAL)]
-    figure.update_layout(
-        template=theme.template(), height=height if down > 1 else height * 3 // 5, margin={"l": 2, "r": 2, "t": 26, "b": 44}, plot_bgcolor=theme.SURFACE,
-        coloraxis={"cmin": 0, "cmax": 1, "colorscale": scale, "colorbar": {
-            "orientation": "h", "tickformat": ".0%", "tickvals": [0, 0.5, 1], "len": 0.4, "thickness": 10, "x": 0, "xanchor": "left", "xpad": 26, "y": -0.02, "yanchor": "top",
-        }},
-    )  # fmt: skip
-    return figure
+    marks = {round(row * tall + NAME + (i + 0.5) * cell, 2): said[i] for row in range(down) for i in seen}
+    sides: dict[str, Any] = {"axis": None, "scale": alt.Scale(domain=[0, step * (across - 1) + n], nice=False)}
+    ups: dict[str, Any] = {"title": None, "scale": alt.Scale(domain=[height - KEY, 0], nice=False), "axis": alt.Axis(
+        values=list(marks), labelExpr=f"{json.dumps(list(marks.values()))}[indexof({json.dumps(list(marks))}, datum.value)]", grid=False, domain=False, ticks=False,
+        labelFontSize=12, labelPadding=5, labelOverlap=False,
+    )}  # fmt: skip
+    x, y = alt.X("x:Q", **sides), alt.Y("y:Q", **ups)
+    ground = alt.Chart(alt.Data(values=grounds)).mark_rect(color=theme.SURFACE).encode(x=x, x2="x2:Q", y=y, y2="y2:Q")
+    places = {"x": f"{json.dumps(left)}[datum.h] + datum.k", "y": f"{json.dumps(top)}[datum.h] + datum.q * {cell}"}
+    words_at = {"head": "'H' + datum.h", "word": f"{json.dumps(said)}[datum.q]", "at": f"{json.dumps(said)}[datum.k]"}
+    drawn = alt.Chart(alt.Data(values=cells)).transform_calculate(**places, **words_at).transform_calculate(x2="datum.x + 1", y2=f"datum.y + {cell}")
+    shares = alt.Color("w:Q", scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"), legend=alt.Legend(
+        title=None, orient="bottom", direction="horizontal", gradientLength=220, gradientThickness=9, format="%", values=[0, 0.5, 1], offset=8))  # fmt: skip
+    tips = [alt.Tooltip("head:N"), alt.Tooltip("word:N"), alt.Tooltip("at:N", title="looks at"), alt.Tooltip("w:Q", title="weight", format=".1%")]
+    boxes = drawn.mark_rect(stroke=theme.SURFACE, strokeWidth=1).encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=shares, tooltip=tips)
+    asked = alt.Chart(alt.Data(values=frames)).mark_rect(fillOpacity=0, strokeWidth=2.5).encode(x=x, x2="x2:Q", y=y, y2="y2:Q", stroke=alt.Stroke("colour:N", scale=None))
+    heading = alt.Chart(alt.Data(values=grounds)).mark_text(fontSize=13, fontWeight="bold", baseline="bottom", dy=-4, color=theme.TEXT).transform_calculate(x="(datum.x + datum.x2) / 2")
+    layers = [ground, boxes, asked, heading.encode(x=x, y=y, text="text:N")]
+    return alt.layer(*layers).properties(view=BARE, height=height, padding={"left": 2, "right": 2, "top": 2, "bottom": 2})

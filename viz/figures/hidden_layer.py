@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import altair as alt
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz import theme
-from viz.labels import plain
+from viz.figures import panels
+from viz.labels import phrase, plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
-DIVERGING = [[i / (len(theme.DIVERGING) - 1), colour] for i, colour in enumerate(theme.DIVERGING)]
 
 
 @dataclass(frozen=True)
@@ -28,39 +29,47 @@ class Tile:
     called: str = "number"
 
 
-def through(tiles: Sequence[Tile], *, height: int = 330) -> go.Figure:
+def through(tiles: Sequence[Tile], *, height: int = 330) -> panels.Layers:
     """Vectors as tiles from left to right, each folded into rows, pale is 0; each tile has its own scale, centred on 0.
 
-    >>> [trace.type for trace in through([Tile("x", np.ones(8), 4), Tile("act", None, 4)]).data]
-    ['heatmap', 'scatter']
+    >>> chart = through([Tile("x", np.ones(8), 4), Tile("act", None, 4)]).to_dict()
+    >>> len(chart["layer"][1]["data"]["values"]), [cover["text"] for cover in chart["layer"][2]["data"]["values"]]
+    (8, ['?'])
     """
-    figure = make_subplots(rows=1, cols=len(tiles), horizontal_spacing=0.09, column_widths=[tile.across for tile in tiles])
-    for place, tile in enumerate(tiles, start=1):
-        axis = "" if place == 1 else str(place)
-        words = {"xref": f"x{axis} domain", "yref": f"y{axis} domain", "showarrow": False}
-        figure.add_annotation(text=_said(tile.name), x=0, xanchor="left", y=1, yanchor="bottom", align="left", font={"size": 14, "color": theme.TEXT}, **words)
-        if place > 1:
-            figure.add_annotation(text="→", x=0, xanchor="right", xshift=-6, y=0.5, font={"size": 22, "color": theme.MUTED}, **words)
-        if tile.values is None:  # an axis without a trace is not drawn, and its words would fall on another's
-            figure.add_scatter(x=[0], y=[0], opacity=0, hoverinfo="skip", showlegend=False, row=1, col=place)
-            figure.add_annotation(text="?", x=0.5, y=0.5, font={"size": 44, "color": theme.MUTED}, **words)
-            figure.add_shape(type="rect", x0=0, x1=1, y0=0, y1=1, xref=f"x{axis} domain", yref=f"y{axis} domain", line={"color": theme.LINE, "width": 1}, fillcolor=theme.SURFACE, layer="below")
+    gap = 0.11 * sum(tile.across for tile in tiles)
+    begins = [sum(tile.across for tile in tiles[:place]) + place * gap for place in range(len(tiles))]
+    frames, cells, covers, names, arrows, rings = [], [], [], [], [], []
+    for place, (tile, begin) in enumerate(zip(tiles, begins, strict=True)):
+        rows = 1 if tile.values is None else -(-len(tile.values) // tile.across)
+        frames.append({"x": begin, "x2": begin + tile.across, "y": 0, "y2": 1, "fill": theme.SURFACE if tile.values is None else theme.BACKGROUND})
+        names += [{"x": begin, "y": 0, "text": phrase(line), "up": -8 - 18 * above} for above, line in enumerate(reversed(tile.name.split("\n")))]
+        if place:
+            arrows.append({"x": begin - gap / 2, "y": 0.5, "text": "→"})
+        if tile.values is None:
+            covers.append({"x": begin + tile.across / 2, "y": 0.5, "text": "?"})
             continue
-        n, rows = len(tile.values), -(-len(tile.values) // tile.across)
-        folded = np.full(rows * tile.across, np.nan)
-        folded[:n] = tile.values
         limit = float(np.abs(tile.values).max(initial=0)) or 1.0
-        figure.add_trace(go.Heatmap(
-            z=folded.reshape(rows, tile.across), customdata=np.arange(rows * tile.across).reshape(rows, tile.across), zmin=-limit, zmax=limit, colorscale=DIVERGING, showscale=False,
-            xgap=0.5, ygap=0.5, hovertemplate=tile.called + " %{customdata}: %{z:.3f}<extra></extra>", hoverongaps=False, name=_said(tile.name),
-        ), row=1, col=place)  # fmt: skip
-        figure.add_shape(type="rect", x0=-0.5, x1=tile.across - 0.5, y0=-0.5, y1=rows - 0.5, line={"color": theme.LINE, "width": 1}, row=1, col=place)  # type: ignore[arg-type]
+        for number, value in enumerate(tile.values):
+            y, x = divmod(number, tile.across)
+            cells.append({"x": begin + x + 0.03, "x2": begin + x + 0.97, "y": round((y + 0.03) / rows, 4), "y2": round((y + 0.97) / rows, 4), "share": round(float(value) / limit, 3), "value": f"{value:.3f}", "name": f"{tile.called} {number}"})
         if tile.marked is not None:
             y, x = divmod(tile.marked, tile.across)
-            figure.add_shape(type="rect", x0=x - 0.9, x1=x + 0.9, y0=y - 0.9, y1=y + 0.9, line={"color": theme.TEXT, "width": 2.5}, row=1, col=place)  # type: ignore[arg-type]
-    figure.update_xaxes(visible=False, fixedrange=True)
-    figure.update_yaxes(visible=False, fixedrange=True, autorange="reversed")
-    return figure.update_layout(template=theme.template(), height=height, margin={"l": 4, "r": 4, "t": 50, "b": 6}, dragmode=False)
+            rings.append({"x": begin + x - 0.4, "x2": begin + x + 1.4, "y": (y - 0.4) / rows, "y2": (y + 1.4) / rows})
+    across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.1, begins[-1] + tiles[-1].across + 0.1], nice=False))
+    down = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[1, 0], nice=False))
+
+    def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
+        return alt.Chart(alt.Data(values=rows)).encode(x=across, y=down)
+
+    box = {"x2": "x2:Q", "y2": "y2:Q"}
+    frame = drawn(frames).mark_rect(stroke=theme.LINE, strokeWidth=1).encode(**box, color=alt.Color("fill:N", scale=None))
+    hue = alt.Fill("share:Q", scale=alt.Scale(domain=[-1, 1], range=theme.DIVERGING, interpolate="rgb"), legend=None)
+    cell = drawn(cells).mark_rect().encode(**box, fill=hue, tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("value:N")])
+    cover = drawn(covers).mark_text(fontSize=44, color=theme.MUTED).encode(text="text:N")
+    arrow = drawn(arrows).mark_text(fontSize=22, color=theme.MUTED).encode(text="text:N")
+    ring = drawn(rings).mark_rect(fillOpacity=0, stroke=theme.TEXT, strokeWidth=2.5).encode(**box)
+    named = [drawn([name]).mark_text(align="left", baseline="bottom", fontSize=14, dy=name["up"] + 4, color=theme.TEXT).encode(text="text:N") for name in names]
+    return alt.layer(frame, cell, cover, arrow, ring, *named).properties(width="container", height=height - 60, padding=panels.AROUND | {"top": 10 + 18 * max(tile.name.count("\n") + 1 for tile in tiles)}, view=panels.BARE)
 
 
 @dataclass(frozen=True)

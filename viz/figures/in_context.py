@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.labels import shorten, visible
+from viz.labels import phrase, shorten
 
 Array = np.ndarray[Any, np.dtype[Any]]
 BARE = alt.ViewBackground(strokeWidth=0)
@@ -51,7 +51,7 @@ def on_a_map(places: Array, names: Sequence[str], kinds: Sequence[str], order: S
     >>> on_a_map(np.zeros((1, 2)), ["1"], ["money"], ["money", "river"]).to_dict()["layer"][0]["mark"]["type"]
     'point'
     """
-    cells = [{"x": float(x), "y": float(y), "name": shorten(visible(name).replace("·", " "), 80), "short": str(at + 1), "kind": kind} for at, ((x, y), name, kind) in enumerate(zip(places, names, kinds, strict=True))]
+    cells = [{"x": float(x), "y": float(y), "name": shorten(phrase(name), 80), "short": str(at + 1), "kind": kind} for at, ((x, y), name, kind) in enumerate(zip(places, names, kinds, strict=True))]
     reach = [1.15 * max(float(np.abs(places[:, axis]).max(initial=0)), 1e-6) for axis in range(2)]
     bare = {"title": None, "axis": alt.Axis(labels=False, ticks=False, tickCount=3)}
     base = alt.Chart(alt.Data(values=cells)).encode(
@@ -74,7 +74,7 @@ def bars(rows: Sequence[tuple[str, float, str]], order: Sequence[str], *, covere
     low = 0.0 if covered else min([0.0, *(value for _, value, _ in rows)])
     base = alt.Chart(alt.Data(values=cells)).encode(
         x=alt.X("value:Q", title=None, scale=alt.Scale(domain=[low, 1], nice=False), axis=alt.Axis(tickCount=5)),
-        y=alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=json.dumps([shorten(visible(name).replace("·", " "), 44) for name, _, _ in rows]) + "[datum.value]", labelLimit=260, labelPadding=8, domain=False, ticks=False, labelFontSize=14, labelColor=theme.TEXT)),
+        y=alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=json.dumps([shorten(phrase(name), 44) for name, _, _ in rows]) + "[datum.value]", labelLimit=260, labelPadding=8, domain=False, ticks=False, labelFontSize=14, labelColor=theme.TEXT)),
         tooltip=[alt.Tooltip("said:N", title="cosine"), alt.Tooltip("kind:N", title="meaning")],
     )  # fmt: skip
     bar = base.mark_bar(height=high * 0.62, cornerRadius=2).encode(color=alt.Color("kind:N", scale=alt.Scale(domain=list(order), range=theme.CATEGORICAL[: len(order)]), legend=alt.Legend(title=None, orient="bottom", direction="horizontal")))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import altair as alt
 import numpy as np
-import plotly.graph_objects as go
 
 from viz import theme
-from viz.labels import plain, shorten
+from viz.figures import panels
+from viz.labels import phrase, shorten
 
 Array = np.ndarray[Any, np.dtype[Any]]
 SHADE, LETTER, ROW = 62.0, 7.3, 40
@@ -20,91 +21,112 @@ MOST = 14
 
 def look_up_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], shades: Mapping[str, Sequence[float] | Array | None], number: str = "{:.2f}"
-) -> go.Figure:
+) -> panels.Layers:
     """Each row as text; before it its number in each of `shades`, from 0 to 1 (whole ones as they are), or a question mark for None.
 
     Rows are strong by their number in the last of the shades.
 
-    >>> figure = look_up_table(["ID"], [["007"], ["<b>"]], {"similarity": [1, 0]})
-    >>> [a.text for a in figure.layout.annotations]
-    ['similarity', '1', '0', 'ID', '<b>007</b>', '&lt;b&gt;']
+    >>> chart = look_up_table(["ID"], [["007"], ["<b>"]], {"similarity": [1, 0]}).to_dict()
+    >>> [(cell["shade"], cell["text"]) for cell in chart["layer"][0]["data"]["values"]]
+    [('similarity', '1'), ('similarity', '0')]
     """
-    figure, x = go.Figure(), 0.0
-    last = list(shades.values())[-1]
+    x, last = 0.0, list(shades.values())[-1]
+    cells: list[dict[str, Any]] = []
+    words: list[dict[str, Any]] = []
     for name, values in shades.items():
-        _write(figure, x + SHADE / 2, -0.95, name, theme.MUTED, "center", 13)
+        words.append(_word(x + SHADE / 2, -0.95, name, theme.MUTED, "center", 13))
         for r in range(len(rows)):
             value = 0.0 if values is None else float(values[r])
             colour = theme.SEQUENTIAL[round(min(1.0, max(0.0, value)) * (len(theme.SEQUENTIAL) - 1))]
-            figure.add_shape(type="rect", x0=x + 4, x1=x + SHADE - 4, y0=r - 0.42, y1=r + 0.42, fillcolor=colour, line={"color": theme.LINE, "width": 1})
-            _write(figure, x + SHADE / 2, r, "?" if values is None else str(values[r]) if isinstance(values[r], int) else number.format(value), theme.BACKGROUND if value > 0.5 else theme.TEXT, "center", 15)
+            told = "?" if values is None else str(values[r]) if isinstance(values[r], int) else number.format(value)
+            cells.append(_word(x + SHADE / 2, r, told, theme.BACKGROUND if value > 0.5 else theme.TEXT, "center", 15)
+                         | {"left": x + 4, "right": x + SHADE - 4, "top": r - 0.42, "bottom": r + 0.42, "colour": colour, "shade": name})  # fmt: skip
         x += SHADE + 4
     for c, name in enumerate(columns):
-        cells = [shorten(str(row[c]), MOST) for row in rows]
-        _write(figure, x, -0.95, name, theme.MUTED, "left", 13)
-        for r, cell in enumerate(cells):
+        texts = [shorten(str(row[c]), MOST) for row in rows]
+        words.append(_word(x, -0.95, name, theme.MUTED, "left", 13))
+        for r, text in enumerate(texts):
             strong = last is not None and last[r] == max(last) and last[r] > 0
-            _write(figure, x, r, cell, theme.TEXT if last is None or strong else theme.MUTED, "left", 14, strong)
-        x += LETTER * max(map(len, [*cells, name]), default=1) + 14
-    figure.update_xaxes(visible=False, range=[0, max(x, 330)], fixedrange=True)
-    figure.update_yaxes(visible=False, range=[len(rows) - 0.4, -1.3], fixedrange=True)
-    figure.add_scatter(x=[0], y=[0], mode="markers", marker={"opacity": 0}, hoverinfo="skip")
-    figure.update_layout(template=theme.template(), height=ROW * (len(rows) + 1) + 12, margin={"l": 0, "r": 0, "t": 2, "b": 2}, showlegend=False)
-    return figure
+            words.append(_word(x, r, text, theme.TEXT if last is None or strong else theme.MUTED, "left", 14, strong))
+        x += LETTER * max(map(len, [*texts, name]), default=1) + 14
+    along, down = _grid((0.0, max(x, 330.0)), (len(rows) - 0.4, -1.3))
+    layers = [_rects(cells, along, down, stroke=theme.LINE), *_written(cells + words, along, down, f"min(datum.fontSize, 12 * width / {max(x, 330.0):.0f})")]
+    return alt.layer(*layers).properties(width="container", height=ROW * (len(rows) + 1) + 12, padding=panels.AROUND, view=panels.BARE)
 
 
-def _write(figure: go.Figure, x: float, y: float, text: str, colour: str, align: str, size: int, strong: bool = False) -> None:
-    words = plain(text).replace("·", " ")
-    figure.add_annotation(x=x, y=y, text=f"<b>{words}</b>" if strong else words, showarrow=False, xanchor=align, yanchor="middle", font={"size": size, "color": colour})
+def _grid(across: tuple[float, float], downwards: tuple[float, float]) -> tuple[alt.X, alt.Y]:
+    return (alt.X("left:Q", axis=None, scale=alt.Scale(domain=list(across), nice=False)), alt.Y("top:Q", axis=None, scale=alt.Scale(domain=list(downwards), nice=False)))
 
 
-def sharpening(names: Sequence[str], x: Array, weights: Array, marked: float) -> go.Figure:
+def _word(x: float, y: float, text: str, ink: str, align: str, size: int, strong: bool = False) -> dict[str, Any]:
+    return {"x": x, "y": y, "text": phrase(text), "ink": ink, "align": align, "fontSize": size, "weight": "bold" if strong else "normal"}
+
+
+def _rects(cells: Sequence[dict[str, Any]], along: alt.X, down: alt.Y, **mark: Any) -> alt.Chart:
+    return alt.Chart(alt.Data(values=list(cells))).mark_rect(**mark).encode(x=along, x2="right:Q", y=down, y2="bottom:Q", color=alt.Color("colour:N", scale=None))
+
+
+def _written(words: Sequence[dict[str, Any]], along: alt.X, down: alt.Y, size: str = "datum.fontSize") -> list[alt.Chart]:
+    """One layer for each way of setting: alignment and weight belong to a mark. `size`: a rule for the size of type, as Vega reads it."""
+    ways = dict.fromkeys((word["align"], word["weight"]) for word in words)
+    return [
+        alt.Chart(alt.Data(values=[word for word in words if (word["align"], word["weight"]) == way]))
+        .mark_text(align=way[0], baseline="middle", fontSize=alt.ExprRef(size), fontWeight=way[1])
+        .encode(x=panels.on(along, "x:Q"), y=panels.on(down, "y:Q"), text="text:N", color=alt.Color("ink:N", scale=None))
+        for way in ways
+    ]  # fmt: skip
+
+
+def sharpening(names: Sequence[str], x: Array, weights: Array, marked: float, *, legend: bool = True, height: int = 260) -> panels.Layers:
     """Weights (name, point) over the sharpness x (point,), equal steps for 1 + x; `marked` is where we are.
 
-    >>> sharpening(["a", "b"], np.array([0.0, 1.0]), np.array([[0.5, 0.7], [0.5, 0.3]]), 1).data[1].y
-    (0.5, 0.3)
+    >>> chart = sharpening(["a", "b"], np.array([0.0, 1.0]), np.array([[0.5, 0.7], [0.5, 0.3]]), 1).to_dict()
+    >>> [point["weight"] for point in chart["layer"][0]["data"]["values"] if point["name"] == "b"]
+    [0.5, 0.3]
     """
-    figure, place = go.Figure(), np.log10(1 + x)
-    for n, name in enumerate(names):
-        colour = theme.CATEGORICAL[n % len(theme.CATEGORICAL)]
-        figure.add_scatter(x=place, y=[float(w) for w in weights[n]], mode="lines", name=plain(shorten(name, 16)).replace("·", " "),
-                           line={"color": colour, "width": 2.5, "dash": ("solid", "dash", "dot")[n % 3]},
-                           customdata=x, hovertemplate=f"{plain(name)}, sharpness %{{customdata:.1f}}: %{{y:.3f}}<extra></extra>")  # fmt: skip
+    called = [phrase(shorten(name, 16)) for name in names]
+    numbered = [name if called.count(name) == 1 else f"{name} ({turn + 1})" for turn, name in enumerate(called)]
+    points = [
+        {"place": float(np.log10(1 + at)), "sharpness": f"{at:.1f}", "weight": float(weight), "exact": f"{weight:.3f}", "name": name}
+        for name, line in zip(numbered, weights, strict=True) for at, weight in zip(x, line, strict=True)
+    ]  # fmt: skip
     ticks = [tick for tick in (0, 1, 2, 5, 10, 20, 50) if tick <= x.max()]
-    figure.add_vline(x=float(np.log10(1 + marked)), line={"color": theme.TEXT, "width": 1.5})
-    figure.update_xaxes(title_text="sharpness", tickvals=[float(np.log10(1 + tick)) for tick in ticks], ticktext=[str(tick) for tick in ticks], zeroline=False, showgrid=False, fixedrange=True)
-    figure.update_yaxes(title_text="weight", range=[-0.03, 1.05], zeroline=False, fixedrange=True, nticks=5)
-    figure.update_layout(template=theme.template(), height=260, margin={"l": 8, "r": 12, "t": 30, "b": 8}, legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})
-    return figure
+    across = alt.X("place:Q", title="sharpness", scale=alt.Scale(domain=[0, float(np.log10(1 + x.max()))], nice=False), axis=alt.Axis(
+        values=[float(np.log10(1 + tick)) for tick in ticks], labelExpr="format(pow(10, datum.value) - 1, '.0f')", grid=False, ticks=False, domain=False, labelPadding=6))  # fmt: skip
+    up = alt.Y("weight:Q", title="weight", scale=alt.Scale(domain=[-0.03, 1.05], nice=False), axis=alt.Axis(values=[0, 0.5, 1], domain=False, ticks=False, labelPadding=6))
+    hues = [theme.CATEGORICAL[turn % len(theme.CATEGORICAL)] for turn in range(len(names))]
+    key = alt.Legend(title=None, orient="top", direction="horizontal", symbolType="stroke", symbolStrokeWidth=2.5, symbolSize=300, labelFontSize=13, columns=alt.ExprRef(f"width < {130 * len(names)} ? 2 : {max(1, len(names))}"), offset=4)
+    hue = alt.Color("name:N", sort=numbered, scale=alt.Scale(domain=numbered, range=hues), legend=key if legend else None)
+    dash = alt.StrokeDash("name:N", sort=numbered, scale=alt.Scale(domain=numbered, range=[([1, 0], [7, 4], [2, 3])[turn % 3] for turn in range(len(names))]), legend=key if legend else None)
+    base = alt.Chart(alt.Data(values=points)).encode(x=across, y=up, color=hue, tooltip=[alt.Tooltip("name:N", title="row"), alt.Tooltip("sharpness:N"), alt.Tooltip("exact:N", title="weight")])
+    here = alt.Chart(alt.Data(values=[{"place": float(np.log10(1 + marked))}])).mark_rule(color=theme.TEXT, strokeWidth=1.5).encode(x=across)
+    return alt.layer(base.mark_line(strokeWidth=2.5).encode(strokeDash=dash), base.mark_circle(size=90, opacity=0), here).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
 
 
-def memory(table: Array, weights: Array, vector: Array, key: Array | None = None, blind: bool = False) -> go.Figure:
+def memory(table: Array, weights: Array, vector: Array, key: Array | None = None, blind: bool = False) -> panels.Layers:
     """The rows of a memory with their weights before them and what is read below; the key that asked above. All signed.
 
     `blind`: weights and what is read are question marks.
 
-    >>> memory(np.eye(2), np.array([0.75, 0.25]), np.array([0.75, 0.25])).data[0].z.shape
-    (2, 2)
+    >>> chart = memory(np.eye(2), np.array([0.75, 0.25]), np.array([0.75, 0.25])).to_dict()
+    >>> [cell["text"] for cell in chart["layer"][0]["data"]["values"]]
+    ['1.00', '0.00', '0.00', '1.00', '0.75', '0.25']
     """
     rows, width = table.shape
     limit = float(max(1.0, np.abs(table).max(), 0.0 if key is None else np.abs(key).max()))
-    scale = [[i / (len(theme.DIVERGING) - 1), colour] for i, colour in enumerate(theme.DIVERGING)]
-    grid, lines = [table.astype(float)], [(float(r), table[r]) for r in range(rows)]
-    figure = go.Figure(go.Heatmap(z=grid[0], x=list(range(width)), y=list(range(rows)), zmin=-limit, zmax=limit, colorscale=scale, showscale=False, hoverinfo="skip", xgap=2, ygap=2))
-    extra = [(rows + 0.6, vector, "r, what is read"), *([] if key is None else [(-1.6, key, "k, the key that asks")])]
-    for y, values, name in extra:
-        figure.add_trace(go.Heatmap(z=[values.astype(float)], x=list(range(width)), y=[y], zmin=-limit, zmax=limit, colorscale=scale, showscale=False, hoverinfo="skip", xgap=2))
-        lines.append((y, values))
-        _write(figure, -0.75, y, name, theme.TEXT, "right", 14, True)
-    for y, values in lines:
-        for c, value in enumerate(values):
-            dark = abs(float(value)) > 0.55 * limit
-            told = "?" if blind and y == rows + 0.6 else f"{value:.2f}".replace("-", "−")
-            _write(figure, c, y, told, theme.BACKGROUND if dark else theme.TEXT, "center", 14 if rows <= 6 else 12)
-    for r, weight in enumerate(weights):
-        figure.add_shape(type="rect", x0=-0.75 - float(weight), x1=-0.75, y0=r - 0.32, y1=r + 0.32, fillcolor=theme.PRIMARY, line={"width": 0})
-        _write(figure, -0.8 - float(weight), r, "w = ?" if blind else f"w = {weight:.4f}", theme.TEXT, "right", 14 if rows <= 6 else 12)
-    figure.update_xaxes(visible=False, range=[-3.1, width - 0.4], fixedrange=True)
-    figure.update_yaxes(visible=False, range=[rows + 1.2, -2.2 if key is not None else -0.6], fixedrange=True)
-    figure.update_layout(template=theme.template(), height=(34 if rows <= 6 else 26) * (rows + 4), margin={"l": 0, "r": 0, "t": 2, "b": 2}, showlegend=False)
-    return figure
+    size, most = 14 if rows <= 6 else 12, len(theme.DIVERGING) - 1
+    read, asks = rows + 0.6, -1.6
+    lines = [*((float(r), table[r]) for r in range(rows)), (read, vector), *([] if key is None else [(asks, key)])]
+    cells = [
+        _word(c, y, "?" if blind and y == read else f"{value:.2f}".replace("-", "−"), theme.BACKGROUND if abs(float(value)) > 0.55 * limit else theme.TEXT, "center", size)
+        | {"left": c - 0.49, "right": c + 0.49, "top": y - 0.47, "bottom": y + 0.47, "colour": theme.DIVERGING[round((float(np.clip(value / limit, -1, 1)) + 1) / 2 * most)]}
+        for y, values in lines for c, value in enumerate(values)
+    ]  # fmt: skip
+    bars = [{"left": -0.75 - float(weight), "right": -0.75, "top": r - 0.32, "bottom": r + 0.32, "colour": theme.PRIMARY} for r, weight in enumerate(weights)]
+    words = [_word(-0.8 - float(weight), r, "w = ?" if blind else f"w = {weight:.4f}", theme.TEXT, "right", size) for r, weight in enumerate(weights)]
+    words.append(_word(-0.75, read, "r, what is read", theme.TEXT, "right", 14, strong=True))
+    if key is not None:
+        words.append(_word(-0.75, asks, "k, the key that asks", theme.TEXT, "right", 14, strong=True))
+    along, down = _grid((-3.1, width - 0.4), (rows + 1.2, -2.2 if key is not None else -0.6))
+    layers = [_rects(cells, along, down), _rects(bars, along, down), *_written(cells + words, along, down)]
+    return alt.layer(*layers).properties(width="container", height=(34 if rows <= 6 else 26) * (rows + 4), padding=panels.AROUND, view=panels.BARE)

@@ -1,20 +1,29 @@
-"""A drawn picture under a grid of patches: lit where attention is, veiled where it is not; and what is read from it."""
+"""A drawn picture under a grid of patches: lit where attention is, veiled where it is not; and what is read from it.
+
+Numbers in, an Altair chart out. A touch on a patch is the selection called `PICKED`, its field `place`.
+"""
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+import altair as alt
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
+from PIL import Image
 
 from viz import theme
-from viz.labels import plain
+from viz.figures import panels
+from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
+PICKED = "picked"
 VEIL = 0.84
 """How much a patch without any weight is covered."""
+EDGE = 26
+"""Pixels above and at the left of the picture, for the names of columns and rows."""
 
 
 class Painted(Protocol):
@@ -40,89 +49,98 @@ def place_name(row: int, column: int) -> str:
 def lit(
     shapes: Sequence[Painted], size: tuple[int, int], grid: tuple[int, int], weights: Array | None = None, *,
     framed: int | None = None, asked: int | None = None, told: float | None = None, height: int = 420,
-) -> go.Figure:
+) -> panels.Layers:
     """The picture (width, height in units of `size`) with a veil on each patch, thinner the more it weighs.
 
     The patch with the largest weight is clear. framed: the patch that was drawn, asked: the one that asks (dashed).
-    told: patches with at least this weight say it. Points over the patches take clicks and tell their weights.
+    told: patches with at least this weight say it. The patches take touches and tell their weights.
 
-    >>> figure = lit((), (2, 1), (1, 2), np.array([0.75, 0.25]))
-    >>> [round(shape.opacity, 2) for shape in figure.layout.shapes], figure.data[0].customdata
-    ([0.0, 0.56], (0, 1))
+    >>> veils = lit((), (2, 1), (1, 2), np.array([0.75, 0.25])).to_dict()["layer"][1]["data"]["values"]
+    >>> [(row["place"], row["weight"], round(row["veil"], 2)) for row in veils]
+    [(0, '75.00%', 0.0), (1, '25.00%', 0.56)]
     """
     (width, tall), (rows, columns) = size, grid
     dx, dy = width / columns, tall / rows
-    cells = [(column * dx, row * dy) for row in range(rows) for column in range(columns)]
-    painted = [_shape(shape, width, tall) for shape in shapes]
-    names = [place_name(row, column) for row in range(rows) for column in range(columns)]
-    figure = go.Figure()
-    if weights is not None:
-        if len(weights) != len(cells):
-            raise ValueError(f"{len(weights)} weights for {len(cells)} patches")
-        seen = weights / weights.max()
-        painted += [
-            {"type": "rect", "x0": x, "y0": y, "x1": x + dx, "y1": y + dy, "fillcolor": theme.BACKGROUND,
-             "opacity": float(VEIL * (1 - share)), "line": {"width": 0}}
-            for (x, y), share in zip(cells, seen, strict=True)
-        ]  # fmt: skip
-    for place, dash in ((asked, "dot"), (framed, "solid")):
-        if place is not None:
-            x, y = cells[place]
-            painted.append({"type": "rect", "x0": x, "y0": y, "x1": x + dx, "y1": y + dy, "fillcolor": "rgba(0,0,0,0)",
-                            "line": {"color": theme.CATEGORICAL[1 if dash == "solid" else 0], "width": 4, "dash": dash}})  # fmt: skip
-    share = np.zeros(len(cells)) if weights is None else weights
-    hover = names if weights is None else [f"{name}: {value:.2%}" for name, value in zip(names, share, strict=True)]
-    figure.add_scatter(
-        x=[x + dx / 2 for x, _ in cells], y=[y + dy / 2 for _, y in cells], mode="markers", showlegend=False,
-        marker={"size": 0.9 * height / rows, "symbol": "square", "opacity": 0.0}, text=hover,
-        hovertemplate="%{text}<extra></extra>", customdata=list(range(len(cells))),
-        selected={"marker": {"opacity": 0.0}}, unselected={"marker": {"opacity": 0.0}},
-    )  # fmt: skip
-    if told is not None and weights is not None:
-        for place in np.flatnonzero(weights >= told):
-            x, y = cells[place]
-            figure.add_annotation(
-                x=x + dx / 2, y=y + dy / 2, text=f"{weights[place]:.0%}", showarrow=False, bgcolor=theme.BACKGROUND,
-                borderpad=2, font={"size": 13, "color": theme.TEXT},
-            )  # fmt: skip
-    quiet = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
-    figure.update_xaxes(range=[0, width], constrain="domain", side="top", tickvals=[(c + 0.5) * dx for c in range(columns)],
-                        ticktext=[chr(ord("A") + c) for c in range(columns)], **quiet)  # fmt: skip
-    figure.update_yaxes(range=[tall, 0], scaleanchor="x", scaleratio=1, constrain="domain", constraintoward="top",
-                        tickvals=[(r + 0.5) * dy for r in range(rows)], ticktext=[str(r + 1) for r in range(rows)], **quiet)  # fmt: skip
-    figure.update_layout(template=theme.template(), shapes=painted, height=height, margin={"l": 8, "r": 8, "t": 26, "b": 8},
-                         dragmode=False, clickmode="event+select", hovermode="closest")  # fmt: skip
-    return figure
+    n = rows * columns
+    if weights is not None and len(weights) != n:
+        raise ValueError(f"{len(weights)} weights for {n} patches")
+    veil = np.zeros(n) if weights is None else VEIL * (1 - weights / weights.max())
+    cells: list[dict[str, Any]] = [
+        {"place": place, "left": column * dx, "right": (column + 1) * dx, "top": row * dy, "bottom": (row + 1) * dy, "patch": place_name(row, column), "veil": float(veil[place])}
+        | ({} if weights is None else {"weight": f"{weights[place]:.2%}"})
+        for place, (row, column) in enumerate(np.ndindex(rows, columns))
+    ]  # fmt: skip
+    said = [] if told is None or weights is None else [{"x": (cells[place]["left"] + cells[place]["right"]) / 2, "y": (cells[place]["top"] + cells[place]["bottom"]) / 2, "text": f"{weights[place]:.0%}"} for place in np.flatnonzero(weights >= told)]
+    unit = f"floor(min((width - {EDGE}) / {columns}, (height - {EDGE}) / {tall / dx:g})) / {dx:g}"  # whole pixels a patch: no seams
+    begin = f"{EDGE} + floor((width - {EDGE} - {width} * {unit}) / 2)"
+    across = alt.X("left:Q", axis=None, scale=alt.Scale(domain=[0, width], range=[alt.ExprRef(begin), alt.ExprRef(f"{begin} + {width} * {unit}")], nice=False, zero=False))
+    down = alt.Y("top:Q", axis=None, scale=alt.Scale(domain=[0, tall], range=[alt.ExprRef(str(EDGE)), alt.ExprRef(f"{EDGE} + {tall} * {unit}")], nice=False, zero=False))
+    at = {"x": panels.on(across, "x:Q"), "y": panels.on(down, "y:Q")}
+
+    def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
+        return alt.Chart(alt.Data(values=rows))
+
+    def boxes(rows: list[dict[str, Any]]) -> alt.Chart:
+        return drawn(rows).encode(x=across, x2="right:Q", y=down, y2="bottom:Q")
+
+    painted = [{"x": x, "y": y, "corner": corner, "shape": place, "colour": shape.colour} for place, shape in enumerate(shapes) for corner, (x, y) in enumerate(_outline(shape, width, tall))]
+    letters = [{"x": (column + 0.5) * dx, "y": 0.0, "text": chr(ord("A") + column)} for column in range(columns)]
+    counts = [{"x": 0.0, "y": (row + 0.5) * dy, "text": str(row + 1)} for row in range(rows)]
+    tips = [alt.Tooltip("patch:N"), *([] if weights is None else [alt.Tooltip("weight:N")])]
+    number = drawn(said).encode(**at, text="text:N")
+    layers = [
+        drawn(painted).mark_line(filled=True, interpolate="linear-closed", strokeWidth=0).encode(**at, order="corner:Q", detail="shape:N", color=alt.Color("colour:N", scale=None)),
+        boxes(cells).mark_rect(color=theme.BACKGROUND).encode(fillOpacity=alt.FillOpacity("veil:Q", scale=None)),
+        boxes([cells[asked]] if asked is not None else []).mark_rect(filled=False, stroke=theme.CATEGORICAL[0], strokeWidth=4, strokeDash=[4, 4]),
+        boxes([cells[framed]] if framed is not None else []).mark_rect(filled=False, stroke=theme.CATEGORICAL[1], strokeWidth=4),
+        number.mark_text(fontSize=13, color=theme.BACKGROUND, stroke=theme.BACKGROUND, strokeWidth=5, strokeJoin="round"),
+        number.mark_text(fontSize=13, color=theme.TEXT),
+        drawn(letters).mark_text(baseline="bottom", dy=-5, fontSize=13, color=theme.MUTED).encode(**at, text="text:N"),
+        drawn(counts).mark_text(align="right", dx=-7, fontSize=13, color=theme.MUTED).encode(**at, text="text:N"),
+        boxes(cells).mark_rect(fillOpacity=0, cursor="pointer").encode(tooltip=tips).add_params(alt.selection_point(name=PICKED, fields=["place"], empty=False)),
+    ]  # fmt: skip
+    return alt.layer(*layers).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
 
 
-def _shape(shape: Painted, width: float, tall: float) -> dict[str, Any]:
-    look = {"fillcolor": shape.colour, "line": {"width": 0}, "layer": "below"}
+def _outline(shape: Painted, width: float, tall: float) -> list[tuple[float, float]]:
+    """The corners of a shape inside the picture; an ellipse has many."""
+    points = np.array(shape.points, dtype=float)
     if shape.round:
-        (cx, cy), (rx, ry) = shape.points
-        return {"type": "circle", "x0": cx - rx, "x1": cx + rx, "y0": cy - ry, "y1": cy + ry, **look}
-    corners = " L ".join(f"{min(max(x, 0), width):g} {min(max(y, 0), tall):g}" for x, y in shape.points)
-    return {"type": "path", "path": f"M {corners} Z", **look}
+        around = np.linspace(0, 2 * np.pi, 48, endpoint=False)
+        points = points[0] + points[1] * np.stack([np.cos(around), np.sin(around)], axis=1)
+    return [(round(float(x), 3), round(float(y), 3)) for x, y in np.clip(points, 0, [width, tall])]
 
 
-def reads(images: Sequence[tuple[str, Array | None]], height: int = 190) -> go.Figure:
+def reads(images: Sequence[tuple[str, Array | None]], height: int = 190) -> panels.Layers:
     """Small pictures in a row, each (title, (side, side, 3) from 0 to 1, or None for one that is still covered).
 
-    >>> reads([("soft", np.zeros((2, 2, 3)))]).data[0].z.shape
-    (2, 2, 3)
+    >>> chart = reads([("soft", np.zeros((2, 2, 3))), ("one", None)]).to_dict()["layer"]
+    >>> chart[0]["data"]["values"][0]["image"][:21], [row["title"] for row in chart[1]["data"]["values"]]
+    ('data:image/png;base64', ['one'])
     """
-    figure = make_subplots(rows=1, cols=len(images), horizontal_spacing=0.04)
-    for place, (title, image) in enumerate(images, start=1):
-        axis = "" if place == 1 else str(place)
-        shown = np.full((2, 2, 3), 0.5) if image is None else np.clip(image, 0, 1)
-        figure.add_trace(
-            go.Image(z=(shown * 255).round().astype(np.uint8), opacity=0.25 if image is None else 1, hoverinfo="skip"), row=1, col=place
-        )
-        figure.add_annotation(text=plain(title).replace("·", " "), x=0, xref=f"x{axis} domain", xanchor="left", y=1, yref=f"y{axis} domain",
-                              yanchor="bottom", showarrow=False, font={"size": 14, "color": theme.TEXT})  # fmt: skip
-        if image is None:
-            figure.add_annotation(text="?", x=0.5, xref=f"x{axis} domain", y=0.5, yref=f"y{axis} domain", showarrow=False,
-                                  font={"size": 30, "color": theme.MUTED})  # fmt: skip
-    figure.update_xaxes(visible=False, fixedrange=True, constrain="domain", constraintoward="left")
-    figure.update_yaxes(visible=False, fixedrange=True, constrain="domain", constraintoward="top")
-    figure.update_layout(template=theme.template(), height=height, margin={"l": 4, "r": 4, "t": 30, "b": 4}, dragmode=False)
-    return figure
+    titles, gap, above = [phrase(title) for title, _ in images], 0.08, 26
+    squares = [{"left": (1 + gap) * place, "right": (1 + gap) * place + 1, "top": 0, "bottom": 1, "title": title, "x": (1 + gap) * place + 0.5, "y": 0.5, "last": place == len(titles) - 1} for place, title in enumerate(titles)]
+    wide = len(images) * (1 + gap) - gap
+    unit = f"min(width / {wide:.4f}, height - {above})"
+    across = alt.X("left:Q", axis=None, scale=alt.Scale(domain=[0, wide], range=[0, alt.ExprRef(f"{wide:.4f} * {unit}")], nice=False, zero=False))
+    down = alt.Y("top:Q", axis=None, scale=alt.Scale(domain=[0, 1], range=[above, alt.ExprRef(f"{above} + {unit}")], nice=False, zero=False))
+
+    def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
+        return alt.Chart(alt.Data(values=rows)).encode(x=across, y=down)
+
+    seen = [square | {"image": _png(image)} for square, (_, image) in zip(squares, images, strict=True) if image is not None]
+    covered = [square for square, (_, image) in zip(squares, images, strict=True) if image is None]
+    layers = [
+        drawn(seen).mark_image(aspect=False, smooth=False).encode(x2="right:Q", y2="bottom:Q", url="image:N"),
+        drawn(covered).mark_rect(fill=theme.SURFACE, stroke=theme.LINE).encode(x2="right:Q", y2="bottom:Q"),
+        drawn(covered).mark_text(text="?", fontSize=30, color=theme.MUTED).encode(x=panels.on(across, "x:Q"), y=panels.on(down, "y:Q")),
+        drawn(squares).mark_text(align="left", baseline="bottom", dy=-6, fontSize=14, color=theme.TEXT, limit=alt.ExprRef(f"datum.last ? width - datum.left * {unit} : {1 + gap} * {unit} - 8")).encode(text="title:N"),
+    ]  # fmt: skip
+    return alt.layer(*layers).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
+
+
+def _png(image: Array) -> str:
+    """Red, green and blue from 0 to 1 as the address of a picture."""
+    out = io.BytesIO()
+    Image.fromarray((np.clip(image, 0, 1) * 255).round().astype(np.uint8)).save(out, "PNG")
+    return "data:image/png;base64," + base64.b64encode(out.getvalue()).decode()

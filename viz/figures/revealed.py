@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
+import altair as alt
 
 from viz import theme
+from viz.figures import panels
 from viz.figures.pairs import percent
-from viz.labels import plain
+from viz.labels import phrase
 
 ROW = 44
 
 
-def revealed(rows: Sequence[tuple[str, float | None, bool]]) -> go.Figure:
+def revealed(rows: Sequence[tuple[str, float | None, bool]]) -> panels.Layers:
     """One bar a row (name, probability or None while it is hidden, whether it is the visitor's own), in the order given.
 
-    >>> revealed([("even", 0.1, False), ("yours", None, True)]).data[0].text
-    ('10 %', '?')
+    >>> chart = revealed([("even", 0.1, False), ("yours", None, True)]).to_dict()
+    >>> [row["said"] for row in chart["data"]["values"]]
+    ['10 %', '?']
     """
-    places = list(range(len(rows)))
-    figure = go.Figure()
-    figure.add_bar(
-        x=[value or 0.0 for _, value, _ in rows], y=places, orientation="h", width=0.6, hoverinfo="skip", cliponaxis=False,
-        text=["?" if value is None else percent(value) for _, value, _ in rows], textposition="outside", constraintext="none", textfont={"size": 15, "color": theme.TEXT},
-        marker={"color": [theme.PRIMARY if own else theme.SEQUENTIAL[3] for _, _, own in rows], "line": {"width": 0}},
+    names = [phrase(name) for name, _, _ in rows]
+    bars = [{"place": place, "name": names[place], "value": value or 0.0, "own": own, "said": "?" if value is None else percent(value)} for place, (_, value, own) in enumerate(rows)]
+    most = max([value or 0.0 for _, value, _ in rows] + [0.05]) * 1.02
+    base = alt.Chart().encode(
+        x=alt.X("value:Q", axis=None, scale=alt.Scale(domain=[0, most], nice=False)),
+        y=alt.Y("place:O", title=None, scale=alt.Scale(paddingInner=0.4, paddingOuter=0.2), axis=alt.Axis(
+            labelExpr=f"{json.dumps(names)}[datum.value]", labelFontSize=15, labelColor=theme.TEXT, labelPadding=8, labelLimit=220, ticks=False, domain=False)),
+        tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("said:N", title="probability")],
     )  # fmt: skip
-    figure.update_xaxes(visible=False, range=[0, max([value or 0.0 for _, value, _ in rows] + [0.05]) * 1.02], fixedrange=True)
-    figure.update_yaxes(
-        tickvals=places, ticktext=[plain(name).replace("·", " ") for name, _, _ in rows], range=[len(rows) - 0.45, -0.55], fixedrange=True,
-        showgrid=False, zeroline=False, tickfont={"size": 15, "color": theme.TEXT}, automargin=True, ticks="outside", ticklen=8, tickcolor="rgba(0,0,0,0)",
-    )  # fmt: skip
-    figure.update_layout(template=theme.template(), height=16 + ROW * len(rows), margin={"l": 4, "r": 60, "t": 4, "b": 4}, showlegend=False)
-    return figure
+    bar = base.mark_bar().encode(color=alt.condition("datum.own", alt.value(theme.PRIMARY), alt.value(theme.SEQUENTIAL[3])))
+    said = base.mark_text(fontSize=15, align="left", dx=6, color=theme.TEXT).encode(text="said:N")
+    return alt.layer(bar, said, data=alt.Data(values=bars)).properties(width="container", height=ROW * len(rows), padding=panels.AROUND | {"right": 64}, view=panels.BARE)

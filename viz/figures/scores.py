@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from textwrap import wrap
 
-import plotly.graph_objects as go
+import altair as alt
 
 from viz import theme
-from viz.labels import plain
+from viz.figures import panels
+from viz.labels import phrase
 
 ROW = 30
 WIDEST = 20
 """Letters of a name in one line: a phone has no room for more beside the bars."""
 
 
-def bars(rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}", end: float | None = None) -> go.Figure:
+def bars(rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}", end: float | None = None) -> panels.Layers:
     """One bar a row (name, value, whether it is the model's own), in the order given, from zero; values behind the bars.
 
     `end` is where the axis ends; None: with the longest bar.
 
-    >>> bars([("gpt-mini", 1.49, True), ("trigram", 1.64, False)], "{:.2f}").data[0].text
-    ('1.49', '1.64')
+    >>> chart = bars([("gpt-mini", 1.49, True), ("trigram", 1.64, False)], "{:.2f}").to_dict()
+    >>> [bar["said"] for bar in chart["data"]["values"]]
+    ['1.49', '1.64']
     """
-    places = list(range(len(rows)))
-    figure = go.Figure()
-    figure.add_bar(
-        x=[value for _, value, _ in rows], y=places, orientation="h", width=0.62, hoverinfo="skip", cliponaxis=False,
-        text=[number.format(value) for _, value, _ in rows], textposition="outside", constraintext="none", textfont={"size": 14, "color": theme.TEXT},
-        marker={"color": [theme.PRIMARY if own else theme.SEQUENTIAL[2] for _, _, own in rows], "line": {"width": 0}},
+    names = [wrap(phrase(name), WIDEST) or [""] for name, _, _ in rows]
+    own = [place for place, row in enumerate(rows) if row[2]]
+    values = [{"place": place, "name": " ".join(names[place]), "value": value, "said": number.format(value), "own": mine} for place, (_, value, mine) in enumerate(rows)]
+    weight: dict[str, object] = {"condition": {"test": f"indexof({own}, datum.value) >= 0", "value": "bold"}, "value": "normal"}
+    base = alt.Chart().encode(
+        x=alt.X("value:Q", axis=None, scale=alt.Scale(domain=[0, end or max([value for _, value, _ in rows] + [1e-9])], nice=False)),
+        y=alt.Y("place:O", title=None, scale=alt.Scale(paddingInner=0.38, paddingOuter=0.19), axis=alt.Axis(
+            labelExpr=f"{json.dumps([lines if len(lines) > 1 else lines[0] for lines in names])}[datum.value]", labelFontWeight=weight, labelFontSize=14, labelColor=theme.TEXT, labelPadding=8, labelLimit=220,
+            labelOverlap=False, ticks=False, domain=False)),
     )  # fmt: skip
-    figure.update_xaxes(visible=False, range=[0, end or max([value for _, value, _ in rows] + [1e-9])], fixedrange=True)
-    shown = [("<br>".join(wrap(plain(name).replace("·", " "), WIDEST)), own) for name, _, own in rows]
-    names = [f"<b>{name}</b>" if own else name for name, own in shown]
-    figure.update_yaxes(
-        tickvals=places, ticktext=names, range=[len(rows) - 0.4, -0.6], fixedrange=True, showgrid=False, zeroline=False,
-        ticks="outside", ticklen=8, tickcolor="rgba(0,0,0,0)", tickfont={"size": 14, "color": theme.TEXT}, automargin=True,
-    )  # fmt: skip
-    height = 12 + sum(ROW + 12 * name.count("<br>") for name, _ in shown)
-    figure.update_layout(template=theme.template(), height=height, margin={"l": 4, "r": 60, "t": 2, "b": 2}, showlegend=False)
-    return figure
+    bar = base.mark_bar().encode(color=alt.condition("datum.own", alt.value(theme.PRIMARY), alt.value(theme.SEQUENTIAL[2])))
+    said = base.mark_text(fontSize=14, align="left", dx=5, color=theme.TEXT).encode(text="said:N")
+    height = 6 + len(rows) * (ROW + 12 * max([len(lines) - 1 for lines in names], default=0))
+    return alt.layer(bar, said, data=alt.Data(values=values)).properties(width="container", height=height, padding=panels.AROUND | {"right": 62}, view=panels.BARE)

@@ -13,7 +13,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.labels import shorten, visible
+from viz.labels import phrase, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Chart = alt.LayerChart
@@ -148,9 +148,4 @@ def losses(names: Sequence[str], parts: Array | None, *, high: int = 34) -> alt.
 
 def _rows(names: Sequence[str]) -> alt.Y:
     """Rows from above, each with its name."""
-    return alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=json.dumps([shorten(visible_words(name), 34) for name in names]) + "[datum.value]", labelLimit=230, labelPadding=8, domain=False, ticks=False, labelFontSize=14, labelColor=theme.TEXT))
-
-
-def visible_words(text: str) -> str:
-    """The same with controls made visible and spaces left alone."""
-    return visible(text).replace("·", " ")
+    return alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=json.dumps([shorten(phrase(name), 34) for name in names]) + "[datum.value]", labelLimit=230, labelPadding=8, domain=False, ticks=False, labelFontSize=14, labelColor=theme.TEXT))

@@ -1,198 +1,154 @@
-"""Training a decoder as pictures: two rows of tokens, the loss of each place, the passes of use, the curve of a few steps."""
+"""Training a decoder as tiles: what it reads under what it should say, and the passes of use one after the other.
+
+Numbers and words in, an Altair chart out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import altair as alt
 import numpy as np
-import plotly.graph_objects as go
 
 from viz import theme
 from viz.figures.curves import number
-from viz.labels import plain
+from viz.labels import shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
-WRAPPED = 6
-"""From so many places on the two rows stand upright: a phone is too narrow for them."""
+Chart = alt.LayerChart | alt.FacetChart
+Rows = list[dict[str, Any]]
+WRAPPED, LETTERS = 6, 14
+"""From so many places on the two rows stand upright, as a phone is too narrow for them; so many letters of a token are drawn."""
 END = "END"
+BARE = alt.ViewBackground(strokeWidth=0)
+HEAD = "M0,0L-1,-0.42L-1,0.42Z"
+APART = 1.9
+"""How far the two rows are from each other, in tiles."""
+NUMBERS = "max(108, 0.24 * width)"
+"""Pixels that two columns of numbers take."""
 
 
-def rows(wanted: Sequence[str], read: Sequence[str | None], *, arrows: bool = True, chosen: int | None = None) -> go.Figure:
+def rows(wanted: Sequence[str], read: Sequence[str | None], *, arrows: bool = True, chosen: int | None = None) -> Chart:
     """The target, and under it what the decoder reads; arrows lead from each token to the place where it is read.
 
-    A token of None is not told yet. Six and more places stand below each other, else side by side. `arrows` lead one
+    A token of None is not told yet. Seven and more places stand below each other, else side by side. `arrows` lead one
     place on (shifted); without them each token goes straight to its own place.
 
-    >>> len(rows(["De", "END"], ["START", "De"]).layout.shapes)
-    4
-    """
-    upright, n = len(wanted) > WRAPPED, len(wanted)
-    figure = go.Figure()
-    for t in range(n):
-        _tile(figure, _at(t, 0, upright), wanted[t], theme.SEQUENTIAL[1], framed=t == chosen)
-        given = read[t]
-        _tile(figure, _at(t, 1, upright), "?" if given is None else given, theme.SURFACE, framed=t == chosen, strong=given is None)
-    for t in range(n - 1 if arrows else n):
-        goal = t + 1 if arrows else t
-        if read[goal] is not None:
-            _arrow(figure, _at(t, 0, upright), _at(goal, 1, upright), upright)
-    names = ("target: what it should say", "decoder input: what it reads")
-    for row, name in enumerate(names):
-        x, y = (row * 1.9, -0.62) if upright else (-0.46, row * 1.9 + (-0.52 if row == 0 else 0.52))
-        figure.add_annotation(x=x, y=y, text=name.replace(": ", ":<br>") if upright else name, showarrow=False, xanchor="center" if upright else "left",
-                              yanchor="bottom" if upright or row == 0 else "top", font={"size": 14, "color": theme.MUTED})  # fmt: skip
-    if upright:
-        figure.update_xaxes(range=[-0.75, 2.65])
-        figure.update_yaxes(range=[n - 0.4, -1.9])
-    else:
-        figure.update_xaxes(range=[-0.6, n - 0.4])
-        figure.update_yaxes(range=[2.75, -0.95])
-    return _blank(figure, 60 + 36 * n if upright else 240)
-
-
-def _at(t: int, row: int, upright: bool) -> tuple[float, float]:
-    return (row * 1.9, float(t)) if upright else (float(t), row * 1.9)
-
-
-def _tile(figure: go.Figure, at: tuple[float, float], token: str, fill: str, *, framed: bool = False, strong: bool = False) -> None:
-    x, y = at
-    figure.add_shape(type="rect", x0=x - 0.44, x1=x + 0.44, y0=y - 0.36, y1=y + 0.36, fillcolor=fill, layer="below",
-                     line={"color": theme.CATEGORICAL[1] if framed else theme.LINE, "width": 3 if framed else 1})  # fmt: skip
-    figure.add_annotation(x=x, y=y, text=_token(token), showarrow=False, font={"size": 20 if strong else 16, "color": theme.CATEGORICAL[1] if strong else theme.TEXT})
-
-
-def _arrow(figure: go.Figure, start: tuple[float, float], end: tuple[float, float], upright: bool) -> None:
-    (x0, y0), (x1, y1) = start, end
-    near, far = ((x0 + 0.46, y0), (x1 - 0.46, y1)) if upright else ((x0, y0 + 0.4), (x1, y1 - 0.4))
-    figure.add_annotation(x=far[0], y=far[1], ax=near[0], ay=near[1], xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True, arrowhead=2,
-                          arrowwidth=2, arrowcolor=theme.PRIMARY)  # fmt: skip
-
-
-def losses(read: Sequence[str], wanted: Sequence[str], values: Array | None, before: Array | None = None, *, height: int | None = None) -> go.Figure:
-    """The loss of each place as a bar, "reads → should say" beside it; None: the bars are still covered.
-
-    `before` draws what it was as a pale bar behind. Shapes: (m,).
-
-    >>> losses(["START"], ["De"], np.array([0.5])).data[-1].text
-    ('0.500',)
+    >>> [len(layer["data"]["values"]) for layer in rows(["De", "END"], ["START", "De"]).to_dict()["layer"]]
+    [4, 1, 1, 4, 1, 1]
     """
     n = len(wanted)
-    shown = np.zeros(n) if values is None else np.asarray(values, float)
-    texts = ["?"] * n if values is None else [number(value, 3) for value in shown]
-    most = max(float(shown.max(initial=0)), 0.0 if before is None else float(before.max(initial=0)), 0.02)
-    figure = go.Figure()
-    names = [f"{_token(a)} → <b>{_token(b)}</b>" for a, b in zip(read, wanted, strict=True)]
-    if before is not None:
-        figure.add_bar(x=np.asarray(before, float).tolist(), y=list(range(n)), orientation="h", width=0.72, marker={"color": theme.SEQUENTIAL[3]}, name="before", hovertemplate="before: %{x:.3f}<extra></extra>")
-    figure.add_bar(
-        x=shown.tolist(), y=list(range(n)), orientation="h", width=0.36 if before is not None else 0.62, text=texts, textposition="outside", cliponaxis=False, constraintext="none",
-        textfont={"size": 15, "color": theme.TEXT}, marker={"color": theme.CATEGORICAL[1]}, name="now", hovertemplate="loss %{x:.4f}<extra></extra>",
-    )  # fmt: skip
-    figure.update_xaxes(range=[0, most * 1.16], title_text="loss, −ln P(the wanted token)", zeroline=False, fixedrange=True, nticks=5 if before is None else 4, tickangle=0)
-    figure.update_yaxes(tickvals=list(range(n)), ticktext=names, range=[n - 0.4, -0.6], tickfont={"size": 15, "color": theme.TEXT}, fixedrange=True, showgrid=False,
-                        ticks="outside", ticklen=8, tickcolor="rgba(0,0,0,0)")  # fmt: skip
-    figure.update_layout(template=theme.template(), height=height or 64 + (46 if n <= 6 else 34) * n, margin={"l": 8, "r": 40, "t": 26 if before is not None else 6, "b": 8},
-                         barmode="overlay", showlegend=before is not None, legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom"})  # fmt: skip
-    return figure
+    upright = n > WRAPPED
+    x, y = _plane([-0.75, 2.65] if upright else [-0.6, n - 0.4], [n - 0.4, -2.2] if upright else [2.75, -0.95])
+    tiles = [_tile(_at(t, row, upright), token, fill, framed=t == chosen) for row, tokens, fill in ((0, wanted, theme.SEQUENTIAL[1]), (1, read, theme.SURFACE)) for t, token in enumerate(tokens)]
+    moves = [_arrow(t, t + arrows, upright) for t in range(n - arrows) if read[t + arrows] is not None]
+    captions = [note for row, name in enumerate(("target: what it should say", "decoder input: what it reads")) for note in _caption(name, row, upright)]
+    limit = alt.ExprRef(f"{0.88 / (3.4 if upright else n)} * width")
+    words = [_words(found, x, y, color=colour, fontSize=size, limit=limit) for found, colour, size in (
+        ([_middle(tile) for tile in tiles if not tile["hidden"]], theme.TEXT, 16 if upright or n <= 4 else 14), ([_middle(tile) for tile in tiles if tile["hidden"]], theme.CATEGORICAL[1], 20)) if found]  # fmt: skip
+    notes = [_words([note for note in captions if note["baseline"] == baseline], x, y, color=theme.MUTED, fontSize=14, align="center" if upright else "left", baseline=baseline) for baseline in (("bottom",) if upright else ("bottom", "top"))]
+    layers = [_tiles(tiles, x, y), *_arrows(moves, x, y), *words, *notes]
+    return alt.layer(*layers).properties(width="container", height=60 + 36 * n if upright else 240, view=BARE)
 
 
-def passes(read: Sequence[str], wanted: Sequence[str], one: Array, step: Array, upto: int) -> go.Figure:
+def passes(read: Sequence[str], wanted: Sequence[str], one: Array, step: Array, upto: int) -> Chart:
     """Pass after pass: a row holds what is read by then, the newest tile strong; at the right P of the wanted token both ways.
 
     `upto` passes are drawn. Shapes: one, step (m,) are the probabilities of the one pass and of the single steps.
 
-    >>> passes(["START", "De"], ["De", "END"], np.array([0.9, 0.8]), np.array([0.9, 0.8]), 1).layout.yaxis.range
-    (1.6, -1.5)
+    >>> layers = passes(["START", "De"], ["De", "END"], np.array([0.9, 0.8]), np.array([0.9, 0.8]), 1).to_dict()["layer"]
+    >>> [row["text"] for row in layers[2]["data"]["values"]]
+    ['0.9000']
     """
-    n, figure = len(wanted), go.Figure()
-    for t in range(n):
-        for j in range(t + 1):
-            new, done = j == t, t < upto
-            fill = theme.SEQUENTIAL[3] if new and done else theme.SURFACE if done else theme.BACKGROUND
-            figure.add_shape(type="rect", x0=j - 0.47, x1=j + 0.47, y0=t - 0.4, y1=t + 0.4, fillcolor=fill, line={"color": theme.LINE, "width": 1}, layer="below")
-            if done and (n <= WRAPPED or new):
-                figure.add_annotation(x=j, y=t, text=_token(read[j]), showarrow=False, font={"size": 13 if n <= WRAPPED else 12, "color": theme.TEXT})
-        if t < upto:
-            for place, p in ((n + 0.25, one[t]), (n + 1.35, step[t])):
-                figure.add_annotation(x=place, y=t, text=number(float(p), 4), showarrow=False, font={"size": 15 if n <= WRAPPED else 13, "color": theme.TEXT})
-    for place, text in ((n + 0.25, "P in<br>one pass"), (n + 1.35, "P step<br>by step")):
-        figure.add_annotation(x=place, y=-0.5, yanchor="bottom", text=text, showarrow=False, font={"size": 13, "color": theme.MUTED})
-    figure.add_annotation(x=-0.46, xanchor="left", y=-0.5, yanchor="bottom", text="read at this step", showarrow=False, font={"size": 13, "color": theme.MUTED})
-    figure.update_xaxes(range=[-0.6, n + 1.95])
-    figure.update_yaxes(range=[n - 0.4, -1.5])
-    return _blank(figure, 70 + (46 if n <= WRAPPED else 34) * n)
+    n = len(wanted)
+    few = n <= WRAPPED
+    line = 0.5 if n <= 4 else 0.62 if few else 1.0  # of a heading, in tiles
+    x, y = _plane([-0.5, n - 0.5], [n - 0.4, -0.6 - 2 * line], range=[0, alt.ExprRef(f"width - {NUMBERS}")])
+    tiles: Rows = [_tile((j, t), read[j] if t < upto else "", _shade(j == t, t < upto), half=(0.47, 0.4)) for t in range(n) for j in range(t + 1)]
+    newest = [tile | {"side": 0 if few else 1 if t < n / 2 else -1} for t, tile in enumerate(tiles[t * (t + 3) // 2] for t in range(upto))]
+    pitch, size = f"(width - {NUMBERS}) / {n}", 13 if n <= 4 else 12
+    layers = [_tiles(tiles, x, y)]
+    for side, align in ((0, "center"), (1, "left"), (-1, "right")):  # among many a long word reaches to where there is nothing else
+        found = [_middle(tile) | {"x": (tile["x"] + tile["x2"]) / 2 - 0.43 * side} for tile in newest if tile["side"] == side]
+        if found:
+            layers.append(_words(found, x, y, fontSize=size, align=align, **({"limit": alt.ExprRef(f"1.4 * {pitch}")} if few else {})))
+    kept = [_middle(tiles[t * (t + 1) // 2 + j]) for t in range(upto) for j in range(t)] if few else []
+    if kept:
+        layers.append(_words(kept, x, y, fontSize=size, limit=alt.ExprRef(pitch), opacity=alt.ExprRef(f"{pitch} < 40 ? 0 : 1")))
+    for place, values, name in ((0.75, one, ("at once", "P all")), (0.25, step, ("by step", "P step"))):
+        at = alt.XValue(alt.ExprRef(f"width - {place} * {NUMBERS}"))
+        layers.append(_words([{"y": t, "text": number(float(values[t]), 4)} for t in range(upto)], at, y, fontSize=14))
+        layers.append(_words([{"y": -0.5 - line * up, "text": word} for up, word in enumerate(name)], at, y, fontSize=13, color=theme.MUTED, baseline="bottom"))
+    layers.append(_words([{"x": -0.47, "y": -0.5, "text": "read at this step"}], x, y, fontSize=13, color=theme.MUTED, align="left", baseline="bottom"))
+    return alt.layer(*layers).properties(width="container", height=70 + (46 if few else 34) * n, view=BARE)
 
 
-def curve(taken: Sequence[float], most: int, places: Array | None = None, *, height: int = 250) -> go.Figure:
-    """The mean loss before any step and after each, thick; thin lines are the single places. Shapes: places (step + 1, m).
+def token_name(token: str) -> str:
+    """A piece as it is drawn: its leading space left out, shortened.
 
-    >>> curve([0.5, 0.4], 8).data[-1].y
-    (0.5, 0.4)
+    >>> token_name(" <b>"), token_name("internationalisation")
+    ('<b>', 'internationali…')
     """
-    figure, steps = go.Figure(), list(range(len(taken)))
-    for line in () if places is None else np.asarray(places, float).T:
-        figure.add_scatter(x=steps, y=line, mode="lines", line={"color": theme.SEQUENTIAL[3], "width": 1.2}, hoverinfo="skip", showlegend=False)
-    figure.add_scatter(x=steps, y=list(taken), mode="lines+markers", line={"color": theme.CATEGORICAL[1], "width": 3}, marker={"size": 9}, showlegend=False,
-                       hovertemplate="after step %{x}: %{y:.4f}<extra></extra>")  # fmt: skip
-    figure.update_xaxes(range=[-0.25, most + 0.25], dtick=1, title_text="optimiser steps", showgrid=False, zeroline=False, fixedrange=True)
-    figure.update_yaxes(rangemode="tozero", title_text="loss", zeroline=False, fixedrange=True, nticks=5)
-    return figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 12, "t": 26, "b": 8})
+    return shorten(visible(token.removeprefix(" ") or token), LETTERS + 1)
 
 
-def products(ways: Sequence[tuple[str, Sequence[str], Sequence[float]]], others: Sequence[Sequence[float]] = (), *, told: bool = True, parts: int = 0) -> go.Figure:
-    """How probable the text is so far, token by token, on a logarithmic axis: greedy and the better way, named at their ends.
-
-    ways: (name, tokens, products), greedy first; `parts` is the first place where they differ. `others` are pale.
-    Not `told`: only the first step of every way is drawn.
-
-    >>> figure = products([("greedy", ["a", "a"], [0.5, 0.2]), ("best", ["b", "b"], [0.4, 0.36])])
-    >>> [line.name for line in figure.data]
-    ['greedy', 'best']
-    """
-    figure = go.Figure()
-    longest = max(len(values) for _, _, values in ways)
-    for values in others:
-        figure.add_scatter(x=list(range(len(values) + 1 if told else 2)), y=[1.0, *values][: None if told else 2], mode="lines", opacity=0.7, line={"color": theme.MUTED, "width": 1.5}, hoverinfo="skip", showlegend=False)
-    for which, (name, tokens, values) in enumerate(ways):
-        colour, shown = theme.CATEGORICAL[1 if which == 0 else 2], len(values) if told else 1
-        figure.add_scatter(
-            x=list(range(shown + 1)), y=[1.0, *values[:shown]], mode="lines+markers", name=name, line={"color": colour, "width": 3}, marker={"size": 8}, showlegend=False,
-            customdata=["start", *map(_token, tokens[:shown])], hovertemplate="%{customdata}: %{y:.4f} so far<extra></extra>",
-        )  # fmt: skip
-        for place in range(shown):
-            if (which and place < parts) or tokens[place] == END:
-                continue
-            over = values[place] >= _value(ways[1 - which][2], place)
-            figure.add_annotation(x=place + 1, y=np.log10(values[place]), text=_token(tokens[place]), showarrow=False, yshift=(15 if over else -15) * (1.2 if longest > 6 else 1),
-                                  textangle=-40 if longest > 6 else 0,
-                                  font={"size": 13 if longest > 4 else 16, "color": colour if place >= parts else theme.TEXT})  # fmt: skip
-        if told:
-            over = values[-1] > ways[1 - which][2][-1]
-            figure.add_annotation(x=len(values), y=np.log10(values[-1]), text=f"{name}{' ' if longest < 4 else '<br>'}<b>{number(values[-1], 3 if values[-1] < 0.1 else 2)}</b>", showarrow=False,
-                                  xanchor="left", xshift=12, yanchor="bottom" if over else "top", yshift=-5 if over else 5, align="left", font={"size": 15, "color": colour})  # fmt: skip
-    low = min([min(values if told else values[:1]) for _, _, values in ways] + [min(values if told else values[:1]) for values in others])
-    figure.update_xaxes(range=[-0.15, longest + max(0.9, longest * 0.24)], dtick=1, tick0=0, showgrid=False, zeroline=False, fixedrange=True, title_text="tokens written")
-    ticks = [tick for tick in (1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001, 1e-4, 1e-5, 1e-6) if tick >= low / 2]
-    figure.update_yaxes(type="log", range=[np.log10(low) - 0.18, 0.12], tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks], title_text="probability so far", zeroline=False, fixedrange=True)
-    return figure.update_layout(template=theme.template(), height=300 if longest < 4 else 340, margin={"l": 8, "r": 8, "t": 12, "b": 8})
+def _plane(across: list[float], down: list[float], **more: Any) -> tuple[alt.X, alt.Y]:
+    return alt.X("x:Q", scale=alt.Scale(domain=across, nice=False, **more), axis=None), alt.Y("y:Q", scale=alt.Scale(domain=down, nice=False), axis=None)
 
 
-def _value(values: Sequence[float], place: int) -> float:
-    return values[min(place, len(values) - 1)]
+def _at(t: float, row: float, upright: bool) -> tuple[float, float]:
+    return (row * APART, t) if upright else (t, row * APART)
 
 
-def _token(token: str) -> str:
-    """A piece as Plotly text: never markup, its leading space not drawn.
-
-    >>> _token(" <b>")
-    '&lt;b&gt;'
-    """
-    return plain(token.removeprefix(" ") or token)
+def _tile(at: tuple[float, float], token: str | None, fill: str, *, framed: bool = False, half: tuple[float, float] = (0.44, 0.36)) -> dict[str, Any]:
+    """A rectangle around a place; a token of None is hidden."""
+    (x, y), (wide, high) = at, half
+    return {"x": x - wide, "x2": x + wide, "y": y - high, "y2": y + high, "fill": fill, "edge": theme.CATEGORICAL[1] if framed else theme.LINE, "line": 3 if framed else 1,
+            "token": "?" if token is None else visible(token), "text": "?" if token is None else token_name(token), "hidden": token is None}  # fmt: skip
 
 
-def _blank(figure: go.Figure, height: int) -> go.Figure:
-    figure.add_scatter(x=[None], y=[None], showlegend=False, hoverinfo="skip")
-    figure.update_xaxes(visible=False, fixedrange=True)
-    figure.update_yaxes(visible=False, fixedrange=True)
-    return figure.update_layout(template=theme.template(), height=height, margin={"l": 4, "r": 4, "t": 4, "b": 4})
+def _shade(new: bool, done: bool) -> str:
+    return theme.BACKGROUND if not done else theme.SEQUENTIAL[3] if new else theme.SURFACE
+
+
+def _middle(tile: dict[str, Any]) -> dict[str, Any]:
+    return {"x": (tile["x"] + tile["x2"]) / 2, "y": (tile["y"] + tile["y2"]) / 2, "text": tile["text"], "token": tile["token"]}
+
+
+def _caption(name: str, row: int, upright: bool) -> Rows:
+    """What a row is: above the first, below the second; above both where they stand upright, in two lines."""
+    if upright:
+        return [{"x": row * APART, "y": -0.62 - 0.8 * up, "text": part, "baseline": "bottom"} for up, part in enumerate(reversed(name.split(": ")))]
+    return [{"x": -0.44, "y": row * (APART + 1.04) - 0.52, "text": name, "baseline": "top" if row else "bottom"}]
+
+
+def _arrow(start: int, end: int, upright: bool) -> dict[str, Any]:
+    """From the near edge of a tile of the target to the near edge of a tile of the input."""
+    (x, y), (x2, y2) = _at(start, 0.46 / APART if upright else 0.4 / APART, upright), _at(end, 1 - (0.46 if upright else 0.4) / APART, upright)
+    return {"x": x, "y": y, "x2": x2, "y2": y2, "stop_x": x2 - 0.04 * (x2 - x), "stop_y": y2 - 0.04 * (y2 - y)}
+
+
+def _tiles(tiles: Rows, x: alt.X, y: alt.Y) -> alt.Chart:
+    return alt.Chart(alt.Data(values=tiles)).mark_rect(cornerRadius=3).encode(
+        x=x, x2="x2:Q", y=y, y2="y2:Q", fill=alt.Fill("fill:N", scale=None), stroke=alt.Stroke("edge:N", scale=None), strokeWidth=alt.StrokeWidth("line:Q", scale=None), tooltip=alt.Tooltip("token:N"),
+    )  # fmt: skip
+
+
+def _words(words: Rows, x: alt.X | alt.XValue, y: alt.Y, **drawn: Any) -> alt.Chart:
+    """Texts at their places; with a token each, it is the tooltip."""
+    look: dict[str, Any] = {"baseline": "middle", "color": theme.TEXT} | drawn
+    marks = alt.Chart(alt.Data(values=words)).mark_text(**look).encode(x=x, y=y, text="text:N")
+    return marks.encode(tooltip=alt.Tooltip("token:N")) if "token" in words[0] else marks
+
+
+def _arrows(moves: Rows, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    """A line each, and its head turned as the line is drawn: all lead the same way."""
+    if not moves:
+        return []
+    data, one = alt.Chart(alt.Data(values=moves)), moves[0]
+    across, down = (abs(float(scale["scale"]["domain"][1]) - float(scale["scale"]["domain"][0])) for scale in (x, y))
+    turned = alt.ExprRef(f"atan2({one['y2'] - one['y']} * height / {down}, {one['x2'] - one['x']} * width / {across}) * 180 / PI")
+    lines = data.mark_rule(strokeWidth=2, color=theme.PRIMARY).encode(x=x, y=y, x2="stop_x:Q", y2="stop_y:Q")
+    heads = data.mark_point(shape=HEAD, size=440, filled=True, opacity=1, color=theme.PRIMARY, angle=turned).encode(x=alt.X("x2:Q", scale=x["scale"], axis=None), y=alt.Y("y2:Q", scale=y["scale"], axis=None))
+    return [lines, heads]

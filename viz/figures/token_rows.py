@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import plotly.graph_objects as go
+import altair as alt
 
 from viz import theme
-from viz.labels import plain, shorten
+from viz.figures import panels
+from viz.labels import phrase, shorten, visible
 
 LETTERS = 11
 HIGH, GAP = 31, 0.55
@@ -40,38 +42,36 @@ def bands(n: int, across: int, breaks: Sequence[int] = ()) -> list[tuple[int, in
     return made
 
 
-def token_rows(rows: Sequence[Row], *, across: int = 8, breaks: Sequence[int] = (), marked: int | None = None, high: int = HIGH) -> go.Figure:
+def token_rows(rows: Sequence[Row], *, across: int = 8, breaks: Sequence[int] = (), marked: int | None = None, high: int = HIGH) -> panels.Layers:
     """The rows in bands; `marked` is a token that is framed through all rows, `high` the pixels of a row.
 
-    >>> figure = token_rows([Row("reads", ["a", "[MASK]"], [None, 0])])
-    >>> figure.data[0].name, figure.data[0].customdata
-    ('reads', ('a', '[MASK]'))
+    >>> chart = token_rows([Row("reads", ["a", "[MASK]"], [None, 0])]).to_dict()
+    >>> [(cell["row"], cell["exact"]) for cell in chart["layer"][0]["data"]["values"]]
+    [('reads', 'a'), ('reads', '[MASK]')]
     """
     n = max((len(row.cells) for row in rows), default=0)
     cut = bands(n, across, breaks)
     wide = max((b - a for a, b in cut), default=1)
     where = {i: (i - a, number * (len(rows) + GAP)) for number, (a, b) in enumerate(cut) for i in range(a, b)}
-    figure, size = go.Figure(), 13 if wide <= 8 else 12
-    ticks: list[tuple[float, str]] = []
-    for at, row in enumerate(rows):
-        hues = list(row.hues) or [None] * len(row.cells)
-        there = [i for i, cell in enumerate(row.cells) if cell]
-        for i in there:
-            x, y = where[i]
-            hue = hues[i]
-            figure.add_shape(type="rect", x0=x - 0.47, x1=x + 0.47, y0=y + at - 0.43, y1=y + at + 0.43, layer="below", line={"width": 1, "color": theme.LINE},
-                             fillcolor=theme.SURFACE if hue is None else theme.CATEGORICAL[hue], opacity=1.0 if hue is None else 0.32)  # fmt: skip
-        figure.add_scatter(
-            x=[where[i][0] for i in there], y=[where[i][1] + at for i in there], mode="text", text=[plain(shorten(row.cells[i], LETTERS)) for i in there],
-            customdata=[plain(row.cells[i]) for i in there], textfont={"size": size, "color": theme.TEXT}, name=plain(row.name).replace("·", " "),
-            hovertemplate="%{customdata}<extra>" + plain(row.name).replace("·", " ") + "</extra>", showlegend=False, cliponaxis=False,
-        )  # fmt: skip
-        ticks += [(number * (len(rows) + GAP) + at, plain(row.name).replace("·", " ")) for number in range(len(cut))]
-    if marked is not None and marked in where:
-        x, y = where[marked]
-        figure.add_shape(type="rect", x0=x - 0.5, x1=x + 0.5, y0=y - 0.5, y1=y + len(rows) - 0.5, line={"color": theme.TEXT, "width": 2})
+    names = [phrase(row.name) for row in rows]
+    cells = [
+        {"x": where[i][0], "left": where[i][0] - 0.47, "right": where[i][0] + 0.47, "y": where[i][1] + at, "top": where[i][1] + at - 0.43, "bottom": where[i][1] + at + 0.43,
+         "text": visible(shorten(cell, LETTERS)), "fontSize": 13 if wide <= 8 else 12, "exact": visible(cell), "row": names[at], "colour": theme.SURFACE if hue is None else theme.CATEGORICAL[hue], "shade": 1.0 if hue is None else 0.32}
+        for at, row in enumerate(rows) for i, (cell, hue) in enumerate(zip(row.cells, row.hues or [None] * len(row.cells), strict=True)) if cell
+    ]  # fmt: skip
     tall = len(cut) * (len(rows) + GAP) - GAP
-    figure.update_xaxes(visible=False, range=[-0.52, wide - 0.48], fixedrange=True)
-    figure.update_yaxes(tickvals=[y for y, _ in ticks], ticktext=[name for _, name in ticks], range=[tall - 0.48, -0.52], showgrid=False, zeroline=False,
-                        fixedrange=True, ticks="", tickfont={"size": 13, "color": theme.MUTED})  # fmt: skip
-    return figure.update_layout(template=theme.template(), height=round(high * tall) + 14, margin={"l": 4, "r": 4, "t": 4, "b": 4}, showlegend=False, dragmode=False)
+    ticks = {number * (len(rows) + GAP) + at: name for number in range(len(cut)) for at, name in enumerate(names)}
+    told = {f"{height:.2f}": name for height, name in ticks.items()}
+    side = alt.Axis(values=list(ticks), labelExpr=f"({json.dumps(told)})[format(datum.value, '.2f')]", grid=False, domain=False, ticks=False, labelPadding=7, labelFontSize=13, labelColor=theme.MUTED, labelLimit=150, labelOverlap=False)
+    along = alt.X("left:Q", axis=None, scale=alt.Scale(domain=[-0.52, wide - 0.48], nice=False))
+    down = alt.Y("top:Q", title=None, axis=side, scale=alt.Scale(domain=[tall - 0.48, -0.52], nice=False))
+    base = alt.Chart(alt.Data(values=cells)).encode(tooltip=[alt.Tooltip("exact:N", title="token"), alt.Tooltip("row:N")])
+    rect = base.mark_rect(stroke=theme.LINE, strokeWidth=1).encode(
+        x=along, x2="right:Q", y=down, y2="bottom:Q", color=alt.Color("colour:N", scale=None), fillOpacity=alt.FillOpacity("shade:Q", scale=None),
+    )  # fmt: skip
+    text = base.mark_text(fontSize=alt.ExprRef(f"width / {wide} < 52 ? 11 : datum.fontSize"), color=theme.TEXT, limit=alt.ExprRef(f"width / {wide} - 2")).encode(
+        x=panels.on(along, "x:Q"), y=panels.on(down, "y:Q"), text="text:N",
+    )  # fmt: skip
+    frame = [{"left": x - 0.5, "right": x + 0.5, "top": y - 0.5, "bottom": y + len(rows) - 0.5} for x, y in [where[marked]]] if marked in where else []
+    framed = alt.Chart(alt.Data(values=frame)).mark_rect(fillOpacity=0, stroke=theme.TEXT, strokeWidth=2).encode(x=along, x2="right:Q", y=down, y2="bottom:Q")
+    return alt.layer(rect, text, framed).properties(width="container", height=round(high * tall) + 6, padding=panels.AROUND, view=panels.BARE)

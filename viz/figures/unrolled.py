@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import altair as alt
 import numpy as np
-import plotly.graph_objects as go
 
 from viz import theme
-from viz.labels import plain
+from viz.figures import panels
+from viz.labels import phrase
 
 GAP = 0.14
 """Of a tile's width, between two tiles."""
@@ -34,73 +36,90 @@ class Lane:
     marked: int | None = None
     arrows: bool = True
 
+    def there(self) -> range:
+        """The places whose states are drawn.
 
-def unrolled(lanes: Sequence[Lane], *, limit: float = 1.0, pixels: float = 9.0, hands: Sequence[tuple[int, float, int, float]] = (), large: float = 1.0) -> go.Figure:
+        >>> Lane("h", np.zeros((4, 2)), shown=1, back=True).there()
+        range(3, 4)
+        """
+        n = len(self.values)
+        seen = n if self.shown is None else max(0, min(self.shown, n))
+        return range(n - seen, n) if self.back else range(seen)
+
+
+def unrolled(lanes: Sequence[Lane], *, limit: float = 1.0, pixels: float = 9.0, hands: Sequence[tuple[int, float, int, float]] = (), large: float = 1.0) -> panels.Layers:
     """The lanes from top to bottom, all numbers on one scale from -limit to limit.
 
     `pixels` is the height of one row of numbers; `large` how much larger than usual names and labels will be drawn; `hands` are arrows (lane, place, lane, place) from the foot of one tile
-    to the head of another.
+    to the head of another. A tile lists its numbers row by row.
 
-    >>> figure = unrolled([Lane("h", np.zeros((3, 8)), "abc"), Lane("c", np.ones((1, 8)), start=1)])
-    >>> [trace.z.shape for trace in figure.data]
-    [(4, 8), (4, 2)]
+    >>> tiles = unrolled([Lane("h", np.zeros((3, 8)), "abc"), Lane("c", np.ones((1, 8)), start=1)]).to_dict()["layer"][0]["data"]["values"]
+    >>> [(tile["lane"], tile["place"], tile["columns"], tile["value"][0]) for tile in tiles]
+    [(0, 0, 2, 0.0), (0, 1, 2, 0.0), (0, 2, 2, 0.0), (1, 0, 2, 1.0)]
     """
-    figure, top, tops, longest = go.Figure(), 0.0, [], 1.0
-    for lane in lanes:
+    top, tops, longest = 0.0, [], max([1.0, *(lane.start + len(lane.values) for lane in lanes)])
+    tiles: list[dict[str, Any]] = []
+    frames: list[dict[str, Any]] = []
+    steps: list[dict[str, Any]] = []
+    words: list[dict[str, Any]] = []
+    for at, lane in enumerate(lanes):
         top += large * (ABOVE + (20 if lane.name and len(lane.labels) else 0))
         tops.append(top)
-        _lane(figure, lane, top, pixels, limit, large)
-        top += lane.rows * pixels + 6
-        longest = max(longest, lane.start + len(lane.values))
-    words = figure.layout.annotations
-    for first, here, second, there in hands:
-        foot = tops[first] + lanes[first].rows * pixels
-        head = tops[second] - (4 if not len(lanes[second].labels) else 20 * large)
-        figure.add_annotation(x=there, y=head, ax=here, ay=foot + 2, xref="x", yref="y", axref="x", ayref="y", text="",
-                              showarrow=True, arrowhead=2, arrowsize=1, arrowwidth=1.6, arrowcolor=theme.MUTED)  # fmt: skip
-    figure.layout.annotations = (*figure.layout.annotations[len(words):], *words)  # arrows below the names they cross
-    figure.update_xaxes(visible=False, range=[-0.52, longest - 0.48], fixedrange=True)
-    figure.update_yaxes(visible=False, range=[top, 0], fixedrange=True)
-    figure.update_layout(template=theme.template(), height=int(top) + 4, margin={"l": 0, "r": 0, "t": 2, "b": 2}, hovermode="closest")
-    return figure
+        foot, n, there = top + lane.rows * pixels, len(lane.values), lane.there()
+        if lane.name:
+            words.append({"x": -0.5, "y": top - (24 * large if len(lane.labels) else 7 * large), "text": phrase(lane.name), "fontSize": 14, "name": True, "wide": 0.0})
+        for place, state in enumerate(lane.values):
+            left = lane.start + place - 0.5 + GAP / 2
+            edges = {"left": left, "right": left + 1 - GAP, "top": top, "bottom": foot}
+            frames.append(edges | {"framed": place == lane.marked})
+            if place in there:
+                tiles.append(edges | {"lane": at, "place": place, "name": phrase(lane.name), "rows": lane.rows, "columns": -(-len(state) // lane.rows), "value": [round(float(value), 4) for value in state]})
+            if place < len(lane.labels) and lane.labels[place]:
+                words.append({"x": lane.start + place, "y": top - 2, "text": phrase(lane.labels[place]), "fontSize": 14 if n <= 16 else 12 if n <= 24 else 11, "name": False, "wide": 1.0 if n > 1 else 0.0})
+            if lane.arrows and place in there and place + 1 in there:
+                ends = (lane.start + place + 0.5 - GAP / 2, lane.start + place + 0.5 + GAP / 2)[:: -1 if lane.back else 1]
+                steps.append({"x": ends[0], "x2": ends[1], "y": (top + foot) / 2, "y2": (top + foot) / 2})
+        top = foot + 6
+    handed = [{"x": here, "x2": there, "y": tops[first] + lanes[first].rows * pixels + 2, "y2": tops[second] - (4 if not len(lanes[second].labels) else 20 * large)} for first, here, second, there in hands]
+    across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.52, longest - 0.48], nice=False))
+    down = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[top, 0], nice=False))
+    hue = alt.Color("value:Q", legend=None, scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb", clamp=True))
+    cell = (
+        _chart(tiles).transform_calculate(number="sequence(length(datum.value))").transform_flatten(["value", "number"])
+        .transform_calculate(wide="(datum.right - datum.left) / datum.columns", high="(datum.bottom - datum.top) / datum.rows")
+        .transform_calculate(x="datum.left + datum.number % datum.columns * datum.wide", y="datum.top + floor(datum.number / datum.columns) * datum.high")
+        .transform_calculate(x2="datum.x + datum.wide", y2="datum.y + datum.high")
+        .mark_rect(x2Offset=0.7, y2Offset=0.5).encode(x=across, x2="x2:Q", y=down, y2="y2:Q", color=hue, tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("number:Q", title="no."), alt.Tooltip("value:Q", format=".3f")])
+    )  # fmt: skip
+    framed = alt.Chart(alt.Data(values=frames)).mark_rect(filled=False).encode(
+        x=panels.on(across, "left:Q"), x2="right:Q", y=panels.on(down, "top:Q"), y2="bottom:Q",
+        stroke=alt.condition("datum.framed", alt.value(theme.TEXT), alt.value(theme.LINE)), strokeWidth=alt.condition("datum.framed", alt.value(2.5), alt.value(1)),
+    )  # fmt: skip
+    tile = f"width / {longest}"
+    fitted = alt.ExprRef(f"datum.wide ? min(datum.fontSize, max(10, 1.75 * {tile} / length(datum.text))) : datum.fontSize")
+    said = {"fontSize": fitted, "limit": alt.ExprRef(f"datum.wide * {tile}"), "align": alt.ExprRef("datum.name ? 'left' : 'center'"), "baseline": "bottom"}
+    word = _chart(words).encode(x=across, y=down, text="text:N")
+    halo = word.transform_filter("datum.name").mark_text(**said, stroke=theme.BACKGROUND, strokeWidth=9 * large, strokeJoin="round", color=theme.BACKGROUND)
+    text = word.mark_text(**said).encode(color=alt.condition("datum.name", alt.value(theme.MUTED), alt.value(theme.TEXT)))
+    small = f"min(7, {0.8 * GAP} * {tile})"
+    arrows = [*_arrows(steps, across, down, longest, top, 1.2, small), *_arrows(handed, across, down, longest, top, 1.6, "9")]
+    return alt.layer(cell, framed, *arrows, halo, text).properties(width="container", height=int(top) + 4, padding=panels.AROUND | {"left": 0, "right": 0, "top": 2, "bottom": 2}, view=panels.BARE)
 
 
-def _lane(figure: go.Figure, lane: Lane, top: float, pixels: float, limit: float, large: float) -> None:
-    """One heatmap a lane; between two tiles stands an empty column."""
-    n = len(lane.values)
-    there = n if lane.shown is None else min(lane.shown, n)
-    seen = np.zeros(n, bool)
-    seen[n - there if lane.back else 0 : n if lane.back else there] = True
-    x, z, told = tiled(np.where(seen[:, None], lane.values, np.nan), lane.rows, lane.start + np.arange(n))
-    figure.add_trace(go.Heatmap(
-        x=x, y=top + np.arange(lane.rows + 1) * pixels, z=z, customdata=told, zmin=-limit, zmax=limit, zmid=0,
-        colorscale=[[i / (len(theme.DIVERGING) - 1), colour] for i, colour in enumerate(theme.DIVERGING)], showscale=False,
-        hovertemplate="no. %{customdata}: %{z:.3f}<extra>" + _words(lane.name) + "</extra>", hoverongaps=False, name=_words(lane.name),
-    ))  # fmt: skip
-    size = 14 if n <= 16 else 12 if n <= 24 else 11
-    for place in range(n):
-        left = lane.start + place - 0.5 + GAP / 2
-        framed = place == lane.marked
-        figure.add_shape(
-            type="rect", x0=left, x1=left + 1 - GAP, y0=top, y1=top + lane.rows * pixels,
-            line={"color": theme.TEXT if framed else theme.LINE, "width": 2.5 if framed else 1},
-        )  # fmt: skip
-        if place < len(lane.labels):
-            figure.add_annotation(
-                text=plain(lane.labels[place]), x=lane.start + place, y=top - 2, yanchor="bottom", showarrow=False,
-                font={"size": size, "color": theme.TEXT},
-            )  # fmt: skip
-        if lane.arrows and place + 1 < n and seen[place] and seen[place + 1]:
-            ends = (place + 0.5 + GAP / 2, place + 0.5 - GAP / 2)[:: 1 if not lane.back else -1]
-            figure.add_annotation(
-                x=lane.start + ends[0], ax=lane.start + ends[1], y=top + lane.rows * pixels / 2, ay=top + lane.rows * pixels / 2,
-                xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True, arrowhead=2, arrowwidth=1.2, arrowcolor=theme.MUTED,
-            )  # fmt: skip
-    if lane.name:
-        figure.add_annotation(
-            text=_words(lane.name), x=0, xref="paper", xanchor="left", y=top - (22 * large if len(lane.labels) else 4),
-            yanchor="bottom", showarrow=False, font={"size": 14, "color": theme.MUTED}, bgcolor=theme.BACKGROUND,
-        )  # fmt: skip
+def _arrows(rows: Sequence[Mapping[str, float]], across: alt.X, down: alt.Y, longest: float, top: float, thick: float, head: str) -> tuple[alt.Chart, alt.Chart]:
+    """Lines from (x, y) to (x2, y2), and their heads, so many pixels long, which turn with them."""
+    dx, dy = f"((datum.x2 - datum.x) * width / {longest})", f"((datum.y2 - datum.y) * height / {top})"
+    back = f"{head} / 2 / max(1, sqrt({dx} * {dx} + {dy} * {dy}))"
+    line = _chart(rows).mark_rule(strokeWidth=thick, color=theme.MUTED, x2Offset=alt.ExprRef(f"-{dx} * {back}"), y2Offset=alt.ExprRef(f"-{dy} * {back}")).encode(x=across, x2="x2:Q", y=down, y2="y2:Q")
+    point = _chart(rows).mark_point(
+        shape="M-0.5,-0.45L0.5,0L-0.5,0.45Z", filled=True, opacity=1, color=theme.MUTED, size=alt.ExprRef(f"4 * pow({head}, 2)"), angle=alt.ExprRef(f"atan2({dy}, {dx}) * 180 / PI"),
+        xOffset=alt.ExprRef(f"-{dx} * {back}"), yOffset=alt.ExprRef(f"-{dy} * {back}"),
+    ).encode(x=panels.on(across, "x2:Q"), y=panels.on(down, "y2:Q"))  # fmt: skip
+    return line, point
+
+
+def _chart(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
+    return alt.Chart(alt.Data(values=list(rows)))
 
 
 def tiled(states: np.ndarray, rows: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -122,7 +141,3 @@ def tiled(states: np.ndarray, rows: int, places: np.ndarray) -> tuple[np.ndarray
     told[:, :, :columns] = np.arange(rows * columns).reshape(rows, 1, columns)
     edges = places[:, None] + np.linspace(-0.5 + GAP / 2, 0.5 - GAP / 2, columns + 1)
     return edges.ravel(), z.reshape(rows, -1)[:, :-1], told.reshape(rows, -1)[:, :-1]
-
-
-def _words(name: str) -> str:
-    return plain(name).replace("·", " ")

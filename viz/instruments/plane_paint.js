@@ -62,13 +62,14 @@ function arrow(pen, [x0, y0], [x1, y1], width, colour, dash = []) {
   pen.closePath(); pen.fill();
 }
 
-/** A name beyond a point, away from the middle, readable on any ground; kept inside the board. */
-function label(view, pen, words, [x, y], strong = false, below = false) {
+/** A name beyond a point, away from the middle and not over another point's name, readable on any ground; kept inside the board. */
+function label(view, pen, words, [x, y], strong = false, below = false, others = []) {
   const { theme, text } = view, side = pen.side ?? 1e4, size = Math.round(14 * text), [mx, my] = onBoard(view, side)([0, 0]);
   pen.font = `${strong ? 700 : 500} ${size}px ${theme.font}`;
   pen.textAlign = "left"; pen.textBaseline = "middle";
   const said = cut(visible(words), 18), wide = pen.measureText(said).width, away = y > my + 1 || below ? 1 : -1;
-  const left = Math.min(side - wide - 5, Math.max(5, x + (x < mx - 1 ? -wide - 6 : 8))), top = Math.min(side - size, Math.max(size, y + away * size * 0.85));
+  const met = others.some(([ox, oy]) => ox > x + 1 && ox < x + wide + 12 && Math.abs(oy - y) < size);
+  const left = Math.min(side - wide - 5, Math.max(5, x + (x < mx - 1 || met ? -wide - 6 : 8))), top = Math.min(side - size, Math.max(size, y + away * size * 0.85));
   pen.strokeStyle = theme.background; pen.lineWidth = 4; pen.lineJoin = "round";
   pen.strokeText(said, left, top);
   pen.fillStyle = theme.text;
@@ -127,5 +128,6 @@ function paintSum(view, pen, to) {
     pen.fillStyle = i === nearest ? accent : theme.text;
     pen.beginPath(); pen.arc(...to(point), 6, 0, 7); pen.fill();
   });
-  points.forEach((point, i) => label(view, pen, head.points[i].name, to(point), i === nearest));
+  const spots = points.map((point) => to(point));
+  spots.forEach((spot, i) => label(view, pen, head.points[i].name, spot, i === nearest, false, spots));
 }

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from altair.utils import schemapi
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from viz import theme
@@ -57,7 +58,7 @@ def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Cal
         chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
         st.plotly_chart(drawn, key=key, theme=None, config=_TOOLS | {"toImageButtonOptions": {"format": "png", "scale": 3, "filename": key}}, alt=alt, **chosen)
         return
-    tree = figure.to_dict()
+    tree = figure.to_dict(validate=schemapi.DEBUG_MODE)
     tree["config"] = theme.altair_config() | tree.get("config", {})
     st.vega_lite_chart(_dressed(tree), key=key, theme=None, width="stretch", alt=alt,
                          on_select=on_pick or "ignore")

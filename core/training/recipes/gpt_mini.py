@@ -19,22 +19,24 @@ from core.training.recipe import Recipe
 
 BOUNDARY = "<|endoftext|>"
 IDS = {"start": 0, "end": 0, "pad": 0}
-BATCH_TOKENS = 8192
+BATCH_TOKENS = 16384
 FRESH = 0.1  # share of windows that begin as a new text does, behind the boundary token
 
 
 class Windows:
     """A long stream of tokens cut into windows of 256 and 512; each pass visits every window once."""
 
-    def __init__(self, stream: np.ndarray, valid: np.ndarray, tokenizer: Tokenizer, seed: int, device: torch.device) -> None:
-        self.stream, self.tokenizer, self.seed, self.device = stream, tokenizer, seed, device
+    def __init__(
+        self, stream: np.ndarray, valid: np.ndarray, tokenizer: Tokenizer, seed: int, device: torch.device, batch_tokens: int = BATCH_TOKENS
+    ) -> None:
+        self.stream, self.tokenizer, self.seed, self.batch_tokens = stream, tokenizer, seed, batch_tokens
         n = min(len(valid) // 257, 96) * 257
         self.valid = torch.from_numpy(valid[:n].astype(np.int64)).view(-1, 257).to(device)
         self._order: dict[int, np.ndarray] = {}
 
     def batch(self, step: int) -> tuple[Tensor, int]:
         size = 512 if step % 4 == 3 else 256
-        per_batch = BATCH_TOKENS // 512
+        per_batch = self.batch_tokens // 512
         n_blocks = (len(self.stream) - 1) // 512 - 1
         first = step * per_batch
         epoch, place = divmod(first, n_blocks // per_batch * per_batch)
@@ -46,7 +48,7 @@ class Windows:
         starts = (starts[:, None] + np.arange(0, 512, size)[None, :]).ravel()
         rows = np.stack([self.stream[s : s + size + 1] for s in starts]).astype(np.int64)
         rows[rng.random(len(rows)) < FRESH, 0] = IDS["start"]
-        return torch.from_numpy(rows).to(self.device), rows.shape[0] * size
+        return torch.from_numpy(rows), rows.shape[0] * size
 
     def loss(self, network: nn.Module, batch: Tensor) -> Tensor:
         ids = batch[:, :-1]
@@ -67,7 +69,7 @@ def encoded(path: Path, tokenizer: Tokenizer) -> np.ndarray:
     return np.array(stream, dtype=np.uint16)
 
 
-def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Windows:
+def prepare(data: Path, work: Path, seed: int, device: torch.device, batch_tokens: int = BATCH_TOKENS) -> Windows:
     saved = work / "tokenizer.json"
     if not saved.is_file():
         byte_level_bpe(english(data), RECIPE.config.n_vocab, (BOUNDARY,)).save(str(saved))
@@ -77,14 +79,14 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Windows:
         train = np.concatenate([encoded(find(data, name), tokenizer) for name in ENGLISH])
         np.savez(streams, train=train, valid=encoded(find(data, PROSE_VALID), tokenizer))
     held = np.load(streams)
-    return Windows(held["train"], held["valid"], tokenizer, seed, device)
+    return Windows(held["train"], held["valid"], tokenizer, seed, device, batch_tokens)
 
 
 RECIPE = Recipe(
     name="gpt-mini",
     family="gpt",
-    config=GPTConfig(n_layers=6, n_heads=8, d_model=256, d_ff=1024, n_vocab=4096, n_ctx=512),
-    steps=3000,
+    config=GPTConfig(n_layers=6, n_heads=8, d_model=256, d_ff=1024, n_vocab=4096, n_ctx=512, dropout=0.1),
+    steps=20202,
     prepare=prepare,
     ids=IDS,
     lr=3e-3,

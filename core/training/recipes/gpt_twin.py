@@ -11,12 +11,14 @@ from core.models.gpt import GPTConfig
 from core.training.recipe import Recipe, spaced
 from core.training.recipes import gpt_mini
 
+BATCH_TOKENS = 8192
+
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> gpt_mini.Windows:
     """What gpt-mini reads: its tokenizer and streams, made in its own work folder unless they are there."""
     shared = work.with_name(gpt_mini.RECIPE.name)
     shared.mkdir(exist_ok=True)
-    windows = gpt_mini.prepare(data, shared, seed, device)
+    windows = gpt_mini.prepare(data, shared, seed, device, BATCH_TOKENS)
     shutil.copyfile(shared / "tokenizer.json", work / "tokenizer.json")
     return windows
 

@@ -1,4 +1,9 @@
-"""luong-global-en-es: the encoder of bahdanau-en-es, attention by the present state, general score, input feeding."""
+"""luong-global-en-es: the encoder of bahdanau-en-es, attention by the present state, general score, input feeding.
+
+AdamW alone: what is fed back passes through the matrices of the decoder at every step. With Muon for all but the cells'
+own 38.8 BLEU on test (4,000 steps). After 6,000 steps, nats a token on valid: 1.33 with Muon for what no state passes,
+1.25 without Muon.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +15,10 @@ RECIPE = Recipe(
     name="luong-global-en-es",
     family="seq2seq",
     config=Seq2SeqConfig(attention="luong-global", score="general", input_feeding=True, d_model=272, n_vocab=N_VOCAB, n_ctx=256, dropout=0.2),
-    steps=4000,
+    steps=6000,
     prepare=prepare,
     ids=IDS,
     lr=3e-3,
     matrix_lr=0.02,
-    outside=("decoder.attend.score.",),
+    outside=("encoder.", "decoder."),
 )

@@ -10,10 +10,10 @@ RECIPE = Recipe(
     name="luong-local-en-es",
     family="seq2seq",
     config=Seq2SeqConfig(attention="luong-local-p", score="general", input_feeding=True, window=3, d_model=272, d_ff=272, n_vocab=N_VOCAB, n_ctx=256, dropout=0.2),
-    steps=4000,
+    steps=6000,
     prepare=prepare,
     ids=IDS,
     lr=3e-3,
     matrix_lr=0.02,
-    outside=("decoder.attend.score.",),
+    outside=("encoder.", "decoder."),
 )

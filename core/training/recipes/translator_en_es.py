@@ -9,8 +9,8 @@ from core.training.recipe import Recipe
 RECIPE = Recipe(
     name="translator-en-es",
     family="transformer",
-    config=TransformerConfig(n_layers=3, n_heads=8, d_model=256, d_ff=1024, n_vocab=N_VOCAB, n_ctx=256, order="pre", dropout=0.15),
-    steps=4000,
+    config=TransformerConfig(n_layers=3, n_heads=8, d_model=256, d_ff=1024, n_vocab=N_VOCAB, n_ctx=256, order="pre", dropout=0.2),
+    steps=16028,
     prepare=prepare,
     ids=IDS,
     lr=3e-3,

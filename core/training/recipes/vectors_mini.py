@@ -45,7 +45,7 @@ class Surroundings:
         per_pass = -(-len(self.words) // ROWS)
         turn, part = divmod(step, per_pass)
         words = np.random.default_rng((self.seed, turn)).permutation(self.words)[part::per_pass]
-        return torch.from_numpy(words).to(self.device), len(words)
+        return torch.from_numpy(words), len(words)
 
     def loss(self, network: Any, batch: Tensor) -> Tensor:
         return self._lost(network, batch, self.train)

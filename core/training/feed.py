@@ -1,0 +1,56 @@
+"""Batches on their way to the network; for a graphics card other processes make them ready ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+from itertools import count
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from core.training.recipe import Task
+
+WORKERS, AHEAD = 3, 8
+"""Processes that make batches while a graphics card works, and how many each has ready."""
+
+
+def fed(task: Task, first: int, device: torch.device, workers: int | None = None) -> Iterator[tuple[Any, int]]:
+    """The batches of a task from step `first` on, each on `device` and with its number of tokens, without an end.
+
+    On a CPU they are made when they are asked for (`workers` 0): a process beside would take the cores that train.
+    """
+    n_workers = (WORKERS if device.type == "cuda" else 0) if workers is None else workers
+    more: dict[str, Any] = {"prefetch_factor": AHEAD, "multiprocessing_context": "fork"} if n_workers else {}
+    loader = DataLoader(_Batches(task), sampler=count(first), batch_size=None, collate_fn=_as_it_is, num_workers=n_workers, **more)  # pyright: ignore
+    for batch, n_tokens in loader:
+        yield on(batch, device), n_tokens
+
+
+class _Batches(Dataset[tuple[Any, int]]):
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    def __getitem__(self, index: int) -> tuple[Any, int]:
+        return self.task.batch(index)
+
+
+def _as_it_is(batch: Any) -> Any:
+    return batch
+
+
+def on(found: Any, device: torch.device) -> Any:
+    """The same tensors on a device, in the tuples, lists and dataclasses that hold them.
+
+    >>> [part.device.type for part in on([torch.ones(2), torch.ones(3)], torch.device("meta"))]
+    ['meta', 'meta']
+    """
+    if isinstance(found, Tensor):
+        return found.to(device, non_blocking=True)
+    if is_dataclass(found) and not isinstance(found, type):
+        return replace(found, **{field.name: on(getattr(found, field.name), device) for field in fields(found)})
+    if isinstance(found, (tuple, list)):
+        return type(found)(on(part, device) for part in found)
+    return found

@@ -1,0 +1,100 @@
+"""Panels below one another in one Altair chart: each with its own range, ticks and title, over one axis across.
+
+One view draws faster than several, and all panels keep one left edge. Heights inside it are whole numbers from 0, the
+upper edge, to `WHOLE`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+import altair as alt
+import numpy as np
+
+from viz import theme
+
+Axis = TypeVar("Axis", alt.X, alt.Y)
+Layers = alt.LayerChart | alt.FacetChart
+"""What `alt.layer` gives: altair's own types leave open whether it has facets."""
+WHOLE = 10_000
+AROUND = {"top": 4, "left": 4, "right": 6, "bottom": 4}
+BARE = alt.ViewBackground(strokeWidth=0)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A strip of the picture from `top` to `bottom`, for values from `low` (below) to `high` (above)."""
+
+    top: float
+    bottom: float
+    low: float
+    high: float
+
+    def at(self, value: float) -> float:
+        """Where a value stands.
+
+        >>> Panel(0, 100, -1, 1).at(0.5)
+        25.0
+        """
+        return round(self.bottom + (self.top - self.bottom) * (float(value) - self.low) / (self.high - self.low), 1)
+
+
+def stacked(ranges: Sequence[tuple[float, float]], *, title: float, gap: float = 0.0) -> list[Panel]:
+    """Panels of equal height for these ranges (low, high); `title` is the share of the picture kept free above each, `gap` below.
+
+    >>> [(panel.top, panel.bottom) for panel in stacked([(0, 1), (0, 1)], title=0.1, gap=0.05)]
+    [(1000.0, 4500.0), (6000.0, 9500.0)]
+    """
+    each = WHOLE / len(ranges)
+    return [Panel(place * each + title * WHOLE, (place + 1) * each - gap * WHOLE, low, high) for place, (low, high) in enumerate(ranges)]
+
+
+def up(ticks: Mapping[float, str], *, grid: bool = True, size: int = 13, colour: str = theme.MUTED, limit: int = 180) -> alt.Y:
+    """The axis at the left: what is written at which height.
+
+    >>> up({10.2: "one"}).to_dict()["axis"]["labelExpr"]
+    '({"10": "one"})[datum.value]'
+    """
+    told = {str(round(height)): name for height, name in ticks.items()}
+    axis = alt.Axis(values=[int(height) for height in told], labelExpr=f"({json.dumps(told)})[datum.value]", grid=grid, domain=False, ticks=False, labelPadding=7, labelFontSize=size, labelColor=colour, labelLimit=limit, labelOverlap=False)
+    return alt.Y("y:Q", title=None, scale=alt.Scale(domain=[WHOLE, 0], nice=False), axis=axis)
+
+
+def notes(rows: Sequence[tuple[float, str]], *, right: bool = False, size: int = 13, weight: Literal["normal", "bold"] = "normal") -> alt.Chart:
+    """Words at the left or right edge of the view, standing on a height.
+
+    >>> notes([(5, "a")]).to_dict()["mark"]["align"]
+    'left'
+    """
+    edge = "right" if right else "left"
+    chart = alt.Chart(alt.Data(values=[{"y": height, "text": text} for height, text in rows]))
+    return chart.mark_text(align=edge, baseline="bottom", fontSize=size, fontWeight=weight, color=theme.TEXT, dy=-3).encode(
+        x=alt.value("width" if right else 0), y="y:Q", text="text:N",
+    )  # fmt: skip
+
+
+def on(axis: Axis, field: str) -> Axis:
+    """The same axis for another field: layers whose axes differ cannot be laid over one another.
+
+    >>> on(alt.X("x:Q", axis=None), "end:Q").to_dict()["axis"], on(alt.X("x:Q"), "end:Q").shorthand
+    (None, 'end:Q')
+    """
+    other = axis.copy(deep=False)
+    other.shorthand = field
+    return other
+
+
+def steps(low: float, high: float, most: int = 5) -> list[float]:
+    """Round numbers in a range, at most so many.
+
+    >>> steps(0.0, 1.0), steps(-6.2, 0.0), steps(0, 19)
+    ([0.0, 0.25, 0.5, 0.75, 1.0], [-6.0, -4.0, -2.0, 0.0], [0.0, 5.0, 10.0, 15.0])
+    """
+    span = (high - low) or 1.0
+    power = 10.0 ** np.floor(np.log10(span / most))
+    step = next(size * power for size in (1, 2, 2.5, 5, 10, 20) if np.floor(high / (size * power) + 1e-9) - np.ceil(low / (size * power) - 1e-9) + 1 <= most)
+    first, last = int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9))
+    return [round(float(i * step), 9) + 0.0 for i in range(first, last + 1)]
