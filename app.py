@@ -53,5 +53,5 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     yield {}
 
 
-between = [Middleware(part) for part in (serving.KeepCaches, serving.Remembered, serving.NameAhead)]
+between = [Middleware(part) for part in (serving.Sieve, serving.Remembered, serving.NameAhead)]
 app = st.App("viz/frame.py", lifespan=lifespan, middleware=between, on_script_error=errors.show)

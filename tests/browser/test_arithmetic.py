@@ -88,8 +88,8 @@ def visit(address: str, chromium: Any) -> Iterator[Any]:
 
     yield open_page
     for context, wrong in kept:
-        context.close()
         assert wrong == []
+        context.close()
 
 
 KNOWN = {"root": math.sqrt, "exp": math.exp, "tanh": math.tanh, "sigma": lambda x: 1 / (1 + math.exp(-x)), "abs": abs}

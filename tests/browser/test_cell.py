@@ -34,8 +34,8 @@ def visitor(chromium: Any, app_url: str) -> Iterator[Any]:
     page.wait_for_selector(CELL, state="attached", timeout=90_000)
     idle(page)
     yield page
-    context.close()
     assert wrong == []
+    context.close()
 
 
 def idle(page: Any) -> None:

@@ -75,9 +75,9 @@ def opened(chromium: Any, app_url: str) -> Iterator[Any]:
         return Hands(page)
 
     yield visit
+    assert wrong == []
     for context in contexts:
         context.close()
-    assert wrong == []
 
 
 def test_the_keyboard_alone_drives_a_whole_decoding(opened: Any) -> None:

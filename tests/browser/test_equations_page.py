@@ -28,8 +28,8 @@ def page(chromium: Any, address: str) -> Iterator[Any]:
     page.get_by_text("now columns", exact=True).wait_for()
     page.locator(".equation .sign").first.wait_for()
     yield page
-    context.close()
     assert wrong == []
+    context.close()
 
 
 def test_a_symbol_tells_what_it_is_and_the_switch_holds_for_all(page: Any) -> None:

@@ -18,8 +18,8 @@ def page(chromium, app_url: str) -> Iterator[object]:
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("request", lambda request: wrong.append(request.url) if urlsplit(request.url).hostname not in (None, "127.0.0.1") else None)
     yield page
-    context.close()
     assert wrong == []
+    context.close()
 
 
 def drawn(page) -> None:

@@ -27,8 +27,8 @@ def visitor(chromium, app_url: str) -> Iterator[object]:
     page.on("console", lambda m: wrong.append(m.text) if m.type == "error" and "Failed to load resource" not in m.text else None)
     page.on("request", lambda r: wrong.append(r.url) if urlsplit(r.url).hostname not in (None, "127.0.0.1") else None)
     yield page
-    context.close()
     assert wrong == []
+    context.close()
 
 
 def opened(page, address: str) -> None:

@@ -24,8 +24,8 @@ def page(chromium, app_url: str) -> Iterator[object]:
     page.goto(f"{app_url}/masks?masks.step=6&text=I+am+a+student.")
     page.wait_for_selector(".editor[data-allowed]")
     yield page
-    context.close()
     assert wrong == []
+    context.close()
 
 
 def toggle(page, query: int, key: int) -> None:

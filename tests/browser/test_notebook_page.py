@@ -34,8 +34,8 @@ def page(chromium: Any, kept: Path) -> Iterator[Any]:
     page.on("request", lambda r: None if r.url.startswith(("file:", "blob:", "data:", "about:")) else wrong.append(r.url))
     page.goto(kept.as_uri())
     yield page
-    context.close()
     assert wrong == []
+    context.close()
 
 
 def test_each_picture_is_drawn_at_its_own_height_and_can_be_touched(page: Any) -> None:

@@ -79,9 +79,9 @@ def alone(chromium: Any) -> Iterator[Any]:
         return page
 
     yield open_file
+    assert wrong == []
     for context in contexts:
         context.close()
-    assert wrong == []
 
 
 def saved(page: Any, kind: str, folder: Path) -> Path:

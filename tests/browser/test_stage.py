@@ -59,8 +59,8 @@ def page(chromium: Any) -> Iterator[Any]:
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     yield page
-    context.close()
     assert wrong == []
+    context.close()
 
 
 def idle(page: Any) -> None:

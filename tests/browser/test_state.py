@@ -22,8 +22,8 @@ def page(chromium, app_url: str) -> Iterator[object]:
     page.on("response", lambda answer: wrong.append(f"{answer.status} {answer.url}")
             if answer.status >= 400 and "/_stcore/" not in answer.url else None)
     yield page
-    context.close()
     assert wrong == []
+    context.close()
 
 
 def settled(page, holds: Callable[[], bool] = lambda: True) -> None:

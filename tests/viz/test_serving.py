@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 import streamlit
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from viz.ui import serving
-from viz.ui.serving import KeepCaches, NameAhead, Remembered
+from viz.ui.serving import NameAhead, Remembered, Sieve
 
 LASTING = [(b"content-type", b"text/javascript"), (b"cache-control", b"public, immutable, max-age=31536000")]
 PARTS = [{"type": "http.response.body", "body": b"let ", "more_body": True}, {"type": "http.response.body", "body": b"a = 1"}]
@@ -92,19 +93,37 @@ def test_who_connects_gets_each_part_at_once() -> None:
         assert not client.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-def test_the_message_that_clears_everybodys_caches_is_dropped() -> None:
-    from streamlit.proto.BackMsg_pb2 import BackMsg
-
-    clear, keep = BackMsg(clear_cache=True).SerializeToString(), BackMsg(stop_script=True).SerializeToString()
-    frames = [{"type": "websocket.connect"}, {"type": "websocket.receive", "bytes": clear},
-              {"type": "websocket.receive", "bytes": keep}, {"type": "websocket.receive", "bytes": b"\xff\xfe"}]
-    seen: list[object] = []
+def passed(*frames: bytes) -> list[bytes]:
+    """The messages of one browser that reach Streamlit."""
+    asked = [{"type": "websocket.connect"}, *({"type": "websocket.receive", "bytes": frame} for frame in frames), {"type": "websocket.disconnect"}]
+    seen: list[bytes] = []
 
     async def inner(scope, receive, send) -> None:
-        seen.extend([(await receive()).get("bytes") for _ in range(3)])
+        while (message := await receive())["type"] != "websocket.disconnect":
+            if "bytes" in message:
+                seen.append(message["bytes"])
 
     async def receive():
-        return frames.pop(0)
+        return asked.pop(0)
 
-    asyncio.run(KeepCaches(inner)({"type": "websocket"}, receive, None))  # type: ignore[arg-type]
-    assert seen == [None, keep, b"\xff\xfe"]
+    asyncio.run(Sieve(inner)({"type": "websocket"}, receive, None))  # type: ignore[arg-type]
+    return seen
+
+
+def test_the_message_that_clears_everybodys_caches_is_kept_back() -> None:
+    keep, nonsense = BackMsg(stop_script=True).SerializeToString(), b"\xff\xfe"
+    assert passed(BackMsg(clear_cache=True).SerializeToString(), keep, nonsense) == [keep, nonsense]
+
+
+def rerun(page: str, part: str = "") -> bytes:
+    message = BackMsg()
+    message.rerun_script.page_script_hash, message.rerun_script.fragment_id = page, part
+    return message.SerializeToString()
+
+
+def test_a_part_of_a_page_that_was_left_is_not_drawn_anew() -> None:
+    by_address, part, followed, late, own = rerun(""), rerun("look", "a"), rerun("find"), rerun("look", "a"), rerun("find", "b")
+    assert passed(by_address, part, followed, late, own) == [by_address, part, followed, own]
+    back = rerun("look")
+    assert passed(followed, back, part, own) == [followed, back, part]
+    assert passed(part) == [part]

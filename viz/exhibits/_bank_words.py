@@ -48,16 +48,14 @@ def examples(params: Any) -> None:
     """Ready-made pairs as pills; the lit one is what the boxes hold."""
     said = {f"{word}: {one} / {two}": (one, two, word) for one, two, word in EXAMPLES}
     key = SLUG + "ready"
-    lit = next((name for name, three in said.items() if three == (params.one, params.two, params.word)), None)
-    if st.session_state.get(key) != lit:
-        st.session_state[key] = lit
+    lit = state.held(key, next((name for name, three in said.items() if three == (params.one, params.two, params.word)), None))
 
     def take() -> None:
         three = said.get(st.session_state.get(key) or "")
         if three:
             state.write(**{SLUG + name: value for name, value in zip(("one", "two", "word"), three, strict=True)})
 
-    st.pills("Examples", list(said), format_func=literal, key=key, on_change=take, label_visibility="collapsed")
+    st.pills("Examples", list(said), format_func=literal, key=key, default=lit, on_change=take, label_visibility="collapsed")
 
 
 def check(*texts: str) -> None:

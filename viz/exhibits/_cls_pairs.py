@@ -90,9 +90,8 @@ def texts() -> None:
     with right:
         second = controls.text("B", SLUG + "second", start[1], placeholder="Type a second one")
     now = PAIRS.index((first, second)) if (first, second) in PAIRS else None
-    if st.session_state.get(_PILLS) != now:
-        st.session_state[_PILLS] = now
-    st.pills("Examples", range(len(PAIRS)), format_func=lambda i: controls.literal(shorten(PAIRS[i][1], 40)), key=_PILLS, on_change=_chosen, label_visibility="collapsed")
+    state.held(_PILLS, now)
+    st.pills("Examples", range(len(PAIRS)), format_func=lambda i: controls.literal(shorten(PAIRS[i][1], 40)), key=_PILLS, default=now, on_change=_chosen, label_visibility="collapsed")
 
 
 def _chosen() -> None:

@@ -48,9 +48,7 @@ LOOKING = {
 def presets(slug: str, choices: Mapping[str, Any], now: Any) -> None:
     """One row of ready-made settings; a setting is lit while the controls agree with it (the view may differ)."""
     key = f"{slug}presets"
-    lit = next((name for name, params in choices.items() if replace(params, view=now.view) == now), None)
-    if st.session_state.get(key) != lit:
-        st.session_state[key] = lit
+    lit = state.held(key, next((name for name, params in choices.items() if replace(params, view=now.view) == now), None))
 
     def take() -> None:
         wanted = choices.get(st.session_state.get(key) or "")
@@ -60,7 +58,7 @@ def presets(slug: str, choices: Mapping[str, Any], now: Any) -> None:
                 values.pop("view")  # only a document's figure brings its own view
             state.write(**{slug + name: value for name, value in values.items()})
 
-    st.pills("Ready-made settings", list(choices), format_func=literal, key=key, on_change=take,
+    st.pills("Ready-made settings", list(choices), format_func=literal, key=key, default=lit, on_change=take,
              label_visibility="collapsed", wrap=True)  # fmt: skip
 
 

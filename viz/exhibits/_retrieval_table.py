@@ -52,14 +52,13 @@ def _asked(now: str) -> None:
     """The box of the query and the ready-made ones, each by its condition: a phone has no room for more."""
     controls.text("Your query", SLUG + "sql", persons.QUERIES[0], placeholder=persons.QUERIES[0])
     key = SLUG + "queries"
-    if st.session_state.get(key) != (lit := now if now in CHOICES else None):
-        st.session_state[key] = lit
+    lit = state.held(key, now if now in CHOICES else None)
 
     def take() -> None:
         if chosen := st.session_state.get(key):
             state.write(**{SLUG + "sql": chosen})
 
-    st.pills("Queries of the slides", CHOICES, format_func=lambda sql: literal(_condition(sql)), key=key, on_change=take, label_visibility="collapsed")
+    st.pills("Queries of the slides", CHOICES, format_func=lambda sql: literal(_condition(sql)), key=key, default=lit, on_change=take, label_visibility="collapsed")
 
 
 def hard(params: Any) -> Shown:

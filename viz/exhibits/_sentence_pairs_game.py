@@ -58,16 +58,14 @@ def examples(params: Any) -> None:
     """Ready-made pairs as pills; the lit one is what both boxes hold."""
     names = {f"{shorten(a, 26)} / {shorten(b, 26)}": (a, b, follows) for a, b, follows in EXAMPLES}
     key = SLUG + "ready"
-    lit = next((name for name, (a, b, _) in names.items() if (a, b) == (params.a, params.b)), None)
-    if st.session_state.get(key) != lit:
-        st.session_state[key] = lit
+    lit = state.held(key, next((name for name, (a, b, _) in names.items() if (a, b) == (params.a, params.b)), None))
 
     def take() -> None:
         taken = names.get(st.session_state.get(key) or "")
         if taken:
             state.write(**{SLUG + "a": taken[0], SLUG + "b": taken[1], SLUG + "follows": taken[2]})
 
-    st.pills("Examples", list(names), format_func=literal, key=key, on_change=take, label_visibility="collapsed")
+    st.pills("Examples", list(names), format_func=literal, key=key, default=lit, on_change=take, label_visibility="collapsed")
 
 
 def chance_of(params: Any, run: Run) -> float:

@@ -42,9 +42,8 @@ def sliders() -> None:
     now, start = chosen(), sizes.GPT2["GPT-2 small"]
     ready = READY[:IN_A_ROOM] if lesson.presenting() else READY
     lit = next((name for name in ready if _values(sizes.ALL[name]) == _values(now)), None)
-    if st.session_state.get(_PILLS) != lit:
-        st.session_state[_PILLS] = lit
-    st.pills("Ready shapes", ready, key=_PILLS, on_change=_load, label_visibility="collapsed")
+    state.held(_PILLS, lit)
+    st.pills("Ready shapes", ready, key=_PILLS, default=lit, on_change=_load, label_visibility="collapsed")
     first, second, third = st.columns(3, gap="medium")
     with first:
         controls.slider("Layers L", 1, 96, SLUG + "layers", start.n_layers)

@@ -40,9 +40,8 @@ def pair(text: str, start: str) -> None:
     with right:
         target = controls.text("Spanish, as it is wanted", "target", wanted, placeholder="Type its translation", drops=drops)
     now = PAIRS.index((text, target)) if (text, target) in PAIRS else None
-    if st.session_state.get(_PILLS) != now:
-        st.session_state[_PILLS] = now
-    st.pills("Examples", range(len(PAIRS)), format_func=lambda i: literal(" → ".join(PAIRS[i])), key=_PILLS, on_change=_chosen, label_visibility="collapsed", wrap=True)
+    state.held(_PILLS, now)
+    st.pills("Examples", range(len(PAIRS)), format_func=lambda i: literal(" → ".join(PAIRS[i])), key=_PILLS, default=now, on_change=_chosen, label_visibility="collapsed", wrap=True)
 
 
 def _chosen() -> None:

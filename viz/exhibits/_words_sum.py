@@ -98,16 +98,14 @@ def _boxes() -> None:
     now = tuple(state.read(SLUG + name, default) for name, default in zip("abc", READY[0], strict=True))
     said = {f"{a} − {b} + {c}": (a, b, c) for a, b, c in READY}
     key = SLUG + "ready"
-    lit = next((text for text, three in said.items() if three == now), None)
-    if st.session_state.get(key) != lit:
-        st.session_state[key] = lit
+    lit = state.held(key, next((text for text, three in said.items() if three == now), None))
 
     def take() -> None:
         three = said.get(st.session_state.get(key) or "")
         if three:
             state.write(**{SLUG + name: word for name, word in zip("abc", three, strict=True)})
 
-    st.pills("Sums", list(said), format_func=literal, key=key, on_change=take, label_visibility="collapsed")
+    st.pills("Sums", list(said), format_func=literal, key=key, default=lit, on_change=take, label_visibility="collapsed")
 
 
 def _add(params: Any) -> words.Sum:

@@ -9,22 +9,25 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from viz.instruments.mount import Instrument, nothing, stored
+from viz.instruments.mount import Instrument, stored
 from viz.instruments.payload import Packet, as_matrix, labels, runs
 
 EDITOR = Instrument("attention_atlas_mask", "matrix", "matrix_paint", "mask_save", "mask_editor")
 
 
 def mask_editor(
-    allowed: ArrayLike, queries: Sequence[str], keys: Sequence[str], *, key: str, turn: int = 0, **options: Any
+    allowed: ArrayLike, queries: Sequence[str], keys: Sequence[str], *, key: str, turn: int = 0,
+    on_stroke: Callable[[NDArray[np.bool_]], None] | None = None, **options: Any,
 ) -> NDArray[np.bool_]:
     """Edit `allowed` (query, key), True = may attend; returns the matrix as it is now. Options: those of `mask_packet`.
+
+    `on_stroke` hears of the matrix after each stroke, before the run that draws it: who keeps it in the link does so there.
 
     Raises ValueError naming both numbers when labels, presets and cells do not fit.
 
@@ -32,8 +35,15 @@ def mask_editor(
         >>> mask_editor(np.tri(3, dtype=bool), "abc", "abc", key="m", presets={"all": np.ones((3, 3))})    # doctest: +SKIP
     """
     start = as_matrix(allowed) > 0.5
-    now = edited(stored(key, "mask"), start, fingerprint(start, turn))
-    EDITOR.show(mask_packet(start, queries, keys, now=now, turn=turn, **options), key=key, on_mask_change=nothing)
+    base = fingerprint(start, turn)
+    now = edited(stored(key, "mask"), start, base)
+
+    def told() -> None:
+        sent = stored(key, "mask")
+        if sent and sent.get("base") == base and on_stroke:
+            on_stroke(edited(sent, start, base))
+
+    EDITOR.show(mask_packet(start, queries, keys, now=now, turn=turn, **options), key=key, on_mask_change=told)
     return now
 
 

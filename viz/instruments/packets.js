@@ -69,7 +69,10 @@ function begin(root, packet, component) {
     view.group = view.latest.header.group ?? "";
     accept(view, view.latest);
   }
-  return () => { view.drawn.stop(); view.deaf?.(); view.still(); views.delete(root); };
+  return () => {
+    if (root.isConnected) return;   // Streamlit also lets go of a packet that a later one overtook: the picture stays
+    view.drawn.stop(); view.deaf?.(); view.still(); views.delete(root);
+  };
 }
 
 function halfToFloat(h) {

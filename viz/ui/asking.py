@@ -30,11 +30,9 @@ def predict(key: str, question: str, options: Sequence[str], answer: str, why: W
         raise ValueError(f"{key}: the answer {answer!r} is none of the options {choices}")
     slot, widget = _slot(key), f"predict:{key}"
     guess = _ask(slot, (question, choices, answer), st.session_state.get(widget))
-    guess = guess if guess in choices else None
-    if st.session_state.get(widget) != guess:
-        st.session_state[widget] = guess
+    guess = state.held(widget, guess if guess in choices else None)
     with _frame(key, question):
-        st.pills("Your prediction", choices, format_func=literal, key=widget, on_change=_commit, args=(slot, widget),
+        st.pills("Your prediction", choices, format_func=literal, key=widget, default=guess, on_change=_commit, args=(slot, widget),
                  disabled=guess is not None, label_visibility="collapsed")
         if guess is not None:
             _verdict(guess == answer, "Right." if guess == answer else f"You said “{guess}”. It is “{answer}”.", why)

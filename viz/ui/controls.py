@@ -23,7 +23,7 @@ def pills(label: str, options: Iterable[T], name: str, default: T, format: Calla
     """Choose one of a few, as pills; `quiet` hides the label (it stays for screen readers)."""
     options = list(options)
     key = _bind("pills", name, default, state.one_of(options, default))
-    st.pills(label, options, required=True, format_func=lambda option: literal(format(option)), key=key,
+    st.pills(label, options, required=True, format_func=lambda option: literal(format(option)), key=key, default=_lit(key, default, options),
              on_change=_store, args=(key, name), label_visibility="collapsed" if quiet else "visible", wrap=True)
     return _value(key, default)
 
@@ -34,7 +34,7 @@ def segmented(label: str, options: Iterable[T], name: str, default: T, format: C
     options = list(options)
     key = _bind("segmented", name, default, state.one_of(options, default))
     st.segmented_control(label, options, required=True, format_func=lambda option: literal(format(option)), key=key,
-                         on_change=_store, args=(key, name), label_visibility="collapsed" if quiet else "visible", wrap=wrap)
+                         default=_lit(key, default, options), on_change=_store, args=(key, name), label_visibility="collapsed" if quiet else "visible", wrap=wrap)
     return _value(key, default)
 
 
@@ -43,7 +43,7 @@ def select(label: str, options: Iterable[T], name: str, default: T, format: Call
     """Choose one of many, from a list."""
     options = list(options)
     key = _bind("select", name, default, state.one_of(options, default))
-    st.selectbox(label, options, format_func=format, key=key, on_change=_store, args=(key, name),
+    st.selectbox(label, options, options.index(_value(key, default)), format_func=format, key=key, on_change=_store, args=(key, name),
                  label_visibility="collapsed" if quiet else "visible")
     return _value(key, default)
 
@@ -52,7 +52,7 @@ def slider(label: str, lo: float, hi: float, name: str, default: float, step: fl
     """A quantity. Whole numbers when lo, hi, default and step are whole (a head is a choice: use `pills`)."""
     kind, parse = _numbers(lo, hi, default, step)
     key = _bind("slider", name, kind(default), parse)
-    st.slider(label, kind(lo), kind(hi), step=kind(step), key=key, on_change=_store, args=(key, name), help=help)
+    st.slider(label, kind(lo), kind(hi), _value(key, kind(default)), kind(step), key=key, on_change=_store, args=(key, name), help=help)
     return _value(key, kind(default))
 
 
@@ -60,7 +60,7 @@ def stops(label: str, options: Sequence[T], name: str, default: T, format: Calla
     """A quantity that grows by factors: a slider with named stops."""
     options = list(options)
     key = _bind("stops", name, default, state.one_of(options, default))
-    st.select_slider(label, options, format_func=format, key=key, on_change=_store, args=(key, name))
+    st.select_slider(label, options, _value(key, default), format_func=format, key=key, on_change=_store, args=(key, name))
     return _value(key, default)
 
 
@@ -68,7 +68,7 @@ def number(label: str, lo: float, hi: float, name: str, default: float, step: fl
     """A quantity that one types."""
     kind, parse = _numbers(lo, hi, default, step)
     key = _bind("number", name, kind(default), parse)
-    st.number_input(label, kind(lo), kind(hi), step=kind(step), key=key, on_change=_store, args=(key, name), help=help)
+    st.number_input(label, kind(lo), kind(hi), _value(key, kind(default)), kind(step), key=key, on_change=_store, args=(key, name), help=help)
     return _value(key, kind(default))
 
 
@@ -82,7 +82,7 @@ def draw(name: str, default: int = 0, most: int = 9999, *, first: int = 0, label
     key = _bind("draw", name, default, state.whole(first, most))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", width="content"):
         with st.container(width=(210 if len(label) < 9 else 290) if state.presenting() else 130):  # before a room the name stands beside the box
-            st.number_input(label, first, most, key=key, on_change=_store, args=(key, name, drops), help=SAME)
+            st.number_input(label, first, most, _value(key, default), key=key, on_change=_store, args=(key, name, drops), help=SAME)
         st.button(again, key=f"{name}.again", on_click=_next, args=(key, name, first, most, drops),
                   type="primary" if strong else "secondary", icon=":material/casino:")
     return _value(key, default)
@@ -91,7 +91,7 @@ def draw(name: str, default: int = 0, most: int = 9999, *, first: int = 0, label
 def toggle(label: str, name: str, default: bool, help: str | None = None) -> bool:
     """Yes or no."""
     key = _bind("toggle", name, default, state.flag)
-    st.toggle(label, key=key, on_change=_store, args=(key, name), help=help)
+    st.toggle(label, _value(key, default), key=key, on_change=_store, args=(key, name), help=help)
     return _value(key, default)
 
 
@@ -102,7 +102,7 @@ def text(label: str, name: str, default: str, *, quiet: bool = False, placeholde
     Another text takes back the choices named in `drops`: a translation belongs to its sentence.
     """
     key = _bind("text", name, default, str)
-    st.text_input(label, key=key, on_change=_store, args=(key, name, drops), placeholder=placeholder,
+    st.text_input(label, _value(key, default), key=key, on_change=_store, args=(key, name, drops), placeholder=placeholder,
                   label_visibility="collapsed" if quiet else "visible")
     value = _value(key, default)
     if not state.fits(value):
@@ -115,25 +115,27 @@ def preset_row(sentences: Sequence[str], name: str, default: str = "", label: st
     """Ready-made sentences as one row of pills; the lit one is what the box holds (`default`: before any choice)."""
     key = f"presets:{state.page()}:{name}"
     now = state.read(name, default)
-    wanted = now if now in sentences else None
-    if st.session_state.get(key) != wanted:
-        st.session_state[key] = wanted
-    st.pills(label, sentences, format_func=literal, key=key, on_change=_store, args=(key, name),
+    lit = state.held(key, now if now in sentences else None)
+    st.pills(label, sentences, format_func=literal, key=key, default=lit, on_change=_store, args=(key, name),
              label_visibility="collapsed", wrap=True)
 
 
 def _bind(kind: str, name: str, default: T, parse: Callable[[str], T]) -> str:
     """Give the widget the state's value before it is drawn; returns its key."""
     key = f"{kind}:{state.page()}:{name}"  # the page's slug: one key on two pages would be two widgets
-    value = state.read(name, default, parse)
-    if key not in st.session_state or st.session_state[key] != value:
-        st.session_state[key] = value
+    state.held(key, state.read(name, default, parse))
     return key
 
 
 def _value(key: str, default: T) -> T:
     value = st.session_state.get(key)
     return default if value is None else value
+
+
+def _lit(key: str, default: T, options: Sequence[T]) -> list[T]:
+    """The option that is lit, if one is; in a list, because Streamlit takes a tuple for several."""
+    value = _value(key, default)
+    return [value] if value in options else []
 
 
 def _store(key: str, name: str, drops: Sequence[str] = ()) -> None:

@@ -10,24 +10,51 @@ from typing import ClassVar
 from urllib.parse import urlsplit
 
 import streamlit as st
+from google.protobuf.message import DecodeError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 
-class KeepCaches:
-    """Drops the one browser message that would clear the caches of everybody."""
+class Sieve:
+    """Keeps back what a browser says that would do harm: to clear the caches of everybody, or to go on with a page that was left."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def filtered() -> Message:
+        visit = Visit()
+
+        async def sifted() -> Message:
             message = await receive()
-            while message["type"] == "websocket.receive" and _clears(message.get("bytes")):
+            while message["type"] == "websocket.receive" and visit.refuses(message.get("bytes")):
                 message = await receive()
             return message
 
-        await self.app(scope, filtered if scope["type"] == "websocket" else receive, send)
+        await self.app(scope, sifted if scope["type"] == "websocket" else receive, send)
+
+
+class Visit:
+    """What one browser asks for, in its order."""
+
+    def __init__(self) -> None:
+        self.page = ""
+
+    def refuses(self, frame: bytes | None) -> bool:
+        """Whether a message is to be kept back.
+
+        A part of a page (a fragment) may ask to be drawn anew when the visitor has clicked a link, before the browser hears
+        of the new page: a picture came into view, a clock ticked. Streamlit does not find that part any more, and answers
+        with an empty page in place of the new one.
+        """
+        message = BackMsg()
+        with contextlib.suppress(DecodeError):
+            message.ParseFromString(frame or b"")
+        if message.WhichOneof("type") == "rerun_script":
+            asked = message.rerun_script
+            if asked.fragment_id:
+                return bool(self.page) and asked.page_script_hash != self.page
+            self.page = asked.page_script_hash  # nothing where the browser does not know yet which page an address opens
+        return message.WhichOneof("type") == "clear_cache"
 
 
 class Remembered:
@@ -111,11 +138,3 @@ def _lasts(start: Message) -> bool:
     """Whether an answer begins that is the same for everybody and for good."""
     return start.get("status") == 200 and any(name == b"cache-control" and b"public, immutable" in value for name, value in start["headers"])
 
-
-def _clears(frame: bytes | None) -> bool:
-    if not frame or len(frame) > 4096:  # the message is a few bytes; a long one is a widget's state
-        return False
-    message = BackMsg()
-    with contextlib.suppress(Exception):
-        message.ParseFromString(frame)
-    return message.WhichOneof("type") == "clear_cache"

@@ -97,6 +97,17 @@ def write(**values: Any) -> None:
     _link(texts)
 
 
+def held(key: str, value: T) -> T:
+    """Give a widget its value before it is drawn; returns it, to be drawn as its default too.
+
+    Streamlit tells the browser of a new value once. A browser that never sees that answer, because a later one took its place
+    or the widget's code came late, begins with the default: without one the visitor's sentence would be empty.
+    """
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+    return value
+
+
 @contextmanager
 def visit(slug: str) -> Iterator[None]:
     """Around a page: before it, the back button and what comes along; after it, what travels and it did not read."""

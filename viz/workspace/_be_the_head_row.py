@@ -39,9 +39,7 @@ def controls(found: Game, shares: Shares) -> None:
     with st.container(horizontal=True, gap="small", key="be_the_head.words"):
         for place, (name, share) in enumerate(zip(names, shares, strict=True)):
             key = f"be_the_head.share.{place}"
-            if st.session_state.get(key) != share:
-                st.session_state[key] = share
-            st.number_input(literal(name), 0, WHOLE, step=STEP, key=key, width=128, on_change=_spent, args=(key, place, shares))
+            st.number_input(literal(name), 0, WHOLE, state.held(key, share), step=STEP, key=key, width=128, on_change=_spent, args=(key, place, shares))
     left = WHOLE - sum(shares)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button("Put it into the model", type="primary", icon=":material/input:", key="be_the_head.commit", disabled=left > 0,

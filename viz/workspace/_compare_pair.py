@@ -46,14 +46,13 @@ def rows(found: Compared, pair: Pair, row: int | None) -> None:
         return
     offered = list(dict.fromkeys([*pair.order[:TELLING], row]))
     key = "compare.rows"
-    if st.session_state.get(key) != row:
-        st.session_state[key] = row
+    lit = state.held(key, row)
 
     def store() -> None:
         if st.session_state.get(key) is not None:
             state.write(**{ROW: st.session_state[key]})
 
-    st.pills("Where they differ most, in bits", offered, key=key, required=True, on_change=store,
+    st.pills("Where they differ most, in bits", offered, key=key, default=lit, required=True, on_change=store,
              format_func=lambda place: f"{literal(visible(found.word('queries', place, pair.a)))} :gray[:small[{pair.likeness.rows[place]:.2f}]]")  # fmt: skip
 
 

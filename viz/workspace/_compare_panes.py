@@ -137,14 +137,14 @@ def _heads(one: Asked, place: int, now: list[View]) -> None:
         return "  ".join(filter(None, (SHORT[kind] if len(measured) > 1 else "", view, habit)))
 
     key = f"compare.head.{place}.{here.model}"
-    if st.session_state.get(key) != chosen:
-        st.session_state[key] = chosen
+    offered = options if chosen in options else [chosen, *options]
+    lit = offered.index(state.held(key, chosen))
 
     def store() -> None:
         kind, layer, head = st.session_state[key]
         take(_with(now, place, replace(here, kind=kind, layer=layer, head=head)))
 
-    st.selectbox(f"{LETTERS[place]}: the head", options or [chosen], format_func=name, key=key, on_change=store, label_visibility="collapsed")
+    st.selectbox(f"{LETTERS[place]}: the head", offered, lit, format_func=name, key=key, on_change=store, label_visibility="collapsed")
 
 
 def _joined(kind: str, n_heads: int) -> tuple[str, ...]:
@@ -154,25 +154,23 @@ def _joined(kind: str, n_heads: int) -> tuple[str, ...]:
 def _model(place: int, now: list[View]) -> None:
     key, here = f"compare.model.{place}", now[place]
     names = list(dict.fromkeys([*_tasks.usable(), here.model]))
-    if st.session_state.get(key) != here.model:
-        st.session_state[key] = here.model
+    lit = names.index(state.held(key, here.model))
 
     def store() -> None:
         take(_with(now, place, View(st.session_state[key], here.text)))
 
-    st.selectbox("Model", names, format_func=literal, key=key, on_change=store)
+    st.selectbox("Model", names, lit, format_func=literal, key=key, on_change=store)
 
 
 def _sentence(place: int, now: list[View]) -> None:
     key, here = f"compare.text.{place}", now[place]
-    if st.session_state.get(key) != here.text:
-        st.session_state[key] = here.text
+    text = state.held(key, here.text)
 
     def store() -> None:
         if st.session_state[key].strip():
             take(_with(now, place, replace(here, text=st.session_state[key], target="", strategy="")))
 
-    st.text_input("Sentence of this pane", key=key, on_change=store)
+    st.text_input("Sentence of this pane", text, key=key, on_change=store)
 
 
 def _moves(place: int, now: list[View]) -> None:

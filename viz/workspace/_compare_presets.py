@@ -62,8 +62,7 @@ def row(shown: Sequence[View]) -> None:
     """One line: a list of telling pairs, and what there is to see in the one that is in the panes."""
     pairs, key = offered(), "compare.telling"
     now = next((pair.name for pair in pairs if pair.views and pair.views == tuple(shown)), OWN if shown else HEADS.name)
-    if st.session_state.get(key) != now:
-        st.session_state[key] = now
+    state.held(key, now)
 
     def store() -> None:
         pair = next((pair for pair in pairs if pair.name == st.session_state.get(key)), None)
@@ -76,8 +75,8 @@ def row(shown: Sequence[View]) -> None:
 
     lit = next((pair for pair in pairs if pair.name == now), None)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="compare.telling.row"):
-        names = [pair.name for pair in pairs]
-        st.selectbox("Telling pairs", names if lit else [OWN, *names], key=key, on_change=store, label_visibility="collapsed", width=270)
+        names = [*([] if lit else [OWN]), *(pair.name for pair in pairs)]
+        st.selectbox("Telling pairs", names, names.index(now), key=key, on_change=store, label_visibility="collapsed", width=270)
         st.markdown(f":gray[{lit.note if lit else 'Heads, models and sentences as you chose them.'}]")
 
 

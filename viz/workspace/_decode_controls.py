@@ -116,8 +116,7 @@ def how(params: Any) -> None:
     """Three ways: always the most probable token, one drawn by lot, or several texts side by side."""
     key, ways = "decode.way", ("Most probable", "By lot", "Beam")
     number = 2 if params.beam else int(params.temperature > 0)
-    if st.session_state.get(key) != ways[number]:
-        st.session_state[key] = ways[number]
+    lit = state.held(key, ways[number])
 
     def store() -> None:
         wanted = ways.index(st.session_state.get(key) or ways[number])
@@ -125,7 +124,7 @@ def how(params: Any) -> None:
             state.write(**{"decode.temperature": WARM if wanted == 1 else None, "decode.beam": WIDTH if wanted == 2 else None})
             forks.forget()
 
-    st.segmented_control("How the next token is chosen", ways, key=key, required=True, on_change=store, label_visibility="collapsed")
+    st.segmented_control("How the next token is chosen", ways, key=key, default=lit, required=True, on_change=store, label_visibility="collapsed")
 
 
 def ways(params: Any) -> None:
@@ -198,12 +197,11 @@ def heads(data: Any, place: Head) -> None:
     if place not in shown:
         shown[place] = measured.word(*place)
     key = "decode.heads"
-    if st.session_state.get(key) != place:
-        st.session_state[key] = place
+    lit = state.held(key, place)
 
     def store() -> None:
         layer, number = st.session_state.get(key) or place
         state.write(**({"layer": None, "head": None} if layer < 0 else {"kind": data.kind, "layer": layer, "head": number}))
 
-    st.pills("Whose attention is shown", list(shown), key=key, required=True, label_visibility="collapsed", on_change=store,
+    st.pills("Whose attention is shown", list(shown), key=key, default=[lit], required=True, label_visibility="collapsed", on_change=store,
              format_func=lambda at: shown[at] if at == ALL else f"{shown[at]} :gray[:small[{head_name(*at)}]]")  # fmt: skip

@@ -47,11 +47,10 @@ def show(course: Course, step: int) -> None:
     """The slider, its places at equal factors of steps, and the buttons beside it."""
     steps, index = course.steps, course.steps.index(step)
     key = f"growth.slider:{course.name}:{len(steps)}"
-    if st.session_state.get(key) != step:
-        st.session_state[key] = step
+    state.held(key, step)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         if len(steps) > 1:
-            st.select_slider("Step of the training", steps, key=key, format_func=lambda step: f"{step:,}", on_change=lambda: stand(st.session_state[key]), width="stretch")
+            st.select_slider("Step of the training", steps, step, key=key, format_func=lambda step: f"{step:,}", on_change=lambda: stand(st.session_state[key]), width="stretch")
         else:
             st.text("Step 0: nothing is learnt yet.")
         st.button("Back", icon=":material/arrow_back:", key="growth.back", disabled=index == 0, on_click=stand, args=(steps[max(0, index - 1)],))

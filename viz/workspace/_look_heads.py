@@ -91,11 +91,10 @@ def window(model: str, text: str) -> str:
         return text
     first = state.read("look.from", 0, state.whole(0, len(spans) - most))
     key = f"look.window:{model}"
-    if st.session_state.get(key) != first:
-        st.session_state[key] = first
+    state.held(key, first)
     st.slider(
         f"The text has {len(spans):,} tokens and {model} reads {most:,} at once. Shown from token",
-        0, len(spans) - most, key=key, on_change=lambda: state.write(**{"look.from": st.session_state[key]}),
+        0, len(spans) - most, first, key=key, on_change=lambda: state.write(**{"look.from": st.session_state[key]}),
     )  # fmt: skip
     return text[spans[first][0] : spans[first + most - 1][1]]
 
@@ -195,11 +194,10 @@ def pills(measured: Mapping[str, Heads], now: Place) -> None:
     shown = dict(islice(habits(measured).items(), PILLS))
     shown.setdefault(now, measured[now.kind].word(now.layer, now.head))
     key = f"look.pills:{sorted(measured)}"
-    if st.session_state.get(key) != now:
-        st.session_state[key] = now
+    state.held(key, now)
     with st.container(horizontal_alignment=side(now.kind)):
         st.pills(
-            "Heads, by what they do", list(shown), key=key, required=True, label_visibility="collapsed", width="content",
+            "Heads, by what they do", list(shown), key=key, default=[now], required=True, label_visibility="collapsed", width="content",
             format_func=lambda place: f"{shown[place]} :gray[:small[{place}]]", on_change=_store, args=(key,),
         )  # fmt: skip
 

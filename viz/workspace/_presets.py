@@ -135,9 +135,7 @@ def _menu(model: Model, key: str) -> None:
 def _choice(heading: str, rows: list[Preset], key: str, kind: str) -> None:
     """The sentences of one kind below each other, the one in the boxes marked; a touch takes another and closes the list."""
     name, held = f"{key}:{kind}", now()
-    lit = next((place for place, row in enumerate(rows) if same(row, held)), None)
-    if st.session_state.get(name) != lit:
-        st.session_state[name] = lit
+    lit = state.held(name, next((place for place, row in enumerate(rows) if same(row, held)), None))
 
     def store() -> None:
         place = st.session_state.get(name)
@@ -145,7 +143,7 @@ def _choice(heading: str, rows: list[Preset], key: str, kind: str) -> None:
             _close(key, lambda: take(rows[place]))
 
     st.radio(
-        heading or "Sentences", range(len(rows)), index=None, key=name, on_change=store, label_visibility="visible" if heading else "collapsed",
+        heading or "Sentences", range(len(rows)), index=lit, key=name, on_change=store, label_visibility="visible" if heading else "collapsed",
         format_func=lambda place: literal(" + ".join(filter(None, (rows[place].text, rows[place].second if kind == "pair" else "")))),
         captions=[f"**{literal(row.task)}** · {literal(row.note)}" for row in rows],
     )  # fmt: skip

@@ -108,15 +108,14 @@ def chips(models: dict[str, Family], model: str) -> None:
     """Pills for the tasks; a touch opens the first model of a task."""
     offered, now = by_task(models), asked_of(model, models[model])
     key = f"tasks:{state.page()}"
-    if st.session_state.get(key) != now.chip:
-        st.session_state[key] = now.chip
+    lit = state.held(key, now.chip)
 
     def store() -> None:
         task = next((task for task in offered if task.chip == st.session_state.get(key)), now)
         if task is not now:
             take(offered[task][0])
 
-    st.pills("What the model does", [task.chip for task in offered], key=key, required=True, on_change=store, label_visibility="collapsed")
+    st.pills("What the model does", [task.chip for task in offered], key=key, default=lit, required=True, on_change=store, label_visibility="collapsed")
 
 
 def menu(models: dict[str, Family], model: str) -> None:

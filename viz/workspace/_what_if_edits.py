@@ -70,11 +70,9 @@ def mode(change: Change) -> str:
 def switch(change: Change) -> None:
     """On, off, half, double: of the head in view."""
     key = f"what_if.mode:{change.place.kind}.{change.place}"
-    now = mode(change)
-    if st.session_state.get(key) != now:
-        st.session_state[key] = now
+    now = state.held(key, mode(change))
     st.segmented_control(
-        f"What {change.place} hands on", list(MODES), format_func=MODES.__getitem__, key=key, required=True,
+        f"What {change.place} hands on", list(MODES), format_func=MODES.__getitem__, key=key, default=now, required=True,
         on_change=_switched, args=(key, change), wrap=True,
     )  # fmt: skip
 
