@@ -22,54 +22,54 @@ def pills(label: str, options: Iterable[T], name: str, default: T, format: Calla
           quiet: bool = False) -> T:
     """Choose one of a few, as pills; `quiet` hides the label (it stays for screen readers)."""
     options = list(options)
-    key = _bind("pills", name, default, state.one_of(options, default))
-    st.pills(label, options, required=True, format_func=lambda option: literal(format(option)), key=key, default=_lit(key, default, options),
+    key, now = _bind("pills", name, default, state.one_of(options, default))
+    st.pills(label, options, required=True, format_func=lambda option: literal(format(option)), key=key, default=_lit(now, options),
              on_change=_store, args=(key, name), label_visibility="collapsed" if quiet else "visible", wrap=True)
-    return _value(key, default)
+    return now
 
 
 def segmented(label: str, options: Iterable[T], name: str, default: T, format: Callable[[T], str] = str, *,
               quiet: bool = False, wrap: bool = True) -> T:
     """Choose one of two to five that belong together, as one bar, in several rows where it is too long; without `wrap` one row, which scrolls."""
     options = list(options)
-    key = _bind("segmented", name, default, state.one_of(options, default))
+    key, now = _bind("segmented", name, default, state.one_of(options, default))
     st.segmented_control(label, options, required=True, format_func=lambda option: literal(format(option)), key=key,
-                         default=_lit(key, default, options), on_change=_store, args=(key, name), label_visibility="collapsed" if quiet else "visible", wrap=wrap)
-    return _value(key, default)
+                         default=_lit(now, options), on_change=_store, args=(key, name), label_visibility="collapsed" if quiet else "visible", wrap=wrap)
+    return now
 
 
 def select(label: str, options: Iterable[T], name: str, default: T, format: Callable[[T], str] = str, *,
            quiet: bool = False) -> T:
     """Choose one of many, from a list."""
     options = list(options)
-    key = _bind("select", name, default, state.one_of(options, default))
-    st.selectbox(label, options, options.index(_value(key, default)), format_func=format, key=key, on_change=_store, args=(key, name),
+    key, now = _bind("select", name, default, state.one_of(options, default))
+    st.selectbox(label, options, options.index(now), format_func=format, key=key, on_change=_store, args=(key, name),
                  label_visibility="collapsed" if quiet else "visible")
-    return _value(key, default)
+    return now
 
 
 def slider(label: str, lo: float, hi: float, name: str, default: float, step: float = 1, help: str | None = None):
     """A quantity. Whole numbers when lo, hi, default and step are whole (a head is a choice: use `pills`)."""
     kind, parse = _numbers(lo, hi, default, step)
-    key = _bind("slider", name, kind(default), parse)
-    st.slider(label, kind(lo), kind(hi), _value(key, kind(default)), kind(step), key=key, on_change=_store, args=(key, name), help=help)
-    return _value(key, kind(default))
+    key, now = _bind("slider", name, kind(default), parse)
+    st.slider(label, kind(lo), kind(hi), now, kind(step), key=key, on_change=_store, args=(key, name), help=help)
+    return now
 
 
 def stops(label: str, options: Sequence[T], name: str, default: T, format: Callable[[T], str] = str) -> T:
     """A quantity that grows by factors: a slider with named stops."""
     options = list(options)
-    key = _bind("stops", name, default, state.one_of(options, default))
-    st.select_slider(label, options, _value(key, default), format_func=format, key=key, on_change=_store, args=(key, name))
-    return _value(key, default)
+    key, now = _bind("stops", name, default, state.one_of(options, default))
+    st.select_slider(label, options, now, format_func=format, key=key, on_change=_store, args=(key, name))
+    return now
 
 
 def number(label: str, lo: float, hi: float, name: str, default: float, step: float = 1, help: str | None = None):
     """A quantity that one types."""
     kind, parse = _numbers(lo, hi, default, step)
-    key = _bind("number", name, kind(default), parse)
-    st.number_input(label, kind(lo), kind(hi), _value(key, kind(default)), kind(step), key=key, on_change=_store, args=(key, name), help=help)
-    return _value(key, kind(default))
+    key, now = _bind("number", name, kind(default), parse)
+    st.number_input(label, kind(lo), kind(hi), now, kind(step), key=key, on_change=_store, args=(key, name), help=help)
+    return now
 
 
 def draw(name: str, default: int = 0, most: int = 9999, *, first: int = 0, label: str = "Draw", again: str = "Draw again",
@@ -79,20 +79,20 @@ def draw(name: str, default: int = 0, most: int = 9999, *, first: int = 0, label
     Every exhibit that draws shows this one control, as "SLUG.draw": the same number draws the same again, here and for
     whoever opens the link. Another draw takes back the choices named in `drops`, which belonged to the last one.
     """
-    key = _bind("draw", name, default, state.whole(first, most))
+    key, now = _bind("draw", name, default, state.whole(first, most))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", width="content"):
         with st.container(width=(210 if len(label) < 9 else 290) if state.presenting() else 130):  # before a room the name stands beside the box
-            st.number_input(label, first, most, _value(key, default), key=key, on_change=_store, args=(key, name, drops), help=SAME)
+            st.number_input(label, first, most, now, key=key, on_change=_store, args=(key, name, drops), help=SAME)
         st.button(again, key=f"{name}.again", on_click=_next, args=(key, name, first, most, drops),
                   type="primary" if strong else "secondary", icon=":material/casino:")
-    return _value(key, default)
+    return now
 
 
 def toggle(label: str, name: str, default: bool, help: str | None = None) -> bool:
     """Yes or no."""
-    key = _bind("toggle", name, default, state.flag)
-    st.toggle(label, _value(key, default), key=key, on_change=_store, args=(key, name), help=help)
-    return _value(key, default)
+    key, now = _bind("toggle", name, default, state.flag)
+    st.toggle(label, now, key=key, on_change=_store, args=(key, name), help=help)
+    return now
 
 
 def text(label: str, name: str, default: str, *, quiet: bool = False, placeholder: str | None = None,
@@ -101,14 +101,13 @@ def text(label: str, name: str, default: str, *, quiet: bool = False, placeholde
 
     Another text takes back the choices named in `drops`: a translation belongs to its sentence.
     """
-    key = _bind("text", name, default, str)
-    st.text_input(label, _value(key, default), key=key, on_change=_store, args=(key, name, drops), placeholder=placeholder,
+    key, now = _bind("text", name, default, str)
+    st.text_input(label, now, key=key, on_change=_store, args=(key, name, drops), placeholder=placeholder,
                   label_visibility="collapsed" if quiet else "visible")
-    value = _value(key, default)
-    if not state.fits(value):
-        st.caption(f"This text has {len(value):,} letters. Above {state.LONGEST:,} it is not put in the link: "
+    if not state.fits(now):
+        st.caption(f"This text has {len(now):,} letters. Above {state.LONGEST:,} it is not put in the link: "
                    "whoever opens the link sees the opening text instead.")
-    return value
+    return now
 
 
 def preset_row(sentences: Sequence[str], name: str, default: str = "", label: str = "Examples") -> None:
@@ -120,22 +119,15 @@ def preset_row(sentences: Sequence[str], name: str, default: str = "", label: st
              label_visibility="collapsed", wrap=True)
 
 
-def _bind(kind: str, name: str, default: T, parse: Callable[[str], T]) -> str:
-    """Give the widget the state's value before it is drawn; returns its key."""
+def _bind(kind: str, name: str, default: T, parse: Callable[[str], T]) -> tuple[str, T]:
+    """The widget's key, and the state's value, which it holds before it is drawn."""
     key = f"{kind}:{state.page()}:{name}"  # the page's slug: one key on two pages would be two widgets
-    state.held(key, state.read(name, default, parse))
-    return key
+    return key, state.held(key, state.read(name, default, parse))
 
 
-def _value(key: str, default: T) -> T:
-    value = st.session_state.get(key)
-    return default if value is None else value
-
-
-def _lit(key: str, default: T, options: Sequence[T]) -> list[T]:
+def _lit(now: T, options: Sequence[T]) -> list[T]:
     """The option that is lit, if one is; in a list, because Streamlit takes a tuple for several."""
-    value = _value(key, default)
-    return [value] if value in options else []
+    return [now] if now in options else []
 
 
 def _store(key: str, name: str, drops: Sequence[str] = ()) -> None:
@@ -145,7 +137,8 @@ def _store(key: str, name: str, drops: Sequence[str] = ()) -> None:
 
 
 def _next(key: str, name: str, first: int, most: int, drops: Sequence[str]) -> None:
-    now = _value(key, first)
+    now = st.session_state.get(key)
+    now = first if now is None else now  # an emptied box
     state.write(**{name: first + (now + 1 - first) % (most + 1 - first)}, **dict.fromkeys(drops))
 
 

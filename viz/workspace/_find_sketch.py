@@ -77,11 +77,12 @@ def _pad() -> np.ndarray:
     memory = st.session_state
     if memory.get(_CODE) != wanted:  # the opening drawing, or one that came with a link
         memory[_START], memory[_CODE], memory[_TURN] = unpack(wanted), wanted, memory.get(_TURN, 0) + 1
-    drawn = mask_editor(
+    return mask_editor(
         memory[_START], LABELS, LABELS, key="find.pad", turn=memory[_TURN], presets=strokes, axis=("place that looks (query)", "place looked at (key)"),
-        title="Your drawing", height=330, drawing=True,
+        title="Your drawing", height=330, drawing=True, on_stroke=_stroke,
     )  # fmt: skip
-    if pack(drawn) != wanted:
-        memory[_CODE] = pack(drawn)
-        state.write(**{"find.drawn": memory[_CODE]})
-    return drawn
+
+
+def _stroke(now: np.ndarray) -> None:
+    st.session_state[_CODE] = pack(now)
+    state.write(**{"find.drawn": st.session_state[_CODE]})
