@@ -10,8 +10,9 @@ import pandas as pd
 import streamlit as st
 
 import core
+from viz.labels import literal
 from viz.pages import Page
-from viz.ui import parts
+from viz.ui import limits, parts, start
 
 PAGE = Page(title="About", order=90, menu="more",
             claim="Attention as it is computed: real models, real weights, in your browser, without a network.")
@@ -75,6 +76,9 @@ def page() -> None:
         st.subheader("Licence", anchor=False)
         st.markdown(f"Version {made.version}. The code and the shipped weights are under the Apache License 2.0; "
                     "the training text itself is not part of this program.")
+    st.subheader("This server", anchor=False)
+    for line in running():
+        st.markdown(literal(line))
     st.subheader("What the models have read", anchor=False)
     for name, line in DATA:
         st.markdown(f"**{name}.** {line}")
@@ -82,6 +86,19 @@ def page() -> None:
     st.table(pd.DataFrame(made.libraries, columns=["Library", "Version", "Licence"]).set_index("Library"))
     fonts = "; ".join(f"**{name}** ({who}, [licence](app/static/{file}))" for name, who, file in FONTS)
     st.markdown(f"Fonts, all under the SIL Open Font License 1.1: {fonts}.")
+
+
+def running() -> list[str]:
+    """How the server stands: what did not come up, its open files and its memory, with their limits."""
+    came = start.REPORT
+    lines = [f"Not everything came up: {problem}" for problem in (came.problem, *came.behind) if problem]
+    lines += [] if came.over else ["Some models and pages are still being loaded; what you open is loaded first."]
+    if most := limits.most_files():
+        lines.append(f"It may have {most:,} files open and has {limits.open_files():,}; a visitor takes about four. Near the limit nobody new is let in, and those inside stay.")
+    if now := limits.memory():
+        cap = limits.most_memory()
+        lines.append(f"It uses {now / 2**20:,.0f} MB of memory" + (f" of {cap / 2**20:,.0f}." if cap else f"; {limits.VARIABLE} can set a limit."))
+    return lines
 
 
 def _library(name: str) -> tuple[str, str, str]:
