@@ -118,14 +118,16 @@ def test_garbage_waits_until_no_run_is_under_way(monkeypatch) -> None:
     def test(house: House) -> None:
         session = house.come()
         session._scriptrunner = object()  # type: ignore[assignment]
-        house.keeper.settle()
         with collections() as found:
+            house.keeper.look()
+            assert found == []  # much is being loaded yet
+            house.keeper.settle()
             house.keeper.look()
             assert found == []
             session._scriptrunner = None
             house.keeper.look()
             assert found == [2] and gc.get_freeze_count() > 0
-            house.keeper.settle()
+            house.keeper._walked = float("-inf")
             house.keeper.look()
             assert found == [2]  # the next one not within ten seconds
 
@@ -157,23 +159,34 @@ def test_garbage_is_bounded_and_what_the_last_visitor_left_is_freed_even_if_froz
     freed: list[int] = []
 
     def test(house: House) -> None:
-        session, left = house.come(), Left()
+        def look_later() -> None:
+            house.keeper._last = float("-inf")
+            house.keeper.look()
+
+        stays, goes, left = house.come(), house.come(), Left()
         house.keeper.settle()
         house.keeper.look()  # freezes what belongs to the visitor, too
         del left
-        assert freed == []
-        house.go(session)
+        house.go(goes)
         house.now = LIFE + 1
-        house.keeper.look()
-        house.keeper._last = float("-inf")
-        house.keeper.look()
+        look_later()
+        assert freed == []  # others are here: within a minute
+        house.keeper._walked -= upkeep.OFTEN
+        look_later()
         assert freed == [1]
+        left = Left()
+        house.keeper._walked -= upkeep.SELDOM
+        look_later()
+        del left
+        house.go(stays)
+        house.now = 2 * LIFE + 2
+        look_later()
+        assert freed == [1, 1]  # nobody is here: at once
         Left()
-        house.keeper._last = float("-inf")
-        for _ in range(20):
+        for _ in range(2 * upkeep.GENERATIONS):
             gc.collect(1)
-        house.keeper.look()
-        assert freed == [1, 1]
+        look_later()
+        assert freed == [1, 1, 1]
 
     in_a_house(test, monkeypatch)
 
@@ -182,8 +195,10 @@ def test_near_the_cap_of_memory_what_was_computed_is_forgotten(monkeypatch) -> N
     forgot: list[int] = []
 
     def test(house: House) -> None:
+        house.keeper.settle()
         house.keeper.look()
         assert forgot == []
+        house.keeper._last = float("-inf")
         monkeypatch.setenv(limits.VARIABLE, "1M")
         house.keeper.look()
         assert forgot == [1]

@@ -28,6 +28,8 @@ BEAT = 0.1
 """Seconds between two looks."""
 REST = 10.0
 """Seconds from one collection to the next, at least."""
+OFTEN, SELDOM = 60.0, 300.0
+"""Seconds from one walk through the whole heap to the next, when somebody has left, and when nobody has."""
 NEVER = 2**31 - 1
 GENERATIONS = 10
 """So many collections of the middle generation make one of the oldest due, as they do by the interpreter's own rule."""
@@ -37,17 +39,17 @@ class Upkeep:
     """Looks around ten times a second, in the loop from which every run is begun: so none begins while it works, and it works
     only when none is under way.
 
-    After `settle()` what is there by then stays for good (models, modules, the tables of the pages) and is never walked again
-    by a collection: frozen, at the next quiet moment. When the last visitor has gone the whole heap is walked once, the frozen
-    part too, so nothing of any visitor is left.
+    What a collection leaves is frozen: the next one walks only what is new, some milliseconds. The whole heap, all models and
+    modules and everybody's sessions, is walked once when `settle()` says that all is loaded, a minute after somebody left, at
+    once when the last one has gone, and every few minutes in any case. So nothing of any visitor is left for long.
     """
 
     def __init__(self) -> None:
         self._manager = runtime.get_instance()._session_mgr
         self._stored = self._manager._session_storage._cache  # type: ignore[attr-defined]
         self._stored._on_remove = self._gone
-        self._left = self._whole = self._settled = False
-        self._last = 0.0
+        self._left = self._settled = False
+        self._last = self._walked = float("-inf")
         gc.set_threshold(*gc.get_threshold()[:2], NEVER)
 
     async def keep(self) -> None:
@@ -60,29 +62,32 @@ class Upkeep:
                 log.exception("the upkeep failed once; it goes on")
 
     def settle(self) -> None:
-        """What is loaded by now stays; before, nothing is collected at all. Safe to call from any thread."""
-        self._whole = self._settled = True
+        """All is loaded. Before, nothing is collected. Safe to call from any thread."""
+        self._settled = True
 
     def look(self) -> None:
         """Let go of who has gone; collect, if it is due and nobody's run is under way."""
         self._stored.expire()
-        most = limits.most_memory()
+        now, most = time.monotonic(), limits.most_memory()
         tight = most and limits.memory() > 0.85 * most
-        whole = self._whole or (self._settled and self._left and not self.visitors())
-        due = whole or tight or (self._settled and (self._left or gc.get_count()[2] > GENERATIONS))
-        if not due or time.monotonic() - self._last < REST or self._running():
+        whole = now - self._walked > self._patience()
+        due = self._settled and (whole or tight or gc.get_count()[2] > GENERATIONS)
+        if not due or now - self._last < REST or self._running():
             return
         if tight:
             core.engine.default().forget()
-        if whole:
+        if whole or tight:
             gc.unfreeze()
+            self._left, self._walked = False, now
         gc.collect()
-        if whole:
-            gc.freeze()
+        gc.freeze()
         if whole or tight:
             _trim()
-        self._whole = self._left = False
-        self._last = time.monotonic()
+        self._last = now
+
+    def _patience(self) -> float:
+        """Seconds from one walk through the whole heap to the next."""
+        return SELDOM if not self._left else OFTEN if self.visitors() else 0.0
 
     def visitors(self) -> list[AppSession]:
         """The sessions that are connected, or may still come back."""
