@@ -10,32 +10,53 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@contextmanager
-def served_app(folder: Path, **variables: str) -> Iterator[str]:
-    """The address of the whole app, started as a visitor would: `streamlit run app.py`, on a free port, its log in `folder`."""
+@dataclass(frozen=True)
+class Server:
+    """A running server: where it answers, its process, its log."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+
+def free_port() -> int:
+    """A port that nobody listens at now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    log = folder / "log.txt"
-    with log.open("wb") as out:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port), "--server.headless", "true"],
+        return probe.getsockname()[1]
+
+
+@contextmanager
+def started_app(folder: Path, *flags: str, script: str = "app.py", port: int = 0, **variables: str) -> Iterator[Server]:
+    """The whole app, started as a visitor would: `streamlit run app.py` and these flags, its log in `folder`."""
+    port = port or free_port()
+    url, log = f"http://127.0.0.1:{port}", folder / "log.txt"
+    with log.open("ab") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port), "--server.headless", "true", *flags],
             cwd=ROOT, env=os.environ | variables, stdout=out, stderr=subprocess.STDOUT)
     try:
-        url = f"http://127.0.0.1:{port}"
         for _ in range(600):
-            assert server.poll() is None, log.read_text("utf-8", "replace")
+            assert process.poll() is None, log.read_text("utf-8", "replace")
             try:
                 urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
                 break
             except OSError:
                 time.sleep(0.1)
-        yield url
+        yield Server(url, process, log)
     finally:
-        server.terminate()
-        server.wait(20)
+        process.terminate()
+        process.wait(20)
+
+
+@contextmanager
+def served_app(folder: Path, **variables: str) -> Iterator[str]:
+    """The address of the whole app on a free port."""
+    with started_app(folder, **variables) as server:
+        yield server.url

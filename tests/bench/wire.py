@@ -1,0 +1,107 @@
+"""One visitor's websocket, spoken as a browser does: a link goes out, the app's messages come back."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Self
+from urllib.parse import urlencode
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.asyncio.client import ClientConnection, connect
+
+WRONG = (b"It is in the server's log as error", b"The machine is busy.", b"and that cannot be shown")
+"""What the boxes say that a visitor of a healthy server never reads: the error boundary, a full queue, a link that was not understood."""
+SHORT = 4096
+"""Bytes: a box's text comes in a short message, and only those are searched."""
+REPLACED = ForwardMsg.FINISHED_EARLY_FOR_RERUN
+
+
+@dataclass
+class Answer:
+    """What came back: after how long, how it ended, what was wrong in it, and when (in ms) the words came that were listened for."""
+
+    begun: float
+    milliseconds: float = 0.0
+    replaced: bool = False
+    wrong: list[str] = field(default_factory=list)
+    heard: dict[bytes, float] = field(default_factory=dict)
+    view: set[bytes] = field(default_factory=set)
+    """The elements as they were sent, if the visit keeps them."""
+
+
+class Visit:
+    """A browser's tab on the app. `listens` are words to be noticed; with `keeps_view` an answer holds its elements."""
+
+    def __init__(self, socket: ClientConnection, listens: Collection[bytes] = (), keeps_view: bool = False) -> None:
+        self.socket, self.listens, self.keeps_view = socket, listens, keeps_view
+        self.page = self._hash = ""
+
+    @classmethod
+    async def opened(cls, url: str, *, compressed: bool = False, headers: Mapping[str, str] | None = None, **options: bool | Collection[bytes]) -> Self:
+        """A visit of the app at `url` (http://host:port), nothing asked yet."""
+        socket = await connect(
+            f"{url.replace('http', 'ws', 1)}/_stcore/stream", subprotocols=["streamlit"], origin=url, max_size=None,
+            compression="deflate" if compressed else None, additional_headers=headers)  # type: ignore[arg-type]
+        return cls(socket, **options)  # type: ignore[arg-type]
+
+    async def ask(self, page: str, values: Mapping[str, str]) -> Answer:
+        """Follows a link and waits until the page is drawn."""
+        begun = time.perf_counter()
+        await self.send(page, values)
+        return await self.answer(begun)
+
+    async def send(self, page: str, values: Mapping[str, str]) -> None:
+        """Follows a link: a page's name ("" for the first screen) and what stands behind the question mark."""
+        message = BackMsg()
+        message.rerun_script.query_string = urlencode(values)
+        if page == self.page:
+            message.rerun_script.page_script_hash = self._hash
+        else:
+            message.rerun_script.page_name = page
+        self.page = page
+        await self.socket.send(message.SerializeToString())
+
+    async def answer(self, begun: float | None = None) -> Answer:
+        """Everything up to the end of the script's next run; its time counts from `begun`, or from now."""
+        answer = Answer(begun or time.perf_counter())
+        while True:
+            raw = await self.socket.recv(decode=False)
+            message = ForwardMsg.FromString(raw)
+            kind = message.WhichOneof("type")
+            if kind == "delta":
+                self._look_at(message, raw, answer)
+            elif kind == "navigation":
+                self._hash = message.navigation.page_script_hash
+            elif kind == "script_finished":
+                answer.milliseconds = 1e3 * (time.perf_counter() - answer.begun)
+                answer.replaced = message.script_finished == REPLACED
+                return answer
+
+    async def settled(self, quiet: float = 1.0) -> float:
+        """The moment of the last answer, known once nothing has come for `quiet` seconds; answers that a newer one replaced do not count."""
+        last = 0.0
+        while True:
+            try:
+                answer = await asyncio.wait_for(self.answer(), quiet if last else None)
+            except TimeoutError:
+                return last
+            last = last if answer.replaced else answer.begun + answer.milliseconds / 1e3
+
+    async def close(self) -> None:
+        await self.socket.close()
+
+    def _look_at(self, message: ForwardMsg, raw: bytes, answer: Answer) -> None:
+        element = message.delta.new_element
+        if message.delta.WhichOneof("type") == "new_element" and element.WhichOneof("type") == "exception":
+            answer.wrong.append(f"{element.exception.type}: {element.exception.message}")
+        if len(raw) < SHORT:
+            answer.wrong += [words.decode() for words in WRONG if words in raw]
+            for words in self.listens:
+                if words in raw:
+                    answer.heard.setdefault(words, 1e3 * (time.perf_counter() - answer.begun))
+        if self.keeps_view:
+            answer.view.add(message.delta.SerializeToString(deterministic=True))
