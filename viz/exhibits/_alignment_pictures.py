@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -85,7 +86,7 @@ def _read(params: Any, data: Any, row: int, known: bool) -> str:
 def _look(params: Any, data: Any, row: int, known: bool) -> str:
     scores, weights = data.scores[row], data.weights[row]
     figure = mixing(scores, weights, data.joined, data.contexts[row], names(data.words))
-    parts.show(figure.update_layout(height=340) if lesson.presenting() else figure, "alignment.look",
+    parts.show(go.Figure(figure).update_layout(height=340) if lesson.presenting() else figure, "alignment.look",
                "Scores, weights, encoder states and the context vector of one written word.")  # fmt: skip
     most = int(weights.argmax())
     total = float(np.exp(scores - scores.max()).sum())

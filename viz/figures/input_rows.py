@@ -10,6 +10,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -70,6 +71,7 @@ def _word(cell: Cell) -> str:
     return shorten(visible(cell.text.removeprefix(" ") or cell.text), LETTERS)
 
 
+@kept
 def input_rows(rows: Sequence[InputRow], outcomes: Sequence[Outcome] = (), *, added: Array | None = None, line: int = 25) -> alt.TopLevelMixin:
     """The rows one below the other, each with the vector at its last token; `added`, their sum; the outcomes as bars. `line` in pixels.
 

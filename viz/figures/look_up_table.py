@@ -10,6 +10,7 @@ import numpy as np
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 from viz.labels import phrase, shorten
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -19,6 +20,7 @@ MOST = 14
 """Letters of a cell: a phone has no room for more."""
 
 
+@kept
 def look_up_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], shades: Mapping[str, Sequence[float] | Array | None], number: str = "{:.2f}"
 ) -> panels.Layers:
@@ -77,6 +79,7 @@ def _written(words: Sequence[dict[str, Any]], along: alt.X, down: alt.Y, size: s
     ]  # fmt: skip
 
 
+@kept
 def sharpening(names: Sequence[str], x: Array, weights: Array, marked: float, *, legend: bool = True, height: int = 260) -> panels.Layers:
     """Weights (name, point) over the sharpness x (point,), equal steps for 1 + x; `marked` is where we are.
 
@@ -103,6 +106,7 @@ def sharpening(names: Sequence[str], x: Array, weights: Array, marked: float, *,
     return alt.layer(base.mark_line(strokeWidth=2.5).encode(strokeDash=dash), base.mark_circle(size=90, opacity=0), here).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
 
 
+@kept
 def memory(table: Array, weights: Array, vector: Array, key: Array | None = None, blind: bool = False) -> panels.Layers:
     """The rows of a memory with their weights before them and what is read below; the key that asked above. All signed.
 

@@ -8,12 +8,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import plain
 
 Array = np.ndarray
 ROW = 38
 
 
+@kept
 def pairs(words: Sequence[str], before: Array, after: Array, names: tuple[str, str] = ("before", "after")) -> go.Figure:
     """A row a word, two bars each: the pale one before, the strong one after; the percentages stand behind the bars.
 

@@ -9,12 +9,14 @@ import altair as alt
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 from viz.figures.pairs import percent
 from viz.labels import phrase
 
 ROW = 44
 
 
+@kept
 def revealed(rows: Sequence[tuple[str, float | None, bool]]) -> panels.Layers:
     """One bar a row (name, probability or None while it is hidden, whether it is the visitor's own), in the order given.
 

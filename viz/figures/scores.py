@@ -10,6 +10,7 @@ import altair as alt
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 from viz.labels import phrase
 
 ROW = 30
@@ -17,6 +18,7 @@ WIDEST = 20
 """Letters of a name in one line: a phone has no room for more beside the bars."""
 
 
+@kept
 def bars(rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}", end: float | None = None) -> panels.Layers:
     """One bar a row (name, value, whether it is the model's own), in the order given, from zero; values behind the bars.
 
