@@ -24,8 +24,8 @@ const headerOf = ({ packet }) => packet?.header ?? {};
 
 /** {title, whose, text}: the three things that stand above a saved picture; what is not known is empty. */
 function heading(header, { name = header.title || header.caption || "", at = header.at } = {}) {
-  const { page, model, text, beside, kind } = header.origin ?? {}, quote = (words) => `\u201c${visible(cut(words, 400))}\u201d`;
-  const whose = [model, KINDS[kind] ?? kind, model ? placeOf({ ...header, at }) : ""].filter(Boolean).join(", ");
+  const { page, model, text, beside, kind, changed } = header.origin ?? {}, quote = (words) => `\u201c${visible(cut(words, 400))}\u201d`;
+  const whose = [model, KINDS[kind] ?? kind, model ? placeOf({ ...header, at }) : "", changed].filter(Boolean).join(", ");
   return { title: name, whose: whose || (page ? `Attention Atlas: ${page}` : ""), text: text ? quote(text) + (beside ? ` \u2192 ${quote(beside)}` : "") : "" };
 }
 

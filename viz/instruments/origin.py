@@ -1,6 +1,6 @@
 """Whose numbers a picture shows: it stands above every saved picture, in every archive, and in the file's name.
 
-A page says it before it draws: `tell(of(run, kind, layer, head))`. It holds for the instruments and charts that follow, until the
+A page says it before it draws: `tell_run(run, kind, layer, head)`. It holds for the instruments and charts that follow, until the
 page tells another one; a new page begins with nothing but its title. So no picture can forget it, and pages that
 show several heads tell each of them in turn.
 """
@@ -23,7 +23,8 @@ _SLOT = "_instrument_origin"
 @dataclass(frozen=True)
 class Origin:
     """page: its title. model, text: what was read by which model; beside: what it wrote, or the second text.
-    kind: of attention; layer, head: of what is shown, None where it is no single one. joined: how heads were joined, "mean"."""
+    kind: of attention; layer, head: of what is shown, None where it is no single one. joined: how heads were joined, "mean".
+    changed: what was done to the run, "Layer 5, head 2 is off"."""
 
     page: str = ""
     model: str = ""
@@ -33,6 +34,7 @@ class Origin:
     layer: int | None = None
     head: int | None = None
     joined: str = ""
+    changed: str = ""
 
     def stamp(self, packet: Packet) -> None:
         """Say it in the header of `packet`; layer and head are its `at`, unless a stack said already which of its heads is shown."""
@@ -56,16 +58,16 @@ def begin(page: str) -> None:
     st.session_state[_SLOT] = Origin(page)
 
 
-def tell(origin: Origin) -> None:
-    """From here on the pictures of this page show this."""
-    st.session_state[_SLOT] = replace(origin, page=now().page)
+def tell(**said: Any) -> None:
+    """From here on the pictures of this page show this: the fields of an `Origin`; what is not named is not known."""
+    st.session_state[_SLOT] = Origin(**({"page": now().page} | said))
+
+
+def tell_run(run: Run, kind: str = "", layer: int | None = None, head: int | str | None = None, **more: Any) -> None:
+    """The same for what `of` says of a run."""
+    st.session_state[_SLOT] = replace(of(run, kind, layer, head), page=now().page, **more)
 
 
 def now() -> Origin:
     """What the pictures that are drawn now show."""
     return st.session_state.get(_SLOT) or Origin()
-
-
-def shown(**changes: Any) -> None:
-    """As `tell`, with only what is named changed."""
-    st.session_state[_SLOT] = replace(now(), **changes)

@@ -111,7 +111,7 @@ def _picture(params: Params) -> None:
         params = _beside(params, view)
         data = compute(params)
         origin.begin(PAGE.title)
-        origin.tell(origin.of(data.run))
+        origin.tell_run(data.run)
         note = partial(_look_note.show, data.run, given=params.target is not None)
         if not data.heads:
             _one_vector.show(params.text, data.run.target_text or "")
@@ -119,7 +119,7 @@ def _picture(params: Params) -> None:
             note(side="left")
             return
         place = _look_heads.chosen(data.heads)
-        origin.tell(origin.of(data.run, place.kind, place.layer, place.head))
+        origin.tell_run(data.run, place.kind, place.layer, place.head)
         above, below = st.container(), st.container()
         if view == "full":  # a head that was opened in the grid is answered there first
             with below:
