@@ -14,7 +14,7 @@ from core.engine import default
 from viz.figures.aligned import mixing
 from viz.figures.curves import number
 from viz.figures.unrolled import Lane, unrolled
-from viz.instruments import heatmap, words_view
+from viz.instruments import heatmap, origin, words_view
 from viz.labels import distinct, literal
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
@@ -48,6 +48,7 @@ def chosen(slug: str, data: Any, step: int) -> int:
 
 def draw(step: int, params: Any, data: Any, row: int, known: bool, below: DeltaGenerator) -> str:
     """The picture of a step; returns its sentence. What is set stands with it, before a room `below` the sentence."""
+    origin.tell(model=data.model, text=params.text, beside=data.text, kind="alignment")
     if step == MATRIX:
         return _matrix(data, below)
     others = {0: _guess, 1: _read, LOOK: _look, WITHOUT: _without}
@@ -153,6 +154,7 @@ def _without(params: Any, data: Any, row: int, known: bool) -> str:
         heatmap(data.weights, data.written, data.words, key="alignment.with", axis=AXIS, title="As it was trained", height=200)
     with right:
         rows = [f"{i + 1}" for i in range(len(weights))]
+        origin.tell(model=data.model, text=params.text, beside=text, kind="alignment", changed="every score 0")
         heatmap(weights, rows, data.words, key="alignment.even", axis=AXIS, title="Every score 0", height=200)
     same = "It still writes the same." if text == data.text else "It writes something else."
     return (f"With equal scores each of the {n} weights is 1 / {n} = {1 / n:.3f} and c_i = mean of h_j (largest difference {off:.0e}): "
@@ -171,6 +173,7 @@ def _who(params: Any, data: Any, row: int, known: bool) -> str:
     columns = st.columns(2, gap="medium")
     for column, (asks, each) in zip(columns, found, strict=False):
         with column:
+            origin.tell(model=each.model, text=params.text, beside=each.text, kind="alignment")
             heatmap(each.weights, each.written, each.words, key=f"alignment.asks.{asks}", axis=AXIS, title=f"{exhibit.CALLED[asks]}: {each.model}", height=300)
             st.text(each.text)
     if len(found) < 2:

@@ -13,7 +13,7 @@ from viz.figures.curves import number
 from viz.figures.depth import over_layers
 from viz.figures.evidence import bars
 from viz.figures.tensors import Panel, tensors
-from viz.instruments import grid, heatmap
+from viz.instruments import grid, heatmap, origin
 from viz.labels import head_name
 from viz.ui import controls, lesson, parts, state
 
@@ -124,9 +124,11 @@ def _maps(data: Any) -> None:
     left, right = st.columns([3, 2], gap="medium")
     start = (layers - 1, 0)
     with left:
+        origin.tell_run(data.run, "self")
         chosen = grid(data.weights, key=f"{SLUG}grid", selected=start, title=f"{layers} layers of {heads} heads").head or start
     layer, head = chosen
     found = data.weights[layer, head]
+    origin.tell_run(data.run, "self", layer, head)
     with right:
         heatmap(found, data.words, data.words, key=f"{SLUG}map", title=head_name(layer, head), height=300)
     query, key = (int(place) for place in np.unravel_index(int(found.argmax()), found.shape))

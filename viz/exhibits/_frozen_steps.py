@@ -15,7 +15,7 @@ from viz.exhibits import _tuning_live as live
 from viz.exhibits._frozen_read import BEFORE, NAMES, SLUG, TASKS
 from viz.exhibits._shown import Shown, later
 from viz.figures.frozen import COVERED, FROZEN, FULL, WAYS, courses, grouped
-from viz.instruments import heatmap
+from viz.instruments import heatmap, origin
 from viz.labels import literal
 from viz.ui import controls, lesson, parts, room
 
@@ -179,6 +179,7 @@ def attention(params: Any) -> Shown:
                 with st.container(border=True, height=300):
                     st.text(f"{FULL}: comes after your guess.")
             else:
+                origin.tell(model=BODY if way == BEFORE else str(task.ways[way].model), text=params.text, beside=params.second, kind="self", layer=layer, head=head)
                 heatmap(data.weights[way][layer, head], data.tokens, data.tokens, key=f"{SLUG}pattern.{way[:3]}", title=f"{way}, L{layer}.H{head}", height=300, group=SLUG + "pattern")
     frozen = float(data.changes[FROZEN].max())
     stay = "all weights of all heads are the same in every bit" if frozen == 0 else f"weights moved by up to {frozen:.2g}"

@@ -18,7 +18,7 @@ from viz.exhibits._shown import Shown
 from viz.figures import conditionals as figures
 from viz.figures.curves import number
 from viz.figures.tensors import tensors
-from viz.instruments import heatmap
+from viz.instruments import heatmap, origin
 from viz.instruments.diagram import diagram, picked
 from viz.labels import distinct
 from viz.ui import compute as ask
@@ -136,6 +136,7 @@ def block(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
         if name is not None:
             state.write(**{SLUG + "box": name})
 
+    origin.tell_run(run)
     with left:
         diagram(**drawn.plan(run, layer, struck=known), key=MAP, on_pick=touched, selected=chosen if known else "", row=23 if lesson.presenting() else 29)
     code = f"import core\n\nrun = core.open_model({MODEL!r}).run({params.text!r})\nprint([name for name in run.trace.names() if name.startswith('layer.{layer}.')])  # no cross_attn among them"
@@ -159,9 +160,11 @@ def two_masks(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
     left, right = picture.columns(2, gap="small" if lesson.presenting() else "large")
     tall = 330 if lesson.presenting() else 380
     with left:
+        origin.tell_run(both, "self", changed="mean of all layers and heads")
         heatmap(sees.weights.mean((0, 1)), distinct(sees.queries), distinct(sees.keys), key=SLUG + "bert", allowed=sees.allowed[0, 0], title="BERT: looks both ways", height=tall, axis=("looks", "looked at"))
     with right:
         if known:
+            origin.tell_run(back, "causal", changed="mean of all layers and heads")
             heatmap(looks.weights.mean((0, 1)), named(looks.queries), named(looks.keys), key=SLUG + "gpt", allowed=looks.allowed[0, 0], title="GPT: looks back only", height=tall, axis=("looks", "looked at"))
         else:
             st.markdown("**GPT: ?**  \nIts map comes after the guess.")

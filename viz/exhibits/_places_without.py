@@ -15,7 +15,7 @@ from viz.exhibits import _places_folds as more
 from viz.exhibits._shown import Shown
 from viz.figures.curves import number
 from viz.figures.pairs import percent
-from viz.instruments import heatmap
+from viz.instruments import heatmap, origin
 from viz.labels import distinct, head_name, literal, visible
 from viz.ui import compute as ask
 from viz.ui import lesson, parts, room
@@ -70,6 +70,7 @@ def without(params: Any) -> Shown:
                 st.markdown(literal(heard))
             small: dict[str, Any] = {"height": LOW, "title": f"{name}: {heard if open_ else how}"} if lesson.presenting() else {"height": 250}
             pattern = found.ways[way].pattern[: found.n, : found.n]
+            origin.tell(model=model, text=text, layer=found.head[0], head=found.head[1], changed=f"positions {way}")
             heatmap(pattern if open_ else np.zeros_like(pattern), names, names, key=f"{SLUG}map.{way}", **small)
     kept = {way: value if known or way == analysis.AS_TRAINED else None for way, value in told.items()}
     if not lesson.presenting():  # there the answer says it all

@@ -14,7 +14,7 @@ from core.engine import default
 from core.training import grammar, tuning
 from viz.exhibits import _tuning_live as live
 from viz.exhibits._shown import Shown, later
-from viz.instruments import heatmap, marked, picked
+from viz.instruments import heatmap, marked, origin, picked
 from viz.labels import literal, shorten, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, room, state
@@ -116,6 +116,7 @@ def _take(key: str, n: int) -> None:
 def marking(params: Any) -> Shown:
     """The visitor marks the answer; then both distributions stand at the words, and the best span is marked."""
     run = live.using(f"answers-{params.body}", SLUG)
+    origin.tell(model=run.model or "", text=params.question, beside=params.passage)
     if run.model is None:
         return missing(params, "answers")
     one = asked(params, run)
@@ -175,6 +176,7 @@ def crossing(one: Answer) -> float:
 def pairs(params: Any) -> Shown:
     """The score of each pair, forbidden ones hatched; and what becomes of an end that is most probable before the start."""
     run = live.using(f"answers-{params.body}", SLUG)
+    origin.tell(model=run.model or "", text=params.question, beside=params.passage)
     if run.model is None:
         return missing(params, "answers")
     plain = asked(params, run)

@@ -14,7 +14,7 @@ from core.run import Run
 from viz.exhibits import _tuning_live as live
 from viz.exhibits._shown import Shown, later
 from viz.exhibits._spans_answers import SLUG, asked, glued, missing
-from viz.instruments import heatmap, marked, picked
+from viz.instruments import heatmap, marked, origin, picked
 from viz.labels import head_name, visible
 from viz.ui import compute as ask
 from viz.ui import lesson, parts, room, state
@@ -43,6 +43,7 @@ def looked(params: Any) -> Shown:
         return missing(params, "answers")
     one = asked(params, used)
     runs = [ask.run(name, params.question, pair=params.passage, keep=("*.pattern",)) for name in (live.BEFORE, used.model)]
+    origin.tell_run(runs[1], "self", changed=f"beside {live.BEFORE}, before the tuning")
     before, after = (run.attention().weights for run in runs)
     moved = moved_heads(before, after)
     layers, heads = moved.shape

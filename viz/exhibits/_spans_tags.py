@@ -18,7 +18,7 @@ from core.training.lexicon import RULES
 from viz.exhibits import _tuning_live as live
 from viz.exhibits._shown import Shown, later
 from viz.exhibits._spans_answers import SLUG, glued, missing
-from viz.instruments import marked, picked
+from viz.instruments import marked, origin, picked
 from viz.labels import distinct, visible
 from viz.ui import compute as ask
 from viz.ui import lesson, parts, room, state
@@ -81,6 +81,7 @@ def _take(key: str, firsts: tuple[int, ...], n: int) -> None:
 def tagging(params: Any) -> Shown:
     """The sentence with a tag at the first piece of each word; the chances of the chosen word, covered until one guessed."""
     run = live.using(f"tags-{params.body}", SLUG)
+    origin.tell(model=run.model or "", text=params.text)
     if run.model is None:
         return missing(params, "tags")
     one = read(params, run)

@@ -14,6 +14,7 @@ from core.errors import InputError
 from viz.exhibits import _encoder_folds as folds
 from viz.exhibits import _encoder_pictures as pictures
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.labels import distinct
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
@@ -89,6 +90,7 @@ def page() -> None:
     data = None
     with errors.guard():
         data = ask.submit(("encoder", params), lambda: compute(params), 40 * len(params.text))
+        origin.tell_run(data.run)
         pictures.show(step, data)
     with st.container(key="encoder-change"):
         controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(f"{SLUG}word",))

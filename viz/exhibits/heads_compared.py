@@ -17,6 +17,7 @@ from core.lessons import looking
 from viz.exhibits import _heads_compared_steps as steps
 from viz.exhibits import _shown
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
@@ -124,6 +125,7 @@ def page() -> None:
     data: Data | None = None
     with st.container(key=f"heads-compared-{at}"), errors.guard():
         data = ask.submit(("heads_compared", params, offered()), lambda: compute(params), 10 * len(params.text))
+        origin.tell(model=data.model, text=params.text, kind=data.kind, layer=data.layer)
         shown = steps.SHOWN[at](params, data)
     _change(models, data)
     if shown is not None:

@@ -11,6 +11,7 @@ from viz.exhibits import _luong_data as data_of
 from viz.exhibits import _luong_folds as folds
 from viz.exhibits import _luong_steps as steps
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
@@ -82,6 +83,7 @@ def page() -> None:
             window=state.read(steps.SLUG + "window", start.window, state.whole(1, steps.WIDEST)),
             windowed=state.read(steps.SLUG + "windowed", start.windowed, state.flag),
         )  # fmt: skip
+        origin.tell(model=data.model, text=text, beside=data.target, kind="alignment")
         told = steps.SHOWN[at](params, data, start)
         if lesson.presenting():  # the picture first
             _sentence(start)

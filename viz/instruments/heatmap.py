@@ -84,7 +84,8 @@ def heatmap_packet(
         "numbers": bool(numbers) and max(rows, columns) <= 32, "selected": selected, "echo": echo,
         "margins": scale == "pattern" and _shared_out(matrix, may), "called": called, "offers": list(offers), "unit": unit, "shut": shut,
     }, steady=STEADY)  # fmt: skip
-    layers = {} if among and not among.stack.rough else {"": Layer(matrix, 1.0, centred=scale != "pattern")}
+    shown = {"": Layer(matrix, 1.0, centred=scale != "pattern")}
+    layers = {} if among and not among.stack.rough else dict(shown)
     if log_sums is not None:
         packet.add("log_sums", np.asarray(log_sums, dtype="<f4").tobytes())
     if scores is not None:
@@ -101,6 +102,7 @@ def heatmap_packet(
     packet.header["limit"] = limit or packet.header.pop("bound", 1.0)
     if among:
         among.join(packet)
+        among.holds(packet, shown, may)
     if scores is not None and limit:
         packet.header["scores.bound"] = limit
     return packet

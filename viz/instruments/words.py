@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from viz.instruments.forms import Layer
 from viz.instruments.mount import Instrument
 from viz.instruments.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
 from viz.instruments.stack import Among
@@ -113,6 +114,7 @@ def words_packet(
         packet.add_matrix(matrix, may, spare=len(packet.to_bytes()) + OVERHEAD)
     if among is not None:
         among.join(packet)
+        among.holds(packet, {"": Layer(matrix, 1.0)}, may)
     return packet
 
 

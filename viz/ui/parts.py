@@ -16,6 +16,7 @@ from altair.utils import schemapi
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from viz import theme
+from viz.instruments import origin
 from viz.pages import Entry, Exhibit, Page
 from viz.remember import Memory
 from viz.ui import export, links, notices, room, serving, state
@@ -33,6 +34,7 @@ __all__ = ["Fold", "as_table", "card", "documents", "equation", "fold", "line", 
 
 def title(info: Page | Exhibit, *, still: bool = False) -> None:
     """Heading, claim, and the button (and R key) that restores the opening state; none on a `still` page."""
+    origin.begin(info.title)
     with room.head():
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="atlas-title"):
             st.title(info.title, width="content", anchor=False)

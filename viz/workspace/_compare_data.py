@@ -15,6 +15,7 @@ from core.analysis.heads import Heads
 from core.analysis.likeness import Likeness, likeness
 from core.errors import InputError
 from core.run import Run, Side
+from viz.instruments import origin
 from viz.labels import visible
 from viz.remember import remembered
 from viz.ui import pins
@@ -48,6 +49,11 @@ class Pane:
     allowed: np.ndarray
     queries: Axis
     keys: Axis
+
+    def tell(self) -> None:
+        """The pictures that follow show this."""
+        one = (self.view.kind, self.view.layer, self.view.head) if self.view.kind else ()
+        origin.tell_run(self.run, *one, changed=self.view.edits)
 
     @property
     def alone(self) -> bool:

@@ -102,6 +102,7 @@ def _key(name: str) -> str:
 def _pattern(found: Compared, pane: int, place: int, row: int | None) -> None:
     shown, weights = found.panes[pane], found.weights[pane]
     crossing = chooser.crosses(shown.view.kind)
+    shown.tell()
     cell = None if row is None or not found.rows[row][pane] else (row, int(weights[row].argmax()))
     heatmap(
         weights, found.words("queries", pane), found.words("keys", pane), key=_key(LETTERS[place]), allowed=found.allowed[pane], selected=cell, group=GROUP,

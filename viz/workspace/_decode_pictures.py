@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.decoding import Candidate, Step
 from core.lessons.filtered import title, way
-from viz.instruments import WRITING, Sentences, candidates, heatmap, timeline, words_view
+from viz.instruments import WRITING, Sentences, candidates, heatmap, origin, timeline, words_view
 from viz.instruments.candidates import Bar, Lot, Way, percent
 from viz.instruments.timeline import Moment
 from viz.labels import literal, visible
@@ -27,6 +27,13 @@ MANY = Sentences(**{
     .replace("no row of this head", "no row")
     for name, text in vars(ONE).items()
 })  # fmt: skip
+
+
+def whose(data: Any, head: tuple[int, int]) -> None:
+    """What every picture of these steps shows; a head below 0 is the mean of all."""
+    one = {"layer": head[0], "head": head[1]} if head[0] >= 0 else {}
+    written = getattr(data.last, "text", "") if data.model.spec.has_source else "".join(step.token for step in data.steps)
+    origin.tell(model=data.model.name, text=data.window.text, beside=written, kind=data.kind or "", **one)
 
 
 def show(data: Any, head: tuple[int, int], below: Callable[[], None], on_ask: Callable[[], None] | None) -> None:

@@ -12,7 +12,7 @@ import streamlit as st
 from core.analysis import similar
 from core.errors import InputError
 from viz.figures.head_map import thumbnail
-from viz.instruments import heatmap
+from viz.instruments import heatmap, origin
 from viz.labels import literal, visible
 from viz.remember import remembered
 from viz.ui import links, parts
@@ -46,6 +46,7 @@ class Picture:
     keys: list[str]
     allowed: np.ndarray | None = None
     whole: bool = True
+    text: str = ""
 
 
 def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Picture]:
@@ -92,8 +93,9 @@ def _words(text: str, begins: Sequence[int]) -> list[str]:
     return [visible(text[begin:end].strip()) for begin, end in zip(begins, (*begins[1:], len(text)), strict=True)]
 
 
-def draw(picture: Picture, key: str, *, height: int = 300) -> None:
+def draw(head: Head, picture: Picture, key: str, *, height: int = 300) -> None:
     """One head with its words."""
+    origin.tell(model=head.model, text=picture.text, kind=head.place.kind, layer=head.place.layer, head=head.place.head)
     heatmap(picture.weights, picture.queries, picture.keys, key=key, allowed=picture.allowed, height=height)
     if not picture.whole:
         st.caption(f"The pictures show the first {MOST} words.")

@@ -11,7 +11,7 @@ import streamlit as st
 from core.analysis.changed import Outcome, looks_moved, stream_moved
 from core.edits import Forbid, ForceCell
 from viz.figures.pairs import pairs
-from viz.instruments import clicked, grid_packet, heatmap, show_grid
+from viz.instruments import clicked, grid_packet, heatmap, origin, show_grid
 from viz.labels import head_name, literal, visible
 from viz.remember import remembered
 from viz.ui import controls, parts, state
@@ -138,11 +138,13 @@ def patterns(change: Change, seen: Place) -> None:
     axis = ("written piece", "source piece") if crossing else ("piece that looks", "piece looked at")
     options = {"allowed": mask, "group": GROUP, "height": 360, "axis": axis}
     views = st.columns(3, gap="medium")
+    origin.tell_run(change.before, seen.kind, *place)
     with views[0]:
         row = min(said_at(change.before) or len(a) - 1, len(a) - 1)
         cell = heatmap(
             a, queries, keys, key=f"what_if.before.{seen.kind}", title=f"{head_name(*place)} before: choose a cell", selected=(row, int(a[row].argmax())), **options
         ).cell
+    origin.tell_run(change.after, seen.kind, *place, changed=edits.told(change))
     with views[1]:
         heatmap(b, queries, keys, key=f"what_if.after.{seen.kind}", title=f"{head_name(*place)} after", **options)
     with views[2]:

@@ -11,7 +11,7 @@ import streamlit as st
 from core.models import Family
 from viz.figures.pairs import percent
 from viz.figures.revealed import revealed
-from viz.instruments import heatmap
+from viz.instruments import heatmap, origin
 from viz.labels import distinct, head_name, literal, visible
 from viz.pages import Cite, Page
 from viz.ui import controls, errors, parts, state
@@ -84,6 +84,7 @@ def _played(model: str, text: str) -> None:
         shares, put = row.chosen(len(found.keys))
         with st.container():  # always there, whether something is computed or not
             yours = data.played(found, shares) if put else None
+        origin.tell_run(found.run, found.place.kind, found.place.layer, found.place.head)
         st.markdown(_task(found))
         left, right = st.columns([4, 3], gap="large")
         with left:

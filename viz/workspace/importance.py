@@ -12,6 +12,7 @@ from core.analysis.asked import Asked, telling
 from core.analysis.sweep import Item
 from core.errors import InputError
 from core.run import Run
+from viz.instruments import origin
 from viz.pages import Cite, Page
 from viz.ui import compute as machine
 from viz.ui import controls, parts, state
@@ -95,6 +96,7 @@ def page() -> None:
     translates = chooser.opened(asked.model).spec.has_source
     params = Params(asked.model, asked.text, (state.read("target", "") or None) if translates else None)
     run = plain(params)
+    origin.tell_run(run)
     if by == "heads":
         _importance_heads.show(PAGE, params, run, compute)
     else:

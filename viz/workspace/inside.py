@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from core.analysis import attribution
 from core.errors import InputError
 from core.run import Run
+from viz.instruments import origin
 from viz.pages import Cite, Page
 from viz.ui import controls, parts, state
 from viz.workspace import _asked, _bench, _inside_guesses, _inside_ripple, _inside_who
@@ -56,4 +57,5 @@ def page() -> None:
     translates = chooser.opened(asked.model).spec.has_source
     params = Params(asked.model, asked.text, (state.read("target", "") or None) if translates else None)
     run = compute(params)
+    origin.tell_run(run)
     {"guesses": _inside_guesses.show, "who": _inside_who.show, "ripple": _inside_ripple.show}[by](PAGE, params, run)

@@ -12,7 +12,7 @@ import streamlit as st
 from core.analysis.heads import Heads
 from core.errors import InputError
 from core.run import Run
-from viz.instruments import WRITING, Sentences, words_view
+from viz.instruments import WRITING, Sentences, origin, words_view
 from viz.instruments.picture import lines as python_lines
 from viz.instruments.stack import HEAD, LAYER
 from viz.pages import Cite, Page
@@ -110,6 +110,8 @@ def _picture(params: Params) -> None:
         view = state.read("view", "", state.one_of(("", "heads", "full")))
         params = _beside(params, view)
         data = compute(params)
+        origin.begin(PAGE.title)
+        origin.tell_run(data.run)
         note = partial(_look_note.show, data.run, given=params.target is not None)
         if not data.heads:
             _one_vector.show(params.text, data.run.target_text or "")
@@ -117,6 +119,7 @@ def _picture(params: Params) -> None:
             note(side="left")
             return
         place = _look_heads.chosen(data.heads)
+        origin.tell_run(data.run, place.kind, place.layer, place.head)
         above, below = st.container(), st.container()
         if view == "full":  # a head that was opened in the grid is answered there first
             with below:

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from viz.instruments import origin
 from viz.pages import Cite, Page
 from viz.ui import errors, notices, parts, pins, state
 from viz.workspace import _bench
@@ -72,6 +73,7 @@ def _changed(model: str, text: str) -> None:
     with errors.guard():
         with st.container():  # how much there is to compute depends on the changes; what follows keeps its place
             change = compute(_params(model, text))
+        origin.tell_run(change.before, change.place.kind, changed=edits.told(change))
         _tell(change)
         edits.chips(change)
         found, moved = data.outcome(change), views.moved(change)
