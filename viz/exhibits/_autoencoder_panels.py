@@ -66,7 +66,7 @@ def first_guess(slug: str, data: Any, params: Any) -> bool:
     """What does the French decoder say? Asked before it is shown."""
     near = data.near["french"]
     wanted, said = translation(params.word, "french"), near[0][0]
-    offered = sorted({word for word, _ in near} | ({wanted} if wanted else set()) | {"la table"})
+    offered = dict(sorted(({"la table": 0.0} | ({wanted: 0.0} if wanted else {}) | dict(near)).items()))
     measure = "; ".join(f"{word} {cosine:.2f}" for word, cosine in near[:3])
     why = (
         f"The decoder spells from {params.p} number{'s' if params.p > 1 else ''}; the nearest words of its list, with their cosines, are {measure}. "

@@ -62,7 +62,7 @@ def enough(params: Any) -> Shown:
         return _missing(params)
     best = min(whole, key=lambda task: task.gap)
     told = len(whole) < 2 or lesson.predict(
-        SLUG + "enough", "Only the new head learns; the body of bert-mini stays as it was. For which task is that nearly as good as teaching everything?", [task.title for task in whole], best.title,
+        SLUG + "enough", "Only the new head learns; the body of bert-mini stays as it was. For which task is that nearly as good as teaching everything?", {task.title: 1 - task.gap for task in whole}, best.title,
         "; ".join(f"{task.title} {percent(task.right(FROZEN))} frozen, {percent(task.right(FULL))} in full" for task in whole) + ".",
     )  # fmt: skip
     rows = [(task.title, way, None if way == FROZEN and not told else task.right(way), COVERED if way == FROZEN and not told else percent(task.right(way))) for task in whole for way in WAYS]
@@ -140,7 +140,7 @@ def how_far(params: Any) -> Shown:
     shares = {way: [went[way].embeddings, *went[way].layers] for way in WAYS}
     most = names[int(np.argmax(shares[FULL]))]
     told = lesson.predict(
-        SLUG + "far", f"{task.title}, in full: which part of the body moved furthest, for its size?", names, most,
+        SLUG + "far", f"{task.title}, in full: which part of the body moved furthest, for its size?", dict(zip(names, shares[FULL], strict=True)), most,
         f"{most.capitalize()} by {max(shares[FULL]):.1%}, {names[int(np.argmin(shares[FULL]))]} least by {min(shares[FULL]):.1%}; the whole body by {went[FULL].body:.1%}.",
     )  # fmt: skip
     rows = [(name, way, value if told or way == FROZEN else None, (f"{value:.1%}" if value else "0") if told or way == FROZEN else COVERED) for i, name in reversed([*enumerate(names)]) for way in WAYS for value in (shares[way][i],)]

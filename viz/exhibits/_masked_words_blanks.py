@@ -79,7 +79,7 @@ def blank(params: Any, text: Text) -> Shown:
     names = [visible(word) for word, _ in found.best]
     told = lesson.predict(
         SLUG + "blank", f"One word is hidden: {' '.join(visible(t) for t in with_blank(text, place)[1:-1])} Which word does bert-mini hold most probable there?",
-        sorted({*names, visible(truth)}), names[0], f"{names[0]} {found.best[0][1]:.1%}; the sentence has “{visible(truth)}”, which gets {found.wanted:.1%}.",
+        dict(sorted(({visible(truth): found.wanted} | {name: chance for name, (_, chance) in zip(names, found.best, strict=True)}).items())), names[0], f"{names[0]} {found.best[0][1]:.1%}; the sentence has “{visible(truth)}”, which gets {found.wanted:.1%}.",
     )  # fmt: skip
     parts.show(token_rows([Row("reads", with_blank(text, place), [0 if at == place else None for at in range(len(text.tokens))])], across=6, high=26),
                SLUG + "reads", "The sentence with one word hidden.")  # fmt: skip
@@ -107,7 +107,7 @@ def sides(params: Any, text: Text) -> Shown:
     wanted = np.array([found[name].wanted for name in CONTEXTS])
     best = CONTEXTS[int(wanted.argmax())]
     truth, mask = visible(text.tokens[place]), default().open(MODEL).tokenizer.mask
-    told = lesson.predict(SLUG + "sides", f"“{truth}” is hidden. With which words in sight does it get the highest probability?", CONTEXTS, best,
+    told = lesson.predict(SLUG + "sides", f"“{truth}” is hidden. With which words in sight does it get the highest probability?", dict(zip(CONTEXTS, wanted.tolist(), strict=True)), best,
                           "; ".join(f"{name}: {chance:.2%}" for name, chance in zip(CONTEXTS, wanted, strict=True)) + ".")  # fmt: skip
     said = {name: f"{visible(found[name].best[0][0])}:{found[name].best[0][1]:.0%}" if told else "?" for name in CONTEXTS}
     table = [Row(name, [said[name] if at == place else MASK if index == mask else token for at, (index, token) in enumerate(zip(row, text.tokens, strict=True))],
@@ -142,7 +142,7 @@ def both_or_left(params: Any, text: Text) -> Shown:
     known = ~np.isnan(two[1])
     wins = int((two[0] > two[1])[known].sum()), int((two[1] > two[0])[known].sum())
     answer = WHO[0] if wins[0] > wins[1] else WHO[1] if wins[1] > wins[0] else WHO[2]
-    told = lesson.predict(SLUG + "who", f"Each of {len(places)} words is hidden in turn. Which model holds the true word more probable, more often?", WHO, answer,
+    told = lesson.predict(SLUG + "who", f"Each of {len(places)} words is hidden in turn. Which model holds the true word more probable, more often?", dict(zip(WHO, (*wins, 0), strict=True)), answer,
                           f"At {wins[0]} words the one with both sides, at {wins[1]} the one with the left alone.")  # fmt: skip
     names = distinct([text.tokens[place] for place in places]) or ["–"]
     values = [100 * np.nan_to_num(row) if len(places) else np.zeros(1) for row in two]

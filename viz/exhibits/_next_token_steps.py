@@ -54,10 +54,10 @@ def named(tokens: Sequence[str]) -> list[str]:
     return distinct(token.removeprefix(" ") or token for token in tokens)
 
 
-def options(values: np.ndarray, names: Sequence[str]) -> list[str]:
-    """The places with the lowest and the highest values, in the order of the text."""
+def options(values: np.ndarray, names: Sequence[str]) -> dict[str, float]:
+    """The places with the lowest and the highest values, in the order of the text, with these values."""
     order = np.argsort(values, kind="stable")
-    return [names[int(place)] for place in sorted({*order[:CHOICES].tolist(), *order[-CHOICES:].tolist()})]
+    return {names[place]: float(values[place]) for place in sorted({*map(int, order[:CHOICES]), *map(int, order[-CHOICES:])})}
 
 
 def guess(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:

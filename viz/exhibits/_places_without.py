@@ -54,7 +54,7 @@ def without(params: Any) -> Shown:
         looks = ", ".join(f"{part:.0%}" for part in _before(found).values())
         here, answer = "here", f"Surprise in nats: {nats[0]}, shuffled {nats[1]}, removed {nats[2]}; {head_name(*found.head)} at the word before: {looks}."
     known = lesson.predict(
-        f"{SLUG}worse", f"What harms {model} more {here}: positions shuffled, or removed?", (analysis.SHUFFLED, analysis.REMOVED, EQUAL), worse(found),
+        f"{SLUG}worse", f"What harms {model} more {here}: positions shuffled, or removed?", {way: told[way] for way in (analysis.SHUFFLED, analysis.REMOVED)} | {EQUAL: 0.0}, worse(found),
         answer,
     )  # fmt: skip
     names = distinct(token.strip() or token for token in found.tokens)

@@ -46,7 +46,7 @@ def described(data: Any) -> Shown:
     question, picture = st.container(), st.container()
     with question:
         known = lesson.predict(
-            SLUG + "best", "Which of these does gpt-mini hold to be the most probable continuation?", sorted(names), best.text.strip(),
+            SLUG + "best", "Which of these does gpt-mini hold to be the most probable continuation?", dict(sorted((each.text.strip(), each.share) for each in found)), best.text.strip(),
             f"It gets {share(best.share)} of the three together. Right would be “{names[asked.right]}” with {share(found[asked.right].share)}." if len(names) > 2
             else f"It gets {share(best.share)} of the two together. Right would be “{names[asked.right]}”.",
         )  # fmt: skip

@@ -79,7 +79,7 @@ def _asked(params: Any, wanted: list[str]) -> bool:
     places = [f"{i + 1}: {token}" for i, token in enumerate(wanted)]
     best = int(gained.argmax())
     return lesson.predict(
-        SLUG + "gain", "One step on this pair. At which place will the loss fall most?", places, places[best],
+        SLUG + "gain", "One step on this pair. At which place will the loss fall most?", dict(zip(places, gained.tolist(), strict=True)), places[best],
         f"From {number(before.losses[best], 3)} to {number(after.losses[best], 3)} there; in all from {number(before.loss, 3)} to {number(after.loss, 3)}. Press the button to take it.",
     )  # fmt: skip
 

@@ -101,7 +101,7 @@ def _remember(params: Any) -> Shown:
     found = words.mixed(run, layer, head, row)
     said = distinct(found.words)
     best = int(found.weights.argmax())
-    known = lesson.predict(SLUG + "remember", f"Reading “{names[row]}”, which word does head {head_name(layer, head)} weigh most?", said, said[best],
+    known = lesson.predict(SLUG + "remember", f"Reading “{names[row]}”, which word does head {head_name(layer, head)} weigh most?", dict(zip(said, found.weights.tolist(), strict=True)), said[best],
                            f"It gets {found.weights[best]:.3f}; the {row + 1} weights up to “{names[row]}” add up to {found.weights.sum():.3f}.")  # fmt: skip
     if known:
         strip(attention.weights[layer, head], names, allowed=attention.allowed[layer, head], mode="text" if lesson.presenting() else "lines", selected=row, key=SLUG + "lines")

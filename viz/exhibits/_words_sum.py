@@ -151,7 +151,7 @@ def _trained(params: Any) -> Shown:
     a, b, c = map(visible, found.terms)
     sum_ = f"{a} − {b} + {c}"
     near = list(found.nearest)
-    known = lesson.predict(SLUG + "trained", f"{sum_}: which of these words is nearest in the trained table?", sorted(map(visible, near[:5])), visible(near[0]),
+    known = lesson.predict(SLUG + "trained", f"{sum_}: which of these words is nearest in the trained table?", dict(sorted(zip(map(visible, near[:5]), found.cosines.tolist(), strict=False))), visible(near[0]),
                            f"Its cosine with the sum is {found.cosines[0]:.3f}, that of “{visible(near[1])}” {found.cosines[1]:.3f}.")  # fmt: skip
     rows = [(visible(word), float(cosine), i == 0) for i, (word, cosine) in enumerate(zip(near, found.cosines, strict=True))]
     if not known:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -12,7 +12,7 @@ import streamlit as st
 from core.analysis.heads import Heads
 from core.errors import InputError
 from core.run import Run
-from viz.instruments import WRITING, Sentences, origin, words_view
+from viz.instruments import ALIGNING, origin, words_view
 from viz.instruments.picture import lines as python_lines
 from viz.instruments.stack import HEAD, LAYER
 from viz.pages import Cite, Page
@@ -34,10 +34,6 @@ PAGE = Page(
     ),
     menu="top",
 )
-
-
-ALIGNING = Sentences(**{name: text.replace("this head", "the model") for name, text in asdict(WRITING).items()})
-"""What is said of a recurrent translator: it has one alignment, and no heads."""
 
 
 @dataclass(frozen=True)
