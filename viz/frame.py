@@ -13,7 +13,7 @@ FAVICON = str(Path(__file__).parent / "static" / "favicon.svg")
 
 def framed(entry: pages.Entry) -> None:
     """Draw one page inside the error boundary, with the state of this visit."""
-    with (errors.guard(), state.visit(entry.slug), st.container(horizontal_alignment="center"),
+    with (errors.guard(), state.visit(entry.slug, entry.whole), st.container(horizontal_alignment="center"),
           st.container(width=1120, key="atlas-page"), stage.around(entry), errors.guard()):
         entry.page()
 

@@ -129,6 +129,11 @@ class Entry:
         """The function that draws it."""
         return self.module.page
 
+    @property
+    def whole(self) -> bool:
+        """Whether it shows one text through one model, whichever are on screen: they go along to it whole, with the head in view."""
+        return isinstance(self.info, Page) and {"model", "text"} <= {param.name for param in dataclasses.fields(self.module.Params)}
+
 
 @functools.cache
 def discover() -> tuple[Entry, ...]:
@@ -152,6 +157,11 @@ def exhibits(chapter: Chapter | None = None) -> tuple[Entry, ...]:
     """The exhibits, all or of one chapter."""
     return tuple(entry for entry in discover()
                  if isinstance(entry.info, Exhibit) and chapter in (None, entry.info.chapter))
+
+
+def whole(slug: str) -> bool:
+    """Whether what is on screen goes along whole to the page of this slug."""
+    return any(entry.whole for entry in discover() if entry.slug == slug)
 
 
 def _rank(entry: Entry) -> tuple[int, int]:

@@ -107,7 +107,7 @@ def test_continue_leads_to_the_exhibit_and_the_step_visited_last(blackboard: pag
     test.run()
     assert not test.exception
     words = said(test)
-    assert "Continue" in words and "at step 2 of 3, Scores" in words and "**Blackboard**  →](/blackboard)" in words
+    assert "Continue" in words and "at step 2 of 3, Scores" in words and "**Blackboard**  →](/blackboard?blackboard.step=2)" in words
     assert ", 1 visited" in words and ":material/check:" in words and "Begin here" not in words
 
 

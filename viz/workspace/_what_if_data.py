@@ -56,11 +56,11 @@ class Change:
         return self.kind.path(self.place.layer, leaf)
 
 
-def first(model: str, text: str) -> Run:
+def first(model: str, text: str, target: str | None = None) -> Run:
     """The run as it is. A translation of the model's own is read again as a given one, as the run after the change will be."""
     reader = chooser.opened(model)
     keep = (*KEEP, *(("logits",) if "logits" in reader.outputs else ()))
-    target = compute.run(model, text, keep=()).target_text if reader.spec.has_source else None
+    target = (target or compute.run(model, text, keep=()).target_text) if reader.spec.has_source else None
     return compute.run(model, text, target=target, keep=keep)
 
 

@@ -87,17 +87,16 @@ def compute(p: Params) -> Swept:
 
 def page() -> None:
     parts.title(PAGE)
-    _bench.row("importance")
     by = state.read("importance.by", "heads", state.one_of(list(VIEWS), "heads"))
-    asked = _bench.choose(_bench.layered, text=_importance_patch.OPENING if by == "patch" else _bench.TEXT)
+    asked = _bench.choose("importance", _bench.layered, text=_importance_patch.OPENING if by == "patch" else _bench.TEXT, given=True)
     if asked is None:
         return
     by = controls.segmented("What to take away", tuple(VIEWS), "importance.by", "heads", VIEWS.__getitem__, quiet=True)
-    translates = chooser.opened(asked.model).spec.has_source
-    params = Params(asked.model, asked.text, (state.read("target", "") or None) if translates else None)
+    params = Params(asked.model, asked.text, _bench.target(chooser.opened(asked.model)))
     run = plain(params)
     origin.tell_run(run)
     if by == "heads":
         _importance_heads.show(PAGE, params, run, compute)
     else:
         SHOW[by](PAGE, params, run)
+    asked.shows()

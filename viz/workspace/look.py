@@ -16,7 +16,7 @@ from viz.instruments import ALIGNING, origin, words_view
 from viz.instruments.picture import lines as python_lines
 from viz.instruments.stack import HEAD, LAYER
 from viz.pages import Cite, Page
-from viz.ui import controls, errors, links, notices, state
+from viz.ui import controls, errors, links, notices, state, subject
 from viz.ui.parts import restore
 from viz.workspace import _look_blank, _look_full, _look_heads, _look_note, _one_vector, _presets, _tasks
 from viz.workspace._look_heads import Place
@@ -73,8 +73,9 @@ def _controls() -> Params | None:
     models = _tasks.usable()
     if not models:
         raise InputError("No model can be opened.", "The models lie in assets/models.", "See More, Models for what is missing.")
-    opening = _tasks.opening(models, TRANSLATE.model)
-    model = state.read("model", opening, _tasks.named(models, opening))
+    model = _tasks.in_view(models, TRANSLATE.model, _tasks.no_heads)
+    if model is None:
+        return None
     task, opened = _tasks.opening_with(model, models[model]), _look_heads.opened(model)
     text = controls.text(task.box, "text", task.text, quiet=True, placeholder="Type a sentence and press Enter", drops=("target",))
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
@@ -82,6 +83,7 @@ def _controls() -> Params | None:
         st.button("Your own", icon=":material/edit:", type="tertiary", on_click=_presets.own)
         _presets.menu(opened)
         _tasks.menu(models, model)
+    subject.shows(model=model, text=text)
     if not text.strip():
         st.text("Type a sentence above and press Enter: the model reads it at once.")
         return None
@@ -108,6 +110,7 @@ def _picture(params: Params) -> None:
         data = compute(params)
         origin.begin(PAGE.title)
         origin.tell_run(data.run)
+        subject.shows(target=params.target, pair=params.pair)
         note = partial(_look_note.show, data.run, given=params.target is not None)
         if not data.heads:
             _one_vector.show(params.text, data.run.target_text or "")
@@ -116,6 +119,7 @@ def _picture(params: Params) -> None:
             return
         place = _look_heads.chosen(data.heads)
         origin.tell_run(data.run, place.kind, place.layer, place.head)
+        subject.shows(kind=place.kind, layer=place.layer, head=place.head)
         above, below = st.container(), st.container()
         if view == "full":  # a head that was opened in the grid is answered there first
             with below:
