@@ -123,4 +123,4 @@ def built(kind: type[Any], values: Mapping[str, Any]) -> Any:
     try:
         return kind(**values)
     except (ValueError, TypeError) as error:
-        raise InputError(f"config.json: {error}.", "The sizes must fit together.", "Correct it, or download the model again.") from None
+        raise InputError(f"config.json: {shown(str(error), 160)}.", "The sizes must fit together.", "Correct it, or download the model again.") from None
