@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 MOST = 400
 """Letters of one part: what was given, and is named in it, may be a million letters long."""
 

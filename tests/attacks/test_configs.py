@@ -36,6 +36,7 @@ FIELDS = {
     "more layers than stored": ({"n_layer": 500}, "missing", "h.2.ln_1.weight"),
     "fewer layers than stored": ({"n_layer": 1}, "left over", "h.1."),
     "eps 0": ({"layer_norm_epsilon": 0}, "layer_norm_epsilon is 0"),
+    "eps that float32 takes for 0": ({"layer_norm_epsilon": 1e-46}, "layer_norm_epsilon is 1e-46"),
     "eps text": ({"layer_norm_epsilon": "1e-5"}, "layer_norm_epsilon"),
     "unknown activation": ({"activation_function": "swish"}, "activation_function is 'swish'"),
     "activation that is a list": ({"activation_function": ["relu"]}, "activation_function"),
