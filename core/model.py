@@ -14,7 +14,7 @@ from torch import Tensor
 from core.decoding.batched import greedy
 from core.errors import InputError
 from core.models import Batch, Family, Output
-from core.outputs import Outputs
+from core.outputs import Outputs, finite
 from core.run import Run, RunTrace, Side
 from core.text import Encoded, Tokenizer
 from core.trace import Edit, Recorder, Trace, matches
@@ -96,7 +96,7 @@ class Model:
         runs: list[Run] = []
         for row, side in enumerate(sides):
             here = {name: value[row : row + 1] for name, value in early.items()}
-            outputs = Outputs(self.network, self.outputs, hidden[row : row + 1], here)
+            outputs = Outputs(self.name, self.network, self.outputs, hidden[row : row + 1], here)
             view = RunTrace(trace, row, gradients, outputs, patterns)
             runs.append(Run(self, side, sources[row] if sources else None, view, shown[row], outputs))
         return runs
@@ -209,7 +209,7 @@ class Model:
             raise InputError(str(error), "A run keeps at most 256 MB unless told what to keep.", 'Give keep=["*.pattern"].') from None
         trace = tap.close()
         gradients = {} if grad is None else _gradients(self._goal(found["logits"][0], grad, first), trace)
-        found = {name: value.detach() for name, value in found.items()}
+        found = {name: finite(value.detach(), self.name) for name, value in found.items()}
         return found.pop("hidden"), found, trace, gradients
 
     def _early(self, edits: tuple[Edit, ...], grad: Goal | None) -> list[str]:

@@ -64,6 +64,15 @@ def first(model: str, text: str, target: str | None = None) -> Run:
     return compute.run(model, text, target=target, keep=keep)
 
 
+def changed(before: Run, raw: str) -> tuple[Run, tuple[Edit, ...], tuple[InputError, ...]]:
+    """The run with the edits of a link, those that were made, and why others were not; together they may be too much for the model."""
+    kept, wrong = readable(raw, before)
+    try:
+        return second(before, kept), kept, wrong
+    except InputError as error:
+        return before, (), (*wrong, error)
+
+
 def second(before: Run, edits: Sequence[Edit]) -> Run:
     """The same text with the changes made."""
     keep = (*KEEP, *(("logits",) if "logits" in before.model.outputs else ()))

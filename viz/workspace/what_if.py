@@ -57,8 +57,8 @@ def compute(p: Params) -> Change:
     kind = p.kind if p.kind in before.kinds else before.kinds[-1]
     place = p.place or data.telling(before, kind)
     raw: Any = {OFF: f"zero:{before.model.spec.kind(place.kind).path(place.layer, 'heads')}:{place.head}", NONE: ""}.get(p.edits, p.edits)
-    kept, wrong = data.readable(raw, before)
-    return Change(before, data.second(before, kept), place, kept, wrong, data.translated(before, kept))
+    after, kept, wrong = data.changed(before, raw)
+    return Change(before, after, place, kept, wrong, data.translated(before, kept))
 
 
 def page() -> None:
