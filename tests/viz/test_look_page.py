@@ -268,3 +268,20 @@ def test_a_text_beyond_the_context_says_what_is_read_and_lets_it_be_moved():
     (packet,) = named(test, "layout", "words")
     keys = opened(packet)[0]["keys"]
     assert keys[-1] == "word399" and keys[0] != "word0" and text.endswith(" ".join(keys[1:]))
+
+
+@pytest.mark.parametrize(("model", "text", "told"), [
+    (MODEL, "cat", "translator-en-es does not find an end: it repeats “gato” "),
+    ("bert-mini", "Money is in the [MASK].", "A telling error: bert-mini has “bank” in place "),
+    ("rnn-en-es", "Give me the black hat, not the white one.", "A telling error: rnn-en-es writes “Dame "),
+])  # fmt: skip
+def test_what_a_model_fails_at_is_told_below_the_picture(model: str, text: str, told: str):
+    assert told in said(page("look", model=model, text=text))
+
+
+@pytest.mark.parametrize(("model", "link"), [
+    (MODEL, {"text": "The black cat is sleeping on the white bed."}), (MODEL, {"text": "cat", "target": "gato"}), ("bert-mini", {"text": "She is eating a green [MASK]."}),
+])  # fmt: skip
+def test_what_a_model_does_well_or_was_given_is_no_failure(model: str, link: dict[str, str]):
+    here = said(page("look", model=model, **link))
+    assert "telling error" not in here and "find an end" not in here
