@@ -155,13 +155,13 @@ def test_a_page_that_does_not_say_what_it_is_is_named(tmp_path: Path, source: st
     file = tmp_path / "broken.py"
     file.write_text(source, "utf-8")
     with pytest.raises(PageError, match=says) as caught:
-        pages._said(file, "EXHIBIT", Exhibit)
+        pages._read(file, "viz.exhibits", "EXHIBIT", Exhibit)
     assert "broken.py" in str(caught.value)
 
 
 def test_twins_are_refused() -> None:
     info = Exhibit(title="T", chapter=Chapter.BERT, order=1, claim="C.")
-    one, two = (Entry(slug, info, "viz.exhibits", Path(f"{slug}.py")) for slug in ("one", "two"))
+    one, two = (Entry(slug, info, frozenset(), "viz.exhibits", Path(f"{slug}.py")) for slug in ("one", "two"))
     with pytest.raises(PageError, match="two.py: the same order as one.py"):
         pages._refuse_twins([one, two], pages._rank, "order")
 
@@ -169,6 +169,7 @@ def test_twins_are_refused() -> None:
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.slug)
 def test_a_module_says_what_its_source_was_read_to_say(entry: Entry) -> None:
     assert entry.info == getattr(entry.module, "PAGE" if isinstance(entry.info, Page) else "EXHIBIT")
+    assert isinstance(entry.info, Exhibit) or entry.fields == {field.name for field in dataclasses.fields(entry.module.Params)}
 
 
 DRAW_ONE = """

@@ -50,7 +50,7 @@ def of(run: Run, kind: str = "", layer: int | None = None, head: int | str | Non
     """What a picture of `run` shows; `head` may be the name of a way to join the heads of the layer."""
     text, beside = (run.source.text, run.target_text or "") if run.source else (run.side.text, run.side.pair or "")
     number, joined = (None, head) if isinstance(head, str) else (head, "")
-    return Origin("", run.model.name, text, beside, kind, layer, number, joined)
+    return Origin("", run.model.name or "", text, beside, kind, layer, number, joined)
 
 
 def begin(page: str) -> None:
@@ -60,7 +60,7 @@ def begin(page: str) -> None:
 
 def tell(**said: Any) -> None:
     """From here on the pictures of this page show this: the fields of an `Origin`; what is not named is not known."""
-    st.session_state[_SLOT] = Origin(**({"page": now().page} | said))
+    st.session_state[_SLOT] = replace(Origin(now().page), **said)
 
 
 def tell_run(run: Run, kind: str = "", layer: int | None = None, head: int | str | None = None, **more: Any) -> None:

@@ -52,8 +52,8 @@ class Pane:
 
     def tell(self) -> None:
         """The pictures that follow show this."""
-        one = (self.view.kind, self.view.layer, self.view.head) if self.view.kind else ()
-        origin.tell_run(self.run, *one, changed=self.view.edits)
+        view = self.view
+        origin.tell_run(self.run, view.kind, view.layer if view.kind else None, view.head if view.kind else None, changed=view.edits)
 
     @property
     def alone(self) -> bool:
