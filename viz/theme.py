@@ -101,6 +101,7 @@ def in_dark(tree: Any) -> Any:
     return _swap(tree, twins())
 
 
+@functools.lru_cache(128)
 def drawn_in_dark(svg: str) -> str:
     """The text of a drawing with every palette colour in it swapped for its dark twin.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import tomllib
@@ -57,6 +58,13 @@ def read_manifest(models: Path) -> dict[str, Shipped]:
     path = models.parent / "MANIFEST.toml"
     if not path.is_file():
         return {}
+    now = path.stat()
+    return dict(_parsed(path, now.st_mtime_ns, now.st_size))
+
+
+@functools.lru_cache(8)
+def _parsed(path: Path, *_: int) -> Mapping[str, Shipped]:
+    """The entries of a manifest as it stands since it was last written: time and size are part of the question."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8")).get("models", {})
         return {name: _entry(table) for name, table in tables.items()}

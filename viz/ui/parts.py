@@ -11,8 +11,10 @@ import altair as alt
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+import pyarrow as pa
 import streamlit as st
 from altair.utils import schemapi
+from streamlit import dataframe_util
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from viz import theme
@@ -75,7 +77,10 @@ def _in_plotly(figure: go.Figure, dark: bool, presenting: bool) -> go.Figure:
 def _in_vega(figure: alt.TopLevelMixin, dark: bool, presenting: bool) -> dict[str, Any]:
     tree = figure.to_dict(validate=schemapi.DEBUG_MODE)
     tree["config"] = theme.altair_config() | tree.get("config", {})
-    return _dressed(tree, dark, presenting)
+    tree = _dressed(tree, dark, presenting)
+    if "values" in tree.get("data", {}):  # the form in which it goes out: Streamlit would make it anew with every run
+        tree["data"] = {"values": pa.ipc.open_stream(dataframe_util.convert_anything_to_arrow_bytes(tree["data"]["values"])).read_all()}
+    return tree
 
 
 def _dark() -> bool:

@@ -1,11 +1,13 @@
 """How the server comes up: the first screen is drawn once, then visitors are let in, and the rest follows behind it.
 
-The rest is every model that verifies, every page's module and one figure of each library. Whoever asks for a part of it
+The rest is every model that verifies, every page's module, one figure of each library, and every page drawn once. Whoever asks for a part of it
 first gets it first: models open side by side, and a page is imported when it is opened.
 """
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import logging
 import threading
 import time
@@ -19,7 +21,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import core.engine
 from viz import pages
-from viz.ui import errors
+from viz.ui import errors, warm
 
 log = logging.getLogger("atlas")
 PAUSE = 0.01
@@ -56,9 +58,10 @@ async def first_screen() -> None:
 def the_rest(then: Callable[[], None]) -> None:
     """Load what the other pages need, in a thread of its own, and call `then()`."""
     core.engine.default().on_slow_open = _opening
+    loop = asyncio.get_running_loop()
 
     def load() -> None:
-        for name, part in _parts():
+        for name, part in itertools.chain(_parts(), warm.jobs(loop)):
             try:
                 part()
             except Exception as error:  # the other parts are served all the same

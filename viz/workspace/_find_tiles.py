@@ -105,12 +105,13 @@ def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], tex
     """Heads in rows, as many beside each other as there is room, each with what is said of it; one opens in Look or becomes the head in view."""
     with st.container(horizontal=True, gap="small", key=key):
         for rank, (head, said) in enumerate(ranked):
+            habit = heads.habit(head)
             with st.container(border=True, gap="small", key=f"{key}.{rank}", width=WIDE):
-                st.markdown(f"**{head.place}** :gray[:small[{literal(said)}]]  \n:gray[:small[{literal(head.model)}]]  \n:small[{literal(heads.habit(head))}]")
+                st.markdown(f"**{head.place}** :gray[:small[{literal(said)}]]  \n:gray[:small[{literal(head.model)}]]  \n:small[{literal(habit)}]")
                 if head in pictures:
                     picture = pictures[head]
                     drawn = thumbnail(picture.weights, picture.queries, picture.keys, allowed=picture.allowed, height=128)
-                    parts.show(drawn, f"{key}.picture.{rank}", f"The pattern of {head}: {heads.habit(head)}.")
+                    parts.show(drawn, f"{key}.picture.{rank}", f"The pattern of {head}: {habit}.")
                 else:
                     st.caption("This text is too long for this model.")
                 with st.container(horizontal=True, gap=None, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):

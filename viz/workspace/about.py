@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
@@ -101,6 +102,7 @@ def running() -> list[str]:
     return lines
 
 
+@functools.cache
 def _library(name: str) -> tuple[str, str, str]:
     """Name, installed version, licence as the package itself states it."""
     about: Any = metadata.metadata(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -30,6 +31,7 @@ class Params:
 Rows = tuple[tuple[Cite, Entry], ...]
 
 
+@functools.cache
 def compute(_: Params = Params()) -> tuple[tuple[Source, Rows], ...]:
     """Each cited document in the order of `viz.sources`, with its places and the pages that show them."""
     rows = [(cite, entry) for entry in pages.discover() for cite in entry.info.cites]
@@ -40,6 +42,7 @@ def compute(_: Params = Params()) -> tuple[tuple[Source, Rows], ...]:
     )
 
 
+@functools.lru_cache(8)
 def by_equation(document: str, rows: Rows) -> tuple[tuple[int, str, Rows], ...]:
     """Every numbered equation of a document: number, what it says, and the citations that name it."""
     found = {number: [row for row in rows if number in cited.equations(row[0].item)] for number in cited.NUMBERED[document]}
