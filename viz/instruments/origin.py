@@ -60,7 +60,7 @@ def begin(page: str) -> None:
 
 def tell(**said: Any) -> None:
     """From here on the pictures of this page show this: the fields of an `Origin`; what is not named is not known."""
-    st.session_state[_SLOT] = Origin(**({"page": now().page} | said))
+    st.session_state[_SLOT] = replace(Origin(now().page), **said)
 
 
 def tell_run(run: Run, kind: str = "", layer: int | None = None, head: int | str | None = None, **more: Any) -> None:
