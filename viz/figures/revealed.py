@@ -9,8 +9,7 @@ import altair as alt
 
 from viz import theme
 from viz.figures import panels
-from viz.figures.pairs import percent
-from viz.labels import phrase
+from viz.labels import percent, phrase
 
 ROW = 44
 

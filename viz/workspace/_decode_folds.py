@@ -11,8 +11,7 @@ import streamlit as st
 
 from core.decoding import Beam, Step
 from core.lessons.filtered import title, way
-from viz.instruments.candidates import percent
-from viz.labels import visible
+from viz.labels import percent, visible
 from viz.pages import Page
 from viz.ui import errata, parts
 from viz.workspace import _decode_pictures as pictures

@@ -9,10 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from core.models import Family
-from viz.figures.pairs import percent
 from viz.figures.revealed import revealed
 from viz.instruments import heatmap, origin
-from viz.labels import distinct, head_name, literal, visible
+from viz.labels import distinct, head_name, literal, percent, visible
 from viz.pages import Cite, Page
 from viz.ui import controls, errors, parts, state
 from viz.workspace import _be_the_head_data as data
