@@ -122,7 +122,10 @@ def arrays(data: Any, head: tuple[int, int]) -> dict[str, np.ndarray]:
              "candidate_scores": np.array([c.scores for c in last.candidates]),
              "candidate_before": np.array([c.before for c in last.candidates]),
              "candidate_after": np.array([c.after for c in last.candidates])}  # fmt: skip
+    found["tokens"] = np.array([step.token for step in steps])
+    found["candidates"] = np.array([c.token for c in last.candidates])
     for kind in last.attention:
+        found[f"keys_{kind}"] = np.array(last.keys[kind])
         found[f"attention_{kind}"] = pictures.rows(steps, kind, head)[0]
     return found
 
