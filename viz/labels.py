@@ -82,6 +82,21 @@ def literal(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", lines)
 
 
+def percent(p: float) -> str:
+    """A probability in per cent, never a false 0 or 100.
+
+    >>> percent(0.614), percent(0.0312), percent(0.00004), percent(0.99996), percent(1.0), percent(0.0)
+    ('61 %', '3.1 %', '<0.1 %', '>99.9 %', '100 %', '0 %')
+    """
+    if p in (0.0, 1.0):
+        return f"{100 * p:.0f} %"
+    if p < 0.001:
+        return "<0.1 %"
+    if p > 0.999:
+        return ">99.9 %"
+    return f"{100 * p:.1f} %" if p < 0.0995 or p > 0.9949 else f"{100 * p:.0f} %"
+
+
 def shorten(text: str, limit: int = 48) -> str:
     """At most `limit` letters, cut at a word where one ends near.
 

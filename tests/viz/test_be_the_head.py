@@ -10,7 +10,7 @@ from tiny_models import served
 
 from core import edits
 from core.analysis.guesses import probabilities
-from viz.figures.pairs import percent
+from viz.labels import percent
 from viz.workspace import be_the_head
 from viz.workspace._be_the_head_data import evenly, last_word, read_row
 

@@ -141,7 +141,7 @@ def _maps(data: Any) -> None:
     start = (layers - 1, 0)
     with left:
         origin.tell_run(data.run, "self")
-        chosen = grid(data.weights, key=f"{SLUG}grid", selected=start, title=f"{layers} layers of {heads} heads").head or start
+        chosen = grid(data.weights, key=f"{SLUG}grid", selected=start, title=f"{layers} layers of {heads} heads", queries=data.words, keys=data.words).head or start
     layer, head = chosen
     found = data.weights[layer, head]
     origin.tell_run(data.run, "self", layer, head)

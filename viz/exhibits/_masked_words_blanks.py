@@ -17,7 +17,7 @@ from viz.exhibits._shown import Shown
 from viz.figures.bar_lanes import Lane, bar_lanes
 from viz.figures.revealed import revealed
 from viz.figures.token_rows import Row, token_rows
-from viz.labels import distinct, visible
+from viz.labels import distinct, percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, room
 
@@ -109,7 +109,7 @@ def sides(params: Any, text: Text) -> Shown:
     truth, mask = visible(text.tokens[place]), default().open(MODEL).tokenizer.mask
     told = lesson.predict(SLUG + "sides", f"“{truth}” is hidden. With which words in sight does it get the highest probability?", dict(zip(CONTEXTS, wanted.tolist(), strict=True)), best,
                           "; ".join(f"{name}: {chance:.2%}" for name, chance in zip(CONTEXTS, wanted, strict=True)) + ".")  # fmt: skip
-    said = {name: f"{visible(found[name].best[0][0])}:{found[name].best[0][1]:.0%}" if told else "?" for name in CONTEXTS}
+    said = {name: f"{visible(found[name].best[0][0])}:{percent(found[name].best[0][1])}" if told else "?" for name in CONTEXTS}
     table = [Row(name, [said[name] if at == place else MASK if index == mask else token for at, (index, token) in enumerate(zip(row, text.tokens, strict=True))],
                  [1 if at == place else 0 if index == mask else None for at, index in enumerate(row)]) for name, row in zip(CONTEXTS, rows, strict=True)]  # fmt: skip
     with room.wide():

@@ -14,9 +14,8 @@ from core.errors import InputError
 from viz.exhibits import _places_folds as more
 from viz.exhibits._shown import Shown
 from viz.figures.curves import number
-from viz.figures.pairs import percent
 from viz.instruments import heatmap, origin
-from viz.labels import distinct, head_name, literal, visible
+from viz.labels import distinct, head_name, literal, percent, visible
 from viz.ui import compute as ask
 from viz.ui import lesson, parts, room
 

@@ -13,11 +13,10 @@ from core.errors import InputError
 from core.lessons import masks
 from core.lessons import word_vectors as words
 from viz.exhibits._shown import Shown
-from viz.figures.pairs import percent
 from viz.figures.scores import bars
 from viz.figures.word_map import heads
 from viz.instruments import strip
-from viz.labels import distinct, head_name, visible
+from viz.labels import distinct, head_name, percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, links, parts, state
 

@@ -52,6 +52,9 @@ function tool(view, text, label, act, where = view.tools) {
   return button;
 }
 
+/** The title, and behind it what one can do here. */
+const inviting = ({ title, hint }) => [title, hint].filter(Boolean).join(": ");
+
 /** New contents: {rows, cols, queries, keys, axis, title, height, shades, allowed, broken, texts, theme, and `first`, where a window begins}. */
 function setMatrix(view, contents) {
   const size = `${contents.rows}x${contents.cols}`, first = contents.first ?? [0, 0];

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import streamlit as st
 
 from viz.instruments.payload import Packet
@@ -35,6 +36,15 @@ class Origin:
     head: int | None = None
     joined: str = ""
     changed: str = ""
+
+    def named(self) -> dict[str, np.ndarray]:
+        """What is known of it, each an array without axes: for an archive of numbers.
+
+        Example:
+            >>> Origin(model="gpt-mini", layer=2).named()
+            {'model': array('gpt-mini', dtype='<U8'), 'layer': array(2)}
+        """
+        return {name: np.array(value) for name, value in asdict(self).items() if value not in ("", None)}
 
     def stamp(self, packet: Packet) -> None:
         """Say it in the header of `packet`; layer and head are its `at`, unless a stack said already which of its heads is shown."""

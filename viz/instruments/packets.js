@@ -81,7 +81,7 @@ function begin(root, packet, component) {
 /** On a page that stands alone: what it shows is told above it, and "this head" has a name. */
 function alone(packet) {
   const { header } = packet, name = headOf(header), { say } = header;
-  globalThis.attentionAtlas.tell(told(header));
+  globalThis.attentionAtlas.tell(heading(header));
   return name && say ? { ...packet, header: { ...header, say: Object.fromEntries(Object.entries(say).map(([id, words]) => [id, words.replaceAll("this head", name)])) } } : packet;
 }
 

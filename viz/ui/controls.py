@@ -81,7 +81,7 @@ def draw(name: str, default: int = 0, most: int = 9999, *, first: int = 0, label
     """
     key, now = _bind("draw", name, default, state.whole(first, most))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", width="content"):
-        with st.container(width=(210 if len(label) < 9 else 290) if state.presenting() else 130):  # before a room the name stands beside the box
+        with st.container(width=(270 if len(label) < 9 else 350) if state.presenting() else 130):  # before a room the name stands beside the box
             st.number_input(label, first, most, now, key=key, on_change=_store, args=(key, name, drops), help=SAME)
         st.button(again, key=f"{name}.again", on_click=_next, args=(key, name, first, most, drops),
                   type="primary" if strong else "secondary", icon=":material/casino:")

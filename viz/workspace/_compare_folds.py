@@ -96,7 +96,8 @@ def _equation(found: Compared, pair: Pair) -> None:
 
 def _arrays(found: Compared, pair: Pair) -> dict[str, np.ndarray]:
     named = {LETTERS[pane]: weights for pane, weights in enumerate(found.weights)}
-    return named | {"difference": pair.difference, "bits": pair.likeness.rows}
+    words = {side: np.array(found.words(side, pair.a)) for side in ("queries", "keys")}
+    return named | words | {"difference": pair.difference, "bits": pair.likeness.rows}
 
 
 def code(a: Pane, b: Pane, pair: Pair, by: str) -> str:

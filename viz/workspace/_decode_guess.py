@@ -13,8 +13,8 @@ from core.lessons.choices import choices
 from core.lessons.guessing import Played, Round, played, told
 from core.model import Model
 from viz.instruments import candidates
-from viz.instruments.candidates import Bar, percent
-from viz.labels import literal, visible
+from viz.instruments.candidates import Bar
+from viz.labels import literal, percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, notices, parts, state
 

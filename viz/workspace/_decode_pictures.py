@@ -13,9 +13,9 @@ from core.analysis.loops import looping
 from core.decoding import Candidate, Step
 from core.lessons.filtered import title, way
 from viz.instruments import WRITING, Sentences, candidates, heatmap, origin, timeline, words_view
-from viz.instruments.candidates import Bar, Lot, Way, percent
+from viz.instruments.candidates import Bar, Lot, Way
 from viz.instruments.timeline import Moment
-from viz.labels import literal, visible
+from viz.labels import literal, percent, visible
 from viz.workspace import _one_vector
 
 ROWS = 10

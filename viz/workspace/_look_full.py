@@ -61,7 +61,7 @@ def heads_grid(run: Run, measured: Mapping[str, Heads], place: Place) -> None:
     packet = remembered(attention, ("grid", full), lambda: grid_packet(
         attention.weights, kinds=tiles.kinds, scores=tiles.scores, kind_order=tiles.habits, measures=_measures(attention), allowed=attention.allowed[0, 0],
         order=None if full else tiles.clearest, order_name="the clearest first", group=GROUP, url="look.order", place=key,
-        python=python_lines(run, "grid", kind=place.kind),
+        python=python_lines(run, "grid", kind=place.kind), queries=attention.queries, keys=attention.keys,
     ))  # fmt: skip
     show_grid(packet, key=key, selected=(place.layer, place.head), echo=clicked(key)[1], on_choice=partial(_open, place.kind))
 
@@ -170,9 +170,9 @@ def _heatmap(run: Run, place: Place, seen: Seen, by: str, how: str) -> tuple[int
     picture = heatmap(
         seen.weights, queries, keys, key=f"look.heatmap.{place.kind}.{by}", allowed=seen.allowed, numbers=len(keys) <= 16,
         lenses=further if how == ONE and has_lenses(run, place.kind, by, writing=crossing) else None,
-        log_sums=log_sums(run, place.kind, place.layer, place.head, by, writing=crossing) if how == ONE else None, among=one, called="{head}: choose a cell",
+        log_sums=log_sums(run, place.kind, place.layer, place.head, by, writing=crossing) if how == ONE else None, among=one, called="{head}", hint="choose a cell",
         axis=("written word (query)", "source word (key)") if crossing else ("word that looks (query)", "word looked at (key)"),
-        selected=_touched(seen, place) if by == "word" else None, title=f"{seen.name}: choose a cell", group=GROUP,
+        selected=_touched(seen, place) if by == "word" else None, title=seen.name, group=GROUP,
         python=python_lines(run, "heatmap", layer=layer, head=head if how == ONE else how, kind=place.kind, by=by),
     )  # fmt: skip
     return picture.cell or _telling(seen)

@@ -10,10 +10,9 @@ import streamlit as st
 
 from core.model import Model
 from core.models import Family
-from viz.figures.pairs import percent
 from viz.figures.revealed import revealed
 from viz.instruments import heatmap, origin
-from viz.labels import distinct, head_name, literal, visible
+from viz.labels import distinct, head_name, literal, percent, visible
 from viz.pages import Cite, Page
 from viz.ui import controls, errors, parts, state
 from viz.workspace import _be_the_head_data as data
