@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.errors import InputError
+from core.model import Model
 from core.models import Family
 from viz import pages
 from viz.ui import controls, links, state
@@ -47,10 +48,23 @@ def row(slug: str) -> None:
                 links.to(name, words)
 
 
-def choose(fits: Callable[[Family], bool], *, model: str = MODEL, text: str = TEXT) -> Asked | None:
+def heads(model: Model) -> float:
+    """Runs of a page that takes away each head in turn, with those to compare with."""
+    return model.config.n_layers * model.config.n_heads + 4.0
+
+
+def once(_: Model) -> float:
+    """Runs of a page that reads a text a few times."""
+    return 4.0
+
+
+def choose(
+    fits: Callable[[Family], bool], *, model: str = MODEL, text: str = TEXT, runs: Callable[[Model], float] = once, each: Callable[[Model], float] = lambda _: 0.0
+) -> Asked | None:
     """The model and the sentence, as on Look: the sentence box, chips of tasks, a quiet menu of models; None for an empty box.
 
-    `fits(family)` says which models the page can use. What was chosen on another page comes along.
+    `fits(family)` says which models the page can use; `runs`, and `each` for every token, how many runs of the text it makes: so
+    much of a text is taken as is answered in a moment. What was chosen on another page comes along.
 
     Raises InputError where no such model can be opened.
     """
@@ -69,7 +83,8 @@ def choose(fits: Callable[[Family], bool], *, model: str = MODEL, text: str = TE
     if not found.strip():
         st.text("Type a sentence above and press Enter.")
         return None
-    return Asked(now, chooser.window(now, found))
+    reader = chooser.opened(now)
+    return Asked(now, chooser.window(now, found, runs=runs(reader), each=each(reader)))
 
 
 def layered(family: Family) -> bool:

@@ -67,7 +67,7 @@ def compute(p: Params) -> Game:
 def page() -> None:
     parts.title(PAGE)
     _bench.row("be_the_head")
-    asked = _bench.choose(_plays, model=Params.model, text=Params.text)
+    asked = _bench.choose(_plays, model=Params.model, text=Params.text, runs=_bench.heads)
     if asked is not None:
         _played(asked.model, asked.text)
 

@@ -63,7 +63,7 @@ def compute(p: Params) -> Compared:
 def page() -> None:
     parts.title(PAGE)
     _bench.row("compare")
-    asked = _bench.choose(lambda family: bool(family.kinds), model=Params.model, text=Params.text)
+    asked = _bench.choose(lambda family: bool(family.kinds), model=Params.model, text=Params.text, runs=_bench.heads)
     if asked is None:
         return
     chosen = panes.held(asked.model, asked.text)

@@ -62,7 +62,7 @@ def compute(p: Params) -> Change:
 def page() -> None:
     parts.title(PAGE)
     _bench.row("what_if")
-    asked = _bench.choose(_bench.layered, model=Params.model, text=Params.text)
+    asked = _bench.choose(_bench.layered, model=Params.model, text=Params.text, runs=_bench.heads)
     if asked is not None:
         _changed(asked.model, asked.text)
 
