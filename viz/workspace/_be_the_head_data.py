@@ -18,7 +18,7 @@ from viz.workspace import _look_heads as chooser
 from viz.workspace._look_heads import Place
 
 WHOLE = 100
-SEARCHED = 256
+SEARCHED = 192
 """Rows times tokens of a translation in which a telling row is looked for: each row needs a run a head."""
 
 
@@ -115,7 +115,7 @@ def _translating(model: str, text: str, head: tuple[int, int] | None, row: int |
     wanted = (*run.ids[1 : run.side.n_real], run.model.tokenizer.end)
     kind = "cross"
     if row is None or not 0 <= row < run.side.n_real - 1:
-        row = min(range(min(run.side.n_real - 1, SEARCHED // run.side.n_real + 1)), key=lambda at: float(_effects(run, kind, at, wanted[at]).min()) - said(run, at, wanted[at]))
+        row = min(range(min(run.side.n_real - 1, max(1, SEARCHED // run.side.n_real))), key=lambda at: float(_effects(run, kind, at, wanted[at]).min()) - said(run, at, wanted[at]))
     return _chosen(run, head, row, wanted[row], kind)
 
 

@@ -53,6 +53,11 @@ def heads(model: Model) -> float:
     return model.config.n_layers * model.config.n_heads + 4.0
 
 
+def layers(model: Model) -> float:
+    """Runs of a page that reads what stands after each layer."""
+    return 4.0 * model.config.n_layers
+
+
 def once(_: Model) -> float:
     """Runs of a page that reads a text a few times."""
     return 4.0

@@ -49,7 +49,7 @@ def compute(p: Params) -> Run:
 def page() -> None:
     parts.title(PAGE)
     _bench.row("inside")
-    asked = _bench.choose(_bench.layered)
+    asked = _bench.choose(_bench.layered, runs=_bench.layers)
     if asked is None:
         return
     by = controls.segmented("What to see", tuple(VIEWS), "inside.by", "guesses", VIEWS.__getitem__, quiet=True)
