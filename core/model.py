@@ -20,6 +20,8 @@ from core.text import Encoded, Tokenizer
 from core.trace import Edit, Recorder, Trace, matches
 
 KEEP_LIMIT = 256 * 2**20
+WRITES = 64
+"""Tokens that a translator writes by itself to a short text before it is stopped, should it not end: a long text may have half as many more than it has."""
 NAMES = {"start": "START", "end": "END", "pad": "PAD"}
 Goal = str | Callable[[Tensor], Tensor]
 """What a gradient is of: "logit:TOKEN", or a function of the logits (pos vocab) to one number."""
@@ -186,7 +188,7 @@ class Model:
         start, end = self.tokenizer.start, self.tokenizer.end
         assert start is not None and end is not None
         batch = Batch(ids=ids, real=real, source=ids, source_real=real)
-        limits = [min(self.config.n_ctx - 1, 3 * source.n_real + 10) for source in sources]
+        limits = [min(self.config.n_ctx - 1, 3 * source.n_real + 10, max(WRITES, 3 * source.n_real // 2)) for source in sources]
         with torch.inference_mode():
             written = greedy(self.network, batch, start=start, end=end, limit=limits, edits=edits)
         return [self._started(*self.tokenizer.written(row)) for row in written]

@@ -16,6 +16,7 @@ Imports nothing of ours: it stays small.
 """
 
 import json
+import re
 import sys
 
 MAX_ADDED = 10_000
@@ -55,6 +56,8 @@ REGEXES = {
     r"\s", r"\s+", r"\d", r"\d+", r"\p{N}", r"\p{N}{1,3}", r"[0-9]", r"[0-9]+", " {2,}", r"\w+|[^\w\s]+", r"[\r\n]",
 }  # fmt: skip
 """The regular expressions that are read, none of which tries a text in more ways than it has letters."""
+SIGNS = re.compile(r"(?:\w+\(\?=:\)\|)*\\S")
+"""Those of the house's toy models (`core.text.learn.characters`): words where a colon follows, else sign by sign."""
 
 
 class Refused(Exception):
@@ -112,7 +115,7 @@ def check_parts(held: dict) -> None:
     model = held.get("model")
     if not isinstance(model, dict) or model.get("type", "BPE") not in MODELS:
         raise Refused("its model is not among the known ones (" + ", ".join(sorted(MODELS)) + ")")
-    longest = model.get("max_input_chars_per_word", 100)
+    longest = model.get("max_input_chars_per_word") or 100
     if type(longest) is not int or longest > MAX_WORD:
         raise Refused(f"its model looks up words of more than {MAX_WORD:,} letters in pieces")
     if any(len(str(model.get(name) or "")) > 16 for name in ("continuing_subword_prefix", "end_of_word_suffix")):
@@ -124,8 +127,9 @@ def check_parts(held: dict) -> None:
 def check_regex(step: dict, key: str) -> None:
     """Only patterns of known models: what an expression of its own does with a text shows only with that text."""
     pattern = step.get("pattern")
-    if isinstance(pattern, dict) and "Regex" in pattern and pattern["Regex"] not in REGEXES:
-        raise Refused(f"its {key} has the regular expression '{str(pattern['Regex'])[:60]}', which is not among the known ones")
+    regex = str(pattern["Regex"]) if isinstance(pattern, dict) and "Regex" in pattern else r"\s"
+    if regex not in REGEXES and not SIGNS.fullmatch(regex):
+        raise Refused(f"its {key} has the regular expression '{regex[:60]}', which is not among the known ones")
 
 
 def trim_spans(held: dict) -> None:

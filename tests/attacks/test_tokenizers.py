@@ -10,6 +10,7 @@ from crafting import good_folder
 from tokenizers import Regex, pre_tokenizers
 
 from core.checkpoints import child, open_model
+from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.tokenizer import try_in_child
 from core.errors import InputError
 from core.text.tokenizer import LONGEST
@@ -221,6 +222,7 @@ KILLERS = {
     "a look-ahead": r"(?=(z+)+$)z|\p{L}+",
     "a back reference": r"(z*)*\1q|\p{L}+",
     "one letter more than a known one": GPT2 + "|",
+    "a toy's own with a group": r"(?:z+)+(?=:)|\S",
 }
 
 
@@ -236,6 +238,12 @@ def test_it_is_refused_wherever_it_stands(refused, tmp_path):
     }.items()):  # fmt: skip
         (tmp_path / str(number)).mkdir()
         refused(crafted(tmp_path / str(number), part(name, value)), f"its {name} has the regular expression")
+
+
+@pytest.mark.parametrize("name", ["gpt-mini", "bert-mini", "translator-en-es", "prompt-tiny", "induction-tiny", "vectors-mini"])
+def test_our_own_are_among_the_known_ones(name):
+    folder = shipped_folder() / name
+    assert "tokenizer" in try_in_child([folder / "tokenizer.json"], "tokenizer.json")
 
 
 @pytest.mark.parametrize("given", [split(GPT2), part("normalizer", replace("``", '"')),

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from core.text.tokenizer import LONGEST
 from viz.labels import literal
 from viz.ui import state
 
@@ -97,15 +98,18 @@ def toggle(label: str, name: str, default: bool, help: str | None = None) -> boo
 
 def text(label: str, name: str, default: str, *, quiet: bool = False, placeholder: str | None = None,
          drops: Sequence[str] = ()) -> str:
-    """The sentence box. Text over 2,000 letters is not put in the link, and a line below says so.
+    """The sentence box. Of a text over 20,000 letters the first are read; over 2,000 it is not put in the link: a line below says so.
 
     Another text takes back the choices named in `drops`: a translation belongs to its sentence.
     """
-    key, now = _bind("text", name, default, str)
-    st.text_input(label, now, key=key, on_change=_store, args=(key, name, drops), placeholder=placeholder,
+    key, given = _bind("text", name, default, str)
+    now = given[:LONGEST]
+    st.text_input(label, given, key=key, on_change=_store, args=(key, name, drops), placeholder=placeholder,
                   label_visibility="collapsed" if quiet else "visible")
+    if len(given) > LONGEST:
+        st.caption(f"This text has {len(given):,} letters. The first {LONGEST:,} are read.")
     if not state.fits(now):
-        st.caption(f"This text has {len(now):,} letters. Above {state.LONGEST:,} it is not put in the link: "
+        st.caption(f"This text has {len(given):,} letters. Above {state.LONGEST:,} it is not put in the link: "
                    "whoever opens the link sees the opening text instead.")
     return now
 

@@ -58,11 +58,30 @@ def row(slug: str, spot: DeltaGenerator | None = None) -> None:
                 links.to(name, words)
 
 
-def choose(slug: str, fits: Callable[[Family], bool], *, model: str = MODEL, text: str = TEXT, given: bool = False, lacks: Callable[[Model], str] = _tasks.no_heads) -> Asked | None:
+def heads(model: Model) -> float:
+    """Runs of a page that takes away each head in turn, with those to compare with."""
+    return model.config.n_layers * model.config.n_heads + 4.0
+
+
+def layers(model: Model) -> float:
+    """Runs of a page that reads what stands after each layer."""
+    return 4.0 * model.config.n_layers
+
+
+def once(_: Model) -> float:
+    """Runs of a page that reads a text a few times."""
+    return 4.0
+
+
+def choose(
+    slug: str, fits: Callable[[Family], bool], *, model: str = MODEL, text: str = TEXT, given: bool = False, lacks: Callable[[Model], str] = _tasks.no_heads,
+    runs: Callable[[Model], float] = once, each: Callable[[Model], float] = lambda _: 0.0,
+) -> Asked | None:
     """The model and the sentence, as on Look: the sentence box, chips of tasks, a quiet menu of models; None for an empty box.
 
     `fits(family)` says which models the page can use, `lacks(model)` what the others have not: then, too, there is nothing to show.
-    `given`: the page reads a translation that was given. The page calls `shows` on what comes back as soon as it knows the rest.
+    `given`: the page reads a translation that was given. `runs`, and `each` for every token, say how many runs of the text it
+    makes: so much of a text is taken as is answered in a moment. The page calls `shows` on what comes back as soon as it knows the rest.
 
     Raises InputError where no such model can be opened.
     """
@@ -88,7 +107,8 @@ def choose(slug: str, fits: Callable[[Family], bool], *, model: str = MODEL, tex
         st.text("Type a sentence above and press Enter.")
         row(slug, spot)
         return None
-    return Asked(now, chooser.window(now, found), slug, spot)
+    reader = chooser.opened(now)
+    return Asked(now, chooser.window(now, found, runs=runs(reader), each=each(reader)), slug, spot)
 
 
 def target(model: Model) -> str | None:

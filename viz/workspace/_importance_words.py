@@ -50,7 +50,7 @@ def readings(params: Any, run: Run, asked: Asked, kind: str) -> tuple[dict[str, 
     family = model.spec.kind(kind)
     side = run.source if family.keys == "source" and run.source else run.side
     n = asked.row + 1 if kind == "causal" else side.n_real  # what comes later cannot count
-    short(n)
+    short(run, n)
     queries = asked.row if family.queries == "target" or run.source is None else None
     here = (params.model, params.text, run.target_text, kind)
     found: dict[str, np.ndarray] = {}

@@ -12,6 +12,7 @@ import numpy as np
 import streamlit as st
 
 import core.engine
+from core import bounds
 from core.analysis.asked import blanks
 from core.analysis.battery import surveyed
 from core.analysis.heads import RARE, WORDS, Heads
@@ -82,21 +83,26 @@ def run(model: str, text: str, target: str | None, pair: str | None = None) -> R
     return compute.run(model, text, target=target, pair=pair, keep=keep)
 
 
-def window(model: str, text: str) -> str:
-    """The text, or the part of it that fits the model's context: the page says which, and lets it be moved."""
+def window(model: str, text: str, *, runs: float = 1, each: float = 0) -> str:
+    """The text, or the part of it that this page can read: the page says which, and lets it be moved.
+
+    That is what fits the model's context; and no more than can be answered in a moment by a page that makes `runs` runs of
+    the part, and `each` more for every token of it.
+    """
     reader = opened(model)
-    spans = [span for span in reader.tokenizer.encode(text).spans if span]
-    most = reader.config.n_ctx - 2 * reader.spec.framed
-    if len(spans) <= most:
+    n, most = len(reader.tokenizer.encode(text).ids), bounds.most(reader, runs=runs, each=each)
+    if n <= most:
         return text
-    first = state.read("look.from", 0, state.whole(0, len(spans) - most))
-    key = f"look.window:{model}"
+    first = state.read("look.from", 0, state.whole(0, n - most))
+    key = f"look.window:{model}.{most}"
     state.held(key, first)
+    whole = most == reader.config.n_ctx - 2 * reader.spec.framed
+    limit = f"{model} reads {most:,} at once" if whole else f"this page reads {most:,} of them with {model}, so that it answers in a moment"
     st.slider(
-        f"The text has {len(spans):,} tokens and {model} reads {most:,} at once. Shown from token",
-        0, len(spans) - most, first, key=key, on_change=lambda: state.write(**{"look.from": st.session_state[key]}),
+        f"The text has {n:,} tokens, and {limit}. Shown from token",
+        0, n - most, first, key=key, on_change=lambda: state.write(**{"look.from": st.session_state[key]}),
     )  # fmt: skip
-    return text[spans[first][0] : spans[first + most - 1][1]]
+    return bounds.part(reader, text, first, most)
 
 
 def battery(paired: bool) -> tuple[Example, ...]:

@@ -20,7 +20,7 @@ from core.edits import MeanHead, PatchHead, ScaleHead, ZeroHead
 from core.edits_fit import fitting
 from core.edits_text import from_text, to_text
 from core.errors import InputError
-from core.model import Model
+from core.model import WRITES, Model
 from core.models import Kind
 from core.run import Run
 from core.trace import Edit
@@ -86,7 +86,7 @@ def translated(before: Run, edits: Sequence[Edit]) -> str | None:
     model, text = before.model, text_of(before)
 
     def write() -> str:
-        *_, last = decode(model, text, Greedy(), max_new_tokens=min(model.config.n_ctx - 1, 2 * before.side.n_real + 10), edits=edits)
+        *_, last = decode(model, text, Greedy(), max_new_tokens=min(model.config.n_ctx - 1, 2 * before.side.n_real + 10, max(WRITES, before.side.n_real)), edits=edits)
         return last.text
 
     return compute.submit(("what_if.translation", model.name, text, tuple(edits)), write, cost=20.0 * len(text) * model.config.n_layers)

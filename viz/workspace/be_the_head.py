@@ -67,7 +67,7 @@ def compute(p: Params) -> Game:
 
 def page() -> None:
     parts.title(PAGE)
-    asked = _bench.choose("be_the_head", _plays, model=Params.model, text=Params.text, lacks=_lacks)
+    asked = _bench.choose("be_the_head", _plays, model=Params.model, text=Params.text, lacks=_lacks, runs=_bench.heads)
     if asked is not None:
         _played(asked)
 

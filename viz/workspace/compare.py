@@ -64,7 +64,7 @@ def compute(p: Params) -> Compared:
 
 def page() -> None:
     parts.title(PAGE)
-    asked = _bench.choose("compare", lambda family: bool(family.kinds), model=Params.model, text=Params.text, given=True)
+    asked = _bench.choose("compare", lambda family: bool(family.kinds), model=Params.model, text=Params.text, given=True, runs=_bench.heads)
     if asked is None:
         return
     chosen = panes.held(asked.model, asked.text)

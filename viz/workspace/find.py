@@ -75,7 +75,7 @@ def compute(p: Params = Params()) -> Found:
 
 def page() -> None:
     parts.title(PAGE)
-    asked = _bench.choose("find", _bench.layered, model=Params.model, text=Params.text)
+    asked = _bench.choose("find", _bench.layered, model=Params.model, text=Params.text, runs=_bench.heads)
     if asked is None:
         return
     measured = chooser.survey(asked.model)

@@ -49,7 +49,7 @@ def compute(p: Params) -> Run:
 
 def page() -> None:
     parts.title(PAGE)
-    asked = _bench.choose("inside", _bench.layered, given=True)
+    asked = _bench.choose("inside", _bench.layered, given=True, runs=_bench.layers)
     if asked is None:
         return
     asked.shows()

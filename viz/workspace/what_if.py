@@ -63,7 +63,7 @@ def compute(p: Params) -> Change:
 
 def page() -> None:
     parts.title(PAGE)
-    asked = _bench.choose("what_if", _bench.layered, model=Params.model, text=Params.text, given=True)
+    asked = _bench.choose("what_if", _bench.layered, model=Params.model, text=Params.text, given=True, runs=_bench.heads)
     if asked is not None:
         _changed(asked)
 
