@@ -114,7 +114,7 @@ def test_words_are_read_in_every_way_and_taken_away(engine, model, text, n):
     drops = [asked.value(run.logits) - asked.value(item.run(reader, edits=(hidden_from(reader, kind, key),)).logits) for key in range(values.shape[1])]
     worth = np.maximum(drops, 0)
     np.testing.assert_allclose(values[-1], worth / worth.sum(), atol=1e-4)
-    assert "Taken away for real" in said(test)
+    assert "Left out of attention everywhere" in said(test)
 
 
 def parting(model: Model, clean: Run) -> Iterator[tuple[str, Pair]]:

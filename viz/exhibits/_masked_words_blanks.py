@@ -11,8 +11,10 @@ import streamlit as st
 
 from core.analysis import hidden_words
 from core.analysis.hidden_words import CONTEXTS, Said, Text
+from core.checkpoints.record import trained
 from core.engine import default
 from core.model import Model
+from core.training.recipes import bert_mini
 from viz.exhibits._shown import Shown
 from viz.figures.bar_lanes import Lane, bar_lanes
 from viz.figures.revealed import revealed
@@ -123,7 +125,7 @@ def sides(params: Any, text: Text) -> Shown:
     pick_word(params, text)
     return Shown(
         {"bert.masked": {}}, tuple(rf"P_{{\text{{{name}}}}} = {chance:.6f}" for name, chance in zip(CONTEXTS, wanted, strict=True)) if told else (),
-        "A side that may not be seen is hidden word by word behind [MASK], [CLS] and [SEP] stay: so the model still knows how many words stand there. So much was never hidden in training (15 to 30 %), "
+        f"A side that may not be seen is hidden word by word behind [MASK], [CLS] and [SEP] stay: so the model still knows how many words stand there. So much was never hidden in training ({bert_mini.mix(trained(MODEL).steps).share:.0%} to {bert_mini.HIDDEN:.0%}), "
         "which makes one side look somewhat worse than a model would be that learned from one side. Orange is the blank with its best guess.",
         lambda: pd.DataFrame({"context": CONTEXTS, "P": wanted, "best guess": [found[name].best[0][0] for name in CONTEXTS]}) if told else LATER,
         {"P": wanted} if told else {}, lines(params, place) + "rows, found = hidden_words.contexts(model, text, place)\nfor name, said in found.items():\n    print(name, said.wanted, said.best[0])",

@@ -41,7 +41,7 @@ LOOKING_BLOCK = (
 )
 LOOKING_MASKS = (
     "A row is a token that looks, a column a token that is looked at; the colour is the weight, the mean over all layers and heads. Hatched cells are forbidden: for GPT all that lies to the right of the diagonal. BERT adds [CLS] and [SEP] and "
-    "forbids nothing. That is why BERT cannot be asked for the next word, and why GPT cannot use what comes later to understand a word."
+    "forbids nothing. So GPT cannot use what comes later to understand a word. BERT can be asked for the next word, with [MASK] at the end, but its training asked for words in the middle, and with each new word it has to read the whole text again."
 )
 LOOKING_WINDOW = (
     "Strong bars: the model sees only the last k tokens before the one it judges. Pale bars: it sees all of them. START stands in front wherever the window reaches back to the beginning. A window is read as a text of its own. "

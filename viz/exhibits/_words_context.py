@@ -30,7 +30,7 @@ LOOKING_ONE = (
 )
 LOOKING_REMEMBER = (
     "One line a word, as it is read: the current word is marked, and the earlier ones are shaded by the attention weights of one head of gpt-mini. A line sums to 1 and never looks ahead. Below, the weights from the chosen word. "
-    "Their mix of word vectors is a composite embedding: no longer the vector of any one word. **Compare heads** in the fold: each remembers something else."
+    "Their mix of word vectors is a composite embedding, as the documents draw it: no longer the vector of any one word. The model itself never makes this mix: a head mixes the value vectors of its own layer, not rows of the table. **Compare heads** in the fold: each remembers something else."
 )
 
 

@@ -21,7 +21,7 @@ PAGE = Page(
         Cite("nostalgebraist2020", "the logit lens"),
         Cite("elhage2021", "Residual stream", "logits as a sum over heads"),
         Cite("he2016", "3.1", "residual connections"),
-        Cite("ghojogh2020", "3.2.5", "masked attention"),
+        Cite("ghojogh2020", "3.3.1", "masked attention"),
     ),
     menu="hidden",
 )
