@@ -169,6 +169,7 @@ def altair_config() -> dict[str, Any]:
             "labelFontSize": 13, "titleFontSize": 13, "titleFontWeight": "normal", "titlePadding": 10}
     return {
         "font": FONT, "background": "transparent", "view": {"stroke": None}, "axis": axis,
+        "aria": False, "mark": {"aria": False},  # a chart has one name and its table, not a node for each mark
         "legend": {"labelColor": TEXT, "titleColor": MUTED, "labelFontSize": 13, "titleFontSize": 13,
                    "titleFontWeight": "normal"},
         "header": {"labelColor": TEXT, "titleColor": MUTED, "labelFontSize": 13, "titleFontSize": 13},

@@ -95,7 +95,7 @@ function place(view) {
 
 /** The tile under the pointer, -1 if none. */
 function tileAt(view, event) {
-  const box = view.base.getBoundingClientRect(), x = (event.clientX - box.left) / view.times, y = (event.clientY - box.top) / view.times;
+  const [x, y] = spotOn(view.base, event);
   const slack = Math.min(view.gap, 4) / 2;
   return view.spots.findIndex(([left, top]) => x >= left - slack && x < left + view.side + slack && y >= top - slack && y < top + view.side + view.meter + slack);
 }

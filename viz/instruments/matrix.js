@@ -146,8 +146,7 @@ function place(view) {
 
 /** The place under the pointer: a cell; for a view that tells of lines also the line of a label or of the rim. */
 function placeAt(view, event) {
-  const box = view.pane.getBoundingClientRect(), { left, top, unit, scroller } = view;
-  const x = (event.clientX - box.left) / view.times, y = (event.clientY - box.top) / view.times, above = y < top && !view.flat;
+  const { left, top, unit, scroller } = view, [x, y] = spotOn(view.pane, event), above = y < top && !view.flat;
   const c = Math.floor((x - left - (above ? top - 7 - y : 0) + scroller.scrollLeft) / unit), r = Math.floor((y - top + scroller.scrollTop) / unit);
   const row = y >= top && y < view.edgeY && r >= 0 && r < view.rows, col = x >= left && (x < view.edgeX || above) && c >= 0 && c < view.cols;
   if (row && col) return [r, c];

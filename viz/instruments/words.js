@@ -150,10 +150,10 @@ function fit(view) {
   root.style.setProperty("--size", `${size.toFixed(2)}px`);
   root.style.setProperty("--gap", `${Math.round(Math.max(84, Math.min(150, width * 0.13, 300)) * (flow === "wrap" ? 0.9 : 1))}px`);
   root.style.setProperty("--rise", `${view.rise}px`);
-  const home = stage.getBoundingClientRect();
+  const home = stage.getBoundingClientRect(), times = enlarged();
   for (const w of [...view.sources, ...view.targets]) {
     const box = w.button.getBoundingClientRect();
-    w.box = { x: box.left - home.left, y: box.top - home.top, w: box.width, h: box.height };
+    w.box = { x: (box.left - home.left) / times, y: (box.top - home.top) / times, w: box.width / times, h: box.height / times };
   }
 }
 

@@ -64,7 +64,8 @@ def compute(p: Params) -> Looking:
 
 
 def page() -> None:
-    st.header(PAGE.claim, anchor=False)
+    with st.container(key="look-claim"):
+        st.title(PAGE.claim, anchor=False)
     notices.make_place()
     params = _controls()
     if params is not None:
