@@ -268,3 +268,14 @@ def test_a_text_beyond_the_context_says_what_is_read_and_lets_it_be_moved():
     (packet,) = named(test, "layout", "words")
     keys = opened(packet)[0]["keys"]
     assert keys[-1] == "word399" and keys[0] != "word0" and text.endswith(" ".join(keys[1:]))
+
+
+def test_a_head_is_told_with_its_kind_where_kinds_stand_side_by_side():
+    test = page("look", view="heads")
+    labels = [option.content for group in test.get("button_group") for option in group.proto.options]
+    assert any("enc.L" in label for label in labels) and any("cross.L" in label for label in labels)
+    assert not any("small[L" in label for label in labels)
+    (grid,) = named(test, "kinds", "size")
+    assert opened(grid)[0]["before"] == "cross."
+    alone = page("look", model="gpt-mini", view="heads")
+    assert opened(named(alone, "kinds", "size")[0])[0]["before"] == ""

@@ -9,7 +9,7 @@ function readTiles(view, packet) {
   return Array.from({ length: layers * heads }, (_, i) => {
     const layer = Math.floor(i / heads), at = i % heads;
     return {
-      layer, head: at, name: `L${layer}.H${at}`, kind: head.kind ? head.kind[layer][at] : -1, score: head.scores?.[layer]?.[at] ?? null,
+      layer, head: at, name: `${head.before ?? ""}L${layer}.H${at}`, kind: head.kind ? head.kind[layer][at] : -1, score: head.scores?.[layer]?.[at] ?? null,
       numbers: head.measures.map((_, m) => numbers[m * layers * heads + i]),
     };
   });

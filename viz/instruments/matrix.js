@@ -74,6 +74,9 @@ function redraw(view) {
   view.hooks.after?.();
 }
 
+/** Whether a row or a column of this place belongs to a word that has no counterpart here. */
+const isLone = ({ head, first }, r, c) => Boolean(head.lone) && (head.lone[0].includes(r + first[0]) || head.lone[1].includes(c + first[1]));
+
 /** `shades` is RGBA of every cell, row after row; the runs of forbidden cells are found again. */
 function recolour(view, shades) {
   if (!view.rows || !view.cols) return;
@@ -82,7 +85,7 @@ function recolour(view, shades) {
   view.shut = [];
   for (let r = 0; r < view.rows; r++) {
     for (let c = 0, from = -1; c <= view.cols; c++) {
-      const shut = c < view.cols && !view.allowed[r * view.cols + c];
+      const shut = c < view.cols && !view.allowed[r * view.cols + c] && !isLone(view, r, c);
       if (shut && from < 0) from = c;
       if (!shut && from >= 0) { view.shut.push([r, from, c]); from = -1; }
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Literal
 
 import streamlit as st
 
@@ -131,7 +130,7 @@ def _picture(params: Params) -> None:
             _above(data, place, view, note)
         with below:
             several = _look_heads.several(data.heads)
-            _buttons(view, _look_heads.side(place.kind), several)
+            _buttons(view, several)
             if view == "heads" and several:
                 _look_full.heads_grid(data.run, data.heads, place)
 
@@ -144,7 +143,7 @@ def _above(data: Looking, place: Place, view: str, note: Callable[..., None]) ->
     if data.run.model.spec.framed and "logits" in data.run.model.outputs:
         _look_blank.show(data.run)
         _look_blank.follows(data.run)
-    note(side=_look_heads.side(place.kind))
+    note(side="center")
 
 
 def _words(run: Run, place: Place, view: str) -> None:
@@ -173,8 +172,8 @@ def _words(run: Run, place: Place, view: str) -> None:
     )
 
 
-def _buttons(view: str, side: Literal["left", "center"], several: bool) -> None:
-    with st.container(horizontal=True, horizontal_alignment=side, vertical_alignment="center", gap="small"):
+def _buttons(view: str, several: bool) -> None:
+    with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center", gap="small"):
         if several:
             st.button("Hide the other heads" if view == "heads" else "See all heads", icon=":material/grid_view:",
                       on_click=lambda: state.write(view=None if view == "heads" else "heads"))  # fmt: skip
