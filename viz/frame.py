@@ -20,7 +20,7 @@ def framed(entry: pages.Entry) -> None:
 
 def main() -> None:
     """Settings, navigation, page."""
-    st.set_page_config("Attention Atlas", FAVICON, layout="wide")
+    st.set_page_config("Attention Atlas", FAVICON, layout="wide", initial_sidebar_state="collapsed")
     st.logo(FAVICON)
     menu, known = {"": [], "More": []}, {}
     for entry in pages.discover():

@@ -127,10 +127,10 @@ def distinct(tokens: Iterable[str]) -> list[str]:
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
-def head_name(layer: int, head: int) -> str:
-    """The house's short name of a head, counted from 0.
+def head_name(layer: int, head: int, kind: str = "") -> str:
+    """The house's short name of a head, counted from 0; with its `kind` where kinds stand side by side.
 
-    >>> head_name(3, 5)
-    'L3.H5'
+    >>> head_name(3, 5), head_name(2, 1, "cross")
+    ('L3.H5', 'cross.L2.H1')
     """
-    return f"L{layer}.H{head}"
+    return f"{kind}.L{layer}.H{head}" if kind else f"L{layer}.H{head}"

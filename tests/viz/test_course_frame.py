@@ -52,7 +52,7 @@ def shown(slug: str, **query: str) -> AppTest:
 
 
 def said(test: AppTest) -> str:
-    kinds = (test.title, test.subheader, test.markdown, test.text, test.caption)
+    kinds = (test.title, test.header, test.markdown, test.text, test.caption)
     return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
 
 
@@ -90,7 +90,7 @@ def test_the_foot_comes_even_where_the_page_fails(blackboard: pages.Entry, monke
 
 def test_six_cards_each_with_its_claim() -> None:
     test = shown("course")
-    assert [card.value for card in test.subheader] == [chapter.title for chapter in Chapter]
+    assert [card.value for card in test.header] == [chapter.title for chapter in Chapter]
     assert all(chapter.claim in said(test) for chapter in Chapter)
 
 

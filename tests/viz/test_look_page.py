@@ -285,3 +285,14 @@ def test_what_a_model_fails_at_is_told_below_the_picture(model: str, text: str, 
 def test_what_a_model_does_well_or_was_given_is_no_failure(model: str, link: dict[str, str]):
     here = said(page("look", model=model, **link))
     assert "telling error" not in here and "find an end" not in here
+
+
+def test_a_head_is_told_with_its_kind_where_kinds_stand_side_by_side():
+    test = page("look", view="heads")
+    labels = [option.content for group in test.get("button_group") for option in group.proto.options]
+    assert any("enc.L" in label for label in labels) and any("cross.L" in label for label in labels)
+    assert not any("small[L" in label for label in labels)
+    (grid,) = named(test, "kinds", "size")
+    assert opened(grid)[0]["before"] == "cross."
+    alone = page("look", model="gpt-mini", view="heads")
+    assert opened(named(alone, "kinds", "size")[0])[0]["before"] == ""

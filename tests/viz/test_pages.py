@@ -48,7 +48,7 @@ def drawn(slug: str, **query: str) -> AppTest:
 
 def words(test: AppTest) -> str:
     """Everything the page says."""
-    kinds = (test.title, test.header, test.subheader, test.markdown, test.text, test.caption)
+    kinds = (test.title, test.header, test.markdown, test.text, test.caption)
     return "\n".join(str(element.value) for kind in kinds for element in kind)
 
 
@@ -203,7 +203,7 @@ def test_the_course_shows_each_exhibit_once() -> None:
 
     assert [entry for _, entries in course.compute() for entry in entries] == list(pages.exhibits())
     test = drawn("course")
-    assert [element.value for element in test.subheader] == [chapter.title for chapter, _ in course.compute()]
+    assert [element.value for element in test.header] == [chapter.title for chapter, _ in course.compute()]
 
 
 class _Engine:
@@ -225,7 +225,7 @@ def test_the_models_page_names_what_is_damaged(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("core.engine.default", _Engine)
     test = drawn("models")
     assert not test.exception
-    assert [element.value for element in test.subheader] == ["good", "cut", "late"]
+    assert [element.value for element in test.header] == ["good", "cut", "late"]
     shown = words(test)
     assert "model.safetensors ends too early." in shown
     assert "Its files could not be read." in shown

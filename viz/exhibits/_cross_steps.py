@@ -139,9 +139,9 @@ def _sentences(data: Any, side: str) -> None:
     for column, (label, before, after) in zip(st.columns(2, gap="small"), now, strict=True):
         with column, st.container(border=True, gap=None, height="stretch"):
             st.markdown(f":gray[{label}]")
-            st.markdown(f"### {literal(before)}")
+            st.markdown(f"## {literal(before)}")
             st.markdown(f":gray[{'then' if before != after else 'and again'}]")
-            st.markdown(f"### {literal(after)}")
+            st.markdown(f"## {literal(after)}")
 
 
 def swapped(data: Any, side: str) -> tuple[np.ndarray, str, str]:

@@ -111,6 +111,11 @@ class Compared:
         shared = np.array([bool(slot[a]) and bool(slot[b]) for slot in self.columns], dtype=bool)
         return Pair(a, b, self.weights[a] - self.weights[b], cells & shared, likeness(self.weights[a], self.weights[b], cells))
 
+    def lone(self, *panes: int) -> tuple[list[int], list[int]]:
+        """Rows and columns whose word one of these panes lacks."""
+        rows, columns = ([place for place, slot in enumerate(slots) if not all(slot[pane] for pane in panes)] for slots in (self.rows, self.columns))
+        return rows, columns
+
     def word(self, side: str, place: int, pane: int) -> str:
         """The word of one pane at a row ("queries") or a column ("keys"); in brackets the other's, where it has none."""
         slots = self.rows if side == "queries" else self.columns

@@ -31,7 +31,8 @@ def show(model: Model, text: str) -> None:
     if (pending := st.session_state.pop(_PENDING, None)) is not None:
         guesses = _taken(model, text, guesses, pending, mine)
     history, before, now = _history(model, text, guesses, mine)
-    st.header(f"{literal(visible(now).replace('·', ' '))} …", anchor=False)
+    with st.container(key="decode-guess-now"):
+        st.header(f"{literal(visible(now).replace('·', ' '))} …", anchor=False)
     if len(guesses) < MOST:
         _picks(model, now)
         st.text_input("Which word comes next?", key=_BOX, on_change=_store, placeholder="Pick one above, or type a word and press Enter")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import streamlit as st
@@ -35,6 +34,8 @@ KINDS = {
     "cross": "From the translation to the source",
     "alignment": "From the translation to the source",
 }
+SHORT = {"self": "enc", "causal": "dec", "cross": "cross", "alignment": "align"}
+"""Before the name of a head, in a model that has several kinds of attention."""
 VAGUE = "mixed"
 MARKS = ("START", "[CLS]", "[SEP]")
 GROUP = "look"
@@ -52,6 +53,15 @@ class Place:
 
     def __str__(self) -> str:
         return head_name(self.layer, self.head)
+
+
+def mark(place: Place, kinds: Collection[str]) -> str:
+    """What goes before the head's name where the model has several kinds: L2.H1 of one is not L2.H1 of another."""
+    return SHORT[place.kind] if len(kinds) > 1 else ""
+
+
+def named(place: Place, kinds: Collection[str]) -> str:
+    return head_name(place.layer, place.head, mark(place, kinds))
 
 
 @dataclass(frozen=True)
@@ -160,11 +170,6 @@ def layout(kind: str) -> str:
     return "two" if crosses(kind) else "one"
 
 
-def side(kind: str) -> Literal["left", "center"]:
-    """Where things under the picture stand: two rows of words are centred, a running text begins at the left."""
-    return "center" if crosses(kind) else "left"
-
-
 def habits(measured: Mapping[str, Heads]) -> dict[Place, str]:
     """The clearest head of each habit, the most telling first: across the two languages before inside one."""
     found: dict[str, Place] = {}
@@ -201,10 +206,10 @@ def pills(measured: Mapping[str, Heads], now: Place) -> None:
     shown.setdefault(now, measured[now.kind].word(now.layer, now.head))
     key = f"look.pills:{sorted(measured)}"
     state.held(key, now)
-    with st.container(horizontal_alignment=side(now.kind)):
+    with st.container(horizontal_alignment="center"):
         st.pills(
             "Heads, by what they do", list(shown), key=key, default=[now], required=True, label_visibility="collapsed", width="content",
-            format_func=lambda place: f"{shown[place]} :gray[:small[{place}]]", on_change=_store, args=(key,),
+            format_func=lambda place: f"{shown[place]} :gray[:small[{named(place, measured)}]]", on_change=_store, args=(key,),
         )  # fmt: skip
 
 

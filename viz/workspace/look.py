@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
 
 import streamlit as st
 
@@ -60,7 +59,8 @@ def compute(p: Params) -> Looking:
 
 
 def page() -> None:
-    st.header(PAGE.claim, anchor=False)
+    with st.container(key="look-claim"):
+        st.title(PAGE.claim, anchor=False)
     notices.make_place()
     params = _controls()
     if params is not None:
@@ -133,7 +133,7 @@ def _picture(params: Params) -> None:
             _above(data, place, view, note)
         with below:
             several = _look_heads.several(data.heads)
-            _buttons(view, _look_heads.side(place.kind), several)
+            _buttons(view, several)
             if view == "heads" and several:
                 _look_full.heads_grid(data.run, data.heads, place)
 
@@ -146,7 +146,7 @@ def _above(data: Looking, place: Place, view: str, note: Callable[..., None]) ->
     if data.run.model.spec.framed and "logits" in data.run.model.outputs:
         _look_blank.show(data.run)
         _look_blank.follows(data.run)
-    note(side=_look_heads.side(place.kind))
+    note(side="center")
 
 
 def _words(run: Run, place: Place, view: str) -> None:
@@ -175,8 +175,8 @@ def _words(run: Run, place: Place, view: str) -> None:
     )
 
 
-def _buttons(view: str, side: Literal["left", "center"], several: bool) -> None:
-    with st.container(horizontal=True, horizontal_alignment=side, vertical_alignment="center", gap="small"):
+def _buttons(view: str, several: bool) -> None:
+    with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center", gap="small"):
         if several:
             st.button("Hide the other heads" if view == "heads" else "See all heads", icon=":material/grid_view:",
                       on_click=lambda: state.write(view=None if view == "heads" else "heads"))  # fmt: skip
