@@ -89,6 +89,21 @@ def _escaped(text: str) -> str:
 _labelled = lru_cache(4096)(_escaped)
 
 
+def percent(p: float) -> str:
+    """A probability in per cent, never a false 0 or 100.
+
+    >>> percent(0.614), percent(0.0312), percent(0.00004), percent(0.99996), percent(1.0), percent(0.0)
+    ('61 %', '3.1 %', '<0.1 %', '>99.9 %', '100 %', '0 %')
+    """
+    if p in (0.0, 1.0):
+        return f"{100 * p:.0f} %"
+    if p < 0.001:
+        return "<0.1 %"
+    if p > 0.999:
+        return ">99.9 %"
+    return f"{100 * p:.1f} %" if p < 0.0995 or p > 0.9949 else f"{100 * p:.0f} %"
+
+
 def shorten(text: str, limit: int = 48) -> str:
     """At most `limit` letters, cut at a word where one ends near.
 
@@ -119,10 +134,10 @@ def distinct(tokens: Iterable[str]) -> list[str]:
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
-def head_name(layer: int, head: int) -> str:
-    """The house's short name of a head, counted from 0.
+def head_name(layer: int, head: int, kind: str = "") -> str:
+    """The house's short name of a head, counted from 0; with its `kind` where kinds stand side by side.
 
-    >>> head_name(3, 5)
-    'L3.H5'
+    >>> head_name(3, 5), head_name(2, 1, "cross")
+    ('L3.H5', 'cross.L2.H1')
     """
-    return f"L{layer}.H{head}"
+    return f"{kind}.L{layer}.H{head}" if kind else f"L{layer}.H{head}"

@@ -103,10 +103,11 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Entry:
-    """A page that was found: its slug, what it says about itself, the package and the file where it stands."""
+    """A page that was found: its slug, what it says about itself, the fields of its `Params` where they stand in it, its package and file."""
 
     slug: str
     info: Page | Exhibit
+    fields: frozenset[str]
     package: str
     file: Path
 
@@ -128,6 +129,11 @@ class Entry:
     def page(self) -> Callable[[], None]:
         """The function that draws it."""
         return self.module.page
+
+    @property
+    def whole(self) -> bool:
+        """Whether it shows one text through one model, whichever are on screen: they go along to it whole, with the head in view."""
+        return isinstance(self.info, Page) and {"model", "text"} <= self.fields
 
 
 @functools.cache
@@ -154,11 +160,16 @@ def exhibits(chapter: Chapter | None = None) -> tuple[Entry, ...]:
                  if isinstance(entry.info, Exhibit) and chapter in (None, entry.info.chapter))
 
 
+def whole(slug: str) -> bool:
+    """Whether what is on screen goes along whole to the page of this slug."""
+    return any(entry.whole for entry in discover() if entry.slug == slug)
+
+
 def _rank(entry: Entry) -> tuple[int, int]:
     return (entry.info.chapter.number if isinstance(entry.info, Exhibit) else 0, entry.info.order)
 
 
-def _found(package: str, name: str, kind: type) -> list[Entry]:
+def _found(package: str, name: str, kind: type[Page] | type[Exhibit]) -> list[Entry]:
     try:
         home = importlib.import_module(package)
     except ModuleNotFoundError as error:
@@ -166,17 +177,22 @@ def _found(package: str, name: str, kind: type) -> list[Entry]:
             raise
         return []
     files = sorted(file for folder in home.__path__ for file in Path(folder).glob("[!_]*.py"))
-    return [Entry(file.stem, _said(file, name, kind), package, file) for file in files]
+    return [_read(file, package, name, kind) for file in files]
 
 
-def _said(file: Path, name: str, kind: type) -> Any:
-    """What a page's source says in `name`, read without running the file."""
+def _read(file: Path, package: str, name: str, kind: type[Page] | type[Exhibit]) -> Entry:
+    """A page by its source, without running it."""
+    info: Any = None
+    fields: set[str] = set()
     for node in ast.parse(file.read_text("utf-8"), str(file)).body:
-        if isinstance(node, ast.Assign) and any(isinstance(target, ast.Name) and target.id == name for target in node.targets):
-            info = _value(node.value, file)
-            if isinstance(info, kind):
-                return info
-    raise PageError(f"{file}: has no {name} = {kind.__name__}(...)")
+        match node:
+            case ast.Assign(targets=[ast.Name(id=found)]) if found == name:
+                info = _value(node.value, file)
+            case ast.ClassDef(name="Params"):
+                fields = {part.target.id for part in node.body if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)}
+    if not isinstance(info, kind):
+        raise PageError(f"{file}: has no {name} = {kind.__name__}(...)")
+    return Entry(file.stem, info, frozenset(fields), package, file)
 
 
 _WORDS: dict[str, Callable[..., Any]] = {"Page": Page, "Exhibit": Exhibit, "Cite": Cite}

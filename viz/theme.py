@@ -75,6 +75,8 @@ TEXT, MUTED, LINE, HATCH, SURFACE, BACKGROUND = (
     LIGHT.text, LIGHT.muted, LIGHT.line, LIGHT.hatch, LIGHT.surface, LIGHT.background)
 PRIMARY = LIGHT.categorical[0]  # the accent inside a figure
 
+INK_TURNS = 0.57
+"""The share of SEQUENTIAL from which the paper's colour is easier to read on it than the ink's, in both palettes."""
 ROOM = 18  # pixels: the smallest type that is shown to a room
 FONT, SERIF, MONO = "Inter, sans-serif", "ReaderSerif, serif", "JetBrains Mono, monospace"
 
@@ -170,6 +172,7 @@ def altair_config() -> dict[str, Any]:
             "labelFontSize": 13, "titleFontSize": 13, "titleFontWeight": "normal", "titlePadding": 10}
     return {
         "font": FONT, "background": "transparent", "view": {"stroke": None}, "axis": axis,
+        "aria": False, "mark": {"aria": False},  # a chart has one name and its table, not a node for each mark
         "legend": {"labelColor": TEXT, "titleColor": MUTED, "labelFontSize": 13, "titleFontSize": 13,
                    "titleFontWeight": "normal"},
         "header": {"labelColor": TEXT, "titleColor": MUTED, "labelFontSize": 13, "titleFontSize": 13},

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from viz.ui import limits, start
 from viz.ui.door import JOINING, NEWCOMER, RETURNING, Door
@@ -79,3 +80,8 @@ def test_the_limits_are_read_from_the_system_and_said(monkeypatch) -> None:
     monkeypatch.setenv(limits.VARIABLE, "2G")
     said = " ".join(about.running())
     assert "may have 4,321 files open" in said and "900 MB of memory of 2,048." in said
+
+
+def test_who_waits_for_a_model_is_told(monkeypatch) -> None:
+    test = AppTest.from_string("from viz.ui import start\nstart._opening('gpt-mini')").run()
+    assert [toast.value for toast in test.toast] == ["Opening gpt-mini."]

@@ -48,7 +48,7 @@ def drawn(slug: str, **query: str) -> AppTest:
 
 def words(test: AppTest) -> str:
     """Everything the page says."""
-    kinds = (test.title, test.header, test.subheader, test.markdown, test.text, test.caption)
+    kinds = (test.title, test.header, test.markdown, test.text, test.caption)
     return "\n".join(str(element.value) for kind in kinds for element in kind)
 
 
@@ -155,13 +155,13 @@ def test_a_page_that_does_not_say_what_it_is_is_named(tmp_path: Path, source: st
     file = tmp_path / "broken.py"
     file.write_text(source, "utf-8")
     with pytest.raises(PageError, match=says) as caught:
-        pages._said(file, "EXHIBIT", Exhibit)
+        pages._read(file, "viz.exhibits", "EXHIBIT", Exhibit)
     assert "broken.py" in str(caught.value)
 
 
 def test_twins_are_refused() -> None:
     info = Exhibit(title="T", chapter=Chapter.BERT, order=1, claim="C.")
-    one, two = (Entry(slug, info, "viz.exhibits", Path(f"{slug}.py")) for slug in ("one", "two"))
+    one, two = (Entry(slug, info, frozenset(), "viz.exhibits", Path(f"{slug}.py")) for slug in ("one", "two"))
     with pytest.raises(PageError, match="two.py: the same order as one.py"):
         pages._refuse_twins([one, two], pages._rank, "order")
 
@@ -169,6 +169,7 @@ def test_twins_are_refused() -> None:
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.slug)
 def test_a_module_says_what_its_source_was_read_to_say(entry: Entry) -> None:
     assert entry.info == getattr(entry.module, "PAGE" if isinstance(entry.info, Page) else "EXHIBIT")
+    assert isinstance(entry.info, Exhibit) or entry.fields == {field.name for field in dataclasses.fields(entry.module.Params)}
 
 
 DRAW_ONE = """
@@ -202,7 +203,7 @@ def test_the_course_shows_each_exhibit_once() -> None:
 
     assert [entry for _, entries in course.compute() for entry in entries] == list(pages.exhibits())
     test = drawn("course")
-    assert [element.value for element in test.subheader] == [chapter.title for chapter, _ in course.compute()]
+    assert [element.value for element in test.header] == [chapter.title for chapter, _ in course.compute()]
 
 
 class _Opened(SimpleNamespace):
@@ -228,7 +229,7 @@ def test_the_models_page_names_what_is_damaged(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("core.engine.default", _Engine)
     test = drawn("models")
     assert not test.exception
-    assert [element.value for element in test.subheader] == ["good", "cut", "late"]
+    assert [element.value for element in test.header] == ["good", "cut", "late"]
     shown = words(test)
     assert "model.safetensors ends too early." in shown
     assert "Its files could not be read." in shown

@@ -14,7 +14,7 @@ from core.engine import default
 from viz.figures.aligned import mixing
 from viz.figures.curves import number
 from viz.figures.unrolled import Lane, unrolled
-from viz.instruments import heatmap, origin, words_view
+from viz.instruments import ALIGNING, heatmap, origin, words_view
 from viz.labels import distinct, literal
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
@@ -62,7 +62,7 @@ def _guess(params: Any, data: Any, row: int, known: bool) -> str:
     targets = [(word, i) for i, word in enumerate(data.written[:upto])]
     words_view(
         weights, data.written[:upto] or ("START",), data.words, key=f"alignment.words.{'all' if known else 'part'}", targets=targets,
-        allowed=None if upto else np.zeros((1, n), bool), selected=row if known else None, special=("START", "END"), names=("read", "written"),
+        allowed=None if upto else np.zeros((1, n), bool), selected=row if known else None, special=("START", "END"), names=("read", "written"), say=ALIGNING,
     )  # fmt: skip
     if not known:
         return f"{data.model} has read {n} pieces and written {row}. Guess first, then the rest is shown."

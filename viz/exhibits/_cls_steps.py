@@ -68,7 +68,7 @@ def one_vector(params: Any) -> Shown:
     data = _data(params, used)
     best, chances = CLASSES[data.said.best], data.said.chances
     told = lesson.predict(
-        SLUG + "class", f"“{shorten(params.text, 70)}” BERT was tuned to tell good from bad, and says it from the vector of [CLS] alone. Which?", CLASSES, best,
+        SLUG + "class", f"“{shorten(params.text, 70)}” BERT was tuned to tell good from bad, and says it from the vector of [CLS] alone. Which?", dict(zip(CLASSES, chances, strict=True)), best,
         ", ".join(f"{name} {chance:.1%}" for name, chance in zip(CLASSES, chances, strict=True)) + f". Is it right? On texts it never read, {used.reports[-1].right:.0%} are.",
     )  # fmt: skip
     for column, name, found in zip(st.columns(2, gap="medium"), ("Before: a new head", "After tuning"), (data.untaught, chances if told else None), strict=True):
@@ -104,7 +104,7 @@ def what_it_reads(params: Any) -> Shown:
     offered = sorted({*np.argsort(-np.abs(gain), kind="stable")[:7].tolist(), most})
     whose = "all heads" if head == ALL_HEADS else f"head {head}"
     told = lesson.predict(
-        SLUG + "gains", f"In the last layer ({whose}): which token does [CLS] read much more after tuning?", [visible(names[i]) for i in offered], visible(names[most]),
+        SLUG + "gains", f"In the last layer ({whose}): which token does [CLS] read much more after tuning?", {visible(names[i]): float(gain[i]) for i in offered}, visible(names[most]),
         f"“{visible(names[most])}” went from {before[-1, most]:.1%} to {after[-1, most]:.1%} of the look of [CLS].",
     )  # fmt: skip
     layers = [f"layer {i}" for i in range(n_layers)]

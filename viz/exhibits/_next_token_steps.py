@@ -41,7 +41,7 @@ LOOKING_BLOCK = (
 )
 LOOKING_MASKS = (
     "A row is a token that looks, a column a token that is looked at; the colour is the weight, the mean over all layers and heads. Hatched cells are forbidden: for GPT all that lies to the right of the diagonal. BERT adds [CLS] and [SEP] and "
-    "forbids nothing. That is why BERT cannot be asked for the next word, and why GPT cannot use what comes later to understand a word."
+    "forbids nothing. So GPT cannot use what comes later to understand a word. BERT can be asked for the next word, with [MASK] at the end, but its training asked for words in the middle, and with each new word it has to read the whole text again."
 )
 LOOKING_WINDOW = (
     "Strong bars: the model sees only the last k tokens before the one it judges. Pale bars: it sees all of them. START stands in front wherever the window reaches back to the beginning. A window is read as a text of its own. "
@@ -54,10 +54,10 @@ def named(tokens: Sequence[str]) -> list[str]:
     return distinct(token.removeprefix(" ") or token for token in tokens)
 
 
-def options(values: np.ndarray, names: Sequence[str]) -> list[str]:
-    """The places with the lowest and the highest values, in the order of the text."""
+def options(values: np.ndarray, names: Sequence[str]) -> dict[str, float]:
+    """The places with the lowest and the highest values, in the order of the text, with these values."""
     order = np.argsort(values, kind="stable")
-    return [names[int(place)] for place in sorted({*order[:CHOICES].tolist(), *order[-CHOICES:].tolist()})]
+    return {names[place]: float(values[place]) for place in sorted({*map(int, order[:CHOICES]), *map(int, order[-CHOICES:])})}
 
 
 def guess(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:

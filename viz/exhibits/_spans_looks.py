@@ -50,7 +50,7 @@ def looked(params: Any) -> Shown:
     by_layer = moved.mean(1)
     answer = NONE if by_layer.max() < SMALL else f"layer {int(by_layer.argmax())}"
     told = lesson.predict(SLUG + "layer", f"Tuned for answers: in which of bert-mini’s {layers} layers, from 0, did attention move most?",
-                          [*(f"layer {i}" for i in range(layers)), NONE], answer,
+                          {f"layer {i}": float(share) for i, share in enumerate(by_layer)} | {NONE: 0.0}, answer,
                           f"Over all heads and tokens {by_layer.max():.1%} of the look went elsewhere in layer {int(by_layer.argmax())}, {by_layer.min():.1%} in layer {int(by_layer.argmin())}.")  # fmt: skip
     most = np.unravel_index(int(moved.argmax()), moved.shape)
     tokens = surface(runs[0])

@@ -94,7 +94,7 @@ def tagging(params: Any) -> Shown:
     options = sorted({*likely, *tags_of_words().get(one.words[word].lower(), ()), "NOUN", "VERB", "ADJ"}, key=grammar.TAGS.index)
     known = tags_of_words().get(one.words[word].lower())
     learnt = "The grammar that it learnt from does not have this word." if known is None else f"In the grammar that it learnt from this word is {' or '.join(sorted(known))}."
-    told = lesson.predict(SLUG + "tag", f"Which part of speech is “{visible(one.words[word])}” for the model, word {word + 1} of {len(names)}?", options, answer,
+    told = lesson.predict(SLUG + "tag", f"Which part of speech is “{visible(one.words[word])}” for the model, word {word + 1} of {len(names)}?", {tag: float(mine[grammar.TAGS.index(tag)]) for tag in options}, answer,
                           f"{answer} {mine.max():.1%}, then {likely[1]} {mine[grammar.TAGS.index(likely[1])]:.1%}. {learnt}")  # fmt: skip
     notes, hues = _labels(one, best, None if told else at)
     key = SLUG + "tags"

@@ -94,8 +94,8 @@ def _guess(told: Told, data: Any, left: Any, right: Any) -> Told:
     so_far = " ".join(drawn.plain(token) for token in run.tokens[1 : row + 1]) or "(nothing)"
     with right:
         known = lesson.predict(
-            f"{SLUG}next", f"Read: “{run.source.text.strip()}”. Written so far: “{so_far}”. Which piece comes next?", sorted(labels), labels[0],
-            why=f"It gives {chances[best[0]]:.1%} to “{labels[0]}” and {chances[best[1]]:.1%} to “{labels[1]}”; {len(chances):,} pieces share the rest.",
+            f"{SLUG}next", f"Read: “{run.source.text.strip()}”. Written so far: “{so_far}”. Which piece comes next?", dict(sorted(zip(labels, chances[best].tolist(), strict=True))), labels[0],
+            why=f"It gives {chances[best[0]]:.1%} to “{labels[0]}” and {chances[best[1]]:.1%} to “{labels[1]}”; the other {len(chances) - 2:,} pieces share the rest.",
         )  # fmt: skip
         with st.container(key="walk-minute"):
             st.markdown("" if lesson.presenting() else "**Left, the encoder:** every word looks at every word, layer upon layer. It reads once.  \n"
@@ -171,7 +171,7 @@ def _count(told: Told, data: Any, left: Any, right: Any) -> Told:
         with above:
             known = lesson.predict(
                 f"{SLUG}most", "Which part has learned the most numbers?",
-                (sizes.TABLE, sizes.SELF, sizes.CROSS, sizes.NETWORK), most,
+                {part: by[part] for part in (sizes.TABLE, sizes.SELF, sizes.CROSS, sizes.NETWORK)}, most,
                 why=lambda: f"The {most} has {by[most]:,} of {total:,}, {by[most] / total:.0%}; both kinds of attention together {(by[sizes.SELF] + by[sizes.CROSS]) / total:.0%}.",
             )  # fmt: skip
         counts = drawn.counted(data.boxes, chosen)

@@ -25,7 +25,7 @@ EXHIBIT = Exhibit(
     claim="One layer lets the words look at each other and then thinks about each alone. The stack does it again and again.",
     cites=(
         Cite("ghojogh2023", "transformer encoder", "Eqs. (23)-(26)"),
-        Cite("ghojogh2020", "3.2.5", "Eqs. (23)-(27)"),
+        Cite("ghojogh2020", "3.2.3, 3.2.4", "Eqs. (23)-(27)"),
         Cite("beigy2021", "transformers", "two sub-layers, six encoders"),
         Cite("beigy2024", "transformers", "the encoder"),
         Cite("vaswani2017", "3.1", "encoder stack"),

@@ -9,8 +9,7 @@ import numpy as np
 import streamlit as st
 
 from core.analysis.heads import Heads
-from core.checkpoints.heads import read_heads
-from core.checkpoints.manifest import shipped_folder
+from core.checkpoints.heads import habits
 from core.engine import RunRequest, default
 from core.errors import InputError
 from core.lessons import looking
@@ -98,12 +97,6 @@ def compute(params: Params = Params()) -> Data:
     names = steps.named(found.keys)
     row = names.index(params.word) if params.word in names else looking.place(found.keys)
     return Data(params.model, kind, layer, n_layers, found.keys, found.weights[layer], np.broadcast_to(found.allowed, found.weights.shape)[layer], row, habits(params.model, kind))
-
-
-def habits(model: str, kind: str) -> Heads | None:
-    """What its heads do over our sentences, as shipped with the model."""
-    found = read_heads(shipped_folder() / model) if (shipped_folder() / model / "heads.json").is_file() else None
-    return found.trained.get(kind) if found else None
 
 
 def thumbnail() -> str:

@@ -26,7 +26,7 @@ EXHIBIT = Exhibit(
         Cite("beigy2021", "Global vs Local Attention", "p_t, a_st", step=2),
         Cite("luong2015", "sections 3.1, 3.2", "Eqs. (7) to (10)", step=3),
         Cite("bahdanau2015", "section 3.1", "Eqs. (5), (6)", step=1),
-        Cite("ghojogh2020", "section 2.4.1", step=1),
+        Cite("ghojogh2020", "section 2.3", "cited with Eq. (2)", step=1),
     ),
 )
 STEPS = (

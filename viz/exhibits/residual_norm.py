@@ -25,7 +25,7 @@ EXHIBIT = Exhibit(
     claim="A layer never replaces a word: it adds to it. A norm keeps the sum in bounds.",
     cites=(
         Cite("ghojogh2023", "encoder; layer normalization", "Eqs. (23)-(25)"),
-        Cite("ghojogh2020", "3.2.2, 3.2.3, 3.3", "Eqs. (23)-(26)"),
+        Cite("ghojogh2020", "3.2.3", "Eqs. (23)-(26)"),
         Cite("beigy2021", "the transformer, residual connections", step=1),
         Cite("lifei2022", "the residuals", step=1),
         Cite("he2016", "section 3.2", "Eq. (1)", step=2),

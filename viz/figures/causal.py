@@ -79,7 +79,7 @@ def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None
     cells = [
         {"x": key, "left": key - inner + 0.04, "right": key + inner - 0.04, "y": query, "top": query - outer, "bottom": query + outer,
          "said": f"{weights[query, key]:.2f}" if written else "", "exact": f"{weights[query, key]:.4f}", "line": query + 1, "word": visible(words[key]),
-         "colour": theme.SEQUENTIAL[round(float(np.clip(weights[query, key], 0, 1)) * shades)], "ink": theme.BACKGROUND if weights[query, key] > 0.5 else theme.TEXT,
+         "colour": theme.SEQUENTIAL[round(float(np.clip(weights[query, key], 0, 1)) * shades)], "ink": theme.BACKGROUND if weights[query, key] > theme.INK_TURNS else theme.TEXT,
          "edge": 1.0 if weights[query, key] < 0.1 else 0.0}
         for query in range(shown) for key in range(query + 1)
     ]  # fmt: skip

@@ -117,7 +117,7 @@ class _Drawn:
                 self.box(x, x2, y + 0.09, y + 0.91, theme.CATEGORICAL[cell.mark], opacity=0.3, stroke=theme.CATEGORICAL[cell.mark], told=told)
             else:
                 self.box(x, x2, y + 0.09, y + 0.91, theme.SURFACE if cell.weight is None else _level(theme.SEQUENTIAL, cell.weight), stroke=theme.TEXT if most and cell.weight == most else theme.LINE, told=told)
-            dark = cell.mark is None and cell.weight is not None and cell.weight > 0.5
+            dark = cell.mark is None and cell.weight is not None and cell.weight > theme.INK_TURNS
             self.word((x + x2) / 2, y + 0.5, _word(cell), theme.BACKGROUND if dark else theme.TEXT, weight="bold" if cell.mark is not None else "normal", told=told)
         end = top + (where[-1][0] if where else 0) + 1
         if row.vector is None or not where:

@@ -41,7 +41,7 @@ def look_up_table(
             value = 0.0 if values is None else float(values[r])
             colour = theme.SEQUENTIAL[round(min(1.0, max(0.0, value)) * (len(theme.SEQUENTIAL) - 1))]
             told = "?" if values is None else str(values[r]) if isinstance(values[r], int) else number.format(value)
-            cells.append(_word(x + SHADE / 2, r, told, theme.BACKGROUND if value > 0.5 else theme.TEXT, "center", 15)
+            cells.append(_word(x + SHADE / 2, r, told, theme.BACKGROUND if value > theme.INK_TURNS else theme.TEXT, "center", 15)
                          | {"left": x + 4, "right": x + SHADE - 4, "top": r - 0.42, "bottom": r + 0.42, "colour": colour, "shade": name})  # fmt: skip
         x += SHADE + 4
     for c, name in enumerate(columns):

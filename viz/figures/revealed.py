@@ -11,7 +11,7 @@ from viz import theme
 from viz.figures import panels
 from viz.figures.kept import kept
 from viz.figures.pairs import percent
-from viz.labels import phrase
+from viz.labels import percent, phrase
 
 ROW = 44
 

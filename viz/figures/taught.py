@@ -17,7 +17,7 @@ from viz.figures.curves import number
 from viz.figures.kept import kept
 from viz.figures.pairs import percent
 from viz.figures.teaching import BARE, END, Chart, Rows, token_name
-from viz.labels import phrase, shorten, visible
+from viz.labels import percent, phrase, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 TICKS = (1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001, 1e-4, 1e-5, 1e-6)

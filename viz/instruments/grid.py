@@ -78,6 +78,7 @@ def grid_packet(
     group: str = "",
     url: str | None = None,
     place: str = "",
+    before: str = "",
     python: str = "",
     queries: Sequence[str] | None = None,
     keys: Sequence[str] | None = None,
@@ -91,8 +92,8 @@ def grid_packet(
     order: begin with the heads in this order, called `order_name`, each tile with its own label, instead of layers by
         heads. kind_order: the kinds in the order in which they are grouped; the others follow, the clearest first.
     group: pictures of one group that have a stack follow the head that is opened. url: a query parameter that follows
-        order and colour. place: under which name they are remembered for the visit. queries, keys: the words, for what is saved;
-        `keys` None: the same.
+        order and colour. place: under which name they are remembered for the visit. before: goes before each head's name,
+        where a page shows heads of several kinds. queries, keys: the words, for what is saved; `keys` None: the same.
 
     Raises ValueError when the axes do not fit, naming both sizes.
 
@@ -118,7 +119,7 @@ def grid_packet(
         "scores": None if worth is None else [[_printed(value) for value in row] for row in worth.tolist()],
         "measures": labels(list(numbers), len(numbers), "measure"), "order_name": order_name,
         "order": None if order is None else [[int(layer), int(head)] for layer, head in order],
-        "group": group, "url": url, "place": place, "python": python,
+        "group": group, "url": url, "place": place, "before": before and f"{before}.", "python": python,
         "queries": None if queries is None else labels(queries, rows, "query"), "keys": None if keys is None or keys is queries else labels(keys, columns, "key"),
     })  # fmt: skip
     packet.steady = tuple(packet.header)

@@ -40,10 +40,11 @@ function paintScale(pen, view) {
   pen.strokeStyle = theme.border; pen.lineWidth = 1; pen.strokeRect(x, -6, SCALE_WIDTH, 12);
   x += SCALE_WIDTH + 7;
   write(to);
-  if (view.shut.length) {
+  for (const [there, fill, words] of [[view.shut.length, hatching(pen, theme), closed(view)], [hasLone(view), css(rgb(theme.text), 0.12), LONE]]) {
+    if (!there) continue;
     x += 10;
-    pen.fillStyle = hatching(pen, theme); pen.fillRect(x, -6, 16, 12); pen.strokeRect(x, -6, 16, 12);
-    x += 23; write(closed(view));
+    pen.fillStyle = fill; pen.fillRect(x, -6, 16, 12); pen.strokeRect(x, -6, 16, 12);
+    x += 23; write(words);
   }
   if (view.broken.length) {
     x += 10;

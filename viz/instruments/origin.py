@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import streamlit as st
 
 from viz.instruments.payload import Packet
@@ -36,6 +37,15 @@ class Origin:
     joined: str = ""
     changed: str = ""
 
+    def named(self) -> dict[str, np.ndarray]:
+        """What is known of it, each an array without axes: for an archive of numbers.
+
+        Example:
+            >>> Origin(model="gpt-mini", layer=2).named()
+            {'model': array('gpt-mini', dtype='<U8'), 'layer': array(2)}
+        """
+        return {name: np.array(value) for name, value in asdict(self).items() if value not in ("", None)}
+
     def stamp(self, packet: Packet) -> None:
         """Say it in the header of `packet`; layer and head are its `at`, unless a stack said already which of its heads is shown."""
         said = {name: value for name, value in asdict(self).items() if value and name not in ("layer", "head")}
@@ -50,7 +60,7 @@ def of(run: Run, kind: str = "", layer: int | None = None, head: int | str | Non
     """What a picture of `run` shows; `head` may be the name of a way to join the heads of the layer."""
     text, beside = (run.source.text, run.target_text or "") if run.source else (run.side.text, run.side.pair or "")
     number, joined = (None, head) if isinstance(head, str) else (head, "")
-    return Origin("", run.model.name, text, beside, kind, layer, number, joined)
+    return Origin("", run.model.name or "", text, beside, kind, layer, number, joined)
 
 
 def begin(page: str) -> None:
@@ -60,7 +70,7 @@ def begin(page: str) -> None:
 
 def tell(**said: Any) -> None:
     """From here on the pictures of this page show this: the fields of an `Origin`; what is not named is not known."""
-    st.session_state[_SLOT] = Origin(**({"page": now().page} | said))
+    st.session_state[_SLOT] = replace(Origin(now().page), **said)
 
 
 def tell_run(run: Run, kind: str = "", layer: int | None = None, head: int | str | None = None, **more: Any) -> None:

@@ -81,7 +81,7 @@ function begin(root, packet, component) {
 /** On a page that stands alone: what it shows is told above it, and "this head" has a name. */
 function alone(packet) {
   const { header } = packet, name = headOf(header), { say } = header;
-  globalThis.attentionAtlas.tell(told(header));
+  globalThis.attentionAtlas.tell(heading(header));
   return name && say ? { ...packet, header: { ...header, say: Object.fromEntries(Object.entries(say).map(([id, words]) => [id, words.replaceAll("this head", name)])) } } : packet;
 }
 
@@ -209,9 +209,16 @@ function say(view, at, what = HOVER) {
 
 /** Calls `react(at)` when the pointer of another view of the same group moves; returns what stops it. */
 function hear(view, react, what = HOVER) {
-  const listen = ({ detail }) => { if (view.group && detail.group === view.group && detail.from !== view.root) react(detail.at); };
+  const voice = (how) => view.root.querySelectorAll('[role="status"]').forEach((live) => live.setAttribute("aria-live", how));
+  const speak = () => voice("polite");
+  const listen = ({ detail }) => {
+    if (!view.group || detail.group !== view.group || detail.from === view.root) return;
+    voice("off");   // one change is told once, by the view that is touched
+    react(detail.at);
+  };
   document.addEventListener(what, listen);
-  return () => document.removeEventListener(what, listen);
+  view.root.addEventListener("focusin", speak);
+  return () => { document.removeEventListener(what, listen); view.root.removeEventListener("focusin", speak); };
 }
 
 /** Another head was chosen in the grid, {at: [layer, head], name, id}: drawn from the stack at once; Python's own packet follows. */

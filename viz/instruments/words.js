@@ -44,6 +44,7 @@ function accept(view, packet) {
   touch(view, view.touched.side, view.touched.index, false);
   const there = (view.touched.side === "source" ? view.sources : view.targets)[view.touched.index];
   if (head.height && there) view.scroll.scrollTop = there.box.y - head.height / 2;
+  if (there) view.scroll.scrollLeft = there.box.x + there.box.w / 2 - view.scroll.clientWidth / 2;
   // A page that writes its own parameters drops ours from the address: put it back.
   if (view.byHand) for (const ms of [0, 300]) setTimeout(() => follow(view), ms);
   saveWords(view, packet);
@@ -75,13 +76,16 @@ function fill(view, sources, targets) {
 
 function wordButton(view, word, side, index, special, total) {
   const button = make("button", special ? "word special" : "word");
-  const text = make("span", "text", button), share = make("span", "share", button);
+  const text = make("span", "text", button);
+  button.append(" ");   // a word and its share are two words to whoever hears them
+  const share = make("span", "share", button);
   const whole = visible(word), short = cut(whole, 18);
   button.type = "button";
   text.textContent = short;
   text.dir = "auto";
   if (short !== whole) button.title = whole;
   share.setAttribute("aria-hidden", "true");
+  share.dir = "ltr";   // "over 99 %" in a row of Arabic too
   button.dataset.side = side;
   button.dataset.index = index;
   const go = () => touch(view, side, index, true);
@@ -136,7 +140,7 @@ function fit(view) {
     size = Math.min(most, phone && many > 12 ? 21 : many > 60 ? 20 : many > 25 ? 24 : 30);
     flow = longest * size > width - 4 ? "wrap" : "line";
   } else if (size < least) {
-    flow = many > 40 ? "scroll" : "wrap";
+    flow = many > 40 && Math.min(...lists.map((l) => l.length)) * 2 > many ? "scroll" : "wrap";   // in a wide canvas a short row would be out of sight
     size = phone ? 17 : 20;
   }
   view.rise = Math.round(size * (phone ? 0.7 : 0.85));
@@ -144,17 +148,18 @@ function fit(view) {
     const ems_ = ems[lists.length - 2 + i], count = Math.ceil((ems_ * size) / width);
     row.style.maxWidth = flow === "wrap" && !view.one && count > 1 ? `${Math.min(width, (ems_ * size) / count + size * 4)}px` : "";
   });
-  root.dataset.room = flow === "line" && (width - longest * size) / 2 > 90 ? "wide" : "narrow";
+  root.dataset.room = flow === "line" && (width - longest * size) / 2 > 90 ? "wide" : phone ? "none" : "narrow";
   root.dataset.flow = flow;
   root.dataset.layout = view.head.layout;
   root.style.setProperty("--size", `${size.toFixed(2)}px`);
   root.style.setProperty("--gap", `${Math.round(Math.max(84, Math.min(150, width * 0.13, 300)) * (flow === "wrap" ? 0.9 : 1))}px`);
   root.style.setProperty("--rise", `${view.rise}px`);
-  const home = stage.getBoundingClientRect();
+  const home = stage.getBoundingClientRect(), times = enlarged();
   for (const w of [...view.sources, ...view.targets]) {
     const box = w.button.getBoundingClientRect();
-    w.box = { x: box.left - home.left, y: box.top - home.top, w: box.width, h: box.height };
+    w.box = { x: (box.left - home.left) / times, y: (box.top - home.top) / times, w: box.width / times, h: box.height / times };
   }
+  view.lines = { source: linesOf(view.sources), target: linesOf(view.targets) };
 }
 
 // ---------------------------------------------------------------- touch
@@ -186,11 +191,26 @@ function touch(view, side, index, byHand) {
   }
   if (sources.length && !sources.some((w) => w.button.tabIndex === 0)) sources[0].button.tabIndex = 0;
   if (!targets.some((w) => w.button.tabIndex === 0)) targets[0].button.tabIndex = 0;
+  spreadShares(view, [...shown]);
   root.dataset.selected = index;
   root.dataset.side = side;
   tell(view, side, index, shares);
   paint(view);
   if (byHand) { view.byHand = true; clearTimeout(view.later); view.later = setTimeout(() => follow(view), 150); }
+}
+
+/** Percentages over narrow words that stand side by side are moved apart, as little as they need, and stay inside. */
+function spreadShares(view, shown) {
+  const labels = shown.filter((w) => w.box).map((w) => ({ w, wide: w.share.offsetWidth + 4, at: w.box.x + w.box.w / 2 })).sort((a, b) => a.w.box.y - b.w.box.y || a.at - b.at);
+  const heaps = [];
+  const put = (heap) => { heap.from = Math.max(0, Math.min(view.stage.offsetWidth - heap.wide, heap.wish / heap.all.length)); return heap; };
+  for (const label of labels) {
+    heaps.push(put({ all: [label], wide: label.wide, y: label.w.box.y, wish: label.at - label.wide / 2 }));
+    for (let [left, right] = heaps.slice(-2); right && left.y === right.y && left.from + left.wide > right.from; [left, right] = heaps.slice(-2)) {
+      heaps.splice(-2, 2, put({ all: [...left.all, ...right.all], wide: left.wide + right.wide, y: left.y, wish: left.wish + right.wish - left.wide * right.all.length }));
+    }
+  }
+  for (const { all, from } of heaps) all.reduce((x, { w, wide, at }) => { w.share.style.marginLeft = `${x + wide / 2 - at}px`; return x + wide; }, from);
 }
 
 /** The sentence under the picture, made from the row (or column) of the touched word. */

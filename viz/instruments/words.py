@@ -11,7 +11,7 @@ A decoder writes a word from the row of the input before it; `targets` says whic
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,6 +49,10 @@ class Sentences:
 
 
 WRITING = Sentences()
+ALIGNING = Sentences(**{name: text.replace("this head", "the model") for name, text in asdict(WRITING).items()})
+"""What is said of a recurrent translator: it has one alignment, and no heads."""
+SILENT = Sentences(**dict.fromkeys((field.name for field in fields(Sentences)), ""))
+"""Nothing is said of any word: before a guess."""
 READING = Sentences(
     looks="Reading {word}, this head looks {percent} at {key}.",
     two="Reading {word}, this head looks {percent} at {key} and {percent2} at {key2}.",

@@ -32,7 +32,7 @@ function paintWords(pen, view) {
   const { size: [width, height], middle } = wordsSheet(view), { stage, sentence, note, theme } = view;
   const at = (y, element, home = element) => {
     pen.save();
-    pen.translate(element === sentence && !view.one ? (width - sentence.offsetWidth) / 2 : 0, y);
+    pen.translate(element === sentence ? (width - sentence.offsetWidth) / 2 : 0, y);
     paintElement(pen, element, home, theme);
     pen.restore();
   };

@@ -171,7 +171,7 @@ def take_away(data: Mapping[str, np.ndarray] | Maybe, code: str, png: bytes | Ma
             if state.unlinked():
                 st.caption(f"The text is longer than {state.LONGEST:,} letters and is not in the link.")
             with st.container(horizontal=True):
-                st.download_button("Data, NPZ", export.npz(arrays), f"{key}.npz", "application/octet-stream",
+                st.download_button("Data, NPZ", export.npz({**origin.now().named(), **arrays}), f"{key}.npz", "application/octet-stream",
                                    on_click="ignore", key=f"{key}.npz")
                 st.download_button("Data, CSV", export.csv(arrays), f"{key}.csv", "text/csv", on_click="ignore",
                                    key=f"{key}.csv")

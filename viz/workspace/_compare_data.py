@@ -52,8 +52,8 @@ class Pane:
 
     def tell(self) -> None:
         """The pictures that follow show this."""
-        one = (self.view.kind, self.view.layer, self.view.head) if self.view.kind else ()
-        origin.tell_run(self.run, *one, changed=self.view.edits)
+        view = self.view
+        origin.tell_run(self.run, view.kind, view.layer if view.kind else None, view.head if view.kind else None, changed=view.edits)
 
     @property
     def alone(self) -> bool:
@@ -110,6 +110,11 @@ class Compared:
         cells = (self.allowed[a] | self.allowed[b]) & both[:, None]
         shared = np.array([bool(slot[a]) and bool(slot[b]) for slot in self.columns], dtype=bool)
         return Pair(a, b, self.weights[a] - self.weights[b], cells & shared, likeness(self.weights[a], self.weights[b], cells))
+
+    def lone(self, *panes: int) -> tuple[list[int], list[int]]:
+        """Rows and columns whose word one of these panes lacks."""
+        rows, columns = ([place for place, slot in enumerate(slots) if not all(slot[pane] for pane in panes)] for slots in (self.rows, self.columns))
+        return rows, columns
 
     def word(self, side: str, place: int, pane: int) -> str:
         """The word of one pane at a row ("queries") or a column ("keys"); in brackets the other's, where it has none."""

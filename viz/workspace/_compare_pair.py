@@ -65,7 +65,7 @@ def show(found: Compared, pair: Pair) -> None:
     with left:
         heatmap(
             pair.difference, found.words("queries", pair.a), found.words("keys", pair.a), key="compare.heat.difference", allowed=pair.compared,
-            scale="difference", limit=1.0, title=pair.name, height=460, group=GROUP,
+            lone=found.lone(pair.a, pair.b), scale="difference", limit=1.0, title=pair.name, height=460, group=GROUP,
         )  # fmt: skip
     with right:
         shown = sorted(pair.order[:BARS])

@@ -36,7 +36,7 @@ def show(measured: Heads, bare: Heads | None, head: Head) -> None:
     place = head.place
     with st.container(border=True, key="find.card"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            st.markdown(f"#### {place} :gray[{literal(head.model)}]: {literal(heads.habit(head))}", width="content")
+            st.markdown(f"## {place} :gray[{literal(head.model)}]: {literal(heads.habit(head))}", width="content")
             tiles.opened(head, "Open in Look")
         first = telling(measured, place.layer, place.head)
         name = controls.select("The score", list(measured.scores), "find.score", first, WORDS.__getitem__, quiet=True)

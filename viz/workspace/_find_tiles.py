@@ -15,7 +15,7 @@ from viz.figures.head_map import thumbnail
 from viz.instruments import heatmap, origin
 from viz.labels import literal, visible
 from viz.remember import remembered
-from viz.ui import links, parts
+from viz.ui import links, parts, subject
 from viz.workspace import _find_pool as heads
 from viz.workspace import _look_heads as chooser
 from viz.workspace._find_pool import Head, Pool
@@ -120,5 +120,5 @@ def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], tex
 
 
 def opened(head: Head, label: str) -> None:
-    """A link to the head in the full view of Look."""
-    links.to("look", label, model=head.model, kind=head.place.kind, layer=head.place.layer, head=head.place.head, view="full")
+    """A link to the head in the full view of Look, on the text in view."""
+    links.to("look", label, text=subject.shown().get("text", ""), model=head.model, kind=head.place.kind, layer=head.place.layer, head=head.place.head, view="full")

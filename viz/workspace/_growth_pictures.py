@@ -43,7 +43,7 @@ def everything(course: Course, step: int, other: int, now: Attention) -> str:
     with left:
         packet = grid_packet(
             now.weights, kinds=[[FORMED if value >= HABIT else NOT_YET for value in row] for row in scores], scores=scores, allowed=now.allowed[0, 0],
-            title=f"All heads at step {step:,}", group=LINKED, place=GRID,
+            title=f"All heads at step {step:,}", group=LINKED, place=GRID, queries=now.queries, keys=now.keys,
         )  # fmt: skip
         show_grid(packet, key=GRID, selected=course.heads[head], echo=clicked(GRID)[1], on_choice=_open)
     with right:

@@ -61,7 +61,7 @@ def _chapter(chapter: Chapter, entries: tuple[Entry, ...], picture: Picture) -> 
     seen, beside = visits.seen(), PAGES[chapter]
     with st.container(border=True, key=f"course-{chapter.number}"):
         with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
-            st.subheader(chapter.title, anchor=False, width="content")
+            st.header(chapter.title, anchor=False, width="content")
             if entries:
                 st.markdown(f":gray[:small[{_summary(entries, seen)}]]", width="content")
         st.markdown(f":gray[{chapter.claim}]")

@@ -148,6 +148,8 @@ def page() -> None:
     """Claim, model and text; then the theatre, or another way to look at writing."""
     parts.title(PAGE)
     wanted, ticking = controls.request(Params()), player.pace() if player.playing() else None
+    if wanted is None:
+        return
     view = controls.view(core.engine.default().open(wanted.model))
     if view != WRITE:
         with errors.guard():
@@ -174,6 +176,7 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
         data = replace(data, looks=state.read("kind", ""))
         head = controls.head(data)
         pictures.whose(data, head)
+        controls.shows(data, head)
         with bar:
             pin.show(data, params.text, head)
         strategy = params.strategy

@@ -65,14 +65,14 @@ def page() -> None:
     st.markdown(f"**{source.authors}, {source.year}.** {source.title}  \n:gray[{source.where}]")
     if which in cited.NUMBERED:
         _equations(which, rows)
-        st.subheader("Sections and figures", anchor=False)
+        st.header("Sections and figures", anchor=False)
     with st.container(border=True):
         for cite, entry in sorted(rows, key=lambda row: _order(row[0])):
             _row(cite.section, cite.item, ((cite, entry),))
 
 
 def _equations(document: str, rows: Rows) -> None:
-    st.subheader("Equations", anchor=False)
+    st.header("Equations", anchor=False)
     listed = by_equation(document, rows)
     with st.container(border=True):
         for number, title, found in listed:

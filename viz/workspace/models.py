@@ -70,7 +70,7 @@ def page() -> None:
     _compared(found)
     for model in found:
         with st.container(border=True):
-            st.subheader(literal(model.name), anchor=False)
+            st.header(literal(model.name), anchor=False)
             if model.problem:
                 notices.box("This model is not served.", model.problem, "The rest of the atlas works without it.")
                 continue
