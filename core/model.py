@@ -50,8 +50,9 @@ class Model:
         """What this network computes after its last layer."""
         return self.spec.outputs(self.config)
 
-    @property
+    @cached_property
     def n_parameters(self) -> int:
+        """Counted once: pages ask for it hundreds of times to bound what they read."""
         return sum(weight.numel() for weight in self.network.parameters())
 
     def run(

@@ -56,7 +56,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 @pytest.mark.parametrize("slug", [entry.slug for entry in pages.discover()])
-def test_a_page_that_is_drawn_again_makes_no_figure_and_asks_no_model(slug: str, made: Counter[str]) -> None:
+def test_a_page_that_is_drawn_again_makes_no_figure_and_asks_nothing_of_a_model(slug: str, made: Counter[str]) -> None:
     test = AppTest.from_string(SCRIPT.format(slug=slug), default_timeout=120).run()
     assert not test.exception
     made.clear()
@@ -129,6 +129,13 @@ def test_a_manifest_that_was_written_anew_is_read_anew(tmp_path: Path) -> None:
         assert list(found) == [name]
         found.clear()
         assert list(manifest.read_manifest(tmp_path / "models")) == [name]
+
+
+def test_the_weights_of_a_model_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = core.engine.default().open("gpt-mini")
+    counted = model.n_parameters
+    monkeypatch.setattr(model.network, "parameters", lambda: pytest.fail("counted again"))
+    assert model.n_parameters == counted == 2_901_504
 
 
 def test_the_files_of_a_model_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
