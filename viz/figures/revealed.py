@@ -10,7 +10,6 @@ import altair as alt
 from viz import theme
 from viz.figures import panels
 from viz.figures.kept import kept
-from viz.figures.pairs import percent
 from viz.labels import percent, phrase
 
 ROW = 44

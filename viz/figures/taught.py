@@ -15,7 +15,6 @@ import numpy as np
 from viz import theme
 from viz.figures.curves import number
 from viz.figures.kept import kept
-from viz.figures.pairs import percent
 from viz.figures.teaching import BARE, END, Chart, Rows, token_name
 from viz.labels import percent, phrase, shorten, visible
 
