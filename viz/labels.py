@@ -16,8 +16,8 @@ _MARKS = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽"}
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=\"'@/])")
 
-SHORT = 40
-"""Texts up to so many letters are remembered: the pieces and words of a sentence are asked for again with every rerun."""
+SHORT, PHRASE = 40, 200
+"""Texts up to so many letters are remembered, as pieces or words and as labels: they are asked for again with every rerun."""
 
 
 def visible(token: str) -> str:
@@ -78,8 +78,15 @@ def literal(text: str) -> str:
     >>> literal("![x](http://a) $1$ *so*")
     '\\!\\[x\\]\\(http\\:\\/\\/a\\) \\$1\\$ \\*so\\*'
     """
+    return _labelled(text) if len(text) <= PHRASE else _escaped(text)
+
+
+def _escaped(text: str) -> str:
     lines = "".join(letter if letter == " " else _visible(letter) for letter in text)
     return _MARKDOWN.sub(r"\\\1", lines)
+
+
+_labelled = lru_cache(4096)(_escaped)
 
 
 def percent(p: float) -> str:

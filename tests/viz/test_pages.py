@@ -206,6 +206,10 @@ def test_the_course_shows_each_exhibit_once() -> None:
     assert [element.value for element in test.header] == [chapter.title for chapter, _ in course.compute()]
 
 
+class _Opened(SimpleNamespace):
+    """A model, or what is asked of one; what is read for it is remembered as long as it is there."""
+
+
 class _Engine:
     """Two models that are not shipped by us, one of them damaged, and one whose files break while opening."""
 
@@ -213,11 +217,11 @@ class _Engine:
         return (Listing("good", True, "", "gpt"), Listing("cut", False, "model.safetensors ends too early."),
                 Listing("late", True, "", "gpt"))
 
-    def open(self, name: str) -> SimpleNamespace:
+    def open(self, name: str) -> _Opened:
         if name == "late":
             raise OSError("/secret/path")
         config = SimpleNamespace(n_layers=2, n_heads=3, d_model=12, n_vocab=1234, n_ctx=64)
-        return SimpleNamespace(name=name, family="gpt", config=config, n_parameters=2_500_000,
+        return _Opened(name=name, family="gpt", config=config, n_parameters=2_500_000,
                                card="![x](http://127.0.0.1/x.png) my own model")
 
 
