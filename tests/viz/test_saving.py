@@ -101,7 +101,7 @@ def test_a_table_to_take_along_is_all_numbers_and_an_archive_has_the_words() -> 
         assert kept["keys"].tolist() == WORDS and (str(kept["model"]), int(kept["layer"]), int(kept["head"])) == ("gpt-mini", 2, 5)
 
 
-TOYS = {"weighting", "word_vectors", "retrieval", "score_functions", "self_attention"}
+TOYS = {"weighting", "word_vectors", "score_functions", "self_attention"}
 """Exhibits whose instruments show numbers of their own, of no model."""
 
 
