@@ -6,10 +6,12 @@ import contextlib
 import gc
 import logging
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
 
+import viz
 from viz.ui import errors, serving
 
 
@@ -54,4 +56,4 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
 
 
 between = [Middleware(part) for part in (serving.Sieve, serving.Remembered, serving.NameAhead)]
-app = st.App("viz/frame.py", lifespan=lifespan, middleware=between, on_script_error=errors.show)
+app = st.App(Path(viz.__file__).with_name("frame.py"), lifespan=lifespan, middleware=between, on_script_error=errors.show)

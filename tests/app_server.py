@@ -16,16 +16,16 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @contextmanager
-def served_app(folder: Path, **variables: str) -> Iterator[str]:
-    """The address of the whole app, started as a visitor would: `streamlit run app.py`, on a free port, its log in `folder`."""
+def served_app(folder: Path, *command: str, cwd: Path = ROOT, **variables: str) -> Iterator[str]:
+    """The address of the whole app, on a free port, its log in `folder`; started as a visitor would: `streamlit run app.py`, or `command`."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     log = folder / "log.txt"
     with log.open("wb") as out:
         server = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port), "--server.headless", "true"],
-            cwd=ROOT, env=os.environ | variables, stdout=out, stderr=subprocess.STDOUT)
+            [sys.executable, "-m", *(command or ("streamlit", "run", "app.py")), "--server.port", str(port), "--server.headless", "true"],
+            cwd=cwd, env=os.environ | variables, stdout=out, stderr=subprocess.STDOUT)
     try:
         url = f"http://127.0.0.1:{port}"
         for _ in range(600):
