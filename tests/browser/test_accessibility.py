@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def walk(browser: Any, url: str, scheme: str) -> Iterator[tuple[str, Any]]:
             page = context.new_page()
             page.goto(url + entry.address, wait_until="commit")
             waiting.append((entry.slug, page))
-        if len(waiting) > TABS or entry is None and waiting:
+        if len(waiting) > TABS or (entry is None and waiting):
             slug, page = waiting.popleft()
             page.bring_to_front()
             page.wait_for_function(DRAWN, timeout=60_000, polling=150)
@@ -54,7 +55,7 @@ def test_axe_finds_nothing_serious_on_any_page(chromium: Any, app_url: str, sche
         wrong = [f"{rule['id']}: {node['html'][:160]}" for rule in page.evaluate(SCHEMES[scheme])["violations"] if rule["impact"] in ("serious", "critical") for node in rule["nodes"]]
         told = page.evaluate(OUTLINE)
         levels = told["headings"]
-        if levels.count(1) != 1 or levels[0] != 1 or any(after > before + 1 for before, after in zip(levels, levels[1:], strict=False)):
+        if levels.count(1) != 1 or levels[0] != 1 or any(after > before + 1 for before, after in pairwise(levels)):
             wrong.append(f"headings {levels}")
         wrong += [f"{told[name]} {name}" for name in ("nameless", "marks", "charts") if told[name]]
         if wrong:
