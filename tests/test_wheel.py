@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from app_server import started_app
+from app_server import ROOT, started_app
 from chromium import CHROMIUM
 
 from core.checkpoints.manifest import read_manifest
