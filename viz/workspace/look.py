@@ -101,7 +101,9 @@ def _controls() -> Params | None:
     if not text.strip():
         st.text("Type a sentence above and press Enter: the model reads it at once.")
         return None
-    return Params(model, _look_heads.window(model, text))
+    reads = _look_heads.opened(model).tokenizer
+    mask = None if reads.mask is None or not models[model].framed else reads.token(reads.mask)
+    return Params(model, _look_heads.window(model, _look_blank.blanked(text, mask)))
 
 
 def _beside(params: Params, view: str) -> Params:
