@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
@@ -141,7 +142,7 @@ def arrived(slug: str, before: AppTest) -> dict[str, str]:
 
 
 def test_every_page_has_a_title_of_its_own() -> None:
-    test = AppTest.from_file("viz/frame.py", default_timeout=120)
+    test = AppTest.from_file(Path(__file__).parents[2] / "viz" / "frame.py", default_timeout=120)
     titles: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamlit.set_page_config", lambda title, *_, **__: titles.append(title))
