@@ -17,7 +17,7 @@ from viz.instruments import WRITING, Sentences, words_view
 from viz.instruments.picture import lines as python_lines
 from viz.instruments.stack import HEAD, LAYER
 from viz.pages import Cite, Page
-from viz.ui import controls, errors, links, notices, state, subject
+from viz.ui import controls, errors, notices, state, subject
 from viz.ui.parts import restore
 from viz.workspace import (
     _look_blank,
@@ -25,6 +25,7 @@ from viz.workspace import (
     _look_full,
     _look_heads,
     _look_note,
+    _look_onward,
     _one_vector,
     _presets,
     _tasks,
@@ -199,4 +200,4 @@ def _buttons(view: str, side: Literal["left", "center"], several: bool) -> None:
             st.button("Hide the other heads" if view == "heads" else "See all heads", icon=":material/grid_view:",
                       on_click=lambda: state.write(view=None if view == "heads" else "heads"))  # fmt: skip
         st.button("How is it computed?", icon=":material/calculate:", on_click=lambda: state.write(view="full"))
-        links.to("course", "Teach from here", icon=":material/school:")
+        _look_onward.course()
