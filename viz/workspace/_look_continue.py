@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from core.decoding import Step
@@ -76,7 +78,7 @@ def _append(tail: str) -> None:
     st.session_state[_WRITTEN] = True
 
 
-def _how() -> dict[str, float]:
+def _how() -> dict[str, Any]:
     return {"temperature": state.read(TEMPERATURE, 0.0, state.real(0, 2)), "seed": state.read(SEED, 1, state.whole(0, 9999))}
 
 
