@@ -89,3 +89,9 @@ def test_the_temperature_samples_and_goes_along_to_decode():
 def test_other_models_do_not_go_on(model):
     test = look(model=model, text="She has a car.")
     assert after(test) == [] and not [group for group in test.pills if "Next token" in group.label]
+
+
+@pytest.mark.parametrize(("model", "chapter"), [("translator-en-es", "The Transformer"), ("bert-mini", "BERT"), ("gpt-mini", "GPT"), ("bahdanau-en-es", "Why attention")])
+def test_the_course_opens_at_the_chapter_of_what_is_on_screen_with_its_sentence(model, chapter):
+    (link,) = [one.value for one in look(model=model, text="She has a car.").markdown if "Open the course" in one.value]
+    assert f"Open the course: {chapter}](" in link and "text=She+has+a+car." in link

@@ -16,7 +16,7 @@ from viz.instruments import ALIGNING, origin, words_view
 from viz.instruments.picture import lines as python_lines
 from viz.instruments.stack import HEAD, LAYER
 from viz.pages import Cite, Page
-from viz.ui import controls, errors, links, notices, state, subject
+from viz.ui import controls, errors, notices, state, subject
 from viz.ui.parts import restore
 from viz.workspace import (
     _look_blank,
@@ -24,6 +24,7 @@ from viz.workspace import (
     _look_full,
     _look_heads,
     _look_note,
+    _look_onward,
     _one_vector,
     _presets,
     _tasks,
@@ -97,7 +98,9 @@ def _controls() -> Params | None:
     if not text.strip():
         st.text("Type a sentence above and press Enter: the model reads it at once.")
         return None
-    return Params(model, _look_heads.window(model, text))
+    reads = _look_heads.opened(model).tokenizer
+    mask = None if reads.mask is None or not models[model].framed else reads.token(reads.mask)
+    return Params(model, _look_heads.window(model, _look_blank.blanked(text, mask)))
 
 
 def _beside(params: Params, view: str) -> Params:
@@ -196,4 +199,4 @@ def _buttons(view: str, several: bool) -> None:
             st.button("Hide the other heads" if view == "heads" else "See all heads", icon=":material/grid_view:",
                       on_click=lambda: state.write(view=None if view == "heads" else "heads"))  # fmt: skip
         st.button("How is it computed?", icon=":material/calculate:", on_click=lambda: state.write(view="full"))
-        links.to("course", "Teach from here", icon=":material/school:")
+        _look_onward.course()
