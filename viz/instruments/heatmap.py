@@ -60,6 +60,7 @@ def heatmap_packet(
     log_sums: ArrayLike | None = None,
     unit: str = "",
     shut: str = FORBIDDEN,
+    margins: bool = True,
 ) -> Packet:
     """What the browser needs to draw `weights`; see `heatmap` for the arguments, `echo` is the id of the last click.
 
@@ -82,7 +83,7 @@ def heatmap_packet(
         "queries": query_words, "keys": None if key_words == query_words else key_words,
         "scale": scale, "axis": list(axis), "title": title, "height": height, "group": group, "python": python,
         "numbers": bool(numbers) and max(rows, columns) <= 32, "selected": selected, "echo": echo,
-        "margins": scale == "pattern" and _shared_out(matrix, may), "called": called, "offers": list(offers), "unit": unit, "shut": shut,
+        "margins": margins and scale == "pattern" and _shared_out(matrix, may), "called": called, "offers": list(offers), "unit": unit, "shut": shut,
     }, steady=STEADY)  # fmt: skip
     layers = {} if among and not among.stack.rough else {"": Layer(matrix, 1.0, centred=scale != "pattern")}
     if log_sums is not None:
@@ -130,6 +131,7 @@ def heatmap(
     log_sums: ArrayLike | None = None,
     unit: str = "",
     shut: str = FORBIDDEN,
+    margins: bool = True,
 ) -> Cells:
     """Draw (query, key) weights of one head.
 
@@ -150,7 +152,8 @@ def heatmap(
     log_sums: (query,) ln of the denominators of the softmax; with it the score stands beside each weight all the time.
     unit: what the numbers are, in the legend, where they are neither weights nor scores. shut: what the hatched cells are.
 
-    A pattern whose rows each add up to one gets bars: what each key receives, how spread each query looks.
+    margins: a pattern whose rows each add up to one gets bars: what each key receives, how spread each query looks. False where the
+        rows are not those of one head (methods, layers, players): over them a column has no sum that means anything.
     Above 128 tokens the whole is an overview with a window into it.
 
     Raises ValueError naming both numbers when labels and matrices do not fit.
@@ -168,7 +171,7 @@ def heatmap(
     packet = heatmap_packet(
         matrix, queries, keys, allowed=allowed, scores=scores, values=values, scale=scale, limit=limit, selected=chosen,
         axis=axis, title=title, numbers=numbers, height=height, group=group, python=python, among=among,
-        called=called, offers=offers, echo=echo, log_sums=log_sums, unit=unit, shut=shut,
+        called=called, offers=offers, echo=echo, log_sums=log_sums, unit=unit, shut=shut, margins=margins,
     )  # fmt: skip
     HEATMAP.show(packet, key=key, on_cell_change=nothing, on_lens_change=nothing)
     return Cells(chosen)
