@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from app_server import ROOT
 from picture import LINE, PICTURE, README, alt
 from PIL import Image
 
-from app_server import ROOT
 from viz.instruments.words import start
 from viz.workspace import _look_heads as heads
 from viz.workspace import look

@@ -118,7 +118,7 @@ def test_every_instrument_of_a_page_is_told_what_it_shows(slug: str, monkeypatch
     test = AppTest.from_string(page, default_timeout=120).run()
     assert not test.exception and told
     for key, said in told.items():
-        assert said["page"] and (slug in TOYS or said["model"] and said["text"]), key
+        assert said["page"] and (slug in TOYS or (said["model"] and said["text"])), key
 
 
 def test_a_new_page_forgets_what_the_last_one_showed() -> None:
