@@ -83,7 +83,7 @@ def test_the_pictures_are_those_of_the_two_runs(engine, model):
     kind, layer, head = change.place.kind, *np.unravel_index(found[rows : rows + 2].argmax(), (2, 3))
     test = page(model=model, text=text, **link(off, **{"what_if.seen": f"{kind}.{layer}.{head}"}))
     a, b = (run.attention(kind).weights[layer, head] for run in (plain, changed))
-    np.testing.assert_allclose(picture(test, "before: choose a cell"), a, atol=1e-5)
+    np.testing.assert_allclose(picture(test, "before"), a, atol=1e-5)
     np.testing.assert_allclose(picture(test, " after"), b, atol=1e-5)
     np.testing.assert_allclose(picture(test, "after minus before"), b - a, atol=1e-2)
 
