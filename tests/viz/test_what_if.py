@@ -60,7 +60,8 @@ def chips(test: AppTest) -> list[str]:
 
 def picture(test: AppTest, title: str) -> np.ndarray:
     found = [element.proto.bytes for element in test.get("bidi_component") if element.proto.bytes]
-    (packet,) = [each for each in found if title in opened(each)[0].get("title", "")]
+    titles = [opened(each)[0].get("title", "") for each in found]
+    (packet,) = [each for each, own in zip(found, titles, strict=True) if title in own and ("minus" in title) == ("minus" in own)]
     return unpacked(packet, page=found)
 
 
