@@ -38,7 +38,7 @@ def take(folder: Path) -> tuple[bytes, str]:
         page.goto(address)
         words = page.locator(".atlas[data-words]").first
         words.locator(".sentence em").nth(1).wait_for()
-        page.evaluate("document.fonts.ready")
+        page.evaluate("document.fonts.ready.then(() => true)")
         page.wait_for_function("!document.querySelector('[data-stale=true]')")
         page.wait_for_timeout(1500)  # lines are drawn, menus have come
         touched, looked_at = (words.locator(".sentence em").nth(i).inner_text() for i in (0, 1))
