@@ -9,7 +9,7 @@ from torch import Tensor
 
 from core.errors import InputError
 from core.run import Run
-from core.trace import Edit, matches
+from core.trace import Edit, applied, matches
 
 Shape = tuple[int, ...]
 
@@ -41,10 +41,7 @@ def _tried(edit: Edit, run: Run, places: Mapping[str, Shape], now: Mapping[str, 
     found = {}
     for path in met:
         value = now[path] if path in now else _stand_in(path, places[path], run)
-        found[path] = edit(value)
-        if found[path].shape != value.shape:
-            wrong = f"The change at '{edit.where}' is of another size: {tuple(found[path].shape)} for {tuple(value.shape)}."
-            raise InputError(wrong, "It was made for another text or model.", "Make it anew here.")
+        found[path] = applied(edit, value, path)
     return found
 
 

@@ -22,8 +22,11 @@ from core.serving.registry import Listing, Registry, log
 
 __all__ = ["Busy", "Engine", "Listing", "RunRequest", "Superseded", "default"]
 
-CACHE_BYTES = 2**30
-"""Budget of the process-wide cache: the patterns of GPT-2 small at 1,024 tokens are 604 MB, and are asked for with every rerun."""
+CACHE_BYTES = 2**28
+"""Budget of the process-wide cache."""
+
+HEAVY_BYTES = 2**30
+"""The one answer heavier than the budget that is kept beside it: the patterns of GPT-2 small at 1,024 tokens are 604 MB, and are asked for with every rerun."""
 
 CHARACTERS_A_TOKEN = 4
 LAYERS_UNKNOWN, CONTEXT_UNKNOWN = 6, 512
@@ -81,8 +84,9 @@ class Engine:
     """Models that a browser cannot clear, one running forward, one budget of bytes.
 
     `opener(name)` loads a model, `listing()` says which there are, and `aside(name)` what else can be opened by name;
-    without them, those of `core`. The rules of the gate are told at `core.serving.gate.Gate`. `after_load()` is called after each load of a model (the app
-    freezes the heap there). Every function runs in inference mode; arrays in what it returns become read-only.
+    without them, those of `core`. The rules of the gate are told at `core.serving.gate.Gate`. `on_slow_open(name)` is called
+    every half second in the thread of whoever waits for a model to be loaded (the app says so there); `forwards` counts the
+    runs that were computed. Every function runs in inference mode; arrays in what it returns become read-only.
 
     >>> class Echo:
     ...     config = None
@@ -100,13 +104,15 @@ class Engine:
         listing: Callable[[], tuple[Any, ...]] | None = None,
         aside: Callable[[str], Any | None] | None = None,
         cache_bytes: int = CACHE_BYTES,
+        heavy_bytes: int = HEAVY_BYTES,
         max_waiting: int = 128,
         max_cost: float = 500_000,
     ) -> None:
-        self.after_load: Callable[[], None] = lambda: None
+        self.forwards = 0
+        self.on_slow_open: Callable[[str], None] = lambda name: None
         self._opener = opener or _open_shipped
         self._registry = Registry(self._load, listing or _list_shipped, aside or (_aside if opener is None else lambda _: None))
-        self._cache = ByteCache(cache_bytes)
+        self._cache = ByteCache(cache_bytes, heavy_bytes)
         self._gate = Gate(self._cache, max_waiting=max_waiting, max_cost=max_cost)
 
     def run(self, request: RunRequest, session: str = "", on_wait: Callable[[int], None] | None = None) -> Any:
@@ -158,7 +164,7 @@ class Engine:
 
         Raises InputError for a name that does not open (a path never does) and whatever loading raises.
         """
-        return self._registry.open(name)
+        return self._registry.open(name, lambda: self.on_slow_open(name))
 
     def warm(self, names: Iterable[str] | None = None) -> tuple[Listing, ...]:
         """Load models (None: all that are in order) and run each once, so that no visitor pays for the first time.
@@ -198,11 +204,10 @@ class Engine:
 
     def _load(self, name: str) -> Any:
         with torch.inference_mode(False):  # weights are plain tensors, whoever asks first
-            model = self._opener(name)
-        self.after_load()
-        return model
+            return self._opener(name)
 
     def _forward(self, request: RunRequest) -> Any:
+        self.forwards += 1
         run = self.open(request.model).run(
             request.text,
             target=request.target,

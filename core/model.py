@@ -14,12 +14,14 @@ from torch import Tensor
 from core.decoding.batched import greedy
 from core.errors import InputError
 from core.models import Batch, Family, Output
-from core.outputs import Outputs
+from core.outputs import Outputs, finite
 from core.run import Run, RunTrace, Side
 from core.text import Encoded, Tokenizer
 from core.trace import Edit, Recorder, Trace, matches
 
 KEEP_LIMIT = 256 * 2**20
+WRITES = 64
+"""Tokens that a translator writes by itself to a short text before it is stopped, should it not end: a long text may have half as many more than it has."""
 NAMES = {"start": "START", "end": "END", "pad": "PAD"}
 Goal = str | Callable[[Tensor], Tensor]
 """What a gradient is of: "logit:TOKEN", or a function of the logits (pos vocab) to one number."""
@@ -96,7 +98,7 @@ class Model:
         runs: list[Run] = []
         for row, side in enumerate(sides):
             here = {name: value[row : row + 1] for name, value in early.items()}
-            outputs = Outputs(self.network, self.outputs, hidden[row : row + 1], here)
+            outputs = Outputs(self.name, self.network, self.outputs, hidden[row : row + 1], here)
             view = RunTrace(trace, row, gradients, outputs, patterns)
             runs.append(Run(self, side, sources[row] if sources else None, view, shown[row], outputs))
         return runs
@@ -186,7 +188,7 @@ class Model:
         start, end = self.tokenizer.start, self.tokenizer.end
         assert start is not None and end is not None
         batch = Batch(ids=ids, real=real, source=ids, source_real=real)
-        limits = [min(self.config.n_ctx - 1, 3 * source.n_real + 10) for source in sources]
+        limits = [min(self.config.n_ctx - 1, 3 * source.n_real + 10, max(WRITES, 3 * source.n_real // 2)) for source in sources]
         with torch.inference_mode():
             written = greedy(self.network, batch, start=start, end=end, limit=limits, edits=edits)
         return [self._started(*self.tokenizer.written(row)) for row in written]
@@ -209,7 +211,7 @@ class Model:
             raise InputError(str(error), "A run keeps at most 256 MB unless told what to keep.", 'Give keep=["*.pattern"].') from None
         trace = tap.close()
         gradients = {} if grad is None else _gradients(self._goal(found["logits"][0], grad, first), trace)
-        found = {name: value.detach() for name, value in found.items()}
+        found = {name: finite(value.detach(), self.name) for name, value in found.items()}
         return found.pop("hidden"), found, trace, gradients
 
     def _early(self, edits: tuple[Edit, ...], grad: Goal | None) -> list[str]:

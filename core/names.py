@@ -9,11 +9,12 @@ The second and the third have moments, too: "recorded: reverse at step 100". A f
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import core.checkpoints
 from core.checkpoints import history
-from core.checkpoints.shelf import places
+from core.checkpoints.shelf import Place, places
 from core.errors import InputError
 from core.model import Model
 from core.serving import trainer
@@ -53,8 +54,14 @@ def aside(name: str) -> Listing | None:
     if step is None or place is None:
         return None
     _check(of, step, history.steps(place.folder))
-    judged = place.judged()
+    judged = _judged(place)
     return Listing(name, judged.ok, judged.problem, judged.family)
+
+
+@functools.lru_cache(64)
+def _judged(place: Place) -> core.checkpoints.Listing:
+    """As at the start, a model's files are verified once, and not again with every rerun of who looks at one of its moments."""
+    return place.judged()
 
 
 def _check(of: str, step: int | None, known: Sequence[int]) -> None:

@@ -8,8 +8,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from core.errors import InputError
 from core.models import Output
 from core.trace import Recorder, Trace, matches
+
+
+def finite(value: Tensor, model: str) -> Tensor:
+    """What a model computed. Raises InputError where a number in it is NaN or beyond the largest: nothing true can be said of it.
+
+    (A cell that was ruled out may be -inf.)
+    """
+    if bool((value < torch.inf).all()):
+        return value
+    raise InputError(
+        f"{model} computes numbers here that are NaN or infinite.",
+        "They say nothing: a sentence or a picture made of them would not be true.",
+        "Take back the last change of the model, or choose another model.",
+    )
 
 
 class Outputs:
@@ -19,8 +34,8 @@ class Outputs:
     during the run itself: their paths are in its trace.
     """
 
-    def __init__(self, network: Any, spec: Mapping[str, Output], hidden: Tensor, early: Mapping[str, Tensor]) -> None:
-        self._network, self._spec, self._early = network, spec, {"hidden": hidden, **early}
+    def __init__(self, name: str, network: Any, spec: Mapping[str, Output], hidden: Tensor, early: Mapping[str, Tensor]) -> None:
+        self._name, self._network, self._spec, self._early = name, network, spec, {"hidden": hidden, **early}
         self._late: dict[str, tuple[Tensor, Trace]] = {}
 
     def value(self, name: str) -> Tensor:
@@ -52,5 +67,5 @@ class Outputs:
             tap = Recorder()
             with torch.inference_mode():
                 value = getattr(self._network, name)(self._value(self._spec[name].reads), tap)
-            self._late[name] = value, tap.close()
+            self._late[name] = finite(value, self._name), tap.close()
         return self._late[name]

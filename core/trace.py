@@ -49,6 +49,7 @@ class Tap:
 
 
 OFF = Tap()
+MISFIT = "An edit keeps shape and dtype, and its numbers are of the size of what stands there."
 
 
 @lru_cache(maxsize=65536)
@@ -59,6 +60,20 @@ def matches(path: str, pattern: str) -> bool:
     (True, True)
     """
     return path == pattern or any(fnmatchcase(path, each) for each in pattern.split("|"))
+
+
+def applied(edit: Edit, value: Tensor, path: str) -> Tensor:
+    """The value at a path as an edit makes it. Raises InputError, with the cause behind it, for an edit that does not fit what is there."""
+    try:
+        new = edit(value)
+    except InputError:
+        raise
+    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise InputError(f"The change at '{edit.where}' cannot be made at '{path}'.", MISFIT, "Make it anew here.") from error
+    if new.shape != value.shape or new.dtype != value.dtype:
+        wrong = f"The change at '{edit.where}' makes {tuple(new.shape)} {new.dtype} of {tuple(value.shape)} {value.dtype} at '{path}'."
+        raise InputError(wrong, MISFIT, "Make it anew here.")
+    return new
 
 
 class Record(NamedTuple):
@@ -133,8 +148,7 @@ class Recorder(Tap):
     """A tap that applies edits, then keeps the values whose path matches `keep`.
 
     Loud by construction: a path seen twice, axis words that do not fit the tensor, an edit that changes
-    shape or dtype, a `keep` or edit pattern that matched nothing: each is a ValueError naming the path.
-    `limit` is in bytes. `partial` says that the sequence is still being written: an edit of a position that is not
+    shape or dtype, a `keep` or edit pattern that matched nothing: each is a ValueError with the path. `limit` is in bytes. `partial` says that the sequence is still being written: an edit of a position that is not
     there yet is passed over. `later` names paths that another pass will record: asking for them is no error.
     """
 
@@ -245,17 +259,11 @@ class _Book:
 
     def _edited(self, path: str, value: Tensor, edit: Edit) -> Tensor:
         try:
-            new = edit(value)
+            return applied(edit, value, path)
         except InputError:
             if self.partial:
                 return value
             raise
-        if new.shape != value.shape or new.dtype != value.dtype:
-            raise ValueError(
-                f"The edit {edit!r} at '{path}' changed {tuple(value.shape)} {value.dtype} "
-                f"into {tuple(new.shape)} {new.dtype}; an edit keeps shape and dtype."
-            )
-        return new
 
     def check_all_used(self) -> None:
         met = {index for plan in self.seen.values() for index in plan.edits}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from core.equations.form import on_slides
 
@@ -15,6 +16,7 @@ _BARE = re.compile(r"\bEqs?\.?\s*(\d{1,2})(?:\s*(?:-|–|—|to)\s*(\d{1,2}))?")
 _FIGURE = re.compile(r"\bFigs?\.?\s*(\d{1,2})(?:\s*(?:-|–|—|to)\s*(\d{1,2}))?((?:(?:,| and)\s*\d{1,2}[a-z]?\b(?!\s*\)))*)")
 
 
+@lru_cache(1024)
 def equations(item: str) -> frozenset[int]:
     """The numbers of the equations that an item names.
 

@@ -13,14 +13,14 @@ FAVICON = str(Path(__file__).parent / "static" / "favicon.svg")
 
 def framed(entry: pages.Entry) -> None:
     """Draw one page inside the error boundary, with the state of this visit."""
-    with (errors.guard(), state.visit(entry.slug), st.container(horizontal_alignment="center"),
+    with (errors.guard(), state.visit(entry.slug, entry.whole), st.container(horizontal_alignment="center"),
           st.container(width=1120, key="atlas-page"), stage.around(entry), errors.guard()):
         entry.page()
 
 
 def main() -> None:
     """Settings, navigation, page."""
-    st.set_page_config("Attention Atlas", FAVICON, layout="wide")
+    st.set_page_config("Attention Atlas", FAVICON, layout="wide", initial_sidebar_state="collapsed")
     st.logo(FAVICON)
     menu, known = {"": [], "More": []}, {}
     for entry in pages.discover():

@@ -16,8 +16,8 @@ _MARKS = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽"}
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=\"'@/])")
 
-SHORT = 40
-"""Texts up to so many letters are remembered: the pieces and words of a sentence are asked for again with every rerun."""
+SHORT, PHRASE = 40, 200
+"""Texts up to so many letters are remembered, as pieces or words and as labels: they are asked for again with every rerun."""
 
 
 def visible(token: str) -> str:
@@ -78,8 +78,30 @@ def literal(text: str) -> str:
     >>> literal("![x](http://a) $1$ *so*")
     '\\!\\[x\\]\\(http\\:\\/\\/a\\) \\$1\\$ \\*so\\*'
     """
+    return _labelled(text) if len(text) <= PHRASE else _escaped(text)
+
+
+def _escaped(text: str) -> str:
     lines = "".join(letter if letter == " " else _visible(letter) for letter in text)
     return _MARKDOWN.sub(r"\\\1", lines)
+
+
+_labelled = lru_cache(4096)(_escaped)
+
+
+def percent(p: float) -> str:
+    """A probability in per cent, never a false 0 or 100.
+
+    >>> percent(0.614), percent(0.0312), percent(0.00004), percent(0.99996), percent(1.0), percent(0.0)
+    ('61 %', '3.1 %', '<0.1 %', '>99.9 %', '100 %', '0 %')
+    """
+    if p in (0.0, 1.0):
+        return f"{100 * p:.0f} %"
+    if p < 0.001:
+        return "<0.1 %"
+    if p > 0.999:
+        return ">99.9 %"
+    return f"{100 * p:.1f} %" if p < 0.0995 or p > 0.9949 else f"{100 * p:.0f} %"
 
 
 def shorten(text: str, limit: int = 48) -> str:
@@ -112,10 +134,10 @@ def distinct(tokens: Iterable[str]) -> list[str]:
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
-def head_name(layer: int, head: int) -> str:
-    """The house's short name of a head, counted from 0.
+def head_name(layer: int, head: int, kind: str = "") -> str:
+    """The house's short name of a head, counted from 0; with its `kind` where kinds stand side by side.
 
-    >>> head_name(3, 5)
-    'L3.H5'
+    >>> head_name(3, 5), head_name(2, 1, "cross")
+    ('L3.H5', 'cross.L2.H1')
     """
-    return f"L{layer}.H{head}"
+    return f"{kind}.L{layer}.H{head}" if kind else f"L{layer}.H{head}"

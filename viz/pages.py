@@ -3,17 +3,21 @@
 A page for free work is a module in `viz/workspace` with `PAGE`; an exhibit of the course a module in `viz/exhibits`
 with `EXHIBIT`. Both also have a frozen dataclass `Params`, `compute(params)` and `page()`. The file's name is the slug:
 address, test id and prefix of the page's own names. `python -m viz.pages` prints every address, one a line.
+
+What a page says about itself is read from its source; the module is imported when somebody opens the page. So the first
+visitor waits for one page, not for fifty.
 """
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
 import importlib
-import pkgutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
@@ -99,11 +103,13 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Entry:
-    """A page that was found: its slug, what it says about itself, its module."""
+    """A page that was found: its slug, what it says about itself, the fields of its `Params` where they stand in it, its package and file."""
 
     slug: str
     info: Page | Exhibit
-    module: ModuleType = field(repr=False, compare=False)
+    fields: frozenset[str]
+    package: str
+    file: Path
 
     @property
     def address(self) -> str:
@@ -111,9 +117,23 @@ class Entry:
         return "/" if self.slug == HOME else f"/{self.slug}"
 
     @property
+    def module(self) -> ModuleType:
+        """Its module, imported at the first call.
+
+        Raises:
+            PageError: it has no `Params`, `compute` or `page` of the form that pages have.
+        """
+        return _check(importlib.import_module(f"{self.package}.{self.slug}"))
+
+    @property
     def page(self) -> Callable[[], None]:
         """The function that draws it."""
         return self.module.page
+
+    @property
+    def whole(self) -> bool:
+        """Whether it shows one text through one model, whichever are on screen: they go along to it whole, with the head in view."""
+        return isinstance(self.info, Page) and {"model", "text"} <= self.fields
 
 
 @functools.cache
@@ -121,7 +141,7 @@ def discover() -> tuple[Entry, ...]:
     """All pages: first the workspace by order, then the exhibits by chapter and order.
 
     Raises:
-        PageError: a module without `PAGE` or `EXHIBIT`, `Params`, `compute` or `page`; a slug or an order used twice.
+        PageError: a file without `PAGE` or `EXHIBIT`, or with one that is not made of constants; a slug or an order used twice.
     """
     entries = [*_found("viz.workspace", "PAGE", Page), *_found("viz.exhibits", "EXHIBIT", Exhibit)]
     _refuse_twins(entries, lambda entry: entry.slug, "slug")
@@ -140,26 +160,61 @@ def exhibits(chapter: Chapter | None = None) -> tuple[Entry, ...]:
                  if isinstance(entry.info, Exhibit) and chapter in (None, entry.info.chapter))
 
 
+def whole(slug: str) -> bool:
+    """Whether what is on screen goes along whole to the page of this slug."""
+    return any(entry.whole for entry in discover() if entry.slug == slug)
+
+
 def _rank(entry: Entry) -> tuple[int, int]:
     return (entry.info.chapter.number if isinstance(entry.info, Exhibit) else 0, entry.info.order)
 
 
-def _found(package: str, name: str, kind: type) -> list[Entry]:
+def _found(package: str, name: str, kind: type[Page] | type[Exhibit]) -> list[Entry]:
     try:
         home = importlib.import_module(package)
     except ModuleNotFoundError as error:
         if error.name != package:
             raise
         return []
-    modules = sorted(m.name for m in pkgutil.iter_modules(home.__path__) if not m.name.startswith("_"))
-    return [_check(importlib.import_module(f"{package}.{slug}"), slug, name, kind) for slug in modules]
+    files = sorted(file for folder in home.__path__ for file in Path(folder).glob("[!_]*.py"))
+    return [_read(file, package, name, kind) for file in files]
 
 
-def _check(module: ModuleType, slug: str, name: str, kind: type) -> Entry:
-    file, info = module.__file__, getattr(module, name, None)
-    if not isinstance(info, (Page, Exhibit)) or not isinstance(info, kind):
+def _read(file: Path, package: str, name: str, kind: type[Page] | type[Exhibit]) -> Entry:
+    """A page by its source, without running it."""
+    info: Any = None
+    fields: set[str] = set()
+    for node in ast.parse(file.read_text("utf-8"), str(file)).body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=found)]) if found == name:
+                info = _value(node.value, file)
+            case ast.ClassDef(name="Params"):
+                fields = {part.target.id for part in node.body if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)}
+    if not isinstance(info, kind):
         raise PageError(f"{file}: has no {name} = {kind.__name__}(...)")
-    params = getattr(module, "Params", None)
+    return Entry(file.stem, info, frozenset(fields), package, file)
+
+
+_WORDS: dict[str, Callable[..., Any]] = {"Page": Page, "Exhibit": Exhibit, "Cite": Cite}
+
+
+def _value(node: ast.expr, file: Path) -> Any:
+    match node:
+        case ast.Constant():
+            return node.value
+        case ast.Tuple():
+            return tuple(_value(part, file) for part in node.elts)
+        case ast.Attribute(value=ast.Name(id="Chapter")):
+            return Chapter[node.attr]
+        case ast.Call(func=ast.Name(id=name)) if name in _WORDS:
+            return _WORDS[name](*(_value(part, file) for part in node.args), **{part.arg: _value(part.value, file) for part in node.keywords if part.arg})
+    raise PageError(f"{file}: what a page says of itself is read without running the file, so it may hold only {', '.join(_WORDS)}, Chapter and constants, "
+                    f"not {ast.unparse(node)}")
+
+
+def _check(module: ModuleType) -> ModuleType:
+    """The module, if it has what a page has."""
+    file, params = module.__file__, getattr(module, "Params", None)
     if not (dataclasses.is_dataclass(params) and isinstance(params, type)
             and params.__dataclass_params__.frozen):  # type: ignore[attr-defined]
         raise PageError(f"{file}: has no frozen dataclass Params")
@@ -170,7 +225,7 @@ def _check(module: ModuleType, slug: str, name: str, kind: type) -> Entry:
     for function in ("compute", "page"):
         if not callable(getattr(module, function, None)):
             raise PageError(f"{file}: has no function {function}")
-    return Entry(slug, info, module)
+    return module
 
 
 def _refuse_twins(entries: list[Entry], key: Callable[[Entry], Any], what: str) -> None:
@@ -178,7 +233,7 @@ def _refuse_twins(entries: list[Entry], key: Callable[[Entry], Any], what: str) 
     for entry in entries:
         twin = seen.setdefault(key(entry), entry)
         if twin is not entry:
-            raise PageError(f"{entry.module.__file__}: the same {what} as {twin.module.__file__}")
+            raise PageError(f"{entry.file}: the same {what} as {twin.file}")
 
 
 def main() -> None:

@@ -75,6 +75,8 @@ TEXT, MUTED, LINE, HATCH, SURFACE, BACKGROUND = (
     LIGHT.text, LIGHT.muted, LIGHT.line, LIGHT.hatch, LIGHT.surface, LIGHT.background)
 PRIMARY = LIGHT.categorical[0]  # the accent inside a figure
 
+INK_TURNS = 0.57
+"""The share of SEQUENTIAL from which the paper's colour is easier to read on it than the ink's, in both palettes."""
 ROOM = 18  # pixels: the smallest type that is shown to a room
 FONT, SERIF, MONO = "Inter, sans-serif", "ReaderSerif, serif", "JetBrains Mono, monospace"
 
@@ -101,6 +103,7 @@ def in_dark(tree: Any) -> Any:
     return _swap(tree, twins())
 
 
+@functools.lru_cache(128)
 def drawn_in_dark(svg: str) -> str:
     """The text of a drawing with every palette colour in it swapped for its dark twin.
 
@@ -169,6 +172,7 @@ def altair_config() -> dict[str, Any]:
             "labelFontSize": 13, "titleFontSize": 13, "titleFontWeight": "normal", "titlePadding": 10}
     return {
         "font": FONT, "background": "transparent", "view": {"stroke": None}, "axis": axis,
+        "aria": False, "mark": {"aria": False},  # a chart has one name and its table, not a node for each mark
         "legend": {"labelColor": TEXT, "titleColor": MUTED, "labelFontSize": 13, "titleFontSize": 13,
                    "titleFontWeight": "normal"},
         "header": {"labelColor": TEXT, "titleColor": MUTED, "labelFontSize": 13, "titleFontSize": 13},

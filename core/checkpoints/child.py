@@ -8,13 +8,15 @@ PLACE is where the tokenizers library is installed; MEMORY and OUT are in bytes,
 file is: its path may be that of a blob.
 
 A tokenizer.json can hang a process, fill its memory or abort it, which no exception handling in that process can
-stop. So it is read, checked against a list of known parts, loaded and made to encode difficult texts here. (A regular
-expression that goes wrong on yet another text is stopped by the library's own limit of steps.) Prints one object:
+stop. So it is read, checked against a list of known parts, loaded and made to encode difficult texts here. What goes
+wrong with yet another text must not be in it: regular expressions are those of known models and no others, a word is
+looked up in pieces only up to a length, and texts grow by little. Prints one object:
 {"tokenizer": the cleaned file as text, "n_ids": .., "largest_id": ..} or {"problem": "a sentence part"}.
 Imports nothing of ours: it stays small.
 """
 
 import json
+import re
 import sys
 
 MAX_ADDED = 10_000
@@ -42,7 +44,20 @@ TEXTS = (
     "".join(chr(code) for code in range(32, 0x250)),
     "<|endoftext|><s></s>[CLS][SEP][MASK]<pad><unk>",
 )
-GROWTH = 64
+GROWTH, TOKENS = 8, 64
+"""How many times longer a normalizer may make a text; the most tokens of a letter."""
+MAX_WORD = 1000
+"""Letters up to which WordPiece looks a word up in pieces: its work grows with the square."""
+WORDS = r"'s|'t|'re|'ve|'m|'ll|'d"
+REGEXES = {
+    WORDS + r"| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",  # GPT-2
+    rf"(?i:{WORDS})" + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",  # GPT-4, Llama 3
+    rf"(?i:{WORDS})" + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",  # Qwen 2
+    r"\s", r"\s+", r"\d", r"\d+", r"\p{N}", r"\p{N}{1,3}", r"[0-9]", r"[0-9]+", " {2,}", r"\w+|[^\w\s]+", r"[\r\n]",
+}  # fmt: skip
+"""The regular expressions that are read, none of which tries a text in more ways than it has letters."""
+SIGNS = re.compile(r"(?:\w+\(\?=:\)\|)*\\S")
+"""Those of the house's toy models (`core.text.learn.characters`): words where a colon follows, else sign by sign."""
 
 
 class Refused(Exception):
@@ -94,13 +109,27 @@ def check_parts(held: dict) -> None:
         for step in found:
             if step.get("type") not in known:
                 raise Refused(f"its {key} '{str(step.get('type'))[:40]}' is not among the known ones")
+            check_regex(step, key)
         if key in ("normalizer", "decoder"):
             check_growth(found, key)
     model = held.get("model")
     if not isinstance(model, dict) or model.get("type", "BPE") not in MODELS:
         raise Refused("its model is not among the known ones (" + ", ".join(sorted(MODELS)) + ")")
+    longest = model.get("max_input_chars_per_word") or 100
+    if type(longest) is not int or longest > MAX_WORD:
+        raise Refused(f"its model looks up words of more than {MAX_WORD:,} letters in pieces")
+    if any(len(str(model.get(name) or "")) > 16 for name in ("continuing_subword_prefix", "end_of_word_suffix")):
+        raise Refused("its model writes a long text at every piece")
     if model.get("dropout"):
         raise Refused("its model has dropout, so that every run cuts the text differently")
+
+
+def check_regex(step: dict, key: str) -> None:
+    """Only patterns of known models: what an expression of its own does with a text shows only with that text."""
+    pattern = step.get("pattern")
+    regex = str(pattern["Regex"]) if isinstance(pattern, dict) and "Regex" in pattern else r"\s"
+    if regex not in REGEXES and not SIGNS.fullmatch(regex):
+        raise Refused(f"its {key} has the regular expression '{regex[:60]}', which is not among the known ones")
 
 
 def trim_spans(held: dict) -> None:
@@ -215,7 +244,7 @@ def tried(text: str) -> dict:
         backend.encode_special_tokens = literal
         for sample in TEXTS:
             encoding = backend.encode(sample, add_special_tokens=False)
-            if len(encoding.ids) > GROWTH * len(sample):
+            if len(encoding.ids) > TOKENS * len(sample):
                 raise Refused("it makes far more tokens than a text has characters")
             backend.decode(encoding.ids)
     backend.encode(TEXTS[0])  # once with what its post-processor adds, which is never asked for later

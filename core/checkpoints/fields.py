@@ -23,6 +23,9 @@ RANGES: Mapping[str, int] = {
 MAX_POSITIONS = 2**27
 """Positions times width: the tables that are computed, not stored, stay below half a gigabyte."""
 
+SMALLEST = 1e-37
+"""Below, float32 has no number of full precision left."""
+
 Value = TypeVar("Value")
 ELSEWHERE = "Open a model without it."
 
@@ -63,10 +66,10 @@ class Fields:
         return {ours: self.whole(*theirs, largest=RANGES[ours]) for ours, theirs in names.items()}
 
     def small(self, name: str, default: float) -> float:
-        """A number strictly between 0 and 1."""
+        """A number strictly between 0 and 1, not so small that float32 takes it for 0."""
         value = self._values.get(name, default)
-        if type(value) not in (int, float) or not (math.isfinite(value) and 0 < value < 1):
-            raise self._wrong(f"{name} is {self._said(value)}", "It must lie between 0 and 1.")
+        if type(value) not in (int, float) or not (math.isfinite(value) and SMALLEST <= value < 1):
+            raise self._wrong(f"{name} is {self._said(value)}", f"It must lie between {SMALLEST} and 1.")
         return float(value)
 
     def flag(self, name: str, default: bool | None) -> bool | None:
@@ -123,4 +126,4 @@ def built(kind: type[Any], values: Mapping[str, Any]) -> Any:
     try:
         return kind(**values)
     except (ValueError, TypeError) as error:
-        raise InputError(f"config.json: {error}.", "The sizes must fit together.", "Correct it, or download the model again.") from None
+        raise InputError(f"config.json: {shown(str(error), 160)}.", "The sizes must fit together.", "Correct it, or download the model again.") from None

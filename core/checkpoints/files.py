@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ def inside(folder: Path, name: str) -> Path | None:
     path = folder / name
     if not (path.is_symlink() or path.exists()):
         return None
-    real, home = path.resolve(), folder.resolve()
+    real, home = (Path(os.path.realpath(place)) for place in (path, folder))  # links in a circle lead to no file, and raise nothing
     if real.parent != home and not (home.parent.name == "snapshots" and real.is_relative_to(home.parent.parent / "blobs")):
         raise InputError(f"{name} is a link that leads out of the folder.", "Only files of the model's own folder are read.", "Copy it in.")
     if not real.exists() or not stat.S_ISREG(real.stat().st_mode):

@@ -16,7 +16,7 @@ import numpy as np
 
 from core.analysis.heads import Heads
 from core.checkpoints.files import MB, inside, small_bytes, strict_json
-from core.checkpoints.manifest import File
+from core.checkpoints.manifest import File, shipped_folder
 from core.checkpoints.weights import SINGLE
 from core.errors import InputError
 
@@ -55,6 +55,12 @@ def write_heads(folder: Path, trained: Mapping[str, Heads], untrained: Mapping[s
 def _tables(heads: Heads) -> dict[str, Any]:
     tables = {"scores": heads.scores, "controls": heads.controls}
     return {part: {name: np.round(score.astype(float), DIGITS).tolist() for name, score in table.items()} for part, table in tables.items()}
+
+
+def habits(model: str, kind: str) -> Heads | None:
+    """What the heads of a kind do over our sentences, as shipped with the model; None for one that was not measured."""
+    found = read_heads(shipped_folder() / model) if (shipped_folder() / model / FILE).is_file() else None
+    return found.trained.get(kind) if found else None
 
 
 def read_heads(folder: Path) -> Surveyed | None:

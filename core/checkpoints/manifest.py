@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import tomllib
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from core.checkpoints.files import inside, shown
 from core.errors import InputError
+from core.home import assets
 
 HEAD = """\
 # What ships in models/. `python -m core.checkpoints.store` writes the files, their sizes and sums, and the command from
@@ -22,8 +24,8 @@ RULE = "Shipped files are used only if they are exactly those of assets/MANIFEST
 
 
 def shipped_folder() -> Path:
-    """Where the shipped models are: beside the installed package, whatever the working directory."""
-    return Path(__file__).resolve().parents[2] / "assets" / "models"
+    """Where the shipped models are: with the installed package, whatever the working directory."""
+    return assets("models")
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,13 @@ def read_manifest(models: Path) -> dict[str, Shipped]:
     path = models.parent / "MANIFEST.toml"
     if not path.is_file():
         return {}
+    now = path.stat()
+    return dict(_parsed(path, now.st_mtime_ns, now.st_size))
+
+
+@functools.lru_cache(8)
+def _parsed(path: Path, *_: int) -> Mapping[str, Shipped]:
+    """The entries of a manifest as it stands since it was last written: time and size are part of the question."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8")).get("models", {})
         return {name: _entry(table) for name, table in tables.items()}

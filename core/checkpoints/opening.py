@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
+import torch
+
 from core.checkpoints.files import MB, inside, json_object, shown, small_bytes
 from core.checkpoints.foreign import plan_foreign
 from core.checkpoints.own import plan_own
@@ -13,8 +15,11 @@ from core.checkpoints.tokenizer import read_tokenizer, shipped_tokenizer
 from core.checkpoints.weights import Weights, find_weights
 from core.errors import InputError
 from core.model import Model
+from core.models import Batch
+from core.outputs import finite
 
 log = logging.getLogger(__name__)
+TRIED = 16
 
 
 def inspect(folder: Path) -> tuple[Plan, Weights]:
@@ -42,7 +47,20 @@ def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
         log.info("%s: not used: %s", name, ", ".join(map(shown, plan.unused)))
     tokenizer = shipped_tokenizer(folder, plan) if shipped else read_tokenizer(folder, plan)
     network = build(plan, weights)
-    return Model(name, plan.spec, plan.config, network, tokenizer, _card(folder))
+    model = Model(name, plan.spec, plan.config, network, tokenizer, _card(folder))
+    if not shipped:
+        _try(model)
+    return model
+
+
+def _try(model: Model) -> None:
+    """Read a few tokens. Raises InputError where finite weights make numbers that are not."""
+    ids = torch.arange(min(TRIED, model.config.n_vocab, model.config.n_ctx))[None]
+    given = Batch(ids=ids, real=ids >= 0, source=ids, source_real=ids >= 0, segments=torch.zeros_like(ids))
+    with torch.inference_mode():
+        hidden = finite(model.network(given), model.name)
+        if "logits" in model.outputs:
+            finite(model.network.logits(hidden), model.name)
 
 
 def _card(folder: Path) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from core.checkpoints.fields import RANGES, Fields, built
-from core.checkpoints.files import json_object
+from core.checkpoints.files import json_object, shown
 from core.checkpoints.plan import Plan, Take, blank, check_names
 from core.checkpoints.weights import Weights, find_weights
 from core.errors import InputError
@@ -26,7 +26,7 @@ def plan_own(values: Mapping[str, Any], weights: Weights) -> Plan:
     spec = families().get(name) if isinstance(name, str) else None
     if spec is None:
         known = ", ".join(families())
-        raise InputError(f"config.json: the family {name!r} is unknown.", f"Families here: {known}.", "Use a newer Attention Atlas.")
+        raise InputError(f"config.json: the family {shown(repr(name))} is unknown.", f"Families here: {known}.", "Use a newer Attention Atlas.")
     config = _config(spec, Fields(values))
     takes = tuple(Take(name, tuple(value.shape), (name,)) for name, value in blank(spec, config).state_dict().items())
     check_names(weights.entries, takes)

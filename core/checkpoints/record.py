@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.checkpoints.files import inside, json_object
+from core.checkpoints.manifest import shipped_folder
 from core.errors import InputError
 
 FILE = "training.json"
@@ -34,6 +35,18 @@ class Training:
 
 
 TYPES = {"command": str, "seed": int, "steps": int, "tokens": int, "minutes": (int, float), "machine": str, "versions": dict, "log": list, "note": str}
+
+
+def trained(name: str) -> Training:
+    """How a shipped model was trained. Raises InputError where its record is not here.
+
+    >>> trained("translator-en-es").steps > 1000
+    True
+    """
+    record = read_training(shipped_folder() / name)
+    if record is None:
+        raise InputError(f"{FILE} of {name} is not here.", "Each shipped model has one.", "Fetch it again (git checkout -- assets).")
+    return record
 
 
 def read_training(folder: Path) -> Training | None:

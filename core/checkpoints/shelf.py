@@ -31,14 +31,14 @@ class Place:
         return load_model(self.folder, self.name, shipped=self.shipped)
 
     def judged(self) -> Listing:
-        """What verifying its files, or reading its config and headers, tells."""
+        """What verifying its files, or reading its config and headers, tells; whatever is wrong with one folder is said of it alone."""
         try:
             if self.shipped:
                 manifest.verify(self.name)
             return Listing(self.name, inspect(self.folder)[0].spec.name, True, "", self.folder)
         except InputError as error:
             problem = str(error)
-        except OSError as error:
+        except (OSError, RuntimeError) as error:
             problem = f"{self.name} cannot be read ({type(error).__name__}). The server must be allowed to. Check its permissions."
         return Listing(self.name, "", False, problem, self.folder)
 
@@ -89,7 +89,7 @@ def local_folders() -> list[Path]:
     for entry in os.environ.get(VARIABLE, "").split(os.pathsep):
         if not entry.strip():
             continue
-        place = Path(entry).expanduser()
+        place = Path(os.path.expanduser(entry))  # an unknown user's home is a folder that is not there
         within = _within(place)
         found += [place] if not within or (place / "config.json").is_file() else within
     return list(dict.fromkeys(found))[:MAX_FOLDERS]

@@ -22,6 +22,10 @@ class SetAllowed:
     where: str
     rows: tuple[tuple[bool, ...], ...]
 
+    def __post_init__(self) -> None:
+        if len(set(map(len, self.rows))) != 1:
+            raise InputError("The rows of the mask are of unlike length.", "A mask has one row a query and one column a key.", "Give rows of one length.")
+
     def __call__(self, allowed: Tensor) -> Tensor:
         mask = torch.tensor(self.rows, dtype=torch.bool, device=allowed.device)
         if mask.shape != allowed.shape[-2:]:
@@ -172,6 +176,10 @@ class NoScale:
 
     where: str
     d_head: int
+
+    def __post_init__(self) -> None:
+        if self.d_head < 1:
+            raise InputError(f"The width of a head is {self.d_head}.", "Scores were divided by its root: it is at least 1.", "Give that of the model.")
 
     def __call__(self, scores: Tensor) -> Tensor:
         return scores * math.sqrt(self.d_head)

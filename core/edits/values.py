@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from core.edits._parts import checked, replaced
+from core.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,12 @@ class AddVector:
 
     def __call__(self, resid: Tensor) -> Tensor:
         vector = torch.tensor(self.vector, dtype=resid.dtype)
+        if len(vector) != resid.shape[-1]:
+            raise InputError(
+                f"The vector has {len(vector)} numbers, what stands at '{self.where}' has {resid.shape[-1]}.",
+                "A vector is added to one of the same width.",
+                "Give one of this model.",
+            )
         if self.position is None:
             return resid + vector
         position = checked(self.position, resid.shape[1], "position", self.where)

@@ -28,8 +28,8 @@ def _read(network: BERT, ids: list[int]) -> dict[str, torch.Tensor]:
 @erratum(
     "E19", "W", "“Every missing word is assigned to every encoder block”: only the top of the stack predicts.",
     (Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4")),
-    says="A missing word is given to an encoder block, and the block is supposed to predict it.",
-    right="The sentence with masks enters the first block, each block feeds the next, and one head reads the last.",
+    says="A sentence with a missing word is given to every encoder block in the stack, and the block is supposed to predict the missing word.",
+    right="The sentence with masks enters the first block, each block receives what the one below hands on, and one head reads the last.",
     note="What lower layers would say can be asked, as an extra (the logit lens); the model does not.",
 )  # fmt: skip
 def top_predicts() -> Evidence:
@@ -111,7 +111,7 @@ def likelihoods() -> Evidence:
 
 
 @erratum(
-    "E25", "D", "“Replacing them with [MASK]”, and two points later only most of them.",
+    "E25", "D", "“Replacing them with a [MASK] token”, and a few points later only most of them.",
     (Where("beigy2021", "BERT, masked language model"), Where("beigy2024", "BERT, masked language model"),
      Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4")),
     says="Mask out 15 % of the words, replacing them with [MASK]. Ghojogh has only the 15 %.",
@@ -135,11 +135,11 @@ def what_is_masked() -> Evidence:
 
 
 @erratum(
-    "E37", "W", "“256 sequences * 512 tokens = 128,000 tokens”.",
+    "E37", "W", "“256 sequences * 512 tokens = 128,000 tokens/batch”.",
     (Where("lifei2022", "BERT", "quotation from the paper"),),
     says="256 sequences * 512 tokens = 128,000 tokens/batch, about 40 epochs over the 3.3 billion word corpus.",
     right="The product is larger, and the number of epochs hardly changes.",
-    note="The quotation has it from the first version of the paper.",
+    note="The BERT paper prints the same in its appendix A.2; the post quotes it faithfully.",
 )  # fmt: skip
 def product() -> Evidence:
     sequences, tokens, steps, corpus, printed = 256, 512, 1_000_000, 3.3e9, 128_000
@@ -153,11 +153,11 @@ def product() -> Evidence:
 
 
 @erratum(
-    "E56", "L", "“bank” has two different embeddings: of a model that was trained.",
+    "E56", "L", "“bank” has different embeddings: that attention alone brings, and training makes large.",
     (Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4")),
     says="The word has different embeddings in different sentences, because it attends to different words.",
-    right="Attention makes them different; how different, the weights decide. With BERT's random start there is next to no difference.",
-    note="Look at a trained model, and at more digits. The word stands at the same position in both sentences, so the rest is context.",
+    right="That is right. It leaves open how different they are, and that the weights decide: with BERT's random start there is next to no difference.",
+    note="An addition, no correction. The word stands at the same position in both sentences, so the rest is context.",
 )  # fmt: skip
 def bank() -> Evidence:
     sentences = ([1, 4, 5, 6, 7, 9, 8, 2], [1, 4, 10, 11, 12, 9, 13, 2])  # 9 is the word, at the same place in both

@@ -24,7 +24,7 @@ def _looked(attend: MultiHeadAttention, x: Tensor) -> dict[str, Tensor]:
 
 
 @erratum(
-    "E15", "W", "“The second repeat of attention calculates pairs of words”: heads stand side by side; layers compose.",
+    "E15", "W", "“The second repeat of attention calculates how much every pair of words attends to other pairs”: heads stand side by side; layers compose.",
     (Where("ghojogh2023", "multi-head attention"), Where("ghojogh2020", "3.2.2"), Where("ghojogh2023", "decoder; GPT")),
     says="The first head sees words, the second pairs of words, the third pairs of pairs; likened to maximum mean "
          "discrepancy.",

@@ -78,9 +78,9 @@ def window() -> Evidence:
 
 
 @erratum(
-    "E54", "L", "“The word with the largest probability is the next word”: that is one choice of several.",
+    "E54", "L", "“The token or word with the largest probability is the next word”: that is one choice of several.",
     (Where("ghojogh2023", "decoder; GPT"), Where("ghojogh2020", "3.3.3; 5")),
-    says="The word with the largest probability is the next word.",
+    says="For the sake of sequence generation, the token or word with the largest probability is the next word.",
     right="That is greedy choice. Sampling and beam search are used as well, and the best words need not make the best text.",
     note="The Decode page compares them on real models.",
 )  # fmt: skip

@@ -6,14 +6,15 @@ from itertools import pairwise
 
 from core.errata._draws import gap, normal
 from core.errata.entry import Evidence, Where, erratum
+from core.text.words import WORD
 
 BOTH = (Where("ghojogh2023", "throughout"), Where("ghojogh2020", "throughout"))
 
 
 @erratum(
-    "E38", "A", "“Google's Pathways model”: the model is PaLM.",
+    "E38", "A", "“Google's Pathways” is called a model: the model is PaLM.",
     (Where("lifei2022", "summary", "reference [9]"),),
-    says="“Google's Pathways model”, and training costs of hundreds or thousands of millions of dollars.",
+    says="“Google's Pathways” as a model, and training costs of hundreds or thousands of millions of dollars.",
     right="PaLM is the model, Pathways the system that trained it.",
     note="The costs have no source in the post: take them as an opinion.",
 )  # fmt: skip
@@ -23,8 +24,7 @@ def pathways() -> Evidence:
 
 CREDITS = {
     "sequence to sequence": ("Bahdanau", 2015, "Sutskever; Cho", 2014),
-    "attention, Eqs. (2), (3), (5)": ("Chorowski", 2014, "Bahdanau, preprint", 2014),
-    "layer normalization": ("Ioffe, Szegedy", 2015, "Ba", 2016),
+    "attention, Eqs. (2) and (5)": ("Chorowski", 2014, "Bahdanau, preprint", 2014),
     "score (9), inner product": ("Vaswani", 2017, "Luong", 2015),
     "score (12), additive": ("Vaswani", 2017, "Bahdanau", 2015),
     "self-attention": ("Bahdanau", 2015, "Cheng", 2016),
@@ -35,18 +35,18 @@ CREDITS = {
 @erratum(
     "E40", "A", "Some credits point to the wrong paper.",
     (*BOTH, Where("lifei2022", "self-attention")),
-    says="Bahdanau for plain sequence to sequence, Chorowski for the equations of attention, Ioffe and Szegedy for layer "
-         "normalization, Vaswani for all scores; lifei.tech cites Bahdanau for self-attention.",
-    right="Sutskever 2014 and Cho 2014; Bahdanau; Ba 2016; Luong and Bahdanau for the older scores; Cheng 2016.",
-    note="A later paper cannot be the origin, and an earlier one cannot contain what came after it.",
+    says="Bahdanau for plain sequence to sequence, Chorowski for two equations of attention, Vaswani for all scores; lifei.tech cites Bahdanau "
+         "for self-attention.",
+    right="Sutskever 2014 and Cho 2014; Bahdanau; Luong and Bahdanau for the older scores; Cheng 2016.",
+    note="Eq. (3) of attention stands there without a credit, and so does layer normalization, which is by Ba 2016: Ioffe and Szegedy are cited for batch "
+         "normalization, rightly.",
 )  # fmt: skip
 def credits() -> Evidence:
     later = sum(cited > first for _, cited, _, first in CREDITS.values())
     earlier = sum(cited < first for _, cited, _, first in CREDITS.values())
     numbers = {"credits": float(len(CREDITS)), "later": float(later), "earlier": float(earlier)}
     sentence = (
-        f"Of {len(CREDITS)} credits {later} name a paper later than the one usually cited, and {earlier} one that is earlier than "
-        f"what it is cited for: " + "; ".join(f"{what}: {who} {year}, usually {usual} {first}" for what, (who, year, usual, first)
+        f"Of {len(CREDITS)} credits {later} name a later paper than the one usually cited, and {earlier} an earlier one: " + "; ".join(f"{what}: {who} {year}, usually {usual} {first}" for what, (who, year, usual, first)
                                              in CREDITS.items()) + "."
     )  # fmt: skip
     return Evidence(numbers, sentence, computed=False)
@@ -66,7 +66,7 @@ def spelled_out() -> Evidence:
 
 @erratum(
     "E49", "D", "The slides and the survey of the same author number and write some equations differently.",
-    (Where("ghojogh2023", "encoder", "Eq. (23)"), Where("ghojogh2020", "3.2.2", "Eq. (23)")),
+    (Where("ghojogh2023", "encoder", "Eq. (23)"), Where("ghojogh2020", "3.2.3", "Eq. (23)")),
     says="z'_t ← z_t + x_t in the slides, Z'_t ← Z_t + X in the survey; numbers shift by one after (25); W_O has no size in either.",
     right="The survey's letters are matrices, all words at once. Eq. (23) forces the size of W_O: h·r × d.",
     note="Citations in the atlas name document and number.",
@@ -119,7 +119,7 @@ def supervised() -> Evidence:
     note="The atlas shows a line for the full stop too.",
 )  # fmt: skip
 def lines() -> Evidence:
-    tokens = ("The", "FBI", "is", "chasing", "a", "criminal", "on", "the", "run", ".")
+    tokens = WORD.findall("The FBI is chasing a criminal on the run.")
     words = [token for token in tokens if token.isalpha()]
     numbers = {"tokens": float(len(tokens)), "words": float(len(words))}
     return Evidence(numbers, f"{len(words)} words, and {len(tokens)} tokens with the full stop, so {len(tokens)} lines.")

@@ -46,8 +46,8 @@ ORDERS = {"post: LN(x + f(x))": 0, "pre: x + f(LN(x))": 1, "as worded: x + LN(f(
 
 @erratum(
     "E16", "D", "The norm comes after the sum in the encoder's text and before it in the decoder's.",
-    (Where("ghojogh2023", "encoder; decoder", "Eqs. (23), (24)"), Where("ghojogh2020", "3.2.2; 3.3", "Eqs. (23), (24)")),
-    says="Encoder: add, then norm. Decoder: “normalized and then added to its input”.",
+    (Where("ghojogh2023", "encoder; decoder", "Eqs. (23), (24)"), Where("ghojogh2020", "3.2.3; 3.3", "Eqs. (23), (24)")),
+    says="Encoder: add, then norm. Decoder: “normalized and then is added to its input”.",
     right="The original norms after the sum everywhere, LN(x + f(x)). GPT-2 and ViT norm before the sub-layer, x + f(LN(x)). "
           "The decoder's wording, x + LN(f(x)), is neither.",
     note="With the wording every sub-layer adds as much as every other, however small it wants to be.",

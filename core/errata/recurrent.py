@@ -8,10 +8,11 @@ from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from core import masks
 from core.errata._draws import filled, normal, tensor
-from core.errata.entry import Evidence, Panel, Where, erratum, shown, tiny
+from core.errata.entry import Array, Evidence, Panel, Where, erratum, shown, tiny
 from core.layers.alignment import gaussian
 from core.layers.attention import MultiHeadAttention
 from core.lessons.masks import softmax
@@ -76,7 +77,7 @@ def words_and_letters() -> Evidence:
 @erratum(
     "E29", "W", "Luong's local attention is printed without its window.",
     (Where("beigy2021", "local attention"),),
-    says="“A window centred around p_t”, but its half width D appears nowhere; a_st = align · Gaussian; p_t in [0, n], in bold.",
+    says="“A window centered around the source position”, but its half width D appears nowhere; a_st = align · Gaussian; p_t in [0, n], in bold.",
     right="align is normalized inside [p_t − D, p_t + D] only, σ = D / 2, and p_t is one number between 0 and n.",
     note="The product is not divided by its sum again, so it sums to less than 1. How much less, the window decides.",
 )  # fmt: skip
@@ -113,18 +114,25 @@ def no_window() -> Evidence:
 )  # fmt: skip
 def across() -> Evidence:
     words, parts = 4, 9
-    tap = Recorder()
-    filled(MultiHeadAttention(8, 1))(tensor(1, words, 8), tensor(1, parts, 8, start=1), masks.full(words, parts), tap)
-    pattern = tap.close()["pattern"][0, 0].numpy()
-    numbers = {"rows": float(pattern.shape[0]), "columns": float(pattern.shape[1])}
+    caption, image = tensor(1, words, 8), tensor(1, parts, 8, start=1)
+    pattern, own = (_pattern(asking, image) for asking in (caption, image))
+    rows, columns = pattern.shape
+    numbers = {"rows": float(rows), "columns": float(columns), "own_rows": float(own.shape[0]), "own_columns": float(own.shape[1])}
     sentence = (
-        f"A caption of {words} words over {parts} parts of an image: the weights are {pattern.shape[0]} × {pattern.shape[1]}. "
-        f"Self-attention on the image would have {parts} × {parts}."
+        f"A caption of {words} words over {parts} parts of an image, in one attention layer: the weights are {rows} × {columns}. "
+        f"The same layer as self-attention on the image has {own.shape[0]} × {own.shape[1]}."
     )
     return Evidence(numbers, sentence, (
         Panel("Words look at parts", pattern, tuple(f"word {i + 1}" for i in range(words)), tuple(f"part {i + 1}" for i in range(parts)),
               "weights"),
     ))  # fmt: skip
+
+
+def _pattern(asking: Tensor, image: Tensor) -> Array:
+    """Who looks at which part of the image, (query, key), in one drawn layer of one head."""
+    tap = Recorder()
+    filled(MultiHeadAttention(8, 1))(asking, image, masks.full(asking.shape[1], image.shape[1]), tap)
+    return tap.close()["pattern"][0, 0].numpy()
 
 
 @erratum(

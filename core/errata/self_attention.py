@@ -174,24 +174,27 @@ def one_index() -> Evidence:
     "E14", "L", "W_Q W_Kᵀ is “like a kernel matrix”: in general it is not.",
     (Where("ghojogh2023", "attention formulation"), Where("ghojogh2020", "2.4.3")),
     says="The matrix W_Q W_Kᵀ between two words is like a kernel matrix.",
-    right="A kernel is symmetric and has no negative eigenvalue. W_Q W_Kᵀ has neither property unless W_K = W_Q.",
+    right="A kernel is symmetric and has no negative eigenvalue. W_Q W_Kᵀ has both where W_K = W_Q S with S symmetric and without negative eigenvalues, "
+          "such as W_K = W_Q; nothing in the definition asks for that, and drawn weights have neither.",
     note="That it is not symmetric is useful: a verb may look at its object without the object looking back.",
 )  # fmt: skip
 def like_a_kernel() -> Evidence:
     w_q, w_k = normal(2, 6, 6)
-    matrices = {"W_Q W_Kᵀ": w_q @ w_k.T, "W_K := W_Q": w_q @ w_q.T}
+    positive = w_k.T @ w_k
+    matrices = {"W_Q W_Kᵀ": w_q @ w_k.T, "W_K := W_Q": w_q @ w_q.T, "W_K := W_Q S": w_q @ (w_q @ positive).T}
     asymmetry = [gap(m, m.T) for m in matrices.values()]
     eigenvalues = [np.linalg.eigvalsh((m + m.T) / 2) for m in matrices.values()]
     numbers = {
         "asymmetry": asymmetry[0], "asymmetry_equal": asymmetry[1],
         "least": float(eigenvalues[0].min()), "least_equal": float(eigenvalues[1].min()),
+        "asymmetry_positive": asymmetry[2], "least_positive": float(eigenvalues[2].min()),
     }  # fmt: skip
     negative = int((eigenvalues[0] < 0).sum())
     sentence = (
         f"Weights drawn once: two cells that mirror each other differ by up to {asymmetry[0]:.1f}, and {negative} of "
         f"{len(w_q)} eigenvalues of the symmetric part are negative, the least {shown(eigenvalues[0].min(), 1)}. With W_K "
         f"equal to W_Q they differ by {tiny(asymmetry[1])} and the least eigenvalue is {shown(eigenvalues[1].min(), 2)}: a "
-        f"kernel."
+        f"kernel. With W_K equal to W_Q S, S drawn symmetric and positive, by {tiny(asymmetry[2])}, and the least is {shown(eigenvalues[2].min(), 2)}: a kernel too."
     )
     names = tuple(f"eigenvalue {i + 1}" for i in range(len(w_q)))
     return Evidence(numbers, sentence, (Panel("Eigenvalues", np.array(eigenvalues).T, names, matrices, "bars", 2),))

@@ -14,7 +14,7 @@ BERT_SECTION = (Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4"))
 
 
 @erratum(
-    "E10", "W", "“512 hidden units in the fully connected network”: that is the width of the words.",
+    "E10", "W", "“512 hidden layer units in the fully connected network”: that is the width of the words.",
     (Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4")),
     says="The Transformer has 6 layers with 512 hidden units in the fully connected network, BERT 24 layers with 1024.",
     right="These are the widths of the vectors. The hidden layer of the feed-forward network is four times wider.",
@@ -99,40 +99,43 @@ def crossing() -> Evidence:
 
 
 @erratum(
-    "E20", "L", "“When we say BERT, we mean the large BERT”: usually the base model is meant.",
+    "E20", "L", "“When we say BERT, we mean the large BERT”: the name alone says no size.",
     BERT_SECTION,
     says="Usually, when we say BERT, we mean the large BERT. Beigy gives both on an equal footing.",
-    right="The default of the libraries is Base, and so it is here.",
-    note="Wherever the atlas counts BERT it says which.",
+    right="The paper calls both BERT and has a table for each; a number needs the size beside it.",
+    note="How people use the word cannot be calculated; how much depends on it can. Wherever the atlas counts BERT it says which.",
     cost=100,
 )  # fmt: skip
 def which_bert() -> Evidence:
+    base, large = bert(), bert(**LARGE)
     config = BERTConfig()
-    numbers = {"layers": config.n_layers, "width": config.d_model, "heads": config.n_heads, "parameters": bert()}
+    numbers = {"base": float(base), "large": float(large), "times": large / base}
     sentence = (
-        f"The default here: {config.n_layers} layers, width {config.d_model}, {config.n_heads} heads, {numbers['parameters']:,} "
-        f"parameters. Large has {bert(**LARGE):,}."
+        f"Base, {config.n_layers} layers of width {config.d_model}, has {base:,} parameters; Large, {LARGE['n_layers']} of {LARGE['d_model']:,}, has {large:,}: "
+        f"{numbers['times']:.2f} times as many under one name."
     )
-    return Evidence(_floats(numbers), sentence)
+    return Evidence(numbers, sentence)
 
 
 @erratum(
     "E21", "W", "RoBERTa is listed among the smaller versions, and all of GPT-2 as made for embedded systems.",
     BERT_SECTION,
-    says="RoBERTa among the smaller BERTs; GPT-2 small to XL for embedded systems.",
-    right="RoBERTa is larger than BERT-Base, its vocabulary is larger. GPT-2 XL is the full model. DistilBERT, TinyBERT and "
-          "DistilGPT-2 are smaller.",
+    says="RoBERTa among the smaller versions of BERT, which there is the large one; GPT-2 small to XL for embedded systems.",
+    right="Size by size RoBERTa is larger than BERT, for its vocabulary is larger; only its base model is smaller than BERT-Large. GPT-2 XL is "
+          "the full model. DistilBERT, TinyBERT and DistilGPT-2 are smaller.",
     note="The work cited there is a case study; RoBERTa is by Liu et al. 2019.",
     cost=400,
 )  # fmt: skip
 def smaller() -> Evidence:
-    tiny = {"n_layers": 4, "d_model": 312, "d_ff": 1200}
+    tiny, roberta = {"n_layers": 4, "d_model": 312, "d_ff": 1200}, {"n_vocab": 50_265, "n_ctx": 514, "n_segments": 1}
     numbers = {
         "TinyBERT": bert(**tiny),
         "DistilBERT": bert(n_layers=6, n_segments=1, pooler=False) - BERTConfig().d_model,  # it has no segments
         "DistilGPT-2": gpt(n_layers=6),
         "BERT-Base": bert(),
-        "RoBERTa-base": bert(n_vocab=50_265, n_ctx=514, n_segments=1),
+        "RoBERTa-base": bert(**roberta),
+        "BERT-Large": bert(**LARGE),
+        "RoBERTa-large": bert(**LARGE, **roberta),
         "GPT-2 XL": gpt(n_layers=48, d_model=1600, n_heads=25, d_ff=6400),
     }
     sentence = "Counted: " + ", ".join(f"{name} {n:,}" for name, n in numbers.items()) + "."
@@ -145,7 +148,7 @@ GPT1: dict[str, Any] = {"n_vocab": 40_478, "n_ctx": 512, "order": "post"}
 
 
 @erratum(
-    "E39", "W", "“BERT is built upon GPT”; “GPT-2's architecture is the same with GPT, just much larger”.",
+    "E39", "W", "BERT “is built upon GPT”; GPT-2's “architecture is the same with GPT, just much larger”.",
     (Where("lifei2022", "GPT; BERT"),),
     says="BERT is built upon GPT. The GPT-2 architecture is the same with GPT, just much larger.",
     right="Both build on the Transformer; BERT takes encoder blocks. GPT-2 moved the norm in front of each sub-layer, added a "
@@ -168,9 +171,9 @@ def built_upon() -> Evidence:
 
 
 @erratum(
-    "E44", "L", "“GPT-2 1.5 billion, Megatron 8 billion, GPT-3 175 billion”: round sizes, and GPT-2's is that of XL.",
+    "E44", "L", "“1.5 billion, 8 billion, 17 billion, and 175 billion”: round sizes, and GPT-2's is that of XL.",
     (Where("ghojogh2023", "GPT"), Where("ghojogh2020", "5")),
-    says="GPT-2 has 1.5 billion parameters, Megatron 8 billion, GPT-3 175 billion.",
+    says="GPT-2, Megatron, Turing-NLG and GPT-3 have these numbers of parameters, in this order.",
     right="The first holds for XL only; the others are smaller. Megatron states a little more.",
     note="Megatron's size is its own statement; the others are counted here from the published shapes.",
     cost=600,
@@ -189,11 +192,12 @@ def round_sizes() -> Evidence:
 
 
 @erratum(
-    "E45", "L", "ALBERT's “18x fewer parameters” and “1.7x faster” hold for the large model.",
+    "E45", "L", "ALBERT's “18x fewer parameters” holds for the large model.",
     (Where("beigy2024", "ALBERT"),),
     says="ALBERT can be trained 1.7x faster with 18x fewer parameters than a BERT of similar configuration.",
-    right="True for Large; for Base the ratio is half of that. Sharing weights saves parameters, not operations of a pass.",
-    note="Each layer still runs; it runs with the same weights.",
+    right="The parameters are right for Large; for Base the ratio is half of that. Sharing weights saves parameters, not operations of a pass.",
+    note="The speed is a measurement on the machines of the paper and is not checked here: the paper names less communication and fewer computations. "
+         "In a pass each layer still runs; it runs with the same weights.",
     cost=200,
 )  # fmt: skip
 def fewer() -> Evidence:

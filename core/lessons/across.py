@@ -5,7 +5,6 @@ Queries are made of the decoder's words, keys and values of the encoder's output
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,18 +21,6 @@ from core.run import Run
 Array = NDArray[np.floating[Any]]
 LEAVES = ("q", "k", "v")
 KEEP = ("decoder.layer.*.cross_attn.*", "decoder.layer.*.self_attn.pattern", "encoder.final_norm.out", "encoder.layer.*.resid_out")
-
-
-def aligners(patterns: Iterable[Any]) -> Array:
-    """How well each head covers the source: the mean, over source words, of the largest weight that any target word gives it.
-
-    A head that always looks at one word covers 1 / n, one that finds each word once covers 1. The mean over sentences.
-    Shapes: patterns (layer head query key) each; (layer head).
-
-    >>> aligners([np.eye(2)[None, None], np.array([[[[1.0, 0.0], [1.0, 0.0]]]])]).tolist()
-    [[0.75]]
-    """
-    return np.mean([np.asarray(weights).max(-2).mean(-1) for weights in patterns], axis=0)
 
 
 def moved(one: Run, other: Run) -> Array:

@@ -10,9 +10,10 @@ from typing import Any, Literal, overload
 
 from core.analysis.measures import Links
 from core.errors import InputError
+from core.home import assets
 from core.text.words import WORD
 
-FOLDER = Path(__file__).resolve().parents[2] / "assets" / "texts"
+FOLDER = assets("texts")
 
 
 @dataclass(frozen=True)
@@ -54,14 +55,23 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Preset:
-    """A sentence that a page offers; `second` is its translation, hidden word or second text, `cites` keys of sources."""
+    """A sentence that a page offers; `second` is its translation, hidden word, next word or second text, `cites` keys of sources.
+
+    `also` holds what is as good as `second`; whether a model does either is judged by `core.lessons.promised`.
+    """
 
     kind: str
     task: str
     text: str
     second: str
+    also: tuple[str, ...]
     cites: tuple[str, ...]
     note: str
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """All that is right; nothing where the sentence only shows where a model looks."""
+        return (self.second, *self.also) if self.second else ()
 
 
 @dataclass(frozen=True)
@@ -170,7 +180,9 @@ def _flag(cell: str) -> bool:
     return cell == "1"
 
 
-CELLS: dict[str, Callable[[str], Any]] = {"links": _links, "follows": _flag, "cites": lambda cell: tuple(cell.split())}
+CELLS: dict[str, Callable[[str], Any]] = {
+    "links": _links, "follows": _flag, "cites": lambda cell: tuple(cell.split()), "also": lambda cell: tuple(filter(None, cell.split(" | ")))
+}  # fmt: skip
 
 
 def _check(links: Links, seen: str, looking: str) -> None:

@@ -96,56 +96,67 @@ class ByteCache:
     """Keeps what was used last, as long as all entries together weigh at most `budget` bytes.
 
     Law: after any sequence of calls the cache holds the longest run of most recently used entries that fits. A value
-    heavier than the budget is not kept and drives nothing out. Safe to use from many threads.
+    heavier than the budget drives nothing out: the last such value has a place of its own if it weighs at most `heavy`
+    bytes, and is else not kept. Safe to use from many threads.
 
     >>> cache = ByteCache(budget=2 * (ENTRY_BYTES + 8))
     >>> [cache.put(name, np.zeros(1)) for name in (1, 2)], cache.get(1), cache.put(3, np.zeros(1)), cache.keys()
     ([True, True], array([0.]), True, (1, 3))
     """
 
-    def __init__(self, budget: int) -> None:
-        self.budget = budget
+    def __init__(self, budget: int, heavy: int = 0) -> None:
+        self.budget, self.heavy = budget, heavy
         self._lock = threading.Lock()
         self._entries: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()
+        self._light = 0
+        self._alone: tuple[Hashable, object, int] | None = None
 
     @property
     def nbytes(self) -> int:
         """What is kept now, in bytes."""
         with self._lock:
-            return self._total()
+            return self._light + (self._alone[2] if self._alone else 0)
 
     def keys(self) -> tuple[Hashable, ...]:
-        """Keys kept now, the least recently used first."""
+        """Keys kept now, the least recently used first; that of a value heavier than the budget last."""
         with self._lock:
-            return tuple(self._entries)
+            return (*self._entries, *((self._alone[0],) if self._alone else ()))
 
     def get(self, key: Hashable) -> object:
         """The value, now the most recently used, or `MISSING`."""
         with self._lock:
+            if self._alone and self._alone[0] == key:
+                return self._alone[1]
             if key not in self._entries:
                 return MISSING
             self._entries.move_to_end(key)
             return self._entries[key][0]
 
     def put(self, key: Hashable, value: object) -> bool:
-        """Keep a value as the most recently used; False if it alone is heavier than the budget."""
+        """Keep a value as the most recently used; False if it alone is too heavy."""
         nbytes = ENTRY_BYTES + weigh(key) + weigh(value)
         with self._lock:
-            self._entries.pop(key, None)
+            self._forget(key)
             if nbytes > self.budget:
-                return False
+                if nbytes <= self.heavy:
+                    self._alone = key, value, nbytes
+                return nbytes <= self.heavy
             self._entries[key] = (value, nbytes)
-            while self._total() > self.budget:
-                self._entries.popitem(last=False)
+            self._light += nbytes
+            while self._light > self.budget:
+                self._light -= self._entries.popitem(last=False)[1][1]
             return True
 
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
             self._entries.clear()
+            self._light, self._alone = 0, None
 
-    def _total(self) -> int:
-        return sum(nbytes for _, nbytes in self._entries.values())
+    def _forget(self, key: Hashable) -> None:
+        if self._alone and self._alone[0] == key:
+            self._alone = None
+        self._light -= self._entries.pop(key, (None, 0))[1]
 
 
 def _slots(kind: type) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -12,6 +13,8 @@ from core.errors import InputError
 
 log = logging.getLogger(__name__)
 MOST_ASIDE = 48
+PATIENCE = 0.5
+"""Seconds after which, and then again and again, whoever waits for a model is told so."""
 
 
 class Model(Protocol):
@@ -36,7 +39,7 @@ class Listing:
 class Registry:
     """Models by listed name. Only listed names are opened: a name comes from an address, and must not be a path.
 
-    `opener(name)` loads a model, `listing()` says which there are; each name is loaded at most once, under a lock, and
+    `opener(name)` loads a model, `listing()` says which there are; each name is loaded at most once, and
     a failed load is not remembered (the next visitor tries again) but shows in `models()`. One bad model leaves the
     others as they were. `aside(name)` is asked about a name that is not listed: a Listing opens, None does not.
 
@@ -52,8 +55,9 @@ class Registry:
         self, opener: Callable[[str], Any], listing: Callable[[], tuple[Any, ...]], aside: Callable[[str], Any | None] = lambda _: None
     ) -> None:
         self._opener, self._listing, self._aside = opener, listing, aside
-        self._loading, self._listed_once = threading.Lock(), threading.Lock()
+        self._lock, self._listed_once = threading.Lock(), threading.Lock()
         self._open: dict[str, Any] = {}
+        self._opening: dict[str, Future[Any]] = {}
         self._beside: list[str] = []
         self._listed: dict[str, Listing] | None = None
         self._problems: dict[str, str] = {}
@@ -82,8 +86,11 @@ class Registry:
         """The model if it is in memory already, else None."""
         return self._open.get(name)
 
-    def open(self, name: str) -> Any:
+    def open(self, name: str, on_wait: Callable[[], None] = lambda: None) -> Any:
         """The one frozen model of this name, loaded if nobody asked for it before.
+
+        It is loaded in a thread of its own, whoever asks first: no model waits for another, and `on_wait()` is called in
+        the caller's thread every half second until it is there.
 
         Raises InputError for a name that is not listed or not in order, and whatever loading raises.
         """
@@ -91,20 +98,36 @@ class Registry:
         if model is not None and name in self._entries():
             return model
         self.check(name)  # what opens aside may be one visitor's only
-        with self._loading:
-            model = self._open.get(name)
-            if model is None:
-                try:
-                    model = self._opener(name)
-                except Exception as error:
-                    self._problems[name] = _worded(error)
-                    log.warning("The model '%s' could not be opened.", name, exc_info=True)
-                    raise
-                self._open[name] = model
-                if name not in self._entries():
-                    self._make_room(name)
-                self._problems.pop(name, None)
-        return model
+        with self._lock:
+            if name in self._open:
+                return self._open[name]
+            opening = self._opening.get(name) or self._begin(name)
+        while not wait([opening], PATIENCE).done:
+            on_wait()
+        return opening.result()
+
+    def _begin(self, name: str) -> Future[Any]:
+        opening = self._opening[name] = Future()
+        threading.Thread(target=self._load, args=(name, opening), name=f"opening {name}", daemon=True).start()
+        return opening
+
+    def _load(self, name: str, opening: Future[Any]) -> None:
+        try:
+            model = self._opener(name)
+        except BaseException as error:
+            log.warning("The model '%s' could not be opened.", name, exc_info=True)
+            with self._lock:
+                self._problems[name] = _worded(error)
+                del self._opening[name]
+            opening.set_exception(error)
+            return
+        with self._lock:
+            self._open[name] = model
+            if name not in self._entries():
+                self._make_room(name)
+            self._problems.pop(name, None)
+            del self._opening[name]
+        opening.set_result(model)
 
     def _make_room(self, name: str) -> None:
         """Of the models that open aside the last few stay: there may be one a second of a training."""
@@ -123,7 +146,7 @@ class Registry:
         return self._listed
 
 
-def _worded(error: Exception) -> str:
+def _worded(error: BaseException) -> str:
     """A sentence for the page: our own errors speak for themselves, others may hold paths and stay in the log."""
     if isinstance(error, InputError):
         return str(error)

@@ -13,6 +13,8 @@ import tokenizers
 from core.errors import InputError
 
 Span = tuple[int, int] | None
+LONGEST = 20_000
+"""Letters of one text that are read: the places of a million letters alone would take gigabytes."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Tokenizer:
     def encode(self, text: str, *, special: bool = False) -> Encoded:
         """Tokens of a text, nothing added to it.
 
-        Raises InputError for text that is not valid Unicode (half of a surrogate pair).
+        Raises InputError for text that is not valid Unicode (half of a surrogate pair), or longer than `LONGEST`.
         """
         check_text(text)
         typed = None if self.mask is None else self._special.id_to_token(self.mask)
@@ -134,7 +136,9 @@ class Tokenizer:
 
 
 def check_text(text: str) -> None:
-    """Raise InputError for half of a surrogate pair."""
+    """Raise InputError for more than `LONGEST` letters, or half of a surrogate pair."""
+    if len(text) > LONGEST:
+        raise InputError(f"The text has {len(text):,} letters.", f"At most {LONGEST:,} are read.", "Shorten it.")
     try:
         text.encode()
     except UnicodeEncodeError as error:

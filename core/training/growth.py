@@ -131,7 +131,7 @@ def read(folder: Path) -> Growth | None:
 def grown() -> tuple[str, ...]:
     """The shipped models whose growth is known, the smallest first."""
     models = store.shipped_folder()
-    found = [path.parent for path in models.glob(f"*/{FILE}")] if models.is_dir() else []
+    found = [path.parent for path in models.glob(f"*/{FILE}") if (path.parent / history.FILE).is_file()]
     return tuple(folder.name for folder in sorted(found, key=lambda folder: (folder / history.FILE).stat().st_size))
 
 

@@ -11,6 +11,9 @@ from safetensors.torch import save_file
 
 from core.checkpoints import open_model
 
+MILLION = 10**6 - 1000  # as long as a config.json may be
+DEEP = json.loads("[" * 900 + "]" * 900)
+
 FIELDS = {
     "0 heads": ({"n_head": 0}, "n_head is 0"),
     "-1 heads": ({"n_head": -1}, "n_head is -1"),
@@ -33,6 +36,7 @@ FIELDS = {
     "more layers than stored": ({"n_layer": 500}, "missing", "h.2.ln_1.weight"),
     "fewer layers than stored": ({"n_layer": 1}, "left over", "h.1."),
     "eps 0": ({"layer_norm_epsilon": 0}, "layer_norm_epsilon is 0"),
+    "eps that float32 takes for 0": ({"layer_norm_epsilon": 1e-46}, "layer_norm_epsilon is 1e-46"),
     "eps text": ({"layer_norm_epsilon": "1e-5"}, "layer_norm_epsilon"),
     "unknown activation": ({"activation_function": "swish"}, "activation_function is 'swish'"),
     "activation that is a list": ({"activation_function": ["relu"]}, "activation_function"),
@@ -55,6 +59,11 @@ FIELDS = {
     "a name of code": ({"model_type": "__import__('os').mkdir('canary')"}, "model_type"),
     "our family with a wrong name": ({"family": "../gpt"}, "family"),
     "our family with a list": ({"family": ["gpt"]}, "family"),
+    "a kind of a million letters": ({"model_type": "x" * MILLION}, "model_type is 'xxx"),
+    "our family of a million letters": ({"family": "x" * MILLION}, "family 'xxx"),
+    "our family, 900 lists deep": ({"family": DEEP}, "family [[["),
+    "layers, 900 lists deep": ({"n_layer": DEEP}, "n_layer is [[["),
+    "activation, 900 lists deep": ({"activation_function": DEEP}, "activation_function is [[["),
 }  # fmt: skip
 
 
@@ -106,6 +115,14 @@ OWN_FIELDS = {
     "ids of another name": ({"ids": {"begin": 1}}, "ids"),
     "ids a list": ({"ids": [0]}, "ids"),
     "shape": ({"d_ff": 14}, "ffn"),
+    "order of a million letters": ({"order": "x" * MILLION}, "order='xxx"),
+    "activation of a million letters": ({"activation": "x" * MILLION}, "activation='xxx"),
+    "order, 900 lists deep": ({"order": DEEP}, "order=[[["),
+    "activation, 900 lists deep": ({"activation": DEEP}, "config.json"),
+    "dropout, 900 lists deep": ({"dropout": DEEP}, "config.json"),
+    "ids, 900 lists deep": ({"ids": DEEP}, "ids"),
+    "an id, 900 lists deep": ({"ids": {"end": DEEP}}, "id of 'end' is [[["),
+    "an id of a million letters": ({"ids": {"x" * MILLION: 1}}, "ids"),
 }
 
 

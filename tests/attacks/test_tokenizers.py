@@ -7,10 +7,13 @@ import sys
 
 import pytest
 from crafting import good_folder
+from tokenizers import Regex, pre_tokenizers
 
-from core.checkpoints import open_model
+from core.checkpoints import child, open_model
+from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.tokenizer import try_in_child
 from core.errors import InputError
+from core.text.tokenizer import LONGEST
 
 MB = 2**20
 
@@ -199,3 +202,68 @@ def test_the_child_knows_nothing_of_the_house(tmp_path):
     code = f"import runpy, sys; runpy.run_path({str(CHILD)!r}, run_name='child'); print('torch' in sys.modules, 'core' in sys.modules)"
     out = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.split() == ["False", "False"]
+
+
+# ----------------------------------------------------- what is opened is safe with any text: nothing is judged by chance
+
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+
+def split(regex):
+    return part("pre_tokenizer", {"type": "Sequence", "pretokenizers": [
+        {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False},
+        {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+    ]})  # fmt: skip
+
+
+KILLERS = {
+    "nested behind a letter": r"^(?=z)(a+)+$|\p{L}+",
+    "a look-around that the trial never meets": r"(?<=q)(x+x+)+y|\p{L}+",
+    "a look-ahead": r"(?=(z+)+$)z|\p{L}+",
+    "a back reference": r"(z*)*\1q|\p{L}+",
+    "one letter more than a known one": GPT2 + "|",
+    "a toy's own with a group": r"(?:z+)+(?=:)|\S",
+}
+
+
+@pytest.mark.parametrize("case", KILLERS)
+def test_a_regular_expression_of_its_own_is_refused(refused, tmp_path, case):
+    refused(crafted(tmp_path, split(KILLERS[case])), "regular expression", "not among the known ones")
+
+
+def test_it_is_refused_wherever_it_stands(refused, tmp_path):
+    for number, (name, value) in enumerate({
+        "normalizer": {"type": "Replace", "pattern": {"Regex": "(z+)+y"}, "content": "z"},
+        "decoder": {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"Regex": "(z+)+y"}, "content": "z"}]},
+    }.items()):  # fmt: skip
+        (tmp_path / str(number)).mkdir()
+        refused(crafted(tmp_path / str(number), part(name, value)), f"its {name} has the regular expression")
+
+
+@pytest.mark.parametrize("name", ["gpt-mini", "bert-mini", "translator-en-es", "prompt-tiny", "induction-tiny", "vectors-mini"])
+def test_our_own_are_among_the_known_ones(name):
+    folder = shipped_folder() / name
+    assert "tokenizer" in try_in_child([folder / "tokenizer.json"], "tokenizer.json")
+
+
+@pytest.mark.parametrize("given", [split(GPT2), part("normalizer", replace("``", '"')),
+                                   part("pre_tokenizer", {"type": "Split", "pattern": {"String": "(a+)+$"}, "behavior": "Isolated", "invert": False})],
+                         ids=["GPT-2's own", "a literal in a normalizer", "a literal that looks like an expression"])  # fmt: skip
+def test_known_ones_and_literals_are_read(tmp_path, given):
+    assert open_model(crafted(tmp_path, given)).tokenizer.encode("the street").ids
+
+
+def test_words_of_any_length_and_long_pieces_are_refused(refused, tmp_path):
+    word = {"type": "WordPiece", "unk_token": "a", "continuing_subword_prefix": "##", "max_input_chars_per_word": 10**6, "vocab": {"a": 0}}
+    for number, changes in enumerate(({}, {"max_input_chars_per_word": 100, "continuing_subword_prefix": "#" * MB})):
+        (tmp_path / str(number)).mkdir()
+        refused(crafted(tmp_path / str(number), part("model", word | changes)), "its model")
+
+
+@pytest.mark.parametrize("regex", sorted(child.REGEXES))
+def test_every_known_expression_stands_every_run_of_letters(regex):
+    """None of them meets the library's limit of steps, or leaves a letter out, whatever is repeated."""
+    cut = pre_tokenizers.Split(Regex(regex), "isolated")
+    for unit in ("a", " ", "1", "\n", " \n", "'s", "\u0301", "日", "!", " a", "a\u200d", "\u0000"):
+        text = unit * (LONGEST // len(unit))
+        assert "".join(piece for piece, _ in cut.pre_tokenize_str(text)) == text

@@ -73,7 +73,7 @@ async def _come(url: str, link: tuple[str, dict[str, str]], **options) -> Visit:
 
 def test_one_button_pressed_by_all(tmp_path):
     """Fifty visitors follow one link to a new sentence within a second: it is computed once. Then each brings an own one, then a long one."""
-    with started_app(tmp_path, script="tests/bench/counted.py") as server:
+    with started_app(tmp_path, command=("streamlit", "run", "tests/bench/counted.py")) as server:
         asyncio.run(rehearse(server.url))
         same, computed, own, long = asyncio.run(_pressed(server.url, people(50)))
     last, took, told = max(answer.milliseconds for answer in same), _last(own), [answer.heard[PLACE] for answer in long if PLACE in answer.heard]

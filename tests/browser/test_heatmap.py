@@ -51,6 +51,10 @@ if show == "odd":
     one[:, 2] = 1
     one[1, 3], one[4, 4] = np.nan, np.inf
     heatmap(one, ["x" * 300, "<b>", "  ", "\\n", *names[4:]], names, key="odd", title="<i>odd</i>")
+if show == "lone":
+    may = allowed.copy()
+    may[2], may[:, 4] = False, False
+    heatmap(np.where(may, weights, 0), names, names, key="l", allowed=may, lone=([2], [4]))
 if show == "few":
     heatmap(np.zeros((0, 0)), [], [], key="none")
     heatmap([[1.0]], ["only"], ["only"], key="one")
@@ -141,7 +145,7 @@ def test_the_score_stands_beside_a_weight_before_anybody_asks_for_its_lens(visit
     seen.hover(4, 2)
     assert float(seen.state("weight")) == pytest.approx(weights[4, 2], rel=1e-5)
     assert float(seen.state("score")) == pytest.approx(scores[4, 2], abs=1e-5)
-    assert f"score{scores[4, 2]:.4f}".replace("-", "\u2212") in seen.tip.inner_text().replace("\n", "")
+    assert f"score: {scores[4, 2]:.4f}".replace("-", "\u2212") in seen.tip.inner_text().replace("\n", "")
     seen.hover(1, 5)
     assert seen.state("value") == "forbidden" and seen.state("score") is None
 
@@ -565,3 +569,38 @@ def test_it_says_what_it_is_to_a_screen_reader(visit: Any) -> None:
     for button in seen.atlas.get_by_role("button").all():
         button.focus()
         assert button.evaluate("(b) => b.getRootNode().activeElement === b")
+
+
+LEGEND = "(all) => all.map((entry) => entry.textContent)"
+
+
+def test_a_word_without_a_counterpart_is_grey_and_called_so(visit: Any) -> None:
+    seen = visit("lone")
+    legend = seen.atlas.locator(".legend .entry").evaluate_all(LEGEND)
+    assert "no counterpart" in legend and "forbidden" not in legend
+    seen.hover(2, 1)
+    assert seen.tip.inner_text().startswith("a \u2192 has no counterpart")
+    left, top, unit = (float(value) for value in (seen.state("place") or "").split(","))
+    spots = [(left + (c + 0.5) * unit, top + (r + 0.5) * unit) for r, c in ((2, 1), (2, 3), (0, 4), (5, 4))]
+    colours = seen.atlas.locator("canvas").first.evaluate("(canvas, spots) => spots.map(([x, y]) => [...canvas.getContext('2d').getImageData(x * canvas.width / canvas.offsetWidth, y * canvas.height / canvas.offsetHeight, 1, 1).data].join())", spots)
+    assert len(set(colours)) == 1, "one grey, no hatching"
+    both = visit("lone&causal").atlas.locator(".legend .entry").evaluate_all(LEGEND)
+    assert {"no counterpart", "forbidden"} <= set(both), "a mask still closes the others"
+
+
+GROUNDS = """(unit) => {
+  const pen = CanvasRenderingContext2D.prototype, rect = pen.roundRect;
+  window.grounds = [];
+  pen.roundRect = function (...box) { grounds.push([box[3], this.getTransform().b !== 0]); return rect.apply(this, box); };
+}"""
+
+
+def test_the_label_of_a_marked_column_leaves_its_neighbours_readable(visit: Any) -> None:
+    seen = visit("lenses&n=14", width=520)
+    unit = float((seen.state("place") or "").split(",")[2])
+    assert 17 <= unit < 28, "labels that are all written, and close together"
+    seen.page.evaluate(GROUNDS)
+    seen.hover(3, 6)
+    seen.page.wait_for_function("grounds.length >= 2")
+    turned = [height for height, slanted in seen.page.evaluate("grounds") if slanted]
+    assert turned and max(turned) <= unit * 0.7072 + 0.01, "no ground is wider than the lane between two slanted labels"

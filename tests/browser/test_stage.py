@@ -154,7 +154,7 @@ FREE = "key => document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bu
 
 
 def test_a_page_without_steps_keeps_its_keys(page: Any, course: str) -> None:
-    visit(page, f"{course}/course", "h3")
+    visit(page, f"{course}/course", "h2")
     assert all(page.evaluate(FREE, key) for key in ("ArrowRight", "ArrowLeft", " ", "2", "f", "Escape"))
     visit(page, f"{course}/blackboard")
     assert page.evaluate(FREE, "7") and page.evaluate(FREE, "f") and not page.evaluate(FREE, "2")
@@ -178,3 +178,72 @@ def test_a_chosen_pill_can_be_read(chromium: Any, course: str, scheme: str) -> N
     context.close()
     letters, ground = ("#" + "".join(f"{channel:02x}" for channel in colour) for colour in seen)
     assert theme.contrast(letters, ground) >= 4.5
+
+
+WHOLE = ("complexity?complexity.step=1", "alignment?alignment.step=4", "self_attention?self_attention.step=3", "walk_through?walk_through.step=3", "masks?masks.step=6", "what_if?present=1", "?present=1")
+"""A wide chart, two matrices, pairs of pictures (a chart beside an instrument, three matrices), a page, the words of Look."""
+DRAWN = """() => {
+  const seen = [], walk = (root) => root.querySelectorAll("*").forEach((e) => {
+    const b = e.getBoundingClientRect();
+    if (e.matches(".atlas, svg.marks, .main-svg") && b.width > 40) seen.push([b.left, b.top, b.right, b.bottom]);
+    if (e.shadowRoot) walk(e.shadowRoot);
+  });
+  walk(document.querySelector("[data-atlas-full]"));
+  return seen;
+}"""
+
+
+@pytest.mark.parametrize("window", [(1280, 720), (1920, 1080)], ids=["1280x720", "1920x1080"])
+def test_the_picture_in_the_whole_window_fits_it_both_ways(page: Any, course: str, window: tuple[int, int]) -> None:
+    width, height = window
+    page.set_viewport_size({"width": width, "height": height})
+    for address in WHOLE:
+        page.goto(f"{course}/{address}" + ("" if "present" in address else "&present=1"))
+        page.wait_for_function("document.querySelector('[data-testid=\"stApp\"]')?.dataset.testScriptState === 'notRunning' && document.querySelector('[data-stage] button')", timeout=90_000)
+        page.wait_for_function(f"{LAST.removeprefix('() => ')} > 250" if "step" in address else "document.querySelector('[data-testid=\"stBidiComponentIsolated\"]')", timeout=60_000)
+        page.keyboard.press("f")
+        page.locator('[data-atlas-full="fits"]').wait_for(timeout=30_000)
+        seen = page.evaluate(DRAWN)
+        assert seen, address
+        assert min(box[0] for box in seen) >= 0 and min(box[1] for box in seen) >= 0, (address, seen)
+        assert max(box[2] for box in seen) <= width and max(box[3] for box in seen) <= height, (address, seen)
+        used = max((max(box[2] for box in seen) - min(box[0] for box in seen)) / width, (max(box[3] for box in seen) - min(box[1] for box in seen)) / height)
+        assert used > 0.85, (address, seen)
+
+
+def test_a_finger_leaves_present_and_walks_by_the_rail(chromium: Any, course: str) -> None:
+    context = chromium.new_context(viewport={"width": 1280, "height": 720}, has_touch=True)
+    page = context.new_page()
+    visit(page, f"{course}/blackboard?present=1", "[data-stage] button")
+    for name in ("Leave Present", "The picture in the whole window", "Back", "Next"):
+        button = page.get_by_role("button", name=name, exact=True)
+        box = button.bounding_box()
+        assert box is not None and min(box["width"], box["height"]) >= 44 and box["x"] + box["width"] <= 1280, name
+    page.get_by_role("button", name="Next", exact=True).tap()
+    page.wait_for_url("**step=2*")
+    idle(page)
+    whole = page.get_by_role("button", name="The picture in the whole window")
+    assert whole.inner_text() == "F", "the key is told"
+    whole.tap()
+    page.locator("[data-atlas-full]").wait_for()
+    whole.tap()
+    page.wait_for_function("!document.querySelector('[data-atlas-full]')")
+    page.get_by_role("button", name="Leave Present").tap()
+    page.wait_for_url(lambda url: "present" not in url)
+    page.locator('[data-testid="stHeader"]').wait_for()
+    context.close()
+
+
+def test_the_menu_of_a_narrow_window_closes_when_a_page_is_chosen(chromium: Any, course: str) -> None:
+    context = chromium.new_context(viewport={"width": 700, "height": 900})
+    page = context.new_page()
+    visit(page, course, "h1")
+    menu = page.get_by_test_id("stSidebar")
+    page.get_by_test_id("stExpandSidebarButton").click()
+    menu.get_by_role("link", name="Course").click()
+    page.get_by_role("heading", name="Course", level=1).wait_for(timeout=60_000)
+    page.wait_for_function("""document.querySelector('[data-testid="stSidebar"]').getBoundingClientRect().right <= 1""")
+    page.reload()
+    page.get_by_role("heading", name="Course", level=1).wait_for(timeout=60_000)
+    page.wait_for_function("""(document.querySelector('[data-testid="stSidebar"]')?.getBoundingClientRect().right ?? 0) <= 1""")
+    context.close()

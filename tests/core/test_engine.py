@@ -113,7 +113,7 @@ def test_eight_threads_half_with_edits_give_bitwise_the_same_plain_answers():
         return (ScaleHead("layer.*.self_attn.heads", thread % 3, 3.0 + thread),) if thread % 2 else ()
 
     # A budget of nothing: every answer is computed anew.
-    with serving("tiny", cache_bytes=0) as engine:
+    with serving("tiny", cache_bytes=0, heavy_bytes=0) as engine:
 
         def visitor(thread: int) -> list[np.ndarray]:
             ask = (RunRequest("tiny", text, edits=edits(thread)) for text in texts)
@@ -243,14 +243,34 @@ def test_only_listed_names_are_opened(name):
     assert opened == []
 
 
-def test_warm_runs_each_model_once_and_freezes_after_each_load():
-    calls: list[str] = []
+def test_warm_runs_each_model_once():
     with serving("tiny", "twin") as engine:
-        engine.after_load = lambda: calls.append("frozen")
         assert engine.warm() == (Listing("tiny", True), Listing("twin", True))
-        assert (forwards(engine), forwards(engine, "twin")) == (1, 1)
+        assert (forwards(engine), forwards(engine, "twin")) == (1, 1) and engine.forwards == 2
         engine.warm(["tiny"])
-    assert calls == ["frozen", "frozen"]
+        assert engine.forwards == 2
+
+
+def test_a_model_waits_for_no_other_and_who_waits_is_told():
+    begun, release, told = threading.Event(), threading.Event(), threading.Event()
+    opened: list[str] = []
+
+    def opener(name: str) -> Model:
+        opened.append(name)
+        if name == "slow":
+            begun.set()
+            assert release.wait(60)
+        return tiny_model()
+
+    with serving("slow", "quick", opener=opener) as engine:
+        engine.on_slow_open = lambda name: told.set() if name == "slow" else None
+        first, second = Caller(lambda: engine.open("slow")), Caller(lambda: engine.open("slow"))
+        assert begun.wait(60)
+        assert engine.open("quick") is engine.open("quick")
+        assert told.wait(60)
+        release.set()
+        assert first.end().answer is second.end().answer
+    assert sorted(opened) == ["quick", "slow"]
 
 
 def test_the_default_engine_is_one_a_process_and_sets_no_threads():

@@ -57,13 +57,26 @@ def test_the_engine_keeps_its_budget_and_evicts_the_least_recently_used():
 
 
 def test_a_result_heavier_than_the_budget_is_returned_but_not_kept():
-    with serving(cache_bytes=10_000) as engine:
+    with serving(cache_bytes=10_000, heavy_bytes=0) as engine:
         small = engine.submit("small", lambda: np.zeros(10), 1)
         large = [engine.submit("large", lambda: np.zeros(10_000), 1) for _ in range(2)]
         assert [array.shape for array in large] == [(10_000,), (10_000,)]
         assert large[0] is not large[1]
         assert engine.submit("small", lambda: None, 1) is small
         assert engine.cached_bytes < 10_000
+
+
+def test_the_last_heavy_value_has_a_place_beside_the_others():
+    cache = ByteCache(budget=10_000, heavy=50_000)
+    small, heavy, heavier = np.zeros(10), np.zeros(3_000), np.zeros(4_000)
+    assert [cache.put("small", small), cache.put("heavy", heavy), cache.put("too heavy", np.zeros(10_000))] == [True, True, False]
+    assert cache.get("small") is small and cache.get("heavy") is heavy and cache.get("too heavy") is MISSING
+    assert cache.put("heavier", heavier) and cache.get("heavy") is MISSING and cache.get("heavier") is heavier
+    assert cache.keys() == ("small", "heavier") and cache.nbytes == small.nbytes + heavier.nbytes + 2 * ENTRY_BYTES + weigh("small") + weigh("heavier")
+    assert cache.put("heavier", small) and cache.get("heavier") is small and cache.nbytes < 10_000
+    cache.put("heavy", heavy)
+    cache.clear()
+    assert cache.nbytes == 0 and cache.get("heavy") is MISSING
 
 
 def test_none_is_an_answer_like_any_other():

@@ -106,7 +106,8 @@ def test_presets_open_with_the_documents_sentences():
         cited = [bool(row.cites) for row in own]
         assert 8 <= len(own) <= 12 and cited == sorted(cited, reverse=True) and any(cited), kind
         assert len({(row.text, row.second) for row in own}) == len(own)
-        assert all(row.task and row.note.endswith((".", "?", ")")) and (kind == "continue") == (not row.second) for row in own)
+        assert all(row.task and row.note.endswith((".", "?", ")")) and row.second not in row.also for row in own)
+        assert all(row.second or (kind == "continue" and row.cites) for row in own), "our own say how they go on"
     assert all(SOURCES[key].teaching for row in rows for key in row.cites)
     assert all((row.text.count("[MASK]") == 1) == (row.kind == "fill") for row in rows)
     assert all(re.fullmatch(r"[a-z]+", row.second) for row in kinds["fill"])
@@ -123,10 +124,16 @@ def test_what_toy_models_read_is_of_their_signs_and_says_what_is_asked():
             assert task.removesuffix(":") in PROMPTS and sign == "=" and len(letters) in PROMPT_LENGTHS
             words = letters
         assert all(len(word) == 1 and word in TOYS[row.kind] for word in words)
-        assert row.second == (row.text if row.kind == "copy" else "")
+        made = {"copy": row.text, "prompt": PROMPTS[task.removesuffix(":")]("".join(letters)) if row.kind == "prompt" else "", "repeat": _came_after(words)}
+        assert row.second == made[row.kind] and not row.also
     lengths = {row.task: len(row.text.split()) for row in rows}
     assert lengths["as long as any in training"] == max(COPY_LENGTHS) < lengths["longer than any in training"]
     assert all(word not in row.text.split()[:i] for row in rows if row.task == "nothing comes twice" for i, word in enumerate(row.text.split()))
+
+
+def _came_after(words: list[str]) -> str:
+    """What followed the last word where it stood before; "" where it did not."""
+    return next((words[i + 1] for i in range(len(words) - 1) if words[i] == words[-1]), "")
 
 
 def test_the_fifth_word_is_the_bank_in_both_sentences():

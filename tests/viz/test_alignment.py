@@ -228,3 +228,10 @@ def test_the_figure_as_data():
     figure = mixing(np.array([-1.0, 2.0]), np.array([0.05, 0.95]), np.zeros((2, 34)), np.ones(34), ["<b>", "c"])
     assert figure.layout.xaxis3.ticktext == ("&lt;b&gt;", "c") and figure.data[0].text == ("−1.00", "2.00")
     json.loads(figure.to_json())
+
+
+def test_a_recurrent_translator_has_no_heads():
+    """What the picture says of a touched word speaks of the model: it has one alignment."""
+    sent = [opened(element.proto.bytes)[0] for element in page().get("bidi_component") if element.proto.bytes]
+    (say,) = [packet["say"] for packet in sent if "say" in packet]
+    assert "the model looks" in say["looks"] and not any("head" in text for text in say.values())

@@ -10,7 +10,7 @@ from tiny_models import served
 
 from core import edits
 from core.analysis.guesses import probabilities
-from viz.figures.pairs import percent
+from viz.labels import percent
 from viz.workspace import be_the_head
 from viz.workspace._be_the_head_data import evenly, last_word, read_row
 
@@ -96,7 +96,7 @@ def test_a_translator_is_asked_for_a_spanish_word(engine):
     assert found.word_id == found.run.ids[2] and "about to write" in said(test)
 
 
-@pytest.mark.parametrize("link", [{"be_the_head.row": "<b>"}, {"be_the_head.row": "1.2"}, {"be_the_head.head": "9.9"}, {"be_the_head.at": "x"}, {"text": "Word"}])
+@pytest.mark.parametrize("link", [{"be_the_head.row": "<b>"}, {"be_the_head.row": "1.2"}, {"kind": "causal", "layer": "9", "head": "9"}, {"be_the_head.at": "x"}, {"text": "Word"}])
 def test_nonsense_in_a_link_is_no_error(engine, link):
     test = page(**link)
     assert "Something went wrong" not in said(test)

@@ -103,6 +103,7 @@ def test_two_texts_stand_opposite_each_other_and_what_is_left_over_is_shown():
     test = linked(*views)
     headers = [opened(packet)[0] for packet in heats(test)]
     assert headers[0]["queries"] == ["The", "(old)", "cat", "sat", "on", "the", "mat", "."] and headers[1]["queries"] == ["The", "old", "cat", "sat", "on", "the", "rug", "."]
+    assert [header["lone"] for header in headers[:3]] == [[[1], [1]], [[], []], [[1], [1]]], "no mask forbids what has no counterpart; the difference lacks what either lacks"
     assert "Opposite each other: mat | rug." in said(test) and "Without a counterpart, only in B: old." in said(test)
     a, b = (core.open_model(GPT).run(view.text).attention(by="word") for view in views)
     words = by_words(a.queries, b.queries)

@@ -52,7 +52,7 @@ def shown(slug: str, **query: str) -> AppTest:
 
 
 def said(test: AppTest) -> str:
-    kinds = (test.title, test.subheader, test.markdown, test.text, test.caption)
+    kinds = (test.title, test.header, test.markdown, test.text, test.caption)
     return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
 
 
@@ -90,7 +90,7 @@ def test_the_foot_comes_even_where_the_page_fails(blackboard: pages.Entry, monke
 
 def test_six_cards_each_with_its_claim() -> None:
     test = shown("course")
-    assert [card.value for card in test.subheader] == [chapter.title for chapter in Chapter]
+    assert [card.value for card in test.header] == [chapter.title for chapter in Chapter]
     assert all(chapter.claim in said(test) for chapter in Chapter)
 
 
@@ -107,7 +107,7 @@ def test_continue_leads_to_the_exhibit_and_the_step_visited_last(blackboard: pag
     test.run()
     assert not test.exception
     words = said(test)
-    assert "Continue" in words and "at step 2 of 3, Scores" in words and "**Blackboard**  →](/blackboard)" in words
+    assert "Continue" in words and "at step 2 of 3, Scores" in words and "**Blackboard**  →](/blackboard?blackboard.step=2)" in words
     assert ", 1 visited" in words and ":material/check:" in words and "Begin here" not in words
 
 

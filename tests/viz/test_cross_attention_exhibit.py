@@ -53,6 +53,27 @@ def test_the_map_has_both_sentences_as_axes_and_comes_after_the_guess():
     np.testing.assert_allclose(names["found"].weights[data.layer, data.head], weights, atol=1e-6)  # pyright: ignore[reportAttributeAccessIssue]
 
 
+def test_the_opening_sentence_shows_the_lesson_and_nothing_is_said_before_the_guess():
+    data = exhibit.compute()
+    assert len(data.read) != len(data.written), "a map that is no square"
+    for m, n in ((8, 7), (6, 6), (1, 1), (1, 2), (2, 1)):
+        offered = steps.sizes(m, n)
+        assert f"{m} × {n}" in offered and len(set(offered)) == len(offered) >= (3 if m * n > 1 else 2), (m, n)
+    before = next(packet for packet in packets(page()) if "say" in packet)
+    assert set(before["say"].values()) == {""} and set(before["rows"]) == {-1}
+    after = next(packet for packet in packets(page(state={f"predict:{SLUG}.shape": f"{len(data.written)} × {len(data.read)}"})) if "say" in packet)
+    assert "Writing {word}" in after["say"]["looks"]
+    assert "the same number by chance" in said(page(text="She has a white car.")) and "two languages, two lengths" in said(page())
+
+
+def test_the_head_it_opens_with_looks_at_the_words_that_are_translated():
+    data = exhibit.compute()
+    looked = {word: data.read[int(row.argmax())] for word, row in zip(data.written, data.pattern, strict=True)}
+    assert looked["casa"] == "house" and looked["roja"] == "red" and looked["vieja"] == "old", looked
+    _, before, after = steps.swapped(data, "source")
+    assert (before, after) == ("red", "black")
+
+
 def test_another_sentence_has_another_answer_and_a_chosen_head_is_shown():
     run = core.open_model(exhibit.MODEL).run(OTHER)
     test = drawn(SLUG, {"text": OTHER, "layer": "2", "head": "6"}, {f"predict:{SLUG}.shape": f"{len(run.ids)} × {len(run.source.ids)}"})

@@ -82,6 +82,14 @@ def test_the_sentence_says_what_happened(engine):
     assert first.startswith("At the start, translator-en-es gives")
 
 
+def test_a_text_that_goes_round_in_circles_is_told(engine):
+    data = page.compute(page.Params(model="gpt-mini", n=5))
+    again = replace(data, steps=tuple(replace(step, token=token) for step, token in zip(data.steps, ["", "a", "b", "c", "b", "c", "b", "c"][-5:], strict=True)))
+    assert "times in a row" not in pictures.sentence(again)
+    again = replace(data, steps=(*again.steps, replace(data.last, token="b"), replace(data.last, token="c")))
+    assert "It repeats “cb” 3 times in a row." in pictures.sentence(again)
+
+
 # the steps
 
 

@@ -39,11 +39,14 @@ def test_the_question_is_answered_by_this_sentence():
     answers = set()
     for text in (exhibit.SENTENCES[0], BANK):
         found = exhibit.compute(exhibit.Params(text))
-        word = pictures.telling(found)
-        last = depth.cosines(found.states[-1])[word].copy()
+        cosines = depth.cosines(found.states[-1])
+        word = pictures.drawn_to(cosines, pictures.lettered(found))
+        last = cosines[word].copy()
         last[word] = -2
         answer = found.words[int(last.argmax())]
         answers.add(answer)
+        best, next_ = np.sort(last)[::-1][:2]
+        assert best > 1.2 * next_, "the nearest word is clearly nearest"
         before = page(1, text=text)
         assert not before.exception and number(float(last.max())) not in said(before) and len(matrices(before)) == 1
         after = page(1, text=text, state={"predict:encoder.alike": answer})

@@ -54,7 +54,7 @@ def test_the_page_lists_all_by_kind():
     test = page()
     assert not test.exception
     assert listed(test) == [entry.id for kind in KINDS for entry in ERRATA if entry.kind == kind]
-    assert [each.value for each in test.subheader] == list(KINDS.values())
+    assert [each.value for each in test.header] == list(KINDS.values())
     assert f"{len(ERRATA)} entries" in test.text[0].value
     counts = [int(n) for n in re.findall(r"(\d+) [a-z]", test.text[0].value)]
     assert counts[0] == sum(counts[1:])

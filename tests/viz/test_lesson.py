@@ -205,3 +205,33 @@ def test_r_opens_the_page_anew_and_the_lecture_goes_on() -> None:
     test = board(present="1", **{"board.step": "3"})
     test.button[-1].click().run()
     assert test.session_state["step"] == 0 and test.query_params["present"] in ("1", ["1"])
+
+
+# ------------------------------------------------------------------ ties, and how exactly a number is told
+
+LEVEL = """
+from viz.ui import lesson
+lesson.predict("q.level", "Which is nearest?", {"queen": 0.636, "stepmother": 0.633, "prince": 0.5}, "queen", "By its cosine.")
+lesson.predict("q.one", "Which?", ("only",), "only", "There is one.")
+lesson.predict_number("q.share", "How much?", 0, 1, 0.99979, "Softmax is never 1.", 0.05)
+lesson.predict_number("q.times", "How many times?", 0, 20, 12.516984, "By counting.", 1.0, "times")
+"""
+
+
+@pytest.mark.parametrize(("guess", "verdict"), [("queen", "Right."), ("stepmother", "As good as right: “stepmother” and “queen” are level."), ("prince", "You said “prince”. It is “queen”.")])
+def test_an_answer_that_is_level_with_the_best_is_right(guess: str, verdict: str) -> None:
+    test = AppTest.from_string(LEVEL, default_timeout=60).run()
+    test.button_group(key="predict:q.level").set_value(guess).run()
+    assert verdict in said(test)
+
+
+def test_a_question_with_one_answer_is_not_asked() -> None:
+    test = AppTest.from_string(LEVEL, default_timeout=60).run()
+    assert len(test.button_group) == 1 and "Which?" not in said(test)
+
+
+def test_a_number_is_told_in_three_digits_and_a_share_is_never_rounded_to_all() -> None:
+    test = AppTest.from_string(LEVEL, default_timeout=60).run()
+    for button in ("share", "times"):
+        test.button(key=f"predict:q.{button}:commit").click().run()
+    assert "You said 0.5. It is over 0.999." in said(test) and "You said 10 times. It is 12.5 times." in said(test)

@@ -6,6 +6,8 @@ import ast
 import dataclasses
 import json
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -46,7 +48,7 @@ def drawn(slug: str, **query: str) -> AppTest:
 
 def words(test: AppTest) -> str:
     """Everything the page says."""
-    kinds = (test.title, test.header, test.subheader, test.markdown, test.text, test.caption)
+    kinds = (test.title, test.header, test.markdown, test.text, test.caption)
     return "\n".join(str(element.value) for kind in kinds for element in kind)
 
 
@@ -70,7 +72,7 @@ def test_a_page_survives_a_nonsense_link(entry: Entry) -> None:
 
 @pytest.mark.parametrize("entry", [e for e in ENTRIES if e.slug not in STILL - {"course"}], ids=lambda entry: entry.slug)
 def test_a_page_is_thin(entry: Entry) -> None:
-    source = Path(str(entry.module.__file__)).read_text("utf-8")
+    source = entry.file.read_text("utf-8")
     page = next(n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == "page")
     assert (page.end_lineno or 0) - page.lineno < 60
 
@@ -119,8 +121,7 @@ class _Params:
 def _module(**parts: object) -> ModuleType:
     module = ModuleType("broken")
     module.__file__ = "viz/exhibits/broken.py"
-    good = {"EXHIBIT": Exhibit(title="T", chapter=Chapter.BERT, order=1, claim="C."), "Params": _Params,
-            "compute": len, "page": len}
+    good = {"Params": _Params, "compute": len, "page": len}
     for name, value in (good | parts).items():
         if value is not None:
             setattr(module, name, value)
@@ -138,21 +139,51 @@ class _Bare:
 
 
 @pytest.mark.parametrize(("parts", "says"), [
-    ({"EXHIBIT": None}, "no EXHIBIT"), ({"Params": None}, "frozen dataclass Params"),
-    ({"Params": _Thawed}, "frozen dataclass Params"), ({"Params": _Bare}, "no default for x"),
-    ({"compute": None}, "no function compute"), ({"page": 3}, "no function page"),
+    ({"Params": None}, "frozen dataclass Params"), ({"Params": _Thawed}, "frozen dataclass Params"),
+    ({"Params": _Bare}, "no default for x"), ({"compute": None}, "no function compute"), ({"page": 3}, "no function page"),
 ])
 def test_a_page_without_the_form_is_named(parts: dict[str, object], says: str) -> None:
     with pytest.raises(PageError, match=says) as caught:
-        pages._check(_module(**parts), "broken", "EXHIBIT", Exhibit)
+        pages._check(_module(**parts))
     assert "viz/exhibits/broken.py" in str(caught.value)
 
 
+@pytest.mark.parametrize(("source", "says"), [
+    ("", "has no EXHIBIT"), ("EXHIBIT = 3", "has no EXHIBIT"), ("EXHIBIT = Exhibit(title=open('x'))", "may hold only .* and constants, not open"),
+])
+def test_a_page_that_does_not_say_what_it_is_is_named(tmp_path: Path, source: str, says: str) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text(source, "utf-8")
+    with pytest.raises(PageError, match=says) as caught:
+        pages._read(file, "viz.exhibits", "EXHIBIT", Exhibit)
+    assert "broken.py" in str(caught.value)
+
+
 def test_twins_are_refused() -> None:
-    one = pages._check(_module(), "one", "EXHIBIT", Exhibit)
-    two = pages._check(_module(), "two", "EXHIBIT", Exhibit)
-    with pytest.raises(PageError, match="same order"):
+    info = Exhibit(title="T", chapter=Chapter.BERT, order=1, claim="C.")
+    one, two = (Entry(slug, info, frozenset(), "viz.exhibits", Path(f"{slug}.py")) for slug in ("one", "two"))
+    with pytest.raises(PageError, match="two.py: the same order as one.py"):
         pages._refuse_twins([one, two], pages._rank, "order")
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.slug)
+def test_a_module_says_what_its_source_was_read_to_say(entry: Entry) -> None:
+    assert entry.info == getattr(entry.module, "PAGE" if isinstance(entry.info, Page) else "EXHIBIT")
+    assert isinstance(entry.info, Exhibit) or entry.fields == {field.name for field in dataclasses.fields(entry.module.Params)}
+
+
+DRAW_ONE = """
+import sys
+from streamlit.testing.v1 import AppTest
+AppTest.from_string("from viz import pages\\nnext(e for e in pages.discover() if e.slug == sys.argv[1]).page()".replace("sys.argv[1]", repr(sys.argv[1])), default_timeout=120).run()
+print(*(name for name in sys.modules if name.startswith(("viz.exhibits.", "viz.workspace.")) and not name.rpartition(".")[2].startswith("_")))
+"""
+
+
+@pytest.mark.parametrize("slug", ["look", "scaling", "about"])
+def test_opening_a_page_imports_no_other(slug: str) -> None:
+    answer = subprocess.run([sys.executable, "-c", DRAW_ONE, slug], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
+    assert [name.rpartition(".")[2] for name in answer.stdout.split()] == [slug]
 
 
 def test_an_unknown_document_is_refused() -> None:
@@ -172,7 +203,11 @@ def test_the_course_shows_each_exhibit_once() -> None:
 
     assert [entry for _, entries in course.compute() for entry in entries] == list(pages.exhibits())
     test = drawn("course")
-    assert [element.value for element in test.subheader] == [chapter.title for chapter, _ in course.compute()]
+    assert [element.value for element in test.header] == [chapter.title for chapter, _ in course.compute()]
+
+
+class _Opened(SimpleNamespace):
+    """A model, or what is asked of one; what is read for it is remembered as long as it is there."""
 
 
 class _Engine:
@@ -182,11 +217,11 @@ class _Engine:
         return (Listing("good", True, "", "gpt"), Listing("cut", False, "model.safetensors ends too early."),
                 Listing("late", True, "", "gpt"))
 
-    def open(self, name: str) -> SimpleNamespace:
+    def open(self, name: str) -> _Opened:
         if name == "late":
             raise OSError("/secret/path")
         config = SimpleNamespace(n_layers=2, n_heads=3, d_model=12, n_vocab=1234, n_ctx=64)
-        return SimpleNamespace(name=name, family="gpt", config=config, n_parameters=2_500_000,
+        return _Opened(name=name, family="gpt", config=config, n_parameters=2_500_000,
                                card="![x](http://127.0.0.1/x.png) my own model")
 
 
@@ -194,7 +229,7 @@ def test_the_models_page_names_what_is_damaged(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("core.engine.default", _Engine)
     test = drawn("models")
     assert not test.exception
-    assert [element.value for element in test.subheader] == ["good", "cut", "late"]
+    assert [element.value for element in test.header] == ["good", "cut", "late"]
     shown = words(test)
     assert "model.safetensors ends too early." in shown
     assert "Its files could not be read." in shown

@@ -23,11 +23,12 @@ CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
 
 PAGE = """
 import streamlit as st
-from viz.ui import controls, state
+from viz.ui import controls, state, subject
 slug = st.session_state.get("go", "masks")
 state.begin(slug)
 text = controls.text("Sentence", "text", "hello")
 layer = controls.pills("Layer", [0, 1, 2, 3], "layer", 0)
+subject.shows(text=text, layer=layer)
 window = controls.slider("Window", 1, 9, f"{slug}.window", 2)
 heat = controls.slider("Heat", 0.0, 2.0, f"{slug}.heat", 1.0, 0.1)
 on = controls.toggle("On", f"{slug}.on", True)

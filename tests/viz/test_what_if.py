@@ -15,7 +15,7 @@ from viz.workspace import _compare_data as compared
 from viz.workspace import _what_if_data as data
 from viz.workspace import what_if
 from viz.workspace._look_heads import Place
-from viz.workspace._what_if_link import EDITS, what_if_link_values
+from viz.workspace._what_if_link import EDITS, OFF
 
 MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert")
 TEXT = "She has a white car."
@@ -147,8 +147,7 @@ def test_a_cell_is_forbidden_and_forced(engine):
 
 
 def test_another_page_leads_here_with_a_head_off(engine):
-    values = {name: str(value) for name, value in what_if_link_values("cross", 1, 2).items()}
-    test = page(model="tiny-translator", **values)
+    test = page(model="tiny-translator", kind="cross", layer="1", head="2", **{EDITS: OFF})
     assert "Cross" in chips(test)[0] and "layer 1, head 2 is off" in chips(test)[0]
     assert "Its translation after" in said(test) and "the translation" in said(test)
 

@@ -35,7 +35,7 @@ def drawn(slug: str, state: dict[str, object] | None = None, **query: str) -> Ap
 
 
 def said(test: AppTest) -> str:
-    kinds = (test.title, test.subheader, test.markdown, test.text, test.caption)
+    kinds = (test.title, test.header, test.markdown, test.text, test.caption)
     return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
 
 

@@ -93,7 +93,7 @@ def table(data: Any, row: int) -> pd.DataFrame:
 
 def arrays(data: Any) -> dict[str, np.ndarray]:
     """Everything drawn."""
-    return {"scores": data.scores, "weights": data.weights, "h": data.joined, "c": data.contexts}
+    return {"queries": np.array(data.written), "keys": np.array(data.words), "scores": data.scores, "weights": data.weights, "h": data.joined, "c": data.contexts}
 
 
 def code(params: Any, data: Any) -> str:

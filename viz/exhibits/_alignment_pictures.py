@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -13,7 +14,7 @@ from core.engine import default
 from viz.figures.aligned import mixing
 from viz.figures.curves import number
 from viz.figures.unrolled import Lane, unrolled
-from viz.instruments import heatmap, words_view
+from viz.instruments import ALIGNING, heatmap, origin, words_view
 from viz.labels import distinct, literal
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
@@ -47,6 +48,7 @@ def chosen(slug: str, data: Any, step: int) -> int:
 
 def draw(step: int, params: Any, data: Any, row: int, known: bool, below: DeltaGenerator) -> str:
     """The picture of a step; returns its sentence. What is set stands with it, before a room `below` the sentence."""
+    origin.tell(model=data.model, text=params.text, beside=data.text, kind="alignment")
     if step == MATRIX:
         return _matrix(data, below)
     others = {0: _guess, 1: _read, LOOK: _look, WITHOUT: _without}
@@ -60,7 +62,7 @@ def _guess(params: Any, data: Any, row: int, known: bool) -> str:
     targets = [(word, i) for i, word in enumerate(data.written[:upto])]
     words_view(
         weights, data.written[:upto] or ("START",), data.words, key=f"alignment.words.{'all' if known else 'part'}", targets=targets,
-        allowed=None if upto else np.zeros((1, n), bool), selected=row if known else None, special=("START", "END"), names=("read", "written"),
+        allowed=None if upto else np.zeros((1, n), bool), selected=row if known else None, special=("START", "END"), names=("read", "written"), say=ALIGNING,
     )  # fmt: skip
     if not known:
         return f"{data.model} has read {n} pieces and written {row}. Guess first, then the rest is shown."
@@ -85,7 +87,7 @@ def _read(params: Any, data: Any, row: int, known: bool) -> str:
 def _look(params: Any, data: Any, row: int, known: bool) -> str:
     scores, weights = data.scores[row], data.weights[row]
     figure = mixing(scores, weights, data.joined, data.contexts[row], names(data.words))
-    parts.show(figure.update_layout(height=340) if lesson.presenting() else figure, "alignment.look",
+    parts.show(go.Figure(figure).update_layout(height=340) if lesson.presenting() else figure, "alignment.look",
                "Scores, weights, encoder states and the context vector of one written word.")  # fmt: skip
     most = int(weights.argmax())
     total = float(np.exp(scores - scores.max()).sum())
@@ -152,6 +154,7 @@ def _without(params: Any, data: Any, row: int, known: bool) -> str:
         heatmap(data.weights, data.written, data.words, key="alignment.with", axis=AXIS, title="As it was trained", height=200)
     with right:
         rows = [f"{i + 1}" for i in range(len(weights))]
+        origin.tell(model=data.model, text=params.text, beside=text, kind="alignment", changed="every score 0")
         heatmap(weights, rows, data.words, key="alignment.even", axis=AXIS, title="Every score 0", height=200)
     same = "It still writes the same." if text == data.text else "It writes something else."
     return (f"With equal scores each of the {n} weights is 1 / {n} = {1 / n:.3f} and c_i = mean of h_j (largest difference {off:.0e}): "
@@ -170,6 +173,7 @@ def _who(params: Any, data: Any, row: int, known: bool) -> str:
     columns = st.columns(2, gap="medium")
     for column, (asks, each) in zip(columns, found, strict=False):
         with column:
+            origin.tell(model=each.model, text=params.text, beside=each.text, kind="alignment")
             heatmap(each.weights, each.written, each.words, key=f"alignment.asks.{asks}", axis=AXIS, title=f"{exhibit.CALLED[asks]}: {each.model}", height=300)
             st.text(each.text)
     if len(found) < 2:

@@ -66,7 +66,7 @@ def first_guess(slug: str, data: Any, params: Any) -> bool:
     """What does the French decoder say? Asked before it is shown."""
     near = data.near["french"]
     wanted, said = translation(params.word, "french"), near[0][0]
-    offered = sorted({word for word, _ in near} | ({wanted} if wanted else set()) | {"la table"})
+    offered = dict(sorted(({"la table": 0.0} | ({wanted: 0.0} if wanted else {}) | dict(near)).items()))
     measure = "; ".join(f"{word} {cosine:.2f}" for word, cosine in near[:3])
     why = (
         f"The decoder spells from {params.p} number{'s' if params.p > 1 else ''}; the nearest words of its list, with their cosines, are {measure}. "
@@ -78,10 +78,10 @@ def first_guess(slug: str, data: Any, params: Any) -> bool:
 
 def last_guess(slug: str, floor: np.ndarray) -> bool:
     """How many numbers are needed for the letters? Asked before the curve is shown."""
-    enough = int((floor <= ENOUGH).argmax())
+    enough, n = int((floor <= ENOUGH).argmax()), len(letters())
     why = (
-        f"With {enough - 1} numbers {floor[enough - 1]:.1%} is lost, with {enough} {floor[enough]:.1%}; {len(floor) - 1} lose nothing. "
-        f"35 dots need no 35 numbers: letters are made of few strokes."
+        f"With {enough - 1} numbers {floor[enough - 1]:.1%} is lost, with {enough} {floor[enough]:.1%}. "
+        f"That {len(floor) - 1} lose nothing says little: {n} letters around their mean lie in {n - 1} dimensions, whatever they show. Fewer do because letters are made of few strokes."
     )  # fmt: skip
     question = f"26 letters of 35 dots each. How many numbers must the context have so that at most {ENOUGH:.0%} is lost?"
     return lesson.predict_number(slug + "size", question, 1, 24, enough, why, near=2)

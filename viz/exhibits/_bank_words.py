@@ -98,7 +98,7 @@ def static(params: Any) -> Shown:
     rows = ask.submit(("bank.static", params.which), lambda: in_context.belongs(default().open(TABLE), held.word, held.near), 200)
     means = [float(np.mean([cosine for _, number, cosine in rows if number == kind])) for kind in (0, 1)]
     answer = held.meanings[int(means[1] > means[0])]
-    told = lesson.predict(SLUG + f"static.{held.word}", f"vectors-mini has one vector for “{held.word}”. To which words is it nearer?", held.meanings, answer,
+    told = lesson.predict(SLUG + f"static.{held.word}", f"vectors-mini has one vector for “{held.word}”. To which words is it nearer?", dict(zip(held.meanings, means, strict=True)), answer,
                           f"Mean cosine {means[0]:.3f} with words of “{held.meanings[0]}”, {means[1]:.3f} with words of “{held.meanings[1]}”.")  # fmt: skip
     parts.show(figures.bars([(word, cosine, held.meanings[kind]) for word, kind, cosine in rows], held.meanings, covered=not told, high=28), SLUG + "static",
                "Cosines: " + ", ".join(f"{word} {cosine:.2f}" for word, _, cosine in rows) if told else "Bars, covered until you guessed.")  # fmt: skip

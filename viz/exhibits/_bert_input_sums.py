@@ -78,7 +78,7 @@ def without(params: Any, data: Any) -> Shown:
     means = {part: float(one.turned.mean()) for part, one in found.items()}
     most = max(means, key=lambda part: means[part])
     told = lesson.predict(
-        SLUG + "off", "One of the three vectors is switched off everywhere. Which one changes the end most?", tuple(NAMES.values()), NAMES[most],
+        SLUG + "off", "One of the three vectors is switched off everywhere. Which one changes the end most?", {NAMES[part]: mean for part, mean in means.items()}, NAMES[most],
         "; ".join(f"{NAMES[part]}: 1 − cosine {mean:.3f} on average" for part, mean in means.items()) + ".",
     )  # fmt: skip
     names, off = distinct(data.tokens), params.off

@@ -16,6 +16,7 @@ from viz.figures.by_length import Curve, quality, slopes
 from viz.figures.copied import Row, letters
 from viz.figures.curves import number
 from viz.figures.unrolled import Lane, unrolled
+from viz.labels import percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
@@ -119,10 +120,10 @@ def _write(params: Any, data: Any, known: bool) -> str:
     with picture:
         parts.show(unrolled(lanes, hands=hands, pixels=11, large=1.5 if lesson.presenting() else 1), "bottleneck.write", "The context vector and the decoder's states, one tile a letter written.")
     if not at:
-        return f"l_0 is made of c alone. From it and the sign START comes l_1, which writes “{one.written[0] if m else 'END'}” at {one.chances[0]:.0%}."
+        return f"l_0 is made of c alone. From it and the sign START comes l_1, which writes “{one.written[0] if m else 'END'}” at {percent(float(one.chances[0]))}."
     right = at <= len(one.read) and one.written[at - 1] == one.read[at - 1]
     behind = "the word has it there" if right else f"the word has “{one.read[at - 1]}”" if at <= len(one.read) else "the word had ended"
-    return f"Letter {at}: “{one.written[at - 1]}” at {one.chances[at - 1]:.0%}; {behind}. So far “{''.join(one.written[:at])}”."
+    return f"Letter {at}: “{one.written[at - 1]}” at {percent(float(one.chances[at - 1]))}; {behind}. So far “{''.join(one.written[:at])}”."
 
 
 def _look_back(params: Any, data: Any, known: bool) -> str:

@@ -13,7 +13,7 @@ from viz.exhibits import _causal_run as runs
 from viz.exhibits import _causal_steps as steps
 from viz.exhibits._shown import Shown
 from viz.figures.curves import number
-from viz.instruments import heatmap, strip
+from viz.instruments import heatmap, origin, strip
 from viz.labels import distinct, head_name, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, state
@@ -44,6 +44,7 @@ def lines(start: Any) -> Shown:
         layer, head = steps._head()
         run = ask.run(runs.MODEL, text, keep=("*.pattern", "*.allowed"))
         found = run.attention("causal", by="word")
+        origin.tell_run(run, "causal", layer, head)
         names = [visible(word.text) for word in run.side.words]
         n, weights = len(names), found.weights[layer, head]
         question, picture = st.container(), st.container()
@@ -77,6 +78,7 @@ def edges(start: Any) -> Shown:
     text = steps._sentence()
     with top:
         layer, head = steps._head()
+        origin.tell(model=runs.MODEL, text=text, kind="causal", layer=layer, head=head)
         found, p = runs.reading(text, layer, head), int(runs.default().open(runs.MODEL).config.d_head)
         fill, kind = state.read(SLUG + "m", -5, state.one_of(NUMBERS)), state.read(SLUG + "edge", "causal", state.one_of(tuple(ROWS)))
         names, may = found.words, allowed(kind, len(found.words))

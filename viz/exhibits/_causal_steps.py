@@ -16,7 +16,7 @@ from viz.exhibits import _masks_panels as panels
 from viz.exhibits._shown import Shown
 from viz.figures import causal as figures
 from viz.figures.curves import number, tiny
-from viz.instruments import heatmap
+from viz.instruments import heatmap, origin
 from viz.labels import distinct
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
@@ -98,6 +98,7 @@ def prefix(start: Any) -> Shown:
     with top:
         layer, head = _head()
         found = runs.reading(text, layer, head)
+        origin.tell(model=runs.MODEL, text=text, kind="causal", layer=layer, head=head)
         form, n = forms.prefix_form(found.scores, found.values), len(found.words)
         picture = st.container()
         shown = controls.slider("Lines", 1, n, SLUG + "lines", min(3, n)) if n > 1 else 1
@@ -120,6 +121,7 @@ def mask(start: Any) -> Shown:
         layer, head = _head()
         without = state.read(SLUG + "lifted", False, state.flag)
         found = runs.reading(text, layer, head, without=without)
+        origin.tell(model=runs.MODEL, text=text, kind="causal", layer=layer, head=head, changed="without the causal mask" if without else "")
         n = len(found.words)
         may = np.ones((n, n), bool) if without else np.tri(n, dtype=bool)
         one, other = forms.prefix_form(found.scores, found.values), forms.mask_form(found.scores, found.values, may)

@@ -51,7 +51,7 @@ def pairs(params: Any) -> Shown:
     found = ask.submit(("cls_and_pairs.pairs", both, model), four, 200 * len("".join(both)))
     now, swapped = found[params.segments]
     before, after = (WORDS[int(chances.argmax())] for chances in (now, swapped))
-    told = lesson.predict(SLUG + "swap", f"A: “{shorten(params.first, 60)}” B: “{shorten(params.second, 60)}” It says: B {_said(before)}. And when A and B are swapped?", WORDS, after,
+    told = lesson.predict(SLUG + "swap", f"A: “{shorten(params.first, 60)}” B: “{shorten(params.second, 60)}” It says: B {_said(before)}. And when A and B are swapped?", dict(zip(WORDS, swapped.tolist(), strict=True)), after,
                           ", ".join(f"{word} {chance:.1%}" for word, chance in zip(WORDS, swapped, strict=True)) + ".")  # fmt: skip
     for column, way, chances in zip(st.columns(2, gap="medium"), WAYS, (now, swapped if told else None), strict=True):
         with column:

@@ -18,7 +18,7 @@ from viz.exhibits._cls_link import CLASSES, MARKS, SINGLE, SLUG, covered, missin
 from viz.exhibits._shown import Shown, later
 from viz.figures.curves import number
 from viz.figures.tuned import shares, terms
-from viz.instruments import heatmap
+from viz.instruments import heatmap, origin
 from viz.labels import distinct, shorten, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, room
@@ -62,12 +62,13 @@ def _code(params: Any, used: live.Using, last: str) -> str:
 def one_vector(params: Any) -> Shown:
     """What the head says of the sentence, before it was tuned and after."""
     used = live.using(SINGLE, SLUG)
+    origin.tell(model=used.model or "", text=params.text)
     if used.model is None:
         return missing(SINGLE)
     data = _data(params, used)
     best, chances = CLASSES[data.said.best], data.said.chances
     told = lesson.predict(
-        SLUG + "class", f"“{shorten(params.text, 70)}” BERT was tuned to tell good from bad, and says it from the vector of [CLS] alone. Which?", CLASSES, best,
+        SLUG + "class", f"“{shorten(params.text, 70)}” BERT was tuned to tell good from bad, and says it from the vector of [CLS] alone. Which?", dict(zip(CLASSES, chances, strict=True)), best,
         ", ".join(f"{name} {chance:.1%}" for name, chance in zip(CLASSES, chances, strict=True)) + f". Is it right? On texts it never read, {used.reports[-1].right:.0%} are.",
     )  # fmt: skip
     for column, name, found in zip(st.columns(2, gap="medium"), ("Before: a new head", "After tuning"), (data.untaught, chances if told else None), strict=True):
@@ -91,6 +92,7 @@ def one_vector(params: Any) -> Shown:
 def what_it_reads(params: Any) -> Shown:
     """How [CLS] spreads its look in every layer, before the tuning and after."""
     used = live.using(SINGLE, SLUG)
+    origin.tell(model=used.model or "", text=params.text)
     if used.model is None:
         return missing(SINGLE)
     data = _data(params, used)
@@ -102,7 +104,7 @@ def what_it_reads(params: Any) -> Shown:
     offered = sorted({*np.argsort(-np.abs(gain), kind="stable")[:7].tolist(), most})
     whose = "all heads" if head == ALL_HEADS else f"head {head}"
     told = lesson.predict(
-        SLUG + "gains", f"In the last layer ({whose}): which token does [CLS] read much more after tuning?", [visible(names[i]) for i in offered], visible(names[most]),
+        SLUG + "gains", f"In the last layer ({whose}): which token does [CLS] read much more after tuning?", {visible(names[i]): float(gain[i]) for i in offered}, visible(names[most]),
         f"“{visible(names[most])}” went from {before[-1, most]:.1%} to {after[-1, most]:.1%} of the look of [CLS].",
     )  # fmt: skip
     layers = [f"layer {i}" for i in range(n_layers)]
@@ -112,6 +114,7 @@ def what_it_reads(params: Any) -> Shown:
                 if found is None:
                     covered(name, tall(260, 230))
                 else:
+                    origin.tell(model=live.BEFORE if found is before else used.model or "", text=params.text, kind="self", changed=whose)
                     heatmap(found, layers, names, key=f"{SLUG}reads.{name[:5]}", axis=("layer", "read by [CLS]"), title=name, height=tall(260, 150), group=SLUG + "reads")
     words = [i for i, token in enumerate(data.tokens) if token not in MARKS]
     a, b = float(before[-1, words].sum()), float(after[-1, words].sum())
@@ -132,6 +135,7 @@ def what_it_reads(params: Any) -> Shown:
 def arithmetic(params: Any) -> Shown:
     """The terms of one class's score, and both scores through the softmax."""
     used = live.using(SINGLE, SLUG)
+    origin.tell(model=used.model or "", text=params.text)
     if used.model is None:
         return missing(SINGLE)
     said = _data(params, used).said
@@ -168,6 +172,7 @@ def arithmetic(params: Any) -> Shown:
 def gradient(params: Any) -> Shown:
     """Where the gradient of the loss arrives, layer by layer."""
     used = live.using(SINGLE, SLUG)
+    origin.tell(model=used.model or "", text=params.text)
     if used.model is None:
         return missing(SINGLE)
     data = _data(params, used)

@@ -59,7 +59,7 @@ def trained(params: Any) -> Shown:
     by = found.by(KINDS[goal])
     rates = {kind: right / of for kind, (right, of) in by.items()}
     worst = min(rates, key=rates.__getitem__)
-    told = lesson.predict(SLUG + "worst." + goal, f"It was asked {tuning.CHECKED} texts that it never read. Of which kind does it get the largest share wrong?", list(rates), worst,
+    told = lesson.predict(SLUG + "worst." + goal, f"It was asked {tuning.CHECKED} texts that it never read. Of which kind does it get the largest share wrong?", {kind: 1 - rate for kind, rate in rates.items()}, worst,
                           "; ".join(f"{kind}: {right} of {of} right" for kind, (right, of) in by.items()) + ".")  # fmt: skip
     errors = found.errors()
     wrong = _frame(goal, found, errors[: tall(MOST, 1)])

@@ -12,7 +12,7 @@ from core.lessons import across
 from viz.exhibits import _cross_steps as steps
 from viz.exhibits import _masks_batch as batch
 from viz.exhibits._shown import Shown
-from viz.instruments import heatmap
+from viz.instruments import heatmap, origin
 from viz.labels import distinct, head_name
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
@@ -67,9 +67,11 @@ def layer(data: Any) -> Shown:
     n, m = len(data.read), len(data.written)
     left, right = picture.columns(2, gap="small" if lesson.presenting() else "large")
     with left:
+        origin.tell_run(data.run, "causal", data.layer, data.head)
         heatmap(own.weights[data.layer, data.head], tokens, tokens, key=SLUG + "layer.own", allowed=own.allowed[data.layer, data.head], title=f"1  masked self-attention, {m} × {m}", numbers=m <= 9, height=260,
                 axis=("target", "target"))  # fmt: skip
     with right:
+        origin.tell_run(data.run, "cross", data.layer, data.head)
         heatmap(data.pattern, tokens, distinct(data.read), key=SLUG + "layer.cross", title=f"2  cross-attention, {m} × {n}", numbers=m <= 9, height=260, axis=("target", "source"))
     shape = f"{data.weights.shape[1]} × {m} × {m} and {data.weights.shape[1]} × {m} × {n}"
     picture.text(f"Layer {data.layer} of {data.weights.shape[0]}, {head_name(data.layer, data.head)}: two map tensors, {shape}; then 3, the feed-forward network. " + (

@@ -9,12 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from core.engine import RunRequest, default
-from core.lessons import across
+from core.lessons import across, luong
 from viz.exhibits._shown import Shown
 from viz.figures import across as figures
 from viz.figures import evidence
 from viz.figures.curves import number, tiny
-from viz.instruments import heatmap, words_view
+from viz.instruments import SILENT, heatmap, origin, words_view
 from viz.labels import distinct, head_name, literal
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
@@ -44,11 +44,10 @@ LOOKING_ONCE = (
 def two_axes(data: Any) -> Shown:
     """The map of one head; before the guess only the two sentences."""
     n, m, names = len(data.read), len(data.written), (distinct(data.read), distinct(data.written))
-    shapes = {"rows are Spanish": f"{m} × {n}", "rows are English": f"{n} × {m}", "Spanish": f"{m} × {m}", "English": f"{n} × {n}"}
     question, picture = st.container(), st.container()
     with question:
         told = lesson.predict(
-            SLUG + "shape", f"Read: {n} English pieces. Written: {m} Spanish ones, END included. Rows × columns of this head's map?", tuple(shapes.values()), shapes["rows are Spanish"],
+            SLUG + "shape", f"Read: {n} English pieces. Written: {m} Spanish ones, END included. Rows × columns of this head's map?", sizes(m, n), f"{m} × {n}",
             f"Each of the {m} Spanish places asks, so it has a row; each of the {n} English pieces can be looked at, so it is a column: {m * n} weights a head, "
             f"{data.weights.shape[0]} × {data.weights.shape[1]} heads.",
         )  # fmt: skip
@@ -57,20 +56,21 @@ def two_axes(data: Any) -> Shown:
     else:
         left, right = picture.columns([1, 1], gap="small" if lesson.presenting() else "large")
     pattern = data.pattern
+    origin.tell_run(data.run, "cross", data.layer, data.head)
     with left:
         words_view(
             pattern, data.written, data.read, key=f"{SLUG}words.{told}", targets=[(word, i if told else -1) for i, word in enumerate(data.written)],
-            allowed=None if told else np.zeros_like(pattern, dtype=bool), special=("START", "END"), names=("read", "written"),
+            allowed=None if told else np.zeros_like(pattern, dtype=bool), special=("START", "END"), names=("read", "written"), say=None if told else SILENT,
         )  # fmt: skip
     with right:
         if told:
             heatmap(pattern, names[1], names[0], key=SLUG + "map", axis=("written", "read"), title=f"{head_name(data.layer, data.head)}, {m} × {n}", numbers=n <= 12, height=260)
         else:
             st.text("The map comes after your guess.")
-    sharp = int(pattern[:-1].max(1).argmax()) if m > 1 else 0
+    sharp = luong.crossing(pattern)
     picture.text(
         f"Writing “{data.written[sharp]}”, {head_name(data.layer, data.head)} looks {pattern[sharp].max():.0%} at “{data.read[int(pattern[sharp].argmax())]}”. {m} × {n} = {m * n} weights; each row sums to 1." if told
-        else "The two sentences have different lengths, as two languages will."
+        else f"{n} English pieces were read and {m} Spanish ones written" + (": two languages, two lengths." if n != m else ", the same number by chance.")
     )  # fmt: skip
     _choose()
     return Shown(
@@ -78,6 +78,16 @@ def two_axes(data: Any) -> Shown:
         lambda: pd.DataFrame(np.round(pattern, 4), index=names[1], columns=names[0]) if told else GUESS, {"weights": pattern} if told else {},
         _code(data) + f"\nprint(found.weights[{data.layer}, {data.head}].round(2))",
     )  # fmt: skip
+
+
+def sizes(m: int, n: int) -> tuple[str, ...]:
+    """Sizes that a map of m rows and n columns may be taken for: axes exchanged, one sentence only, END left out or read as well.
+
+    >>> sizes(8, 7), sizes(6, 6)
+    (('7 × 7', '7 × 8', '8 × 7', '8 × 8'), ('5 × 6', '6 × 6', '6 × 7'))
+    """
+    found = dict.fromkeys(((m, n), (n, m), (m, m), (n, n), (m, n + 1), (max(1, m - 1), n)))
+    return tuple(f"{rows} × {columns}" for rows, columns in sorted(list(found)[:4]))
 
 
 def who_asks(data: Any) -> Shown:
@@ -129,9 +139,9 @@ def _sentences(data: Any, side: str) -> None:
     for column, (label, before, after) in zip(st.columns(2, gap="small"), now, strict=True):
         with column, st.container(border=True, gap=None, height="stretch"):
             st.markdown(f":gray[{label}]")
-            st.markdown(f"### {literal(before)}")
+            st.markdown(f"## {literal(before)}")
             st.markdown(f":gray[{'then' if before != after else 'and again'}]")
-            st.markdown(f"### {literal(after)}")
+            st.markdown(f"## {literal(after)}")
 
 
 def swapped(data: Any, side: str) -> tuple[np.ndarray, str, str]:
@@ -141,6 +151,7 @@ def swapped(data: Any, side: str) -> tuple[np.ndarray, str, str]:
     return across.moved(run, default().run(RunRequest(data.run.model.name, source, target=target, keep=across.KEEP))), before, after
 
 
+COLOURS = {"source": {"red": " black", "white": " black"}, "target": {"roja": " negra", "blanco": " negro"}}
 OTHERS = {"source": (" black", " small", " dog"), "target": (" negro", " grande", " perro")}
 
 
@@ -150,9 +161,10 @@ def _other(data: Any, side: str) -> tuple[str, str, str, str]:
     tokenizer = data.run.model.tokenizer
     text = source if side == "source" else target
     encoded = tokenizer.encode(text)
-    spans = sorted((span for span in encoded.spans if span is not None), key=lambda span: span[0] - span[1])
+    colours = COLOURS[side]
+    spans = sorted((span for span in encoded.spans if span is not None), key=lambda span: (text[slice(*span)].strip() not in colours, span[0] - span[1]))
     for start, end in spans:
-        for word in OTHERS[side]:
+        for word in (colours.get(text[start:end].strip(), OTHERS[side][0]), *OTHERS[side]):
             new = text[:start] + (word if text[start:end].startswith(" ") else word.strip()) + text[end:]
             if text[start:end].strip() != word.strip() and len(tokenizer.encode(new).ids) == len(encoded.ids):
                 left, right = (new, target) if side == "source" else (source, new)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from viz.figures.curves import number
 from viz.figures.depth import over_layers
 from viz.figures.evidence import bars
 from viz.figures.tensors import Panel, tensors
-from viz.instruments import grid, heatmap
-from viz.labels import head_name
+from viz.instruments import grid, heatmap, origin
+from viz.labels import distinct, head_name
 from viz.ui import controls, lesson, parts, state
 
 SLUG = "encoder."
@@ -28,11 +29,25 @@ def show(step: int, data: Any) -> None:
         (_guess, _layer, _stack, _maps, _depth, _count)[step](data)
 
 
-def telling(data: Any) -> int:
-    """The word to ask about: among those with letters the one that changes most."""
+def lettered(data: Any) -> list[int]:
+    """The places of the words, those of signs and marks left out."""
     marks = set(data.run.model.tokenizer.special_tokens)
-    rows = [i for i, word in enumerate(data.words) if any(letter.isalpha() for letter in word) and word not in marks and not word.startswith("[")] or [0]
-    return min(rows, key=lambda i: float(data.depth.kept[-1, i]))
+    return [i for i, word in enumerate(data.words) if any(letter.isalpha() for letter in word) and word not in marks and not word.startswith("[")] or [0]
+
+
+def telling(data: Any) -> int:
+    """The word to tell of: the one that changes most."""
+    return min(lettered(data), key=lambda i: float(data.depth.kept[-1, i]))
+
+
+def drawn_to(last: np.ndarray, rows: Sequence[int]) -> int:
+    """The word to ask about: the one that is most clearly nearest to another one, by its lead over the next. Shapes: last (word, word), cosines.
+
+    >>> drawn_to(np.array([[1.0, 0.5, 0.4], [0.5, 1.0, 0.1], [0.4, 0.1, 1.0]]), (0, 1, 2))
+    1
+    """
+    others = np.sort(np.where(np.eye(len(last), dtype=bool), -1.0, last), axis=1)
+    return max(rows, key=lambda i: float(others[i, -1] - others[i, -2])) if len(last) > 1 else 0
 
 
 def word_of(data: Any) -> int:
@@ -56,13 +71,14 @@ def _alike(data: Any, layer: int, key: str, height: int) -> None:
 
 
 def _guess(data: Any) -> None:
-    word, last = telling(data), depth.cosines(data.states[-1])
+    last = depth.cosines(data.states[-1])
+    word, said = drawn_to(last, lettered(data)), distinct(data.words)
     others = [i for i in range(len(data.words)) if i != word]
     best = max(others, key=lambda i: float(last[word, i]), default=word)
     first = depth.cosines(data.states[0])
-    names = [data.words[i] for i in others] or [data.words[word]]
+    names = {said[i]: float(last[word, i]) for i in others} or [said[word]]
     known = lesson.predict(
-        f"{SLUG}alike", f"Behind the last layer, to which word is the vector of “{data.words[word]}” nearest (largest cosine)?", names, data.words[best],
+        f"{SLUG}alike", f"Behind the last layer, to which word is the vector of “{said[word]}” nearest (largest cosine)?", names, said[best],
         why=f"The cosine of “{data.words[word]}” and “{data.words[best]}” goes from {number(float(first[word, best]))} to {number(float(last[word, best]))}; "
         f"with itself before any layer it is {number(float(data.depth.kept[-1, word]))} by now.",
     )  # fmt: skip
@@ -124,9 +140,11 @@ def _maps(data: Any) -> None:
     left, right = st.columns([3, 2], gap="medium")
     start = (layers - 1, 0)
     with left:
-        chosen = grid(data.weights, key=f"{SLUG}grid", selected=start, title=f"{layers} layers of {heads} heads").head or start
+        origin.tell_run(data.run, "self")
+        chosen = grid(data.weights, key=f"{SLUG}grid", selected=start, title=f"{layers} layers of {heads} heads", queries=data.words, keys=data.words).head or start
     layer, head = chosen
     found = data.weights[layer, head]
+    origin.tell_run(data.run, "self", layer, head)
     with right:
         heatmap(found, data.words, data.words, key=f"{SLUG}map", title=head_name(layer, head), height=300)
     query, key = (int(place) for place in np.unravel_index(int(found.argmax()), found.shape))

@@ -12,7 +12,7 @@ import streamlit as st
 from core.lessons import two_chains
 from viz.exhibits import _families_read as reading
 from viz.exhibits._shown import Shown
-from viz.instruments import heatmap
+from viz.instruments import heatmap, origin
 from viz.instruments.heatmap import FORBIDDEN
 from viz.labels import distinct, literal
 from viz.ui import compute as ask
@@ -81,6 +81,7 @@ def ripple(data: reading.Data) -> Shown:
     for (name, each, values), place in _side_by_side(picture, layers):
         with place:
             if told or name == "BERT":
+                origin.tell_run(each.run)
                 heatmap(np.minimum(values, 1.0), ["in", *(f"L{i}" for i in range(len(values) - 1))], each.outputs, key=f"{SLUG}ripple.{name[0]}", allowed=values > 0, axis=("after", "place"), unit="moved by", shut=STILL,
                         title=f"{name}: {int((values[-1] > 0).sum())} of {values.shape[1]} outputs move", height=300)  # fmt: skip
             else:
@@ -204,6 +205,7 @@ def _words(data: reading.Data, word: int) -> None:
 
 def _map(values: np.ndarray, each: reading.Reading, title: str, key: str, shown: bool, *, allowed: np.ndarray, axis: tuple[str, str] = ("reads", "is read"), shut: str = FORBIDDEN) -> None:
     if shown:
+        origin.tell_run(each.run)
         heatmap(values, each.outputs, each.inputs, key=SLUG + key, allowed=allowed, axis=axis, title=title, height=300, shut=shut)
     else:
         _covered(title.split(":")[0].split(",")[0])

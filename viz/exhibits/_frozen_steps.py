@@ -15,7 +15,7 @@ from viz.exhibits import _tuning_live as live
 from viz.exhibits._frozen_read import BEFORE, NAMES, SLUG, TASKS
 from viz.exhibits._shown import Shown, later
 from viz.figures.frozen import COVERED, FROZEN, FULL, WAYS, courses, grouped
-from viz.instruments import heatmap
+from viz.instruments import heatmap, origin
 from viz.labels import literal
 from viz.ui import controls, lesson, parts, room
 
@@ -23,7 +23,7 @@ LOOKING = {
     "enough": (
         "Each bar is a model of its own: bert-mini with a new head, tuned on texts of our small grammar, and measured on {checked} texts that no tuning reads. **Frozen**: only the head learns, from what the body says anyway. **In full**: every layer learns, too. The tick is where the "
         "new head stood before its first step. The documents name both ways and leave open which to take. It depends on what the body already says: which part of speech a word is stands in its vector after pre-training, so one linear map can read it off; "
-        "whether “not awful” is praise does not stand in the vector of [CLS], which pre-training never asked for it, and no head can read what is not there."
+        "whether “not awful” is praise was never asked of the vector of [CLS] in pre-training, and one linear map of it does worse."
     ),
     "learns": (
         "A bar is a part of the model and as long as it has weights; a bar that is not there does not learn. The new head is one linear map: 256 numbers in, a score for each label out, and a bias each. Freezing saves most of the work: no slope of the body is computed, "
@@ -34,12 +34,12 @@ LOOKING = {
         "it goes up through the layers and not back."
     ),
     "far": (
-        "|W − W₀| / |W₀|: how far the weights of a part went, as a share of their length. 0 for a frozen body, and that is exact: the same bits, for weights that ask for no slope get none (a test compares them). In full every layer goes a few per cent, no more, "
-        "and that is enough: most of what pre-training learned stays. The embeddings move little, for only the words of the texts move. A recorded run is stored as these movements in 15 steps a weight; what you see is the model as it is read back."
+        "|W − W₀| / |W₀|: how far the weights of a part went, as a share of their length. 0 for a frozen body, and that is exact: the same bits, for weights that ask for no slope get none (a test compares them). In full every layer goes some way, "
+        "and the picture says how far; a small distance of the weights does not by itself say that little of what they do has changed. The embeddings move little, for only the words of the texts move. A recorded run is stored as these movements in 15 steps a weight; what you see is the model as it is read back."
     ),
     "attention": (
-        "One head, before tuning and after: a row is a token that reads, a column one that is read. Frozen, nothing below the head has changed, so attention is the same in every bit, in all heads. In full, attention has become part of the answer: "
-        "heads look where the task needs it. **Try** another text, another head: which heads did tuning leave alone?"
+        "One head, before tuning and after: a row is a token that reads, a column one that is read. Frozen, nothing below the head has changed, so attention is the same in every bit, in all heads. In full, attention has moved, too; "
+        "whether a head now looks where the task needs it is for you to judge. **Try** another text, another head: which heads did tuning leave alone?"
     ),
 }  # fmt: skip
 TRY = "**Try.** Choose another task. Where does the body already say what the head needs?"
@@ -62,7 +62,7 @@ def enough(params: Any) -> Shown:
         return _missing(params)
     best = min(whole, key=lambda task: task.gap)
     told = len(whole) < 2 or lesson.predict(
-        SLUG + "enough", "Only the new head learns; the body of bert-mini stays as it was. For which task is that nearly as good as teaching everything?", [task.title for task in whole], best.title,
+        SLUG + "enough", "Only the new head learns; the body of bert-mini stays as it was. For which task is that nearly as good as teaching everything?", {task.title: 1 - task.gap for task in whole}, best.title,
         "; ".join(f"{task.title} {percent(task.right(FROZEN))} frozen, {percent(task.right(FULL))} in full" for task in whole) + ".",
     )  # fmt: skip
     rows = [(task.title, way, None if way == FROZEN and not told else task.right(way), COVERED if way == FROZEN and not told else percent(task.right(way))) for task in whole for way in WAYS]
@@ -140,7 +140,7 @@ def how_far(params: Any) -> Shown:
     shares = {way: [went[way].embeddings, *went[way].layers] for way in WAYS}
     most = names[int(np.argmax(shares[FULL]))]
     told = lesson.predict(
-        SLUG + "far", f"{task.title}, in full: which part of the body moved furthest, for its size?", names, most,
+        SLUG + "far", f"{task.title}, in full: which part of the body moved furthest, for its size?", dict(zip(names, shares[FULL], strict=True)), most,
         f"{most.capitalize()} by {max(shares[FULL]):.1%}, {names[int(np.argmin(shares[FULL]))]} least by {min(shares[FULL]):.1%}; the whole body by {went[FULL].body:.1%}.",
     )  # fmt: skip
     rows = [(name, way, value if told or way == FROZEN else None, (f"{value:.1%}" if value else "0") if told or way == FROZEN else COVERED) for i, name in reversed([*enumerate(names)]) for way in WAYS for value in (shares[way][i],)]
@@ -179,6 +179,7 @@ def attention(params: Any) -> Shown:
                 with st.container(border=True, height=300):
                     st.text(f"{FULL}: comes after your guess.")
             else:
+                origin.tell(model=BODY if way == BEFORE else str(task.ways[way].model), text=params.text, beside=params.second, kind="self", layer=layer, head=head)
                 heatmap(data.weights[way][layer, head], data.tokens, data.tokens, key=f"{SLUG}pattern.{way[:3]}", title=f"{way}, L{layer}.H{head}", height=300, group=SLUG + "pattern")
     frozen = float(data.changes[FROZEN].max())
     stay = "all weights of all heads are the same in every bit" if frozen == 0 else f"weights moved by up to {frozen:.2g}"

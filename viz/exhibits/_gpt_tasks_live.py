@@ -26,7 +26,7 @@ NEAR = 0.02
 """Shares that differ by less count as equal."""
 ANSWERED = ("more right", "as many right", "fewer right")
 LOOKING = (
-    "The classification begins with the small gpt-twin, the multiple choice where the tuning to opinions ended, entailment behind the multiple choice, and similarity behind entailment: straight from gpt-twin a choice was still near chance after 300 steps. Three measures on {checked} texts that no tuning read, at even distances of the steps. Both recorded tunings begin with the same random numbers: the same head, the same rows for the three marks, the same texts in the same order. The paper reports that the second term helps on large data sets and not on small ones; "
+    "The classification begins with the small gpt-twin, the multiple choice where the tuning to opinions ended, entailment behind the multiple choice, and similarity behind entailment. Three measures on {checked} texts that no tuning read, at even distances of the steps. Both recorded tunings begin with the same random numbers: the same head, the same rows for the three marks, the same texts in the same order. The paper reports that the second term helps on large data sets and not on small ones; "
     "its data are reviews and examinations, ours a small grammar, so this is one small measurement and no proof. What the second term does for certain can be seen on the right: the network stays a model of the text. A step costs more with it, since the scores of all {vocabulary:,} tokens are needed at every place. "
     "Here the old rows of the table of tokens stay as they are, so that a recorded run is small; in the paper they learn, too."
 )
@@ -120,7 +120,13 @@ def _panel(task: str, weight: float, known: bool, ticking: float | None) -> None
 def _standing(task: str, weight: float, own: Training | None) -> str:
     if own is not None:
         return f"λ = {weight:g}. {trainings.standing(own, TUNINGS[named(task, weight)].steps, 'texts')}"
-    return f"Not trained by you yet, {told(weight)}. " + ("Less than a minute." if lesson.presenting() else "It takes less than a minute on one processor core; your model then answers on this page.")
+    return f"Not trained by you yet, {told(weight)}. {_takes(task, weight)}" + ("" if lesson.presenting() else " Your model then answers on this page.")
+
+
+def _takes(task: str, weight: float) -> str:
+    """How long the recorded run took."""
+    name = named(task, weight if weight in link.recorded_of(task) else PAPER)
+    return f"The recorded one took {gpt_tuning.recorded_run(name).reports[-1].seconds:.0f} seconds of one processor core."
 
 
 def _curves(task: str, weight: float, known: bool, own: Training | None) -> None:

@@ -37,7 +37,7 @@ def losses(params: Params) -> Shown:
     question, picture = st.container(), st.container()
     with question:
         known = lesson.predict(
-            SLUG + "cheaper", "The same model was tuned twice: once for the label alone, λ = 0, and once with the text beside it, λ = 0.5. To which is this text more probable, token by token?", [named(weight) for weight in both], named(better),
+            SLUG + "cheaper", "The same model was tuned twice: once for the label alone, λ = 0, and once with the text beside it, λ = 0.5. To which is this text more probable, token by token?", {named(weight): each.text for weight, each in both.items()}, named(better),
             "A token costs " + " and ".join(f"{-each.text:.2f} nats with {named(weight)}" for weight, each in both.items()) + ".",
         ) if len(both) > 1 else True  # fmt: skip
     l_1, l_2 = found.text, found.label(params.right)

@@ -120,7 +120,7 @@ def says(params: Params) -> Shown:
     question, picture = st.container(), st.container()
     with question:
         known = lesson.predict(
-            SLUG + "says", f"{GOALS[params.task].says} What does the tuned model say?", labels, params.labels[best],
+            SLUG + "says", f"{GOALS[params.task].says} What does the tuned model say?", dict(zip(params.labels, found.said.probabilities.tolist(), strict=True)), params.labels[best],
             f"It gives “{params.labels[best]}” {found.said.probabilities[best]:.1%}.",
         ) if len(labels) > 1 else True  # fmt: skip
     with picture:

@@ -83,7 +83,7 @@ def table(params: Any, data: Any) -> pd.DataFrame:
 def arrays(params: Any, data: Any) -> dict[str, np.ndarray]:
     """Scores, weights, and the chosen row."""
     row = steps.one_row(params, data)
-    return {"scores": data.scores, "weights": data.weights, "align": row.align, "gaussian": row.gaussian, "product": row.product}
+    return {"queries": np.array(data.written), "keys": np.array(data.source), "scores": data.scores, "weights": data.weights, "align": row.align, "gaussian": row.gaussian, "product": row.product}
 
 
 def code(params: Any, data: Any) -> str:

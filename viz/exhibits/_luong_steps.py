@@ -34,7 +34,7 @@ def everywhere(params: Any, data: Any, start: Any) -> bool:
     row, keys = params.row, distinct(data.source)
     word, top = data.written[row], int(data.weights[row].argmax())
     told = lesson.predict(
-        f"{SLUG}global", f"Writing “{word}”, at which source word does the model look most?", keys, keys[top],
+        f"{SLUG}global", f"Writing “{word}”, at which source word does the model look most?", dict(zip(keys, data.weights[row].tolist(), strict=True)), keys[top],
         f"It gives “{keys[top]}” {data.weights[row, top]:.0%}. Its {len(keys)} weights sum to {data.weights[row].sum():.2f}.",
     )  # fmt: skip
     rows = [i for i in range(len(data.written)) if told or i != row]

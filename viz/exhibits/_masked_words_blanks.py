@@ -11,13 +11,15 @@ import streamlit as st
 
 from core.analysis import hidden_words
 from core.analysis.hidden_words import CONTEXTS, Said, Text
+from core.checkpoints.record import trained
 from core.engine import default
 from core.model import Model
+from core.training.recipes import bert_mini
 from viz.exhibits._shown import Shown
 from viz.figures.bar_lanes import Lane, bar_lanes
 from viz.figures.revealed import revealed
 from viz.figures.token_rows import Row, token_rows
-from viz.labels import distinct, visible
+from viz.labels import distinct, percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, room
 
@@ -79,7 +81,7 @@ def blank(params: Any, text: Text) -> Shown:
     names = [visible(word) for word, _ in found.best]
     told = lesson.predict(
         SLUG + "blank", f"One word is hidden: {' '.join(visible(t) for t in with_blank(text, place)[1:-1])} Which word does bert-mini hold most probable there?",
-        sorted({*names, visible(truth)}), names[0], f"{names[0]} {found.best[0][1]:.1%}; the sentence has “{visible(truth)}”, which gets {found.wanted:.1%}.",
+        dict(sorted(({visible(truth): found.wanted} | {name: chance for name, (_, chance) in zip(names, found.best, strict=True)}).items())), names[0], f"{names[0]} {found.best[0][1]:.1%}; the sentence has “{visible(truth)}”, which gets {found.wanted:.1%}.",
     )  # fmt: skip
     parts.show(token_rows([Row("reads", with_blank(text, place), [0 if at == place else None for at in range(len(text.tokens))])], across=6, high=26),
                SLUG + "reads", "The sentence with one word hidden.")  # fmt: skip
@@ -107,9 +109,9 @@ def sides(params: Any, text: Text) -> Shown:
     wanted = np.array([found[name].wanted for name in CONTEXTS])
     best = CONTEXTS[int(wanted.argmax())]
     truth, mask = visible(text.tokens[place]), default().open(MODEL).tokenizer.mask
-    told = lesson.predict(SLUG + "sides", f"“{truth}” is hidden. With which words in sight does it get the highest probability?", CONTEXTS, best,
+    told = lesson.predict(SLUG + "sides", f"“{truth}” is hidden. With which words in sight does it get the highest probability?", dict(zip(CONTEXTS, wanted.tolist(), strict=True)), best,
                           "; ".join(f"{name}: {chance:.2%}" for name, chance in zip(CONTEXTS, wanted, strict=True)) + ".")  # fmt: skip
-    said = {name: f"{visible(found[name].best[0][0])}:{found[name].best[0][1]:.0%}" if told else "?" for name in CONTEXTS}
+    said = {name: f"{visible(found[name].best[0][0])}:{percent(found[name].best[0][1])}" if told else "?" for name in CONTEXTS}
     table = [Row(name, [said[name] if at == place else MASK if index == mask else token for at, (index, token) in enumerate(zip(row, text.tokens, strict=True))],
                  [1 if at == place else 0 if index == mask else None for at, index in enumerate(row)]) for name, row in zip(CONTEXTS, rows, strict=True)]  # fmt: skip
     with room.wide():
@@ -123,7 +125,7 @@ def sides(params: Any, text: Text) -> Shown:
     pick_word(params, text)
     return Shown(
         {"bert.masked": {}}, tuple(rf"P_{{\text{{{name}}}}} = {chance:.6f}" for name, chance in zip(CONTEXTS, wanted, strict=True)) if told else (),
-        "A side that may not be seen is hidden word by word behind [MASK], [CLS] and [SEP] stay: so the model still knows how many words stand there. So much was never hidden in training (15 to 30 %), "
+        f"A side that may not be seen is hidden word by word behind [MASK], [CLS] and [SEP] stay: so the model still knows how many words stand there. So much was never hidden in training ({bert_mini.mix(trained(MODEL).steps).share:.0%} to {bert_mini.HIDDEN:.0%}), "
         "which makes one side look somewhat worse than a model would be that learned from one side. Orange is the blank with its best guess.",
         lambda: pd.DataFrame({"context": CONTEXTS, "P": wanted, "best guess": [found[name].best[0][0] for name in CONTEXTS]}) if told else LATER,
         {"P": wanted} if told else {}, lines(params, place) + "rows, found = hidden_words.contexts(model, text, place)\nfor name, said in found.items():\n    print(name, said.wanted, said.best[0])",
@@ -142,7 +144,7 @@ def both_or_left(params: Any, text: Text) -> Shown:
     known = ~np.isnan(two[1])
     wins = int((two[0] > two[1])[known].sum()), int((two[1] > two[0])[known].sum())
     answer = WHO[0] if wins[0] > wins[1] else WHO[1] if wins[1] > wins[0] else WHO[2]
-    told = lesson.predict(SLUG + "who", f"Each of {len(places)} words is hidden in turn. Which model holds the true word more probable, more often?", WHO, answer,
+    told = lesson.predict(SLUG + "who", f"Each of {len(places)} words is hidden in turn. Which model holds the true word more probable, more often?", dict(zip(WHO, (*wins, 0), strict=True)), answer,
                           f"At {wins[0]} words the one with both sides, at {wins[1]} the one with the left alone.")  # fmt: skip
     names = distinct([text.tokens[place] for place in places]) or ["–"]
     values = [100 * np.nan_to_num(row) if len(places) else np.zeros(1) for row in two]

@@ -11,6 +11,7 @@ from core.engine import default
 from viz.exhibits import _masks_batch as batch
 from viz.exhibits import _masks_folds as folds
 from viz.exhibits import _masks_panels as panels
+from viz.instruments import origin
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, room, state
 
@@ -51,6 +52,7 @@ def show(info: Any, model: str, sentences: tuple[str, ...], start: Any, compute:
         params = replace(params, drawn=panels.drawn(params.recipe, n))
     data = ask.submit(("masks", params), lambda: compute(params), 2 * len(text) * config.n_layers)
     lines = folds.code(model, params)
+    origin.tell(model=model, text=text, kind="causal", layer=params.layer, head=params.head)
     with place["picture"], room.wide():
         at = panels.three(data, params, lines)
         parts.numbers(folds.sentence(data, *at))

@@ -92,7 +92,7 @@ def _editor(data: Any, own: bool, names: list[str], python: str) -> None:
     if not own or code != known:  # a mask by name, or one that came with a link: a new edit begins here
         memory[_START], memory[_CODE] = data.allowed.copy(), code if own else None
         memory[_TURN] = memory.get(_TURN, 0) + (own or known is not None)
-    mask_editor(memory[_START], names, names, key="masks.mask", turn=memory.get(_TURN, 0), title="Mask: click a cell", python=python, on_stroke=_stroke)
+    mask_editor(memory[_START], names, names, key="masks.mask", turn=memory.get(_TURN, 0), title="Mask", hint="click a cell", python=python, on_stroke=_stroke)
 
 
 def _stroke(now: Matrix) -> None:

@@ -18,7 +18,7 @@ from viz.exhibits._shown import Shown
 from viz.figures import conditionals as figures
 from viz.figures.curves import number
 from viz.figures.tensors import tensors
-from viz.instruments import heatmap
+from viz.instruments import heatmap, origin
 from viz.instruments.diagram import diagram, picked
 from viz.labels import distinct
 from viz.ui import compute as ask
@@ -41,7 +41,7 @@ LOOKING_BLOCK = (
 )
 LOOKING_MASKS = (
     "A row is a token that looks, a column a token that is looked at; the colour is the weight, the mean over all layers and heads. Hatched cells are forbidden: for GPT all that lies to the right of the diagonal. BERT adds [CLS] and [SEP] and "
-    "forbids nothing. That is why BERT cannot be asked for the next word, and why GPT cannot use what comes later to understand a word."
+    "forbids nothing. So GPT cannot use what comes later to understand a word. BERT can be asked for the next word, with [MASK] at the end, but its training asked for words in the middle, and with each new word it has to read the whole text again."
 )
 LOOKING_WINDOW = (
     "Strong bars: the model sees only the last k tokens before the one it judges. Pale bars: it sees all of them. START stands in front wherever the window reaches back to the beginning. A window is read as a text of its own. "
@@ -54,10 +54,10 @@ def named(tokens: Sequence[str]) -> list[str]:
     return distinct(token.removeprefix(" ") or token for token in tokens)
 
 
-def options(values: np.ndarray, names: Sequence[str]) -> list[str]:
-    """The places with the lowest and the highest values, in the order of the text."""
+def options(values: np.ndarray, names: Sequence[str]) -> dict[str, float]:
+    """The places with the lowest and the highest values, in the order of the text, with these values."""
     order = np.argsort(values, kind="stable")
-    return [names[int(place)] for place in sorted({*order[:CHOICES].tolist(), *order[-CHOICES:].tolist()})]
+    return {names[place]: float(values[place]) for place in sorted({*map(int, order[:CHOICES]), *map(int, order[-CHOICES:])})}
 
 
 def guess(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
@@ -136,6 +136,7 @@ def block(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
         if name is not None:
             state.write(**{SLUG + "box": name})
 
+    origin.tell_run(run)
     with left:
         diagram(**drawn.plan(run, layer, struck=known), key=MAP, on_pick=touched, selected=chosen if known else "", row=23 if lesson.presenting() else 29)
     code = f"import core\n\nrun = core.open_model({MODEL!r}).run({params.text!r})\nprint([name for name in run.trace.names() if name.startswith('layer.{layer}.')])  # no cross_attn among them"
@@ -159,9 +160,11 @@ def two_masks(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
     left, right = picture.columns(2, gap="small" if lesson.presenting() else "large")
     tall = 330 if lesson.presenting() else 380
     with left:
+        origin.tell_run(both, "self", changed="mean of all layers and heads")
         heatmap(sees.weights.mean((0, 1)), distinct(sees.queries), distinct(sees.keys), key=SLUG + "bert", allowed=sees.allowed[0, 0], title="BERT: looks both ways", height=tall, axis=("looks", "looked at"))
     with right:
         if known:
+            origin.tell_run(back, "causal", changed="mean of all layers and heads")
             heatmap(looks.weights.mean((0, 1)), named(looks.queries), named(looks.keys), key=SLUG + "gpt", allowed=looks.allowed[0, 0], title="GPT: looks back only", height=tall, axis=("looks", "looked at"))
         else:
             st.markdown("**GPT: ?**  \nIts map comes after the guess.")

@@ -41,7 +41,7 @@ def aside(step: int, params: Any) -> None:
     if step == WITHOUT:
         with st.container():
             several(params.model)
-        links.to("what_if", "Change positions and more on the page What if", icon=":material/arrow_forward:")
+        links.to("what_if", "Change positions and more on the page What if", icon=":material/arrow_forward:", model=params.model, text=params.text)
     links.to("positional_encoding", "All formulas, curves and distances: Positional encoding", icon=":material/arrow_forward:")
 
 

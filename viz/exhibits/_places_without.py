@@ -14,9 +14,8 @@ from core.errors import InputError
 from viz.exhibits import _places_folds as more
 from viz.exhibits._shown import Shown
 from viz.figures.curves import number
-from viz.figures.pairs import percent
-from viz.instruments import heatmap
-from viz.labels import distinct, head_name, literal, visible
+from viz.instruments import heatmap, origin
+from viz.labels import distinct, head_name, literal, percent, visible
 from viz.ui import compute as ask
 from viz.ui import lesson, parts, room
 
@@ -54,7 +53,7 @@ def without(params: Any) -> Shown:
         looks = ", ".join(f"{part:.0%}" for part in _before(found).values())
         here, answer = "here", f"Surprise in nats: {nats[0]}, shuffled {nats[1]}, removed {nats[2]}; {head_name(*found.head)} at the word before: {looks}."
     known = lesson.predict(
-        f"{SLUG}worse", f"What harms {model} more {here}: positions shuffled, or removed?", (analysis.SHUFFLED, analysis.REMOVED, EQUAL), worse(found),
+        f"{SLUG}worse", f"What harms {model} more {here}: positions shuffled, or removed?", {way: told[way] for way in (analysis.SHUFFLED, analysis.REMOVED)} | {EQUAL: 0.0}, worse(found),
         answer,
     )  # fmt: skip
     names = distinct(token.strip() or token for token in found.tokens)
@@ -70,6 +69,7 @@ def without(params: Any) -> Shown:
                 st.markdown(literal(heard))
             small: dict[str, Any] = {"height": LOW, "title": f"{name}: {heard if open_ else how}"} if lesson.presenting() else {"height": 250}
             pattern = found.ways[way].pattern[: found.n, : found.n]
+            origin.tell(model=model, text=text, layer=found.head[0], head=found.head[1], changed=f"positions {way}")
             heatmap(pattern if open_ else np.zeros_like(pattern), names, names, key=f"{SLUG}map.{way}", **small)
     kept = {way: value if known or way == analysis.AS_TRAINED else None for way, value in told.items()}
     if not lesson.presenting():  # there the answer says it all

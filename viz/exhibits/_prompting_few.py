@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.checkpoints.record import trained
 from core.engine import default
 from core.lessons.prompts import ASKED, TEMPLATES, answers
 from core.lessons.shots import CANDIDATES, MOST, TASKS, prompt, scored, written
@@ -27,12 +28,12 @@ TRIPLES = (
 )  # fmt: skip
 LOOKING_DESCRIBED = (
     "GPT-2 was told its task as text: “translate to french”, then the English, and what comes next should be the French. Here a small model gets eight such prompts (only the translation shows two pairs first, the others are zero-shot: no example at all); each candidate is scored by the probability of all its tokens behind the prompt, "
-    "and the bars are these probabilities brought to a sum of 1. This model was trained on 24.6 million tokens of children's books and simple sentences, all English: it was shown no Spanish on purpose, and no prompt can bring out what is not in the weights. What "
-    "sounds like a story it does well. GPT-2 (1.5 billion weights, 40 GB of text) could do more, because its text held such examples by chance."
+    "and the bars are these probabilities brought to a sum of 1. This model has {size:.1f} million parameters and read {tokens:,.0f} million tokens in its training, children's books and simple sentences, all English, the same ones again and again: it was shown no Spanish on purpose, and no prompt can bring out what is not in the weights. "
+    "GPT-2 (1.5 billion weights, 40 GB of text) could do more, because its text held such examples by chance."
 )
 LOOKING_FEW = (
     f"Eight questions of our own. Each has its right answer and three answers of other questions; the model is right if it gives the right one the most. By lot that is {100 // CANDIDATES} %. The candidates are the same for every number of examples, and an example is "
-    "never the question itself. With eight questions one more right is one eighth, so small differences mean little. The answer of an example may be among the wrong candidates. In GPT-3 the help of examples grew with the size; a model of six million weights shows little of it."
+    "never the question itself. With eight questions one more right is one eighth, so small differences mean little. The answer of an example may be among the wrong candidates. In GPT-3 the help of examples grew with the size, up to 175 billion parameters; this model has {{size:.1f}} million."
 )
 
 
@@ -46,7 +47,7 @@ def described(data: Any) -> Shown:
     question, picture = st.container(), st.container()
     with question:
         known = lesson.predict(
-            SLUG + "best", "Which of these does gpt-mini hold to be the most probable continuation?", sorted(names), best.text.strip(),
+            SLUG + "best", "Which of these does gpt-mini hold to be the most probable continuation?", dict(sorted((each.text.strip(), each.share) for each in found)), best.text.strip(),
             f"It gets {share(best.share)} of the three together. Right would be “{names[asked.right]}” with {share(found[asked.right].share)}." if len(names) > 2
             else f"It gets {share(best.share)} of the two together. Right would be “{names[asked.right]}”.",
         )  # fmt: skip
@@ -69,7 +70,7 @@ def described(data: Any) -> Shown:
     table = pd.DataFrame([(each.text, each.logprob, each.share, each.place) for each in found], columns=["candidate", "ln P", "share", "place"])
     code = (f"import core\nfrom core.lessons.prompts import ASKED, answers\n\nmodel, asked = core.open_model({MODEL!r}), ASKED[{at}]\n"
             "found = answers(model, asked.prompt, asked.candidates)\nfor each in found:\n    print(each.text, each.logprob, each.share, each.place)")  # fmt: skip
-    return Shown({"gpt.prompted": {}}, (), LOOKING_DESCRIBED, (lambda: table) if known else (lambda: LATER), {"shares": np.array(shares)}, code)
+    return Shown({"gpt.prompted": {}}, (), LOOKING_DESCRIBED.format(size=default().open(MODEL).n_parameters / 1e6, tokens=trained(MODEL).tokens / 1e6), (lambda: table) if known else (lambda: LATER), {"shares": np.array(shares)}, code)
 
 
 def _answers(at: int) -> Any:
@@ -109,4 +110,4 @@ def examples(data: Any) -> Shown:
     table = pd.DataFrame({f"{each} examples": found[each].shares for each in SHOTS}, index=distinct(pair[0] for pair in task.pairs))
     code = (f"import core\nfrom core.lessons.shots import TASKS, scored\n\nmodel = core.open_model({MODEL!r})\nfound = [scored(model, TASKS[{task.name!r}], k) for k in {SHOTS!r}]\n"
             "for each in found:\n    print(each.k, each.accuracy, each.share)")  # fmt: skip
-    return Shown({"gpt.prompted": {}}, (), LOOKING_FEW, (lambda: table) if known else (lambda: LATER), {f"shares {each}": np.array(found[each].shares) for each in SHOTS} if known else {}, code)
+    return Shown({"gpt.prompted": {}}, (), LOOKING_FEW.format(size=default().open(MODEL).n_parameters / 1e6), (lambda: table) if known else (lambda: LATER), {f"shares {each}": np.array(found[each].shares) for each in SHOTS} if known else {}, code)

@@ -1,7 +1,7 @@
 """What to try at each step of the exhibit on residual and norm."""
 
 TRY = (
-    "**Try** another word, and layer 0 under “Change it”: the first layer of gpt-mini adds more than the word has; later ones add little.",
+    "**Try** another word, and the other layers under “Change it”: in which does attention add most, beside what is there already?",
     "**Try** sums on, size 1: the signal grows by hundreds. Sums alone are not enough. Then size 0.1 without sums.",
     "**Try** a sentence of your own. Does it ever fare better than a blind guess?",
     "**Try** “σ as printed” with 512 drawn numbers: the variance is 0.001953, one over 512. Then g = 0: whatever came in, b comes out.",

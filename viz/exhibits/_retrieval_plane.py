@@ -55,7 +55,7 @@ def show(params: Any) -> Shown:
     space = link.pack([query]).replace(",", ", ")
     why = (f"Its score with the query at ({space}) is the largest of {', '.join(f'{s:.2f}' for s in first.scores)}; at sharpness {params.sharpness:g} "
            f"softmax makes that {first.weights[best]:.2f}.").replace("-", "−")  # fmt: skip
-    known = lesson.predict(SLUG + "plane", f"Which key gets the largest weight from the query at ({space})?", names, names[best], why)
+    known = lesson.predict(SLUG + "plane", f"Which key gets the largest weight from the query at ({space})?", dict(zip(names, first.weights.tolist(), strict=True)), names[best], why)
     drawn = params.points if known else asked
     query, keys, values = parted(drawn)
     found = look_up(query, keys, values, params.score, params.sharpness)

@@ -61,7 +61,7 @@ def two_rules(params: Any, data: Any, start: Any) -> bool:
     first = {name: NAMES[int(f.weights(asked[0], asked[1:]).argmax())] for name, f in rules.items()}
     dots = ", ".join(f"{name} {number(float(s))}" for name, s in zip(NAMES, rules["dot"].scores(asked[0], asked[1:]), strict=True))
     told = lesson.predict(
-        f"{SLUG}most", f"By angle alone, the cosine, the query looks most at {first['cosine']}. At which by the dot product q · k?", NAMES, first["dot"],
+        f"{SLUG}most", f"By angle alone, the cosine, the query looks most at {first['cosine']}. At which by the dot product q · k?", dict(zip(NAMES, rules["dot"].weights(asked[0], asked[1:]).tolist(), strict=False)), first["dot"],
         f"The dot products are {dots}: a dot product is |q| · |k| · cosine, so a long key counts for more.",
     )  # fmt: skip
     _plane(params, data, ("dot", "cosine") if told else ("cosine",), "dot" if told else "cosine", asked if told else None)

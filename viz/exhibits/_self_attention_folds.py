@@ -31,7 +31,7 @@ LOOKING = (
     "A row of A belongs to the word that asks, so it must meet the values. As Eq. (16) is printed, V A, the *columns* of A meet them, and they do not sum to 1: turn the "
     "switch and compare both results. With one word, or when all shares are alike, nothing is seen of it.",
     "The documents give the shares and no scores. The scores here are their logarithms, moved so that the smallest is 0: softmax gives the shares back exactly. The values "
-    "are those of the drawn words. **Try** to make *student* all *am*; and let the word look at itself, as Eq. (16) and all models do.",
+    "are those of the drawn words. **Try** to make *student* all *am*; and let the word look at itself, as Eq. (16) and the models here do.",
 )  # fmt: skip
 
 

@@ -33,8 +33,9 @@ def who(params: Any, run: Run) -> Shown:
     group = next_sentence.groups(run)
     found = next_sentence.blocks(weights, group)
     mean = found.mean((0, 1))
-    best = int(mean[1].argmax())
-    told = lesson.predict(SLUG + "who", "All heads of all layers, on average: where do the words of A look most?", AT, AT[best],
+    own = dict(zip(AT, mean[1].tolist(), strict=True))
+    offered = {name: own[name] for name in AT if "words" in name}
+    told = lesson.predict(SLUG + "who", "All heads of all layers, on average: at which words do the words of A look more?", offered, max(offered, key=lambda name: offered[name]),
                           "From the words of A: " + ", ".join(f"{name} {share:.0%}" for name, share in zip(AT, mean[1], strict=True)) + ".")  # fmt: skip
     n_heads = weights.shape[1]
     names = [head_name(layer, head) for layer in range(len(weights)) for head in range(n_heads)]
@@ -79,7 +80,7 @@ def loss(params: Any, run: Run) -> Shown:
     found = ask.submit(("sentence_pairs.loss", params.a, params.b, params.follows, params.batch, params.draw), lambda: next_sentence.loss(default().open(MODEL), pairs, follow, params.draw), 4000 * len(rows))
     larger = GAMES[0] if found.masked > found.next else GAMES[1] if found.next > found.masked else GAMES[2]
     n_words = len(default().open(MODEL).tokenizer)
-    told = lesson.predict(SLUG + "loss", "Which of the two games costs bert-mini more?", GAMES, larger,
+    told = lesson.predict(SLUG + "loss", "Which of the two games costs bert-mini more?", dict(zip(GAMES, (found.masked, found.next, 0.0), strict=True)), larger,
                           f"Hidden words {found.masked:.2f} nats, next sentence {found.next:.2f}. By lot alone they would cost ln {n_words:,} = {math.log(n_words):.2f} and ln 2 = {math.log(2):.2f}.")  # fmt: skip
     names = [f"{'yours' if at == 0 else f'pair {at + 1}'}, {'follows' if row.follows else 'stranger'}" for at, row in enumerate(rows)]
     bars = np.array([*(found.of_row(at) for at in range(len(rows))), (found.masked, found.next)])
@@ -122,7 +123,7 @@ def swapped(params: Any, run: Run) -> Shown:
     usual = found[WAYS[0]]
     moved = {way: abs(found[way] - usual) for way in WAYS[1:]}
     most = max(moved, key=lambda way: moved[way])
-    told = lesson.predict(SLUG + "swap", f"As trained P(IsNext) is {usual:.1%}. Which of three changes moves it most?", WAYS[1:], most,
+    told = lesson.predict(SLUG + "swap", f"As trained P(IsNext) is {usual:.1%}. Which of three changes moves it most?", moved, most,
                           "; ".join(f"{way}: {found[way]:.1%} ({100 * (found[way] - usual):+.1f} points)" for way in WAYS[1:]).replace("-", "−") + ".")  # fmt: skip
     parts.show(figures.chances([(way, value if told or way == WAYS[0] else None) for way, value in found.items()], high=48), SLUG + "ways",
                "P(IsNext): " + ", ".join(f"{way} {value:.1%}" for way, value in found.items()) + "." if told else f"P(IsNext) as trained {usual:.1%}; the other three are covered.")  # fmt: skip

@@ -55,7 +55,7 @@ def folds(exhibit: Exhibit, slug: str, step: str, shown: Shown, aside: Callable[
 def show(figure: go.Figure | panels.Layers, key: str, told: str, room: int) -> None:
     """Draw a figure, before a room `room` pixels high, so that question, picture and sentence stand on one screen; `told` is for who cannot see it."""
     if lesson.presenting():
-        figure = figure.update_layout(height=room) if isinstance(figure, go.Figure) else figure.properties(height=room)
+        figure = go.Figure(figure).update_layout(height=room) if isinstance(figure, go.Figure) else figure.properties(height=room)
     parts.show(figure, key, told)
 
 

@@ -48,7 +48,7 @@ def by_part(data: Any) -> Shown:
     question, picture = st.container(), st.container()
     with question:
         told = lesson.predict(
-            SLUG + "most", f"{name} has {total:,} parameters. In which part do most of them stand?", OPTIONS, most,
+            SLUG + "most", f"{name} has {total:,} parameters. In which part do most of them stand?", {part: found[part] for part in OPTIONS}, most,
             f"{most}: {found[most]:,}, that is {found[most] / total:.0%}. Attention has {found[sizes.ATTENTION]:,}, {found[sizes.ATTENTION] / total:.0%}.",
         )  # fmt: skip
     rows = [figures.Bar(part, n, f"{n:,}", HUES[part]) for part, n in found.items()]
@@ -72,7 +72,7 @@ def variants(data: Any) -> Shown:
     question, picture = st.container(), st.container()
     with question:
         told = lesson.predict(
-            SLUG + "smaller", f"{name}: smaller or larger than BERT-Base?", ("smaller", "larger"), "larger" if own > base else "smaller",
+            SLUG + "smaller", f"{name}: smaller or larger than BERT-Base?", {"smaller": base, "larger": own}, "larger" if own > base else "smaller",
             f"{own:,} against {base:,}: {abs(own - base):,} {'more' if own > base else 'fewer'}. {shape.n_layers} layers of width {shape.d_model:,} with {shape.n_vocab:,} tokens, against {first.n_layers} of "
             f"{first.d_model:,} with {first.n_vocab:,}.",
         )  # fmt: skip

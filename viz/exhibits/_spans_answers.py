@@ -14,7 +14,7 @@ from core.engine import default
 from core.training import grammar, tuning
 from viz.exhibits import _tuning_live as live
 from viz.exhibits._shown import Shown, later
-from viz.instruments import heatmap, marked, picked
+from viz.instruments import heatmap, marked, origin, picked
 from viz.labels import literal, shorten, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, room, state
@@ -22,6 +22,8 @@ from viz.ui import controls, lesson, parts, room, state
 SLUG = "spans_and_tags."
 LONGEST, FURTHEST = 64, 40.0
 NAMES = ("starts here", "ends here")
+RELIABLE = 0.5
+"""Of the answers that are right; below it the page warns of its model."""
 EMPTY, NOTHING = "no words", "no answer at all"
 
 
@@ -75,8 +77,12 @@ def lines(params: Any, run: live.Using) -> str:
 
 
 def measured(run: live.Using) -> str:
-    """How good the model is, as it was measured on texts it never read."""
-    return f"Of {tuning.CHECKED} questions about texts that it never read, this model answers {run.reports[-1].right:.0%} exactly right."
+    """What the model cannot do, as it was measured on texts it never read; nothing of a model that is not there."""
+    if not run.reports:
+        return ""
+    right = run.reports[-1].right
+    worth = "It cannot be relied on: watch how an answer is found, not whether it is right." if right < RELIABLE else "It answers questions of this one kind only."
+    return f"Of {tuning.CHECKED} questions about texts that it never read, this model gets {1 - right:.0%} wrong. {worth}"
 
 
 def choose_question() -> None:
@@ -116,6 +122,7 @@ def _take(key: str, n: int) -> None:
 def marking(params: Any) -> Shown:
     """The visitor marks the answer; then both distributions stand at the words, and the best span is marked."""
     run = live.using(f"answers-{params.body}", SLUG)
+    origin.tell(model=run.model or "", text=params.question, beside=params.passage)
     if run.model is None:
         return missing(params, "answers")
     one = asked(params, run)
@@ -136,7 +143,7 @@ def marking(params: Any) -> Shown:
             hint="The marked words are the best pair of a start and an end." if committed else "Touch the first word of the answer, then the last.", python=lines(params, run) + "print(one.found.start, one.found.end)",
         )  # fmt: skip
         parts.numbers(
-            f"{ends} together {found.probability:.1%} for “{best}”.{verdict} Each row of bars sums to {found.start.sum():.0f} over {n} positions. {measured(run)}" if committed
+            f"{ends} together {found.probability:.1%} for “{best}”.{verdict} Each row of bars sums to {found.start.sum():.0f} over {n} positions." if committed
             else f"{n} positions, and {n * (n + 1) // 2:,} possible answers. Which one is it?"
         )  # fmt: skip
     if not lesson.presenting():
@@ -175,6 +182,7 @@ def crossing(one: Answer) -> float:
 def pairs(params: Any) -> Shown:
     """The score of each pair, forbidden ones hatched; and what becomes of an end that is most probable before the start."""
     run = live.using(f"answers-{params.body}", SLUG)
+    origin.tell(model=run.model or "", text=params.question, beside=params.passage)
     if run.model is None:
         return missing(params, "answers")
     plain = asked(params, run)
@@ -196,7 +204,7 @@ def pairs(params: Any) -> Shown:
             st.text(f"{apart}, {'before it: no answer. The best allowed pair is' if alone[1] < alone[0] else 'not before it. The best pair is'} “{told(one, found.best)}”, {found.scores[found.best]:.2f}.")
             if told_now:
                 controls.slider(f"Push the {edge} score of “{literal(names[at])}”", 0.0, FURTHEST, SLUG + "push", 0.0, 0.5)
-        parts.numbers(f"{n} positions: {n * n:,} pairs, {int(may.sum()):,} allowed, {n * n - int(may.sum()):,} hatched: they would end before they start." + ("" if lesson.presenting() else f" {measured(run)}"))
+        parts.numbers(f"{n} positions: {n * n:,} pairs, {int(may.sum()):,} allowed, {n * n - int(may.sum()):,} hatched: they would end before they start.")
     i, j = found.best
     return Shown(
         {"spans.pair": {}}, (rf"r_{{{i}\,{j}}} = {one.starts[i]:.3f} + {one.ends[j]:.3f} = {found.scores[i, j]:.3f}".replace("+ -", "- "),),

@@ -14,7 +14,7 @@ from core.run import Run
 from viz.exhibits import _tuning_live as live
 from viz.exhibits._shown import Shown, later
 from viz.exhibits._spans_answers import SLUG, asked, glued, missing
-from viz.instruments import heatmap, marked, picked
+from viz.instruments import heatmap, marked, origin, picked
 from viz.labels import head_name, visible
 from viz.ui import compute as ask
 from viz.ui import lesson, parts, room, state
@@ -43,13 +43,14 @@ def looked(params: Any) -> Shown:
         return missing(params, "answers")
     one = asked(params, used)
     runs = [ask.run(name, params.question, pair=params.passage, keep=("*.pattern",)) for name in (live.BEFORE, used.model)]
+    origin.tell_run(runs[1], "self", changed=f"beside {live.BEFORE}, before the tuning")
     before, after = (run.attention().weights for run in runs)
     moved = moved_heads(before, after)
     layers, heads = moved.shape
     by_layer = moved.mean(1)
     answer = NONE if by_layer.max() < SMALL else f"layer {int(by_layer.argmax())}"
     told = lesson.predict(SLUG + "layer", f"Tuned for answers: in which of bert-mini’s {layers} layers, from 0, did attention move most?",
-                          [*(f"layer {i}" for i in range(layers)), NONE], answer,
+                          {f"layer {i}": float(share) for i, share in enumerate(by_layer)} | {NONE: 0.0}, answer,
                           f"Over all heads and tokens {by_layer.max():.1%} of the look went elsewhere in layer {int(by_layer.argmax())}, {by_layer.min():.1%} in layer {int(by_layer.argmin())}.")  # fmt: skip
     most = np.unravel_index(int(moved.argmax()), moved.shape)
     tokens = surface(runs[0])

@@ -18,7 +18,7 @@ from core.training.lexicon import RULES
 from viz.exhibits import _tuning_live as live
 from viz.exhibits._shown import Shown, later
 from viz.exhibits._spans_answers import SLUG, glued, missing
-from viz.instruments import marked, picked
+from viz.instruments import marked, origin, picked
 from viz.labels import distinct, visible
 from viz.ui import compute as ask
 from viz.ui import lesson, parts, room, state
@@ -81,6 +81,7 @@ def _take(key: str, firsts: tuple[int, ...], n: int) -> None:
 def tagging(params: Any) -> Shown:
     """The sentence with a tag at the first piece of each word; the chances of the chosen word, covered until one guessed."""
     run = live.using(f"tags-{params.body}", SLUG)
+    origin.tell(model=run.model or "", text=params.text)
     if run.model is None:
         return missing(params, "tags")
     one = read(params, run)
@@ -93,7 +94,7 @@ def tagging(params: Any) -> Shown:
     options = sorted({*likely, *tags_of_words().get(one.words[word].lower(), ()), "NOUN", "VERB", "ADJ"}, key=grammar.TAGS.index)
     known = tags_of_words().get(one.words[word].lower())
     learnt = "The grammar that it learnt from does not have this word." if known is None else f"In the grammar that it learnt from this word is {' or '.join(sorted(known))}."
-    told = lesson.predict(SLUG + "tag", f"Which part of speech is “{visible(one.words[word])}” for the model, word {word + 1} of {len(names)}?", options, answer,
+    told = lesson.predict(SLUG + "tag", f"Which part of speech is “{visible(one.words[word])}” for the model, word {word + 1} of {len(names)}?", {tag: float(mine[grammar.TAGS.index(tag)]) for tag in options}, answer,
                           f"{answer} {mine.max():.1%}, then {likely[1]} {mine[grammar.TAGS.index(likely[1])]:.1%}. {learnt}")  # fmt: skip
     notes, hues = _labels(one, best, None if told else at)
     key = SLUG + "tags"

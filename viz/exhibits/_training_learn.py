@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.checkpoints.record import trained
 from core.decoding.replay import Replay
 from core.engine import default
 from core.lessons.taught import MOST, RATES, Taught, held_bytes, teach
@@ -22,9 +23,9 @@ FACTORS = (0.25, 1.0, 4.0)
 LEARNING = (
     "Left the loss of each place, pale as shipped, strong now. Right its mean after each step; thin lines are the places. The step is taken on a copy that nobody else "
     "sees: the shipped weights stay as they are, and another pair begins from them again. A step here is one pass forward, one backward, and every weight moved against its slope, "
-    "as in the training of the model itself, which took {steps:,} such steps on batches of pairs. That one counted a share of its loss on all other words (label smoothing), which is why "
-    "it was left with losses near 0.06 where it could have none: plain cross-entropy, as here, pushes on. "
-    "**Try** “Con mucho gusto.”: a few steps turn the model's own answer over."
+    "as in the training of the model itself, which took {steps:,} such steps on batches of pairs. That one counted a share of its loss on all other words (label smoothing), so that "
+    "a loss of nothing was not its aim: plain cross-entropy, as here, pushes on. "
+    "**Try** “Con mucho gusto.”: do a few steps turn the model's own answer over?"
 )
 
 
@@ -68,7 +69,7 @@ def one_step(params: Any, data: Any) -> Shown:
     eta = RATES[params.rule] * params.rate
     rule = "training.adam" if params.rule == "Adam" else "training.descent"
     return Shown(
-        {"training.loss": {"m": str(len(wanted)), "L": number(now.loss, 4)}, rule: {"eta": f"{eta:g}"}}, (), LEARNING.format(steps=4000),
+        {"training.loss": {"m": str(len(wanted)), "L": number(now.loss, 4)}, rule: {"eta": f"{eta:g}"}}, (), LEARNING.format(steps=trained(MODEL).steps),
         (lambda: frame) if told else later, {"losses": np.stack([each.losses for each in found]), "others": np.array([each.others for each in found])}, _code(params),
     )  # fmt: skip
 
@@ -79,7 +80,7 @@ def _asked(params: Any, wanted: list[str]) -> bool:
     places = [f"{i + 1}: {token}" for i, token in enumerate(wanted)]
     best = int(gained.argmax())
     return lesson.predict(
-        SLUG + "gain", "One step on this pair. At which place will the loss fall most?", places, places[best],
+        SLUG + "gain", "One step on this pair. At which place will the loss fall most?", dict(zip(places, gained.tolist(), strict=True)), places[best],
         f"From {number(before.losses[best], 3)} to {number(after.losses[best], 3)} there; in all from {number(before.loss, 3)} to {number(after.loss, 3)}. Press the button to take it.",
     )  # fmt: skip
 

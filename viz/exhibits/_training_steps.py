@@ -76,7 +76,7 @@ def at_once(params: Any, data: Any) -> Shown:
     places = [f"{i + 1}: {token}" for i, token in enumerate(wanted)]
     values, most, least = data.losses, int(data.losses.argmax()), int(data.losses.argmin())
     told = lesson.predict(
-        SLUG + "most", "The model gave each wanted token a probability. Which one surprised it most?", places, places[most],
+        SLUG + "most", "The model gave each wanted token a probability. Which one surprised it most?", dict(zip(places, values.tolist(), strict=True)), places[most],
         f"It gave “{wanted[most]}” {np.exp(-values[most]):.1%}, so the loss there is {number(values[most], 3)}; “{wanted[least]}” got {np.exp(-values[least]):.1%}.",
     )  # fmt: skip
     show(taught.losses(named(data.read), wanted, values if told else None), SLUG + "once.picture",

@@ -14,7 +14,7 @@ from viz.exhibits._shown import Shown, later, show
 from viz.exhibits._training_link import MODEL, SLUG, named, word
 from viz.figures import taught
 from viz.figures.curves import number
-from viz.labels import distinct
+from viz.labels import distinct, percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, links, parts
 
@@ -114,7 +114,7 @@ def _ways_numbers(first: greedy.Way, best: greedy.Way, parting: int, name: str, 
     one, other = ("".join(token for token in way.tokens if token != "END").strip() for way in (first, best))
     if first.tokens == best.tokens:
         return f"Both write “{one}” ({first.total:.4f}): here the greedy choice is as good as the beam's."
-    fork = f"At place {parting + 1} greedy takes “{word(first.tokens[parting])}” ({first.p[parting]:.0%}), the other “{word(best.tokens[parting])}” ({best.p[parting]:.0%})."
+    fork = f"At place {parting + 1} greedy takes “{word(first.tokens[parting])}” ({percent(float(first.p[parting]))}), the other “{word(best.tokens[parting])}” ({percent(float(best.p[parting]))})."
     return f"Greedy: “{one}”, {first.total:.4f}. A {name}: “{other}”, {best.total:.4f}, {best.total / first.total:.1f} times as probable. {fork}"
 
 

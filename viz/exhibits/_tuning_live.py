@@ -25,7 +25,7 @@ BEFORE = tuning.BODY
 """The model before it was tuned."""
 WHOSE = {"recorded": "the recorded one", "yours": "yours"}
 COUNTED = {"opinions": "texts", "pairs": "pairs", "answers": "answers", "tags": "words"}
-MISSING = "There is no recorded run of this fine-tuning here yet. Train it now: it takes less than a minute."
+MISSING = "There is no recorded run of this fine-tuning here yet. Train it now."
 
 
 @dataclass(frozen=True, eq=False)

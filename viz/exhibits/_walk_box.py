@@ -12,7 +12,7 @@ from core.analysis.journey import Station
 from viz import pages
 from viz.exhibits._walk_map import label, plain
 from viz.figures.tensors import Panel, side_by_side, tensors
-from viz.labels import distinct
+from viz.labels import distinct, percent
 from viz.ui import lesson, links, parts
 
 DOES = {
@@ -107,7 +107,7 @@ def said(run: Any, station: Station, row: int) -> str:
     if station.looks:
         head, key, weight = station.looks
         seen = source[key] if box.side == "encoder" or box.what == "cross" else target[key]
-        return f"{word} looks most at “{seen}”: {weight:.0%} in head H{head}. What it takes along has length {station.size:.2f}."
+        return f"{word} looks most at “{seen}”: {percent(weight)} in head H{head}. What it takes along has length {station.size:.2f}."
     if box.what == "ffn":
         return f"For {word} {station.alive:,} of {run.model.config.d_ff:,} inner numbers are above 0. What it adds has length {station.size:.2f}."
     if box.what == "softmax":
@@ -118,7 +118,7 @@ def said(run: Any, station: Station, row: int) -> str:
         before = float(np.linalg.norm(value(run, box.reads[0])[row]))
         return f"The vector of {word} had length {before:.2f} and has now {station.size:.2f}."
     if box.what in ("add", "position"):
-        guess = f" Read out here, the model would write “{station.guess[0]}” ({station.guess[1]:.0%})." if station.guess else ""
+        guess = f" Read out here, the model would write “{station.guess[0]}” ({percent(station.guess[1])})." if station.guess else ""
         return f"The vector of {word} has length {station.size:.2f}; the sum turned it by {np.degrees(np.arccos(np.clip(1 - (station.change or 0), -1, 1))):.0f}°.{guess}"
     ids = run.source.ids if box.side == "encoder" else run.ids
     return f"{word} is number {ids[row]} of {run.model.config.n_vocab:,}; its row, times √d = {np.sqrt(run.model.config.d_model):.0f}, has length {station.size:.2f}."

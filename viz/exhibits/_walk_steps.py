@@ -15,7 +15,7 @@ from viz.exhibits import _walk_box as of
 from viz.exhibits import _walk_map as drawn
 from viz.figures.shifted import shifted
 from viz.figures.trip import trip
-from viz.instruments import diagram
+from viz.instruments import diagram, origin
 from viz.instruments.diagram import picked
 from viz.labels import distinct, literal
 from viz.ui import controls, lesson, parts, state
@@ -80,6 +80,7 @@ def _map(told: Told, data: Any, place: Any, **options: Any) -> None:
             state.write(**{f"{SLUG}box": role} | ({f"{SLUG}step": OPEN + 1} if told.step in (GUESS, FEED) else {}))
 
     selected = "" if told.step == GUESS else drawn.role(told.box)
+    origin.tell_run(data.run)
     with place:
         diagram(**here, key=MAP, on_pick=touched, selected=selected, row=27 if lesson.presenting() else 30)
 
@@ -93,8 +94,8 @@ def _guess(told: Told, data: Any, left: Any, right: Any) -> Told:
     so_far = " ".join(drawn.plain(token) for token in run.tokens[1 : row + 1]) or "(nothing)"
     with right:
         known = lesson.predict(
-            f"{SLUG}next", f"Read: “{run.source.text.strip()}”. Written so far: “{so_far}”. Which piece comes next?", sorted(labels), labels[0],
-            why=f"It gives {chances[best[0]]:.1%} to “{labels[0]}” and {chances[best[1]]:.1%} to “{labels[1]}”; {len(chances):,} pieces share the rest.",
+            f"{SLUG}next", f"Read: “{run.source.text.strip()}”. Written so far: “{so_far}”. Which piece comes next?", dict(sorted(zip(labels, chances[best].tolist(), strict=True))), labels[0],
+            why=f"It gives {chances[best[0]]:.1%} to “{labels[0]}” and {chances[best[1]]:.1%} to “{labels[1]}”; the other {len(chances) - 2:,} pieces share the rest.",
         )  # fmt: skip
         with st.container(key="walk-minute"):
             st.markdown("" if lesson.presenting() else "**Left, the encoder:** every word looks at every word, layer upon layer. It reads once.  \n"
@@ -170,7 +171,7 @@ def _count(told: Told, data: Any, left: Any, right: Any) -> Told:
         with above:
             known = lesson.predict(
                 f"{SLUG}most", "Which part has learned the most numbers?",
-                (sizes.TABLE, sizes.SELF, sizes.CROSS, sizes.NETWORK), most,
+                {part: by[part] for part in (sizes.TABLE, sizes.SELF, sizes.CROSS, sizes.NETWORK)}, most,
                 why=lambda: f"The {most} has {by[most]:,} of {total:,}, {by[most] / total:.0%}; both kinds of attention together {(by[sizes.SELF] + by[sizes.CROSS]) / total:.0%}.",
             )  # fmt: skip
         counts = drawn.counted(data.boxes, chosen)

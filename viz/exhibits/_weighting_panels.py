@@ -102,7 +102,8 @@ def first_guess(slug: str, data: Any) -> bool:
         f"Its importance is {data.raw[top]:.1f}, and e^{data.raw[top]:.1f} = {powers[top]:.1f}. All {count(data)} such numbers add up to "
         f"{powers.sum():.1f}: {powers[top]:.1f} of {powers.sum():.1f} is {data.weights[top]:.1%}."
     )  # fmt: skip
-    return lesson.predict(slug + "first", "If you may keep only one of these words in mind, which one tells you most?", (*offered, same), answer, why)
+    options = dict(zip(words, data.weights.tolist(), strict=True))
+    return lesson.predict(slug + "first", "Each word was given an importance. Which of these has the largest, and so gets most attention?", {word: options[word] for word in offered} | {same: 0.0}, answer, why)
 
 
 def share_guess(slug: str, data: Any) -> bool:

@@ -13,11 +13,10 @@ from core.errors import InputError
 from core.lessons import masks
 from core.lessons import word_vectors as words
 from viz.exhibits._shown import Shown
-from viz.figures.pairs import percent
 from viz.figures.scores import bars
 from viz.figures.word_map import heads
 from viz.instruments import strip
-from viz.labels import distinct, head_name, visible
+from viz.labels import distinct, head_name, percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, links, parts, state
 
@@ -31,7 +30,7 @@ LOOKING_ONE = (
 )
 LOOKING_REMEMBER = (
     "One line a word, as it is read: the current word is marked, and the earlier ones are shaded by the attention weights of one head of gpt-mini. A line sums to 1 and never looks ahead. Below, the weights from the chosen word. "
-    "Their mix of word vectors is a composite embedding: no longer the vector of any one word. **Compare heads** in the fold: each remembers something else."
+    "Their mix of word vectors is a composite embedding, as the documents draw it: no longer the vector of any one word. The model itself never makes this mix: a head mixes the value vectors of its own layer, not rows of the table. **Compare heads** in the fold: each remembers something else."
 )
 
 
@@ -101,7 +100,7 @@ def _remember(params: Any) -> Shown:
     found = words.mixed(run, layer, head, row)
     said = distinct(found.words)
     best = int(found.weights.argmax())
-    known = lesson.predict(SLUG + "remember", f"Reading “{names[row]}”, which word does head {head_name(layer, head)} weigh most?", said, said[best],
+    known = lesson.predict(SLUG + "remember", f"Reading “{names[row]}”, which word does head {head_name(layer, head)} weigh most?", dict(zip(said, found.weights.tolist(), strict=True)), said[best],
                            f"It gets {found.weights[best]:.3f}; the {row + 1} weights up to “{names[row]}” add up to {found.weights.sum():.3f}.")  # fmt: skip
     if known:
         strip(attention.weights[layer, head], names, allowed=attention.allowed[layer, head], mode="text" if lesson.presenting() else "lines", selected=row, key=SLUG + "lines")

@@ -25,14 +25,14 @@ SLUG, KEY, MODEL = "word_vectors.", "word_vectors.plane", "vectors-mini"
 NAMES = (*words.TOY, *words.OTHERS)
 OPENING: link.Vectors = (*words.TOY.values(), *words.OTHERS.values())
 PLUS, MINUS = (NAMES.index("king"), NAMES.index("woman")), (NAMES.index("man"),)
-READY = (("king", "man", "woman"), ("brother", "boy", "girl"), ("walked", "walk", "play"), ("bigger", "big", "small"), ("mice", "mouse", "child"))
+READY = (("king", "man", "woman"), ("brother", "boy", "girl"), ("walked", "walk", "play"), ("went", "go", "come"), ("mice", "mouse", "child"))
 LOOKING_HAND = (
     "Each dot is a word. The solid arrow leads from *man* to *king*; the dashed one is the same arrow, put at *woman*: king − man + woman. The ring is where it ends, and the coloured word "
     "is the nearest that is none of the three. **Drag** *queen* away, or *girl* into the ring, and another word is the answer. Distance decides here; trained vectors are compared by direction (cosine)."
 )
 LOOKING_TRAINED = (
     "Each bar is a word and its cosine with a − b + c: 1 is the same direction, 0 none in common. The three given words are left out, as is the custom, and the sentence says what would be "
-    "nearest with them: very often one of the three, because the sum starts from there. **Try** words of your own; many sums lead nowhere, and the card of the model says how many."
+    "nearest with them: very often one of the three, because the sum starts from there. **Try** words of your own; many sums lead nowhere, and the card of the model says how many. The vectors have the habits of the books they were learnt from, prejudices among them: what comes of doctor − man + woman?"
 )
 LOOKING_MAP = (
     "Eighty numbers a word cannot be drawn, so this is their shadow on a plane: the two directions in which just these words differ most (principal components, computed from them). The share in the sentence says how "
@@ -151,7 +151,7 @@ def _trained(params: Any) -> Shown:
     a, b, c = map(visible, found.terms)
     sum_ = f"{a} − {b} + {c}"
     near = list(found.nearest)
-    known = lesson.predict(SLUG + "trained", f"{sum_}: which of these words is nearest in the trained table?", sorted(map(visible, near[:5])), visible(near[0]),
+    known = lesson.predict(SLUG + "trained", f"{sum_}: which of these words is nearest in the trained table?", dict(sorted(zip(map(visible, near[:5]), found.cosines.tolist(), strict=False))), visible(near[0]),
                            f"Its cosine with the sum is {found.cosines[0]:.3f}, that of “{visible(near[1])}” {found.cosines[1]:.3f}.")  # fmt: skip
     rows = [(visible(word), float(cosine), i == 0) for i, (word, cosine) in enumerate(zip(near, found.cosines, strict=True))]
     if not known:

@@ -155,7 +155,7 @@ def _predict(data: Data) -> bool:
     most, next_ = np.argsort(data.weights[row])[::-1][:2] if len(names) > 1 else (0, 0)
     return lesson.predict(
         SLUG + "first", f"So far: “{' '.join(data.written[:row]) or '(nothing)'}”. Next it writes “{data.written[row]}”. At which English word does it look most?",
-        names, answer=names[most],
+        dict(zip(names, data.weights[row].tolist(), strict=True)), answer=names[most],
         why=f"It gives {data.weights[row, most]:.0%} to “{data.words[most]}” and {data.weights[row, next_]:.0%} to “{data.words[next_]}”. "
         f"Nobody told it which words belong together: the weights were learned from pairs of sentences alone.",
     )  # fmt: skip

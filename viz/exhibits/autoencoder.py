@@ -36,7 +36,7 @@ MODEL = "vectors-mini"
 STEPS = (
     lesson.Step("Guess", "An English word goes in as a vector of 80 numbers. The encoder keeps only a few. A decoder turns those few into a French word."),
     lesson.Step("Three boxes", "Encoder, hidden space, decoder. Give the context more numbers until the right word comes out."),
-    lesson.Step("Many targets", "One encoder, one context, four decoders: the context is not English and not French, it is the concept."),
+    lesson.Step("Many targets", "One encoder, one context, four decoders: the same few numbers serve every language."),
     lesson.Step("Letters", "The same with pictures: 35 dots go in; four decoders draw from the same context in four styles."),
     lesson.Step("What is lost", "How much cannot come back with p numbers is known exactly, and learning reaches it."),
 )

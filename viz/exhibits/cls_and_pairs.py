@@ -35,7 +35,7 @@ STEPS = (
     lesson.Step("Arithmetic", "Each number of the vector times a weight, all added: a score for each class. Softmax makes them probabilities."),
     lesson.Step("Gradient", "What does training reach? The loss hangs on one vector of the last layer."),
     lesson.Step("Pairs", "[CLS] A [SEP] B [SEP]: the same head with three classes. Does B follow from A?"),
-    lesson.Step("Train it", "Less than a minute. Then: what does it get wrong?"),
+    lesson.Step("Train it", "Train it here. Then: what does it get wrong?"),
 )
 SHOWN = (steps.one_vector, steps.what_it_reads, steps.arithmetic, steps.gradient, pairs.pairs, wrong.trained)
 EXAMPLES = ("The soup was not awful.", "The story was dull at first, but it was exciting in the end.", "The garden on the hill was lovely.", "Nobody called the captain rude.")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from core.checkpoints.heads import habits
 from core.engine import RunRequest, default
 from core.errors import InputError
 from core.lessons import across
@@ -42,13 +43,13 @@ STEPS = (
     lesson.Step("Layer", "A decoder layer has three sub-layers and two maps: over its own words, and over the source."),
 )
 MODEL = "translator-en-es"
-SENTENCES = ("She has a white car.", "You are welcome.", "The red house on the hill is very old.", "I gave my little sister a red ball.")
+SENTENCES = ("The red house is very old.", "She has a white car.", "You are welcome.", "I gave my little sister a red ball.")
 LONGEST = 24
 
 
 @dataclass(frozen=True)
 class Params:
-    """What the visitor chose: the English sentence; layer and head, -1 for those that cover the source best."""
+    """What the visitor chose: the English sentence; layer and head, -1 for those that align best."""
 
     text: str = SENTENCES[0]
     layer: int = -1
@@ -73,11 +74,9 @@ class Data:
 
 
 def opening() -> tuple[int, int]:
-    """Layer and head that cover the source words best, measured on the page's own sentences."""
-    runs = [default().run(RunRequest(MODEL, text, keep=("decoder.*.pattern",))) for text in SENTENCES]
-    found = across.aligners(run.attention("cross", writing=True).weights[..., :-1, :-1] for run in runs)
-    layer, head = np.unravel_index(found.argmax(), found.shape)
-    return int(layer), int(head)
+    """Layer and head that look most, from each word they write, at those it translates: as measured on pairs that were set by hand."""
+    found = habits(MODEL, "cross")
+    return found.best()["aligner"] if found else (0, 0)
 
 
 def compute(params: Params = Params()) -> Data:

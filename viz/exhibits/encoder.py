@@ -14,6 +14,7 @@ from core.errors import InputError
 from viz.exhibits import _encoder_folds as folds
 from viz.exhibits import _encoder_pictures as pictures
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.labels import distinct
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
@@ -24,7 +25,7 @@ EXHIBIT = Exhibit(
     claim="One layer lets the words look at each other and then thinks about each alone. The stack does it again and again.",
     cites=(
         Cite("ghojogh2023", "transformer encoder", "Eqs. (23)-(26)"),
-        Cite("ghojogh2020", "3.2.5", "Eqs. (23)-(27)"),
+        Cite("ghojogh2020", "3.2.3, 3.2.4", "Eqs. (23)-(27)"),
         Cite("beigy2021", "transformers", "two sub-layers, six encoders"),
         Cite("beigy2024", "transformers", "the encoder"),
         Cite("vaswani2017", "3.1", "encoder stack"),
@@ -89,6 +90,7 @@ def page() -> None:
     data = None
     with errors.guard():
         data = ask.submit(("encoder", params), lambda: compute(params), 40 * len(params.text))
+        origin.tell_run(data.run)
         pictures.show(step, data)
     with st.container(key="encoder-change"):
         controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(f"{SLUG}word",))

@@ -10,6 +10,7 @@ from viz.exhibits import _families_read as reading
 from viz.exhibits import _families_steps as steps
 from viz.exhibits._shown import folds
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
@@ -71,6 +72,7 @@ def page() -> None:
         controls.preset_row(SENTENCES, "text", Params.text)
     with errors.guard():
         data = ask.submit(("families", params), lambda: compute(params), 20 * max(1, len(params.text)))
+        origin.tell(text=params.text)
         with show:
             shown = SHOW[at](data)
         folds(EXHIBIT, "families", STEPS[at].name, shown, lambda: None, lambda: lesson.errata("E39"))

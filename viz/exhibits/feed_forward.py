@@ -37,7 +37,7 @@ STEPS = (
     lesson.Step("Sentence", "Every word goes through the same network. Which units does it switch on?"),
     lesson.Step("Alone", "Turn one word round. Who notices, in the network and in the attention?"),
     lesson.Step("One unit", "A unit listens for something; when it fires, it writes one fixed vector."),
-    lesson.Step("Count", "Most of what a layer has learned stands in its feed-forward network."),
+    lesson.Step("Count", "Where do a layer's parameters stand: in attention, or in the feed-forward network?"),
 )  # fmt: skip
 MODELS = ("translator-en-es", "gpt-mini", "bert-mini")
 SENTENCES = ("The animal didn't cross the street because it was too tired.", "She was hungry, so she ate the apple.", "The little dog ran after the ball.")

@@ -9,14 +9,14 @@ import numpy as np
 import streamlit as st
 
 from core.analysis.heads import Heads
-from core.checkpoints.heads import read_heads
-from core.checkpoints.manifest import shipped_folder
+from core.checkpoints.heads import habits
 from core.engine import RunRequest, default
 from core.errors import InputError
 from core.lessons import looking
 from viz.exhibits import _heads_compared_steps as steps
 from viz.exhibits import _shown
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
@@ -99,12 +99,6 @@ def compute(params: Params = Params()) -> Data:
     return Data(params.model, kind, layer, n_layers, found.keys, found.weights[layer], np.broadcast_to(found.allowed, found.weights.shape)[layer], row, habits(params.model, kind))
 
 
-def habits(model: str, kind: str) -> Heads | None:
-    """What its heads do over our sentences, as shipped with the model."""
-    found = read_heads(shipped_folder() / model) if (shipped_folder() / model / "heads.json").is_file() else None
-    return found.trained.get(kind) if found else None
-
-
 def thumbnail() -> str:
     """Where each head (a row) looks from the word it: the picture of the first step as a map."""
     data = compute()
@@ -124,6 +118,7 @@ def page() -> None:
     data: Data | None = None
     with st.container(key=f"heads-compared-{at}"), errors.guard():
         data = ask.submit(("heads_compared", params, offered()), lambda: compute(params), 10 * len(params.text))
+        origin.tell(model=data.model, text=params.text, kind=data.kind, layer=data.layer)
         shown = steps.SHOWN[at](params, data)
     _change(models, data)
     if shown is not None:

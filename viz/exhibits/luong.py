@@ -11,6 +11,7 @@ from viz.exhibits import _luong_data as data_of
 from viz.exhibits import _luong_folds as folds
 from viz.exhibits import _luong_steps as steps
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
@@ -25,7 +26,7 @@ EXHIBIT = Exhibit(
         Cite("beigy2021", "Global vs Local Attention", "p_t, a_st", step=2),
         Cite("luong2015", "sections 3.1, 3.2", "Eqs. (7) to (10)", step=3),
         Cite("bahdanau2015", "section 3.1", "Eqs. (5), (6)", step=1),
-        Cite("ghojogh2020", "section 2.4.1", step=1),
+        Cite("ghojogh2020", "section 2.3", "cited with Eq. (2)", step=1),
     ),
 )
 STEPS = (
@@ -82,6 +83,7 @@ def page() -> None:
             window=state.read(steps.SLUG + "window", start.window, state.whole(1, steps.WIDEST)),
             windowed=state.read(steps.SLUG + "windowed", start.windowed, state.flag),
         )  # fmt: skip
+        origin.tell(model=data.model, text=text, beside=data.target, kind="alignment")
         told = steps.SHOWN[at](params, data, start)
         if lesson.presenting():  # the picture first
             _sentence(start)

@@ -13,6 +13,7 @@ from core.lessons import permutation as lesson_of
 from viz.exhibits import _permutation_folds as folds
 from viz.exhibits import _permutation_steps as steps
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.labels import distinct
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
@@ -125,6 +126,7 @@ def page() -> None:
         data = ask.submit(("permutation", params), lambda: compute(params), 60)
         with st.container():
             known = steps.ask(data, params, step)
+        origin.tell(model=MODEL, text=text, kind="self", layer=0, head=data.head, changed="without positions")
         steps.draw(data, step, known)
         parts.numbers(steps.numbers(data, step, known))
         steps.control(data, step)

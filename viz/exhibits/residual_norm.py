@@ -15,6 +15,7 @@ from viz.exhibits import _residual_norm_norms as norms
 from viz.exhibits import _residual_norm_sums as sums
 from viz.exhibits._shown import folds as show
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
@@ -24,7 +25,7 @@ EXHIBIT = Exhibit(
     claim="A layer never replaces a word: it adds to it. A norm keeps the sum in bounds.",
     cites=(
         Cite("ghojogh2023", "encoder; layer normalization", "Eqs. (23)-(25)"),
-        Cite("ghojogh2020", "3.2.2, 3.2.3, 3.3", "Eqs. (23)-(26)"),
+        Cite("ghojogh2020", "3.2.3", "Eqs. (23)-(26)"),
         Cite("beigy2021", "the transformer, residual connections", step=1),
         Cite("lifei2022", "the residuals", step=1),
         Cite("he2016", "section 3.2", "Eq. (1)", step=2),
@@ -102,6 +103,7 @@ def page() -> None:
     with errors.guard():
         key = ("residual_norm", params.text, params.model, params.layer)
         data = ask.submit(key, lambda: compute(params), 10 * max(1, len(params.text)))
+        origin.tell(model=params.model, text=params.text)
         with st.container(key=f"residual-picture-{step}"):
             shown = (sums.add, sums.without, sums.real, norms.norm, norms.which_axis, norms.orders)[step](params, data)
         show(EXHIBIT, "residual_norm", str(step), shown, lambda: st.markdown(folds.TRY[step]), lambda: lesson.errata("E6", "E16"))

@@ -25,7 +25,7 @@ EXHIBIT = Exhibit(
         Cite("beigy2021", "self-attention, in matrices", step=3), Cite("lifei2022", "self-attention", "s(x_i, x_j), then queries, keys and values", step=4),
         Cite("ghojogh2020", "section 2.4.3", "Eq. (16)", step=5), Cite("ghojogh2023", "attention formulation", "Eq. (16)", step=5),
         Cite("beigy2024", "transformers", "first formula", step=5), Cite("ghojogh2023", "attention formulation", "“I am a student”", step=6),
-        Cite("beigy2021", "self-attention", "“She is eating a green apple”", step=6), Cite("vaswani2017", "section 3.2.1", "Eq. (1)", step=5),
+        Cite("beigy2021", "self-attention", "the mix for apple", step=6), Cite("vaswani2017", "section 3.2.1", "Eq. (1)", step=5),
     ),
 )  # fmt: skip
 SLUG = steps.SLUG

@@ -37,8 +37,10 @@ STEPS = (
     lesson.Step("All pairs", "An answer is a pair: a start and an end not before it. All pairs get a score, the greatest wins."),
     lesson.Step("Tags", "The same idea with other labels: each token gets a distribution over parts of speech."),
     lesson.Step("What it reads", "Tuning moved attention, too. The same head on the same text, before and after."),
-    lesson.Step("Train it", "Less than a minute on our own labelled texts, and the page uses your model."),
+    lesson.Step("Train it", "It learns here, from our own labelled texts, and the page then uses your model."),
 )  # fmt: skip
+ANSWERING = (0, 1, 3)
+"""The steps in which the model answers questions."""
 LONGEST = 64
 
 
@@ -85,8 +87,10 @@ def chosen() -> Params:
 def page() -> None:
     """Claim, steps, one picture, one sentence of numbers, its control; the texts; everything else folded."""
     parts.title(EXHIBIT)
+    params, first_line = chosen(), st.empty()
     step = lesson.steps(STEPS, SLUG)
-    params = chosen()
+    if step in ANSWERING and (told := answers.measured(live.using(f"answers-{params.body}", SLUG))):
+        first_line.text(told)
     for goal in train.GOALS:
         if step != train.STEP or goal != params.goal:
             live.watch(f"{goal}-{params.body}")
@@ -97,7 +101,7 @@ def page() -> None:
     with st.container():
         if lesson.presenting():
             return
-        if step in (0, 1, 3):
+        if step in ANSWERING:
             drops = tuple(SLUG + name for name in ("mark", "push", "token"))
             controls.text("Question", SLUG + "question", Params.question, placeholder="Who …?", drops=drops)
             controls.text("Text", SLUG + "passage", Params.passage, placeholder="A few sentences", drops=drops)

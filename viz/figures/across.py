@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import plain
 
 TARGET, SOURCE = theme.CATEGORICAL[1], theme.CATEGORICAL[0]
@@ -14,6 +15,7 @@ HALF = (0.46, 0.27)
 """Half the width and half the height of a box."""
 
 
+@kept
 def flow(n: int, m: int, d: int, heads: int, d_head: int, *, height: int = 400) -> go.Figure:
     """Boxes from top to bottom, each with its shape: queries from the decoder, keys and values from the encoder.
 
@@ -45,6 +47,7 @@ def flow(n: int, m: int, d: int, heads: int, d_head: int, *, height: int = 400) 
     return figure.update_layout(template=theme.template(), height=height, margin={"l": 2, "r": 2, "t": 2, "b": 2}, showlegend=False)
 
 
+@kept
 def computed(own: Sequence[int], source: Sequence[int], anew: Sequence[int], words: Sequence[str], *, height: int = 330) -> go.Figure:
     """For each word written: the rows of keys and values that were computed, of its own words and of the source; a line for
     what they would be without a cache.

@@ -10,12 +10,14 @@ from plotly.subplots import make_subplots
 
 from viz import theme
 from viz.figures.curves import number
+from viz.figures.kept import kept
 from viz.figures.unrolled import tiled
 from viz.labels import plain
 
 TILE_ROWS = 16
 
 
+@kept
 def mixing(scores: np.ndarray, weights: np.ndarray, states: np.ndarray, context: np.ndarray, words: Sequence[str]) -> go.Figure:
     """Bars of s_ij, bars of a_ij, tiles of h_j, and behind them the tile of c_i, the same numbers mixed by a_ij.
 

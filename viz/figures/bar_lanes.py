@@ -12,6 +12,7 @@ import numpy as np
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 from viz.labels import phrase, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -39,6 +40,7 @@ class Lane:
     places: int = 3
 
 
+@kept
 def bar_lanes(lanes: Sequence[Lane], *, labels: Sequence[str] = (), x_title: str = "", across: bool = False, height: int = 340) -> panels.Layers:
     """The lanes over the same places: `labels` name them, without labels they are counted from 1. `across`: side by side.
 

@@ -10,11 +10,13 @@ import altair as alt
 import numpy as np
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+@kept
 def bar_pairs(values: Array, rows: Sequence[str], columns: Sequence[str], title: str, *, places: int = 2, least: float = 0.0, covered: bool = False, height: int = 0) -> alt.TopLevelMixin:
     """One group of bars a row, one bar a column in its colour; no number stands behind a bar below `least`. `covered`: a question mark each.
 

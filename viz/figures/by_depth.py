@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -27,6 +28,7 @@ class Panel:
     ends: tuple[float, float] | None = None
 
 
+@kept
 def by_depth(panels: Sequence[Panel], hues: Mapping[str, int], *, strong: Sequence[str] = (), covered: Sequence[str] = (), across: bool = False, height: int = 380) -> go.Figure:
     """One panel below the other (`across`: side by side) over the layers 0, 1, ..; lines that are not `strong` are pale, `covered` ones missing.
 
@@ -96,6 +98,7 @@ WAYS = {  # what stands on the way up, with its height; where the side way leave
 }
 
 
+@kept
 def block(order: str, formula: str, *, residual: bool = True, height: int = 380) -> go.Figure:
     """One sub-layer from below: x goes up through f and the norm, and around them to the plus.
 

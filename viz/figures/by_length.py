@@ -13,6 +13,7 @@ import altair as alt
 from viz import theme
 from viz.figures import keys, panels
 from viz.figures.curves import power_of_ten
+from viz.figures.kept import kept
 from viz.labels import phrase, visible
 
 Points = Sequence[tuple[float, float]]
@@ -31,6 +32,7 @@ class Curve:
     strong: bool = True
 
 
+@kept
 def quality(
     curves: Sequence[Curve], *, trained: int, own: Mapping[str, tuple[float, float]] | None = None, longest: float | None = None,
     titles: tuple[str, str] = ("letters in the word", "letters right"), height: int = 370,
@@ -59,6 +61,7 @@ def quality(
     return alt.layer(rule, line, dot, diamond, note, key).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
 
 
+@kept
 def slopes(over: Sequence[Curve], places: Sequence[Curve], letters: Sequence[str], *, titles: tuple[str, str], height: int = 460) -> panels.Layers:
     """Above: |d c / d x_1| over length, a power of ten a step. Below: |d c / d x_i| at each letter of one word.
 

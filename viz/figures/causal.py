@@ -11,6 +11,7 @@ import numpy as np
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 from viz.labels import phrase, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -21,6 +22,7 @@ GROUP = 0.78
 """How much of a place its bars take."""
 
 
+@kept
 def rightness(shares: Mapping[str, Array], chance: float, last: str = "writes", *, places: int = 0, height: int = 340) -> panels.Layers:
     """One group of bars a place, one bar a model: the share of lists whose next digit it says right; dashed is chance.
 
@@ -61,6 +63,7 @@ def _legend(**mark: Any) -> alt.Legend:
 
 
 
+@kept
 def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None = None) -> panels.Layers:
     """The prefix form as lines: y_i is as many cells as words were read, each with its weight, a plus between them.
 
@@ -76,7 +79,7 @@ def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None
     cells = [
         {"x": key, "left": key - inner + 0.04, "right": key + inner - 0.04, "y": query, "top": query - outer, "bottom": query + outer,
          "said": f"{weights[query, key]:.2f}" if written else "", "exact": f"{weights[query, key]:.4f}", "line": query + 1, "word": visible(words[key]),
-         "colour": theme.SEQUENTIAL[round(float(np.clip(weights[query, key], 0, 1)) * shades)], "ink": theme.BACKGROUND if weights[query, key] > 0.5 else theme.TEXT,
+         "colour": theme.SEQUENTIAL[round(float(np.clip(weights[query, key], 0, 1)) * shades)], "ink": theme.BACKGROUND if weights[query, key] > theme.INK_TURNS else theme.TEXT,
          "edge": 1.0 if weights[query, key] < 0.1 else 0.0}
         for query in range(shown) for key in range(query + 1)
     ]  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 
 from viz import theme
 from viz.figures import keys, panels
+from viz.figures.kept import kept
 from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -23,6 +24,7 @@ LEARNED = "learned from a random start"
 
 
 
+@kept
 def boxes(
     entry: tuple[str, Array, bool], context: Array, exits: Sequence[tuple[str, Array | str | None]], *, limit: float | None = None, height: int = 380
 ) -> panels.Layers:
@@ -100,6 +102,7 @@ def _note(text: str, span: tuple[float, float], y: float, size: int, colour: str
     return {"text": phrase(text), "x": sum(span) / 2, "y": y, "wide": 0.94 * (span[1] - span[0]), "fontSize": size, "muted": colour == theme.MUTED}
 
 
+@kept
 def lost(curves: Mapping[str, Array], learned: Mapping[int, float], at: int, *, covered: bool = False, height: int = 340) -> panels.Layers:
     """What does not come back, in percent, against the size p of the context: lines from closed forms, dots learned.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from viz import theme
 from viz.figures.curves import number
+from viz.figures.kept import kept
 from viz.labels import shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -23,6 +24,7 @@ PLACE = "place:O"
 BARE = alt.ViewBackground(strokeWidth=0)
 
 
+@kept
 def bars(tokens: Sequence[str], now: Array | None, full: Array | None = None, *, marked: int | None = None, height: int = 380) -> Chart:
     """ln P of each token as a bar that hangs from 0, and below it the running sum; None: covered.
 

@@ -10,6 +10,7 @@ import altair as alt
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 from viz.labels import phrase, visible
 
 STRIDE = 1.75
@@ -26,6 +27,7 @@ class Row:
     wrong: Sequence[bool] = ()
 
 
+@kept
 def letters(rows: Sequence[Row], *, shade: str = "") -> panels.Layers:
     """The rows below each other, place under place; `shade` says what a shade means.
 

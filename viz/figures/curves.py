@@ -10,6 +10,7 @@ import numpy as np
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Band = tuple[Array, Array, Array, Array]
@@ -28,6 +29,7 @@ def number(value: float, places: int = 2) -> str:
     return (text.removeprefix("-") if float(text) == 0 else text).replace("-", "−")
 
 
+@kept
 def lanes(
     samples: Array,
     names: Sequence[str],
@@ -81,6 +83,7 @@ def lanes(
     return alt.LayerChart(layer=layers).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
 
 
+@kept
 def profiles(
     upper: Mapping[str, Band],
     lower: Mapping[str, Band],

@@ -8,6 +8,7 @@ import altair as alt
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 from viz.labels import visible
 
 MOST = 12
@@ -16,6 +17,7 @@ Look = tuple[int, int, str, bool]
 """From which letter to which, the piece, whether it is there."""
 
 
+@kept
 def cutting(word: str, looks: Sequence[Look] | None, *, height: int = 280) -> panels.Layers:
     """Each line shows the letters looked up: full where the piece was found, an empty frame where not. None: still covered.
 

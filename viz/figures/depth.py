@@ -9,11 +9,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+@kept
 def over_layers(curves: Sequence[tuple[str, Array]], words: Sequence[str], chosen: int, *, height: int = 320) -> go.Figure:
     """Each of the named curves (layer + 1, word): a thin line for each word, a thick one for the chosen word; cosines from -1 to 1.
 

@@ -9,12 +9,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
 TALL = 34  # pixels a row
 
 
+@kept
 def weights(values: Array, rows: Sequence[str], columns: Sequence[str], title: str, places: int = 2) -> go.Figure:
     """A heatmap of weights, 0 pale and 1 dark, the number in each cell; a weight that is no number stays empty.
 
@@ -33,7 +35,7 @@ def weights(values: Array, rows: Sequence[str], columns: Sequence[str], title: s
         empty = np.isnan(value)
         figure.add_annotation(
             x=column, y=row, text="NaN" if empty else f"{value:.{places}f}", showarrow=False,
-            font={"size": 13, "color": theme.BACKGROUND if not empty and value > 0.5 else theme.TEXT},
+            font={"size": 13, "color": theme.BACKGROUND if not empty and value > theme.INK_TURNS else theme.TEXT},
         )  # fmt: skip
     _axes(figure, rows, columns)
     lines = 1 + max(name.count("\n") for name in columns)
@@ -46,6 +48,7 @@ def _axes(figure: go.Figure, rows: Sequence[str], columns: Sequence[str]) -> Non
     figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=[_name(r) for r in rows], autorange="reversed", **quiet)
 
 
+@kept
 def bars(values: Array, rows: Sequence[str], columns: Sequence[str], title: str, places: int = 2) -> go.Figure:
     """One group of horizontal bars a row, one bar a column, each with its number; columns have colours.
 

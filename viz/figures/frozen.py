@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from viz import theme
+from viz.figures.kept import kept
 
 FROZEN, FULL = "frozen", "in full"
 WAYS = (FROZEN, FULL)
@@ -14,6 +15,7 @@ COLOURS = dict(zip(WAYS, theme.CATEGORICAL[:2], strict=True))
 COVERED = "?"
 
 
+@kept
 def grouped(rows: Sequence[tuple[str, str, float | None, str]], *, title: str, ends: tuple[float, float] | None = None, marks: Mapping[str, float] | None = None,
             shares: bool = False, height: int = 260) -> alt.TopLevelMixin:  # fmt: skip
     """Bars of (group, way, value, what is written behind it), lying, a group below the other; None is covered. `marks`: a tick across a group; `shares`: the axis is in
@@ -41,6 +43,7 @@ def grouped(rows: Sequence[tuple[str, str, float | None, str]], *, title: str, e
     return alt.layer(*layers).properties(width="container", height=height)
 
 
+@kept
 def courses(lines: Mapping[str, Sequence[tuple[float, float]]], *, over: str, title: str, ends: tuple[float, float] | None = None, level: float | None = None,
             height: int = 260) -> alt.TopLevelMixin:  # fmt: skip
     """A line a way, of (step or second, value), a dot where it was measured; a dashed rule at `level`.

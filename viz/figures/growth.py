@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import plain
 
 Points = Sequence[tuple[float, float]]
@@ -23,6 +24,7 @@ def place(step: float) -> float:
     return float(np.log10(1 + step))
 
 
+@kept
 def course(loss: Points, heads: Mapping[str, Points], chosen: str, marks: Mapping[str, int], *, loss_name: str, score_name: str) -> go.Figure:
     """Loss above, the scores of all heads below, `chosen` in colour; `marks` are steps by what is written beside them.
 

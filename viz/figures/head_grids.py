@@ -11,6 +11,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import phrase, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -52,6 +53,7 @@ def laid_out(owners: Array, stacked: bool) -> Array:
     return np.concatenate([part for block in owners.swapaxes(0, 1) for part in (block, gap)][:-1], axis=1)
 
 
+@kept
 def head_grid(
     owners: Array, written: Array, rows: Sequence[str], *, title: str, shape: str, code: str = "", stacked: bool = False, pixels: float = 30,
     covered: bool = False, room: bool = False,
@@ -123,6 +125,7 @@ def _heading(title: str, shape: str, code: str, room: bool) -> list[alt.Chart]:
     ]  # fmt: skip
 
 
+@kept
 def per_head(values: Sequence[float] | Array, names: Sequence[str], *, title: str, number: str = "{:.2f}", heads: Sequence[int] | None = None,
              marks: Mapping[float, str] | None = None) -> alt.TopLevelMixin:  # fmt: skip
     """One horizontal bar a head in its colour, with its number; values may be negative. `heads`: their numbers, -1 for no head.

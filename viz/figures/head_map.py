@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -16,6 +17,7 @@ SIGNS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "he
 ROW = 17
 
 
+@kept
 def points(places: Array, kinds: Sequence[str], names: Sequence[str], *, order: Sequence[str] = (), chosen: int | None = None) -> go.Figure:
     """Heads as points (head, 2), each kind with a colour and a sign of its own; the chosen one in a ring.
 
@@ -52,6 +54,7 @@ def points(places: Array, kinds: Sequence[str], names: Sequence[str], *, order: 
     return figure
 
 
+@kept
 def thumbnail(weights: Array, queries: Sequence[str], keys: Sequence[str], *, allowed: Array | None = None, height: int = 150) -> go.Figure:
     """One pattern (query, key) as a small picture from 0 to 1, the words under the pointer; forbidden cells are shaded.
 
@@ -72,6 +75,7 @@ def thumbnail(weights: Array, queries: Sequence[str], keys: Sequence[str], *, al
     return figure
 
 
+@kept
 def tree(links: Array, order: Sequence[int], names: Sequence[str], *, chosen: int | None = None) -> go.Figure:
     """Which heads join first: a tree from links (join, 4) as `core.analysis.maps.linked` makes them, one row a head.
 
@@ -98,6 +102,7 @@ def tree(links: Array, order: Sequence[int], names: Sequence[str], *, chosen: in
     return figure
 
 
+@kept
 def one_line(scores: Array, texts: Sequence[str], *, untrained: float | None = None) -> go.Figure:
     """The score of one head on every sentence as points on a line from 0 to 1, with the median and the untrained copy.
 

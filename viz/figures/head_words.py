@@ -11,6 +11,7 @@ import numpy as np
 
 from viz import theme
 from viz.figures.head_grids import BARE, TINT, colour
+from viz.figures.kept import kept
 from viz.labels import visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -23,6 +24,7 @@ APART = 0.09
 """The room between two maps, as a share of one."""
 
 
+@kept
 def looks(weights: Array, words: Sequence[str], asking: int, *, only: int | None = None, pixels: int = ROW) -> alt.TopLevelMixin:
     """One bar a word, made of what each head gives to it from the word that asks. Weights (head, key).
 
@@ -66,6 +68,7 @@ def _told(head: int, weight: float) -> str:
     return f"H{head} {weight:.0%}" if weight >= TELLS else f"H{head}" if weight >= NAMES else ""
 
 
+@kept
 def maps(weights: Array, words: Sequence[str], asking: int, *, allowed: Array | None = None, height: int = 400, across: int = 4, named: bool = False) -> alt.TopLevelMixin:
     """Every head (head, query, key) as a small map, all on the one scale from 0 to 1; the row of the word that asks is framed.
 

@@ -13,6 +13,7 @@ from plotly.subplots import make_subplots
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 from viz.labels import phrase, plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -29,6 +30,7 @@ class Tile:
     called: str = "number"
 
 
+@kept
 def through(tiles: Sequence[Tile], *, height: int = 330) -> panels.Layers:
     """Vectors as tiles from left to right, each folded into rows, pale is 0; each tile has its own scale, centred on 0.
 
@@ -83,6 +85,7 @@ class Curve:
     own: bool = False
 
 
+@kept
 def activations(curves: Sequence[Curve], pre: Array, act: Array, at: float, values: Sequence[float], *, highest: float = 2.2, height: int = 380) -> go.Figure:
     """Curves of activations; dots are the word's units on the model's own, below how many have which pre-activation.
 
@@ -118,6 +121,7 @@ def activations(curves: Sequence[Curve], pre: Array, act: Array, at: float, valu
                                 legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"})  # fmt: skip
 
 
+@kept
 def shares(rows: Sequence[str], parts: Sequence[tuple[str, Sequence[int], int]], *, height: int = 300) -> go.Figure:
     """Stacked bars of counts: each part has a name, a count a row, and a colour by number; the count stands inside.
 

@@ -10,12 +10,14 @@ import altair as alt
 import numpy as np
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import phrase, shorten
 
 Array = np.ndarray[Any, np.dtype[Any]]
 BARE = alt.ViewBackground(strokeWidth=0)
 
 
+@kept
 def by_layer(lines: Mapping[str, Array], names: Sequence[str], *, known: int | None = None, height: int = 290) -> alt.TopLevelMixin:
     """Cosines over the layers, a line each with its number at every point; only the first `known` points are drawn (None: all).
 
@@ -43,6 +45,7 @@ def by_layer(lines: Mapping[str, Array], names: Sequence[str], *, known: int | N
     return alt.layer(*layers).properties(view=BARE, height=height)
 
 
+@kept
 def on_a_map(places: Array, names: Sequence[str], kinds: Sequence[str], order: Sequence[str], *, height: int = 340) -> alt.TopLevelMixin:
     """Points of a plane with their names, a colour and a shape for each kind; both axes without numbers.
 
@@ -64,6 +67,7 @@ def on_a_map(places: Array, names: Sequence[str], kinds: Sequence[str], order: S
     return alt.layer(points, base.mark_text(dx=18, fontSize=15, fontWeight=600).encode(text="short:N")).properties(view=BARE, height=height)
 
 
+@kept
 def bars(rows: Sequence[tuple[str, float, str]], order: Sequence[str], *, covered: bool = False, high: int = 26) -> alt.TopLevelMixin:
     """Cosines as bars from 0 (name, value, kind), each kind in its colour; covered: "?".
 
@@ -81,6 +85,7 @@ def bars(rows: Sequence[tuple[str, float, str]], order: Sequence[str], *, covere
     return alt.layer(bar, base.mark_text(align="left", dx=5, fontSize=13).encode(text="said:N")).properties(view=BARE, height=high * len(rows) + 56)
 
 
+@kept
 def nearer(texts: Sequence[str], partners: Sequence[tuple[str, str]], same: Array | None, alike: Array, *, low: float, high: int = 30) -> alt.TopLevelMixin:
     """A row a sentence with two points: the cosine with what means the same (None: covered) and with what only looks alike.
 

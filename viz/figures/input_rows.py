@@ -10,6 +10,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -70,6 +71,7 @@ def _word(cell: Cell) -> str:
     return shorten(visible(cell.text.removeprefix(" ") or cell.text), LETTERS)
 
 
+@kept
 def input_rows(rows: Sequence[InputRow], outcomes: Sequence[Outcome] = (), *, added: Array | None = None, line: int = 25) -> alt.TopLevelMixin:
     """The rows one below the other, each with the vector at its last token; `added`, their sum; the outcomes as bars. `line` in pixels.
 
@@ -115,7 +117,7 @@ class _Drawn:
                 self.box(x, x2, y + 0.09, y + 0.91, theme.CATEGORICAL[cell.mark], opacity=0.3, stroke=theme.CATEGORICAL[cell.mark], told=told)
             else:
                 self.box(x, x2, y + 0.09, y + 0.91, theme.SURFACE if cell.weight is None else _level(theme.SEQUENTIAL, cell.weight), stroke=theme.TEXT if most and cell.weight == most else theme.LINE, told=told)
-            dark = cell.mark is None and cell.weight is not None and cell.weight > 0.5
+            dark = cell.mark is None and cell.weight is not None and cell.weight > theme.INK_TURNS
             self.word((x + x2) / 2, y + 0.5, _word(cell), theme.BACKGROUND if dark else theme.TEXT, weight="bold" if cell.mark is not None else "normal", told=told)
         end = top + (where[-1][0] if where else 0) + 1
         if row.vector is None or not where:

@@ -13,6 +13,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -23,6 +24,7 @@ HUES = ("embedding", "attention", "feed-forward", "biases")
 """What parts of a logit are coloured by, each with its categorical colour."""
 
 
+@kept
 def lens_table(words: Sequence[Sequence[str]], chances: Array, rows: Sequence[str], columns: Sequence[str], chosen: tuple[int, int] | None = None) -> Chart:
     """A table of words, each cell coloured by the probability of its word, 0 to 1; `chosen` (row, column) is framed.
 
@@ -44,11 +46,12 @@ def lens_table(words: Sequence[Sequence[str]], chances: Array, rows: Sequence[st
         strokeWidth=alt.condition("datum.chosen", alt.value(2.5), alt.value(1)),
     ).add_params(alt.selection_point(name=PICKED, fields=["row", "column"], empty=False))  # fmt: skip
     text = base.mark_text(fontSize=13, limit=alt.ExprRef(f"width / {len(columns)} - 4"), cursor="pointer").encode(
-        text="word:N", tooltip=tips, color=alt.condition("datum.chance > 0.5", alt.value(theme.BACKGROUND), alt.value(theme.TEXT)),
+        text="word:N", tooltip=tips, color=alt.condition(f"datum.chance > {theme.INK_TURNS}", alt.value(theme.BACKGROUND), alt.value(theme.TEXT)),
     )  # fmt: skip
     return _sized(alt.layer(rect, text), len(rows), 27, 80)
 
 
+@kept
 def ripple_map(values: Array, rows: Sequence[str], columns: Sequence[str], changed: Sequence[int] = ()) -> Chart:
     """Relative changes on a log scale from 0.001 to 1; what is exactly zero is grey with a 0 in it, never a pale colour.
 
@@ -70,6 +73,7 @@ def ripple_map(values: Array, rows: Sequence[str], columns: Sequence[str], chang
     return _sized(alt.layer(moved, still, mark), len(rows), 30, 130)
 
 
+@kept
 def parts_of_logit(names: Sequence[str], values: Sequence[float], hues: Sequence[str], chosen: Sequence[str] = ()) -> Chart:
     """One bar a part, in the order given, to the right where it speaks for the word and to the left where against it.
 
@@ -98,6 +102,7 @@ def parts_of_logit(names: Sequence[str], values: Sequence[float], hues: Sequence
     return _sized(alt.layer(bars, said), len(names), 22, 80)
 
 
+@kept
 def agreement_plot(estimates: Array, effects: Array, names: Sequence[str], chosen: str = "", unit: str = "") -> Chart:
     """One dot a head: what the gradient says against what taking it away did; on the line both agree.
 
@@ -167,6 +172,7 @@ def _sized(chart: Chart, n_rows: int, step: int, around: int) -> Chart:
     return chart.properties(height=n_rows * step + around)
 
 
+@kept
 def word_bars(words: Sequence[str], chances: Array) -> Chart:
     """A few words with their probabilities, one bar each on a scale from 0 to 1, best first.
 

@@ -9,12 +9,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
 SOFTMAX, GAUSSIAN, PRODUCT = theme.CATEGORICAL[1], theme.CATEGORICAL[2], theme.CATEGORICAL[0]
 
 
+@kept
 def local_row(
     words: Sequence[str], align: Array, product: Array, curve: tuple[Array, Array], *, centre: float, window: tuple[float, float] | None
 ) -> go.Figure:
@@ -52,6 +54,7 @@ def local_row(
     return _dressed(figure, 360)
 
 
+@kept
 def costs(windows: Sequence[int], surprise: Sequence[float], touched: Sequence[int], *, whole: tuple[float, int], marked: int) -> go.Figure:
     """What a window saves and what it costs a trained model: surprise by D as a line, cells at each point; dotted: no window.
 

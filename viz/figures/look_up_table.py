@@ -10,6 +10,7 @@ import numpy as np
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 from viz.labels import phrase, shorten
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -19,6 +20,7 @@ MOST = 14
 """Letters of a cell: a phone has no room for more."""
 
 
+@kept
 def look_up_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], shades: Mapping[str, Sequence[float] | Array | None], number: str = "{:.2f}"
 ) -> panels.Layers:
@@ -39,7 +41,7 @@ def look_up_table(
             value = 0.0 if values is None else float(values[r])
             colour = theme.SEQUENTIAL[round(min(1.0, max(0.0, value)) * (len(theme.SEQUENTIAL) - 1))]
             told = "?" if values is None else str(values[r]) if isinstance(values[r], int) else number.format(value)
-            cells.append(_word(x + SHADE / 2, r, told, theme.BACKGROUND if value > 0.5 else theme.TEXT, "center", 15)
+            cells.append(_word(x + SHADE / 2, r, told, theme.BACKGROUND if value > theme.INK_TURNS else theme.TEXT, "center", 15)
                          | {"left": x + 4, "right": x + SHADE - 4, "top": r - 0.42, "bottom": r + 0.42, "colour": colour, "shade": name})  # fmt: skip
         x += SHADE + 4
     for c, name in enumerate(columns):
@@ -77,6 +79,7 @@ def _written(words: Sequence[dict[str, Any]], along: alt.X, down: alt.Y, size: s
     ]  # fmt: skip
 
 
+@kept
 def sharpening(names: Sequence[str], x: Array, weights: Array, marked: float, *, legend: bool = True, height: int = 260) -> panels.Layers:
     """Weights (name, point) over the sharpness x (point,), equal steps for 1 + x; `marked` is where we are.
 
@@ -103,6 +106,7 @@ def sharpening(names: Sequence[str], x: Array, weights: Array, marked: float, *,
     return alt.layer(base.mark_line(strokeWidth=2.5).encode(strokeDash=dash), base.mark_circle(size=90, opacity=0), here).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
 
 
+@kept
 def memory(table: Array, weights: Array, vector: Array, key: Array | None = None, blind: bool = False) -> panels.Layers:
     """The rows of a memory with their weights before them and what is read below; the key that asked above. All signed.
 

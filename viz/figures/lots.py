@@ -11,12 +11,14 @@ import numpy as np
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
 TICK = "M-0.13,-1H0.13V1H-0.13Z"
 
 
+@kept
 def nearing(n: Array, distance: Array, expect: Array, *, at: int, unit: str, height: int = 300) -> panels.Layers:
     """How far the mean of n draws is from the soft read, on two logarithmic axes, beside what chance alone lets expect.
 
@@ -53,6 +55,7 @@ def nearing(n: Array, distance: Array, expect: Array, *, at: int, unit: str, hei
     return alt.layer(*layers).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
 
 
+@kept
 def guesses(names: Sequence[str], exact: Array, rows: Sequence[tuple[str, Array, Array]], *, columns: int = 2, height: int = 380) -> panels.Layers:
     """Exact numbers as ticks, and estimates of them as dots with bars of two standard errors.
 

@@ -10,11 +10,13 @@ import numpy as np
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+@kept
 def leak(fills: Array, curves: Mapping[str, Array], *, marked: float, height: int = 330) -> panels.Layers:
     """The largest leak of a row (0 to 1) over the number that stands for -inf, one line a curve.
 

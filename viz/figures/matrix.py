@@ -17,12 +17,14 @@ from PIL import Image
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 
 Array = np.ndarray[Any, np.dtype[Any]]
 SHADES = 255
 """Colours of the image: an odd number, so that 0 has one of its own."""
 
 
+@kept
 def signed_matrix(
     values: Array,
     *,

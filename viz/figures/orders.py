@@ -14,6 +14,7 @@ import numpy as np
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 from viz.labels import phrase
 
 HUES = {"self-attention": theme.CATEGORICAL[0], "recurrence": theme.CATEGORICAL[1], "LSTM": theme.CATEGORICAL[1]}
@@ -47,6 +48,7 @@ def decade(power: int, unit: str = "") -> str:
 
 
 
+@kept
 def over_length(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, at: float | None, crossing: float | None, y_title: str, dots: bool = False, said: str = "n = p",
                 unit: str = "", covered: bool = False, hues: Mapping[str, str] = HUES, height: int = 330) -> panels.Layers:  # fmt: skip
     """A line each over n, both axes logarithmic; `at` is the visitor's n, `crossing` where the lines meet (marked and named).
@@ -98,6 +100,7 @@ def _upright(n: float, text: str, across: alt.X, dash: list[int], colour: str, y
     return [base.mark_rule(strokeWidth=1.5, strokeDash=dash, color=colour), base.mark_text(**put, fontSize=14, color=theme.TEXT).encode(y=alt.value(y), text="text:N")]
 
 
+@kept
 def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]], *, height: int = 330) -> panels.Layers:
     """The rows of a table as bars on one logarithmic scale each: a title, then by name (formula, value); the formula before, the number behind.
 
@@ -125,6 +128,7 @@ def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]], *, height
     return alt.layer(drawn, numbers, titles).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
 
 
+@kept
 def reach(n: int, upto: int | None = None, *, height: int = 260) -> panels.Layers:
     """The way from the first of n words to the last: state after state above, one step below. `upto` steps of the chain are walked.
 

@@ -8,12 +8,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.labels import plain
+from viz.figures.kept import kept
+from viz.labels import percent, plain
 
 Array = np.ndarray
 ROW = 38
 
 
+@kept
 def pairs(words: Sequence[str], before: Array, after: Array, names: tuple[str, str] = ("before", "after")) -> go.Figure:
     """A row a word, two bars each: the pale one before, the strong one after; the percentages stand behind the bars.
 
@@ -40,14 +42,3 @@ def pairs(words: Sequence[str], before: Array, after: Array, names: tuple[str, s
         legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "traceorder": "normal"},
     )  # fmt: skip
     return figure
-
-
-def percent(value: float) -> str:
-    """A probability for a label.
-
-    >>> percent(0.234), percent(0.0042), percent(0.00001)
-    ('23 %', '0.4 %', '< 0.1 %')
-    """
-    if value >= 0.0995:
-        return f"{100 * value:.0f} %"
-    return f"{100 * value:.1f} %" if value >= 0.0005 else "< 0.1 %"

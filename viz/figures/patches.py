@@ -16,6 +16,7 @@ from PIL import Image
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -46,6 +47,7 @@ def place_name(row: int, column: int) -> str:
     return f"{chr(ord('A') + column)}{row + 1}"
 
 
+@kept
 def lit(
     shapes: Sequence[Painted], size: tuple[int, int], grid: tuple[int, int], weights: Array | None = None, *,
     framed: int | None = None, asked: int | None = None, told: float | None = None, height: int = 420,
@@ -111,6 +113,7 @@ def _outline(shape: Painted, width: float, tall: float) -> list[tuple[float, flo
     return [(round(float(x), 3), round(float(y), 3)) for x, y in np.clip(points, 0, [width, tall])]
 
 
+@kept
 def reads(images: Sequence[tuple[str, Array | None]], height: int = 190) -> panels.Layers:
     """Small pictures in a row, each (title, (side, side, 3) from 0 to 1, or None for one that is still covered).
 

@@ -15,6 +15,7 @@ import numpy as np
 from viz import theme
 from viz.figures import panels
 from viz.figures.curves import spread_labels
+from viz.figures.kept import kept
 from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -23,6 +24,7 @@ BARE = panels.BARE
 
 
 
+@kept
 def by_layer(lines: Mapping[str, Array], *, top: float, height: int = 300) -> alt.LayerChart:
     """How far apart two vectors are, layer by layer; each line (layer + 1,) is named at its end.
 
@@ -45,6 +47,7 @@ def by_layer(lines: Mapping[str, Array], *, top: float, height: int = 300) -> al
     )  # fmt: skip
 
 
+@kept
 def ideas(short: int, long: int, *, covered: bool = False, height: int = 300) -> alt.LayerChart:
     """Two sentences, one dot a word, at the number that the word gets: above as a fraction of the way, below counted.
 
@@ -86,6 +89,7 @@ def ideas(short: int, long: int, *, covered: bool = False, height: int = 300) ->
     return alt.LayerChart(layer=layers).properties(width="container", height=height, padding=panels.AROUND, view=BARE)
 
 
+@kept
 def ticks(names: Sequence[str], columns: Sequence[str], kept: Array, grounds: Sequence[Sequence[str]], *, chosen: int, height: int = 330) -> alt.LayerChart:
     """A table of ticks and crosses; what each rests on is told on touching it. The chosen row is framed.
 
@@ -122,6 +126,7 @@ def _true(wide: tuple[float, float], high: tuple[float, float]) -> tuple[alt.X, 
     )
 
 
+@kept
 def clocks(angles: Array, rim: Array, names: Sequence[str], *, height: int = 270) -> alt.LayerChart:
     """A clock for each pair of dimensions: the hand stands at the chosen position, dots on the rim are all positions.
 
@@ -164,6 +169,7 @@ def _outside(places: Array, i: int) -> tuple[float, float]:
     return float(away[0]) + 0.0, float(away[1]) + 0.0
 
 
+@kept
 def paths(tables: Mapping[str, Array], *, height: int = 330) -> alt.LayerChart:
     """Position vectors in the plane that shows them best, joined in order; each tenth position has its number.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from viz import theme
 from viz.figures.curves import number
+from viz.figures.kept import kept
 from viz.labels import phrase, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -26,6 +27,7 @@ SPACE = "\u2002"
 AROUND = {"left": 4, "right": 4, "top": 2, "bottom": 2}
 
 
+@kept
 def reordered(
     before: Array,
     after: Array,

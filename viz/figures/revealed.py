@@ -9,12 +9,13 @@ import altair as alt
 
 from viz import theme
 from viz.figures import panels
-from viz.figures.pairs import percent
-from viz.labels import phrase
+from viz.figures.kept import kept
+from viz.labels import percent, phrase
 
 ROW = 44
 
 
+@kept
 def revealed(rows: Sequence[tuple[str, float | None, bool]]) -> panels.Layers:
     """One bar a row (name, probability or None while it is hidden, whether it is the visitor's own), in the order given.
 

@@ -16,6 +16,7 @@ import plotly.graph_objects as go
 from viz import theme
 from viz.figures import panels as strips_of
 from viz.figures.curves import BELOW, number, power_of_ten, spread_labels
+from viz.figures.kept import kept
 from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -28,6 +29,7 @@ LINE = 26
 CROSS = "M-1,-0.6L-0.6,-1L0,-0.4L0.6,-1L1,-0.6L0.4,0L1,0.6L0.6,1L0,0.4L-0.6,1L-1,0.6L-0.4,0Z"
 
 
+@kept
 def histograms(values: Mapping[str, Array], bells: Mapping[str, tuple[Array, Array]], titles: Mapping[str, str], *, line: int = LINE, height: int = 330) -> strips_of.Layers:
     """One lane a table of scores, on one axis: how often each score came up, and the closed form's curve over it.
 
@@ -55,6 +57,7 @@ def histograms(values: Mapping[str, Array], bells: Mapping[str, tuple[Array, Arr
     return _dressed(height, ground, middle, drawn, bell, _titles([(strip.top, titles[name], HUES[name]) for strip, name in zip(strips, values, strict=True)]))
 
 
+@kept
 def weights(rows: Mapping[str, Array], titles: Mapping[str, str], *, line: int = LINE, height: int = 340) -> strips_of.Layers:
     """One row of softmax weights a lane, the same keys in the same order, on one scale from 0 to 1.
 
@@ -73,6 +76,7 @@ def weights(rows: Mapping[str, Array], titles: Mapping[str, str], *, line: int =
     return _dressed(height, drawn, _titles([(strip.top, titles[name], HUES[name]) for strip, name in zip(strips, rows, strict=True)]))
 
 
+@kept
 def by_width(
     widths: Sequence[int], panels: Sequence[tuple[str, Mapping[str, Sequence[float]], tuple[float, str]]], *, marked: int, line: int = LINE, height: int = 400
 ) -> strips_of.Layers:
@@ -111,6 +115,7 @@ def by_width(
     )  # fmt: skip
 
 
+@kept
 def layers(heads: Mapping[str, Array], *, height: int = 360) -> strips_of.Layers:
     """How even each head looks (0 to 1), a dot a head over the layers, a line through their means.
 
@@ -136,6 +141,7 @@ def layers(heads: Mapping[str, Array], *, height: int = 360) -> strips_of.Layers
     )  # fmt: skip
 
 
+@kept
 def exponentials(points: Sequence[tuple[str, float, float]], line: tuple[Array, Array], *, top: float, smallest: float, height: int = 380) -> strips_of.Layers:
     """e^s over s, the axis in equal factors, up to the largest number of float32; beyond it the hatched part has no number.
 
@@ -198,7 +204,7 @@ def fitted(figure: go.Figure, room: bool) -> go.Figure:
     if not room:
         return figure
     margin = figure.layout.margin.r or 0
-    return figure.update_layout(height=ROOM_HEIGHT, margin={"r": 1.6 * margin if margin > 40 else margin})
+    return go.Figure(figure).update_layout(height=ROOM_HEIGHT, margin={"r": 1.6 * margin if margin > 40 else margin})
 
 
 def _power(value: float) -> str:

@@ -10,6 +10,7 @@ import altair as alt
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 from viz.labels import phrase
 
 ROW = 30
@@ -17,6 +18,7 @@ WIDEST = 20
 """Letters of a name in one line: a phone has no room for more beside the bars."""
 
 
+@kept
 def bars(rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}", end: float | None = None) -> panels.Layers:
     """One bar a row (name, value, whether it is the model's own), in the order given, from zero; values behind the bars.
 
@@ -36,7 +38,7 @@ def bars(rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}", end: f
             labelExpr=f"{json.dumps([lines if len(lines) > 1 else lines[0] for lines in names])}[datum.value]", labelFontWeight=weight, labelFontSize=14, labelColor=theme.TEXT, labelPadding=8, labelLimit=220,
             labelOverlap=False, ticks=False, domain=False)),
     )  # fmt: skip
-    bar = base.mark_bar().encode(color=alt.condition("datum.own", alt.value(theme.PRIMARY), alt.value(theme.SEQUENTIAL[2])))
-    said = base.mark_text(fontSize=14, align="left", dx=5, color=theme.TEXT).encode(text="said:N")
+    bar = base.mark_bar().encode(alt.ColorValue(theme.SEQUENTIAL[2], condition={"test": "datum.own", "value": theme.PRIMARY}))
+    said = base.mark_text(fontSize=14, align="left", dx=5, color=theme.TEXT).encode(alt.Text("said:N"))
     height = 6 + len(rows) * (ROW + 12 * max([len(lines) - 1 for lines in names], default=0))
     return alt.layer(bar, said, data=alt.Data(values=values)).properties(width="container", height=height, padding=panels.AROUND | {"right": 62}, view=panels.BARE)

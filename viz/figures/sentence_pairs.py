@@ -13,6 +13,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import phrase, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -24,6 +25,7 @@ PARTS = ("hidden words", "next sentence")
 BARE = alt.ViewBackground(strokeWidth=0)
 
 
+@kept
 def tokens(names: Sequence[str], segments: Sequence[int], *, quiet: Sequence[str] = (), across: int = ACROSS, high: int = HIGH) -> alt.TopLevelMixin:
     """The tokens in lines, those of text A in one colour and those of text B in another; B begins a line of its own.
 
@@ -47,6 +49,7 @@ def tokens(names: Sequence[str], segments: Sequence[int], *, quiet: Sequence[str
     return alt.layer(rect, text).properties(view=BARE, height=high * (line + 1))
 
 
+@kept
 def chances(rows: Sequence[tuple[str, float | None]], *, high: int = 40, middle: bool = True) -> alt.TopLevelMixin:
     """Probabilities as bars on an axis from 0 to 1, None: covered; a line at one half.
 
@@ -62,6 +65,7 @@ def chances(rows: Sequence[tuple[str, float | None]], *, high: int = 40, middle:
     return alt.layer(bars, half, said).properties(view=BARE, height=high * len(rows) + 26)
 
 
+@kept
 def judged(values: Array | None, follows: Sequence[bool], texts: Sequence[str], cut: float, *, height: int = 250) -> alt.TopLevelMixin:
     """A dot a pair at its P(IsNext): above those that follow, below those that do not; wrong ones in another colour. None: covered.
 
@@ -87,6 +91,7 @@ def judged(values: Array | None, follows: Sequence[bool], texts: Sequence[str], 
     return alt.layer(dots, line, hidden).properties(view=BARE, height=height)
 
 
+@kept
 def counters(rows: Sequence[tuple[str, int, float, float]], n: int, *, high: int = 46) -> alt.TopLevelMixin:
     """Counts as bars (name, count, expected, deviation) up to n, each with the band of three deviations around what is expected.
 
@@ -102,6 +107,7 @@ def counters(rows: Sequence[tuple[str, int, float, float]], n: int, *, high: int
     return alt.layer(band, bars, said).properties(view=BARE, height=high * len(rows) + 26)
 
 
+@kept
 def squares(values: Array, rows: Sequence[str], columns: Sequence[str], *, covered: bool = False, chosen: tuple[int, int] | None = None, height: int = 250, low: float = 0.0, number: str = "{:.0%}") -> alt.TopLevelMixin:
     """Shares from 0 to 1 as coloured squares with their numbers; covered: "?"; `chosen` (row, column) is framed; the colours begin at `low`.
 
@@ -124,6 +130,7 @@ def squares(values: Array, rows: Sequence[str], columns: Sequence[str], *, cover
     return alt.layer(rect, said, frame).properties(view=BARE, height=height)
 
 
+@kept
 def losses(names: Sequence[str], parts: Array | None, *, high: int = 34) -> alt.TopLevelMixin:
     """The two parts of each loss, one behind the other as a bar; the sum stands behind. None: covered.
 

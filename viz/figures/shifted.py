@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import plain
 
 START = "START"
 
 
+@kept
 def shifted(target: Sequence[str], *, shift: bool = True, upright: bool = False, height: int = 190) -> go.Figure:
     """Rows: what is to be written (target and END) and what is read there. Arrows say where a word goes; without `shift` it stays.
 

@@ -10,6 +10,7 @@ import altair as alt
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 from viz.labels import phrase
 
 
@@ -35,6 +36,7 @@ class Dot:
     strong: bool = False
 
 
+@kept
 def bars(rows: Sequence[Bar], title: str, *, covered: bool = False, row: int = 38) -> panels.Layers:
     """Horizontal bars from 0, each with its text behind it. `covered`: the names, each with a question mark.
 
@@ -58,6 +60,7 @@ def bars(rows: Sequence[Bar], title: str, *, covered: bool = False, row: int = 3
     return alt.layer(bar, said, data=alt.Data(values=values)).properties(width="container", height=12 + row * len(rows), title=heading, padding=panels.AROUND, view=panels.BARE)
 
 
+@kept
 def race(dots: Sequence[Dot], *, logarithmic: bool = True, covered: bool = False, height: int = 330) -> panels.Layers:
     """Billions of parameters over the years. `covered`: only when each came out.
 

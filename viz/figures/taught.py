@@ -14,14 +14,15 @@ import numpy as np
 
 from viz import theme
 from viz.figures.curves import number
-from viz.figures.pairs import percent
+from viz.figures.kept import kept
 from viz.figures.teaching import BARE, END, Chart, Rows, token_name
-from viz.labels import phrase, shorten, visible
+from viz.labels import percent, phrase, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 TICKS = (1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001, 1e-4, 1e-5, 1e-6)
 
 
+@kept
 def losses(read: Sequence[str], wanted: Sequence[str], values: Array | None, before: Array | None = None, *, height: int | None = None) -> Chart:
     """The loss of each place as a bar, "reads → should say" beside it; None: the bars are still covered.
 
@@ -52,6 +53,7 @@ def losses(read: Sequence[str], wanted: Sequence[str], values: Array | None, bef
     return alt.layer(*layers).properties(width="container", height=height or 64 + (46 if n <= 6 else 34) * n, view=BARE)
 
 
+@kept
 def curve(taken: Sequence[float], most: int, places: Array | None = None, *, height: int = 250) -> Chart:
     """The mean loss before any step and after each, thick; thin lines are the single places. Shapes: places (step + 1, m).
 
@@ -68,6 +70,7 @@ def curve(taken: Sequence[float], most: int, places: Array | None = None, *, hei
     return alt.layer(*layers).properties(width="container", height=height, view=BARE)
 
 
+@kept
 def largest(rows: Sequence[tuple[str, float, bool]], *, height: int = 320) -> Chart:
     """A few probabilities as bars (name, probability, whether it is the wanted one), in the order given.
 
@@ -85,6 +88,7 @@ def largest(rows: Sequence[tuple[str, float, bool]], *, height: int = 320) -> Ch
     return alt.layer(bars, base.mark_text(fontSize=15, align="left", dx=6).encode(text="said:N")).properties(width="container", height=height, view=BARE)
 
 
+@kept
 def products(ways: Sequence[tuple[str, Sequence[str], Sequence[float]]], others: Sequence[Sequence[float]] = (), *, told: bool = True, parts: int = 0) -> Chart:
     """How probable the text is so far, token by token, on a logarithmic axis: greedy and the better way, named at their ends.
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from viz import theme
 from viz.figures.curves import number
+from viz.figures.kept import kept
 from viz.labels import shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -29,6 +30,7 @@ NUMBERS = "max(108, 0.24 * width)"
 """Pixels that two columns of numbers take."""
 
 
+@kept
 def rows(wanted: Sequence[str], read: Sequence[str | None], *, arrows: bool = True, chosen: int | None = None) -> Chart:
     """The target, and under it what the decoder reads; arrows lead from each token to the place where it is read.
 
@@ -52,6 +54,7 @@ def rows(wanted: Sequence[str], read: Sequence[str | None], *, arrows: bool = Tr
     return alt.layer(*layers).properties(width="container", height=60 + 36 * n if upright else 240, view=BARE)
 
 
+@kept
 def passes(read: Sequence[str], wanted: Sequence[str], one: Array, step: Array, upto: int) -> Chart:
     """Pass after pass: a row holds what is read by then, the newest tile strong; at the right P of the wanted token both ways.
 

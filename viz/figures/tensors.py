@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -45,6 +46,7 @@ def side_by_side(maps: Array, gap: int = 1) -> Array:
     return np.concatenate(pieces[:-1], axis=1)
 
 
+@kept
 def tensors(panels: Sequence[Panel], *, height: int = 330, room: bool = False) -> go.Figure:
     """The panels share `height` pixels by their rows; where a row is lower than its letters (larger before a `room`), not every row is named.
 

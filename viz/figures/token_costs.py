@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import distinct, shorten
 
 LETTERS = 11
 
 
+@kept
 def token_costs(tokens: Sequence[str], costs: Mapping[str, Sequence[float]], *, height: int = 250) -> alt.TopLevelMixin:
     """A pair of bars a token, in nats from 0; without `costs` the tokens alone, and a question mark.
 

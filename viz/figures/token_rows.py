@@ -11,6 +11,7 @@ import altair as alt
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 from viz.labels import phrase, shorten, visible
 
 LETTERS = 11
@@ -42,6 +43,7 @@ def bands(n: int, across: int, breaks: Sequence[int] = ()) -> list[tuple[int, in
     return made
 
 
+@kept
 def token_rows(rows: Sequence[Row], *, across: int = 8, breaks: Sequence[int] = (), marked: int | None = None, high: int = HIGH) -> panels.Layers:
     """The rows in bands; `marked` is a token that is framed through all rows, `high` the pixels of a row.
 

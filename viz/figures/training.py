@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import plain
 
 
+@kept
 def learning(lines: Mapping[str, Sequence[tuple[float, float]]]) -> go.Figure:
     """A line a quantity by name, of (step, value), with a dot where it was measured.
 

@@ -9,11 +9,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
+from viz.figures.kept import kept
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+@kept
 def trip(sizes: Array, names: Sequence[str], stream: Sequence[bool], at: int, parts: Sequence[tuple[int, str]], height: int = 210) -> go.Figure:
     """A dot a box; those that hand the word on are joined by a line, the others are what is added. `parts`: where a stretch begins, and its name.
 

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from viz import theme
+from viz.figures.kept import kept
 
 Points = Sequence[tuple[float, float]]
 AROUND = {"top": 6, "left": 4, "right": 6, "bottom": 6}
 
 
+@kept
 def curve(lines: Mapping[str, Points], *, title: str, hues: Mapping[str, int] | None = None, ends: tuple[float, float] | None = None,
           level: float | None = None, height: int = 190) -> alt.TopLevelMixin:  # fmt: skip
     """Lines by name, each of (step, value), a dot where it was measured; `ends` of the axis (default from 0), a dashed rule at `level`.
@@ -39,6 +41,7 @@ def curve(lines: Mapping[str, Points], *, title: str, hues: Mapping[str, int] | 
     return alt.layer(*layers).properties(width="container", height=height, title=title, padding=AROUND).configure_view(stroke="transparent")
 
 
+@kept
 def shares(labels: Sequence[str], chances: Sequence[float], *, title: str = "", height: int = 0) -> alt.TopLevelMixin:
     """The probability of each class, one bar each on a scale from 0 to 1, in the order given.
 
@@ -56,6 +59,7 @@ def shares(labels: Sequence[str], chances: Sequence[float], *, title: str = "", 
     return alt.layer(bars, said).properties(width="container", height=height or 60 * len(labels) + 30, title=title, padding=AROUND).configure_view(stroke="transparent")
 
 
+@kept
 def terms(names: Sequence[str], values: Sequence[float], *, title: str, height: int = 0) -> alt.TopLevelMixin:
     """What is added, one bar each in the order given: to the right what is above 0, to the left what is below; the number stands at the right.
 

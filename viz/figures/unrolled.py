@@ -11,6 +11,7 @@ import numpy as np
 
 from viz import theme
 from viz.figures import panels
+from viz.figures.kept import kept
 from viz.labels import phrase
 
 GAP = 0.14
@@ -47,6 +48,7 @@ class Lane:
         return range(n - seen, n) if self.back else range(seen)
 
 
+@kept
 def unrolled(lanes: Sequence[Lane], *, limit: float = 1.0, pixels: float = 9.0, hands: Sequence[tuple[int, float, int, float]] = (), large: float = 1.0) -> panels.Layers:
     """The lanes from top to bottom, all numbers on one scale from -limit to limit.
 

@@ -25,10 +25,10 @@ from viz.instruments.strip import strip
 from viz.instruments.timeline import timeline
 from viz.instruments.tree import Branch, Node, tree, tree_packet
 from viz.instruments.weighing import weighed, weighing
-from viz.instruments.words import READING, WRITING, Sentences, words_view
+from viz.instruments.words import ALIGNING, READING, SILENT, WRITING, Sentences, words_view
 
 __all__ = [
-    "READING", "WRITING", "Among", "Branch", "Cells", "Chosen", "Grid", "Heads", "Lines", "Node", "Point", "Score", "Sentences", "Sign", "Stack", "Steps",
+    "ALIGNING", "READING", "SILENT", "WRITING", "Among", "Branch", "Cells", "Chosen", "Grid", "Heads", "Lines", "Node", "Point", "Score", "Sentences", "Sign", "Stack", "Steps",
     "arithmetic", "board", "candidates", "clicked", "diagram", "grid", "grid_packet", "head_view", "head_view_packet", "heatmap", "marked", "mask_editor", "moved",
     "picked", "plane", "plane_packet", "show_grid", "source", "stacked", "strip", "timeline", "tree", "tree_packet", "weighed", "weighing", "words_view",
 ]  # fmt: skip

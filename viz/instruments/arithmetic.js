@@ -241,9 +241,9 @@ function openAll(view) {
 function saving(view) {
   const all = (line) => line.terms.map((term) => number(term[2]));
   return {
-    name: view.title.textContent,
+    name: view.title.textContent, bar: view.bar,
     size: () => [view.root.scrollWidth, view.root.scrollHeight],
-    paint: (pen) => { for (const each of [view.title, view.intro, view.steps, view.turn, view.after, view.foot]) paintElement(pen, each, view.root, view.theme); },
+    paint: (pen) => { for (const each of [view.intro, view.steps, view.turn, view.after, view.foot]) paintElement(pen, each, view.root, view.theme); },
     arrays: () => Object.fromEntries(view.lines.map((line) => [line.name, line.terms.length
       ? { shape: [line.terms.length], values: Float32Array.from(all(line)), axes: [line.axis] }
       : { shape: [1], values: Float32Array.of(number(line.result)), axes: ["result"] }])),

@@ -101,7 +101,7 @@ function still(item) {
 function saving(view) {
   const grids = [...view.grids.values()].filter(({ head }) => head.values);
   return {
-    name: "number grids", packet: view.packet, code: view.head.python,
+    name: "Number grids", packet: view.packet, code: view.head.python,
     size: () => [view.root.clientWidth, view.root.scrollHeight],
     paint: (pen) => paintElement(pen, view.root, view.root, view.theme),
     header: () => ({ convention: "", lines: view.head.lines.map((line) => line.map(still)) }),

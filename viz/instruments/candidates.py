@@ -16,6 +16,7 @@ import numpy as np
 
 from viz.instruments.mount import Instrument, nothing, stored
 from viz.instruments.payload import Packet
+from viz.labels import percent
 
 CANDIDATES = Instrument("attention_atlas_candidates", "equation", "candidates_save", "candidates_way", "candidates")
 CUTS = {"top_k": "cut by top-k", "top_p": "cut by top-p", "min_p": "cut by min-p", "filters": "cut"}
@@ -61,21 +62,6 @@ class Asked:
 
     step: int
     id: int
-
-
-def percent(p: float) -> str:
-    """A probability in per cent, never a false 0 or 100.
-
-    >>> percent(0.614), percent(0.0312), percent(0.00004), percent(0.99996), percent(1.0), percent(0.0)
-    ('61 %', '3.1 %', '<0.1 %', '>99.9 %', '100 %', '0 %')
-    """
-    if p in (0.0, 1.0):
-        return f"{100 * p:.0f} %"
-    if p < 0.001:
-        return "<0.1 %"
-    if p > 0.999:
-        return ">99.9 %"
-    return f"{100 * p:.1f} %" if p < 0.0995 or p > 0.9949 else f"{100 * p:.0f} %"
 
 
 def candidates(bars: Sequence[Bar], *, key: str, on_ask: Callable[[], None] | None = None, **options: Any) -> None:

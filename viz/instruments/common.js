@@ -124,18 +124,28 @@ function magnify(view, element) {
   return view.times;
 }
 
+/** By how much the picture is enlarged as one piece while it has the whole window (whole.js of the course). */
+const enlarged = () => (document.querySelector("[data-atlas-full]") && Number(document.documentElement.style.getPropertyValue("--atlas-full"))) || 1;
+
+/** Where the pointer is on `element`, in its own pixels, however much it or what holds it is enlarged. */
+function spotOn(element, { clientX, clientY }) {
+  const box = element.getBoundingClientRect(), times = box.width / element.offsetWidth || 1;
+  return [(clientX - box.left) / times, (clientY - box.top) / times];
+}
+
 const SENTENCE = 150;   // pixels that a legend and a sentence of numbers take below a picture before a room
 
-/** Before a room: the pixels of the window below the top of `element`, less a sentence of numbers; anywhere else, and in the whole window, no limit. */
+/** Before a room: the pixels of the window below the top of `element`, less a sentence of numbers; anywhere else no limit. */
 function leftBelow(root, element = root) {
-  if (getComputedStyle(root).getPropertyValue("--atlas-chrome").trim() !== "none" || document.querySelector("[data-atlas-full]")) return Infinity;
+  if (getComputedStyle(root).getPropertyValue("--atlas-chrome").trim() !== "none") return Infinity;
+  if (document.querySelector("[data-atlas-full]")) return innerHeight / enlarged() - SENTENCE;
   const above = element.getBoundingClientRect().top + (document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0);
   return above > 0.7 * innerHeight ? Infinity : innerHeight - above - SENTENCE;
 }
 
 /** Size `canvas` to width x height CSS pixels at the device's resolution and clear it. */
 function sharp(canvas, width, height) {
-  const ratio = (globalThis.devicePixelRatio || 1) * magnified();
+  const ratio = (globalThis.devicePixelRatio || 1) * magnified() * enlarged();
   const w = Math.max(1, Math.round(width * ratio)), h = Math.max(1, Math.round(height * ratio));
   if (canvas.width !== w || canvas.height !== h) {
     canvas.width = w; canvas.height = h;

@@ -53,7 +53,7 @@ function thumb(view, button, node, i) {
 function savingDiagram(view) {
   const { head, root } = view;
   return {
-    name: head.title || "plan", packet: view.packet, code: head.python,
+    name: head.title || "Plan", bar: view.bar, packet: view.packet, code: head.python,
     size: () => [root.clientWidth, root.scrollHeight],
     header: () => ({ selected: view.shown }),
     paint: (pen) => {

@@ -117,38 +117,6 @@ function legend(view) {
   kinds.hidden = !kinds.childElementCount;
 }
 
-// ---------------------------------------------------------------- saving
-
-/** How wide the entries of a legend are. */
-const widthOf = (box) => Math.max(0, ...[...box.children].map((entry) => entry.offsetLeft + entry.offsetWidth)) + 4;
-
-function saving(view) {
-  const { head } = view, legendHeight = () => view.legend.offsetHeight + view.kinds.offsetHeight + 24;
-  return {
-    name: head.title || "heads", packet: view.packet, code: codeOf(head),
-    size: () => [Math.max(view.w, ...[view.legend, view.kinds].map(widthOf)), view.h + (head.title ? 30 : 0) + legendHeight()],
-    paint: (pen) => {
-      pen.save();
-      if (head.title) { pen.font = `600 15px ${view.theme.font}`; pen.fillStyle = view.theme.text; pen.textAlign = "left"; pen.textBaseline = "alphabetic"; pen.fillText(head.title, 0, 15); pen.translate(0, 30); }
-      paintTiles(pen, view, true);
-      pen.translate(0, view.h + 12);
-      paintElement(pen, view.legend, view.legend, view.theme);
-      pen.translate(0, view.legend.offsetHeight + 6);
-      if (!view.kinds.hidden) paintElement(pen, view.kinds, view.kinds, view.theme);
-      pen.restore();
-    },
-    header: () => ({ selected: view.chosen, arranged: `${view.order}.${view.colour}`, url: null }),
-    rows: () => [["layer", "head", ...(head.kind ? ["kind"] : []), ...(head.scores ? ["score"] : []), ...head.measures],
-      ...view.tiles.map((tile) => [tile.layer, tile.head, ...(head.kind ? [head.kinds[tile.kind]] : []), ...(head.scores ? [tile.score ?? NaN] : []), ...tile.numbers])],
-    arrays: () => ({
-      thumbnails: { shape: [...head.size, ...head.shape], values: Float32Array.from(view.levels, (level) => (level === 255 ? NaN : level / 254)), axes: ["layer", "head", "query", "key"] },
-      ...Object.fromEntries(head.measures.map((name, m) => [name, { shape: head.size, values: Float32Array.from(view.all, (tile) => tile.numbers[m]), axes: ["layer", "head"] }])),
-      ...(head.kind && { kinds: { shape: head.size, values: view.all.map((tile) => head.kinds[tile.kind]), axes: ["layer", "head"] } }),
-      exactness: { shape: [1], values: [`in steps of 1/254${Math.max(...head.tokens) > 32 ? ", the largest weight of each block" : ""}`] },
-    }),
-  };
-}
-
 // ---------------------------------------------------------------- touching
 
 const chosenAt = (view) => view.tiles.findIndex((t) => view.chosen && t.layer === view.chosen[0] && t.head === view.chosen[1]);

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.mount import Instrument, latest, nothing, stored
-from viz.instruments.payload import Packet, labels, runs
+from viz.instruments.payload import Packet, as_allowed, labels, runs
 from viz.remember import remembered
 
-GRID = Instrument("attention_atlas_grid", "remember", "grid_place", "grid_paint", "grid")
+GRID = Instrument("attention_atlas_grid", "remember", "grid_place", "grid_paint", "grid_save", "grid")
 THUMB = 32
 _NOT_FINITE = 255
 
@@ -78,7 +78,10 @@ def grid_packet(
     group: str = "",
     url: str | None = None,
     place: str = "",
+    before: str = "",
     python: str = "",
+    queries: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
 ) -> Packet:
     """What the browser needs to draw the grid.
 
@@ -89,7 +92,8 @@ def grid_packet(
     order: begin with the heads in this order, called `order_name`, each tile with its own label, instead of layers by
         heads. kind_order: the kinds in the order in which they are grouped; the others follow, the clearest first.
     group: pictures of one group that have a stack follow the head that is opened. url: a query parameter that follows
-        order and colour. place: under which name they are remembered for the visit.
+        order and colour. place: under which name they are remembered for the visit. before: goes before each head's name,
+        where a page shows heads of several kinds. queries, keys: the words, for what is saved; `keys` None: the same.
 
     Raises ValueError when the axes do not fit, naming both sizes.
 
@@ -115,7 +119,8 @@ def grid_packet(
         "scores": None if worth is None else [[_printed(value) for value in row] for row in worth.tolist()],
         "measures": labels(list(numbers), len(numbers), "measure"), "order_name": order_name,
         "order": None if order is None else [[int(layer), int(head)] for layer, head in order],
-        "group": group, "url": url, "place": place, "python": python,
+        "group": group, "url": url, "place": place, "before": before and f"{before}.", "python": python,
+        "queries": None if queries is None else labels(queries, rows, "query"), "keys": None if keys is None or keys is queries else labels(keys, columns, "key"),
     })  # fmt: skip
     packet.steady = tuple(packet.header)
     packet.header |= {"selected": None, "echo": None}
@@ -126,7 +131,16 @@ def grid_packet(
     packet.add("thumbs", (thumbs if may is None else thumbs[:, :, may]).tobytes())
     if numbers:
         packet.add("numbers", np.stack(list(numbers.values())).astype("<f4").tobytes())
+    packet.rounded(stack.size, lambda found: _add_weights(found, stack, allowed))
     return packet
+
+
+def _add_weights(packet: Packet, stack: NDArray[Any], allowed: ArrayLike | None) -> None:
+    """Every weight of every head as it is, for a file."""
+    cells = as_allowed(allowed, stack.shape[2:])
+    packet.add("weights", (stack if cells is None else stack[:, :, cells]).astype("<f4").tobytes())
+    if cells is not None:
+        packet.add("weights.allowed", runs(cells))
 
 
 def _stack(weights: ArrayLike) -> NDArray[Any]:

@@ -9,7 +9,7 @@ function readTiles(view, packet) {
   return Array.from({ length: layers * heads }, (_, i) => {
     const layer = Math.floor(i / heads), at = i % heads;
     return {
-      layer, head: at, name: `L${layer}.H${at}`, kind: head.kind ? head.kind[layer][at] : -1, score: head.scores?.[layer]?.[at] ?? null,
+      layer, head: at, name: `${head.before ?? ""}L${layer}.H${at}`, kind: head.kind ? head.kind[layer][at] : -1, score: head.scores?.[layer]?.[at] ?? null,
       numbers: head.measures.map((_, m) => numbers[m * layers * heads + i]),
     };
   });
@@ -95,7 +95,7 @@ function place(view) {
 
 /** The tile under the pointer, -1 if none. */
 function tileAt(view, event) {
-  const box = view.base.getBoundingClientRect(), x = (event.clientX - box.left) / view.times, y = (event.clientY - box.top) / view.times;
+  const [x, y] = spotOn(view.base, event);
   const slack = Math.min(view.gap, 4) / 2;
   return view.spots.findIndex(([left, top]) => x >= left - slack && x < left + view.side + slack && y >= top - slack && y < top + view.side + view.meter + slack);
 }

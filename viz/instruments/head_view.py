@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from viz.instruments.forms import Layer
 from viz.instruments.mount import Instrument, latest, stored
 from viz.instruments.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
 from viz.instruments.stack import Among
@@ -84,9 +85,11 @@ def head_view_packet(
     }, steady=STEADY)  # fmt: skip
     if among is not None:
         among.join(packet, [name for name in names if isinstance(name, int)])
-        if not among.stack.rough:
-            return packet
     may, spare = as_allowed(allowed, stack.shape), len(packet.to_bytes()) + OVERHEAD
+    if among is not None and not among.stack.rough:
+        for i, matrix in enumerate(stack):
+            among.holds(packet, {f"h{i}.": Layer(matrix, 1.0)}, None if may is None else may[i])
+        return packet
     for i, matrix in enumerate(stack):
         packet.add_matrix(matrix, None if may is None else may[i], spare=spare, prefix=f"h{i}.")
     total = sum(map(len, packet.parts.values()))

@@ -170,15 +170,24 @@ function fold(view) {
 /** A share with one digit where it is small: 0.0157 -> "1.6 %". */
 const exact = (share) => (share > 0 && share < 0.1 ? `${Number((share * 100).toFixed(1))} %` : percent(share));
 
+/** Shares of one whole, in tenths of a per cent that add up to what all of them do: [0.9774, 0.0226] -> ["97.7 %", "2.3 %"]. */
+function sharesOf(parts) {
+  const down = parts.map((part) => Math.floor(part * 1000)), whole = Math.round(parts.reduce((sum, part) => sum + part, 0) * 1000);
+  const order = parts.map((_, i) => i).sort((a, b) => parts[b] * 1000 - down[b] - (parts[a] * 1000 - down[a]));
+  order.slice(0, whole - down.reduce((sum, part) => sum + part, 0)).forEach((i) => { down[i] += 1; });
+  return down.map((part) => `${part / 10} %`);
+}
+
 /** How much of all weight is seen, and why the rest is not: nothing is left out in silence. */
 function account(view) {
   const { account: a, options, heads, on, root } = view, total = [...on].reduce((sum, h) => sum + heads[h].total, 0);
   const reasons = [
     [a.first, "on the first token, hidden"], [a.special, "of special tokens, hidden"], [a.pair, "between other sentences, hidden"],
     [a.faint, options.top ? `in weaker lines` : `in lines under ${exact(options.from)}`],
-  ].filter(([share]) => share >= 0.0005).map(([share, words]) => `${exact(share)} ${words}`);
+  ].filter(([share]) => share >= 0.0005);
+  const [seen, ...hidden] = sharesOf([reasons.length ? 1 - reasons.reduce((sum, [share]) => sum + share, 0) : a.shown, ...reasons.map(([share]) => share)]);
   const notes = [];
-  if (total > 0) notes.push(`The lines show ${exact(a.shown)} of all weight${reasons.length ? `; not drawn: ${reasons.join(", ")}` : ""}.`);
+  if (total > 0) notes.push(`The lines show ${seen} of all weight${reasons.length ? `; not drawn: ${reasons.map(([, words], i) => `${hidden[i]} ${words}`).join(", ")}` : ""}.`);
   const broken = [...on].reduce((sum, h) => sum + heads[h].broken, 0);
   if (broken) notes.push(`${broken} ${broken === 1 ? "weight is" : "weights are"} not a finite number and ${broken === 1 ? "has" : "have"} no line.`);
   const steps = heads.filter(({ matrix }) => matrix.kind === "steps").map(({ matrix }) => matrix.step);

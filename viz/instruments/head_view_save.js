@@ -5,14 +5,13 @@ const SAVED_AT_MOST = 4096;   // pixels along; a longer sheet is saved as the wi
 /** The picture with the heads named above it and the share of weight below, since chips and notes are not on the canvas. */
 function savedPicture(view) {
   const whole = view.length <= SAVED_AT_MOST, along = whole ? view.length : view.seen, legend = view.names.length > 1;
-  const size = view.columns ? [view.paneW, along] : [along, view.paneH], top = (view.head.title ? 28 : 0) + (legend ? 26 : 0);
+  const size = view.columns ? [view.paneW, along] : [along, view.paneH], top = legend ? 26 : 0;
   return { size: [Math.ceil(size[0]), Math.ceil(size[1] + top + 26)], port: { from: whole ? 0 : portOf(view), seen: along }, top, legend };
 }
 
 function paintSaved(pen, view) {
   const { size: [width, height], port, top, legend } = savedPicture(view), { theme } = view, seen = [view.paneW, view.paneH];
   pen.textBaseline = "middle"; pen.textAlign = "left";
-  if (view.head.title) { pen.font = `600 15px ${theme.font}`; pen.fillStyle = theme.text; pen.fillText(view.head.title, 8, 15); }
   if (legend) paintLegend(pen, view, top - 13);
   pen.save();
   pen.translate(0, top);
@@ -46,6 +45,13 @@ function paintLegend(pen, view, y) {
     pen.fillText(text, x + 28, y);
     x += 28 + pen.measureText(text).width + 16;
   });
+}
+
+/** [layer, head] of the heads that are on, where their layer is known; of joined heads the layer. */
+function headsOn({ head: { at }, names, on }) {
+  if (!at?.length) return [];
+  const layer = at.flat()[0], shown = [...on].map((h) => names[h]).filter(Number.isInteger).sort((a, b) => a - b);
+  return shown.length ? shown.map((head) => [layer, head]) : [layer];
 }
 
 /** The weights of the heads that are on, as they were sent, and which of them are drawn as lines. */
@@ -89,7 +95,7 @@ function asSeen(view) {
 function offerSaving(view, packet) {
   if (typeof saveMenu !== "function") return;
   saveMenu(view, view.saveAt, {
-    name: view.head.title || "Lines of attention", size: () => savedPicture(view).size, paint: (pen) => paintSaved(pen, view),
+    name: view.head.title || "Lines of attention", at: headsOn(view), size: () => savedPicture(view).size, paint: (pen) => paintSaved(pen, view),
     arrays: () => savedArrays(view), rows: () => savedRows(view), code: codeOf(view.head), packet, header: () => asSeen(view),
   });
 }

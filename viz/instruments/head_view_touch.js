@@ -36,8 +36,7 @@ function pin(view, at) {
 
 function listen(view) {
   const { pane, frame } = view, here = (event) => {
-    const box = pane.getBoundingClientRect();
-    return tokenAt(view, (event.clientX - box.left) / view.times, (event.clientY - box.top) / view.times);
+    return tokenAt(view, ...spotOn(pane, event));
   };
   pane.onpointermove = (event) => {
     if (event.pointerType !== "mouse") return;

@@ -139,7 +139,7 @@ function showWindow(view) {
   if (view.long) announce(view.box); else view.aside = 0;
   setMatrix(view, {
     rows: h, cols: w, queries: words.queries.slice(r, r + h), keys: words.keys.slice(c, c + w), axis: head.axis,
-    first: [r, c], title: head.title, height: head.height, allowed, shades, broken, theme,
+    first: [r, c], title: inviting(head), height: head.height, allowed, shades, broken, theme,
     texts: view.numbers && Math.max(h, w) <= 32 && ((i) => (allowed[i] && Number.isFinite(values[i]) ? inCell(values[i], places) : "")),
   });
   view.frame.setAttribute("aria-label", `${head.title || "Heatmap"}: ${h} ${head.axis[0]} rows, ${w} ${head.axis[1]} columns, ${now.name}. Arrow keys walk over the cells, Enter chooses one, plus and minus zoom.`);

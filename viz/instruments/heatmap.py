@@ -25,7 +25,7 @@ SCALES = ("pattern", "score", "difference")
 FORBIDDEN = "forbidden"
 FURTHER = ("score", "contribution")
 """Lenses besides the weight that Python can make when a visitor asks for one."""
-STEADY = ("queries", "keys", "scale", "axis", "height", "group", "called", "offers", "python", "unit", "shut")
+STEADY = ("queries", "keys", "scale", "axis", "height", "group", "called", "offers", "python", "unit", "shut", "hint", "lone")
 Lenses = Callable[[], tuple[ArrayLike | None, ArrayLike | None]]
 
 
@@ -60,6 +60,8 @@ def heatmap_packet(
     log_sums: ArrayLike | None = None,
     unit: str = "",
     shut: str = FORBIDDEN,
+    hint: str = "",
+    lone: tuple[Sequence[int], Sequence[int]] = ((), ()),
 ) -> Packet:
     """What the browser needs to draw `weights`; see `heatmap` for the arguments, `echo` is the id of the last click.
 
@@ -82,9 +84,10 @@ def heatmap_packet(
         "queries": query_words, "keys": None if key_words == query_words else key_words,
         "scale": scale, "axis": list(axis), "title": title, "height": height, "group": group, "python": python,
         "numbers": bool(numbers) and max(rows, columns) <= 32, "selected": selected, "echo": echo,
-        "margins": scale == "pattern" and _shared_out(matrix, may), "called": called, "offers": list(offers), "unit": unit, "shut": shut,
+        "margins": scale == "pattern" and _shared_out(matrix, may), "called": called, "offers": list(offers), "unit": unit, "shut": shut, "hint": hint, "lone": [list(places) for places in lone],
     }, steady=STEADY)  # fmt: skip
-    layers = {} if among and not among.stack.rough else {"": Layer(matrix, 1.0, centred=scale != "pattern")}
+    shown = {"": Layer(matrix, 1.0, centred=scale != "pattern")}
+    layers = {} if among and not among.stack.rough else dict(shown)
     if log_sums is not None:
         packet.add("log_sums", np.asarray(log_sums, dtype="<f4").tobytes())
     if scores is not None:
@@ -101,6 +104,7 @@ def heatmap_packet(
     packet.header["limit"] = limit or packet.header.pop("bound", 1.0)
     if among:
         among.join(packet)
+        among.holds(packet, shown, may)
     if scores is not None and limit:
         packet.header["scores.bound"] = limit
     return packet
@@ -130,6 +134,8 @@ def heatmap(
     log_sums: ArrayLike | None = None,
     unit: str = "",
     shut: str = FORBIDDEN,
+    hint: str = "",
+    lone: tuple[Sequence[int], Sequence[int]] = ((), ()),
 ) -> Cells:
     """Draw (query, key) weights of one head.
 
@@ -149,6 +155,8 @@ def heatmap(
     lenses: gives scores and values; called only while the visitor looks through one of these lenses.
     log_sums: (query,) ln of the denominators of the softmax; with it the score stands beside each weight all the time.
     unit: what the numbers are, in the legend, where they are neither weights nor scores. shut: what the hatched cells are.
+    hint: what one can do here, behind the title; it is not saved.
+    lone: rows and columns whose word has no counterpart here: no mask closed them, so they are grey, not hatched.
 
     A pattern whose rows each add up to one gets bars: what each key receives, how spread each query looks.
     Above 128 tokens the whole is an overview with a window into it.
@@ -168,7 +176,7 @@ def heatmap(
     packet = heatmap_packet(
         matrix, queries, keys, allowed=allowed, scores=scores, values=values, scale=scale, limit=limit, selected=chosen,
         axis=axis, title=title, numbers=numbers, height=height, group=group, python=python, among=among,
-        called=called, offers=offers, echo=echo, log_sums=log_sums, unit=unit, shut=shut,
+        called=called, offers=offers, echo=echo, log_sums=log_sums, unit=unit, shut=shut, hint=hint, lone=lone,
     )  # fmt: skip
     HEATMAP.show(packet, key=key, on_cell_change=nothing, on_lens_change=nothing)
     return Cells(chosen)

@@ -4,8 +4,7 @@ const SCALE_WIDTH = 136;
 
 /** The contents of the menu "Save" (see save.js). */
 const savedHeatmap = (view) => ({
-  name: view.head.title || "heatmap",
-  size: () => [Math.max(view.seenW, 300), titleHeight(view) + view.seenH + 34],
+  size: () => [Math.max(view.seenW, 300), view.seenH + 34],
   paint: (pen) => paintSaved(pen, view),
   arrays: () => savedArrays(view),
   rows: () => savedRows(view),
@@ -14,21 +13,13 @@ const savedHeatmap = (view) => ({
   header: () => ({ selected: view.chosen ?? null, numbers: Boolean(view.numbers), lens: view.now.id, window: view.long ? view.window : null }),
 });
 
-const titleHeight = (view) => (view.head.title ? 30 : 0);
-
 function paintSaved(pen, view) {
-  const { theme } = view, below = titleHeight(view);
-  if (view.head.title) {
-    pen.font = `600 15px ${theme.font}`; pen.fillStyle = theme.text; pen.textAlign = "left"; pen.textBaseline = "middle";
-    pen.fillText(cut(visible(view.head.title), 90), 0, 12, Math.max(view.seenW, 300));
-  }
-  pen.save();
-  pen.translate(0, below);
   paintMatrix(pen, view);
   pen.save();
   pen.beginPath(); pen.rect(view.left - 3, view.top - 3, view.edgeX - view.left + 6, view.edgeY - view.top + 6); pen.clip();
   paintChoice(pen, view);
   pen.restore();
+  pen.save();
   pen.translate(0, view.seenH + 18);
   paintScale(pen, view);
   pen.restore();
@@ -49,10 +40,11 @@ function paintScale(pen, view) {
   pen.strokeStyle = theme.border; pen.lineWidth = 1; pen.strokeRect(x, -6, SCALE_WIDTH, 12);
   x += SCALE_WIDTH + 7;
   write(to);
-  if (view.shut.length) {
+  for (const [there, fill, words] of [[view.shut.length, hatching(pen, theme), closed(view)], [hasLone(view), css(rgb(theme.text), 0.12), LONE]]) {
+    if (!there) continue;
     x += 10;
-    pen.fillStyle = hatching(pen, theme); pen.fillRect(x, -6, 16, 12); pen.strokeRect(x, -6, 16, 12);
-    x += 23; write(closed(view));
+    pen.fillStyle = fill; pen.fillRect(x, -6, 16, 12); pen.strokeRect(x, -6, 16, 12);
+    x += 23; write(words);
   }
   if (view.broken.length) {
     x += 10;
@@ -96,10 +88,10 @@ function savedArrays(view) {
 
 function savedRows(view) {
   const { r, c, h, w } = view.window, names = view.lenses.map((lens) => (known(lens) ? `${lens.id} (${known(lens)})` : lens.id));
-  const rows = [["query position", "key position", "query", "key", ...names]];
+  const rows = [["query position", "key position", "query", "key", ...names, ...(view.shut.length ? ["allowed"] : [])]];
   for (let q = r; q < r + h; q++) for (let k = c; k < c + w; k++) {
     const i = q * view.data.cols + k, open = view.data.allowed[i];
-    rows.push([q, k, view.words.queries[q], view.words.keys[k], ...view.lenses.map((lens) => (open ? lens.values[i] : closed(view)))]);
+    rows.push([q, k, view.words.queries[q], view.words.keys[k], ...view.lenses.map((lens) => (open ? lens.values[i] : "")), ...(view.shut.length ? [open] : [])]);
   }
   return rows;
 }

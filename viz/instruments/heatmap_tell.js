@@ -25,7 +25,7 @@ function tellPlace(view, tip, at) {
     const shut = !data.allowed[i];
     view.root.dataset.value = shut ? "forbidden" : String(now.values[i]);
     const alone = shut || view.lenses.length === 1;
-    speak(line, alone ? "{query} \u2192 {key} {value}" : "{query} \u2192 {key}", { query, key, value: shut ? closed(view, ": may not be looked at") : printed(now, now.values[i]) });
+    speak(line, alone ? "{query} \u2192 {key} {value}" : "{query} \u2192 {key}", { query, key, value: !shut ? printed(now, now.values[i]) : isLone({ head: view.head, first: [0, 0] }, r, c) ? LONE : closed(view, ": may not be looked at") });
     for (const lens of shut ? [] : view.lenses) {
       view.root.dataset[lens.id] = String(lens.values[i]);
       if (!alone) facts.push([lens.name, printed(lens, lens.values[i]), lens === now]);
@@ -34,11 +34,20 @@ function tellPlace(view, tip, at) {
   } else speak(line, r >= 0 ? `{word} ${plainAxis(view, 0)} ${r}` : `{word} ${plainAxis(view, 1)} ${c}`, { word: r >= 0 ? query : key });
   if (view.margins) facts.push(...marginFacts(view, [r, c]));
   const list = make("div", "facts");
+  if (facts.length) line.append(pause(". "));
   for (const [name, value, main] of facts) {
-    make("span", main ? "main" : "", list).textContent = name;
+    make("span", main ? "main" : "", list).append(name, pause());
     make("b", main ? "main" : "", list).textContent = value;
+    list.append(pause("; "));
   }
   tip.replaceChildren(line, ...(facts.length ? [list] : []));
+}
+
+/** Heard, not seen: where the parts of a tip end. */
+function pause(mark = ": ") {
+  const heard = make("span", "sr");
+  heard.textContent = mark;
+  return heard;
 }
 
 /** The score from which a weight came: ln(weight) + ln(denominator), to as many places as the weight allows. */
@@ -51,6 +60,8 @@ function scoreFact({ logSums, data: { kind, step }, root }, row, weight) {
   return [["score", `${rounded ? "\u2248 " : ""}${score.toFixed(Math.min(places, 4))}`.replace("-", "\u2212"), false]];
 }
 
+const LONE = "no counterpart";
+
 /** What a hatched cell is; `more` is said only where a mask closed it. */
 const closed = ({ head: { shut } }, more = "") => (shut && shut !== "forbidden" ? shut : `forbidden${more}`);
 
@@ -61,12 +72,15 @@ function tellScale(view, broken) {
   box.hidden = !view.data.rows || !view.data.cols;
   if (now.label) make("span", "entry", box).textContent = now.label;
   ramp(box, colours(view), ...ends(now));
-  if (view.data.allowed.includes(0)) swatch(box, "shut", closed(view));
+  if (hasShut(view)) swatch(box, "shut", closed(view));
+  if (hasLone(view)) swatch(box, "lone", LONE);
   if (broken) swatch(box, "cross", "not a finite number");
   if (known(now)) make("span", "entry", box).textContent = known(now);
   view.root.style.setProperty("--hatch", theme.hatch);
 }
 
+const hasLone = ({ head }) => head.lone.some((places) => places.length);
+const hasShut = ({ head, data }) => data.allowed.some((may, i) => !may && !isLone({ head, first: [0, 0] }, Math.floor(i / data.cols), i % data.cols));
 const colours = ({ now, theme }) => (now.centred ? theme.diverging : theme.sequential);
 
 /** The two ends of a scale as text. */

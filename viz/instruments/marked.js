@@ -111,7 +111,7 @@ function saving(view) {
   const columns = [["word", head.words], [head.names[0], head.above], [head.names[1], head.below], ["label", head.notes]].filter(([, values]) => values);
   const numbers = columns.filter(([, values]) => typeof values[0] === "number");
   return {
-    name: head.title || "marked text", packet: view.packet, code: head.python,
+    name: head.title || "Marked text", bar: view.bar, packet: view.packet, code: head.python,
     size: () => [view.root.clientWidth, view.root.scrollHeight],
     paint: (pen) => paintElement(pen, view.root, view.root, view.theme),
     header: () => ({ span: view.span }),

@@ -59,7 +59,7 @@ function accept(view, packet) {
     view.past = []; view.future = []; view.stroke = null;
   }
   setMatrix(view, {
-    rows, cols, queries: head.queries, keys: head.keys ?? head.queries, axis: head.axis, title: head.title, height: head.height,
+    rows, cols, queries: head.queries, keys: head.keys ?? head.queries, axis: head.axis, title: inviting(head), height: head.height,
     allowed: view.now, shades: shades(view, rows * cols), theme: view.theme,
   });
   view.presets.replaceChildren(...(head.presets ?? []).map((name, i) => preset(view, visible(name), readRuns(part(packet, `preset${i}`), rows * cols))));

@@ -60,11 +60,12 @@ def mask_packet(
     height: int | None = None,
     python: str = "",
     drawing: bool = False,
+    hint: str = "",
 ) -> Packet:
     """What the browser needs to edit `allowed`; `now` is the mask as it was edited before, `presets` are masks by name.
 
     A `drawing` is edited like a mask and spoken of as what it is: cells are drawn, not allowed, and a row without a
-    stroke is not marked.
+    stroke is not marked. hint: what one can do here, behind the title; it is not saved.
 
     Example:
         >>> mask_packet(np.tri(2, dtype=bool), "ab", "ab", presets={"all": np.ones((2, 2))}).header["presets"]
@@ -76,7 +77,7 @@ def mask_packet(
     packet = Packet({
         "queries": words[0], "keys": None if words[0] == words[1] else words[1], "axis": list(axis), "title": title,
         "shape": list(start.shape), "base": fingerprint(start, turn), "height": height,
-        "presets": labels(list(named), len(named), "preset"), "python": python, **({"drawing": True} if drawing else {}),
+        "presets": labels(list(named), len(named), "preset"), "python": python, "hint": hint, **({"drawing": True} if drawing else {}),
     })  # fmt: skip
     packet.add("start", runs(start))
     packet.add("now", runs(start if now is None else now))

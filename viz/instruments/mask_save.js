@@ -3,8 +3,8 @@
 function saveMask(view, packet) {
   const { head } = view, keys = head.keys ?? head.queries, { queries } = head;
   saveMenu(view, view.tools, {
-    name: head.title || "mask",
-    size: () => maskSheet(view).size,
+    name: head.title || "Mask", packet, changed: () => edited(view, packet),
+    size: () => maskSheet(view),
     paint: (pen) => paintMask(pen, view),
     arrays: () => ({
       allowed: { shape: [view.rows, view.cols], values: view.now.slice(), axes: ["query", "key"], bool: true },
@@ -17,7 +17,6 @@ function saveMask(view, packet) {
       return out;
     },
     code: head.python,
-    packet: () => edited(view, packet),
   });
 }
 
@@ -28,21 +27,15 @@ function edited(view, { header, parts }) {
 }
 
 function maskSheet(view) {
-  const { heading, legend, seenW, seenH } = view, top = heading.textContent ? 30 : 0;
+  const { legend, seenW, seenH } = view;
   const ends = [...legend.children].map((entry) => entry.offsetLeft + entry.offsetWidth - legend.offsetLeft);
-  return { size: [Math.max(seenW, ...ends, 0), top + seenH + 12 + legend.offsetHeight], top };
+  return [Math.max(seenW, ...ends, 0), seenH + 12 + legend.offsetHeight];
 }
 
 function paintMask(pen, view) {
-  const { size: [width], top } = maskSheet(view), { theme, heading, legend } = view;
-  if (top) {
-    pen.font = `600 15px ${theme.font}`; pen.fillStyle = theme.text; pen.textAlign = "left"; pen.textBaseline = "middle";
-    pen.fillText(heading.textContent, 0, 10, width);
-  }
-  pen.save(); pen.translate(0, top);
+  const { theme, legend } = view;
   paintMatrix(pen, view);
-  pen.restore();
-  pen.save(); pen.translate(0, top + view.seenH + 12);
+  pen.save(); pen.translate(0, view.seenH + 12);
   paintElement(pen, legend, legend, theme);
   pen.restore();
 }

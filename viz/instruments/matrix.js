@@ -52,6 +52,9 @@ function tool(view, text, label, act, where = view.tools) {
   return button;
 }
 
+/** The title, and behind it what one can do here. */
+const inviting = ({ title, hint }) => [title, hint].filter(Boolean).join(": ");
+
 /** New contents: {rows, cols, queries, keys, axis, title, height, shades, allowed, broken, texts, theme, and `first`, where a window begins}. */
 function setMatrix(view, contents) {
   const size = `${contents.rows}x${contents.cols}`, first = contents.first ?? [0, 0];
@@ -74,6 +77,9 @@ function redraw(view) {
   view.hooks.after?.();
 }
 
+/** Whether a row or a column of this place belongs to a word that has no counterpart here. */
+const isLone = ({ head, first }, r, c) => Boolean(head.lone) && (head.lone[0].includes(r + first[0]) || head.lone[1].includes(c + first[1]));
+
 /** `shades` is RGBA of every cell, row after row; the runs of forbidden cells are found again. */
 function recolour(view, shades) {
   if (!view.rows || !view.cols) return;
@@ -82,7 +88,7 @@ function recolour(view, shades) {
   view.shut = [];
   for (let r = 0; r < view.rows; r++) {
     for (let c = 0, from = -1; c <= view.cols; c++) {
-      const shut = c < view.cols && !view.allowed[r * view.cols + c];
+      const shut = c < view.cols && !view.allowed[r * view.cols + c] && !isLone(view, r, c);
       if (shut && from < 0) from = c;
       if (!shut && from >= 0) { view.shut.push([r, from, c]); from = -1; }
     }
@@ -146,8 +152,7 @@ function place(view) {
 
 /** The place under the pointer: a cell; for a view that tells of lines also the line of a label or of the rim. */
 function placeAt(view, event) {
-  const box = view.pane.getBoundingClientRect(), { left, top, unit, scroller } = view;
-  const x = (event.clientX - box.left) / view.times, y = (event.clientY - box.top) / view.times, above = y < top && !view.flat;
+  const { left, top, unit, scroller } = view, [x, y] = spotOn(view.pane, event), above = y < top && !view.flat;
   const c = Math.floor((x - left - (above ? top - 7 - y : 0) + scroller.scrollLeft) / unit), r = Math.floor((y - top + scroller.scrollTop) / unit);
   const row = y >= top && y < view.edgeY && r >= 0 && r < view.rows, col = x >= left && (x < view.edgeX || above) && c >= 0 && c < view.cols;
   if (row && col) return [r, c];

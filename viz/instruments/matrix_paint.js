@@ -17,6 +17,7 @@ function paintMatrix(pen, view) {
   for (const [r, from, to] of view.shut) pen.rect(x0 + from * unit, y0 + r * unit, (to - from) * unit, unit);
   pen.fillStyle = theme.background; pen.fill();
   pen.fillStyle = hatching(pen, theme); pen.fill();
+  paintLone(pen, view, x0, y0, w, h);
   if (unit >= 12) {
     pen.strokeStyle = theme.lines ?? theme.background; pen.lineWidth = 1;
     pen.beginPath();
@@ -31,6 +32,15 @@ function paintMatrix(pen, view) {
   pen.restore();
   drawLabels(pen, view);
   view.hooks.rim?.(pen, view);
+}
+
+/** Rows and columns of words that have no counterpart: one grey, which is no value and no mask. */
+function paintLone(pen, { head: { lone: [rows, cols] = [[], []] }, first, unit, theme }, x0, y0, w, h) {
+  pen.beginPath();
+  for (const r of rows) pen.rect(x0, y0 + (r - first[0]) * unit, w, unit);
+  for (const c of cols) pen.rect(x0 + (c - first[1]) * unit, y0, unit, h);
+  pen.fillStyle = theme.background; pen.fill();
+  pen.fillStyle = css(rgb(theme.text), 0.12); pen.fill();
 }
 
 function paintCells(pen, view, x0, y0, w, h) {
@@ -80,10 +90,10 @@ function label(pen, view, axis, i, strong) {
   if (row) pen.translate(left - 8, yOf(view, i) + unit / 2);
   else pen.translate(xOf(view, i) + unit / 2, turned ? top - 7 : top - 14);
   if (turned) pen.rotate(-Math.PI / 4);
-  if (strong) {                       // covers the label beneath, and its neighbours where they are dense
-    const width = Math.min(pen.measureText(name).width, most) + 8, x = row ? 4 - width : turned ? -4 : -width / 2;
+  if (strong) {                       // covers the label beneath; its neighbours only where they are so dense that not all are written
+    const width = Math.min(pen.measureText(name).width, most) + 8, x = row ? 4 - width : turned ? -4 : -width / 2, lane = unit < THIN ? 20 : Math.min(20, turned ? unit * Math.SQRT1_2 : row ? unit : 20);
     pen.fillStyle = theme.background;
-    pen.beginPath(); pen.roundRect(x, -10, width, 20, 5); pen.fill();
+    pen.beginPath(); pen.roundRect(x, -lane / 2, width, lane, Math.min(5, lane / 2)); pen.fill();
     if (unit < THIN) { pen.strokeStyle = theme.border; pen.lineWidth = 1; pen.stroke(); }
   }
   pen.fillStyle = strong ? theme.text : css(rgb(theme.text), 0.78);

@@ -20,13 +20,14 @@ from typing import Any
 import streamlit as st
 from streamlit.components.v2 import component
 
+from viz.instruments import origin
 from viz.instruments.payload import Packet, identity
 from viz.theme import DARK, FONT, LIGHT, SERIF, Palette
 
 HERE = Path(__file__).parent
-SAVING = ("npz", "svg_pen", "dom_pen", "save")
+SAVING = ("npz", "svg_pen", "dom_pen", "origin", "save")
 """What every instrument carries to save itself; of their names only those of SHARED are seen outside of them."""
-SHARED = ("saveMenu", "SvgPen", "paintElement", "matrixArrays", "matrixRows", "exactness")
+SHARED = ("saveMenu", "SvgPen", "paintElement", "matrixArrays", "matrixRows", "exactness", "heading", "headOf", "placeOf")
 BOOT = (HERE / "boot.js").read_bytes()
 BOOT_ID = identity(BOOT)
 _SENT = "_instrument_parts_sent"
@@ -107,12 +108,16 @@ class Instrument:
 
     def show(self, packet: Packet, *, key: str, height: int | None = None, **states: Any) -> Any:
         """Mount with `packet`; returns Streamlit's result object. `states` are `on_<name>_change=...`."""
+        if wanted := stored(key, "exact"):  # the visitor saves: numbers as they are
+            packet = packet.exactly()
+            packet.header["asked"] = wanted
+        origin.now().stamp(packet)
         self.equip(packet)
         sent: set[str] = st.session_state.setdefault(_SENT, set())
         boot = b"" if BOOT_ID in sent else BOOT
         data = len(boot).to_bytes(4, "little") + boot + packet.to_bytes(known=sent)
         sent.update({BOOT_ID, *packet.whole()})
-        return self._renderer(key=key, data=data, height=height or "content", on_lost_change=_forget, **states)
+        return self._renderer(key=key, data=data, height=height or "content", on_lost_change=_forget, on_exact_change=nothing, **states)
 
 
 def _forget() -> None:

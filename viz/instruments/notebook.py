@@ -8,6 +8,7 @@ from core.analysis.aggregate import aggregated
 from core.analysis.lenses import lenses
 from core.lessons.arithmetic import lines_of
 from core.lessons.source import source_of, tensor_card
+from viz.instruments.origin import of
 from viz.instruments.picture import CROSSING, Picture, axis, check, lines, named, position, seen
 from viz.labels import head_name, visible
 
@@ -20,7 +21,7 @@ SPECIAL = ("START", "END", "PAD", "[CLS]", "[SEP]")
 
 
 def _headed(run: Run, kind: str | None, by: str, layer: int, head: int | str) -> tuple[Attention, int, str]:
-    """The patterns, the place of `head` in them, and the name of the picture.
+    """The patterns, the place of `head` in them, and what is shown of them.
 
     "mean", "largest" or "rollout" instead of a number: the heads of each layer joined (`core.analysis.aggregate.aggregated`).
     Raises InputError for a layer or head that the run does not have, and for another word.
@@ -30,7 +31,7 @@ def _headed(run: Run, kind: str | None, by: str, layer: int, head: int | str) ->
         attention = aggregated(run, attention.kind, head, by, writing=attention.kind in CROSSING)
     index, what = (0, f"{head} of layer {layer}") if isinstance(head, str) else (head, head_name(layer, head))
     check(run, attention, layer, index)
-    return attention, index, named(run, attention, what)
+    return attention, index, what
 
 
 def words(run: Run, layer: int = 0, head: int = 0, kind: str | None = None) -> Picture:
@@ -39,14 +40,14 @@ def words(run: Run, layer: int = 0, head: int = 0, kind: str | None = None) -> P
 
     attention = seen(run, kind, "word")
     check(run, attention, layer, head)
-    crossing, name = attention.kind in CROSSING, named(run, attention, head_name(layer, head))
+    crossing, what = attention.kind in CROSSING, head_name(layer, head)
     packet = words_packet(
         attention.weights[layer, head], attention.queries, attention.keys, allowed=attention.allowed[layer, head],
         layout="two" if crossing else "one", reading=not crossing, names=("reads", "writes") if crossing else ("", ""),
         targets=[(word, row) for row, word in enumerate(attention.queries) if word not in ("END", "PAD")],
-        special=("START", "[CLS]", "[SEP]"), caption=name, python=lines(run, "words", layer=layer, head=head, kind=attention.kind),
+        special=("START", "[CLS]", "[SEP]"), caption=what, python=lines(run, "words", layer=layer, head=head, kind=attention.kind),
     )  # fmt: skip
-    return Picture(WORDS, packet, name=name, height=420)
+    return Picture(WORDS, packet, name=named(run, attention, what), height=420, origin=of(run, attention.kind, layer, head))
 
 
 def head_view(
@@ -55,34 +56,34 @@ def head_view(
     """The heads of one layer as lines between tokens; see `viz.head_view`."""
     from viz.instruments.head_view import HEAD_VIEW, head_view_packet
 
-    attention, _, name = _headed(run, kind, by, layer, heads if isinstance(heads, str) else 0)
+    attention, _, what = _headed(run, kind, by, layer, heads if isinstance(heads, str) else 0)
     if isinstance(heads, str):
         shown, called, given = [0], [heads], heads
     else:
         shown = list(range(attention.weights.shape[1])) if heads is None else [int(head) for head in heads]
         check(run, attention, layer, *shown)
-        name = named(run, attention, f"layer {layer}" if len(shown) != 1 else head_name(layer, shown[0]))
+        what = f"layer {layer}" if len(shown) != 1 else head_name(layer, shown[0])
         called, given = shown, None if heads is None else shown
     packet = head_view_packet(
         attention.weights[layer, shown], attention.queries, attention.keys, heads=called, allowed=attention.allowed[layer, shown],
-        reading=attention.kind not in CROSSING, axis=axis(attention), title=name, special=SPECIAL,
+        reading=attention.kind not in CROSSING, axis=axis(attention), title=what, special=SPECIAL,
         python=lines(run, "head_view", layer=layer, heads=given, kind=attention.kind, by=by),
     )  # fmt: skip
-    return Picture(HEAD_VIEW, packet, name=name, height=620)
+    return Picture(HEAD_VIEW, packet, name=named(run, attention, what), height=620, origin=of(run, attention.kind, layer, heads if isinstance(heads, str) else None))
 
 
 def heatmap(run: Run, layer: int = 0, head: int | str = 0, kind: str | None = None, by: str = "word") -> Picture:
     """One head as a grid of cells; see `viz.heatmap`."""
     from viz.instruments.heatmap import HEATMAP, heatmap_packet
 
-    attention, index, name = _headed(run, kind, by, layer, head)
+    attention, index, what = _headed(run, kind, by, layer, head)
     scores, values = (None, None) if isinstance(head, str) else lenses(run, attention.kind, layer, head, by, writing=attention.kind in CROSSING)
     packet = heatmap_packet(
         attention.weights[layer, index], attention.queries, attention.keys, allowed=attention.allowed[layer, index],
-        scores=scores, values=values, axis=axis(attention), title=name, numbers=len(attention.keys) <= 16,
+        scores=scores, values=values, axis=axis(attention), title=what, numbers=len(attention.keys) <= 16,
         python=lines(run, "heatmap", layer=layer, head=head, kind=attention.kind, by=by),
     )  # fmt: skip
-    return Picture(HEATMAP, packet, name=name, height=620)
+    return Picture(HEATMAP, packet, name=named(run, attention, what), height=620, origin=of(run, attention.kind, layer, head))
 
 
 def grid(run: Run, kind: str | None = None, by: str = "word") -> Picture:
@@ -90,11 +91,12 @@ def grid(run: Run, kind: str | None = None, by: str = "word") -> Picture:
     from viz.instruments.grid import GRID, grid_packet
 
     attention = seen(run, kind, by)
-    name = named(run, attention, "all heads")
+    what = "all heads"
     packet = grid_packet(
-        attention.weights, allowed=attention.allowed[0, 0], title=name, python=lines(run, "grid", kind=attention.kind, by=by)
+        attention.weights, allowed=attention.allowed[0, 0], title=what, python=lines(run, "grid", kind=attention.kind, by=by),
+        queries=attention.queries, keys=attention.keys,
     )
-    return Picture(GRID, packet, name=name, height=120 + 140 * attention.weights.shape[0])
+    return Picture(GRID, packet, name=named(run, attention, what), height=120 + 140 * attention.weights.shape[0], origin=of(run, attention.kind))
 
 
 def strip(run: Run, layer: int = 0, head: int | str = 0, kind: str | None = None, by: str = "word") -> Picture:
@@ -102,15 +104,15 @@ def strip(run: Run, layer: int = 0, head: int | str = 0, kind: str | None = None
     from viz.instruments.strip import STRIP, strip_packet
     from viz.instruments.words import READING, WRITING
 
-    attention, index, name = _headed(run, kind, by, layer, head)
+    attention, index, what = _headed(run, kind, by, layer, head)
     crossing = attention.kind in CROSSING
     packet = strip_packet(
         attention.weights[layer, index], [*map(visible, attention.queries)], keys=[*map(visible, attention.keys)] if crossing else None,
         allowed=attention.allowed[layer, index], special=SPECIAL, say=WRITING if crossing else READING,
-        names=("reads", "writes") if crossing else ("", ""), title=name,
+        names=("reads", "writes") if crossing else ("", ""), title=what,
         python=lines(run, "strip", layer=layer, head=head, kind=attention.kind, by=by),
     )  # fmt: skip
-    return Picture(STRIP, packet, name=name, height=320)
+    return Picture(STRIP, packet, name=named(run, attention, what), height=320, origin=of(run, attention.kind, layer, head))
 
 
 def arithmetic(run: Run, layer: int = 0, head: int = 0, query: int = -1, key: int | None = None, kind: str | None = None) -> Picture:
@@ -123,7 +125,7 @@ def arithmetic(run: Run, layer: int = 0, head: int = 0, query: int = -1, key: in
     column = int(attention.weights[layer, head, row].argmax()) if key is None else position("key", key, len(attention.keys))
     name = named(run, attention, f"{head_name(layer, head)}, one weight")
     python = lines(run, "arithmetic", layer=layer, head=head, query=row, key=column, kind=attention.kind)
-    return Picture(ARITHMETIC, arithmetic_packet(lines_of(run, attention.kind, layer, head, row, column), python=python), name=name, height=700)
+    return Picture(ARITHMETIC, arithmetic_packet(lines_of(run, attention.kind, layer, head, row, column), python=python), name=name, height=700, origin=of(run, attention.kind, layer, head))
 
 
 def source(run: Run, layer: int = 0, kind: str | None = None, path: str | None = None) -> Picture:
@@ -135,4 +137,4 @@ def source(run: Run, layer: int = 0, kind: str | None = None, path: str | None =
     code = source_of(run, attention.kind, layer)
     given = path or next(line.path for line in code if line.path and line.leaf == "pattern")
     packet = source_packet(code, selected=given, card=tensor_card(run, given), title=given, python=lines(run, "source", layer=layer, kind=attention.kind, path=path))
-    return Picture(SOURCE, packet, name=named(run, attention, "its code"), height=560)
+    return Picture(SOURCE, packet, name=named(run, attention, "its code"), height=560, origin=of(run, attention.kind, layer))

@@ -102,8 +102,13 @@ function csvCell(value) {
   return /[",\n\r]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Rows of words and numbers -> CSV with the mark that tells a spreadsheet that it is UTF-8. */
-const csv = (rows) => `\ufeff${rows.map((row) => row.map(csvCell).join(",")).join("\r\n")}\r\n`;
+/** Rows of words and numbers (or what yields them) -> the pieces of a CSV file with the mark that tells a spreadsheet that it is UTF-8. */
+function csv(rows) {
+  const pieces = ["\ufeff"];
+  let lines = [];
+  for (const row of rows) if (lines.push(`${row.map(csvCell).join(",")}\r\n`) === 10000) { pieces.push(lines.join("")); lines = []; }
+  return [...pieces, lines.join("")];
+}
 
 // ---------------------------------------------------------------- what most instruments save
 
@@ -126,11 +131,11 @@ function matrixArrays(matrix, queries, keys, name = "weights") {
   };
 }
 
-/** One row a cell: where, which words, the value; a forbidden cell says so. For `rows` of a saveMenu. */
+/** One row a cell: where, which words, the value; the field of a forbidden cell is empty. For `rows` of a saveMenu. */
 function matrixRows(matrix, queries, keys, name = "weight") {
   const known = exactness(matrix), out = [["query position", "key position", "query", "key", known ? `${name} (${known})` : name]];
   for (let r = 0, i = 0; r < matrix.rows; r++) for (let c = 0; c < matrix.cols; c++, i++) {
-    out.push([r, c, queries[r], keys[c], matrix.allowed[i] ? matrix.values[i] : "forbidden"]);
+    out.push([r, c, queries[r], keys[c], matrix.allowed[i] ? matrix.values[i] : ""]);
   }
   return out;
 }

@@ -63,16 +63,39 @@ function begin(root, packet, component) {
     view.still = hear(view, (chosen) => turnTo(view, chosen), TURN);
   }
   view.component = component;
+  if (globalThis.attentionAtlas.tell) packet = alone(packet);
   if (!view.ahead || !("turn" in packet.header) || packet.header.turn === view.ahead) {   // the answer to an older choice would turn the view back
     view.ahead = null;
     view.latest = whole(packet);
     view.group = view.latest.header.group ?? "";
+    view.exact = view.latest.header.exact !== false;
     accept(view, view.latest);
+    view.awaits?.(view.latest.header.asked);
   }
   return () => {
     if (root.isConnected) return;   // Streamlit also lets go of a packet that a later one overtook: the picture stays
     view.drawn.stop(); view.deaf?.(); view.still(); views.delete(root);
   };
+}
+
+/** On a page that stands alone: what it shows is told above it, and "this head" has a name. */
+function alone(packet) {
+  const { header } = packet, name = headOf(header), { say } = header;
+  globalThis.attentionAtlas.tell(heading(header));
+  return name && say ? { ...packet, header: { ...header, say: Object.fromEntries(Object.entries(say).map(([id, words]) => [id, words.replaceAll("this head", name)])) } } : packet;
+}
+
+const PATIENCE = 20000;   // milliseconds until a file is given up whose numbers do not come
+
+/** Resolves when the picture holds every number as it is: what was rounded on its way is asked for again. */
+function exactly(view) {
+  if (view.exact !== false || globalThis.attentionAtlas.tell) return undefined;
+  const id = eventId();
+  return new Promise((done, failed) => {
+    const late = setTimeout(() => failed(new Error("the server did not send the exact numbers")), PATIENCE);
+    view.awaits = (asked) => { if (asked === id) { clearTimeout(late); view.awaits = null; done(); } };
+    view.component.setTriggerValue("exact", id);
+  });
 }
 
 function halfToFloat(h) {
@@ -158,7 +181,7 @@ const emptied = (header) => Object.fromEntries(Object.entries(header).filter(([n
 
 /** The packet for a page of its own: the heads that it shows, without the others of their stack. */
 function single(packet) {
-  const { stack, at, turn, ...header } = packet.header;
+  const { stack, turn, ...header } = packet.header, { at } = header;
   if (!stack) return packet;
   const parts = new Map([...packet.parts].filter(([id]) => id !== header["stack.values"] && id !== header["stack.bad"]));
   const several = Array.isArray(at[0]);
@@ -186,9 +209,16 @@ function say(view, at, what = HOVER) {
 
 /** Calls `react(at)` when the pointer of another view of the same group moves; returns what stops it. */
 function hear(view, react, what = HOVER) {
-  const listen = ({ detail }) => { if (view.group && detail.group === view.group && detail.from !== view.root) react(detail.at); };
+  const voice = (how) => view.root.querySelectorAll('[role="status"]').forEach((live) => live.setAttribute("aria-live", how));
+  const speak = () => voice("polite");
+  const listen = ({ detail }) => {
+    if (!view.group || detail.group !== view.group || detail.from === view.root) return;
+    voice("off");   // one change is told once, by the view that is touched
+    react(detail.at);
+  };
   document.addEventListener(what, listen);
-  return () => document.removeEventListener(what, listen);
+  view.root.addEventListener("focusin", speak);
+  return () => { document.removeEventListener(what, listen); view.root.removeEventListener("focusin", speak); };
 }
 
 /** Another head was chosen in the grid, {at: [layer, head], name, id}: drawn from the stack at once; Python's own packet follows. */
@@ -196,5 +226,6 @@ function turnTo(view, chosen) {
   const { header, parts } = view.latest, other = header.stack && turned(view, header, chosen);
   if (!other) return;
   view.ahead = chosen.id;
+  view.exact = header.stack.kind === "f32";
   accept(view, { header: other, parts });
 }

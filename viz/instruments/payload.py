@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -25,14 +25,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from viz.instruments import steps
+from viz.instruments.forms import LARGEST_SIDE, Cells, Layer, fitting, runs
 
-LARGEST_SIDE = 1024
+EXACT_CELLS = 16_000_000
+"""More numbers than these are not sent exactly, even where they are saved: a file says then how exact it is."""
 OVERHEAD = 2000
 """Bytes that each message costs besides labels and numbers: the loader, names of parts, Streamlit's own."""
 _FIELDS = 420
 """Bytes of the header that each further matrix takes."""
-_FLOAT16_SAFE = 6e4
 _LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -48,31 +48,6 @@ def budget(n: int) -> int:
     if n <= 128:
         return max(8 * 1024, int(25 * 1024 * (n / 128) ** 2))
     return int(350 * 1024 * (n / 512) ** 2)
-
-
-def runs(mask: NDArray[np.bool_]) -> bytes:
-    """Run lengths of a flat boolean array, alternating from a True run on, as base-128 varints.
-
-    Example:
-        >>> runs(np.array([True, True, False]))
-        b'\\x02\\x01'
-        >>> runs(np.array([False, True]))
-        b'\\x00\\x01\\x01'
-    """
-    flat = np.asarray(mask, dtype=bool).ravel()
-    if flat.size == 0:
-        return b""
-    edges = np.flatnonzero(flat[1:] != flat[:-1]) + 1
-    lengths = np.diff(np.concatenate(([0], edges, [flat.size]))).tolist()
-    if not flat[0]:
-        lengths.insert(0, 0)
-    out = bytearray()
-    for length in lengths:
-        while length > 127:
-            out.append(length & 127 | 128)
-            length >>= 7
-        out.append(length)
-    return bytes(out)
 
 
 @dataclass
@@ -94,6 +69,8 @@ class Packet:
     """Names of the header whose values many packets share."""
     deflated: set[str] = field(default_factory=set)
     """Ids of the parts that are inflated in the page (zlib)."""
+    exacts: list[Exact] = field(default_factory=list)
+    """What puts the numbers that were rounded into a packet as they are; the header says `exact: false` while they are not."""
 
     def add(self, name: str, data: bytes, *, deflated: bool = False, lasting: bool = False) -> None:
         """Add raw bytes; the header gets `name: id of the part`. `lasting`: the same object goes into many packets."""
@@ -121,6 +98,37 @@ class Packet:
         """
         self.add_matrices({prefix: Layer(values, 1.0, centred)}, allowed, spare=spare)
 
+    def exactly(self, most: int = EXACT_CELLS) -> Packet:
+        """The same packet with every number as it is, for a file; as it was where these would be more than `most`.
+
+        Example:
+            >>> packet = Packet()
+            >>> packet.add_matrix(np.random.default_rng(0).random((60, 60)))
+            >>> packet.header["kind"], packet.header["exact"], packet.exactly().header["kind"], packet.exactly(10).header["kind"]
+            ('f16', False, 'f32', 'f16')
+        """
+        if self.header.get("exact", True) or sum(exact.cells for exact in self.exacts) > most:
+            return self
+        found = replace(self, header=self.header | {"exact": True}, parts=dict(self.parts), exacts=[])
+        for exact in self.exacts:
+            exact.put(found)
+        return found
+
+    def rounded(self, cells: int, put: Callable[[Packet], None]) -> None:
+        """Some `cells` numbers of this packet are not exact; `put(packet)` replaces them where they are to be saved."""
+        self.header["exact"] = False
+        self.exacts.append(Exact(cells, put))
+
+    def add_float32(self, layers: Mapping[str, Layer], allowed: ArrayLike | None) -> None:
+        """Matrices over the same cells as they are, whatever they cost; what their headers say of scales stays."""
+        for prefix, layer in layers.items():
+            grid = as_matrix(layer.values)
+            may = as_allowed(allowed, grid.shape)
+            self.header |= {f"{prefix}shape": list(grid.shape), f"{prefix}kind": "f32", f"{prefix}step": 0.0}
+            self.add(f"{prefix}values", (grid if may is None else grid[may]).astype("<f4").tobytes())
+            if may is not None and not may.all():
+                self.add(f"{prefix}allowed", runs(may))
+
     def add_matrices(self, layers: Mapping[str, Layer], allowed: ArrayLike | None = None, *, spare: int = 0) -> None:
         """Add matrices over the same cells, {prefix: layer}, as exact as one budget lets them be; the first comes first."""
         if not layers:
@@ -134,10 +142,13 @@ class Packet:
         runs_of_may = runs(may) if may is not None and not may.all() else None
         room = budget(max(shape)) - spare - len(runs_of_may or b"") - _FIELDS * (len(layers) - 1)
         cells = [
-            _Cells(grid[may] if may is not None else grid.ravel(), layers[prefix], max(shape))
+            Cells(grid[may] if may is not None else grid.ravel(), layers[prefix], max(shape))
             for prefix, grid in grids.items()
         ]
-        for prefix, sent, form in zip(grids, cells, _fitting(cells, room), strict=True):
+        forms = fitting(cells, room)
+        if any(form != "f32" for form in forms):
+            self.rounded(len(cells) * shape[0] * shape[1], lambda packet: packet.add_float32(layers, allowed))
+        for prefix, sent, form in zip(grids, cells, forms, strict=True):
             fields, data, bad = sent.written(form)
             self.header |= {f"{prefix}{name}": value for name, value in ({"shape": list(shape)} | fields).items()}
             self.add(f"{prefix}values", data)
@@ -181,94 +192,11 @@ _lasting_identity = lru_cache(maxsize=64)(identity)
 
 
 @dataclass(frozen=True)
-class Layer:
-    """One matrix to send: (query, key) floats from 0 to `top` (None: to the largest), or `centred` around 0."""
+class Exact:
+    """Numbers that a packet holds rounded: how many, and what puts them in as they are."""
 
-    values: ArrayLike
-    top: float | None = None
-    centred: bool = False
-
-
-class _Cells:
-    """The cells of one layer that are sent, and the forms that they can take."""
-
-    def __init__(self, sent: NDArray[np.float64], layer: Layer, side: int) -> None:
-        self.sent, self.layer = sent, layer
-        self.finite = np.isfinite(sent)
-        self.whole = bool(self.finite.all())
-        self.bound = float(np.abs(sent if self.whole else sent[self.finite]).max(initial=0.0)) or (
-            0.0 if self.finite.any() else 1.0
-        )
-        top = layer.top or self.bound or 1.0
-        self.finest = top / 1000 if layer.centred or layer.top is None else 1 / _parts(side)
-        self._counted: dict[int, tuple[NDArray[np.uint16], int]] = {}
-
-    def can(self, form: Form) -> bool:
-        return form != "f16" or self.bound < _FLOAT16_SAFE
-
-    def least(self, form: Form) -> int:
-        """At least so many bytes: twice as coarse a step saves a bit a number at most."""
-        if isinstance(form, str):
-            return self.sent.size * (4 if form == "f32" else 2)
-        known = max((f for f in self._counted if f <= form), default=None)
-        return 0 if known is None else self._counted[known][1] - self.sent.size * int(form // known).bit_length() // 8
-
-    def size(self, form: Form) -> int:
-        if isinstance(form, str):
-            return self.least(form)
-        if form not in self._counted:
-            levels = self._levels(form)
-            self._counted[form] = levels, steps.size(levels) + (0 if self.whole else len(runs(self.finite)))
-        return self._counted[form][1]
-
-    def written(self, form: Form) -> tuple[dict[str, Any], bytes, bytes | None]:
-        """Header fields, the numbers, and where they are finite if the form cannot say so itself."""
-        fields = {"kind": form, "step": 0.0, "bound": self.bound}
-        if isinstance(form, str):
-            return fields, self.sent.astype("<f4" if form == "f32" else "<f2").tobytes(), None
-        self.size(form)
-        fields |= {"kind": "steps", "step": self.finest * form, "signed": self.layer.centred}
-        return fields, steps.packed(self._counted[form][0]), None if self.whole else runs(self.finite)
-
-    def _levels(self, form: int) -> NDArray[np.uint16]:
-        sent = self.sent if self.whole else np.where(self.finite, self.sent, 0.0)
-        levels = np.rint(sent * (1 / (self.finest * form))).clip(-32767, 32767).astype(np.int16)
-        if self.layer.centred:  # 0, -1, 1, -2, 2 ... as 0, 1, 2, 3, 4 ...
-            return (levels << 1 ^ levels >> 15).view(np.uint16)
-        return levels.clip(0).view(np.uint16)
-
-
-Form = str | int
-"""How the numbers of a layer are written: "f32", "f16", or in so many of its finest steps each."""
-_FORMS: tuple[Form, ...] = ("f32", "f16", 1, 2, 4, 8, 16, 32, 64)
-_COARSEST = _FORMS.index(8)
-"""The first of several layers gives up no more than this; the others go on to the last form."""
-
-
-def _fitting(layers: Sequence[_Cells], room: int) -> list[Form]:
-    """The most exact forms that fit together: the first layer ahead of the others, by three forms at most."""
-    first = rest = 0
-    last = _COARSEST if len(layers) > 1 else len(_FORMS) - 1
-    while True:
-        forms: list[Form] = [_FORMS[first], *[_FORMS[rest]] * (len(layers) - 1)]
-        if all(map(_Cells.can, layers, forms)) and _fit(layers, forms, room):
-            return forms
-        if len(layers) > 1 and rest < len(_FORMS) - 1 and (rest - first < 3 or first == last):
-            rest += 1
-        elif first < last:
-            first += 1
-            rest = max(first, rest - 1)
-        else:
-            return forms
-
-
-def _fit(layers: Sequence[_Cells], forms: Sequence[Form], room: int) -> bool:
-    return all(sum(map(weigh, layers, forms)) <= room for weigh in (_Cells.least, _Cells.size))
-
-
-def _parts(side: int) -> int:
-    """How many steps there are from 0 to 1: so many that an even look at `side` tokens is still 15 steps, a round number."""
-    return next(n for n in (1000, 2000, 5000, 10000, 20000) if n >= 15 * min(side, LARGEST_SIDE))
+    cells: int
+    put: Callable[[Packet], None]
 
 
 def as_matrix(values: ArrayLike) -> NDArray[np.float64]:

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING
 
 from core.errors import InputError
 from viz.instruments.mount import Instrument, page
+from viz.instruments.origin import Origin
 from viz.instruments.payload import Packet
 
 if TYPE_CHECKING:
     from core.run import Attention, Run
 
+EXACT_CELLS = 1_000_000
+"""More numbers than these are rounded in a page or a notebook as they are in the app: they would be more than 5 MB of it."""
 CROSSING = ("cross", "alignment")
 """Kinds of attention that look from what is written to a text that is read: there a row has the name of the word it writes."""
 
@@ -27,7 +30,7 @@ class Picture:
     """An instrument with what it draws; the last line of a notebook cell shows it.
 
     height: of the frame in a notebook until the picture has said its own, in pixels.
-    name: what it shows, in words, for screen readers and where nothing can be drawn.
+    name: what it shows, in words, for screen readers and where nothing can be drawn. origin: whose numbers it shows.
 
     Example:
         >>> from viz.instruments.words import WORDS, words_packet
@@ -35,15 +38,18 @@ class Picture:
         <Picture: one word>
     """
 
-    def __init__(self, instrument: Instrument, packet: Packet, *, name: str = "attention", height: int = 480) -> None:
+    def __init__(self, instrument: Instrument, packet: Packet, *, name: str = "attention", height: int = 480, origin: Origin | None = None) -> None:
         self.instrument, self.packet, self.name, self.height = instrument, packet, name, height
+        if origin:
+            origin.stamp(packet)
 
     def html(self) -> str:
         """A whole page that works from a file, offline; no word of the data can become markup in it."""
-        self.instrument.equip(self.packet)
+        packet = self.packet.exactly(EXACT_CELLS)
+        self.instrument.equip(packet)
         kit, code = self.instrument.kit, self.instrument.source
-        code_parts = {self.packet.header["kit"], self.packet.header["code"]}
-        data = base64.b64encode(self.packet.to_bytes(known=code_parts)).decode()
+        code_parts = {packet.header["kit"], packet.header["code"]}
+        data = base64.b64encode(packet.to_bytes(known=code_parts)).decode()
         before, rest = page().split("%%PACKET%%")
         between, after = rest.split("%%KIT%%%%CODE%%")
         return "".join([before, data, between, kit.decode(), code.decode(), after])
@@ -96,8 +102,9 @@ def position(what: str, index: int, count: int) -> int:
 
 
 def lines(run: Run, picture: str, **arguments: object) -> str:
-    """The lines of Python that make `viz.<picture>(run, ...)` again; an argument that is None is left out.
+    """A script that makes `viz.<picture>(run, ...)` again; an argument that is None is left out.
 
+    As a file it writes the picture as a page beside it; in a notebook its last line shows it, too.
     A run does not remember its edits: add them to `model.run` if there were any.
 
     Example:
@@ -109,7 +116,9 @@ def lines(run: Run, picture: str, **arguments: object) -> str:
         <BLANKLINE>
         model = core.open_model('gpt-mini')
         run = model.run('Once upon')
-        viz.heatmap(run, layer=2, head=5)
+        picture = viz.heatmap(run, layer=2, head=5)
+        picture.save('heatmap.html')
+        picture
     """
     given = [repr(run.source.text if run.source else run.side.text)]
     if run.source is not None:
@@ -119,5 +128,5 @@ def lines(run: Run, picture: str, **arguments: object) -> str:
     said = [f"{name}={value!r}" for name, value in arguments.items() if value is not None]
     return "\n".join([
         "import core", "import viz", "", f"model = core.open_model({run.model.name!r})", f"run = model.run({', '.join(given)})",
-        f"viz.{picture}({', '.join(['run', *said])})",
+        f"picture = viz.{picture}({', '.join(['run', *said])})", f"picture.save({f'{picture}.html'!r})", "picture",
     ])  # fmt: skip

@@ -3,8 +3,8 @@
 function savingPlane(view, packet) {
   const { head, root } = view, names = head.points.map(({ name }) => name), words = head.task === "sum";
   return {
-    name: head.title || "vectors", code: head.python,
-    packet: () => ({ header: { ...packet.header, points: head.points.map((point, i) => ({ ...point, at: view.points[i] })), values: head.values && view.values }, parts: packet.parts }),
+    name: head.title || "Vectors", code: head.python, bar: view.title, packet,
+    changed: () => ({ header: { ...packet.header, points: head.points.map((point, i) => ({ ...point, at: view.points[i] })), values: head.values && view.values }, parts: packet.parts }),
     size: () => { const { width, height } = root.getBoundingClientRect(); return [width, height]; },
     paint: (pen) => {
       paintElement(pen, root, root, view.theme);

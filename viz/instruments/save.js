@@ -1,26 +1,31 @@
 // One quiet button "Save": the picture, the page, the table, the numbers, the lines of Python. Nothing leaves the page.
 //
 // saveMenu(view, where, spec), spec = { name, size, paint, arrays, rows, code, packet, header }:
-//   name     what the file is called, and the title of the picture
+//   name     the title of the picture, also in the file's name; left out: what the header says
+//   at       which layer and heads are shown, where it is not what the header says: [] for no single ones (optional)
+//   bar      what stands above the picture on the screen and is not saved, since its title is written there (optional)
 //   size     () => [width, height] of the picture in CSS pixels
 //   paint    (pen) => void: draws the picture as it is now, without hover, on a 2D context or an SvgPen
 //            (`pen.vector`); it may translate, rotate, save and restore, never set the transform
 //   arrays   () => {weights: {shape, values, axes, bool}, ...} for NPZ (matrixArrays makes the usual ones)
 //   rows     () => [["query", "key", "weight"], [...], ...] for CSV (matrixRows)
 //   code     lines of Python that make the picture again; "" leaves the entry out
-//   packet   what `mount` got (or a function that makes one), for a page that stands alone
+//   packet   what `mount` got: whose numbers they are, and a page that stands alone
+//   changed  () => the packet as it is now, where a visitor changed it (optional)
 //   header   () => changes of its header, so that the page opens as the picture is now (optional)
 
 const MARGIN = 16;       // paper around a saved picture
 const MENU = [
   ["png", "PNG", "picture"], ["svg", "SVG", "lines for papers"], ["html", "HTML", "works offline"],
-  ["csv", "CSV", "table"], ["npz", "NPZ", "for NumPy"], ["py", "Python", "lines that make it"],
+  ["csv", "CSV", "table"], ["npz", "NPZ", "for NumPy"], ["py", "Python", "script that makes it"], ["copy", "Copy", "the lines of Python"],
 ];
+const NUMBERS = ["html", "csv", "npz"];      // kinds of files that hold every number as it is
 
 function saveMenu(view, where, spec) {
   const menu = (view.saving ??= buildMenu(view));
   menu.spec = spec;
   menu.items.get("py").hidden = !spec.code;
+  menu.items.get("copy").hidden = !spec.code || !navigator.clipboard;
   if (menu.box.parentNode !== where) where.append(menu.box);
 }
 
@@ -111,38 +116,39 @@ function steerMenu(menu, event) {
 // ---------------------------------------------------------------- files
 
 /** Make one file and hand it to the browser; what was saved stands in root.dataset.saved. */
-async function saveAs({ view, spec, said, button }, kind) {
-  const name = `${fileName(spec.name)}.${kind}`, tell = (words) => {
-    said.textContent = words === name ? `Saved ${name}` : words;
-    button.textContent = button.dataset.said = words === name ? "Saved" : words;
+async function saveAs(menu, kind) {
+  const { view, said, button } = menu, tell = (words, aloud = words) => {
+    said.textContent = aloud;
+    button.textContent = button.dataset.said = words;
     setTimeout(() => { button.textContent = "Save"; delete button.dataset.said; said.textContent = ""; }, 1800);
   };
   try {
-    if (kind === "py" && await copied(spec.code)) { view.root.dataset.saved = "clipboard"; return tell("Copied"); }
+    if (kind === "copy") {
+      await navigator.clipboard.writeText(menu.spec.code);
+      view.root.dataset.saved = "clipboard";
+      return tell("Copied");
+    }
+    if (NUMBERS.includes(kind)) await exactly(view);
+    const { spec } = menu, name = `${fileName(headerOf(spec), spec)}.${kind}`;     // of the picture that stands there now
     download(await makeFile(view, spec, kind), name);
     view.root.dataset.saved = name;
-    tell(name);
+    tell("Saved", `Saved ${name}`);
   } catch (error) {
-    tell("Could not save");
+    tell(kind === "copy" ? "Could not copy" : "Could not save");
     view.root.dataset.saved = "";
-    console.error(`${name} could not be made: ${error.message}. Try a smaller picture, or another kind of file.`);
+    console.error(`The file (${kind}) could not be made: ${error.message}. Try a smaller picture, or another kind of file.`);
   }
 }
 
 function makeFile(view, spec, kind) {
-  const text = (words, type) => new Blob([words], { type: `${type};charset=utf-8` });
-  if (kind === "png") return paintPng(view, spec);
-  if (kind === "svg") return text(paintSvg(view, spec), "image/svg+xml");
+  const text = (words, type) => new Blob([words].flat(), { type: `${type};charset=utf-8` });
+  if (kind === "png") return withNames(view, headerOf(spec), () => paintPng(view, spec));
+  if (kind === "svg") return text(withNames(view, headerOf(spec), () => paintSvg(view, spec)), "image/svg+xml");
   if (kind === "html") return text(standAlone(spec), "text/html");
   if (kind === "csv") return text(csv(spec.rows()), "text/csv");
-  if (kind === "npz") return npz(spec.arrays());
+  if (kind === "npz") return npz({ ...named(headerOf(spec), spec), ...spec.arrays() });
   return text(`${spec.code.trimEnd()}\n`, "text/x-python");
 }
-
-/** "Layer 2, head 5: <b>" -> "layer-2-head-5-b": letters and digits of any script, at most 60. */
-const fileName = (name) => [...String(name ?? "").toLowerCase().replace(/[^\p{L}\p{M}\p{N}]+/gu, "-").replace(/^-|-$/g, "")].slice(0, 60).join("") || "attention";
-
-const copied = (words) => navigator.clipboard ? navigator.clipboard.writeText(words).then(() => true, () => false) : Promise.resolve(false);
 
 function download(blob, name) {
   const link = make("a");
@@ -154,7 +160,7 @@ function download(blob, name) {
 
 /** The picture on paper, twice as fine as the screen or as fine as a fine screen. */
 function paintPng(view, spec) {
-  const [w, h] = spec.size(), theme = readTheme(view.root), canvas = document.createElement("canvas");
+  const { size: [w, h], paint } = sheet(view, spec), theme = readTheme(view.root), canvas = document.createElement("canvas");
   const ratio = Math.max(2, globalThis.devicePixelRatio || 1);
   canvas.width = Math.ceil((w + 2 * MARGIN) * ratio);
   canvas.height = Math.ceil((h + 2 * MARGIN) * ratio);
@@ -163,14 +169,14 @@ function paintPng(view, spec) {
   pen.fillRect(0, 0, canvas.width, canvas.height);
   pen.scale(ratio, ratio);
   pen.translate(MARGIN, MARGIN);
-  spec.paint(pen);
+  paint(pen);
   return new Promise((done, failed) => canvas.toBlob((blob) => (blob ? done(blob) : failed(new Error("the browser has no room for the picture"))), "image/png"));
 }
 
 function paintSvg(view, spec) {
-  const [w, h] = spec.size(), { background } = readTheme(view.root);
-  const pen = new SvgPen(w, h, { background, margin: MARGIN, title: spec.name });
-  spec.paint(pen);
+  const { size: [w, h], paint, title } = sheet(view, spec), { background } = readTheme(view.root);
+  const pen = new SvgPen(w, h, { background, margin: MARGIN, title });
+  paint(pen);
   return pen.toString();
 }
 
@@ -202,7 +208,7 @@ function packed({ header, parts }, changes) {
 
 /** The page of viz/instruments/alone.html with the code and, in base64, what is drawn: no word of it can become markup. */
 function standAlone(spec) {
-  const packet = single(typeof spec.packet === "function" ? spec.packet() : spec.packet);
+  const packet = single(spec.changed?.() ?? spec.packet);
   const [kit, code] = ["kit", "code"].map((name) => new TextDecoder().decode(part(packet, name)));
   const filled = { KIT: kit, CODE: code, PACKET: base64(packed(packet, spec.header?.())) };
   return PAGE.replace(/%%(KIT|CODE|PACKET)%%/g, (_, name) => filled[name]);

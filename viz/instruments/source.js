@@ -146,9 +146,9 @@ function numbers(parent, card) {
 
 function saving(view) {
   return {
-    name: view.title.textContent,
+    name: view.title.textContent, bar: view.bar,
     size: () => [Math.max(view.root.clientWidth, view.code.scrollWidth), view.root.scrollHeight],
-    paint: (pen) => { for (const each of [view.title, view.body]) paintElement(pen, each, view.root, view.theme); },
+    paint: (pen) => { for (const each of [view.body]) paintElement(pen, each, view.root, view.theme); },
     arrays: () => ({ number: { shape: [view.lines.length], values: Float32Array.from(view.lines, (line) => line.number), axes: ["line"] },
                      path: { shape: [view.lines.length], values: view.lines.map((line) => line.path ?? ""), axes: ["line"] } }),
     rows: () => [["file", "line", "text", "path", "axes", "edits"], ...view.lines.map((line) => [

@@ -8,7 +8,7 @@ are one run of float32 where that fits, else of whole steps (`steps.py`), as fin
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments import steps
+from viz.instruments.forms import Layer
 from viz.instruments.payload import Packet, as_allowed, runs
 
 LONGEST = 128
@@ -69,6 +70,12 @@ class Among:
     stack: Stack
     at: tuple[int, int]
     turn: str | None = None
+
+    def holds(self, packet: Packet, layers: Mapping[str, Layer], allowed: ArrayLike | None) -> None:
+        """`packet` leaves these matrices to the stack: where that holds them rounded, they come with what is saved."""
+        if self.stack.fields["kind"] == "steps":
+            cells = sum(np.size(layer.values) for layer in layers.values())
+            packet.rounded(cells, lambda found: found.add_float32(layers, allowed))
 
     def join(self, packet: Packet, heads: Sequence[int] | None = None) -> None:
         """Put it into `packet`; `heads`: several heads of the layer instead of the one."""

@@ -3,7 +3,7 @@
 function saving(view) {
   const { head } = view;
   return {
-    name: head.title || "token strip", packet: view.packet, code: head.python ?? "",
+    name: head.title || "Text, shaded", bar: view.bar, packet: view.packet, code: head.python ?? "",
     size: () => opened(view, () => [view.root.clientWidth, view.root.scrollHeight]),
     paint: (pen) => opened(view, () => paintStrip(pen, view)),
     header: () => ({ start: [view.at.side, view.at.index], mode: view.mode, url: null }),
@@ -95,7 +95,7 @@ function savedRows(view) {
     const { weights, may } = look(view, side, i);
     weights.forEach((weight, k) => {
       const [q, at] = side === "query" ? [i, k] : [k, i];
-      rows.push([query.first[q], key.first[at], query.words[q], key.words[at], may[k] ? weight : "forbidden"]);
+      rows.push([query.first[q], key.first[at], query.words[q], key.words[at], may[k] ? weight : ""]);
     });
   }
   return rows;

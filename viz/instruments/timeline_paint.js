@@ -10,7 +10,7 @@ function scaleOf(view) {
 }
 
 function under(view, event) {
-  const { wide, n } = scaleOf(view), step = Math.floor(((event.clientX - view.field.getBoundingClientRect().left) / view.times - EDGE.left) / wide);
+  const { wide, n } = scaleOf(view), step = Math.floor((spotOn(view.field, event)[0] - EDGE.left) / wide);
   return step >= 0 && step < n ? step : null;
 }
 

@@ -4,7 +4,7 @@ function saving(view) {
   const { head, packet, root, theme } = view, names = ["p", "surprise", "entropy"];
   const column = (name) => Float32Array.from(head.moments, (moment) => moment[name]);
   return {
-    name: "steps", code: head.python, packet,
+    name: head.title || "Steps", bar: view.bar, code: head.python, packet,
     size: () => { const { width, height } = root.getBoundingClientRect(); return [width, height]; },
     paint: (pen) => {
       paintElement(pen, root, root, theme);

@@ -39,7 +39,7 @@ function build(root) {
 function listen(view) {
   const { frame } = view;
   const under = (event) => {
-    const box = frame.getBoundingClientRect(), x = (event.clientX - box.left) / view.times, y = (event.clientY - box.top) / view.times;
+    const [x, y] = spotOn(frame, event);
     return view.spot && x < frame.clientWidth && y < frame.clientHeight ? nodeAt(view, x + frame.scrollLeft, y + frame.scrollTop) : -1;
   };
   frame.onpointermove = (event) => { if (event.pointerType === "mouse") pointAt(view, under(event)); };

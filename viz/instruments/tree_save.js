@@ -5,7 +5,7 @@ const PAPER = 7600;      // pixels that a saved picture is wide or high at most:
 /** The contents of the menu "Save" (see save.js). */
 function savedTree(view) {
   return {
-    name: view.head.title || "tree", packet: view.packet, code: codeOf(view.head),
+    name: view.head.title || "Tree", packet: view.packet, code: codeOf(view.head),
     size: () => { const sheet = savedSheet(view); return [sheet.wide * sheet.scale, sheet.tall * sheet.scale]; },
     paint: (pen) => paintSavedTree(pen, view),
     header: () => ({ selected: view.chosen, echo: null, url: null, compares: false }),
@@ -14,20 +14,15 @@ function savedTree(view) {
 }
 
 function savedSheet(view) {
-  const above = view.head.title ? 32 : 0, entries = meanings(view).map((name) => [name, SAMPLE.wide + 8 + widthIn(view, `13px ${view.theme.font}`, meaning(view, name))]);
-  const wide = Math.max(view.spot.wide, entries.reduce((sum, [, long]) => sum + long + 18, 0), 240), tall = above + view.spot.tall + (entries.length ? 34 : 0);
-  return { above, entries, wide, tall, scale: Math.min(1, PAPER / wide, PAPER / tall) };
+  const entries = meanings(view).map((name) => [name, SAMPLE.wide + 8 + widthIn(view, `13px ${view.theme.font}`, meaning(view, name))]);
+  const wide = Math.max(view.spot.wide, entries.reduce((sum, [, long]) => sum + long + 18, 0), 240), tall = view.spot.tall + (entries.length ? 34 : 0);
+  return { entries, wide, tall, scale: Math.min(1, PAPER / wide, PAPER / tall) };
 }
 
 function paintSavedTree(pen, view) {
-  const { theme, spot, head, inks } = view, { above, entries, scale } = savedSheet(view);
+  const { theme, spot, inks } = view, { entries, scale } = savedSheet(view);
   pen.save();
   pen.scale(scale, scale);
-  if (head.title) {
-    Object.assign(pen, { font: `600 15px ${theme.font}`, fillStyle: theme.text, textAlign: "left", textBaseline: "middle" });
-    pen.fillText(cut(visible(head.title), 90), 0, 12);
-  }
-  pen.translate(0, above);
   paintTree(pen, view, { left: 0, top: 0, right: spot.wide, bottom: spot.tall }, view.restingPath());
   entries.reduce((x, [name, long]) => {
     paintSample(pen, view, name, x, spot.tall + 8);

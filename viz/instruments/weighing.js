@@ -83,7 +83,7 @@ function shade(view) {
 function saving(view) {
   const raw = () => Float32Array.from(values(view)), n = view.words.length;
   return {
-    name: view.head.title || "weighed words", packet: view.packet, code: view.head.python,
+    name: view.head.title || "Weighed words", bar: view.bar, packet: view.packet, code: view.head.python,
     size: () => [view.root.clientWidth, view.root.scrollHeight],
     paint: (pen) => paintElement(pen, view.root, view.root, view.theme),
     header: () => ({ raw: values(view) }),

@@ -4,7 +4,7 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g;
 
 function build(root) {
   root.classList.add("words");
-  const view = { root, sources: [], targets: [], touched: null, identity: "" };
+  const view = { root, sources: [], targets: [], ghosts: [], touched: null, identity: "" };
   view.caption = make("div", "quiet caption", root);
   view.scroll = make("div", "scroll", root);
   view.stage = make("div", "stage", view.scroll);
@@ -31,7 +31,7 @@ function accept(view, packet) {
   view.theme.line = view.theme.dark ? css(view.theme.sequential[200]) : view.theme.primary;
   const words = head.words ?? head.keys;
   const start = { side: head.start[0], index: head.start[1] };
-  const identity = JSON.stringify([head.layout, head.keys, words, head.names, head.special]), other = identity !== view.identity;
+  const identity = JSON.stringify([head.layout, head.keys, words, head.names, head.special, head.after]), other = identity !== view.identity;
   if (other || String(head.start) !== String(view.begun)) Object.assign(view, { identity, begun: head.start, touched: start, byHand: false });
   if (other) fill(view, view.one ? [] : head.keys, words);
   view.root.dataset.at = (head.at ?? []).join(",");
@@ -44,6 +44,7 @@ function accept(view, packet) {
   touch(view, view.touched.side, view.touched.index, false);
   const there = (view.touched.side === "source" ? view.sources : view.targets)[view.touched.index];
   if (head.height && there) view.scroll.scrollTop = there.box.y - head.height / 2;
+  if (there) view.scroll.scrollLeft = there.box.x + there.box.w / 2 - view.scroll.clientWidth / 2;
   // A page that writes its own parameters drops ours from the address: put it back.
   if (view.byHand) for (const ms of [0, 300]) setTimeout(() => follow(view), ms);
   saveWords(view, packet);
@@ -70,18 +71,23 @@ function fill(view, sources, targets) {
   const [upper, lower] = view.head.names;
   view.sources = row(view.upper, sources, "source", upper);
   view.targets = row(view.lower, targets, "target", lower);
+  view.ghosts = (view.head.after ?? []).map(([word, chance], index) => ghostButton(view, word, chance, index));
+  view.lower.append(...view.ghosts.map((w) => w.button));
   view.root.dataset.words = JSON.stringify([sources, targets]);
 }
 
 function wordButton(view, word, side, index, special, total) {
   const button = make("button", special ? "word special" : "word");
-  const text = make("span", "text", button), share = make("span", "share", button);
+  const text = make("span", "text", button);
+  button.append(" ");   // a word and its share are two words to whoever hears them
+  const share = make("span", "share", button);
   const whole = visible(word), short = cut(whole, 18);
   button.type = "button";
   text.textContent = short;
   text.dir = "auto";
   if (short !== whole) button.title = whole;
   share.setAttribute("aria-hidden", "true");
+  share.dir = "ltr";   // "over 99 %" in a row of Arabic too
   button.dataset.side = side;
   button.dataset.index = index;
   const go = () => touch(view, side, index, true);
@@ -90,6 +96,20 @@ function wordButton(view, word, side, index, special, total) {
   button.onfocus = () => { if (button.matches(":focus-visible")) go(); };
   button.onkeydown = (event) => walk(view, event, side, index);
   return { button, text, share, whole, word, few: total <= 24, box: null };
+}
+
+/** A word that could follow: fainter, with its probability; a touch writes it, with those before it. */
+function ghostButton(view, word, chance, index) {
+  const button = make("button", "word ghost"), text = make("span", "text", button), share = make("span", "share", button);
+  button.type = "button";
+  text.textContent = cut(visible(word), 18);
+  text.dir = "auto";
+  share.textContent = chance;
+  share.setAttribute("aria-hidden", "true");
+  button.title = index ? "Write up to here" : "Write it";
+  button.setAttribute("aria-label", `Could follow: ${word}, ${chance}. ${button.title}`);
+  button.onclick = () => view.component.setStateValue("write", { at: [index], id: eventId() });
+  return { button, text };
 }
 
 function walk(view, event, side, index) {
@@ -123,7 +143,7 @@ function walk(view, event, side, index) {
 function fit(view) {
   const { root, stage } = view, width = root.clientWidth;
   if (!width) return;
-  const lists = [view.sources, view.targets].filter((list) => list.length);
+  const lists = [view.sources, [...view.targets, ...view.ghosts]].filter((list) => list.length);
   probe.font = `500 100px ${view.theme.heading}`;
   const ems = lists.map((list) => list.reduce((sum, w) => {
     const size = w.button.classList.contains("special") ? 0.62 : 1;
@@ -136,7 +156,7 @@ function fit(view) {
     size = Math.min(most, phone && many > 12 ? 21 : many > 60 ? 20 : many > 25 ? 24 : 30);
     flow = longest * size > width - 4 ? "wrap" : "line";
   } else if (size < least) {
-    flow = many > 40 ? "scroll" : "wrap";
+    flow = many > 40 && Math.min(...lists.map((l) => l.length)) * 2 > many ? "scroll" : "wrap";   // in a wide canvas a short row would be out of sight
     size = phone ? 17 : 20;
   }
   view.rise = Math.round(size * (phone ? 0.7 : 0.85));
@@ -144,17 +164,18 @@ function fit(view) {
     const ems_ = ems[lists.length - 2 + i], count = Math.ceil((ems_ * size) / width);
     row.style.maxWidth = flow === "wrap" && !view.one && count > 1 ? `${Math.min(width, (ems_ * size) / count + size * 4)}px` : "";
   });
-  root.dataset.room = flow === "line" && (width - longest * size) / 2 > 90 ? "wide" : "narrow";
+  root.dataset.room = flow === "line" && (width - longest * size) / 2 > 90 ? "wide" : phone ? "none" : "narrow";
   root.dataset.flow = flow;
   root.dataset.layout = view.head.layout;
   root.style.setProperty("--size", `${size.toFixed(2)}px`);
   root.style.setProperty("--gap", `${Math.round(Math.max(84, Math.min(150, width * 0.13, 300)) * (flow === "wrap" ? 0.9 : 1))}px`);
   root.style.setProperty("--rise", `${view.rise}px`);
-  const home = stage.getBoundingClientRect();
+  const home = stage.getBoundingClientRect(), times = enlarged();
   for (const w of [...view.sources, ...view.targets]) {
     const box = w.button.getBoundingClientRect();
-    w.box = { x: box.left - home.left, y: box.top - home.top, w: box.width, h: box.height };
+    w.box = { x: (box.left - home.left) / times, y: (box.top - home.top) / times, w: box.width / times, h: box.height / times };
   }
+  view.lines = { source: linesOf(view.sources), target: linesOf(view.targets) };
 }
 
 // ---------------------------------------------------------------- touch
@@ -186,11 +207,26 @@ function touch(view, side, index, byHand) {
   }
   if (sources.length && !sources.some((w) => w.button.tabIndex === 0)) sources[0].button.tabIndex = 0;
   if (!targets.some((w) => w.button.tabIndex === 0)) targets[0].button.tabIndex = 0;
+  spreadShares(view, [...shown]);
   root.dataset.selected = index;
   root.dataset.side = side;
   tell(view, side, index, shares);
   paint(view);
   if (byHand) { view.byHand = true; clearTimeout(view.later); view.later = setTimeout(() => follow(view), 150); }
+}
+
+/** Percentages over narrow words that stand side by side are moved apart, as little as they need, and stay inside. */
+function spreadShares(view, shown) {
+  const labels = shown.filter((w) => w.box).map((w) => ({ w, wide: w.share.offsetWidth + 4, at: w.box.x + w.box.w / 2 })).sort((a, b) => a.w.box.y - b.w.box.y || a.at - b.at);
+  const heaps = [];
+  const put = (heap) => { heap.from = Math.max(0, Math.min(view.stage.offsetWidth - heap.wide, heap.wish / heap.all.length)); return heap; };
+  for (const label of labels) {
+    heaps.push(put({ all: [label], wide: label.wide, y: label.w.box.y, wish: label.at - label.wide / 2 }));
+    for (let [left, right] = heaps.slice(-2); right && left.y === right.y && left.from + left.wide > right.from; [left, right] = heaps.slice(-2)) {
+      heaps.splice(-2, 2, put({ all: [...left.all, ...right.all], wide: left.wide + right.wide, y: left.y, wish: left.wish + right.wish - left.wide * right.all.length }));
+    }
+  }
+  for (const { all, from } of heaps) all.reduce((x, { w, wide, at }) => { w.share.style.marginLeft = `${x + wide / 2 - at}px`; return x + wide; }, from);
 }
 
 /** The sentence under the picture, made from the row (or column) of the touched word. */

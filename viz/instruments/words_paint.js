@@ -3,16 +3,44 @@
 const CLEAR = 0.05;      // a weight from here on gets its percentage
 const FAINT = 0.12;      // lines of the words that are not touched
 
-function curve(pen, from, to, bend) {
+/** The lines of text in which the words stand, from above: {top, bottom, gaps}, gaps being where one may pass between two words or beside them. */
+function linesOf(words) {
+  const lines = [];
+  for (const { box: { x, y, w, h } } of words) {
+    const line = lines.find((other) => Math.abs(other.middle - y - h / 2) < h / 2) ?? lines[lines.push({ middle: y + h / 2, top: Infinity, bottom: 0, boxes: [] }) - 1];
+    Object.assign(line, { top: Math.min(line.top, y), bottom: Math.max(line.bottom, y + h) });
+    line.boxes.push([x, x + w]);
+  }
+  for (const line of lines) {
+    const sorted = line.boxes.sort((a, b) => a[0] - b[0]);
+    line.gaps = [sorted[0][0] - 5, ...sorted.slice(1).map(([x], i) => (x + sorted[i][1]) / 2), sorted.at(-1)[1] + 5];
+  }
+  return lines.sort((a, b) => a.top - b.top);
+}
+
+/** From `from` down to `to`, straight through each of `lines` of words on the way, at the gap nearest to the way: never behind a word. */
+function curve(pen, from, to, bend, lines = []) {
+  let at = from;
+  const bow = (end, least) => {
+    const by = least(end.y - at.y);
+    pen.bezierCurveTo(at.x, at.y + by, end.x, end.y - by, end.x, end.y);
+    at = end;
+  };
   pen.beginPath();
   pen.moveTo(from.x, from.y);
-  pen.bezierCurveTo(from.x, from.y + bend, to.x, to.y - bend, to.x, to.y);
+  for (const { top, bottom, gaps } of lines.filter((line) => line.top > from.y && line.bottom < to.y)) {
+    const wish = at.x + (to.x - at.x) * ((top - at.y) / (to.y - at.y)), x = gaps.reduce((best, gap) => (Math.abs(gap - wish) < Math.abs(best - wish) ? gap : best));
+    bow({ x, y: top }, (tall) => tall * 0.5);
+    pen.lineTo(x, bottom);
+    at = { x, y: bottom };
+  }
+  bow(to, bend);
   pen.stroke();
 }
 
 /** Two rows: from the bottom of a source word to the top of a target word. */
 function paintLines(pen, view, theme, touched) {
-  const { sources, targets, matrix, rows } = view;
+  const { sources, targets, matrix, rows } = view, lines = [...view.lines.source, ...view.lines.target];
   const crowded = view.root.dataset.flow === "wrap", faint = crowded ? 0.3 : FAINT;
   const line = (target, source, weight, strong) => {
     const from = sources[source].box, to = targets[target].box;
@@ -20,7 +48,7 @@ function paintLines(pen, view, theme, touched) {
     pen.strokeStyle = strong ? theme.line : theme.text;
     pen.globalAlpha = strong ? 0.22 + 0.78 * weight : (0.05 + 0.1 * weight) * (crowded ? 0.5 : 1);
     pen.lineWidth = strong ? 1 + 5 * weight : 1 + weight;
-    curve(pen, a, b, Math.max(24, (b.y - a.y) * 0.5));
+    curve(pen, a, b, (tall) => Math.max(24, tall * 0.5), lines);
   };
   pen.lineCap = "round";
   const strong = [];
@@ -48,6 +76,7 @@ function paintArcs(pen, view, theme, touched) {
     const weight = matrix.values[row * matrix.cols + key];
     if (key !== touched.index && weight >= 0.01) looks.push([weight, targets[key].box]);
   }
+  const bend = (tall) => Math.max(14, tall * 0.45);
   pen.lineCap = "round";
   for (const [weight, to] of looks.sort((a, b) => a[0] - b[0])) {
     pen.strokeStyle = theme.line;
@@ -61,9 +90,9 @@ function paintArcs(pen, view, theme, touched) {
       pen.bezierCurveTo(a.x, a.y - up * 1.3, b.x, b.y - up * 1.3, b.x, b.y);
       pen.stroke();
     } else if (b.y < a.y) {
-      curve(pen, { x: b.x, y: to.y + to.h + 2 }, a, Math.max(14, (a.y - to.y - to.h) * 0.45));
+      curve(pen, { x: b.x, y: to.y + to.h + 2 }, a, bend, view.lines.target);
     } else {
-      curve(pen, { x: a.x, y: from.y + from.h + 2 }, b, Math.max(14, (b.y - from.y - from.h) * 0.45));
+      curve(pen, { x: a.x, y: from.y + from.h + 2 }, b, bend, view.lines.target);
     }
   }
   pen.globalAlpha = 1;

@@ -3,7 +3,6 @@
 function saveWords(view, packet) {
   const { head, matrix } = view;
   saveMenu(view, view.foot, {
-    name: head.caption || `Attention ${view.targets.slice(0, 6).map((w) => w.word).join(" ")}`,
     size: () => wordsSheet(view).size,
     paint: (pen) => paintWords(pen, view),
     arrays: () => { const { words, drawn } = drawnRows(view); return matrixArrays(drawn, words, head.keys); },
@@ -22,28 +21,23 @@ function saveWords(view, packet) {
   }
 }
 
-/** Caption, the whole stage (more of it than is seen where it scrolls), sentence and note, one under the other. */
+/** The whole stage (more of it than is seen where it scrolls), sentence and note, one under the other. */
 function wordsSheet(view) {
   const tall = (element) => (element.textContent ? element.offsetHeight + 8 : 0);
-  const { caption, stage, sentence, note } = view, top = tall(caption), middle = top + stage.offsetHeight + 12;
-  const width = Math.max(stage.offsetWidth, sentence.offsetWidth, caption.textContent ? caption.offsetWidth : 0);
-  return { size: [width, middle + sentence.offsetHeight + tall(note)], top, middle };
+  const { stage, sentence, note } = view, middle = stage.offsetHeight + 12;
+  return { size: [Math.max(stage.offsetWidth, sentence.offsetWidth), middle + sentence.offsetHeight + tall(note)], middle };
 }
 
 function paintWords(pen, view) {
-  const { size: [width, height], top, middle } = wordsSheet(view), { caption, stage, sentence, note, theme } = view;
+  const { size: [width, height], middle } = wordsSheet(view), { stage, sentence, note, theme } = view;
   const at = (y, element, home = element) => {
     pen.save();
-    pen.translate(element === sentence && !view.one ? (width - sentence.offsetWidth) / 2 : 0, y);
+    pen.translate(element === sentence ? (width - sentence.offsetWidth) / 2 : 0, y);
     paintElement(pen, element, home, theme);
     pen.restore();
   };
-  at(0, caption);
-  pen.save();
-  pen.translate(0, top);
   if (view.targets[0]?.box) (view.one ? paintArcs : paintLines)(pen, view, theme, view.touched);
-  pen.restore();
-  at(top, stage);
+  at(0, stage);
   at(middle, sentence);
   at(height - note.offsetHeight, note);
 }

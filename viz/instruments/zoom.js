@@ -5,11 +5,10 @@
  * the focus and there is something to gain, so that a page scrolls as everywhere else.
  */
 function zoomable(view) {
-  const spot = (x, y) => { const box = view.pane.getBoundingClientRect(); return [(x - box.left) / view.times, (y - box.top) / view.times]; };
   const over = ([x, y]) => x >= view.left && x < view.edgeX && y >= view.top && y < view.edgeY;
   const gains = (factor) => (factor > 1 ? view.unit < LARGEST : view.zoom > 1);
   view.pane.addEventListener("wheel", (event) => {
-    const at = spot(event.clientX, event.clientY), factor = Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.002));
+    const at = spotOn(view.pane, event), factor = Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.002));
     const focused = view.frame.getRootNode().activeElement === view.frame;
     if (!view.unit || !over(at) || !(event.ctrlKey || (focused && event.deltaY && gains(factor)))) return;
     event.preventDefault();
@@ -19,7 +18,7 @@ function zoomable(view) {
   let spread = 0;
   const fingers = ({ touches: [a, b] }) => ({
     apart: Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY),
-    at: spot((a.clientX + b.clientX) / 2, (a.clientY + b.clientY) / 2),
+    at: spotOn(view.pane, { clientX: (a.clientX + b.clientX) / 2, clientY: (a.clientY + b.clientY) / 2 }),
   });
   view.pane.addEventListener("touchstart", (event) => { spread = event.touches.length === 2 ? fingers(event).apart : 0; }, { passive: true });
   view.pane.addEventListener("touchmove", (event) => {

@@ -7,7 +7,8 @@ questions of a page anew. Before the commit nothing that depends on the answer i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import floor, log10
 from typing import Any
 
 import streamlit as st
@@ -17,25 +18,33 @@ from viz.ui import room, state
 
 Why = str | Callable[[], str]
 _ASKED = ":asked"
+TIE = 0.02
+"""Numbers that differ by no more than this share of the larger are a tie: nobody can reason out which is ahead."""
 
 
-def predict(key: str, question: str, options: Sequence[str], answer: str, why: Why) -> bool:
+def predict(key: str, question: str, options: Sequence[str] | Mapping[str, float], answer: str, why: Why) -> bool:
     """A question with a few answers, of which `answer` is the one that this run gives; True once revealed.
 
+    Where numbers of the run decide, `options` gives each answer its number: one that ties with the answer's is right as well.
+    With a single answer there is nothing to ask, and all is shown.
     `why` is one or two sentences with numbers of the run, taken literally; a function is called only once it is said.
     The widget's key is "predict:" + key: a test that puts an option there in the session state has committed.
     """
     choices = tuple(dict.fromkeys(options))
     if answer not in choices:
         raise ValueError(f"{key}: the answer {answer!r} is none of the options {choices}")
+    if len(choices) < 2:
+        return True
     slot, widget = _slot(key), f"predict:{key}"
     guess = _ask(slot, (question, choices, answer), st.session_state.get(widget))
     guess = state.held(widget, guess if guess in choices else None)
     with _frame(key, question):
-        st.pills("Your prediction", choices, format_func=literal, key=widget, default=guess, on_change=_commit, args=(slot, widget),
+        st.pills(literal(question), choices, format_func=literal, key=widget, default=guess, on_change=_commit, args=(slot, widget),
                  disabled=guess is not None, label_visibility="collapsed")
         if guess is not None:
-            _verdict(guess == answer, "Right." if guess == answer else f"You said “{guess}”. It is “{answer}”.", why)
+            level = isinstance(options, Mapping) and tied(options[guess], options[answer])
+            said = "Right." if guess == answer else f"As good as right: “{guess}” and “{answer}” are level." if level else f"You said “{guess}”. It is “{answer}”."
+            _verdict(guess == answer or level, said, why)
     return guess is not None
 
 
@@ -55,13 +64,13 @@ def predict_number(key: str, question: str, lo: float, hi: float, answer: float,
         st.session_state[widget] = type(low)(low + step * round((high - low) / step / 2))
     with _frame(key, question):
         left, right = st.columns([2 if state.presenting() else 4, 1], vertical_alignment="bottom", gap="medium")
-        left.slider("Your prediction", low, high, step=step, key=widget, disabled=guess is not None,
+        left.slider(literal(question), low, high, step=step, key=widget, disabled=guess is not None,
                     format=f"%g {unit.replace('%', '%%')}".strip(), label_visibility="collapsed")
         right.button("That is my guess", key=f"{widget}:commit", on_click=_commit, args=(slot, widget),
                      disabled=guess is not None, type="primary")
         if guess is not None:
             close = abs(guess - answer * scale) <= near * scale + 1e-9
-            said, told = (f"{round(value, 1 if unit == '%' else 3):g} {unit}".strip() for value in (guess, answer * scale))
+            said, told = (f"{short(value, scale)} {unit}".strip() for value in (guess, answer * scale))
             _verdict(close, f"{'Exactly' if said == told else 'Close enough'}: it is {told}." if close
                      else f"You said {said}. It is {told}.", why)
     return guess is not None
@@ -125,6 +134,29 @@ def _verdict(right: bool, told: str, why: Why) -> None:
     icon, colour = (":material/check_circle:", "green") if right else (":material/lightbulb:", "orange")
     st.markdown(f":{colour}[{icon}] **{literal(told)}**")
     st.text(why() if callable(why) else why)
+
+
+def tied(one: float, other: float) -> bool:
+    """Whether two numbers are too near to each other for a question.
+
+    >>> tied(0.636, 0.633), tied(0.4, 0.5), tied(0.0, 0.0)
+    (True, False, True)
+    """
+    return abs(one - other) <= TIE * max(abs(one), abs(other))
+
+
+def short(value: float, whole: float = 1.0) -> str:
+    """A number as a verdict tells it: in three digits, and a share of `whole` never rounded to nothing or to all of it.
+
+    >>> short(12.517), short(112.097), short(1200.0), short(0.9998), short(99.98, 100), short(0.0002)
+    ('12.5', '112', '1200', 'over 0.999', 'over 99.9', 'under 0.001')
+    """
+    if value == 0 or float(value).is_integer():
+        return f"{value:g}"
+    edge = whole / 1000
+    if 0 < value < edge or whole - edge < value < whole:
+        return f"under {edge:g}" if value < edge else f"over {whole - edge:g}"
+    return f"{round(value, 2 - floor(log10(abs(value)))):g}"
 
 
 def _notches(low: float, high: float) -> tuple[Any, Any, Any]:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from core.text.tokenizer import LONGEST
 from viz.labels import literal
 from viz.ui import state
 
@@ -81,7 +82,7 @@ def draw(name: str, default: int = 0, most: int = 9999, *, first: int = 0, label
     """
     key, now = _bind("draw", name, default, state.whole(first, most))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", width="content"):
-        with st.container(width=(210 if len(label) < 9 else 290) if state.presenting() else 130):  # before a room the name stands beside the box
+        with st.container(width=(270 if len(label) < 9 else 350) if state.presenting() else 130):  # before a room the name stands beside the box
             st.number_input(label, first, most, now, key=key, on_change=_store, args=(key, name, drops), help=SAME)
         st.button(again, key=f"{name}.again", on_click=_next, args=(key, name, first, most, drops),
                   type="primary" if strong else "secondary", icon=":material/casino:")
@@ -97,15 +98,18 @@ def toggle(label: str, name: str, default: bool, help: str | None = None) -> boo
 
 def text(label: str, name: str, default: str, *, quiet: bool = False, placeholder: str | None = None,
          drops: Sequence[str] = ()) -> str:
-    """The sentence box. Text over 2,000 letters is not put in the link, and a line below says so.
+    """The sentence box. Of a text over 20,000 letters the first are read; over 2,000 it is not put in the link: a line below says so.
 
     Another text takes back the choices named in `drops`: a translation belongs to its sentence.
     """
-    key, now = _bind("text", name, default, str)
-    st.text_input(label, now, key=key, on_change=_store, args=(key, name, drops), placeholder=placeholder,
+    key, given = _bind("text", name, default, str)
+    now = given[:LONGEST]
+    st.text_input(label, given, key=key, on_change=_store, args=(key, name, drops), placeholder=placeholder,
                   label_visibility="collapsed" if quiet else "visible")
+    if len(given) > LONGEST:
+        st.caption(f"This text has {len(given):,} letters. The first {LONGEST:,} are read.")
     if not state.fits(now):
-        st.caption(f"This text has {len(now):,} letters. Above {state.LONGEST:,} it is not put in the link: "
+        st.caption(f"This text has {len(given):,} letters. Above {state.LONGEST:,} it is not put in the link: "
                    "whoever opens the link sees the opening text instead.")
     return now
 

@@ -87,6 +87,7 @@ function draw([kind, ...parts], view) {
 
 function whole(tree, view) {
   const made = math("math", draw(tree, view));
+  made.setAttribute("role", "group");   // an equation as such has no parts that can be tapped
   made.setAttribute("display", "block");
   return made;
 }

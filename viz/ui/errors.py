@@ -15,7 +15,13 @@ from core.errors import InputError
 from viz.ui import notices
 
 _LOG = logging.getLogger("atlas")
+_seen = 0
 _PASS = (ScriptControlException, FragmentHandledException, KeyboardInterrupt, SystemExit, GeneratorExit)
+
+
+def seen() -> int:
+    """How many errors were told since the start, to whomever."""
+    return _seen
 
 
 @contextlib.contextmanager
@@ -38,8 +44,10 @@ def show(error: BaseException) -> bool:
     """Tell the visitor about one error; also the server's handler for what escaped the boundary (callbacks)."""
     from core.engine import Busy, Superseded
 
+    global _seen
     if isinstance(error, Superseded):
         st.stop()
+    _seen += 1
     if isinstance(error, InputError):
         notices.box(error.wrong, error.rule, error.remedy)
     elif isinstance(error, Busy):

@@ -40,12 +40,15 @@ def npz(arrays: Mapping[str, np.ndarray]) -> bytes:
 
 
 def csv(arrays: Mapping[str, np.ndarray]) -> str:
-    r"""All arrays in one long table: the array's name, one column an index, the value.
+    r"""All arrays of numbers in one long table: the array's name, one column an index, the value; yes and no are 1 and 0.
 
-    >>> csv({"w": np.array([[0.25, 0.75]], dtype=np.float32)})
+    Arrays of words are left to the archive: one word would make the column text.
+
+    >>> csv({"w": np.array([[0.25, 0.75]], dtype=np.float32), "keys": np.array(["a", "b"])})
     'array,i0,i1,value\r\nw,0,0,0.25\r\nw,0,1,0.75\r\n'
     """
-    ready = {name: np.asarray(value) for name, value in arrays.items()}
+    numbers = {name: np.asarray(value) for name, value in arrays.items() if np.asarray(value).dtype.kind in "biuf"}
+    ready = {name: value.astype(int) if value.dtype == bool else value for name, value in numbers.items()}
     depth = max((value.ndim for value in ready.values()), default=0)
     rows = [",".join(["array", *(f"i{axis}" for axis in range(depth)), "value"])]
     for name, value in ready.items():

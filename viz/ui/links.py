@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 import streamlit as st
 
+from viz import pages
 from viz.ui import state
 
 _PAGES = "atlas.pages"
@@ -17,10 +19,10 @@ def know(found: dict[str, Any]) -> None:
 
 
 def to(slug: str, label: str, *, icon: str | None = None, **values: object) -> None:
-    """A link to another page, with what travels and with `values` (such as layer=2) in its address."""
+    """A link to another page: what is on screen goes along whole, with `values` (such as another model, or a head) in its place."""
+    query = state.travelling(pages.whole(slug), {name: str(value) for name, value in values.items()})
     page = st.session_state.get(_PAGES, {}).get(slug)
     if page is None:  # a page that is drawn on its own, in a test or a notebook
-        st.markdown(f"[{label}](/{slug})", width="content")
+        st.markdown(f"[{label}](/{slug}{'?' if query else ''}{urlencode(query)})", width="content")
         return
-    query = state.travelling() | {name: str(value) for name, value in values.items()}
     st.page_link(page, label=label, icon=icon, query_params=query, width="content")

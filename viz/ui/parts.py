@@ -11,12 +11,16 @@ import altair as alt
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+import pyarrow as pa
 import streamlit as st
 from altair.utils import schemapi
+from streamlit import dataframe_util
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from viz import theme
+from viz.instruments import origin
 from viz.pages import Entry, Exhibit, Page
+from viz.remember import Memory
 from viz.ui import export, links, notices, room, serving, state
 from viz.ui.restoring import restore
 
@@ -25,11 +29,14 @@ EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE = (
 _TOOLS: dict[str, Any] = {"responsive": True, "displaylogo": False, "modeBarButtons": [["toImage"]]}
 """Of Plotly's own buttons the one that saves the picture, drawn by the browser, seen while the mouse is over it."""
 Maybe = Callable[[], Any]
+_shown = Memory(256)
+"""Figures as they were sent, in light or dark colours, on a page or before a room."""
 __all__ = ["Fold", "as_table", "card", "documents", "equation", "fold", "line", "numbers", "picked", "restore", "show", "take_away", "title"]
 
 
 def title(info: Page | Exhibit, *, still: bool = False) -> None:
     """Heading, claim, and the button (and R key) that restores the opening state; none on a `still` page."""
+    origin.begin(info.title)
     with room.head():
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="atlas-title"):
             st.title(info.title, width="content", anchor=False)
@@ -46,32 +53,44 @@ def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Cal
     `on_pick` is called before the run that answers a click: on a point of a Plotly figure, or on a mark of an Altair
     chart that has selections; `picked` tells which mark.
     """
+    looks = (_dark(), state.presenting())
+    shown = _shown(figure, looks, lambda: _in_plotly(figure, *looks) if isinstance(figure, go.Figure) else _in_vega(figure, *looks))
     if isinstance(figure, go.Figure):
         serving.drawn_by_plotly()
-        layout: Any = figure.layout
-        ours = layout.template.layout.font.family == theme.FONT  # to copy a figure takes longer than to draw it
-        drawn = figure if ours else go.Figure(figure).update_layout(template=theme.template())
-        if _dark() or state.presenting():
-            drawn = go.Figure(_dressed(drawn.to_dict()), skip_invalid=False)
-            if state.presenting() and (drawn.layout.height or 0) > room.LARGEST:
-                drawn.layout.height = room.LARGEST
         chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
-        st.plotly_chart(drawn, key=key, theme=None, config=_TOOLS | {"toImageButtonOptions": {"format": "png", "scale": 3, "filename": key}}, alt=alt, **chosen)
-        return
+        st.plotly_chart(shown, key=key, theme=None, config=_TOOLS | {"toImageButtonOptions": {"format": "png", "scale": 3, "filename": key}}, alt=alt, **chosen)
+    else:
+        st.vega_lite_chart(shown, key=key, theme=None, width="stretch", alt=alt, on_select=on_pick or "ignore")
+
+
+def _in_plotly(figure: go.Figure, dark: bool, presenting: bool) -> go.Figure:
+    layout: Any = figure.layout
+    ours = layout.template.layout.font.family == theme.FONT  # to copy a figure takes longer than to draw it
+    drawn = figure if ours else go.Figure(figure).update_layout(template=theme.template())
+    if dark or presenting:
+        drawn = go.Figure(_dressed(drawn.to_dict(), dark, presenting), skip_invalid=False)
+        if presenting and (drawn.layout.height or 0) > room.LARGEST:
+            drawn.layout.height = room.LARGEST
+    return drawn
+
+
+def _in_vega(figure: alt.TopLevelMixin, dark: bool, presenting: bool) -> dict[str, Any]:
     tree = figure.to_dict(validate=schemapi.DEBUG_MODE)
     tree["config"] = theme.altair_config() | tree.get("config", {})
-    st.vega_lite_chart(_dressed(tree), key=key, theme=None, width="stretch", alt=alt,
-                         on_select=on_pick or "ignore")
+    tree = _dressed(tree, dark, presenting)
+    if "values" in tree.get("data", {}):  # the form in which it goes out: Streamlit would make it anew with every run
+        tree["data"] = {"values": pa.ipc.open_stream(dataframe_util.convert_anything_to_arrow_bytes(tree["data"]["values"])).read_all()}
+    return tree
 
 
 def _dark() -> bool:
     return st.context.theme.type == "dark"
 
 
-def _dressed(tree: dict[str, Any]) -> dict[str, Any]:
+def _dressed(tree: dict[str, Any], dark: bool, presenting: bool) -> dict[str, Any]:
     """A figure as this visitor sees it: in the colours of the theme, in large type before a room."""
-    tree = theme.in_dark(tree) if _dark() else tree
-    return theme.for_a_room(tree) if state.presenting() else tree
+    tree = theme.in_dark(tree) if dark else tree
+    return theme.for_a_room(tree) if presenting else tree
 
 
 def picked(key: str, name: str) -> Mapping[str, Any] | None:
@@ -152,7 +171,7 @@ def take_away(data: Mapping[str, np.ndarray] | Maybe, code: str, png: bytes | Ma
             if state.unlinked():
                 st.caption(f"The text is longer than {state.LONGEST:,} letters and is not in the link.")
             with st.container(horizontal=True):
-                st.download_button("Data, NPZ", export.npz(arrays), f"{key}.npz", "application/octet-stream",
+                st.download_button("Data, NPZ", export.npz({**origin.now().named(), **arrays}), f"{key}.npz", "application/octet-stream",
                                    on_click="ignore", key=f"{key}.npz")
                 st.download_button("Data, CSV", export.csv(arrays), f"{key}.csv", "text/csv", on_click="ignore",
                                    key=f"{key}.csv")

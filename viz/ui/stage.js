@@ -2,9 +2,7 @@
 
 const TYPING = "input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable='true'], [role=combobox], [role=listbox], [role=menu], [role=dialog]";
 const WALKED = ".atlas, [role=slider], [role=spinbutton], [role=tab], [role=grid], [role=application]";   // arrows and digits mean something there
-const PICTURES = '[data-testid="stPlotlyChart"], [data-testid="stVegaLiteChart"], [data-testid="stBidiComponentIsolated"], [data-testid="stBidiComponentRegular"]';
 const COLOURS = ["--st-background-color", "--st-secondary-background-color", "--st-text-color", "--st-border-color", "--st-primary-color", "--st-heading-font"];
-const ROOM = 24, MOST = 1.8;   // the root's type in present.css, and how many times that in the whole window
 const listening = new WeakMap();
 let tabbed = false;   // whether the focus came there by keyboard
 
@@ -61,40 +59,18 @@ function handOver(event) {
   setTimeout(() => watch.disconnect(), 3000);
 }
 
-// ---------------------------------------------------------------- the picture in the whole window
+// ---------------------------------------------------------------- the rail
 
-const full = () => document.querySelector("[data-atlas-full]");
-
-/** The row that holds the largest picture: pictures that stand side by side belong together. */
-function picture() {
-  const area = (node) => node.offsetWidth * node.offsetHeight;
-  const largest = [...document.querySelectorAll(PICTURES)].filter((node) => area(node) > 40000).sort((a, b) => area(b) - area(a))[0];
-  if (!largest) return null;
-  const row = largest.closest('[data-testid="stHorizontalBlock"]');
-  return row && row.querySelectorAll(PICTURES).length > 1 ? row : largest.closest('[data-testid="stElementContainer"]') ?? largest;
-}
-
-function fill(on) {
-  const before = full(), { style } = document.documentElement;
-  if (!before && !on) return;
-  before?.removeAttribute("data-atlas-full");
-  style.removeProperty("font-size");
-  style.removeProperty("--atlas-full");
-  if (on) picture()?.setAttribute("data-atlas-full", "");
-  window.dispatchEvent(new Event("resize"));
-  if (full() && full().querySelectorAll(PICTURES).length === 1) setTimeout(grow, 300, 4);   // side by side they share the width already
-}
-
-/** As large as the window lets it be: instruments by the size of the page's type, figures by zooming them. */
-function grow(turns, times = 1) {
-  const filled = full(), { style } = document.documentElement;
-  if (!filled) return;
-  const tall = Math.max(...[...filled.children].map((child) => child.firstElementChild?.getBoundingClientRect().height ?? child.getBoundingClientRect().height));
-  const next = Math.max(1, Math.min(MOST, times * ((innerHeight - 90) / tall)));
-  style.setProperty("font-size", `${ROOM * next}px`, "important");
-  style.setProperty("--atlas-full", next);
-  window.dispatchEvent(new Event("resize"));
-  if (turns > 1) setTimeout(grow, 300, turns - 1, next);
+/** What a finger presses instead of the keys: `does` is [sign, what it does, key, act]; none while the page is not shown to a room. */
+function rail(parentElement, does) {
+  const place = parentElement.querySelector("[data-stage]");
+  place.replaceChildren(...does.map(([sign, words, key, act]) => {
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", textContent: sign, title: `${words} (${key})`, onclick: act });
+    button.setAttribute("aria-label", words);
+    button.setAttribute("aria-keyshortcuts", key);
+    return button;
+  }));
 }
 
 // ---------------------------------------------------------------- listening
@@ -120,7 +96,11 @@ export default function ({ parentElement, data, setTriggerValue }) {
   document.addEventListener("keydown", once, true);
   document.addEventListener("pointerdown", pointed, true);
   if (!presenting) fill(false);
-  const stops = [() => document.removeEventListener("keydown", once, true), () => document.removeEventListener("pointerdown", pointed, true)];
+  rail(parentElement, presenting ? [
+    ["\u00d7", "Leave Present", "Escape", () => setTriggerValue("leave", true)], ["F", "The picture in the whole window", "F", () => fill(!full())],
+    ...(data.walks ? [["\u2039", "Back", "ArrowLeft", () => go(-1)], ["\u203a", "Next", "ArrowRight", () => go(1)]] : []),
+  ] : []);
+  const stops = [keepNamed(), () => document.removeEventListener("keydown", once, true), () => document.removeEventListener("pointerdown", pointed, true)];
   listening.set(parentElement, stops);
   return () => stops.forEach((stop) => stop());
 }

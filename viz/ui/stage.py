@@ -2,7 +2,7 @@
 
 `?present=1` shows any page to a room: large type, no bars, no folds. The keys press what is on the page: right and
 space take the next step (after the last one the next exhibit), left goes back, a number goes to its step; in Present F
-gives the picture the whole window and Escape leaves.
+gives the picture the whole window and Escape leaves, and a rail at the side has a button for each.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from viz.ui import links, room, state, visits
 _HERE = Path(__file__).parent
 _stage = v2.component(
     "atlas_stage",
-    html='<span data-stage></span>',
+    html='<nav data-stage aria-label="Present"></nav>',
     css=(_HERE / "stage.css").read_text("utf-8"),
-    js=(_HERE / "stage.js").read_text("utf-8"),
+    js="\n".join((_HERE / name).read_text("utf-8") for name in ("naming.js", "whole.js", "stage.js")),
     isolate_styles=False,
 )
 _large = v2.component(
@@ -36,7 +36,7 @@ _large = v2.component(
 def around(entry: Entry) -> Iterator[None]:
     """Draw a page between the keys and, for an exhibit, the links to its neighbours."""
     with st.container(key="atlas-stage"):
-        _stage(key="stage", data={"presenting": state.presenting()}, on_leave_change=_leave)
+        _stage(key="stage", data={"presenting": state.presenting(), "walks": isinstance(entry.info, Exhibit)}, on_leave_change=_leave)
         if state.presenting():
             _large(key="stage.large")
     if isinstance(entry.info, Exhibit):

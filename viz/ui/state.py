@@ -24,15 +24,16 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz.labels import shorten, visible
-from viz.ui import notices
+from viz.ui import notices, subject
 
 T = TypeVar("T")
 
-TRAVEL = ("model", "text", "target", "layer", "head", "kind", "view", "present", "convention")
+TRAVEL = (*subject.NAMES, "view", "present", "convention")
 LONGEST = 2_000  # letters of one value that are still put in the link
 
 _HOME = "atlas.chosen"  # name -> text, what this session has chosen
 _PAGE = "atlas.page"  # the slug of the page that ran last
+_LENT = "atlas.lent"  # the text that came along from a page that opens with it: nobody chose it
 _STALE = "atlas.stale"  # name -> (the link's text that was replaced, when)
 _PATIENCE = 2.0  # seconds in which a browser may still send the link of before
 _DEFAULT = object()
@@ -68,6 +69,8 @@ def read(name: str, default: T, parse: Callable[[str], T] = str) -> T:
         raw = _text(value)
     chosen[name] = raw
     _link({name: raw})
+    if name == "text":
+        subject.shows(text=raw)
     return value
 
 
@@ -109,9 +112,12 @@ def held(key: str, value: T) -> T:
 
 
 @contextmanager
-def visit(slug: str) -> Iterator[None]:
-    """Around a page: before it, the back button and what comes along; after it, what travels and it did not read."""
-    begin(slug)
+def visit(slug: str, whole: bool = True) -> Iterator[None]:
+    """Around a page: before it, the back button and what comes along; after it, what travels and it did not read.
+
+    whole: the page shows one text through one model, whichever they are; any other takes the visitor's own text alone.
+    """
+    begin(slug, whole)
     try:
         yield
     finally:
@@ -120,7 +126,7 @@ def visit(slug: str) -> Iterator[None]:
                 _chosen().setdefault(name, raw)
 
 
-def begin(slug: str) -> None:
+def begin(slug: str, whole: bool = True) -> None:
     """The first half of `visit`."""
     chosen = _chosen()
     if _went_back():  # the link is the truth: what it does not name was not chosen then
@@ -129,8 +135,30 @@ def begin(slug: str) -> None:
             if fits(chosen[name]):
                 del chosen[name]
     elif st.session_state.get(_PAGE) != slug:
+        if _PAGE in st.session_state:
+            _arrive(whole)
         _link({name: raw for name, raw in chosen.items() if _belongs(name, slug) and name not in st.query_params})
     st.session_state[_PAGE] = slug
+
+
+def _arrive(whole: bool) -> None:
+    """What was on screen comes along: by the link if it names any of it, for then the link is complete, else from the page before."""
+    chosen, own = _chosen(), own_text()
+    linked = {name: raw for name in subject.NAMES if (raw := st.query_params.get(name)) is not None}
+    coming = linked or (subject.shown() if whole else {"text": own})
+    if coming.get("text") not in (None, "", own) and coming["text"] == subject.shown().get("text"):
+        st.session_state[_LENT] = coming["text"]
+    for name in subject.NAMES:
+        if coming.get(name):
+            chosen[name] = coming[name]
+        elif fits(chosen.get(name, "")):  # one that no link can hold is still the visitor's
+            chosen.pop(name, None)
+
+
+def own_text() -> str:
+    """The text that the visitor chose; "" for one that a page opened with."""
+    text = _chosen().get("text", "")
+    return "" if text == st.session_state.get(_LENT) else text
 
 
 def page() -> str:
@@ -146,6 +174,7 @@ def presenting() -> bool:
 def restore(slug: str | None = None) -> None:
     """Back to the opening state: forget what travels and what belongs to this page (the R key); a lecture and its convention go on."""
     slug = slug or page()
+    subject.forget()
     write(**{name: None for name in {*_chosen(), *st.query_params} - {"present", "convention"} if _belongs(name, slug)})
 
 
@@ -155,9 +184,17 @@ def query() -> str:
     return urlencode(st.query_params.to_dict() | chosen)
 
 
-def travelling() -> dict[str, str]:
-    """What the next page should get in its link."""
-    return {name: raw for name, raw in _chosen().items() if name in TRAVEL and fits(raw)}
+def travelling(whole: bool, values: Mapping[str, str]) -> dict[str, str]:
+    """What the next page gets in its link, `values` included: what is on screen (`whole`), or the visitor's own text.
+
+    Another model comes with the text that it opens with, unless the visitor chose one or the link names one.
+    """
+    now, own = subject.shown(), {"text": own_text()}
+    if whole and values.get("model", now.get("model")) != now.get("model"):
+        values = own | dict(values)
+    along = subject.replaced(now, {name: raw for name, raw in values.items() if name in subject.NAMES}) if whole else own
+    others = {name: raw for name, raw in _chosen().items() if name in TRAVEL and name not in subject.NAMES}
+    return {name: raw for name, raw in (others | along | dict(values)).items() if raw and fits(raw)}
 
 
 def unlinked() -> tuple[str, ...]:

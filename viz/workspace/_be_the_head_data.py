@@ -18,6 +18,8 @@ from viz.workspace import _look_heads as chooser
 from viz.workspace._look_heads import Place
 
 WHOLE = 100
+SEARCHED = 192
+"""Rows times tokens of a translation in which a telling row is looked for: each row needs a run a head."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Game:
 def game(model: str, text: str, head: tuple[int, int] | None, row: int | None) -> Game:
     """The run, the row and the head. A model that goes on reads all but the last word, which is then to be said.
 
-    Without a row: of a translation the one where some head matters most. Without a head: the one whose row matters most.
+    Without a row: of a translation (its first words, where it is long) the one where some head matters most. Without a head: the one whose row matters most.
     """
     reader = chooser.opened(model)
     if reader.spec.has_source:
@@ -113,7 +115,7 @@ def _translating(model: str, text: str, head: tuple[int, int] | None, row: int |
     wanted = (*run.ids[1 : run.side.n_real], run.model.tokenizer.end)
     kind = "cross"
     if row is None or not 0 <= row < run.side.n_real - 1:
-        row = min(range(run.side.n_real - 1), key=lambda at: float(_effects(run, kind, at, wanted[at]).min()) - said(run, at, wanted[at]))
+        row = min(range(min(run.side.n_real - 1, max(1, SEARCHED // run.side.n_real))), key=lambda at: float(_effects(run, kind, at, wanted[at]).min()) - said(run, at, wanted[at]))
     return _chosen(run, head, row, wanted[row], kind)
 
 

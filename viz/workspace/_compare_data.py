@@ -15,6 +15,7 @@ from core.analysis.heads import Heads
 from core.analysis.likeness import Likeness, likeness
 from core.errors import InputError
 from core.run import Run, Side
+from viz.instruments import origin
 from viz.labels import visible
 from viz.remember import remembered
 from viz.ui import pins
@@ -48,6 +49,11 @@ class Pane:
     allowed: np.ndarray
     queries: Axis
     keys: Axis
+
+    def tell(self) -> None:
+        """The pictures that follow show this."""
+        view = self.view
+        origin.tell_run(self.run, view.kind, view.layer if view.kind else None, view.head if view.kind else None, changed=view.edits)
 
     @property
     def alone(self) -> bool:
@@ -104,6 +110,11 @@ class Compared:
         cells = (self.allowed[a] | self.allowed[b]) & both[:, None]
         shared = np.array([bool(slot[a]) and bool(slot[b]) for slot in self.columns], dtype=bool)
         return Pair(a, b, self.weights[a] - self.weights[b], cells & shared, likeness(self.weights[a], self.weights[b], cells))
+
+    def lone(self, *panes: int) -> tuple[list[int], list[int]]:
+        """Rows and columns whose word one of these panes lacks."""
+        rows, columns = ([place for place, slot in enumerate(slots) if not all(slot[pane] for pane in panes)] for slots in (self.rows, self.columns))
+        return rows, columns
 
     def word(self, side: str, place: int, pane: int) -> str:
         """The word of one pane at a row ("queries") or a column ("keys"); in brackets the other's, where it has none."""

@@ -19,7 +19,7 @@ DIVERGENCE = r"\mathrm{JSD}(a, b) = H\left(\tfrac{a + b}{2}\right) - \tfrac{1}{2
 LIKENESS = r"\mathrm{cosine} = \frac{\sum_{ij} a_{ij} b_{ij}}{\lVert a \rVert \, \lVert b \rVert}, \qquad \mathrm{correlation} = \text{the same after taking off the means}"
 LOOKING = (
     "Rows are the words that look (queries), columns the words looked at (keys). All patterns share one scale from 0 to 1; the difference is centred: "
-    "one colour where the first gives more, the other where the second does. Hatched cells are forbidden, or belong to a word that one of the two lacks.\n\n"
+    "one colour where the first gives more, the other where the second does. Hatched cells are forbidden; grey ones belong to a word that has no counterpart, because one of the two lacks it.\n\n"
     "The divergence is 0 bits for equal rows and 1 bit for rows that have no word in common; weight on a word that the other lacks counts as apart. "
     "Where two models cut a text into different pieces, pieces that share letters are put opposite each other: weights are added up over the pieces looked at "
     "and averaged over those that look. Two different texts are put opposite each other word by word so that as many words as possible are the same "
@@ -96,7 +96,8 @@ def _equation(found: Compared, pair: Pair) -> None:
 
 def _arrays(found: Compared, pair: Pair) -> dict[str, np.ndarray]:
     named = {LETTERS[pane]: weights for pane, weights in enumerate(found.weights)}
-    return named | {"difference": pair.difference, "bits": pair.likeness.rows}
+    words = {side: np.array(found.words(side, pair.a)) for side in ("queries", "keys")}
+    return named | words | {"difference": pair.difference, "bits": pair.likeness.rows}
 
 
 def code(a: Pane, b: Pane, pair: Pair, by: str) -> str:

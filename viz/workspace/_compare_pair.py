@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from viz.figures.scores import bars
-from viz.instruments import heatmap
+from viz.instruments import heatmap, origin
 from viz.labels import literal, visible
 from viz.ui import controls, parts, state
 from viz.workspace import _look_heads as chooser
@@ -59,10 +59,13 @@ def rows(found: Compared, pair: Pair, row: int | None) -> None:
 def show(found: Compared, pair: Pair) -> None:
     """The difference, centred, and beside it the divergence of each row."""
     left, right = st.columns([3, 2], gap="large")
+    a, b = (found.panes[place].view for place in (pair.a, pair.b))
+    both = {name: " and ".join(dict.fromkeys((str(getattr(a, name)), str(getattr(b, name))))) for name in ("model", "text", "kind")}
+    origin.tell(**both, changed=f"{a} minus {b}")
     with left:
         heatmap(
             pair.difference, found.words("queries", pair.a), found.words("keys", pair.a), key="compare.heat.difference", allowed=pair.compared,
-            scale="difference", limit=1.0, title=pair.name, height=460, group=GROUP,
+            lone=found.lone(pair.a, pair.b), scale="difference", limit=1.0, title=pair.name, height=460, group=GROUP,
         )  # fmt: skip
     with right:
         shown = sorted(pair.order[:BARS])

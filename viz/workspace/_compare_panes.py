@@ -102,9 +102,10 @@ def _key(name: str) -> str:
 def _pattern(found: Compared, pane: int, place: int, row: int | None) -> None:
     shown, weights = found.panes[pane], found.weights[pane]
     crossing = chooser.crosses(shown.view.kind)
+    shown.tell()
     cell = None if row is None or not found.rows[row][pane] else (row, int(weights[row].argmax()))
     heatmap(
-        weights, found.words("queries", pane), found.words("keys", pane), key=_key(LETTERS[place]), allowed=found.allowed[pane], selected=cell, group=GROUP,
+        weights, found.words("queries", pane), found.words("keys", pane), key=_key(LETTERS[place]), allowed=found.allowed[pane], lone=found.lone(pane), selected=cell, group=GROUP,
         axis=("written word (query)", "source word (key)") if crossing else ("word that looks (query)", "word looked at (key)"),
         title=f"{LETTERS[place]}: {shown.name}", height=420 if len(found.panes) < 3 else 380,
         numbers=len(found.panes) < 3 and max(weights.shape) <= NUMBERS,

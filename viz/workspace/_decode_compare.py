@@ -9,8 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.decoding import Comparison, Side, Written
-from viz.instruments.candidates import percent
-from viz.labels import visible
+from viz.labels import percent, visible
 from viz.ui import parts
 from viz.workspace._decode_pictures import bare, tail
 

@@ -11,9 +11,8 @@ import streamlit as st
 from core.analysis.heads import WORDS
 from core.decoding.strategies import WIDEST
 from core.errors import InputError
-from core.models import Family
 from viz.labels import head_name, shorten, visible
-from viz.ui import controls, notices, state
+from viz.ui import controls, state, subject
 from viz.workspace import _decode_forks as forks
 from viz.workspace import _decode_player as player
 from viz.workspace import _look_heads, _presets, _tasks
@@ -40,12 +39,14 @@ class Request:
     text: str
 
 
-def request(start: Any) -> Request:
-    """The text box, chips for the task, ready-made texts. A new request begins at its first step."""
+def request(start: Any) -> Request | None:
+    """The text box, chips for the task, ready-made texts. A new request begins at its first step. None: the model in view does not write."""
     writers = {name: family for name, family in _tasks.usable().items() if family.writes}
     if not writers:
         raise InputError("No model that writes can be opened.", "The models lie in assets/models.", "See More, Models.")
-    chosen = _model(writers, start.model)
+    chosen = _tasks.in_view(writers, start.model, _tasks.cannot_write)
+    if chosen is None:
+        return None
     _begin_anew(chosen)
     reads = writers[chosen].has_source
     task = _tasks.opening_with(chosen, writers[chosen])
@@ -55,25 +56,8 @@ def request(start: Any) -> Request:
         _tasks.chips(writers, chosen)
         _presets.menu(_look_heads.opened(chosen))
         _tasks.menu(writers, chosen)
+    subject.shows(model=chosen, text=text)
     return Request(chosen, text)
-
-
-def _model(writers: dict[str, Family], wanted: str) -> str:
-    """The model of the link, or of the page before; one that cannot write is told why it is not here."""
-    opening = _tasks.opening(writers, wanted)
-    known, reasons = _tasks.named(writers, opening), []
-
-    def parse(raw: str) -> str:
-        if why := _tasks.cannot_write(raw):
-            reasons.append((f"{raw} does not write.", why, f"Shown instead: {opening}."))
-            return opening
-        return known(raw)
-
-    chosen = state.read("model", opening, parse)
-    for reason in reasons:
-        notices.tell(*reason)
-        _tasks.take(opening)
-    return chosen
 
 
 def _begin_anew(model: str) -> None:
@@ -180,6 +164,15 @@ def head(data: Any) -> Head:
     if state.read("kind", data.kind) != data.kind or state.read("layer", -1, state.whole(-1, 10**6)) < 0:
         return ALL
     return state.read("layer", 0, state.whole(0, layers - 1)), state.read("head", 0, state.whole(0, n_heads - 1))
+
+
+def shows(data: Any, place: Head) -> None:
+    """The head is on screen, for links; and a kind of attention that is asked for and not there is told."""
+    asked = state.peek("kind")
+    if asked and data.kind and asked not in data.kinds:
+        st.caption(f"“{_look_heads.KINDS.get(asked, asked)}” is another attention than those with which a token is written; shown here: “{_look_heads.KINDS[data.kind]}”.")
+    elif place != ALL:
+        subject.shows(kind=data.kind, layer=place[0], head=place[1])
 
 
 def heads(data: Any, place: Head) -> None:

@@ -11,8 +11,7 @@ import streamlit as st
 
 from core.decoding import Beam, Step
 from core.lessons.filtered import title, way
-from viz.instruments.candidates import percent
-from viz.labels import visible
+from viz.labels import percent, visible
 from viz.pages import Page
 from viz.ui import errata, parts
 from viz.workspace import _decode_pictures as pictures
@@ -123,7 +122,10 @@ def arrays(data: Any, head: tuple[int, int]) -> dict[str, np.ndarray]:
              "candidate_scores": np.array([c.scores for c in last.candidates]),
              "candidate_before": np.array([c.before for c in last.candidates]),
              "candidate_after": np.array([c.after for c in last.candidates])}  # fmt: skip
+    found["tokens"] = np.array([step.token for step in steps])
+    found["candidates"] = np.array([c.token for c in last.candidates])
     for kind in last.attention:
+        found[f"keys_{kind}"] = np.array(last.keys[kind])
         found[f"attention_{kind}"] = pictures.rows(steps, kind, head)[0]
     return found
 

@@ -13,8 +13,8 @@ from core.lessons.choices import choices
 from core.lessons.guessing import Played, Round, played, told
 from core.model import Model
 from viz.instruments import candidates
-from viz.instruments.candidates import Bar, percent
-from viz.labels import literal, visible
+from viz.instruments.candidates import Bar
+from viz.labels import literal, percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, notices, parts, state
 
@@ -31,7 +31,8 @@ def show(model: Model, text: str) -> None:
     if (pending := st.session_state.pop(_PENDING, None)) is not None:
         guesses = _taken(model, text, guesses, pending, mine)
     history, before, now = _history(model, text, guesses, mine)
-    st.header(f"{literal(visible(now).replace('·', ' '))} …", anchor=False)
+    with st.container(key="decode-guess-now"):
+        st.header(f"{literal(visible(now).replace('·', ' '))} …", anchor=False)
     if len(guesses) < MOST:
         _picks(model, now)
         st.text_input("Which word comes next?", key=_BOX, on_change=_store, placeholder="Pick one above, or type a word and press Enter")

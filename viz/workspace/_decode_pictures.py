@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from core.analysis.loops import looping
 from core.decoding import Candidate, Step
 from core.lessons.filtered import title, way
-from viz.instruments import WRITING, Sentences, candidates, heatmap, timeline, words_view
-from viz.instruments.candidates import Bar, Lot, Way, percent
+from viz.instruments import WRITING, Sentences, candidates, heatmap, origin, timeline, words_view
+from viz.instruments.candidates import Bar, Lot, Way
 from viz.instruments.timeline import Moment
-from viz.labels import literal, visible
+from viz.labels import literal, percent, visible
 from viz.workspace import _one_vector
 
 ROWS = 10
@@ -27,6 +28,13 @@ MANY = Sentences(**{
     .replace("no row of this head", "no row")
     for name, text in vars(ONE).items()
 })  # fmt: skip
+
+
+def whose(data: Any, head: tuple[int, int]) -> None:
+    """What every picture of these steps shows; a head below 0 is the mean of all."""
+    one = {"layer": head[0], "head": head[1]} if head[0] >= 0 else {}
+    written = getattr(data.last, "text", "") if data.model.spec.has_source else "".join(step.token for step in data.steps)
+    origin.tell(model=data.model.name, text=data.window.text, beside=written, kind=data.kind or "", **one)
 
 
 def show(data: Any, head: tuple[int, int], below: Callable[[], None], on_ask: Callable[[], None] | None) -> None:
@@ -154,7 +162,8 @@ def sentence(data: Any) -> str:
         said += f" {len(step.pending)} byte{'s' * (len(step.pending) > 1)} of a character wait for the rest of it."
     ends = {"end": "The model ended its text here.", "context": f"{data.model.name} can read no more tokens.",
             "limit": f"This page stops after {len(data.steps)} tokens."}  # fmt: skip
-    return " ".join(filter(None, (said, ends.get(step.reason, ""))))
+    loop = looping([each.token for each in data.steps])
+    return " ".join(filter(None, (said, f"It {loop.told}." if loop else "", ends.get(step.reason, ""))))
 
 
 def tail(text: str, letters: int = 28) -> str:

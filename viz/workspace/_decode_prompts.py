@@ -9,8 +9,8 @@ from core.decoding import Greedy, decode
 from core.lessons.prompts import ASKED, FORMS, TEMPLATES, Answer, answers, rows, toy_prompts
 from core.model import Model
 from viz.instruments import candidates
-from viz.instruments.candidates import Bar, percent
-from viz.labels import visible
+from viz.instruments.candidates import Bar
+from viz.labels import percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, parts
 from viz.workspace._decode_pictures import tail

@@ -21,7 +21,7 @@ def places() -> dict[str, tuple[Entry, ...]]:
     found: dict[str, list[Entry]] = {}
     for entry in pages.discover():
         if isinstance(entry.info, Exhibit):
-            for id in named(Path(str(entry.module.__file__))):
+            for id in named(entry.file):
                 found.setdefault(id, []).append(entry)
     return {id: tuple(entries) for id, entries in found.items()}
 

@@ -10,7 +10,7 @@ from core.analysis.evidence import TESTS, Behind, by_place, stability
 from core.analysis.heads import WORDS, Heads
 from core.lessons.texts import Sentence
 from viz.figures import head_map
-from viz.instruments import READING, WRITING, strip
+from viz.instruments import READING, WRITING, origin, strip
 from viz.labels import literal, visible
 from viz.ui import controls, parts
 from viz.workspace import _find_pool as heads
@@ -36,7 +36,7 @@ def show(measured: Heads, bare: Heads | None, head: Head) -> None:
     place = head.place
     with st.container(border=True, key="find.card"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            st.markdown(f"#### {place} :gray[{literal(head.model)}]: {literal(heads.habit(head))}", width="content")
+            st.markdown(f"## {place} :gray[{literal(head.model)}]: {literal(heads.habit(head))}", width="content")
             tiles.opened(head, "Open in Look")
         first = telling(measured, place.layer, place.head)
         name = controls.select("The score", list(measured.scores), "find.score", first, WORDS.__getitem__, quiet=True)
@@ -83,6 +83,7 @@ def _texts(behind: Behind, head: Head, own: np.ndarray) -> None:
         target = "" if isinstance(text, Sentence) and chooser.opened(head.model).spec.has_source else getattr(text, "target", None)
         found = chooser.look(chooser.run(head.model, text.text, target), head.place.kind)
         crosses = chooser.crosses(head.place.kind)
+        origin.tell(model=head.model, text=text.text, kind=head.place.kind, layer=layer, head=number)
         strip(
             found.weights[layer, number], [visible(word) for word in found.queries], keys=[visible(word) for word in found.keys] if crosses else None,
             key=f"find.text.{words}", allowed=found.allowed[layer, min(number, found.allowed.shape[1] - 1)], selected=int(rows[which, layer, number]), special=chooser.MARKS,

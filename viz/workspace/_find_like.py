@@ -54,7 +54,7 @@ def show(found: Pool, head: Head, text: str, measured: Mapping[str, Heads]) -> T
     left, right = st.columns([2, 5], gap="medium")
     with left:
         st.markdown(f"**The head in view: {head.place}** :gray[{head.model}]  \n:small[{heads.habit(head)}]")
-        tiles.draw(pictures[head], "find.query")
+        tiles.draw(head, pictures[head], "find.query")
         with st.container(horizontal=True):
             tiles.opened(head, "Open in Look")
         chooser.pills(measured, head.place)

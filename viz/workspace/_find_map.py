@@ -40,7 +40,7 @@ def show(found: Pool, head: Head, text: str) -> Told:
         )  # fmt: skip
     with right:
         st.markdown(f"**{head.place}** :gray[{head.model}]  \n:small[{heads.habit(head)}. Click a point for another head.]")
-        tiles.draw(tiles.on_text(found, text, [head])[head], "find.chosen")
+        tiles.draw(head, tiles.on_text(found, text, [head])[head], "find.chosen")
         tiles.opened(head, "Open in Look")
     with parts.fold("The tree of the nearest", "find.tree") as fold:
         if fold.open:

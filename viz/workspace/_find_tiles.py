@@ -12,10 +12,10 @@ import streamlit as st
 from core.analysis import similar
 from core.errors import InputError
 from viz.figures.head_map import thumbnail
-from viz.instruments import heatmap
+from viz.instruments import heatmap, origin
 from viz.labels import literal, visible
 from viz.remember import remembered
-from viz.ui import links, parts
+from viz.ui import links, parts, subject
 from viz.workspace import _find_pool as heads
 from viz.workspace import _look_heads as chooser
 from viz.workspace._find_pool import Head, Pool
@@ -46,6 +46,7 @@ class Picture:
     keys: list[str]
     allowed: np.ndarray | None = None
     whole: bool = True
+    text: str = ""
 
 
 def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Picture]:
@@ -78,7 +79,7 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
             cut = slice(0 if marks else 1, None)
             pictures[head] = Picture(
                 part[:, cut], rows, ([similar.MARKS] if marks else []) + columns, allowed[:, cut] if head.place.kind == "causal" else None,
-                whole=max(len(queries), len(keys)) <= MOST,
+                whole=max(len(queries), len(keys)) <= MOST, text=text,
             )  # fmt: skip
     return pictures
 
@@ -92,8 +93,9 @@ def _words(text: str, begins: Sequence[int]) -> list[str]:
     return [visible(text[begin:end].strip()) for begin, end in zip(begins, (*begins[1:], len(text)), strict=True)]
 
 
-def draw(picture: Picture, key: str, *, height: int = 300) -> None:
+def draw(head: Head, picture: Picture, key: str, *, height: int = 300) -> None:
     """One head with its words."""
+    origin.tell(model=head.model, text=picture.text, kind=head.place.kind, layer=head.place.layer, head=head.place.head)
     heatmap(picture.weights, picture.queries, picture.keys, key=key, allowed=picture.allowed, height=height)
     if not picture.whole:
         st.caption(f"The pictures show the first {MOST} words.")
@@ -103,12 +105,13 @@ def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], tex
     """Heads in rows, as many beside each other as there is room, each with what is said of it; one opens in Look or becomes the head in view."""
     with st.container(horizontal=True, gap="small", key=key):
         for rank, (head, said) in enumerate(ranked):
+            habit = heads.habit(head)
             with st.container(border=True, gap="small", key=f"{key}.{rank}", width=WIDE):
-                st.markdown(f"**{head.place}** :gray[:small[{literal(said)}]]  \n:gray[:small[{literal(head.model)}]]  \n:small[{literal(heads.habit(head))}]")
+                st.markdown(f"**{head.place}** :gray[:small[{literal(said)}]]  \n:gray[:small[{literal(head.model)}]]  \n:small[{literal(habit)}]")
                 if head in pictures:
                     picture = pictures[head]
                     drawn = thumbnail(picture.weights, picture.queries, picture.keys, allowed=picture.allowed, height=128)
-                    parts.show(drawn, f"{key}.picture.{rank}", f"The pattern of {head}: {heads.habit(head)}.")
+                    parts.show(drawn, f"{key}.picture.{rank}", f"The pattern of {head}: {habit}.")
                 else:
                     st.caption("This text is too long for this model.")
                 with st.container(horizontal=True, gap=None, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
@@ -117,5 +120,5 @@ def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], tex
 
 
 def opened(head: Head, label: str) -> None:
-    """A link to the head in the full view of Look."""
-    links.to("look", label, model=head.model, kind=head.place.kind, layer=head.place.layer, head=head.place.head, view="full")
+    """A link to the head in the full view of Look, on the text in view."""
+    links.to("look", label, text=subject.shown().get("text", ""), model=head.model, kind=head.place.kind, layer=head.place.layer, head=head.place.head, view="full")

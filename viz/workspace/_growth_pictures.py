@@ -11,7 +11,7 @@ from core.names import task_of
 from core.run import Attention
 from core.serving.trainer import YOURS
 from viz.figures import growth as figures
-from viz.instruments import clicked, grid_packet, heatmap, show_grid
+from viz.instruments import clicked, grid_packet, heatmap, origin, show_grid
 from viz.labels import head_name, visible
 from viz.pages import Page
 from viz.ui import controls, parts, state
@@ -39,10 +39,11 @@ def everything(course: Course, step: int, other: int, now: Attention) -> str:
     head = state.read("growth.head", course.best, state.one_of(names, course.best))
     scores = course.scores[course.at(step)]
     left, right = st.columns([2, 3], gap="large")
+    origin.tell(model=course.model(step), text=course.text, kind=now.kind)
     with left:
         packet = grid_packet(
             now.weights, kinds=[[FORMED if value >= HABIT else NOT_YET for value in row] for row in scores], scores=scores, allowed=now.allowed[0, 0],
-            title=f"All heads at step {step:,}", group=LINKED, place=GRID,
+            title=f"All heads at step {step:,}", group=LINKED, place=GRID, queries=now.queries, keys=now.keys,
         )  # fmt: skip
         show_grid(packet, key=GRID, selected=course.heads[head], echo=clicked(GRID)[1], on_choice=_open)
     with right:
@@ -71,6 +72,7 @@ def beside(course: Course, head: str, step: int, other: int, now: Attention, the
         controls.select("Compare with step", list(course.steps), "growth.other", course.steps[0], lambda at: f"{at:,}")
     for column, (key, at, held) in zip(st.columns(2, gap="medium"), (("then", other, then), ("now", step, now)), strict=True):
         with column:
+            origin.tell(model=course.model(at), text=course.text, kind=held.kind, layer=course.heads[head][0], head=course.heads[head][1])
             heatmap(held.weights[course.heads[head]], held.queries, held.keys, key=f"growth.{key}", allowed=held.allowed[0, 0], title=f"{head} at step {at:,}", group=LINKED, height=380)
 
 

@@ -56,8 +56,9 @@ def _said(task: str, mine: Training | None, course: Course | None) -> None:
     st.progress(trainings.share(mine, steps, live.LONGEST), trainings.standing(mine, steps, "signs"))
 
 
-def use(course: Course, step: int) -> None:
-    """The way to the other pages with the weights of this step."""
+def use(course: Course, step: int, layer: int, head: int) -> None:
+    """The way to the other pages with the weights of this step and the head in view."""
+    shown = {"model": course.model(step), "text": course.text, "kind": "causal", "layer": layer, "head": head}
     with st.container(horizontal=True, gap="small"):
-        links.to("look", f"Open step {step:,} in Look", icon=":material/visibility:", model=course.model(step), text=course.text)
-        links.to("what_if", "Change it in What if", model=course.model(step), text=course.text)
+        links.to("look", f"Open step {step:,} in Look", icon=":material/visibility:", view="full", **shown)
+        links.to("what_if", "Change it in What if", **shown)

@@ -16,10 +16,11 @@ from viz.figures.layers import PICKED, agreement_plot
 from viz.instruments import heatmap
 from viz.labels import head_name
 from viz.pages import Page
-from viz.ui import controls, links, parts, state
+from viz.ui import controls, links, parts, state, subject
 from viz.workspace import _asked
 from viz.workspace import _look_heads as chooser
 from viz.workspace._importance_work import own
+from viz.workspace._what_if_link import EDITS, OFF
 
 PLOT = "importance.plot"
 HOW = {"zero": "Zero in its place", "mean": "Its mean in its place"}
@@ -90,11 +91,12 @@ def grid(values: np.ndarray, place: tuple[int, int], kind: str, key: str, title:
 
 
 def follow(kind: str, place: tuple[int, int]) -> None:
-    """Where a head goes on from here."""
+    """Where a head, the one in view, goes on from here."""
     name, (layer, head) = head_name(*place), place
+    subject.shows(kind=kind, layer=layer, head=head)
     with st.container(horizontal=True, gap="medium"):
-        links.to("what_if", f"Switch {name} off and watch", kind=kind, layer=layer, head=head)
-        links.to("look", f"See where {name} looks", view="full", kind=kind, layer=layer, head=head)
+        links.to("what_if", f"Switch {name} off and watch", **{EDITS: OFF})
+        links.to("look", f"See where {name} looks", view="full")
 
 
 def _pick(kind: str) -> None:

@@ -12,6 +12,7 @@ import streamlit as st
 from core.analysis import sweep
 from core.analysis.importance import mean_loss
 from core.run import Run
+from viz.instruments import origin
 from viz.labels import head_name
 from viz.pages import Page
 from viz.ui import parts
@@ -24,6 +25,7 @@ RISE = r"\Delta_h = \frac{1}{N} \sum_{\text{tokens}} \left( -\ln p(\text{token} 
 CODE = """import core
 from core.analysis.importance import ablation
 from core.analysis.sweep import samples
+from viz.instruments import origin
 
 model = core.open_model({model!r})
 print(ablation(model, samples(model, {n}), {kind!r}))   # (layer, head), nats a token"""
@@ -42,6 +44,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     plain, *losses = each([(("importance.loss", params.model, kind, how, place), partial(without, place)) for place in places], price, f"{len(samples)} sentences, run")
     rises = np.array(losses).reshape(-1, model.config.n_heads) - plain
     st.caption(f"The text above is not used here: these are {len(samples)} {'lines of its task' if own_texts(params.model) else 'sentences of ours'}.")
+    origin.tell(model=params.model, text=f"{len(samples)} sentences of ours", kind=kind)
     place = heads.grid(rises, heads.chosen(-rises, kind), kind, f"importance.many.{kind}", "Rise of the loss without the head, nats a token")
     parts.numbers(_sentence(params, kind, rises, plain, place, len(samples)))
     heads.follow(kind, place)

@@ -60,7 +60,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     key = (params.model, params.text, other, run.target_text)
     if what == "places":
         columns = _columns(pair, side)
-        short(len(columns))
+        short(run, len(columns), run.model.config.n_layers)
         shares = _swept([(key, stack, layer, place) for layer in range(run.model.config.n_layers) for place in range(len(columns))], lambda _, *at: at_position(pair, *at), pair, cost(run))
         _picture(shares.reshape(-1, len(columns)), columns, "place", f"importance.patch.{stack}")
         parts.numbers(_places_said(pair, shares.reshape(-1, len(columns)), columns))

@@ -50,7 +50,7 @@ def readings(params: Any, run: Run, asked: Asked, kind: str) -> tuple[dict[str, 
     family = model.spec.kind(kind)
     side = run.source if family.keys == "source" and run.source else run.side
     n = asked.row + 1 if kind == "causal" else side.n_real  # what comes later cannot count
-    short(n)
+    short(run, n)
     queries = asked.row if family.queries == "target" or run.source is None else None
     here = (params.model, params.text, run.target_text, kind)
     found: dict[str, np.ndarray] = {}
@@ -76,7 +76,7 @@ def _sentence(found: dict[str, np.ndarray], words: list[str], drops: np.ndarray)
     listed = ", ".join(f"{name} “{word}”" for name, word in top.items() if name != TAKEN)
     said = ", ".join(f"{name} {_asked.signed(value)}" for name, value in agree.items())
     return (
-        f"Most on: {listed}. Taken away for real, “{top[TAKEN]}” costs most ({drops.max():.2f} nats). "
+        f"Most on: {listed}. Left out of attention everywhere, “{top[TAKEN]}” costs most ({drops.max():.2f} nats). "
         f"{f'{_asked.begin(best)} orders the words most like that' if agree[best] > 0.3 else 'None of them orders the words like that'} (rank correlation: {said})."
     )
 
@@ -92,8 +92,8 @@ def _folds(page: Page, params: Any, run: Run, asked: Asked, kind: str, found: di
                 "Each row shares out one whole among the words. **attention**: what the last layer's heads give each word, on average. **rollout**: the same followed through all layers as if "
                 "attention were all that mixes. **value-weighted**: each weight times the length of what it brings; a large weight on a value near zero moves nothing. "
                 "**gradient-weighted** (attention × gradient): the weights of all layers, each times how steeply it drives the chosen word. **word taken away**: no word may look at this one any more, in any layer, and "
-                "the fall of ln p is its share.\n\nThe rows differ, and that is the point: a weight is where a head looks, not what the output rests on. The last row is what "
-                "really happens, but it too has a view of its own: two words that say the same can each be missed."
+                "the fall of ln p is its share.\n\nThe rows differ, and that is the point: a weight is where a head looks, not what the output rests on. The last row is an "
+                "experiment, but it too has a view of its own: the word stays in its place and goes on through the residual stream, only attention to it is cut; and two words that say the same can each be missed."
             )
     parts.documents(page)
     parts.as_table(lambda: _frame(found, drops, words), "importance.words")

@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 import streamlit as st
 
+from core import bounds
 from core.analysis import sweep
 from core.analysis.importance import Sample
 from core.analysis.means import mean_outputs
@@ -27,10 +28,6 @@ QUICK = 0.005
 SENTENCES = 24
 """Texts over which losses and the means of heads are taken."""
 
-MOST = 64
-"""Tokens that are taken away, or patched, one by one."""
-
-
 def own(model: Model) -> tuple[Sample, ...]:
     """Texts that mean something to this model: our sentences, of a toy task its own."""
     lines = own_texts(model.name)[:SENTENCES]
@@ -48,10 +45,15 @@ def averages(name: str, kind: str) -> np.ndarray:
     return compute.submit(("importance.means", name, kind), mean, 200.0 * SENTENCES)
 
 
-def short(n: int) -> None:
-    """Refuse what would take minutes: a run for every one of `n` tokens. Raises InputError."""
-    if n > MOST:
-        raise InputError(f"The text has {n} tokens here, and each would need runs of its own.", f"Up to {MOST} tokens can be taken one by one.", "Shorten the text.")
+def short(run: Run, n: int, each: float = 1) -> None:
+    """Refuse what would take long: `each` runs for every one of `n` tokens, of which a given translation may have many. Raises InputError."""
+    if n > bounds.LEAST and not bounds.affordable(run.model, each * n, tokens(run)):
+        raise InputError(f"The text has {n} tokens here, and each would need runs of its own.", "So many runs would take too long.", "Shorten the text.")
+
+
+def tokens(run: Run) -> int:
+    """All that a run reads: the text, and of a translator its source too."""
+    return len(run.ids) + (len(run.source.ids) if run.source else 0)
 
 
 def each(work: Sequence[tuple[Hashable, Callable[[], T]]], cost: float, doing: str) -> list[T]:
@@ -70,4 +72,4 @@ def each(work: Sequence[tuple[Hashable, Callable[[], T]]], cost: float, doing: s
 
 def cost(run: Run) -> float:
     """What one run of these texts costs the gate."""
-    return 4.0 * (len(run.ids) + (len(run.source.ids) if run.source else 0)) * run.model.config.n_layers
+    return 4.0 * tokens(run) * run.model.config.n_layers

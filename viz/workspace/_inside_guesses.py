@@ -11,7 +11,7 @@ from core.analysis.asked import telling
 from core.analysis.logit_lens import Lens, logit_lens
 from core.run import Run
 from viz.figures.layers import PICKED, lens_table, word_bars
-from viz.labels import literal
+from viz.labels import literal, percent
 from viz.pages import Page
 from viz.ui import compute, controls, parts, state
 from viz.workspace import _asked
@@ -82,14 +82,14 @@ def _where(run: Run, place: int, layer: int) -> str:
 def _sentence(run: Run, lens: Lens, place: int) -> str:
     settled, final = int(lens.settled[place]), lens.final[:, place]
     word, last = f"“{_asked.named(run, int(lens.ids[-1, place, 0]))}”", len(final) - 1
-    share = f"{final[-1]:.0%} at the end"
+    share = f"{percent(float(final[-1]))} at the end"
     if settled == 0:
-        return f"{_asked.begin(_asked.behind(run, place))} the first guess is {word} from the start: {final[0]:.0%} before any layer, {share}."
+        return f"{_asked.begin(_asked.behind(run, place))} the first guess is {word} from the start: {percent(float(final[0]))} before any layer, {share}."
     before = _asked.named(run, int(lens.ids[settled - 1, place, 0]))
-    here = f"{final[settled]:.0%} there, {share}" if settled < last else share
+    here = f"{percent(float(final[settled]))} there, {share}" if settled < last else share
     return (
         f"{_asked.begin(_asked.behind(run, place))} the first guess becomes {word} with layer {settled - 1} of 0 to {last - 1} and stays: {here}. "
-        f"One layer earlier it was “{before}”, and {word} had {final[settled - 1]:.1%}."
+        f"One layer earlier it was “{before}”, and {word} had {percent(float(final[settled - 1]))}."
     )
 
 

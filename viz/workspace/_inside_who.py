@@ -49,7 +49,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     with st.container(horizontal=True, gap="medium"):
         best = int(np.abs(found.heads[kind][layer]).argmax())
         links.to("look", f"See {head_name(layer, best)} in Look", view="full", kind=kind, layer=layer, head=best)
-        links.to("importance", "What if a head were missing?")
+        links.to("importance", "What if a head were missing?", kind=kind, layer=layer, head=best)
     _folds(page, params, run, asked, found)
 
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.analysis.guesses import guesses, probabilities
 from core.run import Run
-from viz.labels import literal
+from viz.labels import literal, percent
 from viz.ui import controls, state
 from viz.workspace._look_heads import blanks
 
@@ -24,7 +24,7 @@ def show(run: Run) -> None:
     key = f"look.blank:{run.side.text}"
     st.pills(
         "Which word stands in the blank? Its guesses, with their probabilities:", list(words), key=key, on_change=_fill,
-        args=(key, run.side.text, span), format_func=lambda word: f"{literal(word)} :gray[:small[{words[word]:.0%}]]",
+        args=(key, run.side.text, span), format_func=lambda word: f"{literal(word)} :gray[:small[{percent(words[word])}]]",
     )  # fmt: skip
 
 

@@ -47,7 +47,8 @@ def show(page: Page, run: Run, heads: Heads, place: Place, seen: Seen, piece: in
         model=run.model.name, text=run.source.text if run.source else run.side.text, kind=place.kind, layer=place.layer, head=place.head,
         target=f", target={run.target_text!r}" if run.source else f", pair={run.side.pair!r}" if run.side.pair else "", writing=", writing=True" if crosses(place.kind) else "",
     )  # fmt: skip
-    parts.take_away(lambda: {"weights": seen.weights, "allowed": seen.allowed}, code, key="look")
+    words = {"queries": np.array(seen.attention.queries), "keys": np.array(seen.attention.keys)}
+    parts.take_away(lambda: {"weights": seen.weights, "allowed": seen.allowed, **words}, code, key="look")
 
 
 def _row(row: Row) -> None:
@@ -60,7 +61,9 @@ def _row(row: Row) -> None:
         "key": [visible(key) for key in row.keys], "q · k": row.dots, f"s = q · k / √{row.d_head}" if dotted else "score": row.scores,
         "may look": row.allowed, "e^(s − max)": row.exps, "Gaussian": row.gaussian, "weight": row.weights,
     }  # fmt: skip
-    st.dataframe(pd.DataFrame({name: values for name, values in columns.items() if values is not None}).round(4), hide_index=True, key="look.arithmetic.table")
+    found = {name: values for name, values in columns.items() if values is not None}
+    decimals = {name: st.column_config.NumberColumn(format="%.4f") for name in found if name not in ("key", "may look")}  # equally many in each row
+    st.dataframe(pd.DataFrame(found), hide_index=True, key="look.arithmetic.table", column_config=decimals)
     st.caption(f"The row of the chosen query, by pieces; recomputed here in float64, it differs from the tensor of the run by at most {row.residue:.1e}.")
 
 

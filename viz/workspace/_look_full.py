@@ -36,6 +36,8 @@ from viz.workspace._look_heads import (
     grid_key,
     layout,
     look,
+    mark,
+    named,
     several,
 )
 from viz.workspace._look_heads import show as show_head
@@ -59,9 +61,9 @@ def heads_grid(run: Run, measured: Mapping[str, Heads], place: Place) -> None:
     attention, heads, full, key = look(run, place.kind), measured[place.kind], state.read("view", "") == "full", grid_key(place.kind)
     tiles = remembered(heads, "tiles", lambda: _tiles(heads))
     packet = remembered(attention, ("grid", full), lambda: grid_packet(
-        attention.weights, kinds=tiles.kinds, scores=tiles.scores, kind_order=tiles.habits, measures=_measures(attention), allowed=attention.allowed[0, 0],
+        attention.weights, before=mark(place, measured), kinds=tiles.kinds, scores=tiles.scores, kind_order=tiles.habits, measures=_measures(attention), allowed=attention.allowed[0, 0],
         order=None if full else tiles.clearest, order_name="the clearest first", group=GROUP, url="look.order", place=key,
-        python=python_lines(run, "grid", kind=place.kind),
+        python=python_lines(run, "grid", kind=place.kind), queries=attention.queries, keys=attention.keys,
     ))  # fmt: skip
     show_grid(packet, key=key, selected=(place.layer, place.head), echo=clicked(key)[1], on_choice=partial(_open, place.kind))
 
@@ -116,7 +118,7 @@ def pictures(run: Run, measured: Mapping[str, Heads], place: Place) -> Shown:
         controls.text("Its translation: the model's own, or type another to see how it would be written", "target", run.target_text or "")
     if several(measured):
         heads_grid(run, measured, place)
-    seen = _seen(run, measured[place.kind], place, by, how)
+    seen = _seen(run, measured, place, by, how)
     left, right = st.columns([3, 2], gap="large")
     with left:
         query, key = _heatmap(run, place, seen, by, how)
@@ -150,9 +152,9 @@ def _choices(run: Run, place: Place, *, joins: bool) -> tuple[str, str]:
     return by, how
 
 
-def _seen(run: Run, heads: Heads, place: Place, by: str, how: str) -> Seen:
+def _seen(run: Run, measured: Mapping[str, Heads], place: Place, by: str, how: str) -> Seen:
     if how == ONE:
-        return Seen(look(run, place.kind, by), place.layer, place.head, f"{place}, {heads.word(place.layer, place.head)}")
+        return Seen(look(run, place.kind, by), place.layer, place.head, f"{named(place, measured)}, {measured[place.kind].word(place.layer, place.head)}")
     joined = aggregated(run, place.kind, how, by, writing=crosses(place.kind))
     return Seen(joined, place.layer, 0, f"{JOINED[how]} of layer {place.layer}")
 
@@ -170,9 +172,9 @@ def _heatmap(run: Run, place: Place, seen: Seen, by: str, how: str) -> tuple[int
     picture = heatmap(
         seen.weights, queries, keys, key=f"look.heatmap.{place.kind}.{by}", allowed=seen.allowed, numbers=len(keys) <= 16,
         lenses=further if how == ONE and has_lenses(run, place.kind, by, writing=crossing) else None,
-        log_sums=log_sums(run, place.kind, place.layer, place.head, by, writing=crossing) if how == ONE else None, among=one, called="{head}: choose a cell",
+        log_sums=log_sums(run, place.kind, place.layer, place.head, by, writing=crossing) if how == ONE else None, among=one, called="{head}", hint="choose a cell",
         axis=("written word (query)", "source word (key)") if crossing else ("word that looks (query)", "word looked at (key)"),
-        selected=_touched(seen, place) if by == "word" else None, title=f"{seen.name}: choose a cell", group=GROUP,
+        selected=_touched(seen, place) if by == "word" else None, title=seen.name, group=GROUP,
         python=python_lines(run, "heatmap", layer=layer, head=head if how == ONE else how, kind=place.kind, by=by),
     )  # fmt: skip
     return picture.cell or _telling(seen)
@@ -251,7 +253,7 @@ def _care(run: Run, seen: Seen, query: int, how: str) -> None:
 
 def _sentence(seen: Seen, place: Place, query: int, key: int) -> str:
     row = seen.weights[query]
-    doing, who = "Writing" if crosses(place.kind) else "Reading", str(place) if seen.attention.weights.shape[1] > 1 else seen.name
+    doing, who = "Writing" if crosses(place.kind) else "Reading", seen.name.partition(",")[0] if seen.attention.weights.shape[1] > 1 else seen.name
     return (
         f"{doing} “{visible(seen.attention.queries[query])}”, {who} gives {row[key]:.1%} to “{visible(seen.attention.keys[key])}”; "
         f"the row adds up to {row.sum():.3f} and is as spread as an even look at {float(np.exp(entropy(row / (row.sum() or 1.0)))):.1f} words."

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import streamlit as st
 
 import core.engine
+from core import bounds
 from core.analysis.asked import blanks
 from core.analysis.battery import surveyed
 from core.analysis.heads import RARE, WORDS, Heads
@@ -34,6 +34,8 @@ KINDS = {
     "cross": "From the translation to the source",
     "alignment": "From the translation to the source",
 }
+SHORT = {"self": "enc", "causal": "dec", "cross": "cross", "alignment": "align"}
+"""Before the name of a head, in a model that has several kinds of attention."""
 VAGUE = "mixed"
 MARKS = ("START", "[CLS]", "[SEP]")
 GROUP = "look"
@@ -51,6 +53,15 @@ class Place:
 
     def __str__(self) -> str:
         return head_name(self.layer, self.head)
+
+
+def mark(place: Place, kinds: Collection[str]) -> str:
+    """What goes before the head's name where the model has several kinds: L2.H1 of one is not L2.H1 of another."""
+    return SHORT[place.kind] if len(kinds) > 1 else ""
+
+
+def named(place: Place, kinds: Collection[str]) -> str:
+    return head_name(place.layer, place.head, mark(place, kinds))
 
 
 @dataclass(frozen=True)
@@ -82,21 +93,26 @@ def run(model: str, text: str, target: str | None, pair: str | None = None) -> R
     return compute.run(model, text, target=target, pair=pair, keep=keep)
 
 
-def window(model: str, text: str) -> str:
-    """The text, or the part of it that fits the model's context: the page says which, and lets it be moved."""
+def window(model: str, text: str, *, runs: float = 1, each: float = 0) -> str:
+    """The text, or the part of it that this page can read: the page says which, and lets it be moved.
+
+    That is what fits the model's context; and no more than can be answered in a moment by a page that makes `runs` runs of
+    the part, and `each` more for every token of it.
+    """
     reader = opened(model)
-    spans = [span for span in reader.tokenizer.encode(text).spans if span]
-    most = reader.config.n_ctx - 2 * reader.spec.framed
-    if len(spans) <= most:
+    n, most = len(reader.tokenizer.encode(text).ids), bounds.most(reader, runs=runs, each=each)
+    if n <= most:
         return text
-    first = state.read("look.from", 0, state.whole(0, len(spans) - most))
-    key = f"look.window:{model}"
+    first = state.read("look.from", 0, state.whole(0, n - most))
+    key = f"look.window:{model}.{most}"
     state.held(key, first)
+    whole = most == reader.config.n_ctx - 2 * reader.spec.framed
+    limit = f"{model} reads {most:,} at once" if whole else f"this page reads {most:,} of them with {model}, so that it answers in a moment"
     st.slider(
-        f"The text has {len(spans):,} tokens and {model} reads {most:,} at once. Shown from token",
-        0, len(spans) - most, first, key=key, on_change=lambda: state.write(**{"look.from": st.session_state[key]}),
+        f"The text has {n:,} tokens, and {limit}. Shown from token",
+        0, n - most, first, key=key, on_change=lambda: state.write(**{"look.from": st.session_state[key]}),
     )  # fmt: skip
-    return text[spans[first][0] : spans[first + most - 1][1]]
+    return bounds.part(reader, text, first, most)
 
 
 def battery(paired: bool) -> tuple[Example, ...]:
@@ -154,11 +170,6 @@ def layout(kind: str) -> str:
     return "two" if crosses(kind) else "one"
 
 
-def side(kind: str) -> Literal["left", "center"]:
-    """Where things under the picture stand: two rows of words are centred, a running text begins at the left."""
-    return "center" if crosses(kind) else "left"
-
-
 def habits(measured: Mapping[str, Heads]) -> dict[Place, str]:
     """The clearest head of each habit, the most telling first: across the two languages before inside one."""
     found: dict[str, Place] = {}
@@ -195,10 +206,10 @@ def pills(measured: Mapping[str, Heads], now: Place) -> None:
     shown.setdefault(now, measured[now.kind].word(now.layer, now.head))
     key = f"look.pills:{sorted(measured)}"
     state.held(key, now)
-    with st.container(horizontal_alignment=side(now.kind)):
+    with st.container(horizontal_alignment="center"):
         st.pills(
             "Heads, by what they do", list(shown), key=key, default=[now], required=True, label_visibility="collapsed", width="content",
-            format_func=lambda place: f"{shown[place]} :gray[:small[{place}]]", on_change=_store, args=(key,),
+            format_func=lambda place: f"{shown[place]} :gray[:small[{named(place, measured)}]]", on_change=_store, args=(key,),
         )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What there is to see in a ready-made sentence, and whose translation is in the picture."""
+"""What there is to see in a ready-made sentence, whether the model did with it what was promised, and whose translation is in the picture."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import Literal
 
 import streamlit as st
 
+from core.analysis.loops import endless
+from core.lessons.promised import outcome
+from core.lessons.texts import Preset
 from core.run import Run
 from viz.labels import literal, shorten
 from viz.ui import state
@@ -13,12 +16,15 @@ from viz.workspace import _presets
 
 
 def show(run: Run, *, given: bool, side: Literal["left", "center"]) -> None:
-    """One quiet line below the picture; nothing for a sentence of the visitor's that the model translates itself."""
+    """Quiet lines below the picture; nothing for a sentence of the visitor's that the model translates itself, to an end."""
     spec = run.model.spec
     row = _presets.chosen(run.model.name, spec)
-    if row is None and not given:
+    failed = "" if given else _failed(row, run)
+    if row is None and not given and not failed:
         return
     with st.container(gap=None, horizontal_alignment=side):
+        if failed:
+            st.text(failed, width="content")
         if row:
             st.markdown(f":gray[{literal(row.note)}]", width="content")
         if given:
@@ -26,6 +32,14 @@ def show(run: Run, *, given: bool, side: Literal["left", "center"]) -> None:
         elif row and spec.has_source and run.target_text != row.second:
             st.button(f"Read “{literal(shorten(row.second, 60))}” instead", type="tertiary", icon=":material/translate:",
                       on_click=lambda: state.write(target=row.second))  # fmt: skip
+
+
+def _failed(row: Preset | None, run: Run) -> str:
+    """That the model finds no end, or what it did instead of what the ready-made sentence promised."""
+    if told := endless(run):
+        return told
+    found = outcome(row, run) if row else None
+    return f"A telling error: {found.says}" if found and not found.kept else ""
 
 
 def _own() -> None:

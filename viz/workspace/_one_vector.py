@@ -11,4 +11,4 @@ def show(source: str, written: str) -> None:
     """What it read and, in larger type, what it wrote."""
     with st.container(border=True, gap="small"):
         st.markdown(f":gray[{literal(source)}]")
-        st.markdown(f"#### {literal(written) or '…'}")
+        st.markdown(f"## {literal(written) or '…'}")

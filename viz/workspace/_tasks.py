@@ -11,10 +11,11 @@ import core.engine
 from core import names
 from core.errors import InputError
 from core.lessons.texts import texts
+from core.model import Model
 from core.models import Family, families
 from core.training.live import TASKS as SMALL_TASKS
 from viz.labels import literal
-from viz.ui import state
+from viz.ui import controls, notices, state
 from viz.workspace import _presets
 from viz.workspace._toys import BOX, COPIERS, kind_of
 
@@ -78,19 +79,43 @@ def _aside(name: str) -> str:
     return entry.family if entry and entry.ok else ""
 
 
-def named(models: dict[str, Family], opening: str) -> Callable[[str], str]:
-    """A parser of names: those of `models`; for one that nearly opens, such as that of a step that was not kept, it says what would."""
-    known = state.one_of(list(models), opening)
+def in_view(models: dict[str, Family], wanted: str, lacks: Callable[[Model], str]) -> str | None:
+    """The model that is asked for, if it is one of `models`. For any other the page says why it shows nothing, and offers others: None.
 
-    def parse(raw: str) -> str:
-        if raw not in models:
-            try:
-                core.engine.default().entry(raw)
-            except InputError as error:
-                raise state.Unusable(f"{error.wrong} {error.rule} {error.remedy}", opening) from None
-        return known(raw)
+    `lacks(model)` says what a model has not that this page needs.
+    """
+    first = opening(models, wanted)
+    now = state.peek("model") or first
+    problem = _problem(now, models, lacks)
+    if problem is None:
+        return state.read("model", first)
+    notices.box(problem.wrong, problem.rule, problem.remedy)
+    family = usable().get(now)
+    others = {name: family for name, family in models.items() if name != now}
+    kin = [name for name in others if family and asked_of(name, others[name]) is asked_of(now, family)]
+    controls.text("A text", "text", "", quiet=True, placeholder="Type a sentence and press Enter")
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        if kin:
+            st.button(f"Read it with {literal(kin[0])}", icon=":material/memory:", on_click=take, args=(kin[0],))
+        chips(others, None)
+    return None
 
-    return parse
+
+def _problem(name: str, models: dict[str, Family], lacks: Callable[[Model], str]) -> InputError | None:
+    try:
+        model = core.engine.default().open(name)
+    except InputError as error:
+        return error
+    if name in models:
+        return None
+    return InputError(f"This page cannot show {name}.", f"{lacks(model)[:1].upper()}{lacks(model)[1:]}", "Your text is kept: choose another model here, or go back.")
+
+
+def no_heads(model: Model) -> str:
+    """What pages about heads say of a model that has none."""
+    if not model.spec.kinds_of(model.config):
+        return "it has no attention that could be looked at."
+    return "it has one alignment, from each word that it writes to the source, and no heads in layers."
 
 
 def by_task(models: dict[str, Family]) -> dict[Task, list[str]]:
@@ -104,18 +129,18 @@ def opening(models: dict[str, Family], wanted: str) -> str:
     return wanted if wanted in models else next(iter(by_task(models).values()))[0]
 
 
-def chips(models: dict[str, Family], model: str) -> None:
-    """Pills for the tasks; a touch opens the first model of a task."""
-    offered, now = by_task(models), asked_of(model, models[model])
-    key = f"tasks:{state.page()}"
-    lit = state.held(key, now.chip)
+def chips(models: dict[str, Family], model: str | None) -> None:
+    """Pills for the tasks; a touch opens the first model of a task. None: no model is in view, none is lit."""
+    offered, now = by_task(models), asked_of(model, models[model]) if model else None
+    key = f"tasks:{state.page()}" + ("" if model else ":none")
+    lit = state.held(key, now and now.chip)
 
     def store() -> None:
         task = next((task for task in offered if task.chip == st.session_state.get(key)), now)
-        if task is not now:
+        if task and task is not now:
             take(offered[task][0])
 
-    st.pills("What the model does", [task.chip for task in offered], key=key, default=lit, required=True, on_change=store, label_visibility="collapsed")
+    st.pills("What the model does", [task.chip for task in offered], key=key, default=lit, required=bool(model), on_change=store, label_visibility="collapsed")
 
 
 def menu(models: dict[str, Family], model: str) -> None:
@@ -134,9 +159,6 @@ def take(model: str) -> None:
     state.write(model=model)
 
 
-def cannot_write(model: str) -> str:
-    """Why a model that is here does not write; "" for one that does, or that nobody knows."""
-    family = usable().get(model)
-    if family is None or family.writes:
-        return ""
-    return "It reads a whole text at once, forwards and backwards, and fills blanks; it cannot go on word by word."
+def cannot_write(_: Model) -> str:
+    """Why a model does not write."""
+    return "it reads a whole text at once, forwards and backwards, and fills blanks; it cannot go on word by word."

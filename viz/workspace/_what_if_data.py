@@ -20,7 +20,7 @@ from core.edits import MeanHead, PatchHead, ScaleHead, ZeroHead
 from core.edits_fit import fitting
 from core.edits_text import from_text, to_text
 from core.errors import InputError
-from core.model import Model
+from core.model import WRITES, Model
 from core.models import Kind
 from core.run import Run
 from core.trace import Edit
@@ -56,12 +56,21 @@ class Change:
         return self.kind.path(self.place.layer, leaf)
 
 
-def first(model: str, text: str) -> Run:
+def first(model: str, text: str, target: str | None = None) -> Run:
     """The run as it is. A translation of the model's own is read again as a given one, as the run after the change will be."""
     reader = chooser.opened(model)
     keep = (*KEEP, *(("logits",) if "logits" in reader.outputs else ()))
-    target = compute.run(model, text, keep=()).target_text if reader.spec.has_source else None
+    target = (target or compute.run(model, text, keep=()).target_text) if reader.spec.has_source else None
     return compute.run(model, text, target=target, keep=keep)
+
+
+def changed(before: Run, raw: str) -> tuple[Run, tuple[Edit, ...], tuple[InputError, ...]]:
+    """The run with the edits of a link, those that were made, and why others were not; together they may be too much for the model."""
+    kept, wrong = readable(raw, before)
+    try:
+        return second(before, kept), kept, wrong
+    except InputError as error:
+        return before, (), (*wrong, error)
 
 
 def second(before: Run, edits: Sequence[Edit]) -> Run:
@@ -77,7 +86,7 @@ def translated(before: Run, edits: Sequence[Edit]) -> str | None:
     model, text = before.model, text_of(before)
 
     def write() -> str:
-        *_, last = decode(model, text, Greedy(), max_new_tokens=min(model.config.n_ctx - 1, 2 * before.side.n_real + 10), edits=edits)
+        *_, last = decode(model, text, Greedy(), max_new_tokens=min(model.config.n_ctx - 1, 2 * before.side.n_real + 10, max(WRITES, before.side.n_real)), edits=edits)
         return last.text
 
     return compute.submit(("what_if.translation", model.name, text, tuple(edits)), write, cost=20.0 * len(text) * model.config.n_layers)

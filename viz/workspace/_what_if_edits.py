@@ -46,6 +46,11 @@ def chips(change: Change) -> None:
             st.text("Nothing is changed. Choose a head below and switch it off.")
 
 
+def told(change: Change) -> str:
+    """All changes in words; "" for none."""
+    return "; ".join(said(edit, change.before) for edit in change.edits)
+
+
 def said(edit: Edit, run: Run) -> str:
     """The edit in words, with the words of this text."""
     sides = {"target": run.side, "source": run.source or run.side}

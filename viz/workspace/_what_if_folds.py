@@ -72,5 +72,6 @@ def _table(found: Outcome | None, moved: Moved) -> pd.DataFrame:
 
 
 def _arrays(change: Change, moved: Moved, seen: Place) -> dict[str, np.ndarray]:
+    found = change.before.attention(seen.kind)
     before, after = (run.attention(seen.kind).weights[seen.layer, seen.head] for run in (change.before, change.after))
-    return {"before": before, "after": after, "stream_moved": moved.stream} | {f"moved_{kind}": table for kind, table in moved.heads.items()}
+    return {"queries": np.array(found.queries), "keys": np.array(found.keys), "before": before, "after": after, "stream_moved": moved.stream} | {f"moved_{kind}": table for kind, table in moved.heads.items()}

@@ -1,4 +1,4 @@
-"""How other pages lead to What if: the values of a link that opens it with one head switched off."""
+"""How other pages lead to What if: what a link says beside the head in view."""
 
 from __future__ import annotations
 
@@ -8,11 +8,3 @@ OFF = "off"
 NONE = "none"
 """In a link: nothing is changed, by the visitor's choice."""
 
-
-def what_if_link_values(kind: str, layer: int, head: int) -> dict[str, object]:
-    """For `links.to("what_if", words, **what_if_link_values(kind, layer, head))`: this head is off, the sentence comes along.
-
-    >>> what_if_link_values("causal", 3, 5)
-    {'kind': 'causal', 'layer': 3, 'head': 5, 'what_if.edits': 'off'}
-    """
-    return {"kind": kind, "layer": layer, "head": head, EDITS: OFF}

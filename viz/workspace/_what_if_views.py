@@ -11,7 +11,7 @@ import streamlit as st
 from core.analysis.changed import Outcome, looks_moved, stream_moved
 from core.edits import Forbid, ForceCell
 from viz.figures.pairs import pairs
-from viz.instruments import clicked, grid_packet, heatmap, show_grid
+from viz.instruments import clicked, grid_packet, heatmap, origin, show_grid
 from viz.labels import head_name, literal, visible
 from viz.remember import remembered
 from viz.ui import controls, parts, state
@@ -62,7 +62,7 @@ def heads_grid(change: Change) -> None:
     kinds = [[edits.tag(change, i, j) or measured.word(i, j) for j in range(n_heads)] for i in range(layers)]
     packet = grid_packet(
         attention.weights, kinds=kinds, measures={"how far its look moved, bits": moved(change).heads[change.place.kind]},
-        allowed=attention.allowed[0, 0], group=GROUP, place=key,
+        allowed=attention.allowed[0, 0], group=GROUP, place=key, queries=attention.queries, keys=attention.keys,
     )  # fmt: skip
     show_grid(packet, key=key, selected=(change.place.layer, change.place.head), echo=clicked(key)[1], on_choice=partial(_open, change))
 
@@ -99,7 +99,7 @@ def inside(change: Change) -> Place:
     with left:
         picture = heatmap(
             table, names, [f"H{head}" for head in range(table.shape[1])], key="what_if.heads", axis=("layer", "head"), numbers=True,
-            selected=(rows.index((seen.kind, seen.layer)), seen.head), title="Whose look moved, in bits of 1: choose a head", height=300,
+            selected=(rows.index((seen.kind, seen.layer)), seen.head), title="Whose look moved, in bits of 1", hint="choose a head", height=300,
         )  # fmt: skip
     if picture.cell is not None:
         chosen = Place(*rows[picture.cell[0]], picture.cell[1])
@@ -138,11 +138,13 @@ def patterns(change: Change, seen: Place) -> None:
     axis = ("written piece", "source piece") if crossing else ("piece that looks", "piece looked at")
     options = {"allowed": mask, "group": GROUP, "height": 360, "axis": axis}
     views = st.columns(3, gap="medium")
+    origin.tell_run(change.before, seen.kind, *place)
     with views[0]:
         row = min(said_at(change.before) or len(a) - 1, len(a) - 1)
         cell = heatmap(
-            a, queries, keys, key=f"what_if.before.{seen.kind}", title=f"{head_name(*place)} before: choose a cell", selected=(row, int(a[row].argmax())), **options
+            a, queries, keys, key=f"what_if.before.{seen.kind}", title=f"{head_name(*place)} before", hint="choose a cell", selected=(row, int(a[row].argmax())), **options
         ).cell
+    origin.tell_run(change.after, seen.kind, *place, changed=edits.told(change))
     with views[1]:
         heatmap(b, queries, keys, key=f"what_if.after.{seen.kind}", title=f"{head_name(*place)} after", **options)
     with views[2]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from core.analysis.changed import Outcome
 from core.edits import MeanHead, ZeroHead
-from viz.figures.pairs import percent
-from viz.labels import visible
+from viz.labels import percent, visible
 from viz.workspace._what_if_data import Change
 from viz.workspace._what_if_views import Moved
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
@@ -10,8 +11,9 @@ import pandas as pd
 import streamlit as st
 
 import core
+from viz.labels import literal
 from viz.pages import Page
-from viz.ui import parts
+from viz.ui import limits, parts, start
 
 PAGE = Page(title="About", order=90, menu="more",
             claim="Attention as it is computed: real models, real weights, in your browser, without a network.")
@@ -60,30 +62,47 @@ def page() -> None:
     made = compute()
     left, right = st.columns(2, gap="large")
     with left:
-        st.subheader("Three promises", anchor=False)
+        st.header("Three promises", anchor=False)
         st.markdown("- **Every number is true.** It comes from the tensor of the run in front of you.\n"
                     "- **It works in a locked-down room.** Models and fonts ship with it; nothing is fetched.\n"
                     "- **It is instant.** A look costs one frame, a new sentence a fraction of a second.")
-        st.subheader("What is kept about you", anchor=False)
+        st.header("What is kept about you", anchor=False)
         st.markdown("Nothing on disk: no account, no tracking, no usage statistics. What you type goes to the server "
                     "you opened and to nobody else; it stays in its memory while your tab is open, and computed "
                     "pictures stay there until newer ones take their place. Your text is in the address bar, so that "
                     "a link shows the same view: share the link and you share the text.")
     with right:
-        st.subheader("How to cite", anchor=False)
+        st.header("How to cite", anchor=False)
         st.code(CITE.format(version=made.version), language="bibtex", wrap_lines=True)
-        st.subheader("Licence", anchor=False)
+        st.header("Licence", anchor=False)
         st.markdown(f"Version {made.version}. The code and the shipped weights are under the Apache License 2.0; "
                     "the training text itself is not part of this program.")
-    st.subheader("What the models have read", anchor=False)
+    st.header("This server", anchor=False)
+    for line in running():
+        st.markdown(literal(line))
+    st.header("What the models have read", anchor=False)
     for name, line in DATA:
         st.markdown(f"**{name}.** {line}")
-    st.subheader("What it is built with", anchor=False)
+    st.header("What it is built with", anchor=False)
     st.table(pd.DataFrame(made.libraries, columns=["Library", "Version", "Licence"]).set_index("Library"))
     fonts = "; ".join(f"**{name}** ({who}, [licence](app/static/{file}))" for name, who, file in FONTS)
     st.markdown(f"Fonts, all under the SIL Open Font License 1.1: {fonts}.")
 
 
+def running() -> list[str]:
+    """How the server stands: what did not come up, its open files and its memory, with their limits."""
+    came = start.REPORT
+    lines = [f"Not everything came up: {problem}" for problem in (came.problem, *came.behind) if problem]
+    lines += [] if came.over else ["Some models and pages are still being loaded; what you open is loaded first."]
+    if most := limits.most_files():
+        lines.append(f"It may have {most:,} files open and has {limits.open_files():,}; a visitor takes about four. Near the limit nobody new is let in, and those inside stay.")
+    if now := limits.memory():
+        cap = limits.most_memory()
+        lines.append(f"It uses {now / 2**20:,.0f} MB of memory" + (f" of {cap / 2**20:,.0f}." if cap else f"; {limits.VARIABLE} can set a limit."))
+    return lines
+
+
+@functools.cache
 def _library(name: str) -> tuple[str, str, str]:
     """Name, installed version, licence as the package itself states it."""
     about: Any = metadata.metadata(name)

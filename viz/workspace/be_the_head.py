@@ -8,16 +8,17 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.model import Model
 from core.models import Family
-from viz.figures.pairs import percent
 from viz.figures.revealed import revealed
-from viz.instruments import heatmap
-from viz.labels import distinct, head_name, literal, visible
+from viz.instruments import heatmap, origin
+from viz.labels import distinct, head_name, literal, percent, visible
 from viz.pages import Cite, Page
 from viz.ui import controls, errors, parts, state
 from viz.workspace import _be_the_head_data as data
 from viz.workspace import _be_the_head_row as row
-from viz.workspace import _bench
+from viz.workspace import _bench, _tasks
+from viz.workspace import _look_heads as chooser
 from viz.workspace._be_the_head_data import WHOLE, Game
 
 PAGE = Page(
@@ -66,10 +67,9 @@ def compute(p: Params) -> Game:
 
 def page() -> None:
     parts.title(PAGE)
-    _bench.row("be_the_head")
-    asked = _bench.choose(_plays, model=Params.model, text=Params.text)
+    asked = _bench.choose("be_the_head", _plays, model=Params.model, text=Params.text, lacks=_lacks, runs=_bench.heads)
     if asked is not None:
-        _played(asked.model, asked.text)
+        _played(asked)
 
 
 def _plays(family: Family) -> bool:
@@ -77,13 +77,19 @@ def _plays(family: Family) -> bool:
     return _bench.layered(family) and family.writes
 
 
+def _lacks(model: Model) -> str:
+    return _tasks.cannot_write(model) if _bench.layered(model.spec) else _tasks.no_heads(model)
+
+
 @st.fragment
-def _played(model: str, text: str) -> None:
+def _played(asked: _bench.Asked) -> None:
     with errors.guard():
-        found = _controls(model, text)
+        found = _controls(asked.model, asked.text)
+        asked.shows(kind=found.place.kind, layer=found.place.layer, head=found.place.head)
         shares, put = row.chosen(len(found.keys))
         with st.container():  # always there, whether something is computed or not
             yours = data.played(found, shares) if put else None
+        origin.tell_run(found.run, found.place.kind, found.place.layer, found.place.head)
         st.markdown(_task(found))
         left, right = st.columns([4, 3], gap="large")
         with left:
@@ -98,26 +104,39 @@ def _played(model: str, text: str) -> None:
 
 def _controls(model: str, text: str) -> Game:
     """The head, and of a translation the word to be written."""
-    picked = state.read("be_the_head.head", "")
-    layer, _, number = picked.partition(".")
-    head = (int(layer), int(number)) if layer.isdecimal() and number.isdecimal() else None
+    reader = chooser.opened(model)
+    kind = reader.spec.kinds_of(reader.config)[-1].name
+    told = state.peek("kind")
+    if told not in ("", kind):
+        st.caption(f"The head of the page before belongs to “{chooser.KINDS.get(told, literal(told))}”. Here you are one of “{chooser.KINDS[kind]}”, which speaks in the last step.")
+    layer, number = (state.read(name, -1, state.whole(-1, 999)) if told == kind else -1 for name in ("layer", "head"))
     at = state.read("be_the_head.at", -1, state.whole(-1, 10_000))
     with st.container():
-        found = compute(Params(model, text, head, at if at >= 0 else None))
-    here = found.place.layer, found.place.head
-    names = [f"{i}.{j}" for i, j in dict.fromkeys((*found.heads[:HEADS], here))]
+        found = compute(Params(model, text, (layer, number) if min(layer, number) >= 0 else None, at if at >= 0 else None))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        controls.select("You are", names, "be_the_head.head", f"{here[0]}.{here[1]}", lambda name: _head(found, name), quiet=True)
+        _who(found)
         if found.run.source is not None:
             words = distinct(token.strip() or token for token in found.run.side.written().tokens)
             controls.select("The word to be written", list(range(found.run.side.n_real - 1)), "be_the_head.at", found.row, words.__getitem__)
     return found
 
 
-def _head(found: Game, name: str) -> str:
-    layer, number = map(int, name.split("."))
-    lost = found.true - float(found.table[layer, number])
-    return f"You are {head_name(layer, number)}: an even row {'costs' if lost > 0 else 'gains'} {100 * abs(lost):.0f} points"
+def _who(found: Game) -> None:
+    """The heads whose rows matter most, and the one in view."""
+    here = found.place.layer, found.place.head
+    offered, key = list(dict.fromkeys((*found.heads[:HEADS], here))), "be_the_head.who"
+    lit = state.held(key, here)
+
+    def store() -> None:
+        layer, number = st.session_state[key]
+        state.write(kind=found.place.kind, layer=layer, head=number)
+
+    st.selectbox("You are", offered, offered.index(lit), format_func=lambda head: _head(found, head), key=key, on_change=store, label_visibility="collapsed")
+
+
+def _head(found: Game, head: tuple[int, int]) -> str:
+    lost = found.true - float(found.table[head])
+    return f"You are {head_name(*head)}: an even row {'costs' if lost > 0 else 'gains'} {100 * abs(lost):.0f} points"
 
 
 def _task(found: Game) -> str:

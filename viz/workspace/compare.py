@@ -15,6 +15,7 @@ from viz.workspace import _compare_folds as folds
 from viz.workspace import _compare_pair as pairs
 from viz.workspace import _compare_panes as panes
 from viz.workspace import _compare_presets as presets
+from viz.workspace import _look_heads as chooser
 from viz.workspace._compare_data import Compared
 
 PAGE = Page(
@@ -39,13 +40,14 @@ class Params:
     text: str = _bench.TEXT
     kind: str | None = None
     place: tuple[int, int] | None = None
+    target: str | None = None
     views: tuple[View, ...] = ()
     by: str = "word"
 
 
 def views_of(p: Params) -> tuple[View, ...]:
     """The views of the panes, two at least."""
-    views = list(p.views or data.opening(p.model, p.text, p.kind, p.place))
+    views = list(p.views or (replace(view, target=p.target or "") for view in data.opening(p.model, p.text, p.kind, p.place)))
     if len(views) == 2 and not any(view.kind for view in views) and data.alike(views, "model") and not data.alike(views, "text"):
         return data.parted(views[0], views[1])
     if len(views) > 1:
@@ -62,17 +64,18 @@ def compute(p: Params) -> Compared:
 
 def page() -> None:
     parts.title(PAGE)
-    _bench.row("compare")
-    asked = _bench.choose(lambda family: bool(family.kinds), model=Params.model, text=Params.text)
+    asked = _bench.choose("compare", lambda family: bool(family.kinds), model=Params.model, text=Params.text, given=True, runs=_bench.heads)
     if asked is None:
         return
     chosen = panes.held(asked.model, asked.text)
     with st.container(gap=None):
         presets.row(chosen)
         waiting = st.container()  # waiting is told here, and moves nothing below
-    params = Params(asked.model, asked.text, state.read("kind", "") or None, _place(), chosen, _by())
+    params = Params(asked.model, asked.text, state.read("kind", "") or None, _place(), _bench.target(chooser.opened(asked.model)), chosen, _by())
     with waiting:
         asked_panes = panes.ask(views_of(params), params.by)
+    first = asked_panes[0].now
+    asked.shows(target=first.target, **({"kind": first.kind, "layer": first.layer, "head": first.head} if first.kind and isinstance(first.head, int) else {}))
     _show(params, asked_panes)
 
 

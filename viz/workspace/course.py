@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -18,6 +19,9 @@ from viz.workspace._course_pages import PAGES, Beside
 
 PAGE = Page(title="Course", order=20, menu="top",
             claim="Every exhibit runs a real model or the real arithmetic: change something and watch the numbers.")
+
+Picture = Callable[[str, Callable[[], str]], None]
+"""Shows the drawing of that name."""
 
 
 @dataclass(frozen=True)
@@ -33,17 +37,19 @@ def compute(_: Params = Params()) -> tuple[tuple[Chapter, tuple[Entry, ...]], ..
 def page() -> None:
     """Where to go on; then a card for each chapter: its claim, its exhibits, the pages of the workspace that belong to it."""
     parts.title(PAGE, still=True)
-    _go_on(visits.latest())
-    for chapter, entries in compute():
-        _chapter(chapter, entries)
+    with ask.many() as submit:
+        draw = partial(_picture, submit)
+        _go_on(visits.latest(), draw)
+        for chapter, entries in compute():
+            _chapter(chapter, entries, draw)
 
 
-def _go_on(entry: Entry | None) -> None:
+def _go_on(entry: Entry | None, picture: Picture) -> None:
     if entry is None:
         return
     begun, step = entry.slug in visits.seen(), _step(entry)
     with st.container(border=True, key="course-on"), st.container(horizontal=True, vertical_alignment="center", gap="large"):
-        _picture(entry.slug, _drawing(entry))
+        picture(entry.slug, _drawing(entry))
         with st.container(width="stretch", gap="small"):
             st.markdown(f":gray[{'Continue' if begun else 'Begin here'}]" + (f" :gray[{literal(step)}]" if begun and step else ""))
             at = state.peek(f"{entry.slug}.step")
@@ -51,20 +57,21 @@ def _go_on(entry: Entry | None) -> None:
             st.markdown(entry.info.claim)
 
 
-def _chapter(chapter: Chapter, entries: tuple[Entry, ...]) -> None:
+def _chapter(chapter: Chapter, entries: tuple[Entry, ...], picture: Picture) -> None:
     seen, beside = visits.seen(), PAGES[chapter]
     with st.container(border=True, key=f"course-{chapter.number}"):
         with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
-            st.subheader(chapter.title, anchor=False, width="content")
+            st.header(chapter.title, anchor=False, width="content")
             if entries:
                 st.markdown(f":gray[:small[{_summary(entries, seen)}]]", width="content")
         st.markdown(f":gray[{chapter.claim}]")
         with st.container(horizontal=True, gap="medium", key=f"course-tiles-{chapter.number}"):
             for entry in entries:
-                _tile(entry.slug, entry.info.title, _minutes(entry, entry.slug in seen), _drawing(entry))
+                _tile(entry.slug, entry.info.title, _minutes(entry, entry.slug in seen), partial(picture, entry.slug, _drawing(entry)))
             for other in beside:
                 if other.draw:
-                    _tile(other.slug, other.title, "", other.draw, key=f"{chapter.number}-{other.slug}", **other.link)
+                    key = f"{chapter.number}-{other.slug}"
+                    _tile(other.slug, other.title, "", partial(picture, key, other.draw), key=key, **other.link)
         if quiet := [other for other in beside if not other.draw]:
             _also(quiet)
 
@@ -79,10 +86,10 @@ def _minutes(entry: Entry, seen: bool) -> str:
     return f"{getattr(entry.info, 'minutes', 5)} min" + (" :material/check:" if seen else "")
 
 
-def _tile(slug: str, title: str, aside: str, draw: Callable[[], str], key: str = "", **link: str) -> None:
+def _tile(slug: str, title: str, aside: str, picture: Callable[[], None], key: str = "", **link: str) -> None:
     """A picture with its name below; the whole of it is the link (stage.css)."""
     with st.container(key=f"course-tile-{key or slug}", width=246, gap="small"):
-        _picture(key or slug, draw)
+        picture()
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             links.to(slug, literal(title), **link)
             if aside:
@@ -96,9 +103,9 @@ def _also(others: list[Beside]) -> None:
             links.to(other.slug, literal(other.title), **other.link)
 
 
-def _picture(name: str, draw: Callable[[], str]) -> None:
+def _picture(submit: Callable[..., str], name: str, draw: Callable[[], str]) -> None:
     """The drawing in the visitor's colours; the picture says nothing that its name does not say."""
-    drawn = ask.submit(("course", name, draw.__module__, draw.__qualname__), lambda: _safely(name, draw), 50)
+    drawn = submit(("course", name, draw.__module__, draw.__qualname__), lambda: _safely(name, draw), 50)
     st.image(theme.drawn_in_dark(drawn) if st.context.theme.type == "dark" else drawn, width=thumbs.WIDE, alt="")
 
 

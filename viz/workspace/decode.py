@@ -11,7 +11,7 @@ import streamlit as st
 import core.engine
 from core.decoding import Beam, Greedy, Replay, Sample, Step, Strategy, Window, compare, decode, fit
 from core.model import Model
-from viz.instruments import tree
+from viz.instruments import origin, tree
 from viz.instruments.candidates import asked
 from viz.instruments.timeline import gone
 from viz.instruments.tree import compared, touched
@@ -148,9 +148,12 @@ def page() -> None:
     """Claim, model and text; then the theatre, or another way to look at writing."""
     parts.title(PAGE)
     wanted, ticking = controls.request(Params()), player.pace() if player.playing() else None
+    if wanted is None:
+        return
     view = controls.view(core.engine.default().open(wanted.model))
     if view != WRITE:
         with errors.guard():
+            origin.tell(model=wanted.model, text=wanted.text)
             VIEWS[view](core.engine.default().open(wanted.model), wanted.text)
         return
     st.fragment(_theatre, run_every=ticking)(wanted, ticking)
@@ -172,6 +175,8 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
         controls.told(data)
         data = replace(data, looks=state.read("kind", ""))
         head = controls.head(data)
+        pictures.whose(data, head)
+        controls.shows(data, head)
         with bar:
             pin.show(data, params.text, head)
         strategy = params.strategy

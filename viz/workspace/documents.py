@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -30,6 +31,7 @@ class Params:
 Rows = tuple[tuple[Cite, Entry], ...]
 
 
+@functools.cache
 def compute(_: Params = Params()) -> tuple[tuple[Source, Rows], ...]:
     """Each cited document in the order of `viz.sources`, with its places and the pages that show them."""
     rows = [(cite, entry) for entry in pages.discover() for cite in entry.info.cites]
@@ -40,6 +42,7 @@ def compute(_: Params = Params()) -> tuple[tuple[Source, Rows], ...]:
     )
 
 
+@functools.lru_cache(8)
 def by_equation(document: str, rows: Rows) -> tuple[tuple[int, str, Rows], ...]:
     """Every numbered equation of a document: number, what it says, and the citations that name it."""
     found = {number: [row for row in rows if number in cited.equations(row[0].item)] for number in cited.NUMBERED[document]}
@@ -62,14 +65,14 @@ def page() -> None:
     st.markdown(f"**{source.authors}, {source.year}.** {source.title}  \n:gray[{source.where}]")
     if which in cited.NUMBERED:
         _equations(which, rows)
-        st.subheader("Sections and figures", anchor=False)
+        st.header("Sections and figures", anchor=False)
     with st.container(border=True):
         for cite, entry in sorted(rows, key=lambda row: _order(row[0])):
             _row(cite.section, cite.item, ((cite, entry),))
 
 
 def _equations(document: str, rows: Rows) -> None:
-    st.subheader("Equations", anchor=False)
+    st.header("Equations", anchor=False)
     listed = by_equation(document, rows)
     with st.container(border=True):
         for number, title, found in listed:

@@ -60,7 +60,7 @@ def page() -> None:
     groups = compute(_filters())
     parts.numbers(sentence(groups))
     for kind, entries in groups:
-        st.subheader(KINDS[entries[0].kind], anchor=False)
+        st.header(KINDS[entries[0].kind], anchor=False)
         st.markdown(f":gray[{MEANING[kind]}]")
         with st.container(gap="xsmall", key=f"errata-{kind}"):
             for entry in entries:

@@ -75,12 +75,12 @@ def compute(p: Params = Params()) -> Found:
 
 def page() -> None:
     parts.title(PAGE)
-    _bench.row("find")
-    asked = _bench.choose(_bench.layered, model=Params.model, text=Params.text)
+    asked = _bench.choose("find", _bench.layered, model=Params.model, text=Params.text, runs=_bench.heads)
     if asked is None:
         return
     measured = chooser.survey(asked.model)
     place = chooser.chosen(measured)
+    asked.shows(kind=place.kind, layer=place.layer, head=place.head)
     head, found = Head(asked.model, place), heads.pool(asked.model, place.kind)
     by = controls.segmented("Find heads by", list(BY), "find.by", "like", BY.__getitem__, quiet=True)
     numbers = st.container()

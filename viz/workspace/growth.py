@@ -59,11 +59,12 @@ def compute(p: Params = Params()) -> Data:
 
 def page() -> None:
     parts.title(PAGE)
-    _bench.row("growth")
+    row = st.container()
     offered = [*growth.grown(), HERE]
     of = controls.segmented("What learns", offered, "growth.of", offered[0], lambda name: KINDS.get(name, name), quiet=True)
     ticking = _ticking(of)
     st.fragment(_body, run_every=ticking)(of, ticking)
+    _bench.row("growth", row)
 
 
 def _ticking(of: str) -> float | None:
@@ -91,7 +92,7 @@ def _body(of: str, ticking: float | None) -> None:
         head = pictures.everything(course, step, other, now)
         parts.numbers(sentence(course, head, step))
         pictures.beside(course, head, step, other, now, then)
-        here.use(course, step)
+        here.use(course, step, *course.heads[head])
         pictures.folds(PAGE, course, head, step, other, now, then)
         if player.playing():  # what comes next is computed while this is looked at
             courses.patterns(course, player.ahead(course))

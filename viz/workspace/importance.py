@@ -12,6 +12,7 @@ from core.analysis.asked import Asked, telling
 from core.analysis.sweep import Item
 from core.errors import InputError
 from core.run import Run
+from viz.instruments import origin
 from viz.pages import Cite, Page
 from viz.ui import compute as machine
 from viz.ui import controls, parts, state
@@ -32,6 +33,8 @@ PAGE = Page(
     menu="hidden",
 )
 VIEWS = {"heads": "For one word", "many": "Over many sentences", "words": "Which words count", "patch": "Patch"}
+EACH = {"words": lambda _: 1.0, "patch": lambda model: float(model.config.n_layers)}
+"""Runs that a view makes for every token: the token taken away; one of its vectors put back, in every layer."""
 SHOW = {"many": _importance_many.show, "words": _importance_words.show, "patch": _importance_patch.show}
 
 
@@ -86,16 +89,19 @@ def compute(p: Params) -> Swept:
 
 def page() -> None:
     parts.title(PAGE)
-    _bench.row("importance")
     by = state.read("importance.by", "heads", state.one_of(list(VIEWS), "heads"))
-    asked = _bench.choose(_bench.layered, text=_importance_patch.OPENING if by == "patch" else _bench.TEXT)
+    asked = _bench.choose(
+        "importance", _bench.layered, text=_importance_patch.OPENING if by == "patch" else _bench.TEXT, given=True,
+        runs=_bench.heads if by == "heads" else _bench.once, each=EACH.get(by, lambda _: 0.0),
+    )  # fmt: skip
     if asked is None:
         return
     by = controls.segmented("What to take away", tuple(VIEWS), "importance.by", "heads", VIEWS.__getitem__, quiet=True)
-    translates = chooser.opened(asked.model).spec.has_source
-    params = Params(asked.model, asked.text, (state.read("target", "") or None) if translates else None)
+    params = Params(asked.model, asked.text, _bench.target(chooser.opened(asked.model)))
     run = plain(params)
+    origin.tell_run(run)
     if by == "heads":
         _importance_heads.show(PAGE, params, run, compute)
     else:
         SHOW[by](PAGE, params, run)
+    asked.shows()

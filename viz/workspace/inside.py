@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from core.analysis import attribution
 from core.errors import InputError
 from core.run import Run
+from viz.instruments import origin
 from viz.pages import Cite, Page
-from viz.ui import controls, parts, state
+from viz.ui import controls, parts
 from viz.workspace import _asked, _bench, _inside_guesses, _inside_ripple, _inside_who
 from viz.workspace import _look_heads as chooser
 
@@ -20,7 +21,7 @@ PAGE = Page(
         Cite("nostalgebraist2020", "the logit lens"),
         Cite("elhage2021", "Residual stream", "logits as a sum over heads"),
         Cite("he2016", "3.1", "residual connections"),
-        Cite("ghojogh2020", "3.2.5", "masked attention"),
+        Cite("ghojogh2020", "3.3.1", "masked attention"),
     ),
     menu="hidden",
 )
@@ -48,12 +49,12 @@ def compute(p: Params) -> Run:
 
 def page() -> None:
     parts.title(PAGE)
-    _bench.row("inside")
-    asked = _bench.choose(_bench.layered)
+    asked = _bench.choose("inside", _bench.layered, given=True, runs=_bench.layers)
     if asked is None:
         return
+    asked.shows()
     by = controls.segmented("What to see", tuple(VIEWS), "inside.by", "guesses", VIEWS.__getitem__, quiet=True)
-    translates = chooser.opened(asked.model).spec.has_source
-    params = Params(asked.model, asked.text, (state.read("target", "") or None) if translates else None)
+    params = Params(asked.model, asked.text, _bench.target(chooser.opened(asked.model)))
     run = compute(params)
+    origin.tell_run(run)
     {"guesses": _inside_guesses.show, "who": _inside_who.show, "ripple": _inside_ripple.show}[by](PAGE, params, run)

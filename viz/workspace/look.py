@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
 
 import streamlit as st
 
 from core.analysis.heads import Heads
+from core.decoding import Step
 from core.errors import InputError
 from core.run import Run
-from viz.instruments import WRITING, Sentences, words_view
+from viz.instruments import ALIGNING, origin, words_view
 from viz.instruments.picture import lines as python_lines
 from viz.instruments.stack import HEAD, LAYER
 from viz.pages import Cite, Page
-from viz.ui import controls, errors, links, notices, state
+from viz.ui import controls, errors, links, notices, state, subject
 from viz.ui.parts import restore
-from viz.workspace import _look_blank, _look_full, _look_heads, _look_note, _one_vector, _presets, _tasks
+from viz.workspace import (
+    _look_blank,
+    _look_continue,
+    _look_full,
+    _look_heads,
+    _look_note,
+    _one_vector,
+    _presets,
+    _tasks,
+)
 from viz.workspace._look_heads import Place
 from viz.workspace._tasks import TRANSLATE
 
@@ -34,10 +43,6 @@ PAGE = Page(
     ),
     menu="top",
 )
-
-
-ALIGNING = Sentences(**{name: text.replace("this head", "the model") for name, text in asdict(WRITING).items()})
-"""What is said of a recurrent translator: it has one alignment, and no heads."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,8 @@ def compute(p: Params) -> Looking:
 
 
 def page() -> None:
-    st.header(PAGE.claim, anchor=False)
+    with st.container(key="look-claim"):
+        st.title(PAGE.claim, anchor=False)
     notices.make_place()
     params = _controls()
     if params is not None:
@@ -77,8 +83,9 @@ def _controls() -> Params | None:
     models = _tasks.usable()
     if not models:
         raise InputError("No model can be opened.", "The models lie in assets/models.", "See More, Models for what is missing.")
-    opening = _tasks.opening(models, TRANSLATE.model)
-    model = state.read("model", opening, _tasks.named(models, opening))
+    model = _tasks.in_view(models, TRANSLATE.model, _tasks.no_heads)
+    if model is None:
+        return None
     task, opened = _tasks.opening_with(model, models[model]), _look_heads.opened(model)
     text = controls.text(task.box, "text", task.text, quiet=True, placeholder="Type a sentence and press Enter", drops=("target",))
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
@@ -86,6 +93,7 @@ def _controls() -> Params | None:
         st.button("Your own", icon=":material/edit:", type="tertiary", on_click=_presets.own)
         _presets.menu(opened)
         _tasks.menu(models, model)
+    subject.shows(model=model, text=text)
     if not text.strip():
         st.text("Type a sentence above and press Enter: the model reads it at once.")
         return None
@@ -105,11 +113,14 @@ def _beside(params: Params, view: str) -> Params:
 @st.fragment
 def _picture(params: Params) -> None:
     with errors.guard():
-        if _look_blank.filled():
+        if _look_blank.filled() or _look_continue.just_written():
             st.rerun()  # the box above holds another text now
         view = state.read("view", "", state.one_of(("", "heads", "full")))
         params = _beside(params, view)
         data = compute(params)
+        origin.begin(PAGE.title)
+        origin.tell_run(data.run)
+        subject.shows(target=params.target, pair=params.pair)
         note = partial(_look_note.show, data.run, given=params.target is not None)
         if not data.heads:
             _one_vector.show(params.text, data.run.target_text or "")
@@ -117,6 +128,8 @@ def _picture(params: Params) -> None:
             note(side="left")
             return
         place = _look_heads.chosen(data.heads)
+        origin.tell_run(data.run, place.kind, place.layer, place.head)
+        subject.shows(kind=place.kind, layer=place.layer, head=place.head)
         above, below = st.container(), st.container()
         if view == "full":  # a head that was opened in the grid is answered there first
             with below:
@@ -130,23 +143,26 @@ def _picture(params: Params) -> None:
             _above(data, place, view, note)
         with below:
             several = _look_heads.several(data.heads)
-            _buttons(view, _look_heads.side(place.kind), several)
+            _buttons(view, several)
             if view == "heads" and several:
                 _look_full.heads_grid(data.run, data.heads, place)
 
 
 def _above(data: Looking, place: Place, view: str, note: Callable[..., None]) -> None:
     """The words with what one head does there, the pills of heads, what stands in a blank."""
-    _words(data.run, place, view)
+    steps = _look_continue.following(data.run) if _look_continue.goes_on(data.run) else ()
+    _words(data.run, place, view, steps)
+    if steps:
+        _look_continue.show(data.run, steps)
     if _look_heads.several(data.heads):
         _look_heads.pills(data.heads, place)
     if data.run.model.spec.framed and "logits" in data.run.model.outputs:
         _look_blank.show(data.run)
         _look_blank.follows(data.run)
-    note(side=_look_heads.side(place.kind))
+    note(side="center")
 
 
-def _words(run: Run, place: Place, view: str) -> None:
+def _words(run: Run, place: Place, view: str, steps: tuple[Step, ...]) -> None:
     crossing = _look_heads.crosses(place.kind)
     attention = _look_heads.look(run, place.kind)
     among = _look_heads.among(attention, place) if view else None
@@ -169,11 +185,13 @@ def _words(run: Run, place: Place, view: str) -> None:
         group=_look_heads.GROUP,
         among=among,
         python=python_lines(run, "words", layer=layer, head=head, kind=place.kind),
+        after=_look_continue.ghosts(steps, run.tokens[-1]),
+        on_write=lambda: _look_continue.write(steps),
     )
 
 
-def _buttons(view: str, side: Literal["left", "center"], several: bool) -> None:
-    with st.container(horizontal=True, horizontal_alignment=side, vertical_alignment="center", gap="small"):
+def _buttons(view: str, several: bool) -> None:
+    with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center", gap="small"):
         if several:
             st.button("Hide the other heads" if view == "heads" else "See all heads", icon=":material/grid_view:",
                       on_click=lambda: state.write(view=None if view == "heads" else "heads"))  # fmt: skip

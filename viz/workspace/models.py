@@ -20,6 +20,7 @@ from core.engine import Listing
 from viz.figures.scores import bars
 from viz.labels import literal
 from viz.pages import Page
+from viz.remember import Memory
 from viz.ui import controls, links, notices, parts
 from viz.workspace import _models_card
 
@@ -49,6 +50,8 @@ class Shown:
 
 MEASURES = {name: measure for name, measure in KNOWN.items() if measure.telling}
 """The measures that are drawn; all stand in the card."""
+_read = Memory()
+"""What the files of a model say: they do not change while it is open."""
 
 
 def compute(_: Params = Params()) -> tuple[Shown, ...]:
@@ -67,7 +70,7 @@ def page() -> None:
     _compared(found)
     for model in found:
         with st.container(border=True):
-            st.subheader(literal(model.name), anchor=False)
+            st.header(literal(model.name), anchor=False)
             if model.problem:
                 notices.box("This model is not served.", model.problem, "The rest of the atlas works without it.")
                 continue
@@ -133,10 +136,14 @@ def _shown(listing: Listing, terms: Shipped | None) -> Shown:
     except Exception:  # noqa: BLE001 (the engine has logged it and says in its listing what is wrong)
         now = next(each for each in core.engine.default().models() if each.name == listing.name)
         return Shown(listing.name, now.problem or "Its files could not be read.", terms=terms)
-    shown = Shown(listing.name, "", _facts(model, terms), model.card, terms, looks=model.config.n_layers > 0)
+    return _read(model, terms is None, lambda: _opened(listing.name, model, terms))
+
+
+def _opened(name: str, model: Any, terms: Shipped | None) -> Shown:
+    shown = Shown(name, "", _facts(model, terms), model.card, terms, looks=model.config.n_layers > 0)
     if terms is None:
         return shown
-    folder = shipped_folder() / listing.name
+    folder = shipped_folder() / name
     return replace(shown, scores=read_scores(folder), training=read_training(folder), heads=read_heads(folder))
 
 

@@ -61,7 +61,7 @@ def _found(params: Params) -> None:
     parts.numbers(f"{total} {'entry holds' if total == 1 else 'entries hold'} “{shorten(params.find, 60)}”." if total else
                   f"Nothing holds “{shorten(params.find, 60)}”. Try one word, or a letter as a formula has it.")
     for section, lines in groups:
-        st.subheader(section.title, anchor=False)
+        st.header(section.title, anchor=False)
         (_dense if section.dense else _lines)(lines[:MOST])
         if len(lines) > MOST:
             st.caption(f"And {len(lines) - MOST} more: add a word to the search.")
@@ -80,7 +80,7 @@ def _letters(lines: tuple[Line, ...]) -> None:
     columns = st.columns(2, gap="medium")
     for place, letter in enumerate(dict.fromkeys(line.head for line in lines)):
         with columns[place % 2], st.container(border=True, gap="small"):
-            st.subheader(f"*{letter}*", anchor=False)
+            st.header(f"*{letter}*", anchor=False)
             for line in lines:
                 if line.head == letter:
                     st.markdown(f"{literal(line.says)}  \n:gray[:small[{literal(line.aside)}]]")

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from viz.instruments import origin
 from viz.pages import Cite, Page
 from viz.ui import errors, notices, parts, pins, state
 from viz.workspace import _bench
@@ -47,31 +48,33 @@ class Params:
     edits: str = OFF
     place: Place | None = None
     kind: str | None = None
+    target: str | None = None
 
 
 def compute(p: Params) -> Change:
     """Both runs (shared and kept by the engine). The head to open with is found by switching off each alone."""
-    before = data.first(p.model, p.text)
+    before = data.first(p.model, p.text, p.target)
     kind = p.kind if p.kind in before.kinds else before.kinds[-1]
     place = p.place or data.telling(before, kind)
     raw: Any = {OFF: f"zero:{before.model.spec.kind(place.kind).path(place.layer, 'heads')}:{place.head}", NONE: ""}.get(p.edits, p.edits)
-    kept, wrong = data.readable(raw, before)
-    return Change(before, data.second(before, kept), place, kept, wrong, data.translated(before, kept))
+    after, kept, wrong = data.changed(before, raw)
+    return Change(before, after, place, kept, wrong, data.translated(before, kept))
 
 
 def page() -> None:
     parts.title(PAGE)
-    _bench.row("what_if")
-    asked = _bench.choose(_bench.layered, model=Params.model, text=Params.text)
+    asked = _bench.choose("what_if", _bench.layered, model=Params.model, text=Params.text, given=True, runs=_bench.heads)
     if asked is not None:
-        _changed(asked.model, asked.text)
+        _changed(asked)
 
 
 @st.fragment
-def _changed(model: str, text: str) -> None:
+def _changed(asked: _bench.Asked) -> None:
     with errors.guard():
         with st.container():  # how much there is to compute depends on the changes; what follows keeps its place
-            change = compute(_params(model, text))
+            change = compute(_params(asked.model, asked.text))
+        origin.tell_run(change.before, change.place.kind, changed=edits.told(change))
+        asked.shows(kind=change.place.kind, layer=change.place.layer, head=change.place.head)
         _tell(change)
         edits.chips(change)
         found, moved = data.outcome(change), views.moved(change)
@@ -100,7 +103,7 @@ def _params(model: str, text: str) -> Params:
     layer = state.read("layer", -1, state.whole(0, reader.spec.kind(kind).n_layers(reader.config) - 1))
     head = state.read("head", -1, state.whole(0, reader.config.n_heads - 1))
     place = Place(kind, max(layer, 0), max(head, 0)) if max(layer, head) >= 0 else None
-    return Params(model, text, state.read(EDITS, OFF), place, kind)
+    return Params(model, text, state.read(EDITS, OFF), place, kind, _bench.target(reader))
 
 
 def _tell(change: Change) -> None:

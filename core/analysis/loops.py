@@ -1,0 +1,55 @@
+"""A text that goes round in circles: greedy choice often ends in a loop, and no rule of the decoding breaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.run import Run
+
+
+@dataclass(frozen=True)
+class Loop:
+    """What the end of a text repeats, and how many whole times."""
+
+    unit: tuple[str, ...]
+    times: int
+
+    @property
+    def told(self) -> str:
+        """As a part of a sentence.
+
+        >>> Loop((" no",), 4).told
+        'repeats “no” 4 times in a row'
+        """
+        return f"repeats “{' '.join(''.join(self.unit).split()) or 'a line break'}” {self.times} times in a row"
+
+
+def looping(tokens: Sequence[str], least: int = 3) -> Loop | None:
+    """The shortest unit that the end of these tokens repeats `least` times or more, from where the loop begins; None for no loop.
+
+    >>> looping("a b c b c b c b".split())
+    Loop(unit=('b', 'c'), times=3)
+    >>> looping("a b a b".split()) is None
+    True
+    """
+    n = len(tokens)
+    for size in range(1, n // least + 1):
+        start = n - size
+        while start > 0 and tokens[start - 1] == tokens[start - 1 + size]:
+            start -= 1
+        if (times := (n - start) // size) >= least:
+            return Loop(tuple(tokens[start : start + size]), times)
+    return None
+
+
+def endless(run: Run) -> str:
+    """Of what a translator wrote by itself: a sentence that says so where it did not choose its end mark; else ""."""
+    side, tokenizer = run.side, run.model.tokenizer
+    if run.source is None or int(np.argmax(run.logits[side.n_real - 1])) == tokenizer.end:
+        return ""
+    written = [tokenizer.token(index) for index in side.ids[1 : side.n_real]]
+    loop = looping(written)
+    return f"{run.model.name} does not find an end: it {f'{loop.told} and ' if loop else ''}is stopped after {len(written)} tokens."

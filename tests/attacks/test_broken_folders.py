@@ -1,0 +1,72 @@
+"""One broken folder among the operator's: it is listed with its problem, and the others are as they were."""
+
+from __future__ import annotations
+
+import pytest
+from crafting import good_folder
+
+from core.checkpoints import listing, open_model, shelf, steps_of
+from core.errors import InputError
+
+
+def circle(path):
+    """A link that points to itself."""
+    path.unlink(missing_ok=True)
+    path.symlink_to(path.name)
+
+
+@pytest.fixture
+def shelved(tmp_path, monkeypatch):
+    """A good folder and one to be broken, offered by the operator."""
+    monkeypatch.setenv(shelf.VARIABLE, f"~nobody-of-this-name/models:{tmp_path / 'models'}")
+    good_folder(tmp_path / "models" / "good")
+    return good_folder(tmp_path / "models" / "broken")
+
+
+def local():
+    """What is listed of the operator's folders."""
+    return {entry.name: entry for entry in listing() if entry.name not in shelf._shipped(shelf.manifest.shipped_folder())}
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "tokenizer.json", "README.md"])
+def test_a_circle_of_links_is_refused_alone(shelved, file):
+    circle(shelved / file)
+    assert local()["good"].ok
+    with pytest.raises(InputError, match=rf"{file} is not a file"):
+        open_model("broken")
+    assert open_model("good").run("the street").side.text == "the street"
+
+
+def test_a_circle_in_the_place_of_the_weights_is_listed_with_its_problem(shelved):
+    circle(shelved / "model.safetensors")
+    assert "model.safetensors is not a file" in local()["broken"].problem
+
+
+def test_a_circle_in_the_place_of_a_history_says_so(shelved):
+    circle(shelved / "history.safetensors")
+    assert local()["broken"].ok
+    with pytest.raises(InputError, match="history.safetensors is not a file"):
+        steps_of("broken")
+
+
+def test_a_circle_in_the_place_of_a_folder_or_a_config_is_no_model(shelved):
+    circle(shelved / "config.json")
+    (shelved.parent / "round").symlink_to("round")
+    assert set(local()) == {"good", "~nobody-of-this-name/models".rpartition("/")[2]}
+
+
+@pytest.mark.parametrize("error", [PermissionError("/home/me"), OSError("/home/me: stale handle"), RuntimeError("/home/me: loop")])
+def test_whatever_one_folder_does_the_others_are_listed(shelved, monkeypatch, error):
+    inspect = shelf.inspect
+
+    def failing(folder):
+        if folder.name == "broken":
+            raise error
+        return inspect(folder)
+
+    monkeypatch.setattr(shelf, "inspect", failing)
+    found = local()
+    assert found["good"].ok
+    assert not found["broken"].ok
+    assert "broken cannot be read" in found["broken"].problem
+    assert "/home" not in found["broken"].problem

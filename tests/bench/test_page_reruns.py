@@ -1,0 +1,47 @@
+"""How long the server takes for each page, over a raw websocket: a new visitor's first answer, and the page drawn again.
+
+`pytest -m bench -s tests/bench/test_page_reruns.py`, on an idle machine; a minute.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from statistics import median
+
+import pytest
+
+from tests.app_server import started_app
+from tests.bench.visitors import all_loaded
+from tests.bench.wire import Visit
+from viz import pages
+
+pytestmark = pytest.mark.bench
+FIRST, AGAIN = 250.0, 40.0
+"""Milliseconds of a first visit, and of a page that is drawn again without a run of a model."""
+TURNS = 9
+
+
+def test_every_page_is_there_at_once(tmp_path):
+    with started_app(tmp_path) as server:
+        found = asyncio.run(_visited(server.url))
+    print(f"\nload average {os.getloadavg()[0]:.1f}; milliseconds of the first visit (at most {FIRST:.0f}), and the median of {TURNS} more draws (at most {AGAIN:.0f})")
+    for slug, (first, again) in sorted(found.items(), key=lambda row: -row[1][1]):
+        print(f"{slug:24} {first:7.1f} {again:7.1f}")
+    assert {slug: times for slug, times in found.items() if times[0] > FIRST or times[1] > AGAIN} == {}
+
+
+async def _visited(url: str) -> dict[str, tuple[float, float]]:
+    await all_loaded(url)
+    return {entry.slug: await _one(url, "" if entry.slug == pages.HOME else entry.slug) for entry in pages.discover()}
+
+
+async def _one(url: str, page: str) -> tuple[float, float]:
+    visit, times = await Visit.opened(url), []
+    for _ in range(1 + TURNS):
+        answer = await visit.ask(page, {})
+        assert not answer.wrong, (page, answer.wrong)
+        times.append(answer.milliseconds)
+        await asyncio.sleep(0.05)
+    await visit.close()
+    return times[0], median(times[1:])

@@ -1,0 +1,151 @@
+"""Every page for those who hear it, walk it by keyboard, or see little contrast: axe-core over all pages, light and dark, and what axe cannot know."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from viz import pages, theme
+
+AXE = (Path(__file__).parent / "axe.min.js").read_text("utf-8")
+SCHEMES = {"light": "axe.run(document, {iframes: false, resultTypes: ['violations']})", "dark": "axe.run(document, {iframes: false, resultTypes: ['violations'], runOnly: ['color-contrast']})"}
+TABS = 3
+"""Pages that load while one is judged."""
+DRAWN = """() => {
+  const nodes = document.querySelectorAll("*").length, still = nodes === window.before && document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning";
+  window.before = nodes;
+  return still && document.querySelector('[data-testid="stMain"] h1') && !document.querySelector('[data-testid="stSkeleton"]');
+}"""
+OUTLINE = """() => ({
+  headings: [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")].filter((h) => h.checkVisibility()).map((h) => Number(h.localName[1])),
+  nameless: [...document.querySelectorAll("details")].filter((fold) => !fold.getAttribute("aria-label")).length,
+  marks: [...document.querySelectorAll('[data-testid="stVegaLiteChart"] svg [aria-label]')].filter((mark) => !mark.closest("[aria-hidden=true]")).length,
+  charts: [...document.querySelectorAll('[data-testid="stVegaLiteChart"]')].filter((chart) => !chart.getAttribute("aria-label")).length,
+})"""
+
+
+def walk(browser: Any, url: str, scheme: str) -> Iterator[tuple[str, Any]]:
+    """Every page, drawn, `TABS` of them loading at a time."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+    waiting: deque[tuple[str, Any]] = deque()
+    for entry in [*pages.discover(), *[None] * TABS]:
+        if entry is not None:
+            page = context.new_page()
+            page.goto(url + entry.address, wait_until="commit")
+            waiting.append((entry.slug, page))
+        if len(waiting) > TABS or (entry is None and waiting):
+            slug, page = waiting.popleft()
+            page.bring_to_front()
+            page.wait_for_function(DRAWN, timeout=60_000, polling=150)
+            yield slug, page
+            page.close()
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_axe_finds_nothing_serious_on_any_page(chromium: Any, app_url: str, scheme: str) -> None:
+    found: dict[str, list[str]] = {}
+    for slug, page in walk(chromium, app_url, scheme):
+        page.evaluate(AXE)
+        wrong = [f"{rule['id']}: {node['html'][:160]}" for rule in page.evaluate(SCHEMES[scheme])["violations"] if rule["impact"] in ("serious", "critical") for node in rule["nodes"]]
+        told = page.evaluate(OUTLINE)
+        levels = told["headings"]
+        if levels.count(1) != 1 or levels[0] != 1 or any(after > before + 1 for before, after in pairwise(levels)):
+            wrong.append(f"headings {levels}")
+        wrong += [f"{told[name]} {name}" for name in ("nameless", "marks", "charts") if told[name]]
+        if wrong:
+            found[slug] = wrong
+    assert found == {}
+
+
+FOCUSED = """() => {
+  let at = document.activeElement;
+  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  if (!at || at === document.body) return null;
+  const ring = (e) => { const s = getComputedStyle(e); return (s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 1.5) || s.boxShadow !== "none"; };
+  const shown = [at];
+  for (let e = at, i = 0; i < 4 && e.parentElement; i++) shown.push(e = e.parentElement);   // a hidden input: its label or thumb shows the ring
+  const hidden = at.matches("input, textarea, canvas, [data-testid=stDataFrame] *") || at.getBoundingClientRect().width < 4;
+  const name = `${at.localName}.${at.className} ${at.getAttribute("aria-label") ?? at.textContent.slice(0, 40)}`;
+  return [name, hidden ? shown.some((e) => ring(e) || [...e.children].some(ring)) || at.matches("input:not([type=range]), textarea") : ring(at)];
+}"""
+
+
+@pytest.mark.parametrize("address", ["/?view=full", "/scaling?scaling.step=2"])
+def test_whatever_has_the_focus_shows_it(visitor: Any, app_url: str, address: str) -> None:
+    visitor.goto(app_url + address)
+    visitor.wait_for_function(DRAWN, timeout=60_000, polling=150)
+    visitor.wait_for_function("document.querySelector('details')")
+    seen: dict[str, bool] = {}
+    for _ in range(70):
+        visitor.keyboard.press("Tab")
+        at = visitor.evaluate(FOCUSED)
+        if at is not None:
+            seen[at[0]] = at[1]
+    assert len(seen) > 12 and any("stTopNavLink" in name or name.startswith("a.") for name in seen)
+    assert [name for name, shown in seen.items() if not shown] == []
+    assert address != "/?view=full" or any("save-open" in name for name in seen)
+
+
+def test_a_question_names_its_choices_and_the_verdict_is_read_out(visitor: Any, app_url: str) -> None:
+    visitor.goto(app_url + "/scaling")
+    asked = visitor.locator('[class*="st-key-asked-"]').first
+    asked.locator("button").first.wait_for(timeout=60_000)
+    question = asked.locator("p").first.inner_text().removeprefix("Predict, then look.").strip()
+    assert question.endswith("?") and asked.get_by_role("radiogroup").get_attribute("aria-label") == question
+    visitor.wait_for_function("""document.querySelector('[class*="st-key-asked-"]').ariaLive === "polite" """)
+    asked.evaluate("(box) => { box.was = true; }")
+    asked.get_by_role("radio").first.click()
+    asked.get_by_test_id("stText").wait_for(timeout=60_000)
+    assert asked.get_by_test_id("stText").evaluate("(verdict) => verdict.closest('[aria-live=polite]').was"), "the verdict came into what is read out already"
+
+
+CHANGES = """() => {
+  window.changed = new Set();
+  const look = (root) => {
+    root.querySelectorAll("[role=status], [aria-live]").forEach((live) => new MutationObserver(() => {
+      if (live.getAttribute("aria-live") !== "off") changed.add(live.className);
+    }).observe(live, { childList: true, subtree: true, characterData: true }));
+    root.querySelectorAll("*").forEach((e) => e.shadowRoot && look(e.shadowRoot));
+  };
+  look(document);
+}"""
+
+
+def test_one_key_in_the_heatmap_is_told_once_and_in_parts(visitor: Any, app_url: str) -> None:
+    visitor.goto(app_url + "/?view=full")
+    visitor.locator(".matrix .frame").wait_for(timeout=60_000)
+    visitor.locator(".lines .frame").wait_for(timeout=60_000)
+    visitor.wait_for_function(DRAWN, timeout=60_000, polling=150)
+    visitor.locator(".matrix .frame").focus()
+    visitor.keyboard.press("ArrowDown")
+    before = visitor.locator("[data-touched]").first.get_attribute("data-touched")
+    visitor.evaluate(CHANGES)
+    visitor.keyboard.press("ArrowDown")
+    visitor.wait_for_function("changed.size > 0")
+    assert visitor.locator("[data-touched]").first.get_attribute("data-touched") != before, "the other view still follows"
+    assert visitor.evaluate("[...changed]") == ["tip"]
+    tip = visitor.locator(".matrix .tip").text_content()
+    assert "score: " in tip and "; entropy" in tip.replace("\xa0", " "), tip
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_circles_of_ready_made_sentences_are_seen(chromium: Any, app_url: str, scheme: str) -> None:
+    page = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme).new_page()
+    page.goto(app_url + "/")
+    page.get_by_role("button", name="Try a sentence").click(timeout=60_000)
+    circle = page.locator('[data-testid="stRadioOption"] > div > :first-child').first
+    circle.wait_for(timeout=60_000)
+    drawn = circle.evaluate("""(e) => {
+      const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true }), style = getComputedStyle(e);
+      const on = (...all) => { for (const c of all) { pen.fillStyle = c; pen.fillRect(0, 0, 1, 1); } return "#" + [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((v) => v.toString(16).padStart(2, "0")).join(""); };
+      const ground = getComputedStyle(document.querySelector(".stApp")).backgroundColor;
+      return [style.outlineStyle, on(ground, style.outlineColor), on(ground)];
+    }""")
+    page.context.close()
+    assert drawn[0] == "solid" and theme.contrast(drawn[1], drawn[2]) >= 3, drawn

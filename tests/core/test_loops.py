@@ -1,0 +1,35 @@
+"""Texts that go round in circles, and translations without an end."""
+
+from __future__ import annotations
+
+import pytest
+
+import core
+from core.analysis.loops import Loop, endless, looping
+
+
+@pytest.mark.parametrize(("text", "unit", "times"), [
+    ("a a a", "a", 3), ("x a b a b a b", "a b", 3), ("x a b a b a b a", "a b", 3), ("a a a b c b c b c", "b c", 3),
+])  # fmt: skip
+def test_a_loop_is_the_shortest_unit_from_its_beginning(text: str, unit: str, times: int):
+    assert looping(text.split()) == Loop(tuple(unit.split()), times)
+
+
+@pytest.mark.parametrize("text", ["", "a", "a a", "a b a b", "a a a b", "a b c a b d a b c"])
+def test_what_comes_twice_or_has_ended_is_no_loop(text: str):
+    assert looping(text.split()) is None
+
+
+def test_a_translation_without_an_end_is_told_with_its_loop_and_its_length():
+    model = core.open_model("translator-en-es")
+    run = model.run("cat", keep=[])
+    n = len(run.tokens) - 1
+    told = endless(run)
+    assert n == 3 * 1 + 10 and told == f"translator-en-es does not find an end: it repeats “gato” {n} times in a row and is stopped after {n} tokens."
+    assert endless(model.run("The cat.", keep=[])) == "", "it ended by itself"
+    assert endless(core.open_model("gpt-mini").run("a a a a", keep=[])) == "", "nothing was translated"
+
+
+def test_a_text_without_end_need_not_be_a_loop():
+    run = core.open_model("translator-en-es").run("Elephant", keep=[])
+    assert endless(run) == f"translator-en-es does not find an end: it is stopped after {len(run.tokens) - 1} tokens."

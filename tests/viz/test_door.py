@@ -1,0 +1,87 @@
+"""Who is let in, and how the server says that it is full or that its first screen failed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from viz.ui import limits, start
+from viz.ui.door import JOINING, NEWCOMER, RETURNING, Door
+from viz.workspace import about
+
+BROWSER = [(b"accept", b"text/html,*/*")]
+SOCKET = b"sec-websocket-protocol"
+
+
+async def app(scope, receive, send) -> None:
+    await send({"type": "let in"})
+
+
+def answer(kind: str, path: str = "/", headers: list[tuple[bytes, bytes]] | None = None) -> list[dict[str, Any]]:
+    sent: list[dict[str, Any]] = []
+
+    async def send(message) -> None:
+        sent.append(message)
+
+    asyncio.run(Door(app)({"type": kind, "method": "GET", "path": path, "headers": headers or []}, None, send))  # type: ignore[arg-type]
+    return sent
+
+
+@pytest.fixture
+def free(monkeypatch) -> Any:
+    """Sets how many more files may be opened."""
+    monkeypatch.setattr(limits, "most_files", lambda: 1000)
+    return lambda count: monkeypatch.setattr(limits, "open_files", lambda: 1000 - count)
+
+
+def test_a_newcomer_is_refused_in_words_before_those_who_are_on_the_way(free) -> None:
+    free(NEWCOMER)
+    assert answer("http", headers=BROWSER) == [{"type": "let in"}]
+    free(NEWCOMER - 1)
+    head, body = answer("http", "/scaling", BROWSER)
+    assert head["status"] == 503 and b"no room" in body["body"] and b"1,000 open files" in body["body"]
+    assert answer("http", "/static/js/a.js") == answer("websocket", "/_stcore/stream") == [{"type": "let in"}]
+    free(JOINING - 1)
+    assert answer("websocket", "/_stcore/stream")[0]["type"] == "websocket.close"
+    back = [(SOCKET, b"streamlit, xsrf, 123")]
+    assert answer("websocket", "/_stcore/stream", back) == [{"type": "let in"}]
+    free(RETURNING - 1)
+    assert answer("websocket", "/_stcore/stream", back)[0]["type"] == "websocket.close"
+
+
+def test_a_first_screen_that_failed_is_not_called_healthy(monkeypatch) -> None:
+    assert answer("http", "/_stcore/health") == [{"type": "let in"}]
+    monkeypatch.setattr(start, "REPORT", start.Report("The first screen cannot be drawn (error): see the server's log.", ("gpt-mini: damaged",)))
+    head, body = answer("http", "/_stcore/health")
+    assert head["status"] == 503 and body["body"].startswith(b"The first screen cannot be drawn")
+    lines = about.running()
+    assert lines[:2] == ["Not everything came up: The first screen cannot be drawn (error): see the server's log.", "Not everything came up: gpt-mini: damaged"]
+
+
+def test_a_cap_of_memory_refuses_in_words(monkeypatch) -> None:
+    assert limits.full(0) == ""
+    monkeypatch.setenv(limits.VARIABLE, "1 MB")
+    assert limits.full(0) == "Its 1 MB of memory are in use."
+    monkeypatch.setenv(limits.VARIABLE, "much")
+    with pytest.raises(ValueError, match="such as 2G"):
+        limits.most_memory()
+
+
+def test_the_limits_are_read_from_the_system_and_said(monkeypatch) -> None:
+    before = limits.open_files()
+    with open(os.devnull):
+        assert limits.open_files() == before + 1
+    monkeypatch.setattr(limits, "most_files", lambda: 4321)
+    monkeypatch.setattr(limits, "memory", lambda: 900 * 2**20)
+    monkeypatch.setenv(limits.VARIABLE, "2G")
+    said = " ".join(about.running())
+    assert "may have 4,321 files open" in said and "900 MB of memory of 2,048." in said
+
+
+def test_who_waits_for_a_model_is_told(monkeypatch) -> None:
+    test = AppTest.from_string("from viz.ui import start\nstart._opening('gpt-mini')").run()
+    assert [toast.value for toast in test.toast] == ["Opening gpt-mini."]

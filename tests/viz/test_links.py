@@ -1,0 +1,140 @@
+"""Every link from one page to another, for every kind of model: what the other page then shows is what was on screen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import parse_qsl
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from tiny_models import MODELS, served
+
+from core.lessons.texts import Example
+from viz import pages
+from viz.labels import head_name
+from viz.ui import subject
+from viz.workspace import _find_pool, _importance_work, _toys
+
+LINK = re.compile(r"\[(?P<label>[^\]]*)\]\(/(?P<slug>\w+)\??(?P<query>[^)]*)\)")
+WHOLE = [entry.slug for entry in pages.workspace() if entry.whole]
+OWN = "The red house is old."
+READS = {"tiny-bert": "The [MASK] house is old.", "copy-lstm-attention": "a c b", "prompt-tiny": "copy:abc="}
+HEAD = {"look": {"view": "full"}, "inside": {"inside.by": "who"}}
+"""What a page shows its links with."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), *MODELS):
+        patch.setattr(_importance_work, "SENTENCES", 2)
+        patch.setattr(_find_pool, "sentences", lambda found: _toys.examples_of(found.models[0])[:2] or (Example("The cat sat.", "El gato."),) * 3)
+        yield
+
+
+def visited(slug: str, query: dict[str, str], before: AppTest | None = None) -> AppTest:
+    """A page as it opens by a link: in a fresh session, or after another page."""
+    test = AppTest.from_string(f"from viz.ui import state\nfrom viz.workspace import {slug} as page\nwith state.visit({slug!r}):\n    page.page()", default_timeout=120)
+    for name, value in query.items():
+        test.query_params[name] = value
+    if before is not None:
+        for name in ("atlas.chosen", "atlas.shown", "atlas.page"):
+            if name in before.session_state:
+                test.session_state[name] = before.session_state[name]
+    test.run()
+    assert not test.exception, (slug, query, test.exception)
+    return test
+
+
+def said(test: AppTest) -> str:
+    return "\n".join(str(element.value) for element in (*test.text, *test.markdown, *test.caption))
+
+
+def shown(test: AppTest) -> dict[str, str]:
+    return dict(test.session_state["atlas.shown"]) if "atlas.shown" in test.session_state else {}
+
+
+def linked(test: AppTest) -> dict[str, str]:
+    return {name: value[0] if isinstance(value, list) else value for name, value in test.query_params.items()}
+
+
+def refused(test: AppTest) -> bool:
+    return "This page cannot show" in said(test)
+
+
+def drawn(test: AppTest) -> bool:
+    return any(one.proto.bytes for one in test.get("bidi_component"))
+
+
+def links(test: AppTest) -> list[tuple[str, dict[str, str]]]:
+    """The links that are drawn on a page to pages that show a run."""
+    found = [LINK.search(element.value) for element in test.markdown]
+    return [(one["slug"], dict(parse_qsl(one["query"]))) for one in found if one and one["slug"] in WHOLE]
+
+
+def drawn_head(slug: str, test: AppTest) -> str | None:
+    """The name of the head on the page itself, where it says one."""
+    if slug == "look":
+        pills = [group for group in test.button_group if group.key and group.key.startswith("look.pills")]
+        return str(pills[0].value) if pills else None
+    found = {"what_if": r"Without (L\d+\.H\d+)", "importance": r"Without (L\d+\.H\d+)", "find": r"The head in view: (L\d+\.H\d+)"}.get(slug)
+    match = re.search(found, said(test)) if found else None
+    return next(filter(None, match.groups())) if match else None
+
+
+def agree(slug: str, now: dict[str, str], target: str, query: dict[str, str], test: AppTest) -> None:
+    """What another page shows is what a link promised, and what the page before showed; or it says why it shows nothing."""
+    assert test.text_input[0].value == now["text"], (slug, target)
+    assert "cannot be shown" not in said(test), (slug, target)
+    if refused(test):
+        assert not drawn(test), f"{target} shows another model in its place"
+        return
+    after, promised = shown(test), {name: value for name, value in query.items() if name in subject.NAMES}
+    assert {"model", "text"} <= promised.keys() and {name: after.get(name) for name in promised} == promised, (slug, target)
+    if slug not in ("find", "inside"):  # whose links name other heads, which are on screen as well
+        assert {name: after.get(name) for name in now} == now, (slug, target)
+    if "layer" in promised and (name := drawn_head(target, test)):
+        assert name == head_name(int(promised["layer"]), int(promised["head"])), (slug, target)
+
+
+@pytest.mark.parametrize("model", ["as it opens", *MODELS])
+def test_every_link_leads_to_what_is_on_screen_or_says_why_it_cannot_be_shown(model: str) -> None:
+    asked = {"model": model, "text": READS.get(model, OWN)} if model in MODELS else {}
+    opened: dict[tuple[str, ...], AppTest] = {}
+    for slug in WHOLE:
+        start = visited(slug, asked | HEAD.get(slug, {}))
+        if refused(start):
+            assert not drawn(start) and (start.button or start.pills) and start.text_input[0].value == asked["text"]
+            continue
+        now = shown(start)
+        assert not asked or (now["model"], now["text"]) == (asked["model"], asked["text"])
+        assert start.text_input[0].value == now["text"]
+        for target, query in links(start):
+            key = (target, *sorted("=".join(pair) for pair in query.items()))
+            if target != slug:
+                agree(slug, now, target, query, opened.get(key) or opened.setdefault(key, visited(target, query)))
+
+
+@pytest.mark.parametrize("target", [slug for slug in WHOLE if slug != "look"])
+def test_the_menu_leads_to_what_is_on_screen(target: str) -> None:
+    """Streamlit's own menu empties the link: what was on screen, the opening sentence included, comes along by the session."""
+    start = visited("look", {"view": "full", "model": "tiny-translator"})
+    now = shown(start)
+    assert {"text", "kind", "layer", "head"} <= now.keys()
+    test = visited(target, {}, start)
+    agree("look", now, target, now, test)
+    assert now.items() <= linked(test).items(), "and it is in the link"
+
+
+def test_an_exhibit_takes_the_visitors_sentence_and_no_head_of_another_model() -> None:
+    assert arrived("masks", visited("look", {"view": "full"})) == {}, "nobody chose the opening sentence"
+    assert arrived("masks", visited("look", {"text": OWN, "model": "tiny-gpt", "layer": "1", "head": "2"})) == {"text": OWN}
+
+
+def arrived(slug: str, before: AppTest) -> dict[str, str]:
+    """What an exhibit finds in its link after another page."""
+    test = AppTest.from_string(f"from viz.ui import state\nstate.begin({slug!r}, whole=False)", default_timeout=60)
+    for name in ("atlas.chosen", "atlas.shown", "atlas.page"):
+        test.session_state[name] = before.session_state[name]
+    test.run()
+    return {name: value for name, value in linked(test).items() if name in subject.NAMES}

@@ -1,0 +1,160 @@
+"""What is drawn again is not made again: figures, runs of a model, what files say."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import importlib
+import inspect
+import pkgutil
+import typing
+import urllib.request
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import plotly.graph_objects as go
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import core.engine
+import viz.figures
+from core import names
+from core.checkpoints import manifest
+from tests.app_server import started_app
+from tests.bench.wire import Visit
+from viz import pages
+from viz.figures import kept
+from viz.workspace import models
+
+SCRIPT = "from viz import pages\nnext(entry for entry in pages.discover() if entry.slug == {slug!r}).page()\n"
+PARTS = "viz.figures.panels"
+"""Its functions make parts of figures."""
+STILL_LOADING = b"still being loaded"
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often a figure was begun, or read off."""
+    found: Counter[str] = Counter()
+
+    def count(where: type, name: str) -> None:
+        honest = getattr(where, name)
+
+        @functools.wraps(honest)
+        def counted(*given: Any, **more: Any) -> Any:
+            found[f"{where.__name__}.{name}"] += 1
+            return honest(*given, **more)
+
+        monkeypatch.setattr(where, name, counted)
+
+    for where, name in ((alt.Chart, "__init__"), (alt.TopLevelMixin, "to_dict"), (go.Figure, "__init__")):
+        count(where, name)
+    return found
+
+
+@pytest.mark.parametrize("slug", [entry.slug for entry in pages.discover()])
+def test_a_page_that_is_drawn_again_makes_no_figure_and_asks_no_model(slug: str, made: Counter[str]) -> None:
+    test = AppTest.from_string(SCRIPT.format(slug=slug), default_timeout=120).run()
+    assert not test.exception
+    made.clear()
+    before = core.engine.default().forwards
+    assert not test.run().exception
+    assert made == Counter() and core.engine.default().forwards == before
+
+
+@pytest.mark.parametrize("slug", [entry.slug for entry in pages.exhibits()])
+def test_a_figure_that_is_kept_is_the_same_after_a_room_saw_it(slug: str) -> None:
+    kept._figures.clear()
+    test = AppTest.from_string(SCRIPT.format(slug=slug), default_timeout=120)
+    test.run()
+    before = {key: figure.to_json() for key, figure in kept._figures.items()}
+    test.query_params["present"] = "1"
+    assert not test.run().exception
+    assert {key: kept._figures[key].to_json() for key in before} == before
+
+
+def test_every_figure_is_kept() -> None:
+    for module in pkgutil.iter_modules(viz.figures.__path__, "viz.figures."):
+        home = importlib.import_module(module.name)
+        for name, function in inspect.getmembers(home, inspect.isfunction):
+            if name.startswith("_") or function.__module__ != module.name or module.name == PARTS:
+                continue
+            told = typing.get_type_hints(function)
+            gives = typing.get_args(told.get("return")) or (told.get("return"),)
+            if any(isinstance(kind, type) and issubclass(kind, (alt.TopLevelMixin, go.Figure)) for kind in gives) and go.Figure not in list(told.values())[:-1]:
+                assert hasattr(function, "__wrapped__"), f"{module.name}.{name} draws anew with every run: @kept"
+
+
+def test_another_number_is_another_figure_and_no_more_are_kept_than_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "MOST", 2)
+    monkeypatch.setattr(kept, "LARGEST", 1000)
+    drawn: list[Any] = []
+
+    @kept.kept
+    def bars(values: list[Any], *, height: int = 1) -> list[Any]:
+        drawn.append((values, height))
+        return [values]
+
+    bars([1])
+    bars([1.0])
+    bars([True])
+    bars([True], height=2)
+    assert len(drawn) == 4
+    assert len(kept._figures) == 2
+    bars([True])
+    assert len(drawn) == 4
+    bars([1])
+    assert len(drawn) == 5
+    assert bars([0] * 1000) is not bars([0] * 1000)
+
+
+def test_a_moment_of_a_model_is_verified_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    verified: list[str] = []
+    monkeypatch.setattr(manifest, "verify", lambda name, models=None: verified.append(name))
+    names._judged.cache_clear()
+    found = {names.aside("gpt-twin at step 437") for _ in range(3)}
+    names._judged.cache_clear()
+    assert [listing.ok for listing in found if listing] == [True] and verified == ["gpt-twin"]
+
+
+def test_a_manifest_that_was_written_anew_is_read_anew(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    path = tmp_path / "MANIFEST.toml"
+    for name in ("one", "other-one"):
+        path.write_text(f'[models."{name}"]\n', "utf-8")
+        found = manifest.read_manifest(tmp_path / "models")
+        assert list(found) == [name]
+        found.clear()
+        assert list(manifest.read_manifest(tmp_path / "models")) == [name]
+
+
+def test_the_files_of_a_model_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = models.compute()
+    monkeypatch.setattr(models, "read_scores", lambda folder: pytest.fail(f"read again: {folder}"))
+    assert models.compute() == first
+
+
+def test_a_first_visit_asks_nothing_of_a_model(tmp_path: Path) -> None:
+    """Once all is loaded behind the first screen."""
+
+    async def visited(url: str) -> None:
+        visit = await Visit.opened(url, listens=(STILL_LOADING,))
+        while (await visit.ask("about", {})).heard:
+            await asyncio.sleep(0.2)
+        await visit.close()
+        before = forwards(url)
+        for entry in pages.discover():
+            visit = await Visit.opened(url)
+            answer = await visit.ask(entry.slug, {})
+            await visit.close()
+            assert not answer.wrong
+            assert forwards(url) == before, entry.slug
+
+    def forwards(url: str) -> int:
+        with urllib.request.urlopen(f"{url}/forwards", timeout=10) as answer:
+            return int(answer.read())
+
+    with started_app(tmp_path, command=("streamlit", "run", "tests/bench/counted.py"), PYTHONPATH=".") as server:
+        asyncio.run(visited(server.url))

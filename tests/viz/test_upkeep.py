@@ -1,0 +1,207 @@
+"""Nothing is left of a visitor who has gone, and garbage is collected between the runs, never inside one."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from streamlit import runtime
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.memory_session_storage import MemorySessionStorage
+from streamlit.runtime.script_data import ScriptData
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
+
+from viz.ui import limits, upkeep
+from viz.ui.upkeep import Upkeep
+
+LIFE = 60
+
+
+class House:
+    """Streamlit's own manager of sessions, a clock that is set by hand, and the upkeep of both."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        storage = MemorySessionStorage(maxsize=3, ttl_seconds=LIFE)
+        storage._cache._timer = lambda: self.now  # type: ignore[attr-defined]
+        self.manager = WebsocketSessionManager(storage, SimpleNamespace(remove_session_files=lambda _: None), ScriptCache(), None)  # type: ignore[arg-type]
+        self.keeper: Any = None
+
+    def come(self, again: str | None = None) -> AppSession:
+        id = self.manager.connect_session(SimpleNamespace(), ScriptData("viz/frame.py", False), {}, again)  # type: ignore[arg-type]
+        return self.manager.get_active_session_info(id).session  # type: ignore[union-attr]
+
+    def go(self, session: AppSession) -> None:
+        self.manager.disconnect_session(session.id)
+
+
+def in_a_house(test: Callable[[House], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    async def inside() -> None:
+        house = House()
+        monkeypatch.setattr(runtime, "get_instance", lambda: SimpleNamespace(_session_mgr=house.manager))
+        house.keeper = Upkeep()
+        test(house)
+
+    thresholds = gc.get_threshold()
+    try:
+        asyncio.run(inside())
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
+
+
+@contextmanager
+def collections() -> Iterator[list[int]]:
+    """The generations that are collected meanwhile, without the youngest two."""
+    found: list[int] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "stop" and info["generation"] == 2:
+            found.append(info["generation"])
+
+    gc.callbacks.append(note)
+    try:
+        yield found
+    finally:
+        gc.callbacks.remove(note)
+
+
+def closed(session: AppSession) -> bool:
+    return session._script_event_loop.is_closed()
+
+
+def test_a_visitor_who_has_gone_is_let_go_when_his_time_is_over(monkeypatch) -> None:
+    def test(house: House) -> None:
+        stays, goes = house.come(), house.come()
+        house.go(goes)
+        house.now = LIFE - 1
+        house.keeper.look()
+        assert not closed(goes)
+        house.now = LIFE + 1
+        house.keeper.look()
+        assert closed(goes) and not closed(stays)
+        assert house.keeper.visitors() == [stays]
+
+    in_a_house(test, monkeypatch)
+
+
+def test_who_comes_back_in_time_finds_his_session_as_it_was(monkeypatch) -> None:
+    def test(house: House) -> None:
+        session = house.come()
+        house.go(session)
+        house.now = LIFE - 1
+        assert house.come(again=session.id) is session
+        house.now = 3 * LIFE
+        house.keeper.look()
+        assert not closed(session)
+
+    in_a_house(test, monkeypatch)
+
+
+def test_who_is_pushed_out_by_later_visitors_is_let_go_at_once(monkeypatch) -> None:
+    def test(house: House) -> None:
+        sessions = [house.come() for _ in range(5)]
+        for session in sessions:
+            house.go(session)
+        assert [closed(session) for session in sessions] == [True, True, False, False, False]  # three places
+
+    in_a_house(test, monkeypatch)
+
+
+def test_garbage_waits_until_no_run_is_under_way(monkeypatch) -> None:
+    def test(house: House) -> None:
+        session = house.come()
+        session._scriptrunner = object()  # type: ignore[assignment]
+        with collections() as found:
+            house.keeper.look()
+            assert found == []  # much is being loaded yet
+            house.keeper.settle()
+            house.keeper.look()
+            assert found == []
+            session._scriptrunner = None
+            house.keeper.look()
+            assert found == [2] and gc.get_freeze_count() > 0
+            house.keeper._walked = float("-inf")
+            house.keeper.look()
+            assert found == [2]  # the next one not within ten seconds
+
+    in_a_house(test, monkeypatch)
+
+
+def test_the_interpreter_itself_leaves_the_oldest_generation_alone(monkeypatch) -> None:
+    class Ring:
+        def __init__(self) -> None:
+            self.me = self
+
+    def test(_: House) -> None:
+        gc.collect()
+        with collections() as found:
+            kept = [Ring() for _ in range(200_000)]  # far beyond what made one due before
+        assert found == [] and len(kept) == 200_000 and gc.get_count()[2] > upkeep.GENERATIONS
+
+    in_a_house(test, monkeypatch)
+
+
+def test_garbage_is_bounded_and_what_the_last_visitor_left_is_freed_even_if_frozen(monkeypatch) -> None:
+    class Left:
+        def __init__(self) -> None:
+            self.me = self
+
+        def __del__(self) -> None:
+            freed.append(1)
+
+    freed: list[int] = []
+
+    def test(house: House) -> None:
+        def look_later() -> None:
+            house.keeper._last = float("-inf")
+            house.keeper.look()
+
+        stays, goes, left = house.come(), house.come(), Left()
+        house.keeper.settle()
+        house.keeper.look()  # freezes what belongs to the visitor, too
+        del left
+        house.go(goes)
+        house.now = LIFE + 1
+        look_later()
+        assert freed == []  # others are here: within a minute
+        house.keeper._walked -= upkeep.OFTEN
+        look_later()
+        assert freed == [1]
+        left = Left()
+        house.keeper._walked -= upkeep.SELDOM
+        look_later()
+        del left
+        house.go(stays)
+        house.now = 2 * LIFE + 2
+        look_later()
+        assert freed == [1, 1]  # nobody is here: at once
+        Left()
+        for _ in range(2 * upkeep.GENERATIONS):
+            gc.collect(1)
+        look_later()
+        assert freed == [1, 1, 1]
+
+    in_a_house(test, monkeypatch)
+
+
+def test_near_the_cap_of_memory_what_was_computed_is_forgotten(monkeypatch) -> None:
+    forgot: list[int] = []
+
+    def test(house: House) -> None:
+        house.keeper.settle()
+        house.keeper.look()
+        assert forgot == []
+        house.keeper._last = float("-inf")
+        monkeypatch.setenv(limits.VARIABLE, "1M")
+        house.keeper.look()
+        assert forgot == [1]
+
+    monkeypatch.setattr(upkeep.core.engine, "default", lambda: SimpleNamespace(forget=lambda: forgot.append(1)))
+    in_a_house(test, monkeypatch)

@@ -1,0 +1,74 @@
+"""What the machine allows this process, and how much of it is used: open files and memory.
+
+A visitor costs four open files (his connection, and Streamlit's event loop for his session). Near the limit new visitors
+are refused in words and those inside stay. `ATLAS_MEMORY=2G streamlit run app.py` caps the memory in the same way.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+
+try:
+    import resource
+except ImportError:  # Windows names no such limit
+    resource = None  # type: ignore[assignment]
+
+VARIABLE = "ATLAS_MEMORY"
+UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
+FILES = next((folder for folder in ("/proc/self/fd", "/dev/fd") if os.path.isdir(folder)), "")
+
+
+def open_files() -> int:
+    """How many files are open in this process; 0 where the system does not tell."""
+    return len(os.listdir(FILES)) if FILES else 0
+
+
+def most_files() -> int:
+    """How many may be open; 0 where the system does not tell."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0] if resource else 0
+
+
+def raise_files() -> None:
+    """Take all the open files that the system grants when asked."""
+    if resource:
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with suppress(ValueError, OSError):  # macOS says "no limit" and refuses it
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, hard), hard))
+
+
+def memory() -> int:
+    """Bytes of this process in memory now; 0 where the system does not tell."""
+    with suppress(OSError, ValueError, IndexError):
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def most_memory() -> int:
+    """The cap that whoever starts the server set in `ATLAS_MEMORY`, in bytes; 0 for none.
+
+    Raises:
+        ValueError: it is not a number of bytes such as 2G.
+
+    >>> os.environ[VARIABLE] = "1.5G"
+    >>> most_memory() == 1.5 * 2**30, os.environ.pop(VARIABLE)
+    (True, '1.5G')
+    """
+    said = os.environ.get(VARIABLE, "").strip()
+    if not said:
+        return 0
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([KMG]?)B?", said, re.IGNORECASE)
+    if found is None:
+        raise ValueError(f"{VARIABLE}={said!r} is no size. It must be a number of bytes, such as 2G or 1500M. Say it so, or leave it out for no cap.")
+    return int(float(found[1]) * UNITS[found[2].upper()])
+
+
+def full(spare_files: int) -> str:
+    """Why nobody more can be let in, in words; "" while there is room. `spare_files` must stay free for those inside."""
+    if (most := most_files()) and open_files() > most - spare_files:
+        return f"All of its {most:,} open files are in use."
+    if (most := most_memory()) and memory() > 0.9 * most:
+        return f"Its {most / 2**20:,.0f} MB of memory are in use."
+    return ""

@@ -1,0 +1,23 @@
+// What Streamlit leaves without a name or a voice: a fold is called what its line says, the answer to a guess is read out.
+
+const NAMED = "[data-testid=stMarkdownContainer]";
+
+function nameAll() {
+  for (const fold of document.querySelectorAll("details")) {
+    const name = fold.querySelector(`summary ${NAMED}`)?.textContent.trim() ?? "";
+    if (fold.getAttribute("aria-label") !== name) fold.setAttribute("aria-label", name);
+  }
+  for (const asked of document.querySelectorAll('[class*="st-key-asked-"]:not([aria-live])')) {
+    asked.setAttribute("aria-live", "polite");
+    asked.setAttribute("aria-relevant", "additions");   // what comes, not the numbers of a slider that is moved
+  }
+}
+
+/** Names what is there and what comes; gives what ends it. */
+function keepNamed() {
+  let asked = 0;
+  const watch = new MutationObserver(() => { asked ||= requestAnimationFrame(() => { asked = 0; nameAll(); }); });
+  watch.observe(document.body, { childList: true, subtree: true });
+  nameAll();
+  return () => { watch.disconnect(); cancelAnimationFrame(asked); };
+}

@@ -1,0 +1,42 @@
+"""What is on screen: one text through one model, and the head in view. To another page it goes whole, or not at all.
+
+A page that shows it says so with `shows`, its own opening values included; a link takes it from here, not from what the
+visitor happened to choose. What belongs to one model, or to one text, does not go along with another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+NAMES = ("model", "text", "pair", "target", "kind", "layer", "head")
+_OWNED = {"model": ("pair", "target", "kind", "layer", "head"), "text": ("pair", "target")}
+_SHOWN = "atlas.shown"
+
+
+def shown() -> dict[str, str]:
+    """What the page in view shows, or the last one that showed any of it."""
+    return dict(st.session_state.get(_SHOWN, {}))
+
+
+def shows(**values: Any) -> None:
+    """Called by a page, as soon as it knows: what it shows. None or "" for what it shows without, such as no given translation."""
+    st.session_state[_SHOWN] = replaced(shown(), values)
+
+
+def forget() -> None:
+    """Nothing is on screen but what the page opens with."""
+    st.session_state.pop(_SHOWN, None)
+
+
+def replaced(before: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, str]:
+    """The same with other values.
+
+    >>> replaced({"model": "a", "text": "x", "head": "3"}, {"model": "b"}), replaced({"model": "a", "text": "x", "target": "y"}, {"text": "z"})
+    ({'model': 'b', 'text': 'x'}, {'model': 'a', 'text': 'z'})
+    """
+    new = {name: "" if value is None else str(value) for name, value in values.items()}
+    lost = {name for owner, names in _OWNED.items() if owner in new and new[owner] != before.get(owner) for name in names}
+    return {name: value for name, value in ({name: value for name, value in before.items() if name not in lost} | new).items() if value}
