@@ -37,6 +37,8 @@ LEAVES, NEW_TEXT, OWN_TEXT = 0.1, 0.3, 0.1
 """Chances of an action: to go to another page; to bring another sentence, and that it is an own one."""
 STAY = 20.0
 """Seconds that a newcomer stays."""
+STILL_LOADING = b"still being loaded"
+"""What About says until all models and pages are there."""
 LOST = (TimeoutError, WebSocketException, OSError)
 
 Link = tuple[str, Mapping[str, str]]
@@ -205,8 +207,17 @@ class Lesson:
             await visit.close()
 
 
+async def all_loaded(url: str) -> None:
+    """Waits until every model and page is there."""
+    visit = await Visit.opened(url, listens=(STILL_LOADING,))
+    while (await visit.ask("about", {})).heard:
+        await asyncio.sleep(0.2)
+    await visit.close()
+
+
 async def rehearse(url: str, pages: Sequence[str] = tuple(PAGES)) -> None:
-    """A teacher's first look at every page, so that the class meets a warm server."""
+    """A teacher's first look at every page once all is loaded, so that the class meets a warm server."""
+    await all_loaded(url)
     visit = await Visit.opened(url)
     for page in pages:
         for number in range(3):

@@ -81,15 +81,17 @@ class Visit:
                 answer.replaced = message.script_finished == REPLACED
                 return answer
 
-    async def settled(self, quiet: float = 1.0) -> float:
-        """The moment of the last answer, known once nothing has come for `quiet` seconds; answers that a newer one replaced do not count."""
+    async def settled(self, released: asyncio.Event, quiet: float = 3.0) -> float:
+        """The moment of the last answer, known once the visitor let go and nothing came for `quiet` seconds; replaced ones do not count."""
         last = 0.0
         while True:
             try:
-                answer = await asyncio.wait_for(self.answer(), quiet if last else None)
+                answer = await asyncio.wait_for(self.answer(), quiet)
             except TimeoutError:
-                return last
-            last = last if answer.replaced else answer.begun + answer.milliseconds / 1e3
+                if released.is_set():
+                    return last
+            else:
+                last = last if answer.replaced else answer.begun + answer.milliseconds / 1e3
 
     async def close(self) -> None:
         await self.socket.close()
