@@ -86,7 +86,7 @@ def actions(seed: int, pages: Sequence[str] = tuple(PAGES)) -> Iterator[Link]:
             values = {"model": MODEL, "text": values["text"]}
         if rng.random() < NEW_TEXT:
             text = sentence(rng) if rng.random() < OWN_TEXT / NEW_TEXT else common(rng.randrange(COMMON))
-            values = values | {"text": text}
+            values = {name: value for name, value in values.items() if "." not in name} | {"text": text}  # what was chosen about the old one is gone
         else:
             values = values | PAGES[page][1](rng)
 
