@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 from websockets.exceptions import WebSocketException
 
@@ -164,6 +165,8 @@ class Lesson:
     compressed: bool = False
     """Messages come compressed, as to a browser."""
     seed: int = 0
+    by_page: bool = False
+    """A visitor fetches the page and a file first, and brings the cookie that came with the page: a balancer knows him by it."""
 
     async def held(self, pid: int | None = None) -> Figures:
         """The figures of the whole lesson; with the server's `pid` also what it took."""
@@ -191,7 +194,7 @@ class Lesson:
 
     async def _stay(self, links: Iterator[Link], first: float, leaves: float, joins: list[float], figures: Figures) -> None:
         begun = time.perf_counter()
-        visit = await Visit.opened(self.url, compressed=self.compressed)
+        visit = await Visit.opened(self.url, compressed=self.compressed, headers=await asyncio.to_thread(fetched, self.url) if self.by_page else None)
         try:
             answer = await asyncio.wait_for(visit.ask(*next(links)), self.limit)
             answer.milliseconds = 1e3 * (time.perf_counter() - begun)  # the connection's opening too
@@ -205,6 +208,14 @@ class Lesson:
             await asyncio.sleep(leaves - time.perf_counter())
         finally:
             await visit.close()
+
+
+def fetched(url: str) -> dict[str, str]:
+    """The page and one of its files, as a browser begins; what it sends from then on."""
+    with urlopen(url, timeout=60) as page:
+        headers = {"Cookie": "; ".join(cookie.partition(";")[0] for cookie in page.headers.get_all("Set-Cookie", ()))}
+    urlopen(Request(f"{url}/app/static/favicon.svg", headers=headers), timeout=60).close()
+    return headers
 
 
 async def all_loaded(url: str) -> None:
