@@ -16,6 +16,7 @@ from typing import Any
 import altair as alt
 import plotly.graph_objects as go
 import pytest
+from plotly.basedatatypes import BaseFigure
 from streamlit.testing.v1 import AppTest
 
 import core.engine
@@ -49,7 +50,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         monkeypatch.setattr(where, name, counted)
 
-    for where, name in ((alt.Chart, "__init__"), (alt.TopLevelMixin, "to_dict"), (go.Figure, "__init__")):
+    for where, name in ((alt.Chart, "__init__"), (alt.TopLevelMixin, "to_dict"), (go.Figure, "__init__"), (BaseFigure, "to_dict")):
         count(where, name)
     return found
 

@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 import pyarrow as pa
 import streamlit as st
 from altair.utils import schemapi
+from plotly.basedatatypes import BaseFigure
 from streamlit import dataframe_util
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
@@ -63,15 +64,24 @@ def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Cal
         st.vega_lite_chart(shown, key=key, theme=None, width="stretch", alt=alt, on_select=on_pick or "ignore")
 
 
-def _in_plotly(figure: go.Figure, dark: bool, presenting: bool) -> go.Figure:
+class _Read(BaseFigure):
+    """A figure that was read off: Plotly copies one through and through each time, and Streamlit asks with every run."""
+
+    def __init__(self, tree: dict[str, Any]) -> None:
+        self._tree = tree  # all that is ever asked of it
+
+    def to_dict(self) -> dict[str, Any]:
+        return self._tree
+
+
+def _in_plotly(figure: go.Figure, dark: bool, presenting: bool) -> _Read:
     layout: Any = figure.layout
     ours = layout.template.layout.font.family == theme.FONT  # to copy a figure takes longer than to draw it
     drawn = figure if ours else go.Figure(figure).update_layout(template=theme.template())
-    if dark or presenting:
-        drawn = go.Figure(_dressed(drawn.to_dict(), dark, presenting), skip_invalid=False)
-        if presenting and (drawn.layout.height or 0) > room.LARGEST:
-            drawn.layout.height = room.LARGEST
-    return drawn
+    tree = _dressed(drawn.to_dict(), dark, presenting)
+    if presenting and (tree["layout"].get("height") or 0) > room.LARGEST:
+        tree["layout"]["height"] = room.LARGEST
+    return _Read(tree)
 
 
 def _in_vega(figure: alt.TopLevelMixin, dark: bool, presenting: bool) -> dict[str, Any]:
