@@ -131,6 +131,15 @@ def test_every_telling_pair_that_is_offered_can_be_shown(pair):
     assert "bits apart" in pair_of.sentence(found, told, pair_of.row_of(told))
 
 
+PLAIN = {"One word changed": 0.01}
+"""Bits a row that a telling pair is apart at least, where it is less than usual: here all rows but the last ones are equal, and that is what the pair tells."""
+
+
+@pytest.mark.parametrize("pair", presets.TELLING, ids=lambda pair: pair.name)
+def test_a_telling_pair_is_apart_so_that_it_tells(pair):
+    assert compared(*pair.views).pair(0, 1).likeness.bits > PLAIN.get(pair.name, 0.04)
+
+
 @pytest.mark.parametrize("name", ["Tired or wide?", "One word changed", "One word changed, both ways"])
 def test_a_minimal_pair_opens_with_the_head_that_differs_most(name):
     """Against a plain loop over all heads."""
@@ -261,10 +270,10 @@ def test_a_way_of_writing_that_cannot_be_read_is_an_input_error(words):
 def test_a_changed_run_stands_beside_the_run_as_it_is():
     views = preset("A head switched off")
     test = linked(*views)
-    assert "Layer 1, head 4 is off" in said(test) and "As it is" in said(test)
-    run = core.open_model(GPT).run(views[1].text, edits=(ZeroHead("layer.1.self_attn.heads", 4),))
-    np.testing.assert_allclose(drawn(test)[1], run.attention(by="word").weights[4, 6], atol=1e-6)
-    wrong = linked(views[0], replace(views[1], edits="zero:layer.1.self_attn.heads:44"))
+    assert "Layer 0, head 0 is off" in said(test) and "As it is" in said(test)
+    run = core.open_model(GPT).run(views[1].text, edits=(ZeroHead("layer.0.self_attn.heads", 0),))
+    np.testing.assert_allclose(drawn(test)[1], run.attention(by="word").weights[3, 7], atol=1e-6)
+    wrong = linked(views[0], replace(views[1], edits="zero:layer.0.self_attn.heads:44"))
     assert len(heats(wrong)) == 1 and "44" in said(wrong)
 
 
