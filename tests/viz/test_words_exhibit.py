@@ -170,3 +170,11 @@ def test_folds_open_and_nonsense_leaves_a_page(step):
 
 def test_a_thumbnail_of_the_map():
     assert exhibit.thumbnail().count("<circle") == len(exhibit.compute().map)
+
+
+WANTED = {"king": "queen", "brother": "sister", "walked": "played", "went": "came", "mice": "children"}
+
+
+@pytest.mark.parametrize("three", sums.READY, ids=lambda three: three[0])
+def test_a_ready_made_sum_comes_out_as_it_should(three: tuple[str, str, str]):
+    assert words.add(core.open_model(sums.MODEL), *three).nearest[0] == WANTED[three[0]]
