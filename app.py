@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import streamlit as st
 import threadpoolctl
@@ -12,6 +13,7 @@ import torch
 from altair.utils import schemapi
 from starlette.middleware import Middleware
 
+import viz
 from viz.ui import door, errors, limits, serving, start, upkeep
 
 
@@ -32,4 +34,4 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
 
 
 between = [Middleware(part) for part in (door.Door, serving.Sieve, serving.Remembered, serving.NameAhead)]
-app = st.App("viz/frame.py", lifespan=lifespan, middleware=between, on_script_error=errors.show)
+app = st.App(Path(viz.__file__).with_name("frame.py"), lifespan=lifespan, middleware=between, on_script_error=errors.show)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from itertools import islice
 
 import pytest
+from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.bench import visitors
-from tests.bench.wire import Visit
+from tests.bench.wire import Visit, shown
 from viz import pages
 
 
@@ -86,3 +88,32 @@ def test_an_answer_tells_errors_and_words():
 def test_a_run_that_a_newer_one_replaced_is_told_apart():
     visit = Visit(Socket(said("half a page"), finished(ForwardMsg.FINISHED_EARLY_FOR_RERUN), finished(ForwardMsg.FINISHED_SUCCESSFULLY)))  # type: ignore[arg-type]
     assert [asyncio.run(visit.answer()).replaced for _ in range(2)] == [True, False]
+
+
+def picture(boot: bytes, parts: dict[str, list[int]], chosen: int = 0) -> Element:
+    header = json.dumps({"chosen": chosen, "needs": ["ab12"], "parts": parts}).encode()
+    element = Element()
+    element.bidi_component.id = "look.words"
+    element.bidi_component.bytes = len(boot).to_bytes(4, "little") + boot + len(header).to_bytes(4, "little") + header + b"\0" * 8
+    return element
+
+
+def test_a_picture_is_the_same_whatever_the_page_had_already():
+    assert shown(picture(b"export {};", {"ab12": [0, 8]})) == shown(picture(b"", {}))
+    assert shown(picture(b"", {}, chosen=1)) != shown(picture(b"", {}))
+
+
+def test_a_view_is_what_is_read_not_what_is_set():
+    one, other = Element(), Element()
+    one.text.body, other.text.body = "cat", "dog"
+    assert shown(one) != shown(other)
+    one.slider.set_value = True
+    assert shown(one) == b"" == shown(Element())
+
+
+def test_a_visit_knows_the_address_that_the_app_gave_it():
+    message = ForwardMsg()
+    message.page_info_changed.query_string = "layer=2"
+    visit = Visit(Socket(message, finished(ForwardMsg.FINISHED_SUCCESSFULLY)))  # type: ignore[arg-type]
+    asyncio.run(visit.answer())
+    assert visit.address == "layer=2"

@@ -20,7 +20,6 @@ def framed(entry: pages.Entry) -> None:
 
 def main() -> None:
     """Settings, navigation, page."""
-    st.set_page_config("Attention Atlas", FAVICON, layout="wide", initial_sidebar_state="collapsed")
     st.logo(FAVICON)
     menu, known = {"": [], "More": []}, {}
     for entry in pages.discover():
@@ -30,7 +29,9 @@ def main() -> None:
             default=entry.slug == pages.HOME, visibility="hidden" if where == "hidden" else "visible")
         menu["More" if where == "more" else ""].append(known[entry.slug])
     links.know(known)
-    st.navigation({name: found for name, found in menu.items() if found}, position="top").run()
+    shown = st.navigation({name: found for name, found in menu.items() if found}, position="top")
+    st.set_page_config(f"{shown.title} · Attention Atlas", FAVICON, layout="wide", initial_sidebar_state="collapsed")
+    shown.run()
 
 
 main()

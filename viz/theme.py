@@ -75,7 +75,7 @@ TEXT, MUTED, LINE, HATCH, SURFACE, BACKGROUND = (
     LIGHT.text, LIGHT.muted, LIGHT.line, LIGHT.hatch, LIGHT.surface, LIGHT.background)
 PRIMARY = LIGHT.categorical[0]  # the accent inside a figure
 
-INK_TURNS = 0.57
+INK_TURNS = 0.575
 """The share of SEQUENTIAL from which the paper's colour is easier to read on it than the ink's, in both palettes."""
 ROOM = 18  # pixels: the smallest type that is shown to a room
 FONT, SERIF, MONO = "Inter, sans-serif", "ReaderSerif, serif", "JetBrains Mono, monospace"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from core.checkpoints.files import inside, shown
 from core.errors import InputError
+from core.home import assets
 
 HEAD = """\
 # What ships in models/. `python -m core.checkpoints.store` writes the files, their sizes and sums, and the command from
@@ -23,8 +24,8 @@ RULE = "Shipped files are used only if they are exactly those of assets/MANIFEST
 
 
 def shipped_folder() -> Path:
-    """Where the shipped models are: beside the installed package, whatever the working directory."""
-    return Path(__file__).resolve().parents[2] / "assets" / "models"
+    """Where the shipped models are: with the installed package, whatever the working directory."""
+    return assets("models")
 
 
 @dataclass(frozen=True)

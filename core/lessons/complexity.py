@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from core.checkpoints.files import json_object
 from core.checkpoints.writing import write_json
 from core.errors import InputError
+from core.home import assets
 from core.layers.attention import MultiHeadAttention
 
 HEADS = 8
@@ -32,7 +33,7 @@ WIDTHS = (64, 256, 512)
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024)
 LONGEST = 2048
 """The recorded run goes one length further: a visitor's may not hold others up for so long."""
-RUN = Path(__file__).resolve().parents[2] / "assets" / "runs" / "complexity"
+RUN = assets("runs", "complexity")
 LOG = "run.json"
 
 

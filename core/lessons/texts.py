@@ -10,9 +10,10 @@ from typing import Any, Literal, overload
 
 from core.analysis.measures import Links
 from core.errors import InputError
+from core.home import assets
 from core.text.words import WORD
 
-FOLDER = Path(__file__).resolve().parents[2] / "assets" / "texts"
+FOLDER = assets("texts")
 
 
 @dataclass(frozen=True)

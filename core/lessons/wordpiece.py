@@ -18,6 +18,8 @@ LONGEST_WORD = 100
 MOST_PIECES, LONGEST_PIECE = 120, 24
 DOCUMENTS = "my dog is cute he likes play ##ing"
 """The pieces of the documents' example."""
+OTHER = "my dog is he like ##s play ##ing"
+"""As many pieces, chosen otherwise: one word falls in two, and for one the letters are missing."""
 EXAMPLE = ("my dog is cute", "he likes playing")
 
 

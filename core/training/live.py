@@ -27,6 +27,7 @@ from core.checkpoints import history
 from core.checkpoints.files import json_object
 from core.checkpoints.writing import whole_folder, write_json
 from core.errors import InputError
+from core.home import assets
 from core.model import Model
 from core.models import Batch, families
 from core.text import Tokenizer
@@ -45,7 +46,7 @@ MEASURED = 64
 """Held-out lines on which the heads are measured."""
 KEPT = 8
 """Moments of a recorded run whose weights are kept."""
-RUNS = Path(__file__).resolve().parents[2] / "assets" / "runs"
+RUNS = assets("runs")
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,7 @@ def drawn(slug, **chosen):
 
 @pytest.mark.parametrize("name", ["gpt-mini", "translator-en-es"])
 @pytest.mark.parametrize("case", PAGES)
-def test_a_page_of_an_endless_text_does_bounded_work_and_says_what_it_reads(fresh, monkeypatch, case, name):
+def test_a_page_of_an_endless_text_does_bounded_work_and_says_what_it_reads(fresh, monkeypatch, caplog, case, name):
     slug, text = case.partition(",")[0], "\U00010400x \u0301" * 250_000
     drawn(slug, model=name, text="The cat sat on a mat.", **PAGES[case])  # what is measured once a model is none of this text's work
     work = Work(monkeypatch)
@@ -133,3 +133,4 @@ def test_a_page_of_an_endless_text_does_bounded_work_and_says_what_it_reads(fres
     named = [slider.label for slider in test.slider if slider.label.startswith("The text has ")]
     said = [line.value for line in test.text if " reads the last " in line.value or " reads at most " in line.value]
     assert named or said
+    assert not [record for record in caplog.records if "atlas-engine" in record.getMessage()], "a computation touches no session"

@@ -12,6 +12,7 @@ from statistics import median
 import pytest
 
 from tests.app_server import started_app
+from tests.bench.visitors import all_loaded
 from tests.bench.wire import Visit
 from viz import pages
 
@@ -19,8 +20,6 @@ pytestmark = pytest.mark.bench
 FIRST, AGAIN = 250.0, 40.0
 """Milliseconds of a first visit, and of a page that is drawn again without a run of a model."""
 TURNS = 9
-STILL_LOADING = b"still being loaded"
-"""What About says until all models and pages are there."""
 
 
 def test_every_page_is_there_at_once(tmp_path):
@@ -33,15 +32,8 @@ def test_every_page_is_there_at_once(tmp_path):
 
 
 async def _visited(url: str) -> dict[str, tuple[float, float]]:
-    await _all_loaded(url)
+    await all_loaded(url)
     return {entry.slug: await _one(url, "" if entry.slug == pages.HOME else entry.slug) for entry in pages.discover()}
-
-
-async def _all_loaded(url: str) -> None:
-    visit = await Visit.opened(url, listens=(STILL_LOADING,))
-    while (await visit.ask("about", {})).heard:
-        await asyncio.sleep(0.2)
-    await visit.close()
 
 
 async def _one(url: str, page: str) -> tuple[float, float]:

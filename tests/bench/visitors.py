@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 from websockets.exceptions import WebSocketException
 
@@ -37,6 +38,8 @@ LEAVES, NEW_TEXT, OWN_TEXT = 0.1, 0.3, 0.1
 """Chances of an action: to go to another page; to bring another sentence, and that it is an own one."""
 STAY = 20.0
 """Seconds that a newcomer stays."""
+STILL_LOADING = b"still being loaded"
+"""What About says until all models and pages are there."""
 LOST = (TimeoutError, WebSocketException, OSError)
 
 Link = tuple[str, Mapping[str, str]]
@@ -84,7 +87,7 @@ def actions(seed: int, pages: Sequence[str] = tuple(PAGES)) -> Iterator[Link]:
             values = {"model": MODEL, "text": values["text"]}
         if rng.random() < NEW_TEXT:
             text = sentence(rng) if rng.random() < OWN_TEXT / NEW_TEXT else common(rng.randrange(COMMON))
-            values = values | {"text": text}
+            values = {name: value for name, value in values.items() if "." not in name} | {"text": text}  # what was chosen about the old one is gone
         else:
             values = values | PAGES[page][1](rng)
 
@@ -162,6 +165,8 @@ class Lesson:
     compressed: bool = False
     """Messages come compressed, as to a browser."""
     seed: int = 0
+    by_page: bool = False
+    """A visitor fetches the page and a file first, and brings the cookie that came with the page: a balancer knows him by it."""
 
     async def held(self, pid: int | None = None) -> Figures:
         """The figures of the whole lesson; with the server's `pid` also what it took."""
@@ -189,7 +194,7 @@ class Lesson:
 
     async def _stay(self, links: Iterator[Link], first: float, leaves: float, joins: list[float], figures: Figures) -> None:
         begun = time.perf_counter()
-        visit = await Visit.opened(self.url, compressed=self.compressed)
+        visit = await Visit.opened(self.url, compressed=self.compressed, headers=await asyncio.to_thread(fetched, self.url) if self.by_page else None)
         try:
             answer = await asyncio.wait_for(visit.ask(*next(links)), self.limit)
             answer.milliseconds = 1e3 * (time.perf_counter() - begun)  # the connection's opening too
@@ -205,8 +210,25 @@ class Lesson:
             await visit.close()
 
 
+def fetched(url: str) -> dict[str, str]:
+    """The page and one of its files, as a browser begins; what it sends from then on."""
+    with urlopen(url, timeout=60) as page:
+        headers = {"Cookie": "; ".join(cookie.partition(";")[0] for cookie in page.headers.get_all("Set-Cookie", ()))}
+    urlopen(Request(f"{url}/app/static/favicon.svg", headers=headers), timeout=60).close()
+    return headers
+
+
+async def all_loaded(url: str) -> None:
+    """Waits until every model and page is there."""
+    visit = await Visit.opened(url, listens=(STILL_LOADING,))
+    while (await visit.ask("about", {})).heard:
+        await asyncio.sleep(0.2)
+    await visit.close()
+
+
 async def rehearse(url: str, pages: Sequence[str] = tuple(PAGES)) -> None:
-    """A teacher's first look at every page, so that the class meets a warm server."""
+    """A teacher's first look at every page once all is loaded, so that the class meets a warm server."""
+    await all_loaded(url)
     visit = await Visit.opened(url)
     for page in pages:
         for number in range(3):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import deque
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from viz import pages
+from viz import pages, theme
 
 AXE = (Path(__file__).parent / "axe.min.js").read_text("utf-8")
 SCHEMES = {"light": "axe.run(document, {iframes: false, resultTypes: ['violations']})", "dark": "axe.run(document, {iframes: false, resultTypes: ['violations'], runOnly: ['color-contrast']})"}
@@ -55,7 +55,7 @@ def test_axe_finds_nothing_serious_on_any_page(chromium: Any, app_url: str, sche
         wrong = [f"{rule['id']}: {node['html'][:160]}" for rule in page.evaluate(SCHEMES[scheme])["violations"] if rule["impact"] in ("serious", "critical") for node in rule["nodes"]]
         told = page.evaluate(OUTLINE)
         levels = told["headings"]
-        if levels.count(1) != 1 or levels[0] != 1 or any(after > before + 1 for before, after in itertools.pairwise(levels)):
+        if levels.count(1) != 1 or levels[0] != 1 or any(after > before + 1 for before, after in pairwise(levels)):
             wrong.append(f"headings {levels}")
         wrong += [f"{told[name]} {name}" for name in ("nameless", "marks", "charts") if told[name]]
         if wrong:
@@ -132,3 +132,20 @@ def test_one_key_in_the_heatmap_is_told_once_and_in_parts(visitor: Any, app_url:
     assert visitor.evaluate("[...changed]") == ["tip"]
     tip = visitor.locator(".matrix .tip").text_content()
     assert "score: " in tip and "; entropy" in tip.replace("\xa0", " "), tip
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_circles_of_ready_made_sentences_are_seen(chromium: Any, app_url: str, scheme: str) -> None:
+    page = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme).new_page()
+    page.goto(app_url + "/")
+    page.get_by_role("button", name="Try a sentence").click(timeout=60_000)
+    circle = page.locator('[data-testid="stRadioOption"] > div > :first-child').first
+    circle.wait_for(timeout=60_000)
+    drawn = circle.evaluate("""(e) => {
+      const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true }), style = getComputedStyle(e);
+      const on = (...all) => { for (const c of all) { pen.fillStyle = c; pen.fillRect(0, 0, 1, 1); } return "#" + [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((v) => v.toString(16).padStart(2, "0")).join(""); };
+      const ground = getComputedStyle(document.querySelector(".stApp")).backgroundColor;
+      return [style.outlineStyle, on(ground, style.outlineColor), on(ground)];
+    }""")
+    page.context.close()
+    assert drawn[0] == "solid" and theme.contrast(drawn[1], drawn[2]) >= 3, drawn

@@ -145,7 +145,7 @@ def test_the_score_stands_beside_a_weight_before_anybody_asks_for_its_lens(visit
     seen.hover(4, 2)
     assert float(seen.state("weight")) == pytest.approx(weights[4, 2], rel=1e-5)
     assert float(seen.state("score")) == pytest.approx(scores[4, 2], abs=1e-5)
-    assert f"score: {scores[4, 2]:.4f}".replace("-", "\u2212") in seen.tip.inner_text().replace("\n", "")
+    assert f"score: {scores[4, 2]:.4f}".replace("-", "\u2212") in (seen.tip.text_content() or "")
     seen.hover(1, 5)
     assert seen.state("value") == "forbidden" and seen.state("score") is None
 

@@ -25,12 +25,16 @@ EVIL = ["</script><script>window.owned=1</script>", "<!--<script>", "=1+1", '"a"
 CODE = 'import core\nimport viz\n\nrun = core.open_model("translator-en-es").run("She has a white car.")\nviz.words(run, 1, 5)'
 APP = f"""
 import numpy as np, streamlit as st
-from viz.instruments import grid, head_view, heatmap, mask_editor, words_view
+from viz.instruments import grid, head_view, heatmap, mask_editor, origin, words_view
 from viz.instruments.strip import strip
 
 english, spanish = "She has a white car .".split(), "Ella tiene un auto blanco .".split()
 evil, show = {EVIL!r}, st.query_params.get("show")
 look = np.array({LOOK!r})
+if show == "told":
+    origin.tell(model="translator-en-es", text="She has a white car.", kind="cross", layer=1, head=5)
+    words_view(np.vstack([look, np.full(6, 1 / 6)]), ["START", *spanish], english, key="t")
+    head_view(look, spanish, english, key="v", heads=[5])
 if show == "words":
     words_view(np.vstack([look, np.full(6, 1 / 6)]), ["START", *spanish], english, key="w", names=("English", "Spanish"),
                caption="Cross attention, layer 2", python={CODE!r}, url="word")
@@ -183,6 +187,21 @@ def test_svg_is_clean_and_always_the_same(visit: Visitor, tmp_path: Path) -> Non
     assert saved(seen.page, "svg", tmp_path).read_text("utf-8") == text
     seen.page.locator('.word[data-side="target"][data-index="3"]').click()
     assert "Writing auto" in "".join(ET.fromstring(saved(seen.page, "svg", tmp_path).read_text("utf-8")).itertext())
+
+
+def test_a_saved_picture_says_whose_it_is(visit: Visitor, alone: Any, tmp_path: Path) -> None:
+    page = visit("told").page
+    path = saved(page, "svg", tmp_path)
+    assert path.name == "translator-en-es-cross-l1-h5.svg"
+    said = ["".join(element.itertext()) for element in ET.fromstring(path.read_text("utf-8")).iter(f"{SVG}text")]
+    assert said[:2] == ["translator-en-es, cross-attention, layer 1, head 5", "\u201cShe has a white car.\u201d"]
+    assert "Writing blanco, L1.H5 looks 98 % at white." in said and "this head" in page.locator(".sentence").first.inner_text()
+    with np.load(saved(page, "npz", tmp_path)) as arrays:
+        assert (str(arrays["model"]), str(arrays["kind"]), int(arrays["layer"]), int(arrays["head"])) == ("translator-en-es", "cross", 1, 5)
+    note = page.locator(".note").last.inner_text()
+    assert sum(float(share) for share in re.findall(r"([\d.]+) %(?: of| in)", note.split(" under ")[0])) == pytest.approx(100, abs=1e-9)
+    offline = alone(saved(page, "html", tmp_path))
+    assert "layer 1, head 5" in offline.locator(".told").inner_text() and "this head" not in offline.locator("body").inner_text()
 
 
 @pytest.mark.parametrize("show", ["words", "heat", "mask", "grid", "lines", "strip"])

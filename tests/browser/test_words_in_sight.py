@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -81,7 +81,7 @@ def test_percentages_of_narrow_words_do_not_touch(visit: Any) -> None:
     seen = visit("narrow")
     boxes = seen.page.locator(".upper .share").evaluate_all("(all) => all.filter((e) => e.textContent).map((e) => e.getBoundingClientRect()).map((b) => [b.left, b.right]).sort((a, b) => a[0] - b[0])")
     assert len(boxes) == 8
-    assert all(left[1] <= right[0] + 0.5 for left, right in itertools.pairwise(boxes))
+    assert all(left[1] <= right[0] + 0.5 for left, right in pairwise(boxes))
 
 
 def test_a_percentage_reads_from_the_left_in_arabic_too(visit: Any) -> None:

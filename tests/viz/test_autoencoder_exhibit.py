@@ -143,3 +143,10 @@ def test_the_lines_to_take_away_run(capsys):
 
 def test_the_small_picture_of_the_course_is_drawn():
     assert exhibit.thumbnail().count("<rect") >= 4
+
+
+def test_that_so_many_numbers_lose_nothing_is_not_sold_as_a_finding():
+    """Letters around their mean span one dimension less than there are letters, whatever they show."""
+    data = exhibit.letter_data()
+    assert len(data.floor()) - 1 <= len(data.rows) - 1
+    assert "it is the concept" not in " ".join(step.says for step in exhibit.STEPS)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+import logging
+
+from streamlit.runtime.scriptrunner import script_runner
 from streamlit.testing.v1 import AppTest
+
+from viz.ui import errors
 
 SLOW = """
 import time, streamlit as st, core.engine
@@ -54,3 +60,37 @@ def test_waiting_moves_nothing_below():
     test.slider[0].set_value(0.8).run()
     assert not test.exception
     assert test.text[0].value == at_once
+
+
+NESTED = """
+import streamlit as st, core.engine
+from viz.ui import compute
+with core.engine.Engine() as engine:
+    core.engine._default, before = engine, core.engine._default
+    try:
+        with compute.many() as ask:
+            st.text(ask("outer", lambda: ask("inner", lambda: "both", 1), 1))
+    finally:
+        core.engine._default = before
+"""
+
+
+def test_what_is_asked_within_a_computation_touches_no_session(caplog):
+    """The engine's thread is no script: Streamlit would warn in the log at each touch."""
+    test = AppTest.from_string(NESTED, default_timeout=20).run()
+    assert [element.value for element in test.text] == ["both"]
+    assert not [record for record in caplog.records if "atlas-engine" in record.getMessage()]
+
+
+def test_only_the_noise_of_a_lost_part_is_kept_from_the_log():
+    said: list[str] = []
+    source, keep = logging.getLogger(script_runner.__name__), logging.Handler()
+    keep.emit = lambda record: said.append(record.getMessage())
+    source.addHandler(keep)
+    try:
+        assert errors._LOST in inspect.getsource(script_runner)
+        source.warning(f"{errors._LOST} with id %s.", "abc")
+        source.warning("The disk is full.")
+    finally:
+        source.removeHandler(keep)
+    assert said == ["The disk is full."]

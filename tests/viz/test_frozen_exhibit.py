@@ -122,8 +122,11 @@ def test_attention_before_frozen_and_in_full(runs, body):
         assert np.array_equal(before, frozen)
         change = np.abs(full - before).max((2, 3))
         most = np.unravel_index(change.argmax(), change.shape)
-        test = page(*FOLDS, step="5", text=text, state={f"predict:{SLUG}.layer": f"L{most[0]}"})
-        assert "Right." in said(test) and len(patterns(test)) == 3
+        asked = page(*FOLDS, step="5", text=text)
+        assert len(patterns(asked)) == 2
+        asked.slider(key=f"predict:{SLUG}.heads").set_value(int((change > 0.5).sum()))
+        test = asked.button(key=f"predict:{SLUG}.heads:commit").click().run()
+        assert "Exactly: it is" in said(test) and len(patterns(test)) == 3
         assert "all weights of all heads are the same in every bit" in said(test) and f"a weight of L{most[0]}.H{most[1]} moved by {change.max():.2f}" in said(test)
     names: dict = {}
     exec(next(code.value for code in test.code if "abs(after" in code.value), names)
@@ -132,7 +135,9 @@ def test_attention_before_frozen_and_in_full(runs, body):
 
 def test_two_texts_odd_links_and_no_runs(runs, monkeypatch, tmp_path):
     for task in ("pairs", "answers", "tags"):
-        test = page(step="5", task=task, state={f"predict:{SLUG}.layer": "L0"})
+        test = page(step="5", task=task)
+        assert len(patterns(test)) == 2
+        test.button(key=f"predict:{SLUG}.heads:commit").click().run()
         assert len(test.text_input) == 1 + (task in reading.TWO) and len(patterns(test)) == 3
     odd = (({"step": "5", "task": "none"}, "word " * 60), ({"step": "5", "task": "answers", "second": ""}, "<b>x</b> $y$ 🙂"), ({"step": "9", "over": "x", "train": "y"}, ""), ({"step": "5"}, ""))
     for link, text in odd:

@@ -60,7 +60,7 @@ def test_the_page_opens_with_a_question_about_it():
     bars = spec(test)["layer"][0]["encoding"]
     assert bars["color"]["scale"] == {"domain": [f"H{h}" for h in range(8)], "range": list(theme.HEADS[:8])} and labels(bars["y"])[data.row] == "it →"
     head = looking.pointing(w, data.row)
-    assert f"H{head} looks {w[head, data.row].max():.0%} at “animal”" in said(test)
+    assert f"H{head} looks {w[head, data.row].max():.0%} at “milk”" in said(test)
 
 
 def test_another_sentence_has_another_answer():

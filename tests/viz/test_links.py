@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
@@ -138,3 +139,12 @@ def arrived(slug: str, before: AppTest) -> dict[str, str]:
         test.session_state[name] = before.session_state[name]
     test.run()
     return {name: value for name, value in linked(test).items() if name in subject.NAMES}
+
+
+def test_every_page_has_a_title_of_its_own() -> None:
+    test = AppTest.from_file(Path(__file__).parents[2] / "viz" / "frame.py", default_timeout=120)
+    titles: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streamlit.set_page_config", lambda title, *_, **__: titles.append(title))
+        test.run()
+    assert titles == ["Look · Attention Atlas"]

@@ -102,3 +102,17 @@ def test_the_sentence_with_nothing_in_it_is_said_and_kept(model):
 def test_text_that_does_not_fit_offers_a_window(model):
     test = look(text="She has a white car. " * 30)
     assert test.slider and len(words(test)["keys"]) <= model.config.n_ctx
+
+
+@pytest.mark.parametrize("typed", ["She has a ___ car.", "She has a <mask> car.", "She has a [mask] car."])
+def test_a_blank_may_be_typed_in_other_ways(model, typed):
+    assert list(blank(look(text=typed)).options) == list(blank(look(text=TEXT)).options)
+
+
+def test_each_of_two_blanks_has_its_guesses(model):
+    text = "She [MASK] a ___ car."
+    run = model.run("She [MASK] a [MASK] car.")
+    groups = [group for group in look(text=text).button_group if "blank" in group.label]
+    assert ["blank 1 of 2" in groups[0].label, "blank 2 of 2" in groups[1].label] == [True, True]
+    for group, row in zip(groups, [row for row, token in enumerate(run.tokens) if token == "[MASK]"], strict=True):
+        assert group.options[0].startswith(literal(guesses(run, row, 1)[0][0]))

@@ -117,8 +117,8 @@ def test_another_sentence_is_another_question(every):
         data = exhibit.compute(exhibit.Params(text, "general"))
         n, m = data.weights.shape
         inside = np.abs(np.minimum(np.arange(n), m - 1)[:, None] - np.arange(m)) <= 2
-        assert asked(page(2, text=text), "kept")[3] == round(float(data.weights[inside].sum() / n), 2)
-        assert set(asked(page(1, text=text), "global")[1]) == set(distinct(data.source))
+        assert asked(page(2, text=text, score="general"), "kept")[3] == round(float(data.weights[inside].sum() / n), 2)
+        assert set(asked(page(1, text=text, score="general"), "global")[1]) == set(distinct(data.source))
 
 
 def test_curves_and_their_sum_with_sliders_for_centre_window_and_sigma(every):

@@ -141,7 +141,7 @@ def test_every_kind_of_mask_shows_three_matrices_and_a_sentence_of_numbers(kind)
     assert not test.exception
     assert test.title[0].value == "Masks"
     shown = packets(test)
-    assert {"Scores, before the mask", "Mask: click a cell", "Pattern, after softmax"} <= set(shown)
+    assert {"Scores, before the mask", "Mask", "Pattern, after softmax"} <= set(shown)
     assert all(shown[title]["queries"] == ["I", "am", "a", "student", "."] for title in shown if title)
     assert (
         shown["Scores, before the mask"]["scale"] == "score" and shown["Pattern, after softmax"]["scale"] == "pattern"

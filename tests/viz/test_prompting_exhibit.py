@@ -76,7 +76,7 @@ def test_examples_in_front_are_measured():
     for name in ("opposites", "repeat", "homes"):
         found = {k: scored(model, TASKS[name], k) for k in few.SHOTS}
         none, most = sum(found[0].right), sum(found[few.MOST].right)
-        answer = "more right" if most > none else "as many right" if most == none else "fewer right"
+        answer = few.HELPED[0 if most - none >= 4 else 2 if none - most >= 4 else 1]  # two standard deviations of eight tosses each
         told.add(answer)
         before = page(4, *FOLDS, task=name)
         assert {bar["said"] for bar in chart(before)[0]} == {"?"} and "Mean share" not in said(before)
@@ -84,7 +84,7 @@ def test_examples_in_front_are_measured():
         assert "Right." in said(after) and [bar["value"] for bar in chart(after)[0]][:4] == [sum(each.right) for each in found.values()]
         assert ", ".join(f"{sum(each.right)} with {k}" for k, each in found.items()) in said(after)
         assert after.code[0].value == prompt(TASKS[name], "slow", 2)
-    assert len(told) >= 2, "another task has another answer"
+    assert told == {few.HELPED[1]}, "of eight questions no difference that these tasks show is more than an accident"
 
 
 @pytest.mark.parametrize("string", ["", "a", "A", "aaa", "a b", "<b>", "x" * 400])

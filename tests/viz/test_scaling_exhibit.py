@@ -96,7 +96,7 @@ def test_entropy_over_every_width_with_and_without_scaling():
     found = lessons.by_width()
     wanted = [[getattr(m, leaf) for m in found[name]] for leaf in ("entropy", "slope") for name in ("raw", "scaled")]
     np.testing.assert_allclose(lines, wanted)
-    assert f"At d = 16 the mean entropy is {lessons.measured(lessons.drawn(16).raw).entropy:.2f} undivided" in said(test)
+    assert f"At d = 16 the mean entropy is {lessons.measured(lessons.drawn(16).raw).entropy:.2f} nats undivided" in said(test)
 
 
 def test_the_real_model_with_and_without_the_division():

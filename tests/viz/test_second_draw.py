@@ -164,5 +164,5 @@ def test_a_first_visit_asks_nothing_of_a_model(tmp_path: Path) -> None:
         with urllib.request.urlopen(f"{url}/forwards", timeout=10) as answer:
             return int(answer.read())
 
-    with started_app(tmp_path, script="tests/bench/counted.py", PYTHONPATH=".") as server:
+    with started_app(tmp_path, command=("streamlit", "run", "tests/bench/counted.py"), PYTHONPATH=".") as server:
         asyncio.run(visited(server.url))

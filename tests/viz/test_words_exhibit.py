@@ -83,7 +83,7 @@ def test_the_bars_are_covered_before_the_guess_and_the_answer_follows_the_words(
     test = page(2)
     assert "queen" not in json.dumps(chart(test)) and "cosine 0" not in said(test)
     found = exhibit.compute()
-    assert (found.nearest[0], found.first, found.place) == ("queen", "king", 2)
+    assert (found.nearest[0], found.first, found.place) == ("queen", "king", 3)
     assert exhibit.compute(exhibit.Params("walked", "walk", "play")).nearest[0] != "queen"
 
 
@@ -98,7 +98,7 @@ def test_the_map_keeps_the_sum():
     np.testing.assert_allclose(found.map[0] - found.map[1], found.map[-1] - found.map[2], atol=1e-5)
     test = page(3)
     step = np.linalg.norm(found.map[0] - found.map[1])
-    assert f"The arrow man → king is {step:.2f} long, the one from woman to the sum {step:.2f}" in said(test) and f"{found.share:.0%}" in said(test)
+    assert f"The arrow prince → king is {step:.2f} long, the one from princess to the sum {step:.2f}" in said(test) and f"{found.share:.0%}" in said(test)
     assert "queen" in figure(test)["data"][0]["text"]
 
 
@@ -170,3 +170,11 @@ def test_folds_open_and_nonsense_leaves_a_page(step):
 
 def test_a_thumbnail_of_the_map():
     assert exhibit.thumbnail().count("<circle") == len(exhibit.compute().map)
+
+
+WANTED = {"king": "queen", "brother": "sister", "walked": "played", "went": "came", "mice": "children"}
+
+
+@pytest.mark.parametrize("three", sums.READY, ids=lambda three: three[0])
+def test_a_ready_made_sum_comes_out_as_it_should(three: tuple[str, str, str]):
+    assert words.add(core.open_model(sums.MODEL), *three).nearest[0] == WANTED[three[0]]

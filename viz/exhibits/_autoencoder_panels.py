@@ -84,7 +84,7 @@ def last_guess(slug: str, floor: np.ndarray) -> bool:
         f"That {len(floor) - 1} lose nothing says little: {n} letters around their mean lie in {n - 1} dimensions, whatever they show. Fewer do because letters are made of few strokes."
     )  # fmt: skip
     question = f"26 letters of 35 dots each. How many numbers must the context have so that at most {ENOUGH:.0%} is lost?"
-    return lesson.predict_number(slug + "size", question, 1, 24, enough, why, near=2)
+    return lesson.predict_number(slug + "size", question, 1, 35, enough, why, near=2)
 
 
 def numbers(data: Any, params: Any, step: int) -> str:

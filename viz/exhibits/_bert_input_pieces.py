@@ -71,10 +71,10 @@ def looks(word: str, known: Sequence[str]) -> list[tuple[int, int, str, bool]]:
     return [(one.start, one.end, one.piece, one.found) for one in wordpiece.tries(word, known)]
 
 
-def edit_vocabulary(params: Any) -> None:
-    """The box with the pieces, and buttons that put some in or take one out."""
+def edit_vocabulary(params: Any, usual: str = wordpiece.DOCUMENTS) -> None:
+    """The box with the pieces, `usual` before any choice, and buttons that put some in or take one out."""
     word, known = word_of(params), known_of(params)
-    controls.text("The vocabulary: delete a piece, or type one", SLUG + "pieces", wordpiece.DOCUMENTS)
+    controls.text("The vocabulary: delete a piece, or type one", SLUG + "pieces", usual)
     last = wordpiece.cut(word, known)[-1]
     less = [piece for piece in known if piece != last]
     more = list(dict.fromkeys((*known, word)))
@@ -148,7 +148,7 @@ def vocabularies(params: Any, data: Any) -> Shown:
         f"{len(words)} words. Your {len(known)} pieces: {counts[0]} tokens, {lost[0]} unknown. bert-mini's {len(tokenizer):,}: {counts[1]} tokens, {lost[1]} unknown. "
         "A frequent word is one piece, a rare one is several."
     )  # fmt: skip
-    edit_vocabulary(params)
+    edit_vocabulary(params, wordpiece.OTHER)
     return Shown(
         {}, (rf"\text{{pieces a word: yours }} {counts[0] / len(words):.2f}, \quad \text{{bert-mini }} {counts[1] / len(words):.2f}",),
         "Green: a word of several pieces; a first piece and +2 stands for three. Red: the whole word is [UNK], whatever letters it has. bert-mini's pieces were learned from children's books, so their words are whole. "

@@ -50,7 +50,7 @@ def lines(start: Any) -> Shown:
         question, picture = st.container(), st.container()
         with question:
             told = lesson.predict(
-                SLUG + "count", f"“{text}” One line for each time the model reads on: how many lines?", tuple(str(m) for m in (n - 1, n, n + 1) if m > 0), str(n),
+                SLUG + "count", f"“{text}” The model reads word by word, signs count as words, and for each of them there is one line of weights. How many lines?", tuple(str(m) for m in (n - 1, n, n + 1) if m > 0), str(n),
                 f"One for each of its {n} words and signs: a full stop is read as well, and remembers. {sum(name.isalnum() for name in names)} of them are words.",
             )  # fmt: skip
         with picture, st.container():
@@ -83,19 +83,21 @@ def edges(start: Any) -> Shown:
         fill, kind = state.read(SLUG + "m", -5, state.one_of(NUMBERS)), state.read(SLUG + "edge", "causal", state.one_of(tuple(ROWS)))
         names, may = found.words, allowed(kind, len(found.words))
         loose, exact = lesson_of.filled(found.scores, may, fill, p=p, inside=True), lesson_of.filled(found.scores, may, -np.inf, p=p, inside=True)
+        beside = lesson_of.filled(found.scores, may, fill, p=p, inside=False).worst[1]
         worst, most = loose.worst
         question, picture = st.container(), st.container()
         with question:
             told = lesson.predict_number(
-                SLUG + "leaks", f"M = {_minus(fill)} in place of −∞. How much of its weight does the leakiest line put on words that are forbidden to it?", 0.0, 1.0, round(most, 2),
-                f"“{names[worst]}” puts {_share(most)} there. The number is divided by √{p} as well, so e^(M/√{p}) = {np.exp(fill / np.sqrt(p)):.3g} is left of each forbidden term.", 0.05, "%",
+                SLUG + "leaks", f"M = {_minus(fill)} in place of −∞, added before the division by √{p}, as Eq. (28) of the documents prints it. How much of its weight does the leakiest line put on words that are forbidden to it?", 0.0, 1.0, round(most, 2),
+                f"“{names[worst]}” puts {_share(most)} there: the number is divided by √{p} as well, so e^(M/√{p}) = {np.exp(fill / np.sqrt(p)):.3g} is left of each forbidden term. "
+                f"Look, like PyTorch, adds the mask after the division: then e^M = {np.exp(fill):.3g} is left, and the leakiest line puts {_share(beside)} there.", 0.05, "%",
             )  # fmt: skip
         left, right = picture.columns(2, gap="small" if lesson.presenting() else "medium")
         with left:
             heatmap(loose.weights if told else np.zeros_like(loose.weights), names, names, key=f"{SLUG}edge.loose.{told}", title=f"M = {_minus(fill)}" if told else "Guess first", numbers=told, height=steps.LOW if lesson.presenting() else 300)
         with right:
             heatmap(np.where(may, np.nan_to_num(exact.weights), 0.0), names, names, key=SLUG + "edge.exact", allowed=may, title="M = −∞", numbers=True, height=steps.LOW if lesson.presenting() else 300)
-        picture.text(told_of(names, may, loose, exact, fill) if told else f"With −∞ every forbidden weight is exactly 0. {empty(names, may, exact)}")
+        picture.text(told_of(names, may, loose, exact, fill, beside) if told else f"With −∞ every forbidden weight is exactly 0. {empty(names, may, exact)}")
         with st.container(horizontal=True, gap="medium"):
             with st.container(width="content"):
                 controls.segmented("M of a forbidden cell", NUMBERS, SLUG + "m", -5, _minus)
@@ -124,10 +126,10 @@ def blind(n: int) -> int:
     return n // 2
 
 
-def told_of(names: list[str], may: np.ndarray, loose: Any, exact: Any, fill: float) -> str:
+def told_of(names: list[str], may: np.ndarray, loose: Any, exact: Any, fill: float, beside: float) -> str:
     """How much leaks, and what becomes of a row with nothing."""
     row, most = loose.worst
-    said = f"With M = {_minus(fill)} “{names[row]}” puts {_share(most)} on forbidden words; with −∞ exactly 0. "
+    said = f"With M = {_minus(fill)} “{names[row]}” puts {_share(most)} on forbidden words; added after the division {_share(beside)}; with −∞ exactly 0. "
     nothing = np.flatnonzero(~may.any(1))
     if len(nothing):
         at = int(nothing[0])

@@ -54,7 +54,7 @@ def leak(start: Any) -> Shown:
     question, picture = st.container(), st.container()
     with question:
         told = lesson.predict_number(
-            SLUG + "leak", f"While it learns, a model sees {SEES[sees]}. How often does it say the next of {digits} digits right, where one follows?",
+            SLUG + "leak", f"While it learns, a model sees {SEES[sees]}, and is to say the next of {digits} digits, which are drawn at random. How often is it right, at all places but the last?",
             0.0, 1.0, round(found.inside, 2), f"By chance it would be {1 / digits:.0%}; measured on {leaking.FRESH:,} fresh lists: {found.inside:.1%}. "
             + ("Nothing was learned: there is nothing to learn." if sees == "past" else f"It looks at the next digit itself and copies it. Where it has to write, it is right {found.writing:.1%} of the time."),
             0.05, "%",

@@ -115,7 +115,7 @@ def what_it_reads(params: Any) -> Shown:
                     covered(name, tall(260, 230))
                 else:
                     origin.tell(model=live.BEFORE if found is before else used.model or "", text=params.text, kind="self", changed=whose)
-                    heatmap(found, layers, names, key=f"{SLUG}reads.{name[:5]}", axis=("layer", "read by [CLS]"), title=name, height=tall(260, 150), group=SLUG + "reads")
+                    heatmap(found, layers, names, key=f"{SLUG}reads.{name[:5]}", axis=("layer", "read by [CLS]"), title=name, height=tall(260, 150), group=SLUG + "reads", margins=False)
     words = [i for i, token in enumerate(data.tokens) if token not in MARKS]
     a, b = float(before[-1, words].sum()), float(after[-1, words].sum())
     choose = controls.select if lesson.presenting() else controls.pills
@@ -143,11 +143,13 @@ def arithmetic(params: Any) -> Shown:
     other = 1 - label
     z, name = said.scores, CLASSES[label]
     powers = np.exp(z - z.max())
-    told = lesson.predict_number(
-        SLUG + "softmax", f"The score of “{name}” is {number(z[label], 3)}, that of “{CLASSES[other]}” {number(z[other], 3)}. What probability does softmax give to “{name}”?", 0.0, 1.0, float(said.chances[label]),
-        f"Only the difference counts: 1 / (1 + e^{number(z[other] - z[label], 3)}) = {said.chances[label]:.4f}.", 0.05, "%",
-    )  # fmt: skip
     added = said.terms(label)
+    speak = int((added > 0).sum())
+    told = lesson.predict_number(
+        SLUG + "speak", f"{len(added)} products and a bias add up to the score {number(z[label], 3)} of “{name}”. How many of the products are above 0, so speak for it?", 0, len(added), speak,
+        f"{speak} of {len(added)}: together {number(float(added[added > 0].sum()), 3)}, the others {number(float(added[added <= 0].sum()), 3)}. The score of “{CLASSES[other]}” is {number(z[other], 3)}; only the difference counts: "
+        f"1 / (1 + e^{number(z[other] - z[label], 3)}) = {said.chances[label]:.4f}.", len(added) / 20,
+    )  # fmt: skip
     few = np.argsort(-np.abs(added), kind="stable")[: tall(SHOWN, SHOWN // 2)].tolist()
     rest = float(added.sum() - added[few].sum())
     rows = [(f"h{i} · W{i}", float(added[i])) for i in few] + [(f"{len(added) - len(few)} more", rest), ("bias b", float(said.bias[label]))]

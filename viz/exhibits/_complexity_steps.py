@@ -91,7 +91,7 @@ def path(params: Any, data: Any, start: Any) -> Shown:
     """The chain against the one step."""
     r = data.recurrence
     told = lesson.predict_number(
-        SLUG + "steps", f"Word 1 matters for word {params.n:,}. Through how many steps does a recurrent network hand it on?", 1, float(max(12, 2 * params.n)), float(r.path),
+        SLUG + "steps", f"Word 1 matters for word {params.n:,}. Through how many steps does a recurrent network hand it on?", 1, float(max(12, 3 * params.n)), float(r.path),
         f"From state 1 to state {params.n:,} there are {r.path:,} steps, each a product with the same weights and a squashing. In self-attention it is 1, whatever n is.", max(1.0, params.n * 0.05), "steps",
     )  # fmt: skip
     with st.container(key=f"complexity-path-{'told' if told else 'asked'}"):

@@ -162,12 +162,11 @@ def attention(params: Any) -> Shown:
     if not task.whole:
         return _missing(params, chosen=not lesson.presenting())
     data = reading.texts(task, params.text, params.second)
-    change = data.changes[FULL].max(1)
-    layers = [f"L{i}" for i in range(len(change))]
-    most = layers[int(change.argmax())]
-    told = lesson.predict(
-        SLUG + "layer", f"{task.title}, tuned in full: in which layer did a weight of attention change most, on this text?", layers, most,
-        ", ".join(f"{name} {value:.2f}" for name, value in zip(layers, change, strict=True)) + ": the largest change of a weight in each.",
+    change = data.changes[FULL]
+    many = (change > 0.5).sum(1)
+    told = lesson.predict_number(
+        SLUG + "heads", f"{task.title}, tuned in full: in how many of the {change.size} heads did some weight of attention move by more than a half, on this text?", 0, change.size, int(many.sum()),
+        f"{many.sum()} of {change.size}; layer by layer " + ", ".join(f"L{i} {n}" for i, n in enumerate(many)) + f" of {change.shape[1]}. Frozen: in none.", change.size / 12,
     )  # fmt: skip
     layer, head = (params.layer, params.head) if params.head >= 0 else data.most if told else (0, 0)
     head = min(head, data.changes[FULL].shape[1] - 1)
@@ -185,13 +184,13 @@ def attention(params: Any) -> Shown:
     stay = "all weights of all heads are the same in every bit" if frozen == 0 else f"weights moved by up to {frozen:.2g}"
     parts.numbers(f"Frozen: {stay}; it says “{data.said[FROZEN]}”." + (f" In full: a weight of L{data.most[0]}.H{data.most[1]} moved by {data.changes[FULL].max():.2f}; it says “{_differing(data)}”." if told else ""))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        controls.select("Layer", range(len(layers)), "layer", layer, lambda i: f"L{i}")
+        controls.select("Layer", range(len(change)), "layer", layer, lambda i: f"L{i}")
         controls.select("Head", range(data.changes[FULL].shape[1]), "head", head, lambda i: f"H{i}")
     pair = f", pair={params.second!r}" if params.task in reading.TWO else ""
     code = (f'import core\nfrom core.training import tuning\n\nbefore = core.open_model("{BODY}").run({params.text!r}{pair})\nfor way in ("frozen", "full"):\n'
             f'    after = tuning.read(f"{params.task}-{{way}}").model(way).run({params.text!r}{pair})\n    print(way, abs(after.attention().weights - before.attention().weights).max((2, 3)).round(3))')  # fmt: skip
     return Shown(
-        {"self.weights": {}}, (), LOOKING["attention"], lambda: pd.DataFrame(np.round(data.changes[FULL], 4), index=layers, columns=[f"H{i}" for i in range(data.changes[FULL].shape[1])]) if told else later(),
+        {"self.weights": {}}, (), LOOKING["attention"], lambda: pd.DataFrame(np.round(data.changes[FULL], 4), index=[f"L{i}" for i in range(len(change))], columns=[f"H{i}" for i in range(change.shape[1])]) if told else later(),
         {NAMES.get(way, way): found for way, found in data.weights.items()} if told else {}, code,
     )  # fmt: skip
 

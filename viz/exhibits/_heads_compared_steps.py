@@ -177,7 +177,7 @@ def without(params: Any, data: Any) -> Shown:
         FACTORS, answer, f"It is multiplied by {factor:.3f}; without H{best}, missed most, by {factors[best]:.3f}; without all {n} at once by {factors[n]:.3g}.",
     )  # fmt: skip
     picture = st.container()
-    off = controls.pills("Switch off", (*range(n), n), SLUG + "off", head, lambda h: f"all {n}" if h == n else f"H{h}")
+    off = controls.pills("Switch off", (*range(n), n), SLUG + "off", best, lambda h: f"all {n}" if h == n else f"H{h}")
     with picture:
         logs = np.log2(np.maximum(factors, 1e-30))
         room = lesson.presenting()

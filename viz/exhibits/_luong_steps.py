@@ -60,8 +60,7 @@ def a_centre(params: Any, data: Any, start: Any) -> bool:
     share = lessons.kept(data.weights, diagonal)
     told = lesson.predict_number(
         f"{SLUG}kept", f"Monotonic windows stand at p_t = t and reach D = {start.window} to each side. How many percent of the global weight lies inside them?",
-        0.0, 1.0, round(share, 2), f"{share:.1%}: where the two languages keep one order, little is lost; where they cross, the window must be wide or elsewhere.",
-        0.1, "%",
+        0.0, 1.0, round(share, 2), f"{share:.1%}. " + _lost(share), 0.05, "%",
     )  # fmt: skip
     where = middles(params, data)
     inside = lessons.windows(where, params.window, n_source)
@@ -80,6 +79,13 @@ def a_centre(params: Any, data: Any, start: Any) -> bool:
     return told
 
 
+def _lost(share: float) -> str:
+    """What windows in a straight line cost this sentence."""
+    if share > 0.98:
+        return "The two languages keep nearly one order here, and each word looks at few others: nothing to speak of is lost."
+    return f"{1 - share:.1%} lies outside: of words that change places, and of rows that spread their weight. For these the window must be wide or elsewhere."
+
+
 def _sigmoid(centre: float, n_source: int) -> str:
     z = lessons.needed(centre, n_source)
     if not math.isfinite(z):
@@ -95,7 +101,7 @@ def window_and_bell(params: Any, data: Any, start: Any) -> bool:
         f"{SLUG}total", f"“{word}”, p_t = {number(opening.centre)}, D = {opening.window}, σ = {number(opening.sigma)}: inside the window softmax sums to 1. Each weight is then "
         "multiplied by the bell, at most 1. What do the products sum to?",
         0.0, 1.0, round(opening.total, 2), f"{opening.total:.3f}. Luong and others do not divide by it again: the further the weight lies from p_t, the less of it arrives.",
-        0.08,
+        0.05,
     )  # fmt: skip
     x = np.linspace(-0.6, len(data.source) - 0.4, 241)
     window = (row.centre - params.window, row.centre + params.window) if params.windowed else None

@@ -206,7 +206,7 @@ def several(params: Any, data: Any) -> Shown:
     heads = list(range(1, k + 1))
     values = np.array([[lessons.lost(k, m), lessons.measured_loss(k, m, params.lot)] for m in heads])
     told = lesson.predict_number(
-        f"{SLUG}several", f"Of {k} parts of a word's output each is wanted from another word. What does one head lose?", 0.0, 1.0, float(values[0, 0]),
+        f"{SLUG}several", f"A word needs {k} things, each from another word, and one head looks at one of them only. What share of what is needed does it miss?", 0.0, 1.0, float(values[0, 0]),
         f"Wherever it looks, it keeps at most the worth of one part in {k}. Measured on 4,000 random words: {values[0, 1]:.1%}.", 0.05, "%",
     )  # fmt: skip
     room = lesson.presenting()

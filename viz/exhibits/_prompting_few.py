@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,9 @@ LOOKING_FEW = (
     f"Eight questions of our own. Each has its right answer and three answers of other questions; the model is right if it gives the right one the most. By lot that is {100 // CANDIDATES} %. The candidates are the same for every number of examples, and an example is "
     "never the question itself. With eight questions one more right is one eighth, so small differences mean little. The answer of an example may be among the wrong candidates. In GPT-3 the help of examples grew with the size, up to 175 billion parameters; this model has {{size:.1f}} million."
 )
+
+
+HELPED = ("clearly more", "no clear difference", "clearly fewer")
 
 
 def described(data: Any) -> Shown:
@@ -83,13 +87,14 @@ def examples(data: Any) -> Shown:
     task = TASKS[state.read(SLUG + "task", "opposites", state.one_of(tuple(TASKS)))]
     with ask.many() as submit:
         found = {k: submit(("prompting.scored", task.name, k), lambda k=k: scored(default().open(MODEL), task, k), 800) for k in SHOTS}
+    clear = math.ceil(2 * math.sqrt(2 * len(task.pairs) * (CANDIDATES - 1)) / CANDIDATES)  # two standard deviations of a difference by lot
     n, none, most = len(task.pairs), sum(found[0].right), sum(found[MOST].right)
     question, picture = st.container(), st.container()
     with question:
         known = lesson.predict(
-            SLUG + "help", f"{n} questions, one of four answers is right. With {MOST} examples in front instead of none, gpt-mini gets", ("more right", "as many right", "fewer right"),
-            "more right" if most > none else "as many right" if most == none else "fewer right",
-            f"{none} of {n} without, {most} of {n} with {MOST} examples. By lot: {n / CANDIDATES:g}. " + ("So even with examples it is no better than by lot." if most <= n / CANDIDATES else "That is little above chance: eight questions prove no more."),
+            SLUG + "help", f"{n} questions, one of four answers is right. With {MOST} examples in front instead of none, does gpt-mini get more right, by so much that it is no accident?", HELPED,
+            HELPED[0 if most - none >= clear else 2 if none - most >= clear else 1],
+            f"{none} of {n} without, {most} of {n} with {MOST} examples; by lot {n / CANDIDATES:g}. Of {n} questions only a difference of {clear} or more is hardly an accident. " + ("So even with examples it is no better than by lot." if most <= n / CANDIDATES else "That is little above chance: eight questions prove no more."),
         )  # fmt: skip
     left, right = picture.columns(2, gap="medium")
     with right:

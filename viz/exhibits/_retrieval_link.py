@@ -11,7 +11,9 @@ from viz.exhibits._vectors_link import LIMIT, MOST_ROWS, Vectors, pack, vectors
 from viz.ui import state
 from viz.ui.state import Unusable
 
-__all__ = ["LIMIT", "MOST_ROWS", "Vectors", "memory", "pack", "pack_rows", "points", "read", "rows"]
+__all__ = ["LIMIT", "MOST_ROWS", "SHARPNESS", "Vectors", "memory", "pack", "pack_rows", "points", "read", "rows"]
+SHARPNESS = 2.0
+"""The sharpness that the page opens with: soft enough that every key has a say."""
 
 
 def read(name: str, default: Any, parse: Callable[[str], Any]) -> Any:

@@ -66,7 +66,7 @@ def show(params: Any) -> Shown:
     x, y = found.mix
     parts.numbers(f"Weights {', '.join(f'{w:.3f}' for w in found.weights)}, together {found.weights.sum():.3f}; the mix is ({x:.3f}, {y:.3f}).".replace("-", "−")
                   if known else "Four keys, one query. Say which key it is closest to, then drag it.")  # fmt: skip
-    controls.slider("Sharpness: soft (0) to hard (50)", 0.0, 50.0, SLUG + "sharpness", 5.0, 0.5)
+    controls.slider("Sharpness: soft (0) to hard (50)", 0.0, 50.0, SLUG + "sharpness", link.SHARPNESS, 0.5)
     terms = " + ".join(f"{w:.2f} v_{{{i}}}" for i, w in enumerate(found.weights, start=1))
     return Shown(
         {"retrieval.mix": {}, "retrieval.similarity": {}, "retrieval.softmax": {}, "retrieval.sharp": {"beta": f"{params.sharpness:g}"}},

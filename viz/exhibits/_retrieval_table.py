@@ -18,10 +18,12 @@ from viz.exhibits._shown import Shown
 from viz.figures.look_up_table import look_up_table, sharpening
 from viz.labels import literal
 from viz.ui import controls, lesson, parts, state
+from viz.ui.asking import short
 
 SLUG = "retrieval."
 CHOICES = (*persons.QUERIES, persons.AS_NUMBER)
 CURVE = np.concatenate([np.linspace(0, 5, 61), np.linspace(5.25, 50, 180)])
+ASKED_AT = 2 * link.SHARPNESS
 LOOKING_HARD = (
     "Each row of the table is a key (the ID) with a value (the names). The dark cell before a row is its similarity with what was asked: "
     "1 for yes, 0 for no. SQLite decides, here and now; the table can be changed below. **Try** the third query: without its "
@@ -29,8 +31,8 @@ LOOKING_HARD = (
 )
 LOOKING_SOFT = (
     "A key fits by the share of what was asked that it begins with: 1 is all of it. Before each row stands its weight, the softmax of "
-    "sharpness × fit. The curves show the weights for every sharpness. **Try** 0 (every row the same) and 50 (only what fits best is "
-    "left; rows that fit equally share). **One difference stays:** SQL returns both rows that fit, each with 1; softmax splits the 1 between them."
+    "sharpness × fit. The curves show the weights for every sharpness. **Try** 0 (every row the same) and 50 (hardly anything but what fits best is "
+    "left; rows that fit equally share). No sharpness makes a weight 1 or 0: that is what is soft in it. **One difference stays:** SQL returns both rows that fit, each with 1; softmax splits the 1 between them."
 )
 
 
@@ -109,20 +111,20 @@ def _soft(params: Any) -> Shown:
     fits = persons.likeness(asked, ids)
     weights = softmax(fits, params.sharpness)
     best = int(weights.argmax())
-    parts.show(look_up_table(("ID", "Name"), [row[:2] for row in params.rows], {"0 or 1": answer.similarity, "weight": weights}), SLUG + "soft",
+    parts.show(look_up_table(("ID", "Name"), [row[:2] for row in params.rows], {"fit": fits, "weight": weights}), SLUG + "soft",
                f"Weights {weights.round(2).tolist()} at sharpness {params.sharpness:g}.")  # fmt: skip
-    parts.numbers(f"Asked “{asked}”, sharpness {params.sharpness:g}: {ids[best]} gets {weights[best]:.4f}, the least {weights.min():.4f}; "
+    parts.numbers(f"Asked “{asked}”, sharpness {params.sharpness:g}: {ids[best]} gets {_told(weights[best])}, the least {_told(weights.min())}; "
                   f"all alike would be {1 / len(ids):.4f} each.")  # fmt: skip
     room = lesson.presenting()  # then the slider stands below both pictures
     if not room:
         _sharpness()
-    half = float(softmax(fits, 10)[best])
-    known = lesson.predict_number(SLUG + "ten", f"At sharpness 10, what weight does {ids[best]} get?", 0, 1, half,
-                          f"Softmax of 10 times the fits {', '.join(f'{fit:.2f}' for fit in fits)} gives {', '.join(f'{w:.3f}' for w in softmax(fits, 10))}.", 0.05)  # fmt: skip
-    curve = CURVE if known else CURVE[CURVE <= 5]
+    twice = softmax(fits, ASKED_AT)
+    known = lesson.predict_number(SLUG + "twice", f"At sharpness {ASKED_AT:g}, what weight does {ids[best]} get?", 0, 1, float(twice[best]),
+                          f"Softmax of {ASKED_AT:g} times the fits {', '.join(f'{fit:.2f}' for fit in fits)} gives {', '.join(f'{w:.3f}' for w in twice)}.", 0.03)  # fmt: skip
+    curve = CURVE if known else CURVE[CURVE <= link.SHARPNESS]
     curves = sharpening(_names(ids), curve, np.stack([softmax(fits, sharp) for sharp in curve], axis=1), min(params.sharpness, curve[-1]), legend=not room, height=220 if room else 260)
     parts.show(curves, SLUG + "curves",
-               "The weight of each row over the sharpness" + ("." if known else ", up to 5."))  # fmt: skip
+               "The weight of each row over the sharpness" + ("." if known else f", up to {link.SHARPNESS:g}."))  # fmt: skip
     if room:
         _sharpness()
     told, numbers = (r",\; ".join(f"{v:.4f}" for v in row) for row in (fits, weights))
@@ -138,7 +140,16 @@ def _soft(params: Any) -> Shown:
 
 
 def _sharpness() -> None:
-    controls.slider("Sharpness: soft (0) to hard (50)", 0.0, 50.0, SLUG + "sharpness", 5.0, 0.5)
+    controls.slider("Sharpness: soft (0) to hard (50)", 0.0, 50.0, SLUG + "sharpness", link.SHARPNESS, 0.5)
+
+
+def _told(weight: float) -> str:
+    """A weight of softmax: however sharp, never told as 0 or 1.
+
+    >>> _told(0.98), _told(0.99999)
+    ('0.9800', 'over 0.999')
+    """
+    return f"{weight:.4f}" if 0.00005 <= weight < 0.99995 else short(min(weight, 1 - 1e-12))  # in floats e^−46 beside 1 is lost
 
 
 def _names(ids: list[str]) -> list[str]:

@@ -72,11 +72,11 @@ def one_row(params: Any, data: Any, start: Any) -> bool:
     rows = {"raw": data.scores.raw[row], "scaled": data.scores.scaled[row]}
     weights = {name: lessons.softmax(values[None])[0][order] for name, values in rows.items()}
     entropies = {name: float(lessons.entropy(values)) for name, values in weights.items()}
-    titles = {name: f"{figures.NAMES[name]}: best key {number(float(values[0]))}, entropy {number(entropies[name])}" for name, values in weights.items()}
+    titles = {name: f"{figures.NAMES[name]}: best key {number(float(values[0]))}, entropy {number(entropies[name])} nats" for name, values in weights.items()}
     _picture(figures.weights(weights, titles, line=_tall()), f"{SLUG}row.picture", "Softmax weights of one query: " + "; ".join(titles.values()))
     parts.numbers(
         f"One middling query of {len(data.scores.raw)}, d = {params.d_k}: undivided its best key takes {weights['raw'][0]:.0%} of all weight, "
-        f"divided {weights['scaled'][0]:.0%}. An even look over {lessons.N_KEYS} keys would have the entropy ln {lessons.N_KEYS} = {number(EVEN)}."
+        f"divided {weights['scaled'][0]:.0%}. An even look over {lessons.N_KEYS} keys would have the entropy ln {lessons.N_KEYS} = {number(EVEN)} nats."
     )
     _width(start)
     return True
@@ -88,7 +88,7 @@ def widths(params: Any, data: Any, start: Any) -> bool:
     panels = tuple(
         (title, {name: [getattr(m, leaf) for m in rows] for name, rows in found.items()}, limit)
         for title, leaf, limit in (
-            ("Entropy: how much choice is left", "entropy", (EVEN, f"even: ln {lessons.N_KEYS}")),
+            ("Entropy, nats: how much choice is left", "entropy", (EVEN, f"even: ln {lessons.N_KEYS}")),
             ("Slope: how much scores can teach", "slope", (1 - 1 / lessons.N_KEYS, "even: 1 − 1/n")),
         )
     )
@@ -96,7 +96,7 @@ def widths(params: Any, data: Any, start: Any) -> bool:
                "Entropy and slope of the softmax over the width, with and without the division.")  # fmt: skip
     last = {name: rows[-1] for name, rows in found.items()}
     parts.numbers(
-        f"At d = {params.d_k} the mean entropy is {number(data.raw.entropy)} undivided and {number(data.scaled.entropy)} divided; the slope "
+        f"At d = {params.d_k} the mean entropy is {number(data.raw.entropy)} nats undivided and {number(data.scaled.entropy)} divided; the slope "
         f"{number(data.raw.slope)} and {number(data.scaled.slope)}. At d = {lessons.WIDTHS[-1]} undivided, {number(last['raw'].entropy)} and "
         f"{number(last['raw'].slope)} are left: the winner takes all, and moving a score changes nothing."
     )

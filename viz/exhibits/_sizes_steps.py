@@ -125,7 +125,7 @@ def race(data: Any) -> Shown:
     question, picture = st.container(), st.container()
     with question:
         told = lesson.predict_number(
-            SLUG + "fit", f"{last} came {months} months after {name}. How many {name} would it hold?", 0, top, times,
+            SLUG + "fit", f"{last} came {months} months after {name}. How many times as many parameters has it?", 0, top, times,
             f"{data.total(last):,} / {data.total(name):,} = {times:,.1f}: on the axis {log10(times):.2f} steps of ten.", near=top / 10, unit="times",
         )  # fmt: skip
     dots = [figures.Dot(each, one.year, data.total(each) / 1e9, _billions(data.total(each), one), strong=each in (name, last)) for each, one in sizes.RACE.items()]

@@ -48,9 +48,10 @@ def looked(params: Any) -> Shown:
     moved = moved_heads(before, after)
     layers, heads = moved.shape
     by_layer = moved.mean(1)
-    answer = NONE if by_layer.max() < SMALL else f"layer {int(by_layer.argmax())}"
-    told = lesson.predict(SLUG + "layer", f"Tuned for answers: in which of bert-mini’s {layers} layers, from 0, did attention move most?",
-                          {f"layer {i}": float(share) for i, share in enumerate(by_layer)} | {NONE: 0.0}, answer,
+    half = layers // 2
+    halves = {f"layers 0 to {half - 1}": float(by_layer[:half].mean()), f"layers {half} to {layers - 1}": float(by_layer[half:].mean())}
+    answer = NONE if by_layer.max() < SMALL else max(halves, key=lambda name: halves[name])
+    told = lesson.predict(SLUG + "layer", f"Tuned for answers: in which half of bert-mini’s {layers} layers did attention move more?", halves | {NONE: 0.0}, answer,
                           f"Over all heads and tokens {by_layer.max():.1%} of the look went elsewhere in layer {int(by_layer.argmax())}, {by_layer.min():.1%} in layer {int(by_layer.argmin())}.")  # fmt: skip
     most = np.unravel_index(int(moved.argmax()), moved.shape)
     tokens = surface(runs[0])

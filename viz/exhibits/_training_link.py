@@ -14,9 +14,9 @@ from viz.ui import controls, state
 SLUG = "training_and_inference."
 MODEL = "translator-en-es"
 PAIRS = (
+    ("She has a white car.", "Ella tiene un coche blanco."),
     ("You are welcome.", "De nada."),
     ("You are welcome.", "Con mucho gusto."),
-    ("She has a white car.", "Ella tiene un coche blanco."),
     ("I am a student.", "Soy estudiante."),
 )
 _PILLS = SLUG + "pairs"

@@ -25,9 +25,9 @@ SLUG, KEY, MODEL = "word_vectors.", "word_vectors.plane", "vectors-mini"
 NAMES = (*words.TOY, *words.OTHERS)
 OPENING: link.Vectors = (*words.TOY.values(), *words.OTHERS.values())
 PLUS, MINUS = (NAMES.index("king"), NAMES.index("woman")), (NAMES.index("man"),)
-READY = (("king", "man", "woman"), ("brother", "boy", "girl"), ("walked", "walk", "play"), ("went", "go", "come"), ("mice", "mouse", "child"))
+READY = (("king", "prince", "princess"), ("king", "man", "woman"), ("brother", "boy", "girl"), ("walked", "walk", "play"), ("went", "go", "come"), ("mice", "mouse", "child"))
 LOOKING_HAND = (
-    "Each dot is a word. The solid arrow leads from *man* to *king*; the dashed one is the same arrow, put at *woman*: king − man + woman. The ring is where it ends, and the coloured word "
+    "Each dot is a word. The solid arrow leads from the word taken off to the first; the dashed one is the same arrow, put at the third, as from *man* to *king* and at *woman*. The ring is where it ends, and the coloured word "
     "is the nearest that is none of the three. **Drag** *queen* away, or *girl* into the ring, and another word is the answer. Distance decides here; trained vectors are compared by direction (cosine)."
 )
 LOOKING_TRAINED = (

@@ -38,6 +38,7 @@ STEPS = (
     lesson.Step("Sum", "Three tables give a vector each: for the piece, the text, the place. BERT reads their sum."),
     lesson.Step("Without", "Switch one of the three off. What changes at the end of the network?"),
 )
+VOCABULARIES = 1
 MODEL = "bert-mini"
 LONGEST = 32
 
@@ -72,9 +73,9 @@ def thumbnail() -> str:
     return thumbs.cells(np.stack(rows)[:, :16], centred=True)
 
 
-def chosen() -> Params:
-    """The visitor's choices."""
-    start = Params()
+def chosen(step: int) -> Params:
+    """The visitor's choices; two vocabularies are compared with pieces that cut otherwise."""
+    start = Params(pieces=wordpiece.OTHER) if step == VOCABULARIES else Params()
     reads = {"word": state.whole(0, 63), "place": state.whole(0, LONGEST + 2), "off": state.one_of(input_sum.PARTS, start.off), "whose": state.one_of(cuts.WHOSE)}
     texts = {"text": state.read("text", start.text), "pair": state.read("pair", start.pair), "pieces": state.read(SLUG + "pieces", start.pieces)}
     return Params(**texts, **state.read_all(SLUG, start, reads))
@@ -84,7 +85,7 @@ def page() -> None:
     """Claim, steps, one picture, one sentence of numbers, its control; the texts; everything else folded."""
     parts.title(EXHIBIT)
     step = lesson.steps(STEPS, SLUG)
-    params = chosen()
+    params = chosen(step)
     with errors.guard():
         data = ask.submit(("bert_input", params.text, params.pair), lambda: compute(params), 10 * max(1, len(params.text + params.pair)))
         with st.container(key=f"bert-picture-{step}"):

@@ -45,7 +45,7 @@ STEPS = (
 MODELS = {"translator-en-es": ("self", 1), "bert-mini": ("self", 1), "gpt-mini": ("causal", 4)}
 """The kind of attention that is shown of each model, and the layer to open with."""
 SENTENCES = (
-    "The animal didn't cross the street because it was too tired.", "The cat did not drink the milk because it was sour.",
+    "The cat did not drink the milk because it was sour.", "The animal didn't cross the street because it was too tired.",
     "The FBI is chasing a criminal on the run .", "She is eating a green apple.",
 )  # fmt: skip
 LONGEST = 16

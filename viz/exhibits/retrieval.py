@@ -49,7 +49,7 @@ class Params:
 
     sql: str = persons.QUERIES[0]
     rows: tuple[persons.Row, ...] = persons.PERSONS
-    sharpness: float = 5.0
+    sharpness: float = link.SHARPNESS
     score: str = "dot"
     points: link.Vectors = arrows.OPENING
     memory: link.Vectors = (*memory_read.THREE, (1.0, 0.2, 0.4))

@@ -46,8 +46,8 @@ STEPS = (
 class Params:
     """What the visitor chose: the pair, the optimiser's rule and rate, and the steps that were taken."""
 
-    text: str = "You are welcome."
-    target: str = "De nada."
+    text: str = link.PAIRS[0][0]
+    target: str = link.PAIRS[0][1]
     rule: str = "SGD"
     rate: float = 1.0
     steps: int = 0

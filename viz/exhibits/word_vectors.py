@@ -31,7 +31,7 @@ EXHIBIT = Exhibit(
 SLUG = "word_vectors."
 STEPS = (
     lesson.Step("By hand", "Words placed by hand: up means power, right means man. Take man off king, add woman. Where does it lead?"),
-    lesson.Step("Trained", "Nobody arranged these vectors: 80 numbers a word, learnt by guessing the words around it. The same sum, among ten thousand words."),
+    lesson.Step("Trained", "Nobody arranged these vectors: 80 numbers a word, learnt by guessing the words around it. Such a sum, among ten thousand words."),
     lesson.Step("Map", "The same words drawn in the two directions in which they differ most. The arrow from the word taken off to the first word, and the same arrow from the third."),
     lesson.Step("One vector", "In a table a word has one vector, in every sentence. A model that looks at the words before gives it another one each time."),
     lesson.Step("Remember", "Which earlier words does a word remember? Attention weights mix their vectors into one: a composite, other in every sentence."),
@@ -44,8 +44,8 @@ class Params:
     """What the visitor chose. `points`: the words of the plane by hand. `row`: the word that remembers, from 0 (-1: the middle of the sentence)."""
 
     a: str = "king"
-    b: str = "man"
-    c: str = "woman"
+    b: str = "prince"
+    c: str = "princess"
     points: link.Vectors = sums.OPENING
     one: str = "They sat in the grass on the river bank."
     two: str = "She kept all her money in the bank."
@@ -60,7 +60,7 @@ def compute(params: Params = Params()) -> lesson_.Sum:
 
 
 def thumbnail() -> str:
-    """The map of king - man + woman."""
+    """The map of the sum that the page opens with."""
     return thumbs.points(compute().map, marked=(len(compute().map) - 1,))
 
 

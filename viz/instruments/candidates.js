@@ -55,10 +55,11 @@ function drawn(view, row, i, changed) {
   if (row.cut) bar(track, "shut", row.before);
   bar(track, "after", row.after);
   if (changed && !row.cut && Math.abs(row.before - row.after) > 0.004) make("i", "tick", track).style.left = `${100 * row.before}%`;
+  line.append(" ");   // heard, the token and its share are two words
   const number = make("span", "number", line);
   number.textContent = row.cut ? row.model : row.says;
   if (row.cut) make("span", "why", track).textContent = row.cut;
-  const says = `${visible(row.token)}: ${row.says}${changed && !row.cut ? `, ${row.model} by the model` : ""}${taken ? ", taken" : ""}`;
+  const says = `${word}: ${row.says}${changed && !row.cut ? `, ${row.model} by the model` : ""}${taken ? ", taken" : ""}`;
   if (offered) { line.setAttribute("aria-label", `${says}. Write it instead.`); line.onclick = () => ask(view, row.id); }
   else { line.setAttribute("role", "img"); line.setAttribute("aria-label", says); }
   line.title = says;

@@ -62,6 +62,7 @@ def heatmap_packet(
     shut: str = FORBIDDEN,
     hint: str = "",
     lone: tuple[Sequence[int], Sequence[int]] = ((), ()),
+    margins: bool = True,
 ) -> Packet:
     """What the browser needs to draw `weights`; see `heatmap` for the arguments, `echo` is the id of the last click.
 
@@ -84,7 +85,7 @@ def heatmap_packet(
         "queries": query_words, "keys": None if key_words == query_words else key_words,
         "scale": scale, "axis": list(axis), "title": title, "height": height, "group": group, "python": python,
         "numbers": bool(numbers) and max(rows, columns) <= 32, "selected": selected, "echo": echo,
-        "margins": scale == "pattern" and _shared_out(matrix, may), "called": called, "offers": list(offers), "unit": unit, "shut": shut, "hint": hint, "lone": [list(places) for places in lone],
+        "margins": margins and scale == "pattern" and _shared_out(matrix, may), "called": called, "offers": list(offers), "unit": unit, "shut": shut, "hint": hint, "lone": [list(places) for places in lone],
     }, steady=STEADY)  # fmt: skip
     shown = {"": Layer(matrix, 1.0, centred=scale != "pattern")}
     layers = {} if among and not among.stack.rough else dict(shown)
@@ -136,6 +137,7 @@ def heatmap(
     shut: str = FORBIDDEN,
     hint: str = "",
     lone: tuple[Sequence[int], Sequence[int]] = ((), ()),
+    margins: bool = True,
 ) -> Cells:
     """Draw (query, key) weights of one head.
 
@@ -158,7 +160,8 @@ def heatmap(
     hint: what one can do here, behind the title; it is not saved.
     lone: rows and columns whose word has no counterpart here: no mask closed them, so they are grey, not hatched.
 
-    A pattern whose rows each add up to one gets bars: what each key receives, how spread each query looks.
+    margins: a pattern whose rows each add up to one gets bars: what each key receives, how spread each query looks. False where the
+        rows are not those of one head (methods, layers, players): over them a column has no sum that means anything.
     Above 128 tokens the whole is an overview with a window into it.
 
     Raises ValueError naming both numbers when labels and matrices do not fit.
@@ -176,7 +179,7 @@ def heatmap(
     packet = heatmap_packet(
         matrix, queries, keys, allowed=allowed, scores=scores, values=values, scale=scale, limit=limit, selected=chosen,
         axis=axis, title=title, numbers=numbers, height=height, group=group, python=python, among=among,
-        called=called, offers=offers, echo=echo, log_sums=log_sums, unit=unit, shut=shut, hint=hint, lone=lone,
+        called=called, offers=offers, echo=echo, log_sums=log_sums, unit=unit, shut=shut, hint=hint, lone=lone, margins=margins,
     )  # fmt: skip
     HEATMAP.show(packet, key=key, on_cell_change=nothing, on_lens_change=nothing)
     return Cells(chosen)

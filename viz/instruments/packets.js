@@ -89,7 +89,7 @@ const PATIENCE = 20000;   // milliseconds until a file is given up whose numbers
 
 /** Resolves when the picture holds every number as it is: what was rounded on its way is asked for again. */
 function exactly(view) {
-  if (view.exact || globalThis.attentionAtlas.tell) return undefined;
+  if (view.exact !== false || globalThis.attentionAtlas.tell) return undefined;
   const id = eventId();
   return new Promise((done, failed) => {
     const late = setTimeout(() => failed(new Error("the server did not send the exact numbers")), PATIENCE);

@@ -4,7 +4,7 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g;
 
 function build(root) {
   root.classList.add("words");
-  const view = { root, sources: [], targets: [], touched: null, identity: "" };
+  const view = { root, sources: [], targets: [], ghosts: [], touched: null, identity: "" };
   view.caption = make("div", "quiet caption", root);
   view.scroll = make("div", "scroll", root);
   view.stage = make("div", "stage", view.scroll);
@@ -31,7 +31,7 @@ function accept(view, packet) {
   view.theme.line = view.theme.dark ? css(view.theme.sequential[200]) : view.theme.primary;
   const words = head.words ?? head.keys;
   const start = { side: head.start[0], index: head.start[1] };
-  const identity = JSON.stringify([head.layout, head.keys, words, head.names, head.special]), other = identity !== view.identity;
+  const identity = JSON.stringify([head.layout, head.keys, words, head.names, head.special, head.after]), other = identity !== view.identity;
   if (other || String(head.start) !== String(view.begun)) Object.assign(view, { identity, begun: head.start, touched: start, byHand: false });
   if (other) fill(view, view.one ? [] : head.keys, words);
   view.root.dataset.at = (head.at ?? []).join(",");
@@ -71,6 +71,8 @@ function fill(view, sources, targets) {
   const [upper, lower] = view.head.names;
   view.sources = row(view.upper, sources, "source", upper);
   view.targets = row(view.lower, targets, "target", lower);
+  view.ghosts = (view.head.after ?? []).map(([word, chance], index) => ghostButton(view, word, chance, index));
+  view.lower.append(...view.ghosts.map((w) => w.button));
   view.root.dataset.words = JSON.stringify([sources, targets]);
 }
 
@@ -94,6 +96,20 @@ function wordButton(view, word, side, index, special, total) {
   button.onfocus = () => { if (button.matches(":focus-visible")) go(); };
   button.onkeydown = (event) => walk(view, event, side, index);
   return { button, text, share, whole, word, few: total <= 24, box: null };
+}
+
+/** A word that could follow: fainter, with its probability; a touch writes it, with those before it. */
+function ghostButton(view, word, chance, index) {
+  const button = make("button", "word ghost"), text = make("span", "text", button), share = make("span", "share", button);
+  button.type = "button";
+  text.textContent = cut(visible(word), 18);
+  text.dir = "auto";
+  share.textContent = chance;
+  share.setAttribute("aria-hidden", "true");
+  button.title = index ? "Write up to here" : "Write it";
+  button.setAttribute("aria-label", `Could follow: ${word}, ${chance}. ${button.title}`);
+  button.onclick = () => view.component.setStateValue("write", { at: [index], id: eventId() });
+  return { button, text };
 }
 
 function walk(view, event, side, index) {
@@ -127,7 +143,7 @@ function walk(view, event, side, index) {
 function fit(view) {
   const { root, stage } = view, width = root.clientWidth;
   if (!width) return;
-  const lists = [view.sources, view.targets].filter((list) => list.length);
+  const lists = [view.sources, [...view.targets, ...view.ghosts]].filter((list) => list.length);
   probe.font = `500 100px ${view.theme.heading}`;
   const ems = lists.map((list) => list.reduce((sum, w) => {
     const size = w.button.classList.contains("special") ? 0.62 : 1;

@@ -10,19 +10,19 @@ A decoder writes a word from the row of the input before it; `targets` says whic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.forms import Layer
-from viz.instruments.mount import Instrument
+from viz.instruments.mount import Instrument, nothing, stored
 from viz.instruments.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
 from viz.instruments.stack import Among
 
 WORDS = Instrument("attention_atlas_words", "words_paint", "words_save", "words")
-STEADY = ("layout", "keys", "words", "rows", "say", "names", "special", "caption", "group", "url", "height", "python")
+STEADY = ("layout", "keys", "words", "rows", "say", "names", "special", "caption", "group", "url", "height", "python", "after")
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,14 @@ class Sentences:
     key: str = "{key} is looked at most while writing {word}: {percent}."
     unseen: str = "{key} is hardly looked at: most while writing {word}, {percent}."
     empty: str = "There are no words to look at yet."
+
+
+@dataclass(frozen=True)
+class After:
+    """A word that could come behind the text, and how probable it is, in words."""
+
+    word: str
+    chance: str
 
 
 WRITING = Sentences()
@@ -88,6 +96,7 @@ def words_packet(
     group: str = "",
     python: str = "",
     among: Among | None = None,
+    after: Sequence[After] = (),
 ) -> Packet:
     """What the browser needs to draw one head over words; see `words_view` for the arguments.
 
@@ -112,7 +121,7 @@ def words_packet(
         "rows": [row for _, row in drawn], "start": start(matrix, may, drawn, len(key_words), selected, layout),
         "say": asdict(say or (READING if reading else WRITING)), "names": list(names),
         "special": sorted(set(special)), "caption": caption, "url": url, "height": height, "group": group,
-        "python": python,
+        "python": python, "after": [[one.word, one.chance] for one in after],
     }, steady=STEADY)  # fmt: skip
     if among is None or among.stack.rough:
         packet.add_matrix(matrix, may, spare=len(packet.to_bytes()) + OVERHEAD)
@@ -142,6 +151,8 @@ def words_view(
     group: str = "",
     python: str = "",
     among: Among | None = None,
+    after: Sequence[After] = (),
+    on_write: Callable[[], None] = nothing,
 ) -> None:
     """Draw one head over words.
 
@@ -155,6 +166,7 @@ def words_view(
     special: words drawn small and quiet (START, END). names: small labels of the two rows.
     url: a query parameter that follows the touched word, so that a link restores it.
     group, among: another head of the same kind that is chosen in the grid of the group is drawn without asking Python.
+    after: what could follow, drawn fainter behind the last word; `on_write` is called before the run that answers a touch of one (`written`).
     python: lines that make this picture again, for the visitor to take along.
 
     Raises ValueError naming both numbers when labels, rows and weights do not fit.
@@ -164,9 +176,15 @@ def words_view(
     """
     packet = words_packet(
         weights, queries, keys, layout=layout, targets=targets, allowed=allowed, selected=selected, reading=reading, say=say,
-        names=names, special=special, caption=caption, url=url, height=height, group=group, python=python, among=among,
+        names=names, special=special, caption=caption, url=url, height=height, group=group, python=python, among=among, after=after,
     )  # fmt: skip
-    WORDS.show(packet, key=key)
+    WORDS.show(packet, key=key, on_write_change=on_write)
+
+
+def written(key: str) -> int | None:
+    """The place, among those that could follow, of the word that was touched last."""
+    event = stored(key, "write")
+    return int(event["at"][0]) if event else None
 
 
 def _targets(

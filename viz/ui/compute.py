@@ -52,7 +52,8 @@ def many() -> Iterator[Callable[[Hashable, Callable[[], T], float], T]]:
     with _queue() as tell:
 
         def ask(key: Hashable, fn: Callable[[], T], cost: float) -> T:
-            st.session_state.get(_NOTHING)  # Streamlit ends a script where it touches the page or the session
+            if session():  # what is asked for within a computation is asked for in the engine's thread, which is no script
+                st.session_state.get(_NOTHING)  # Streamlit ends a script where it touches the page or the session
             return core.engine.default().submit(key, fn, cost, session=session(), on_wait=tell)
 
         yield ask

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 from streamlit.errors import FragmentHandledException
+from streamlit.runtime.scriptrunner import script_runner
 from streamlit.runtime.scriptrunner_utils.exceptions import ScriptControlException
 
 from core.errors import InputError
@@ -16,6 +17,18 @@ from viz.ui import notices
 
 _LOG = logging.getLogger("atlas")
 _seen = 0
+_LOST = "Couldn't find fragment"
+
+
+def telling(record: logging.LogRecord) -> bool:
+    """Whether a line of the log says anything: not that a part of a page was asked for just before a newer run left it out.
+
+    Streamlit passes over such a request, as it should, and warns each time.
+    """
+    return not str(record.msg).startswith(_LOST)
+
+
+logging.getLogger(script_runner.__name__).addFilter(telling)
 _PASS = (ScriptControlException, FragmentHandledException, KeyboardInterrupt, SystemExit, GeneratorExit)
 
 

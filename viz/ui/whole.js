@@ -31,7 +31,8 @@ function fill(on) {
 /** What the picture needs, of what it has: its height in its own pixels, and by how much it is too wide. */
 function needed(filled) {
   const tall = [...filled.children].map((child) => child.offsetHeight), row = filled.matches('[data-testid="stHorizontalBlock"]');
-  const wide = [...filled.querySelectorAll(PICTURES)].map((node) => node.scrollWidth / Math.max(1, node.clientWidth));
+  const drawn = (node) => { const chart = node.querySelector(".main-svg, .marks"); return chart ? chart.getBoundingClientRect().width / enlarged() : node.scrollWidth; };
+  const wide = [...filled.querySelectorAll(PICTURES)].map((node) => drawn(node) / Math.max(1, node.clientWidth));
   return [Math.max(1, row ? Math.max(...tall) : tall.reduce((sum, one) => sum + one, 0)), Math.max(1, ...wide)];
 }
 

@@ -16,6 +16,7 @@ from viz.workspace import _tasks
 
 TIRED, WIDE = (f"The animal didn't cross the street because it was too {word}." for word in ("tired", "wide"))
 CAR, STORY = "She has a white car.", "Once upon a time"
+CAT = "The old woman had a little white cat. One day the old woman and the little white"
 READER, WRITER, RECURRENT, FILLER, EARLY, LATE = "translator-en-es", "gpt-mini", "bahdanau-en-es", "bert-mini", "gpt-twin at step 437", "gpt-twin"
 
 
@@ -41,8 +42,8 @@ TELLING = (
             (View(READER, CAR), View(RECURRENT, CAR, "alignment"))),
     Telling("Encoder and decoder", "One sentence in an encoder, where every word may look at every other, and in a decoder, where none looks ahead.",
             (View(READER, TIRED, "self", 2, 0), View(WRITER, TIRED, "causal", 3, 6))),
-    Telling("A head switched off", "One head as it is, and with the earlier head L1.H4 switched off: where it looks depends on what that one wrote.",
-            (View(WRITER, TIRED, "causal", 4, 6), View(WRITER, TIRED, "causal", 4, 6, edits="zero:layer.1.self_attn.heads:4"))),
+    Telling("A head switched off", "One head as it is, and with the earlier head L2.H1 switched off: some of its rows read what that one wrote.",
+            (View(WRITER, CAT, "causal", 3, 6), View(WRITER, CAT, "causal", 3, 6, edits="zero:layer.2.self_attn.heads:1"))),
     Telling("Late and early in training", "One head at the end of training, and after 437 steps.",
             (View(LATE, TIRED, "causal", 2, 3), View(EARLY, TIRED, "causal", 2, 3))),
     Telling("Two strategies", "One beginning, written on twice: with the most probable token each time, and by lot. See Decode for how the tokens are chosen.",

@@ -51,7 +51,7 @@ def _moments(places: Sequence[Position]) -> list[Moment]:
 
 
 def _sentence(model: Model, found: Forcing) -> str:
-    said = f"With the right words given, {model.name} loses {found.loss:.3f} nats a token; that mean is what training lowers. "
+    said = f"With the right words given, {model.name} loses {found.loss / np.log(2):.3f} bits a token; that mean is what training lowers. "
     if found.parts is None:
         said += "Running free it writes the same. "
     else:

@@ -79,7 +79,7 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
             cut = slice(0 if marks else 1, None)
             pictures[head] = Picture(
                 part[:, cut], rows, ([similar.MARKS] if marks else []) + columns, allowed[:, cut] if head.place.kind == "causal" else None,
-                whole=max(len(queries), len(keys)) <= MOST,
+                whole=max(len(queries), len(keys)) <= MOST, text=text,
             )  # fmt: skip
     return pictures
 

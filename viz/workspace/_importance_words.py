@@ -39,7 +39,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     found, drops, keys = readings(params, run, asked, kind)
     words = [_asked.word(token) for token in keys]
     rows = np.stack(list(found.values()))
-    heatmap(rows, list(found), words, key=f"importance.words.{kind}", axis=("reading", "word"), title=f"Shares of {_asked.question(run, asked)}", numbers=len(words) <= 24, height=300)
+    heatmap(rows, list(found), words, key=f"importance.words.{kind}", axis=("reading", "word"), title=f"Shares of {_asked.question(run, asked)}", numbers=len(words) <= 24, height=300, margins=False)
     parts.numbers(_sentence(found, words, drops))
     _folds(page, params, run, asked, kind, found, drops, words)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import streamlit as st
 
 from core.analysis.guesses import guesses, probabilities
@@ -11,19 +13,35 @@ from viz.ui import controls, state
 from viz.workspace._look_heads import blanks
 
 _FILLED = "look.filled"
+_BLANK = re.compile(r"_{2,}|<mask>|\[mask\]", re.IGNORECASE)
+
+
+def blanked(text: str, mask: str | None) -> str:
+    """The text with the model's own sign for each blank, however it was typed.
+
+    >>> blanked("A ___ and a <mask>, a [mask].", "[MASK]")
+    'A [MASK] and a [MASK], a [MASK].'
+    """
+    return text if mask is None else _BLANK.sub(lambda _: mask, text)
 
 
 def show(run: Run) -> None:
-    """The most probable words for the first blank; choosing one writes it into the sentence."""
+    """The most probable words for each blank; choosing one writes it into the sentence."""
     found = blanks(run)
     if not found:
         st.caption("Write [MASK] in the place of a word, and the model says which word it expects there.")
         return
-    words = dict(guesses(run, found[0]))
-    span = run.spans[found[0]]
-    key = f"look.blank:{run.side.text}"
+    for number, row in enumerate(found, 1):
+        which = "the blank" if len(found) == 1 else f"blank {number} of {len(found)}"
+        _choice(run, row, f"Which word stands in {which}? Its guesses, with their probabilities:")
+
+
+def _choice(run: Run, row: int, asks: str) -> None:
+    words = dict(guesses(run, row))
+    span = run.spans[row]
+    key = f"look.blank:{row}:{run.side.text}"
     st.pills(
-        "Which word stands in the blank? Its guesses, with their probabilities:", list(words), key=key, on_change=_fill,
+        asks, list(words), key=key, on_change=_fill,
         args=(key, run.side.text, span), format_func=lambda word: f"{literal(word)} :gray[:small[{percent(words[word])}]]",
     )  # fmt: skip
 

@@ -6,11 +6,14 @@ import streamlit as st
 
 from core.run import Run
 from viz import pages
-from viz.ui import links, pins, state
+from viz.pages import Chapter
+from viz.ui import links, pins, state, subject
 from viz.ui.pins import View
+from viz.workspace import _tasks
 from viz.workspace._look_heads import Place
 from viz.workspace._what_if_link import EDITS, OFF
 
+CHAPTERS = {"self": Chapter.SELF_ATTENTION, "causal": Chapter.SELF_ATTENTION, "cross": Chapter.TRANSFORMER}
 JOINED = {core: link for link, core in pins.AGGREGATES.items()}
 
 
@@ -23,6 +26,15 @@ def onward(place: Place, run: Run, how: str = "one") -> None:
         if "find" in here:
             links.to("find", "Heads like this one", icon=":material/search:")
         pins.pin_button(view(place, run, how), key="look.pin")
+
+
+def course() -> None:
+    """To the chapter of the course that is about the attention on screen, with the sentence."""
+    now = subject.shown()
+    family = _tasks.usable()[now["model"]]
+    chapter = Chapter.BERT if family.framed else Chapter.GPT if not family.has_source else CHAPTERS.get(now.get("kind", ""), Chapter.WHY)
+    first = pages.exhibits(chapter)[0].slug
+    links.to(first, f"Open the course: {chapter.title}", icon=":material/school:", text=now["text"])
 
 
 def view(place: Place, run: Run, how: str = "one") -> View:

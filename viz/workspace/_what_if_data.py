@@ -155,7 +155,10 @@ def means(model: Model, kind: str) -> np.ndarray:
 
 
 def telling(before: Run, kind: str) -> Place:
-    """The head without which the model says least well what it said: each is switched off alone, all in one batch."""
+    """The head without which the model says least well what it said: each is switched off alone, all in one batch.
+
+    One below the last layer, where there is one: what the last layer's heads write is read by no other head.
+    """
     model, config = before.model, before.model.config
     row = said_at(before)
     if row is None and before.source is None:
@@ -166,7 +169,8 @@ def telling(before: Run, kind: str) -> Place:
         lambda: each_head(model, text_of(before), kind, lambda run: _still(run, before, row), target=before.target_text),
         cost,
     )
-    layer, head = np.unravel_index(int(score.argmin()), score.shape)
+    early = score[:-1] if len(score) > 1 else score
+    layer, head = np.unravel_index(int(early.argmin()), early.shape)
     return Place(kind, int(layer), int(head))
 
 

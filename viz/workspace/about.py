@@ -63,7 +63,7 @@ def page() -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.header("Three promises", anchor=False)
-        st.markdown("- **Every number is true.** It comes from the tensor of the run in front of you.\n"
+        st.markdown("- **Every number is true.** It comes from the tensors of the run in front of you. Of a training, a model card or a published paper it is a recorded number, and the page says so.\n"
                     "- **It works in a locked-down room.** Models and fonts ship with it; nothing is fetched.\n"
                     "- **It is instant.** A look costs one frame, a new sentence a fraction of a second.")
         st.header("What is kept about you", anchor=False)

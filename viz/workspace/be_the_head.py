@@ -151,7 +151,7 @@ def _rows(found: Game, shares: tuple[int, ...], put: bool) -> None:
     rows = [np.array(shares) / WHOLE, *([found.true_row] if put else [])]
     keys = [visible(name) for name in found.names]
     heatmap(np.stack(rows), ["you", str(found.place)][: len(rows)], keys, key="be_the_head.rows", axis=("who", "piece looked at"), height=150,
-            numbers=len(keys) <= 16, title="Your row, and the head's own" if put else "Your row; the head's own is hidden")  # fmt: skip
+            numbers=len(keys) <= 16, title="Your row, and the head's own" if put else "Your row; the head's own is hidden", margins=False)  # fmt: skip
 
 
 def _sentence(found: Game, shares: tuple[int, ...], yours: float | None) -> str:
@@ -161,11 +161,21 @@ def _sentence(found: Game, shares: tuple[int, ...], yours: float | None) -> str:
         do = "Put it into the model when you are content." if spent == WHOLE else f"You have {WHOLE - spent} % left."
         return f"Looking evenly at its {len(found.keys)} pieces, the head leaves “{word}” at {percent(found.even)}. {do}"
     place = data.best(found)
-    better = "You did better than the head" if yours > found.true else "You did better than an even look" if yours > found.even else "An even look does better"
+    better = _better(found, shares, yours)
     return (
         f"With your row “{word}” has {percent(yours)}; with the head's own {percent(found.true)}, with an even one {percent(found.even)}. {better}. "
         f"The head itself looks most at “{visible(found.names[place].strip() or found.names[place])}”, {found.true_row[place]:.0%}."
     )
+
+
+def _better(found: Game, shares: tuple[int, ...], yours: float) -> str:
+    """Whom the visitor's row beat; what looks the same on the page is no victory."""
+    if shares == data.evenly(len(shares)):
+        return "Yours is the even row: share it out otherwise"
+    level = percent(yours) == percent(found.even)
+    if yours > found.true:
+        return "You did better than the head"
+    return "It is as good as an even look" if level else "You did better than an even look" if yours > found.even else "An even look does better"
 
 
 def _folds(found: Game, shares: tuple[int, ...], put: bool) -> None:

@@ -9,15 +9,26 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.heads import Heads
+from core.decoding import Step
 from core.errors import InputError
 from core.run import Run
 from viz.instruments import ALIGNING, origin, words_view
 from viz.instruments.picture import lines as python_lines
 from viz.instruments.stack import HEAD, LAYER
 from viz.pages import Cite, Page
-from viz.ui import controls, errors, links, notices, state, subject
+from viz.ui import controls, errors, notices, state, subject
 from viz.ui.parts import restore
-from viz.workspace import _look_blank, _look_full, _look_heads, _look_note, _one_vector, _presets, _tasks
+from viz.workspace import (
+    _look_blank,
+    _look_continue,
+    _look_full,
+    _look_heads,
+    _look_note,
+    _look_onward,
+    _one_vector,
+    _presets,
+    _tasks,
+)
 from viz.workspace._look_heads import Place
 from viz.workspace._tasks import TRANSLATE
 
@@ -87,7 +98,9 @@ def _controls() -> Params | None:
     if not text.strip():
         st.text("Type a sentence above and press Enter: the model reads it at once.")
         return None
-    return Params(model, _look_heads.window(model, text))
+    reads = _look_heads.opened(model).tokenizer
+    mask = None if reads.mask is None or not models[model].framed else reads.token(reads.mask)
+    return Params(model, _look_heads.window(model, _look_blank.blanked(text, mask)))
 
 
 def _beside(params: Params, view: str) -> Params:
@@ -103,7 +116,7 @@ def _beside(params: Params, view: str) -> Params:
 @st.fragment
 def _picture(params: Params) -> None:
     with errors.guard():
-        if _look_blank.filled():
+        if _look_blank.filled() or _look_continue.just_written():
             st.rerun()  # the box above holds another text now
         view = state.read("view", "", state.one_of(("", "heads", "full")))
         params = _beside(params, view)
@@ -140,7 +153,10 @@ def _picture(params: Params) -> None:
 
 def _above(data: Looking, place: Place, view: str, note: Callable[..., None]) -> None:
     """The words with what one head does there, the pills of heads, what stands in a blank."""
-    _words(data.run, place, view)
+    steps = _look_continue.following(data.run) if _look_continue.goes_on(data.run) else ()
+    _words(data.run, place, view, steps)
+    if steps:
+        _look_continue.show(data.run, steps)
     if _look_heads.several(data.heads):
         _look_heads.pills(data.heads, place)
     if data.run.model.spec.framed and "logits" in data.run.model.outputs:
@@ -149,7 +165,7 @@ def _above(data: Looking, place: Place, view: str, note: Callable[..., None]) ->
     note(side="center")
 
 
-def _words(run: Run, place: Place, view: str) -> None:
+def _words(run: Run, place: Place, view: str, steps: tuple[Step, ...]) -> None:
     crossing = _look_heads.crosses(place.kind)
     attention = _look_heads.look(run, place.kind)
     among = _look_heads.among(attention, place) if view else None
@@ -172,6 +188,8 @@ def _words(run: Run, place: Place, view: str) -> None:
         group=_look_heads.GROUP,
         among=among,
         python=python_lines(run, "words", layer=layer, head=head, kind=place.kind),
+        after=_look_continue.ghosts(steps, run.tokens[-1]),
+        on_write=lambda: _look_continue.write(steps),
     )
 
 
@@ -181,4 +199,4 @@ def _buttons(view: str, several: bool) -> None:
             st.button("Hide the other heads" if view == "heads" else "See all heads", icon=":material/grid_view:",
                       on_click=lambda: state.write(view=None if view == "heads" else "heads"))  # fmt: skip
         st.button("How is it computed?", icon=":material/calculate:", on_click=lambda: state.write(view="full"))
-        links.to("course", "Teach from here", icon=":material/school:")
+        _look_onward.course()

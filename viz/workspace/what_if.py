@@ -33,8 +33,8 @@ PAGE = Page(
     ),
     menu="hidden",
 )
-TEXT = "The old woman had a little white cat. One day the old woman and the little white"
-"""Of some thirty beginnings that were measured the one whose next word hangs most on one head."""
+TEXT = "She took the silver key and opened the silver"
+"""Of some twenty beginnings that were measured the one whose next word hangs most on a head of an early layer."""
 TOLD = 2
 """So many changes that cannot be made are explained."""
 

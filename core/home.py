@@ -1,0 +1,21 @@
+"""Where lies what is no code: models, texts, the page server and its settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def home() -> Path:
+    """The folder of `app.py` and `assets`: that of a checkout, or `attention_atlas` beside the installed packages."""
+    beside = Path(__file__).resolve().parents[1]
+    installed = beside / "attention_atlas"
+    return installed if installed.is_dir() else beside
+
+
+def assets(*names: str) -> Path:
+    """A folder or file below `assets`.
+
+    >>> assets("models", "gpt-mini").is_dir()
+    True
+    """
+    return home().joinpath("assets", *names)

@@ -1,0 +1,68 @@
+"""Which number each step of an exhibit is about, as the words around it on the page; and where 0, 1, all or a tie is meant.
+
+`{}` stands for the number, `…` for whatever stands between. A step that asks for a number, or whose answers each have
+one, is about that number and needs no line here.
+"""
+
+from __future__ import annotations
+
+NUMBERS: dict[str, dict[int, str]] = {
+    "weighting": {2: "“Leonardo” gets {}, “portrait” {},", 3: "“Leonardo” gets {}, “portrait” {},", 4: "Together they hold {} of the attention", 5: "{} is on the face and {} on the hair"},
+    "autoencoder": {2: "It names {} of the", 3: "French {},", 4: "of all 26 letters {} is lost"},
+    "bottleneck": {
+        1: "{} of {} letters stand in their places", 2: "{} letters became {} numbers", 3: "” at {};", 4: "From one vector {} of … are right, looking back {}.",
+        5: "20 letters: {} and {};", 6: "LSTM {}, GRU {}.",
+    },
+    "alignment": {2: "{} numbers that have read", 3: "its weight is … = {};", 4: "” ({}). Places", 5: "= {} and c_i", 6: "differs from s_(t-1) by {} at most, from s_t by {}. luong"},
+    "word_vectors": {3: "These two directions keep {} of"},
+    "score_functions": {2: "with {} on one key; the plain cosine gives its favourite {}.", 4: "gives C {},"},
+    "scaling": {1: "their variance is {},", 2: "takes {} of all weight, divided {}.", 3: "entropy is {} … and {}"},
+    "soft_and_hard": {1: "weighs most, {}.", 2: "weighs most, {}.", 3: "which happens in {} of all draws", 4: "draws is {} away", 5: "exactly {}, from"},
+    "luong": {1: "with {}.", 2: "{} of the weight, ", 3: "softmax {} × Gaussian {} =", 4: "{} nats a token instead of {}."},
+    "self_attention": {1: "{} question marks", 3: "{} weights serve {} words", 4: "gives it {} of its attention", 5: "becomes ({},", 6: "= ({},"},
+    "masks": {2: "= {} “", 3: "changes {} of {} lines", 4: "remembers most: … {};", 6: "gives {} to"},
+    "many_heads": {1: "= {} numbers", 2: "{} of {} stand where they stood", 3: "head 1 looks most at … ({}), head 2", 5: "by up to {}: the mix"},
+    "heads_compared": {1: "looks {} at", 2: ": {} bits a row", 3: "gives {}, … {}, a difference", 4: "looks {} from … it gives {} to", 5: "from {} to {}. All heads"},
+    "permutation": {1: "place by place it is {}.", 2: "gives … {} before", 3: "{} of 6 rows keep their numbers; without positions it was {}", 5: "move by up to {}.", 6: "{} of {} rows keep"},
+    "positions": {1: "{} apart with positions, {} without", 3: "nearest two {};", 4: "stand at {}°"},
+    "walk_through": {3: "{} in head", 5: "boxes to … {}."},
+    "residual_norm": {1: "Number 1: {} +", 2: "the signal is {} times", 3: "Without sums: {} nats instead of {}.", 4: "Divided by σ = {}:", 5: "moves {} of {} words under layer norm", 6: "at the start {} times"},
+    "feed_forward": {2: "{} get more than 0", 3: "switches on {}, … {}.", 4: "in the attention by up to {}.", 5: "cosine {};", 6: "{} of its layer"},
+    "encoder": {2: "leaves with {}.", 3: "before any layer is {} on average", 4: "the largest is {}:", 5: "after L2 {} and", 6: "counted in the network: {}."},
+    "cross_attention": {1: "{} × {} =", 2: "{} queries meet {} keys", 3: "L1: Q {},", 5: "by up to {} when padding", 6: "has {} numbers; without"},
+    "training_and_inference": {1: "the mean loss is {} nats", 3: "Training: {} pass. Use: {} passes.", 5: "has the largest, {},", 6: "Greedy: … = {}. The best sentence: … = {}."},
+    "complexity": {1: "{} for self-attention, {} for recurrence", 2: "self-attention is {} times", 4: "are {} kB; … are {} kB.", 5: "attention {} ms, LSTM {} ms"},
+    "bert_input": {1: "{} looks into a vocabulary of {},", 2: "tokens, {} unknown. bert-mini's …: … tokens, {} unknown", 4: "their sum {}."},
+    "masked_words": {2: "said right with {})", 6: "{} epochs"},
+    "sentence_pairs": {1: "P(IsNext) = {}, P(stranger) = {}", 2: "P(IsNext) = {}."},
+    "cls_and_pairs": {4: "[CLS] has {} of it"},
+    "spans_and_tags": {1: "most probable at … {}; end", 2: "= {}: “", 5: "{} of the answers were right at step 0, {} at the end"},
+    "frozen_or_full": {2: "frozen {}, ", 3: "Frozen: … from {} to {}, recorded before. In full", 5: "it says … {}”. In full"},
+    "bank": {3: "hold {} of all differences"},
+    "next_token": {2: "blocks of {}."},
+    "gpt_tasks": {1: "The vector of {} numbers", 2: "reads place {},"},
+    "prompting": {1: "One set of {} weights", 4: "Mean share of the right answer: {},"},
+    "families": {1: "GPT {} of {},", 2: "GPT {} of {},", 3: "GPT has {} such pairs, BERT {}.", 4: "Left {}, right"},
+}
+
+NONE = {
+    "word_vectors 1": "words placed by hand: 0 and 1 are their coordinates",
+    "retrieval 1": "a database says 0 or 1: that is its lesson",
+    "score_functions 3": "that some weights do not change at all is the lesson",
+    "scaling 5": "that it is no number is the lesson",
+    "self_attention 2": "the vectors of one word are shown, whatever they are",
+    "permutation 4": "that two means are the same up to rounding is the lesson",
+    "positions 5": "that learned places are as ordered as the sinusoids is the lesson",
+    "positional_encoding 1": "one picture without steps; its question names the numbers",
+    "walk_through 2": "shows which word stands where",
+    "gpt_tasks 5": "a curve with a button; its question names the numbers",
+    "families 5": "a table of what the steps before counted",
+}
+"""Steps that are about no number that could be trivial, and why."""
+
+MEANT = {
+    "masks.leak": "all right, where nothing can be known, is the leak",
+    "bank.whole": "that no sentence finds the one that means the same is what was measured",
+    "prompting.long": "that nothing longer than what it learned from comes out right is what was measured",
+}
+"""Numbers that are 0 or everything, and why that is the lesson."""

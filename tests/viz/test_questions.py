@@ -1,0 +1,152 @@
+"""Every question of the course has one clear answer among several, and no exhibit opens with an example that denies its lesson."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from exhibit_pages import drawn, said
+from lesson_numbers import MEANT, NONE, NUMBERS
+
+from core.analysis.guesses import probabilities
+from viz import pages
+from viz.ui import asking, lesson
+from viz.workspace import _what_if_views as views
+from viz.workspace import what_if
+
+FIGURE = r"([−-]?\d[\d,]*(?:\.\d+)?(?:\s?·\s?10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?(?:\s?%)?)"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as it was put. `kind`: how it is answered; `options`: answers, or the ends of a slider."""
+
+    kind: str
+    key: str
+    question: str
+    options: Any
+    answer: Any
+    near: float = 0.0
+    unit: str = ""
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
+    """The questions of a page, each of them answered already: what follows the guess is drawn."""
+    found: list[Asked] = []
+
+    def choice(key: str, question: str, options: Any, answer: str, why: Any) -> bool:
+        found.append(Asked("choice", key, question, options, answer))
+        return True
+
+    def number(key: str, question: str, lo: float, hi: float, answer: float, why: Any, near: float, unit: str = "") -> bool:
+        found.append(Asked("number", key, question, (lo, hi), answer, near, unit))
+        return True
+
+    def touched(key: str, question: str, held: str, answer: str, why: Any) -> bool:
+        found.append(Asked("touched", key, question, (), answer))
+        return True
+
+    for name, stand_in in (("predict", choice), ("predict_number", number), ("predict_touched", touched)):
+        monkeypatch.setattr(lesson, name, stand_in)
+        monkeypatch.setattr(asking, name, stand_in)
+    return found
+
+
+STEPS = [
+    (entry.slug, step) for entry in pages.exhibits()
+    for step in range(1, 1 + len(getattr(importlib.import_module(f"viz.exhibits.{entry.slug}"), "STEPS", "1")))
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("slug", "step"), STEPS, ids=lambda value: str(value))
+def test_a_step_asks_what_can_be_answered_and_opens_with_a_number_that_tells(slug: str, step: int, asked: list[Asked]) -> None:
+    test = drawn(slug, {f"{slug}.step": str(step)}, {})
+    assert not test.exception
+    for each in asked:
+        assert each.question.strip().endswith((".", "?", "…", "gets", "…?", ")")), each.question
+        {"choice": one_of_several, "number": on_a_slider, "touched": to_be_touched}[each.kind](each)
+    told = said(test).replace("\\", "").replace("\u00a0", " ")
+    tells(f"{slug} {step}", NUMBERS.get(slug, {}).get(step, ""), told, [each for each in asked if each.kind == "number" or isinstance(each.options, Mapping)])
+
+
+def one_of_several(asked: Asked) -> None:
+    """At least two different answers, the right one among them, and none as good as it."""
+    options = list(asked.options)
+    assert len({option.strip() for option in options}) == len(options) >= 2 and asked.answer in options, asked
+    if isinstance(asked.options, Mapping):
+        right = float(asked.options[asked.answer])
+        level = [option for option, number in asked.options.items() if option != asked.answer and asking.tied(float(number), right)]
+        assert not level, f"{asked.key}: {asked.answer!r} ({right:.4g}) is level with {level}"
+
+
+def on_a_slider(asked: Asked) -> None:
+    """The answer lies on the slider and away from where it stands before anyone thought; it is not 0, 1 or all, unless that is meant."""
+    (low, high), scale = asked.options, 100 if asked.unit == "%" else 1
+    assert low <= asked.answer <= high and 0 <= asked.near < (high - low) / 4, asked
+    assert abs(asked.answer - (low + high) / 2) > asked.near, f"{asked.key}: the middle, where the slider stands, is right"
+    assert asked.key in MEANT or not trivial(asked.answer * scale, share=asked.unit == "%" or high <= 1, all_of=high * scale), asked
+
+
+def to_be_touched(asked: Asked) -> None:
+    assert asked.answer.strip()
+
+
+def tells(where: str, words: str, told: str, numbered: list[Asked]) -> None:
+    """The step's number is on the page and not trivial; two numbers differ."""
+    if not words:
+        assert numbered or where in NONE, f"{where}: which number is it about? Name it in lesson_numbers.py"
+        return
+    assert where not in NONE
+    found = re.search(re.escape(words).replace("…", ".*?").replace(r"\{\}", FIGURE), told, re.DOTALL)
+    assert found, f"{where}: {words!r} is not on the page:\n{told}"
+    values = [figure(text) for text in found.groups()]
+    if len(values) == 1:
+        share = "%" in found[1] or (abs(values[0]) <= 1 and "." in found[1] and "10" not in found[1])
+        assert not trivial(values[0], share=share, all_of=100.0 if "%" in found[1] else 1.0), f"{where}: {found[0]!r}"
+    else:
+        assert len(set(values)) > 1 and not asking.tied(values[0], values[1]), f"{where}: {found[0]!r}"
+
+
+def figure(text: str) -> float:
+    """A number of the page.
+
+    >>> figure("−1,280.5"), figure("2 · 10⁻³"), figure("94.2%")
+    (-1280.5, 0.002, 94.2)
+    """
+    plain = text.replace(",", "").replace("−", "-").replace("%", "").replace(" ", "")
+    digits, _, power = plain.partition("·10")
+    return float(digits) * 10.0 ** int(power.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")) or 0)
+
+
+def trivial(value: float, *, share: bool, all_of: float) -> bool:
+    """Whether a number says nothing: none, or of a share (nearly) none or all.
+
+    >>> trivial(0.0, share=False, all_of=1), trivial(0.995, share=True, all_of=1), trivial(0.3, share=True, all_of=100), trivial(26, share=False, all_of=42)
+    (True, True, True, False)
+    """
+    return value == 0 or (share and (asking.tied(value, all_of) or abs(value) < 0.005 * all_of))
+
+
+def test_what_is_listed_is_there() -> None:
+    """No line of the tables speaks of a step that is gone, or both names a number and excuses a step."""
+    steps = {f"{slug} {step}" for slug, step in STEPS}
+    named = {f"{slug} {step}" for slug, lines in NUMBERS.items() for step in lines}
+    assert named | set(NONE) <= steps and not named & set(NONE)
+    assert all(reason for reason in (*NONE.values(), *MEANT.values()))
+
+
+def test_what_if_opens_with_a_ripple():
+    """The head it opens with is an early one: the words and the heads above it move, and what the model says falls."""
+    change = what_if.compute(what_if.Params())
+    assert change.place.layer <= change.before.model.config.n_layers // 3
+    moved = views.moved(change).heads[change.place.kind]
+    assert (moved[change.place.layer + 1 :] > 0).all() and moved.max() > 0.01, moved
+    row = change.before.side.n_real - 1
+    before, after = (probabilities(run.logits[row]) for run in (change.before, change.after))
+    top = int(before.argmax())
+    assert after[top] < 0.8 * before[top], (before[top], after[top])

@@ -1,0 +1,148 @@
+"""What leaves the app is complete: exact numbers, whose they are, and scripts that make their pictures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened as read
+
+import core
+import viz
+from viz.instruments import origin
+from viz.instruments.grid import grid_packet
+from viz.instruments.mount import Instrument
+from viz.instruments.origin import Origin
+from viz.instruments.payload import Packet
+from viz.instruments.stack import Among, stacked
+from viz.instruments.words import words_packet
+from viz.ui import export
+
+ROOT = Path(__file__).parents[2]
+WORDS = [f"w{i}" for i in range(60)]
+WEIGHTS = np.random.default_rng(0).dirichlet(np.full(60, 0.3), size=(2, 3, 60)).astype(np.float32)
+MAY = np.tri(60, dtype=bool)
+
+
+def values(packet: Packet, name: str = "values") -> np.ndarray:
+    return np.frombuffer(packet.parts[packet.header[name]], "<f4")
+
+
+def test_a_rounded_picture_has_its_numbers_as_they_are_where_it_is_saved() -> None:
+    drawn = words_packet(WEIGHTS[1, 2], WORDS, WORDS, allowed=MAY, reading=True)
+    assert drawn.header["exact"] is False and drawn.header["kind"] != "f32"
+    whole = drawn.exactly()
+    assert whole.header["exact"] is True and np.array_equal(values(whole), WEIGHTS[1, 2][MAY])
+    assert drawn.header["exact"] is False, "what others draw stays as it is"
+
+
+def test_a_head_of_a_rounded_stack_comes_as_it_is() -> None:
+    large = np.random.default_rng(1).dirichlet(np.full(100, 0.3), size=(4, 6, 100)).astype(np.float32)
+    stack = stacked(large)
+    assert stack is not None and stack.fields["kind"] == "steps"
+    names = [f"w{i}" for i in range(100)]
+    drawn = words_packet(large[3, 4], names, names, reading=True, among=Among(stack, (3, 4)))
+    assert "values" not in drawn.header and np.array_equal(values(drawn.exactly()), large[3, 4].ravel())
+
+
+def test_the_grid_has_every_weight_of_every_head_and_the_words() -> None:
+    drawn = grid_packet(WEIGHTS, allowed=MAY, queries=WORDS, keys=WORDS)
+    assert "weights" not in drawn.header and drawn.header["queries"] == WORDS
+    assert np.array_equal(values(drawn.exactly(), "weights"), WEIGHTS[:, :, MAY].ravel())
+    assert drawn.exactly(most=10).header["exact"] is False, "too many are not sent"
+
+
+PICTURES = {
+    "words": lambda run: viz.words(run, 1, 5), "heatmap": lambda run: viz.heatmap(run, 1, 5), "grid": lambda run: viz.grid(run), "head_view": lambda run: viz.head_view(run, 1, [0, 5]),
+    "strip": lambda run: viz.strip(run, 1, 5), "arithmetic": lambda run: viz.arithmetic(run, 1, 5, query=2), "source": lambda run: viz.source(run, 1), "mean": lambda run: viz.heatmap(run, 1, "mean"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run() -> core.Run:
+    return core.open_model("translator-en-es").run("She has a white car.")
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_says_whose_numbers_it_shows(run: core.Run, name: str) -> None:
+    header = PICTURES[name](run).packet.header
+    told = header["origin"]
+    assert (told["model"], told["text"], told["beside"], told["kind"]) == ("translator-en-es", run.source.text, run.target_text, "cross")
+    assert header.get("at") == {"grid": None, "head_view": [1], "source": [1], "mean": [1]}.get(name, [1, 5])
+    assert told.get("joined") == ("mean" if name == "mean" else None)
+
+
+def test_the_scripts_run_as_files_and_write_their_pictures(run: core.Run, tmp_path: Path) -> None:
+    for name, make in PICTURES.items():
+        (tmp_path / f"{name}.py").write_text(make(run).packet.header["python"].replace(f"{'heatmap' if name == 'mean' else name}.html", f"{name}.html"), "utf-8")
+    every = "import runpy\n" + "\n".join(f"runpy.run_path('{name}.py')" for name in PICTURES)
+    done = subprocess.run([sys.executable, "-c", every], cwd=tmp_path, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    for name in PICTURES:
+        page = (tmp_path / f"{name}.html").read_text("utf-8")
+        assert page.startswith("<!doctype html>") and "%%PACKET%%" not in page.split("PAGE")[0], name
+    code = PICTURES["heatmap"](run).packet.header["python"].splitlines()
+    assert code[-2:] == ["picture.save('heatmap.html')", "picture"], "a notebook shows what stands last"
+
+
+def test_a_table_to_take_along_is_all_numbers_and_an_archive_has_the_words() -> None:
+    arrays = {"weights": WEIGHTS[0], "allowed": MAY, "keys": np.array(WORDS)}
+    rows = list(csv.DictReader(io.StringIO(export.csv(arrays), newline="")))
+    assert {row["array"] for row in rows} == {"weights", "allowed"}
+    found = np.array([float(row["value"]) for row in rows if row["array"] == "weights"], np.float32)
+    assert np.array_equal(found, WEIGHTS[0].ravel())
+    with np.load(io.BytesIO(export.npz({**Origin(model="gpt-mini", kind="causal", layer=2, head=5).named(), **arrays}))) as kept:
+        assert kept["keys"].tolist() == WORDS and (str(kept["model"]), int(kept["layer"]), int(kept["head"])) == ("gpt-mini", 2, 5)
+
+
+TOYS = {"weighting", "word_vectors", "score_functions", "self_attention"}
+"""Exhibits whose instruments show numbers of their own, of no model."""
+
+
+@pytest.mark.parametrize("slug", ["look", "decode", "compare", "what_if", "find", "importance", "growth", "be_the_head", "alignment", "luong", "encoder", "cross_attention", "walk_through", *sorted(TOYS)])
+def test_every_instrument_of_a_page_is_told_what_it_shows(slug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: dict[str, dict] = {}
+
+    def show(self: Instrument, packet: Packet, *, key: str, **_: object) -> None:
+        origin.now().stamp(packet)
+        told[key] = packet.header["origin"]
+
+    monkeypatch.setattr(Instrument, "show", show)
+    page = f"from viz import pages\nfrom viz.ui import state\nfound = next(e for e in pages.discover() if e.slug == {slug!r})\nwith state.visit({slug!r}):\n    found.page()"
+    test = AppTest.from_string(page, default_timeout=120).run()
+    assert not test.exception and told
+    for key, said in told.items():
+        assert said["page"] and (slug in TOYS or (said["model"] and said["text"])), key
+
+
+def test_a_new_page_forgets_what_the_last_one_showed() -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from viz.instruments import origin
+
+        origin.begin("One")
+        origin.tell(model="gpt-mini", text="a", layer=1)
+        st.text(repr(origin.now()))
+        origin.begin("Two")
+        st.text(repr(origin.now()))
+
+    first, second = (element.value for element in AppTest.from_function(script).run().text)
+    assert "model='gpt-mini'" in first and "page='One'" in first and second == repr(Origin("Two"))
+
+
+def test_a_page_that_stands_alone_holds_the_exact_numbers(run: core.Run) -> None:
+    """The page that a notebook shows holds the exact numbers, too."""
+    import base64
+    import re
+
+    long = viz.heatmap(core.open_model("gpt-mini").run("The old woman had a little white cat and a big black dog. " * 6), 2, 5, by="token")
+    assert long.packet.header["exact"] is False
+    data = re.search(r'id="packet">([^<]+)<', long.html())
+    assert data and read(base64.b64decode(data[1]))[0]["kind"] == "f32"
