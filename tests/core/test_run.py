@@ -12,6 +12,7 @@ import core
 from core.models import families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
+from core.text.tokenizer import LONGEST
 
 TEXTS = ["She has a white car.", "Ella tiene un auto blanco.", "The animal didn't cross the street because it was too tired."] * 4
 
@@ -174,7 +175,10 @@ def test_empty_text_starts_from_the_start_token(writer):
         (lambda w, t: t.run("", target="Ella."), "no source"),
         (lambda w, t: w.run("a", target="b"), "no target"),
         (lambda w, t: w.run("a", pair="b"), "pairs"),
-        (lambda w, t: w.run("word " * 25_000), "tokens"),
+        (lambda w, t: w.run("word " * 62), "reads at most 61 at once"),
+        (lambda w, t: w.run("a" * (LONGEST + 1)), "20,001 letters"),
+        (lambda w, t: w.run("The", edits=[core.edits.Scale("layer.0.self_attn.q", float("nan"))]), "NaN or infinite"),
+        (lambda w, t: w.run("The", edits=[core.edits.Scale("layer.0.resid_mid", float("inf"))]), "NaN or infinite"),
         (lambda w, t: w.run("half \ud83d of it"), "surrogate"),
         (lambda w, t: w.run("a").attention("cross"), "no attention"),
         (lambda w, t: w.run("a", grad="loss"), "unknown"),

@@ -59,15 +59,18 @@ def test_loud_by_construction(body, keep, edits, said):
         record(body, torch.zeros(3), keep=keep, edits=edits)
 
 
-def test_an_edit_keeps_shape_and_dtype():
-    class Wrong:
-        where = "a"
-
-        def __call__(self, value):
-            return value[:1]
-
-    with pytest.raises(ValueError, match="changed"):
-        record(lambda x, tap: tap("a", x, "pos"), torch.zeros(3), edits=[Wrong()])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda value: value[:1], r"makes \(1,\) torch.float32 of \(3,\) torch.float32 at 'a'"),
+        (lambda value: value.double(), r"makes \(3,\) torch.float64 of \(3,\) torch.float32 at 'a'"),
+        (lambda value: value + torch.ones(2), "cannot be made at 'a'"),
+    ],
+)
+def test_an_edit_keeps_shape_and_dtype(change, said):
+    with pytest.raises(core.InputError, match=said) as caught:
+        record(lambda x, tap: tap("a", x, "pos"), torch.zeros(3), edits=[core.edits.Function("a", change)])
+    assert caught.value.rule.startswith("An edit keeps shape and dtype") and caught.value.remedy
 
 
 def test_an_unknown_path_names_the_nearest():

@@ -126,7 +126,8 @@ def test_every_text_of_every_model_arrives_letter_by_letter(name: str, kinds: tu
     edits.Scale("layer.2.self_attn.v", 1e-20), edits.Forbid("layer.2.self_attn.allowed", query=7), edits.Forbid("layer.2.self_attn.allowed", key=2), edits.ZeroHead("layer.2.self_attn.heads", head=1),
 ], ids=repr)  # fmt: skip
 def test_odd_numbers_and_edits_arrive_letter_by_letter(edit: core.trace.Edit) -> None:
-    run = core.open_model("gpt-mini").run("Once upon a time there was a little girl who lived", edits=[edit])
+    stopped = edits.Patch("layer.2.self_attn.out", torch.zeros(()))  # numbers that are not finite reach nothing that the model computes
+    run = core.open_model("gpt-mini").run("Once upon a time there was a little girl who lived", edits=[edit, stopped])
     for key in (3, 2):
         lines = lines_of(run, "causal", *CELL[:3], key)
         same(sent(arithmetic_packet(lines)), lines)
