@@ -17,7 +17,8 @@ def shown(source: str, space: dict[str, object]) -> object:
     return eval(compile(ast.Expression(last.value), str(NOTEBOOK), "eval"), space) if isinstance(last, ast.Expr) else None
 
 
-def test_the_notebook_runs(capsys):
+def test_the_notebook_runs(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # what it saves
     cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
     space: dict[str, object] = {}
     results = [shown("".join(cell["source"]), space) for cell in cells if cell["cell_type"] == "code"]

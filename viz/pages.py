@@ -103,7 +103,7 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Entry:
-    """A page that was found: its slug, what it says about itself, the fields of its `Params` where they stand in it, its package and file."""
+    """A page that was found: its slug, what it says about itself, the fields of its `Params` (its own, or of a module beside it), its package and file."""
 
     slug: str
     info: Page | Exhibit
@@ -189,10 +189,17 @@ def _read(file: Path, package: str, name: str, kind: type[Page] | type[Exhibit])
             case ast.Assign(targets=[ast.Name(id=found)]) if found == name:
                 info = _value(node.value, file)
             case ast.ClassDef(name="Params"):
-                fields = {part.target.id for part in node.body if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)}
+                fields = _fields(node)
+            case ast.ImportFrom(module=str(home), names=names) if any(one.name == "Params" for one in names):
+                beside = file.with_name(home.rpartition(".")[2] + ".py")
+                fields = next(_fields(made) for made in ast.parse(beside.read_text("utf-8"), str(beside)).body if isinstance(made, ast.ClassDef) and made.name == "Params")
     if not isinstance(info, kind):
         raise PageError(f"{file}: has no {name} = {kind.__name__}(...)")
     return Entry(file.stem, info, frozenset(fields), package, file)
+
+
+def _fields(params: ast.ClassDef) -> set[str]:
+    return {part.target.id for part in params.body if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)}
 
 
 _WORDS: dict[str, Callable[..., Any]] = {"Page": Page, "Exhibit": Exhibit, "Cite": Cite}

@@ -17,6 +17,7 @@ from viz.exhibits import bottleneck as exhibit
 from viz.figures.by_length import Curve, quality, slopes
 from viz.figures.copied import Row, letters
 from viz.figures.unrolled import Lane, unrolled
+from viz.labels import percent
 
 SCRIPT = "from viz.ui import errors\nfrom viz.exhibits import bottleneck as e\nwith errors.guard():\n    e.page()"
 WORD = "attention"
@@ -123,7 +124,7 @@ def test_writing_says_the_letter_and_its_probability():
     run = core.open_model("copy-gru").run(WORD)
     logits = run.logits[1].astype(float)
     chance = np.exp(logits - logits.max())[run.ids[2]] / np.exp(logits - logits.max()).sum()
-    assert f"Letter 2: “{run.tokens[2]}” at {chance:.0%}" in said(test)
+    assert f"Letter 2: “{run.tokens[2]}” at {percent(chance)}; " in said(test)
 
 
 def test_looking_back_counts_both():

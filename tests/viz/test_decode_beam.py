@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from test_decode import drawn, press, said
 from test_decode import engine as engine  # the fixture
-from test_instruments_faces import opened, unpacked
+from test_instruments_faces import opened, packets_of, unpacked
 
 from core.decoding import Beam, along, decode, prompt_of
 from viz.workspace import _decode_beam as beams
@@ -22,8 +22,7 @@ P = page.Params(model="translator-en-es", text="a white car", beam=3)
 
 def packets(test, name):
     """The headers (and bytes) of the instruments that have `name` in their header."""
-    sent = [element.proto.bytes for element in test.get("bidi_component") if element.proto.bytes]
-    return [(opened(one)[0], one) for one in sent if name in opened(one)[0]]
+    return [(opened(one)[0], one) for one in packets_of(test) if name in opened(one)[0]]
 
 
 def of(data, node=None):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_instruments_faces import opened, unpacked
+from test_instruments_faces import opened, packets_of, unpacked
 from tiny_models import ATTENTIONS, served
 
 from core.decoding import decode
@@ -35,8 +35,7 @@ def said(test: AppTest) -> str:
 
 
 def matrices(test: AppTest) -> list[bytes]:
-    sent = [element.proto.bytes for element in test.get("bidi_component") if element.proto.bytes]
-    return [packet for packet in sent if "scale" in opened(packet)[0]]
+    return [packet for packet in packets_of(test) if "scale" in opened(packet)[0]]
 
 
 @pytest.mark.parametrize("name", ATTENTIONS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import importlib
 import json
 import re
@@ -50,6 +51,15 @@ def opened(data: bytes) -> tuple[dict[str, Any], bytes]:
         at, length = header["parts"][steady]
         _seen[steady] = body[at : at + length]
     return (json.loads(_seen[steady]) if steady else {}) | header, body
+
+
+def packets_of(test: Any) -> list[bytes]:
+    """The packets of a page in the order in which they stand on it; one may need a steady part that was sent earlier, with one that stands below."""
+    sent = [element.proto.bytes for element in test.get("bidi_component") if element.proto.bytes]
+    for data in sent:
+        with contextlib.suppress(KeyError):
+            opened(data)
+    return sent
 
 
 def unrun(data: bytes, size: int) -> np.ndarray:

@@ -12,7 +12,7 @@ import core.engine
 from core.analysis.guesses import guesses, probabilities
 from core.engine import Engine, Listing
 from tests.bert_helpers import build
-from viz.labels import literal
+from viz.labels import literal, percent
 
 TEXT = "She has a [MASK] car."
 
@@ -65,7 +65,7 @@ def test_the_blank_is_touched_and_its_guesses_are_those_of_the_run(model):
     run = model.run(TEXT)
     best = guesses(run, run.tokens.index("[MASK]"))
     assert [option.content.split(" ")[0] for option in blank(test).proto.options] == [literal(word) for word, _ in best]
-    assert f"{best[0][1]:.0%}" in blank(test).proto.options[0].content
+    assert [f"[{percent(chance)}]" in option.content for option, (_, chance) in zip(blank(test).proto.options, best, strict=True)] == [True] * len(best)
 
 
 def test_choosing_a_guess_writes_it_into_the_sentence(model):

@@ -103,7 +103,8 @@ def test_one_weight_is_the_one_that_is_asked_for(run: core.Run) -> None:
     assert opened(viz.source(run, 2, path="decoder.layer.2.cross_attn.q"))["selected"] == "decoder.layer.2.cross_attn.q"
 
 
-def test_the_lines_make_the_picture_again(run: core.Run) -> None:
+def test_the_lines_make_the_picture_again(run: core.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # the lines save it
     for name, picture in drawn(run).items():
         *before, last = picture.packet.header["python"].splitlines()
         space: dict[str, Any] = {}

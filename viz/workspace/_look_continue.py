@@ -11,7 +11,7 @@ from core.run import Run
 from viz.instruments.words import After, written
 from viz.labels import literal, visible
 from viz.ui import compute, controls, links, state, subject
-from viz.workspace import decode
+from viz.workspace import _decode_data as decoding
 from viz.workspace._decode_pictures import pieces
 
 AHEAD, OFFERED = 4, 5
@@ -27,9 +27,9 @@ def goes_on(run: Run) -> bool:
 
 def following(run: Run) -> tuple[Step, ...]:
     """The next tokens, as Decode writes them: greedy at temperature 0, else sampled. Nothing behind a text that has ended."""
-    params = decode.Params(run.model.name, run.side.text, **_how(), n=AHEAD)
+    params = decoding.Params(run.model.name, run.side.text, **_how(), n=AHEAD)
     with compute.many() as ask:
-        return decode.compute(params, ask).steps
+        return decoding.compute(params, ask).steps
 
 
 def ghosts(steps: tuple[Step, ...], last: str) -> list[After]:
