@@ -78,5 +78,5 @@ def test_a_point_of_the_map_is_a_head_and_the_link_restores_it(visitor, app_url)
 
 def test_the_card_of_a_head_names_the_sentences_behind_its_score(visitor, app_url):
     opened(visitor, f"{app_url}{LINK}&find.by=kinds&layer=3&head=6", "standard deviation")
-    assert "L3.H6" in visitor.locator('[data-testid="stHeading"], h4').filter(has_text="gpt-mini").first.inner_text()
+    assert "L3.H6" in visitor.locator('[data-testid="stHeading"], h2, h3, h4').filter(has_text="gpt-mini").first.inner_text()
     assert visitor.get_by_text("Most, ").count() == visitor.get_by_text("Least, ").count() == 1

@@ -165,9 +165,9 @@ def test_a_run_without_kinds_has_no_menus_and_broken_numbers_are_marked(visit: V
 def test_what_is_saved_is_what_is_shown(visit: Visitor, chromium: Any, tmp_path: Path) -> None:
     seen = visit("some&grid=m0.kind")
     rows = list(csv.reader(seen.saved("csv", tmp_path).read_text("utf-8-sig").splitlines()))
-    assert rows[0] == ["layer", "head", "kind", "score", "entropy", "<b>reach</b>"]
-    assert [f"L{row[0]}.H{row[1]}" for row in rows[1:]] == tiles(seen)
-    assert rows[-1][4] == "nan"
+    assert rows[0] == ["layer", "head", "kind", "score", "entropy", "<b>reach</b>", "query position", "key position", "query", "key", "weight"]
+    assert sorted({f"L{row[0]}.H{row[1]}" for row in rows[1:]}) == sorted(tiles(seen)) and len(rows) == 1 + 12 * 100
+    assert any(row[4] in ("nan", "") for row in rows[1:])
     arrays = np.load(seen.saved("npz", tmp_path))
     assert arrays["thumbnails"].shape == (3, 4, 10, 10)
     assert np.array_equal(arrays["thumbnails"][0, 0], np.eye(10))

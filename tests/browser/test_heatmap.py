@@ -474,8 +474,8 @@ def test_what_is_shown_is_saved(visit: Any, tmp_path: Path) -> None:
     assert np.allclose(arrays["received"], weights.sum(0)) and np.allclose(arrays["entropy_bits"][3], entropy(weights[3]))
     with seen.saved("csv", tmp_path).open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.reader(file))
-    assert rows[0] == ["query position", "key position", "query", "key", "weight", "score", "contribution"]
-    assert len(rows) == 37 and rows[2][4:] == ["forbidden"] * 3
+    assert rows[0] == ["query position", "key position", "query", "key", "weight", "score", "contribution", "allowed"]
+    assert len(rows) == 37 and rows[2][4:] == ["", "", "", "0"] and rows[7][7] == "1"
     assert [float(v) for v in rows[7][4:6]] == pytest.approx([weights[1, 0], scores[1, 0]], rel=1e-6)
     drawn = seen.saved("svg", tmp_path).read_text("utf-8")
     for words in ("L2.H5", "She", "received", "entropy", "forbidden", "score", "read (key)"):

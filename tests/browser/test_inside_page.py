@@ -30,7 +30,7 @@ def test_it_opens_with_a_table_of_guesses_and_a_click_shows_the_five_best(page, 
     page.goto(f"{app_url}/inside")
     drawn(page)
     page.get_by_text(re.compile("the first guess becomes “[a-z]+”")).first.wait_for()
-    page.locator('[data-testid="stVegaLiteChart"] svg').first.locator(".mark-text text[role='graphics-symbol']").nth(10).click()
+    page.locator('[data-testid="stVegaLiteChart"] svg').first.locator(".mark-text text").nth(10).click()
     page.wait_for_url("**inside.cell=**")
     page.wait_for_timeout(400)
     page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')

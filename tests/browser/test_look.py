@@ -131,9 +131,12 @@ def test_a_link_restores_the_view(visitor, app_url):
 
 
 def test_nonsense_in_the_link_is_told_and_the_page_works(visitor, app_url):
-    opened(visitor, app_url + "/?layer=99&head=abc&model=gpt-9")
+    opened(visitor, app_url + "/?layer=99&head=abc&model=gpt-mini")
     assert visitor.get_by_text("layer=99").count() >= 1
     assert data(visitor, "top")
+    visitor.goto(app_url + "/?model=gpt-9")
+    visitor.get_by_text("There is no model").first.wait_for()
+    visitor.get_by_role("button", name="Translate").or_(visitor.get_by_text("Translate", exact=True)).first.wait_for()  # the way on stands there
 
 
 def test_markup_in_the_sentence_stays_text(visitor, app_url):
@@ -186,16 +189,16 @@ def test_a_ready_made_sentence_is_chosen_and_what_was_typed_comes_back(visitor, 
     assert 4 <= sentences(visitor).count() <= 6
     visitor.get_by_role("button", name="7 more").click()
     idle(visitor)
-    visitor.get_by_text("My aunt does not like cold soup.").click()
-    shows(visitor, "aunt", "sopa")
+    visitor.get_by_text("The soup is cold because the window is open.").click()
+    shows(visitor, "window", "sopa")
     assert visitor.get_by_test_id("stRadio").count() == 0, "the list closes with a choice"
-    assert "cold+soup" in visitor.url.replace("%20", "+") and visitor.get_by_text("the soup pleases the aunt").count() == 1
-    assert box.input_value() == "My aunt does not like cold soup."
+    assert "soup+is+cold" in visitor.url.replace("%20", "+") and visitor.get_by_text("fría carries the gender of sopa").count() == 1
+    assert box.input_value() == "The soup is cold because the window is open."
     sentences(visitor)
     visitor.get_by_role("button", name="Back to").click()
     shows(visitor, "own")
     visitor.go_back()
-    shows(visitor, "aunt", "sopa")
+    shows(visitor, "window", "sopa")
 
 
 def test_the_list_of_sentences_fits_a_phone(chromium, app_url):
