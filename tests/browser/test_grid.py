@@ -169,8 +169,8 @@ def test_what_is_saved_is_what_is_shown(visit: Visitor, chromium: Any, tmp_path:
     assert sorted({f"L{row[0]}.H{row[1]}" for row in rows[1:]}) == sorted(tiles(seen)) and len(rows) == 1 + 12 * 100
     assert any(row[4] in ("nan", "") for row in rows[1:])
     arrays = np.load(seen.saved("npz", tmp_path))
-    assert arrays["thumbnails"].shape == (3, 4, 10, 10)
-    assert np.array_equal(arrays["thumbnails"][0, 0], np.eye(10))
+    assert arrays["weights"].shape == (3, 4, 10, 10)
+    assert np.array_equal(arrays["weights"][0, 0], np.eye(10))
     drawn = list(ET.fromstring(seen.saved("svg", tmp_path).read_text("utf-8")).itertext())
     assert {"L0.H3", "3.30", "P", "Heads"} <= {text.strip() for text in drawn}
     context = chromium.new_context(offline=True)
