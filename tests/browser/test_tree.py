@@ -127,7 +127,7 @@ def test_pointing_says_the_reason_and_lights_the_path_without_a_message(visit: V
     seen.page.mouse.move(*dog)
     assert (seen.attribute("hover"), seen.attribute("path")) == ("1", "Once upon a time the dog")
     assert seen.text(".tree .tip").split("\n") == ["dog: probability 30 %, score \u22121.20, given up", "sum of ln p -1.20; not among the 2 best"]
-    spoken = seen.page.locator('.tree [role="status"][aria-live="polite"]').first.text_content()
+    spoken = seen.page.locator('.tree div.sr[role="status"][aria-live="polite"]').text_content()
     assert "Once upon a time the dog" in spoken and "not among the 2 best" in spoken
     seen.page.mouse.move(*bold)
     assert seen.attribute("path") == "Once upon a time the <b>bold</b>"
