@@ -232,18 +232,3 @@ def test_a_finger_leaves_present_and_walks_by_the_rail(chromium: Any, course: st
     page.wait_for_url(lambda url: "present" not in url)
     page.locator('[data-testid="stHeader"]').wait_for()
     context.close()
-
-
-def test_the_menu_of_a_narrow_window_closes_when_a_page_is_chosen(chromium: Any, course: str) -> None:
-    context = chromium.new_context(viewport={"width": 700, "height": 900})
-    page = context.new_page()
-    visit(page, course, "h1")
-    menu = page.get_by_test_id("stSidebar")
-    page.get_by_test_id("stExpandSidebarButton").click()
-    menu.get_by_role("link", name="Course").click()
-    page.get_by_role("heading", name="Course", level=1).wait_for(timeout=60_000)
-    page.wait_for_function("""document.querySelector('[data-testid="stSidebar"]').getBoundingClientRect().right <= 1""")
-    page.reload()
-    page.get_by_role("heading", name="Course", level=1).wait_for(timeout=60_000)
-    page.wait_for_function("""(document.querySelector('[data-testid="stSidebar"]')?.getBoundingClientRect().right ?? 0) <= 1""")
-    context.close()
