@@ -193,7 +193,7 @@ DRAWN = """() => {
 }"""
 
 
-@pytest.mark.parametrize("window", [(1280, 720), (1920, 1080)], ids=["1280x720", "1920x1080"])
+@pytest.mark.parametrize("window", [(1280, 720), pytest.param((1920, 1080), marks=pytest.mark.slow)], ids=["1280x720", "1920x1080"])  # seven pages each
 def test_the_picture_in_the_whole_window_fits_it_both_ways(page: Any, course: str, window: tuple[int, int]) -> None:
     width, height = window
     page.set_viewport_size({"width": width, "height": height})
