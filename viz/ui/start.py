@@ -1,7 +1,7 @@
 """How the server comes up: the first screen is drawn once, then visitors are let in, and the rest follows behind it.
 
-The rest is every model that verifies, every page's module, one figure of each library, and every page drawn once. Whoever asks for a part of it
-first gets it first: models open side by side, and a page is imported when it is opened.
+The rest is every model that verifies, and every page drawn once. Whoever asks for a part of it first gets it first: models
+open side by side, and a page is imported when it is opened.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import core.engine
-from viz import pages
 from viz.ui import errors, warm
 
 log = logging.getLogger("atlas")
@@ -82,25 +81,12 @@ def _parts() -> Iterator[tuple[str, Callable[[], object]]]:
         else:
             log.warning("model %s is not served: %s", listing.name, listing.problem)
             REPORT.behind += (f"{listing.name}: {listing.problem}",)
-    for entry in pages.discover():
-        yield f"the page {entry.slug}", lambda entry=entry: entry.module
-    yield "figures", _figures
 
 
 def _warm(name: str) -> None:
     engine = core.engine.default()
     engine.open(name)
     engine.run(core.engine.RunRequest(name, "Hello.", keep=()))
-
-
-def _figures() -> None:
-    import altair as alt
-    import plotly.graph_objects as go
-
-    from viz import theme
-
-    go.Figure(go.Heatmap(z=[[0, 1]])).update_layout(template=theme.template()).to_json()
-    alt.Chart(alt.Data(values=[{"x": 0}])).mark_point().encode(x="x:Q").to_dict(validate=False)
 
 
 def _opening(name: str) -> None:
