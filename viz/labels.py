@@ -3,6 +3,7 @@
 - canvas, Altair, `st.text`, tables: take any text literally; use `visible`, for a phrase of several words `phrase`.
 - Plotly reads `<b>`, `<br>` and `<a>` in ticks, titles and hovers; use `plain`.
 - widget labels (buttons, pills) and `st.markdown` read Markdown, and an image in it is a request; use `literal`.
+  A label that is only read out (`label_visibility="collapsed"`) is said as it is written, backslashes too; use `spoken`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from functools import lru_cache
 _MARKS = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽"}
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=\"'@/])")
+_SIGNS = re.compile(r"[\\`*_\[\]<>$~#|{}]+|:(?=\w)|(?<=\w):(?=/)")
 
 SHORT, PHRASE = 40, 200
 """Texts up to so many letters are remembered, as pieces or words and as labels: they are asked for again with every rerun."""
@@ -79,6 +81,15 @@ def literal(text: str) -> str:
     '\\!\\[x\\]\\(http\\:\\/\\/a\\) \\$1\\$ \\*so\\*'
     """
     return _labelled(text) if len(text) <= PHRASE else _escaped(text)
+
+
+def spoken(text: str) -> str:
+    r"""Text for a label that nobody sees and a screen reader says: what would be Markdown is left out, nothing is escaped.
+
+    >>> spoken('What follows “**bold** ![x](http://a)”?'), spoken("Is 1 : 2 more than √d?")
+    ('What follows “ bold ! x (http //a)”?', 'Is 1 : 2 more than √d?')
+    """
+    return " ".join(_SIGNS.sub(" ", "".join(letter if letter == " " else _visible(letter) for letter in text)).split())
 
 
 def _escaped(text: str) -> str:

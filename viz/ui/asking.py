@@ -13,7 +13,7 @@ from typing import Any
 
 import streamlit as st
 
-from viz.labels import literal
+from viz.labels import literal, spoken
 from viz.ui import room, state
 
 Why = str | Callable[[], str]
@@ -39,7 +39,7 @@ def predict(key: str, question: str, options: Sequence[str] | Mapping[str, float
     guess = _ask(slot, (question, choices, answer), st.session_state.get(widget))
     guess = state.held(widget, guess if guess in choices else None)
     with _frame(key, question):
-        st.pills(question, choices, format_func=literal, key=widget, default=guess, on_change=_commit, args=(slot, widget),
+        st.pills(spoken(question), choices, format_func=literal, key=widget, default=guess, on_change=_commit, args=(slot, widget),
                  disabled=guess is not None, label_visibility="collapsed")
         if guess is not None:
             level = isinstance(options, Mapping) and tied(options[guess], options[answer])
@@ -64,7 +64,7 @@ def predict_number(key: str, question: str, lo: float, hi: float, answer: float,
         st.session_state[widget] = type(low)(low + step * round((high - low) / step / 2))
     with _frame(key, question):
         left, right = st.columns([2 if state.presenting() else 4, 1], vertical_alignment="bottom", gap="medium")
-        left.slider(question, low, high, step=step, key=widget, disabled=guess is not None,
+        left.slider(spoken(question), low, high, step=step, key=widget, disabled=guess is not None,
                     format=f"%g {unit.replace('%', '%%')}".strip(), label_visibility="collapsed")
         right.button("That is my guess", key=f"{widget}:commit", on_click=_commit, args=(slot, widget),
                      disabled=guess is not None, type="primary")
