@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -40,26 +38,20 @@ def lasting() -> Iterator[None]:
 class Laid:
     """A frozen weight (out, in) in the processor's own layout, where torch offers one (oneDNN on CPU).
 
-    A single vector, as in decoding step by step, is multiplied by numpy's BLAS along the longer axis of the weight as it
-    lies in memory: such a product is as fast as the weight can be read, and torch's reads it at half the speed or less.
+    A single vector, as in decoding step by step, is multiplied by numpy's BLAS with the weight as it lies in memory: such a
+    product is nearly as fast as the weight can be read, and torch's reads it at half the speed or less.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         with lasting():
             self.weight, self.bias = weight.detach(), None if bias is None else bias.detach()
-            fits = weight.device.type == "cpu" and weight.dtype == torch.float32 and _offered()
-            self.blocked = torch.ops.mkldnn._reorder_linear_weight(self.weight, 32) if fits else None
-
-    @cached_property
-    def along(self) -> np.ndarray:
-        """The weight, laid along its longer axis: a copy where it is taller than wide."""
-        with lasting():
-            tall = self.weight.shape[0] > self.weight.shape[1]
-            return (self.weight.T.contiguous().T if tall else self.weight.contiguous()).numpy()
+            near = weight.device.type == "cpu" and weight.dtype == torch.float32
+            self._read = self.weight.contiguous().numpy() if near else None
+            self.blocked = torch.ops.mkldnn._reorder_linear_weight(self.weight, 32) if near and _offered() else None
 
     def vector(self, x: Tensor) -> Tensor:
         """The product with one vector (in,) that no gradient is asked of."""
-        found = torch.from_numpy(self.along.dot(x.numpy()))
+        found = torch.from_numpy(self._read.dot(x.numpy()))
         return found if self.bias is None else found.add_(self.bias)
 
     def __call__(self, x: Tensor) -> Tensor:

@@ -108,6 +108,8 @@ class Figures:
     wave: list[float] = field(default_factory=list)
     later: list[float] = field(default_factory=list)
     actions: list[float] = field(default_factory=list)
+    pages: dict[str, list[float]] = field(default_factory=dict)
+    """The actions again, by page."""
     wrong: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     late: int = 0
@@ -118,8 +120,9 @@ class Figures:
     server: tuple[Reading, Reading] | None = None
     """Before and at the end of the lesson, the visitors still there."""
 
-    def note(self, answer: Answer, among: list[float]) -> None:
-        among.append(answer.milliseconds)
+    def note(self, answer: Answer, *among: list[float]) -> None:
+        for values in among:
+            values.append(answer.milliseconds)
         self.wrong += answer.wrong
 
     @property
@@ -129,9 +132,9 @@ class Figures:
 
     def table(self) -> str:
         """The figures for a reader."""
-        lines = [f"{'':12}{'number':>8}{'p50':>9}{'p95':>9}{'p99':>9}{'max':>9}  ms"]
-        for name, values in (("first joins", self.wave), ("later joins", self.later), ("actions", self.actions)):
-            lines.append(f"{name:12}{len(values):8}" + "".join(f"{percentile(values, share):9.1f}" for share in (0.5, 0.95, 0.99, 1)))
+        lines = [f"{'':18}{'number':>8}{'p50':>9}{'p95':>9}{'p99':>9}{'max':>9}  ms"]
+        for name, values in (("first joins", self.wave), ("later joins", self.later), ("actions", self.actions), *(("  " + (page or "look"), values) for page, values in sorted(self.pages.items()))):
+            lines.append(f"{name:18}{len(values):8}" + "".join(f"{percentile(values, share):9.1f}" for share in (0.5, 0.95, 0.99, 1)))
         lines.append(f"wrong {len(self.wrong)}, lost {len(self.lost)}, late {self.late}; {len(self.actions) / max(self.seconds, 1e-9):.1f} actions/s in {self.seconds:.0f} s; "
                      f"the driver took {1e3 * self.driver / max(self.answers, 1):.2f} ms of processor an answer")
         if self.server:
@@ -203,7 +206,9 @@ class Lesson:
             while due < leaves:
                 await asyncio.sleep(due - time.perf_counter())
                 figures.late += time.perf_counter() > due + self.every
-                figures.note(await asyncio.wait_for(visit.ask(*next(links)), self.limit), figures.actions)
+                page, values = next(links)
+                answer = await asyncio.wait_for(visit.ask(page, values), self.limit)
+                figures.note(answer, figures.actions, figures.pages.setdefault(page, []))
                 due = max(due + self.every, time.perf_counter())
             await asyncio.sleep(leaves - time.perf_counter())
         finally:
