@@ -108,7 +108,7 @@ def boundary() -> Evidence:
     pieces = 50_000
     numbers = {"last": float(n_vocab - 1), "bytes": float(2**8), "special": float(n_vocab - 2**8 - pieces)}
     sentence = (
-        f"GPT-2's vocabulary has {n_vocab:,} entries: {2**8} bytes, {pieces:,} merged pieces and {numbers['special']:.0f} more, "
+        f"GPT-2's vocabulary has {n_vocab:,} entries, and was published with {pieces:,} merges: with {2**8} bytes that leaves {numbers['special']:.0f}, "
         f"number {n_vocab - 1:,}: the boundary."
     )
-    return Evidence(numbers, sentence)
+    return Evidence(numbers, sentence, computed=False)

@@ -17,7 +17,7 @@ from typing import Any
 from core.errors import InputError
 
 Truth = Callable[[], Any]
-_SAMPLES = ((3.0, 5.0), (7.0, 2.0), (4.0, 9.0), (6.0, 6.0))
+_SAMPLES = ((3.0, 5.0, 2.0), (7.0, 2.0, 4.0), (4.0, 9.0, 3.0), (6.0, 6.0, 6.0))
 _SHARES = ((0.2, 0.3), (0.45, 0.1), (0.05, 0.4), (0.25, 0.25))
 
 

@@ -1,4 +1,4 @@
-"""The questions of the homework page: the documents' own, and ours for the first two chapters.
+"""The questions of the homework page: the documents' own, and ours for each chapter; from the third chapter on they stand in `homework_chapters`.
 
 Every `truth` below runs the thing that is asked about; no answer stands in this file.
 """
@@ -16,10 +16,11 @@ from core.layers.alignment import gaussian
 from core.layers.attention import MultiHeadAttention, masked_softmax
 from core.layers.positions import sinusoidal
 from core.layers.scores import Cosine, Dot, General, LinearAdditive, ScaledDot
+from core.lessons import homework_chapters
 from core.lessons.homework import Question
 
 DOCUMENTS, WHY, LOOK_UP = "The documents' own", "Why attention", "Look-up"
-GROUPS = (DOCUMENTS, WHY, LOOK_UP)
+GROUPS = (DOCUMENTS, WHY, LOOK_UP, *homework_chapters.CHAPTERS)
 WORDS, SIZE = 5, 16
 STAYS, MOVES, CHANGES = "the outputs do not change at all", "the same outputs, in the new order", "other outputs"
 YES, NO = "yes", "no"
@@ -224,4 +225,5 @@ QUESTIONS: tuple[Question, ...] = (
     Question("slope", LOOK_UP, "Two weights of one softmax are a and b. What is the slope of a by the score of b? Write it with a and b.",
              _slope, "By autograd: {}. It is minus the product: what one weight wins, the others lose in proportion.", "soft_and_hard",
              letters=("a", "b"), shares=True),
+    *homework_chapters.QUESTIONS,
 )  # fmt: skip

@@ -193,22 +193,43 @@ DRAWN = """() => {
 }"""
 
 
-@pytest.mark.parametrize("window", [(1280, 720), pytest.param((1920, 1080), marks=pytest.mark.slow)], ids=["1280x720", "1920x1080"])  # seven pages each
+def _fits(page: Any, address: str, window: tuple[int, int]) -> None:
+    """What is drawn in the whole window lies inside it, and takes nearly all of it one way."""
+    (width, height), whole = window, page.locator('[data-atlas-full="fits"]')
+    whole.wait_for(timeout=30_000)
+    page.wait_for_function(f"({DRAWN})().length")
+    seen = page.evaluate(DRAWN)
+    left, top, right, bottom = min(box[0] for box in seen), min(box[1] for box in seen), max(box[2] for box in seen), max(box[3] for box in seen)
+    assert min(left, top) >= 0 and right <= width and bottom <= height, (address, seen)
+    assert max((right - left) / width, (bottom - top) / height) > 0.85, (address, seen)
+
+
+@pytest.mark.parametrize("window", [(1280, 720), (1920, 1080)], ids=["1280x720", "1920x1080"])
 def test_the_picture_in_the_whole_window_fits_it_both_ways(page: Any, course: str, window: tuple[int, int]) -> None:
-    width, height = window
-    page.set_viewport_size({"width": width, "height": height})
+    """The key is pressed as soon as there are keys: it holds for the picture that comes."""
+    page.set_viewport_size({"width": window[0], "height": window[1]})
     for address in WHOLE:
         page.goto(f"{course}/{address}" + ("" if "present" in address else "&present=1"))
-        page.wait_for_function("document.querySelector('[data-testid=\"stApp\"]')?.dataset.testScriptState === 'notRunning' && document.querySelector('[data-stage] button')", timeout=90_000)
-        page.wait_for_function(f"{LAST.removeprefix('() => ')} > 250" if "step" in address else "[...document.querySelectorAll('[data-testid=\"stBidiComponentIsolated\"]')].some((node) => node.offsetHeight > 250)", timeout=60_000)  # the rail is one too
+        page.locator("[data-stage] button").first.wait_for(timeout=90_000)
         page.keyboard.press("f")
-        page.locator('[data-atlas-full="fits"]').wait_for(timeout=30_000)
-        seen = page.evaluate(DRAWN)
-        assert seen, address
-        assert min(box[0] for box in seen) >= 0 and min(box[1] for box in seen) >= 0, (address, seen)
-        assert max(box[2] for box in seen) <= width and max(box[3] for box in seen) <= height, (address, seen)
-        used = max((max(box[2] for box in seen) - min(box[0] for box in seen)) / width, (max(box[3] for box in seen) - min(box[1] for box in seen)) / height)
-        assert used > 0.85, (address, seen)
+        _fits(page, address, window)
+
+
+def test_the_whole_window_follows_the_picture_and_ends_with_the_step(page: Any, course: str) -> None:
+    """It fits again when the window or what is in it changes its size; a picture that is drawn anew takes the window again; a step has words."""
+    visit(page, f"{course}/masks?masks.step=6&present=1", "[data-stage] button")
+    page.keyboard.press("f")
+    _fits(page, "as it opens", (1280, 720))
+    page.set_viewport_size({"width": 900, "height": 1000})
+    page.wait_for_function(f"({DRAWN})().every((box) => box[2] <= 900)", timeout=20_000)
+    _fits(page, "another window", (900, 1000))
+    page.evaluate("document.querySelector('[data-atlas-full]').firstElementChild.style.minHeight = '1500px'")
+    page.wait_for_function("document.querySelector('[data-atlas-full]').firstElementChild.getBoundingClientRect().height <= 1000", timeout=20_000)
+    page.evaluate("document.querySelector('[data-atlas-full]').removeAttribute('data-atlas-full')")
+    page.locator('[data-atlas-full="fits"]').wait_for(timeout=20_000)
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url("**step=5*")
+    assert page.locator("[data-atlas-full]").count() == 0
 
 
 def test_a_finger_leaves_present_and_walks_by_the_rail(chromium: Any, course: str) -> None:

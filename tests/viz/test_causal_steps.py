@@ -112,6 +112,20 @@ def test_the_sentence_of_the_documents_has_ten_lines():
     assert "Right." in said(other)
 
 
+@pytest.mark.parametrize("number", [-5, -10])
+def test_the_leak_is_told_for_both_orders_of_mask_and_division(number):
+    """Recomputed from q and k: M beside q·k, then divided by √d; and beside q·k / √d, as the model itself does it."""
+    test = guessed(page(*FOLDS, step="5", text=SHORT, m=str(number)), "leaks")
+    layer, head = exhibit.opening()
+    run = core.open_model(runs.MODEL).run(SHORT)
+    q, k = (run.trace[f"layer.{layer}.self_attn.{side}"][head].astype(np.float64) for side in "qk")
+    may, d, leaks = np.tri(len(q), dtype=bool), q.shape[1], []
+    for scores in ((q @ k.T + np.where(may, 0, number)) / np.sqrt(d), q @ k.T / np.sqrt(d) + np.where(may, 0, number)):
+        terms = np.exp(scores - scores.max(1, keepdims=True))
+        leaks.append(float(np.where(may, 0, terms / terms.sum(1, keepdims=True)).sum(1).max()))
+    assert leaks[0] > 5 * leaks[1] and f"puts {more._share(leaks[0])} on forbidden words; added after the division {more._share(leaks[1])};" in said(test)
+
+
 def test_a_finite_number_leaks_and_an_empty_line_is_told():
     """C036, C037."""
     layer, head = exhibit.opening()

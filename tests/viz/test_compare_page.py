@@ -306,3 +306,24 @@ def test_a_model_of_letters_has_means_over_lines_of_its_own_task(model):
     assert not wrong and edit.vector == pytest.approx(wanted[1, 1].tolist())
     _, wrong = changes.readable("mean:layer.1.self_attn.heads:1::our sentences", run)
     assert "lines of its task" in str(wrong[0])
+
+
+@pytest.mark.parametrize(("first", "second"), [
+    ("The dog ran home.", "The dog ran away."), ("The old man had a cat.", "The old man had a white dog."), ("She is happy.", "He is happy."),
+])  # fmt: skip
+@pytest.mark.parametrize("model", ["gpt-mini", "bert-mini"])
+def test_what_is_said_of_rows_before_the_difference_is_so_in_both_runs(model: str, first: str, second: str):
+    """Recomputed from the two runs alone: how many words they share at the start, and how far those rows of the head are apart."""
+    kind = core.open_model(model).run(first).kinds[0]
+    sides = [core.open_model(model).run(text).attention(kind, by="word") for text in (first, second)]
+    common = next(place for place, (one, other) in enumerate(zip(sides[0].queries, sides[1].queries, strict=False)) if one != other)
+    found = compared(*(View(model, text, kind=kind, layer=1, head=2) for text in (first, second)))
+    said = [line for line in pair_of.notes(found, found.pair(0, 1)) if "reads the whole text" in line or "reads from left to right" in line]
+    assert len(said) == bool(common)
+    if common:
+        apart = float(np.abs(np.subtract(*(side.weights[1, 2, :common, :common] for side in sides))).max())
+        if model == "gpt-mini":
+            assert f"({common} row" in said[0] and apart < 1e-6
+        else:
+            told = float(said[0].split("by up to ")[1].split(",")[0])
+            assert apart > 0 and told >= apart - 0.005, "what stands beside the shared words may be further apart, not nearer"

@@ -69,7 +69,7 @@ with core.engine.Engine() as engine:
     core.engine._default, before = engine, core.engine._default
     try:
         with compute.many() as ask:
-            st.text(ask("outer", lambda: ask("inner", lambda: "both", 1), 1))
+            st.text(ask("outer", lambda: ask("inner", lambda: compute.submit("innermost", lambda: "both", 1), 1), 1))
     finally:
         core.engine._default = before
 """

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +15,8 @@ from streamlit.testing.v1 import AppTest
 from viz.ui import limits, start
 from viz.ui.door import JOINING, NEWCOMER, RETURNING, Door
 from viz.workspace import about
+
+ROOT = Path(__file__).parents[2]
 
 BROWSER = [(b"accept", b"text/html,*/*")]
 SOCKET = b"sec-websocket-protocol"
@@ -60,6 +65,17 @@ def test_a_first_screen_that_failed_is_not_called_healthy(monkeypatch) -> None:
     assert head["status"] == 503 and body["body"].startswith(b"The first screen cannot be drawn")
     lines = about.running()
     assert lines[:2] == ["Not everything came up: The first screen cannot be drawn (error): see the server's log.", "Not everything came up: gpt-mini: damaged"]
+
+
+def test_the_citation_is_whole_and_names_nobody_who_is_not_known() -> None:
+    """Braces close, fields are set apart by commas, the author is an organisation (in braces of its own), the version and the title are this program's."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    entry = about.CITE.format(version=project["version"])
+    kind, key, body = re.fullmatch(r"@(\w+)\{(\w+),\n(.*)\n\}", entry, re.DOTALL).groups()  # pyright: ignore[reportOptionalMemberAccess]
+    fields = dict(re.fullmatch(r"\s+(\w+)\s+= \{(.+)\}", line).groups() for line in body.split(",\n"))  # pyright: ignore[reportOptionalMemberAccess]
+    assert (kind, key) == ("software", "attention_atlas") and set(fields) == {"author", "title", "version", "year", "license"} | ({"url"} if "urls" in project else set())
+    assert fields["author"] == "{Attention Atlas}" and fields["title"].startswith("Attention Atlas")
+    assert (fields["version"], fields["license"]) == (project["version"], project["license"]) and fields["year"].isdigit()
 
 
 def test_a_cap_of_memory_refuses_in_words(monkeypatch) -> None:

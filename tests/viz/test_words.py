@@ -102,7 +102,27 @@ def test_the_seven_tasks_say_who_is_query_key_and_value() -> None:
     for task in named.TASKS:
         assert task.name in page and task.paper in page
         assert f"Query: {task.query}. Key: {task.key}. Value: {task.value}." in page
-    assert sum(len(task.paper.split("; ")) for task in named.TASKS) == 8 and "2015, 2016" in named.TASKS[-1].paper
+
+
+ATTEND = {
+    "Show, attend and tell": ("region", {"Xu"}), "Protect, show, attend and tell": ("region", {"Lim"}), "Show, attend and read": ("region", {"Li"}),
+    "Show, attend and translate": ("place", {"Zhang", "Yang"}), "Show, ask, attend and answer": ("region", {"Kazemi"}),
+    "Show, attend and interact": ("region", {"Qureshi"}), "Listen, attend and spell": ("stretch", {"Chan"}),
+}
+"""The seven of Ghojogh and Ghodsi 2020, as printed there: of what the keys are parts (of a picture, of sound), and who is cited."""
+
+
+def test_the_seven_tasks_are_those_of_the_survey_and_attend_as_it_defines() -> None:
+    """What is attended to gives keys and values alike; the query is another thing; "ask" asks with the question, "spell" spells sound."""
+    tasks = {task.name: task for task in named.TASKS}
+    assert set(tasks) == set(ATTEND)
+    for name, (part, authors) in ATTEND.items():
+        task = tasks[name]
+        assert {cited.split()[0] for cited in task.paper.split("; ")} == authors
+        assert part in task.key and part in task.value and part not in task.query and task.value.startswith("the same")
+        assert ("sound" in task.key) == name.startswith("Listen") and ("picture" in task.key) == name.removeprefix("Protect, ").lower().startswith("show")
+        assert ("question" in task.query) == (", ask," in name)
+    assert len(re.findall(r"20\d\d", " ".join(task.paper for task in named.TASKS))) == 9, "two papers each for images and for speech"
 
 
 def test_the_other_sections_hold_all_terms_axes_and_bridges() -> None:
@@ -208,6 +228,17 @@ def test_the_slides_number_mean_and_deviation_together() -> None:
 # ---------------------------------------------------------------- homework
 
 
+def test_every_chapter_has_its_homework_and_every_question_its_page() -> None:
+    known = {entry.slug: entry.info.chapter.title for entry in pages.exhibits()}
+    assert set(GROUPS) == {DOCUMENTS, *known.values()}
+    for group in GROUPS:
+        asked = [question for question in QUESTIONS if question.group == group]
+        assert len(asked) >= 4 and all(question.page in known for question in asked)
+        assert group == DOCUMENTS or {known[question.page] for question in asked} <= {group}, group
+        answered = drawn("homework", **{"homework.group": group})
+        assert not answered.exception and f"0 of {len(asked)} right." in said(answered)
+
+
 def test_at_least_ten_questions_each_with_a_page_and_a_truth_that_answers_it() -> None:
     assert len(QUESTIONS) >= 10 and {question.group for question in QUESTIONS} == set(GROUPS)
     assert len({question.key for question in QUESTIONS}) == len(QUESTIONS)
@@ -230,6 +261,11 @@ def by_key(key: str):
     ("rows", "5", "35"), ("cells", "m n", "m + n"), ("king", "queen", "woman"), ("like", "2", "1"), ("flat", "25 %", "0"), ("sharp", "ln(9)", "2"),
     ("times", "5", "1.609"), ("blind", "additive, linear", "dot"), ("length", "cosine", "scaled"), ("ratio", "e^2", "e"), ("variance", "64", "8"),
     ("edge", "exp(-2)", "0.5"), ("slope", "-a b", "a b"),
+    ("all_see", "6", "1"), ("causal_see", "3", "6"), ("causal_even", "1/4", "1/6"), ("causal_cells", "(n^2+n)/2", "n^2"),
+    ("eight_heads", "the same number", "eight times as many"), ("offset", "yes", "no"), ("doubled", "yes", "no"), ("apart", "1", "6"),
+    ("hidden", "8 d^2 + 5 d", "8 d^2"), ("cross", "h m n", "m n"), ("grown", "9", "3"), ("tokens_alone", "4", "7"), ("with_segments", "7", "4"),
+    ("first_sees", "yes", "no"), ("three_classes", "3*128 + 3", "384"), ("word_table", "30522*768/10^6", "30.5"), ("past", "no", "yes"),
+    ("tempered", "2/3", "1/2"), ("nucleus", "3", "2"), ("perplexity", "8", "3"), ("cached", "n*(n+1)/2", "n^2"), ("uncached", "n*(n+1)*(2n+1)/6", "n^3"),
 ])  # fmt: skip
 def test_right_answers_are_right_and_wrong_ones_are_not(key: str, good: str, bad: str) -> None:
     question = by_key(key)

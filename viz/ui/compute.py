@@ -52,7 +52,7 @@ def many() -> Iterator[Callable[[Hashable, Callable[[], T], float], T]]:
     with _queue() as tell:
 
         def ask(key: Hashable, fn: Callable[[], T], cost: float) -> T:
-            if session():  # what is asked for within a computation is asked for in the engine's thread, which is no script
+            if session():
                 st.session_state.get(_NOTHING)  # Streamlit ends a script where it touches the page or the session
             return core.engine.default().submit(key, fn, cost, session=session(), on_wait=tell)
 
@@ -64,8 +64,12 @@ def _queue() -> Iterator[Callable[[int], None]]:
     """Says where the request stands once it has waited half a second; gone when the answer is there.
 
     Its place is kept from the start: a line that came only with a long wait would move what follows by one, and
-    Streamlit would build every picture below anew, under the visitor's hands.
+    Streamlit would build every picture below anew, under the visitor's hands. What is asked for within a computation
+    has no such place: it is asked for in the engine's thread, which is no script.
     """
+    if not session():
+        yield lambda place: None
+        return
     spot, told = st.empty(), False
 
     def tell(place: int) -> None:

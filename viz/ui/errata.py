@@ -34,7 +34,7 @@ def entry(found: Erratum) -> None:
     _pictures(found.id, evidence)
     parts.numbers(evidence.sentence)
     if not evidence.computed:
-        st.caption("Nothing to compute here: this is looked up, not calculated.")
+        st.caption("This rests on a citation: it is looked up, not calculated.")
     st.markdown(f":gray[{literal(found.note)}]")
 
 

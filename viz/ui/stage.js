@@ -22,6 +22,7 @@ function taken(event) {
 function leaveBy(name) {
   const link = document.querySelector(`.st-key-lesson-${name} a`);
   if (!link) return false;   // a page of the workspace: the key is its own
+  fill(false);
   if (globalThis.atlasHistory) Object.assign(globalThis.atlasHistory, { leaving: true, touched: false });   // see history.js
   link.click();
   return true;
@@ -33,6 +34,7 @@ function go(by) {
 }
 
 function press(button) {
+  fill(false);   // the step has words, too
   if (chosen([button]) < 0) button.click();
   return true;
 }
@@ -82,9 +84,9 @@ export default function ({ parentElement, data, setTriggerValue }) {
     if (event.key === "Tab") tabbed = true;
     handOver(event);
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || taken(event)) return;
-    if (event.key === "Escape" && full()) fill(false);
+    if (event.key === "Escape" && whole()) fill(false);
     else if (event.key === "Escape" && presenting) setTriggerValue("leave", true);
-    else if (presenting && (event.key === "f" || event.key === "F")) fill(!full());
+    else if (presenting && (event.key === "f" || event.key === "F")) fill(!whole());
     else if (event.shiftKey) return;
     else if (!walk(event.key)) return;
     event.preventDefault();
@@ -97,7 +99,7 @@ export default function ({ parentElement, data, setTriggerValue }) {
   document.addEventListener("pointerdown", pointed, true);
   if (!presenting) fill(false);
   rail(parentElement, presenting ? [
-    ["\u00d7", "Leave Present", "Escape", () => setTriggerValue("leave", true)], ["F", "The picture in the whole window", "F", () => fill(!full())],
+    ["\u00d7", "Leave Present", "Escape", () => setTriggerValue("leave", true)], ["F", "The picture in the whole window", "F", () => fill(!whole())],
     ...(data.walks ? [["\u2039", "Back", "ArrowLeft", () => go(-1)], ["\u203a", "Next", "ArrowRight", () => go(1)]] : []),
   ] : []);
   const stops = [keepNamed(), () => document.removeEventListener("keydown", once, true), () => document.removeEventListener("pointerdown", pointed, true)];

@@ -31,6 +31,7 @@ DATA = (
     ("Phrasebook", "118 everyday English-Spanish pairs written for this project."),
 )
 CITE = """@software{{attention_atlas,
+  author  = {{{{Attention Atlas}}}},
   title   = {{Attention Atlas: an atlas of attention that runs}},
   version = {{{version}}},
   year    = {{2026}},
