@@ -27,6 +27,7 @@ from viz.workspace import (
     _look_onward,
     _one_vector,
     _presets,
+    _reads,
     _tasks,
 )
 from viz.workspace._look_heads import Place
@@ -88,7 +89,9 @@ def _controls() -> Params | None:
     if model is None:
         return None
     task, opened = _tasks.opening_with(model, models[model]), _look_heads.opened(model)
-    text = controls.text(task.box, "text", task.text, quiet=True, placeholder="Type a sentence and press Enter", drops=("target",))
+    with st.container(gap=None):
+        text = controls.text(task.box, "text", task.text, quiet=True, placeholder="Type a sentence and press Enter", drops=("target",))
+        _reads.show(opened, task.box)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         _tasks.chips(models, model)
         st.button("Your own", icon=":material/edit:", type="tertiary", on_click=_presets.own)
@@ -98,7 +101,8 @@ def _controls() -> Params | None:
     if not text.strip():
         st.text("Type a sentence above and press Enter: the model reads it at once.")
         return None
-    reads = _look_heads.opened(model).tokenizer
+    _reads.told(opened, text)
+    reads = opened.tokenizer
     mask = None if reads.mask is None or not models[model].framed else reads.token(reads.mask)
     return Params(model, _look_heads.window(model, _look_blank.blanked(text, mask)))
 
