@@ -64,9 +64,9 @@ def same(row: Preset, chosen: Texts) -> bool:
     return chosen.get("text") == row.text and second and chosen.get("target", row.second) == row.second
 
 
-def chosen(model: str, family: Family) -> Preset | None:
-    """The sentence in the boxes, if it is a ready-made one for this model."""
-    held, usable = now(), kinds(model, family)
+def chosen(model: str, family: Family, opening: str = "") -> Preset | None:
+    """The sentence in the boxes, if it is a ready-made one for this model; `opening` is what stands there before any choice."""
+    held, usable = now() or {"text": opening}, kinds(model, family)
     return next((row for row in texts("presets") if row.kind in usable and same(row, held)), None)
 
 
