@@ -190,7 +190,7 @@ def heads(data: Any, place: Head) -> None:
         return
     measured = _look_heads.survey(data.model.name)[data.kind]
     shown = {ALL: f"All {measured.shape[0] * measured.shape[1]} heads, averaged"}
-    shown |= {where: WORDS[habit] for habit, where in measured.best().items() if habit != "mixed" or where == place}
+    shown |= {where: WORDS[habit] for habit, where in measured.best(data.window.text + data.model.tokenizer.decode(data.last.ids)).items() if habit != "mixed" or where == place}
     if place not in shown:
         shown[place] = measured.word(*place)
     key = "decode.heads"

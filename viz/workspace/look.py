@@ -134,7 +134,7 @@ def _picture(params: Params) -> None:
             st.text(f"{params.model} has no attention to look at: one vector carries the whole sentence from the reading to the writing network.")
             note(side="left")
             return
-        place = _look_heads.chosen(data.heads)
+        place = _look_heads.chosen(data.heads, data.run)
         origin.tell_run(data.run, place.kind, place.layer, place.head)
         subject.shows(kind=place.kind, layer=place.layer, head=place.head)
         above, below = st.container(), st.container()
@@ -162,7 +162,7 @@ def _above(data: Looking, place: Place, view: str, note: Callable[..., None]) ->
     if steps:
         _look_continue.show(data.run, steps)
     if _look_heads.several(data.heads):
-        _look_heads.pills(data.heads, place)
+        _look_heads.pills(data.heads, place, data.run)
     if data.run.model.spec.framed and "logits" in data.run.model.outputs:
         _look_blank.show(data.run)
         _look_blank.follows(data.run)
