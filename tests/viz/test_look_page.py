@@ -309,7 +309,7 @@ def test_a_telling_error_is_told_at_the_opening_sentence():
 
 def test_what_a_head_is_stands_behind_a_question_mark_beside_the_heads():
     for link in ({}, {"view": "full"}):
-        told = next(element.help for element in page("look", **link).markdown if element.value == ":gray[Heads]")
+        told = next(element.help for element in page("look", **link).markdown if element.value == ":gray[:small[Heads]]")
         assert told.startswith(term("head").sentence) and "L3.H5" in told
         named = heads.habits(heads.survey(MODEL), core.open_model(MODEL).run(TEXT))
         assert all(f"**{word}**: {TESTS[habit]}" in told for word in list(named.values())[:4] for habit in TESTS if WORDS[habit] == word)

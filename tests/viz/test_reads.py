@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened
 
 import core
 from core import bounds
@@ -76,6 +79,15 @@ def test_capitals_are_written_small_by_one_touch():
 def test_characters_without_a_token_are_named():
     test = page("look", model="bert-mini", text="The 猫 sat on the [MASK].")
     assert "bert-mini has no token for “猫”." in said(test)
+
+
+@pytest.mark.parametrize("name", ["look", "compare"])
+@pytest.mark.parametrize("sign", ["___", "<mask>", "[mask]", "[MASK]"])
+def test_a_blank_is_read_as_one_however_it_is_typed(name, sign):
+    test = page(name, model="bert-mini", text=f"The cat sat on the {sign}.")
+    assert "no token" not in said(test)
+    packets = [opened(element.proto.bytes)[0] for element in test.get("bidi_component") if element.proto.bytes]
+    assert any("[MASK]" in json.dumps(packet) for packet in packets)
 
 
 def test_markup_in_a_text_is_not_read_as_such():

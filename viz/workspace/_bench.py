@@ -15,8 +15,8 @@ from core.models import Family
 from viz import pages
 from viz.labels import literal, shorten
 from viz.ui import controls, links, state, subject
+from viz.workspace import _look_blank, _presets, _reads, _tasks
 from viz.workspace import _look_heads as chooser
-from viz.workspace import _presets, _reads, _tasks
 
 TOOLS = {
     "compare": "Compare",
@@ -96,7 +96,7 @@ def choose(
     task = _tasks.opening_with(now, models[now])
     first = text if now == model else task.text
     reader = chooser.opened(now)
-    with st.container(gap=None):
+    with st.container(gap="xxsmall"):
         found = controls.text(task.box, "text", first, quiet=True, placeholder="Type a sentence and press Enter")
         _reads.show(reader, task.box)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
@@ -110,6 +110,7 @@ def choose(
         st.text("Type a sentence above and press Enter.")
         row(slug, spot)
         return None
+    found = _look_blank.read_by(reader, found)
     _reads.told(reader, found)
     return Asked(now, chooser.window(now, found, runs=runs(reader), each=each(reader)), slug, spot)
 

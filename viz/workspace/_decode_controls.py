@@ -52,7 +52,7 @@ def request(start: Any) -> Request | None:
     task = _tasks.opening_with(chosen, writers[chosen])
     label = task.box if task.toy or reads else "The beginning of a text"
     reader = _look_heads.opened(chosen)
-    with st.container(gap=None):
+    with st.container(gap="xxsmall"):
         text = controls.text(label, "text", task.text if task.toy else OPENING[reads], quiet=True, placeholder="Type and press Enter", drops=("target",))
         _reads.show(reader, task.box)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

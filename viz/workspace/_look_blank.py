@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from core.analysis.guesses import guesses, probabilities
+from core.model import Model
 from core.run import Run
 from viz.labels import literal, percent
 from viz.ui import controls, state
@@ -17,6 +18,12 @@ from viz.workspace._look_heads import run as look_at
 _FILLED, _BLANKS = "look.filled", "look.blanks"
 BETWEEN = "\0\x1e\0"
 _BLANK = re.compile(r"_{2,}|<mask>|\[mask\]", re.IGNORECASE)
+
+
+def read_by(model: Model, text: str) -> str:
+    """The text as this model reads it: one that fills blanks has its own sign for them."""
+    mask = model.tokenizer.mask if model.spec.framed else None
+    return blanked(text, None if mask is None else model.tokenizer.token(mask))
 
 
 def blanked(text: str, mask: str | None) -> str:

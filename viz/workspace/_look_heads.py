@@ -211,14 +211,14 @@ def show(place: Place) -> None:
     state.write(kind=place.kind, layer=place.layer, head=place.head)
 
 
-def pills(measured: Mapping[str, Heads], now: Place, run: Run) -> None:
+def pills(measured: Mapping[str, Heads], now: Place, run: Run | None = None) -> None:
     """What a head is, behind a question mark; one pill for each of the most telling habits, and the head in view if it is another."""
     shown = dict(islice(habits(measured, run).items(), PILLS))
     shown.setdefault(now, measured[now.kind].word(now.layer, now.head))
     key = f"look.pills:{sorted(measured)}"
     state.held(key, now)
     with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center", gap="small", key="look.heads"):
-        st.markdown(":gray[Heads]", help=explained(measured, shown), width="content")
+        st.markdown(":gray[:small[Heads]]", help=explained(measured, shown), width="content")
         st.pills(
             "Heads, by what they do", list(shown), key=key, default=[now], required=True, label_visibility="collapsed", width="content",
             format_func=lambda place: f"{shown[place]} :gray[:small[{named(place, measured)}]]", on_change=_store, args=(key,),

@@ -89,7 +89,7 @@ def _controls() -> Params | None:
     if model is None:
         return None
     task, opened = _tasks.opening_with(model, models[model]), _look_heads.opened(model)
-    with st.container(gap=None):
+    with st.container(gap="xxsmall"):
         text = controls.text(task.box, "text", task.text, quiet=True, placeholder="Type a sentence and press Enter", drops=("target",))
         _reads.show(opened, task.box)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
@@ -101,10 +101,9 @@ def _controls() -> Params | None:
     if not text.strip():
         st.text("Type a sentence above and press Enter: the model reads it at once.")
         return None
+    text = _look_blank.read_by(opened, text)
     _reads.told(opened, text)
-    reads = opened.tokenizer
-    mask = None if reads.mask is None or not models[model].framed else reads.token(reads.mask)
-    return Params(model, _look_heads.window(model, _look_blank.blanked(text, mask)))
+    return Params(model, _look_heads.window(model, text))
 
 
 def _beside(params: Params, view: str) -> Params:
