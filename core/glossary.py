@@ -89,7 +89,7 @@ LEAVES: tuple[Term, ...] = (
 
 AXES: tuple[Term, ...] = (
     Term("batch", "B", "batch", "Texts side by side in one pass."),
-    Term("head", "i = 1 \\dots h", "head", "The heads of a layer. Counted from 0 in traces, links and pages (L3.H5); the documents count from 1."),
+    Term("head", "i = 1 \\dots h", "head", "One of the attentions that a layer has side by side: with queries, keys and values of its own it looks in its own way. L3.H5 is head 5 of layer 3, both counted from 0; the documents count from 1."),
     Term("query", "i", "query", "The position that looks: a row of a pattern."),
     Term("key", "j", "key", "The position looked at: a column of a pattern."),
     Term("pos", "i", "position", "A position of the sequence."),
@@ -114,6 +114,15 @@ LETTERS: tuple[Letter, ...] = (
     Letter("V", (("the values", "all"), ("size of the vocabulary", "Beigy 2024"))),
     Letter("H", (("number of hidden units in layer norm", "Ghojogh and Ghodsi"), ("hidden size of BERT and ALBERT", "Beigy 2024"))),
 )  # fmt: skip
+
+
+def term(name: str) -> Term:
+    """The entry of an axis.
+
+    >>> term("head").word
+    'head'
+    """
+    return next(axis for axis in AXES if axis.name == name)
 
 
 def leaf(path: str) -> Term | None:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from core.analysis.measures import Links, alignment, at_offset, duplicate, induction, on_first, on_keys, spread
+from core.analysis.occasions import occurs
 from core.run import Attention
 
 Array = np.ndarray
@@ -108,9 +109,13 @@ class Heads:
         layers, heads = next(iter(self.scores.values())).shape
         return layers, heads
 
-    def best(self) -> dict[str, tuple[int, int]]:
-        """For every kind that some head has, the head with the highest score; the kinds with the clearest head first."""
-        return dict(self._best)
+    def best(self, text: str = "") -> dict[str, tuple[int, int]]:
+        """For every kind that some head has, the head with the highest score; the kinds with the clearest head first.
+
+        With the text that is read, only the kinds that have an occasion in it (all, where none has).
+        """
+        there = {kind: place for kind, place in self._best.items() if not text or occurs(kind, text)}
+        return there or dict(self._best)
 
     @cached_property
     def _best(self) -> dict[str, tuple[int, int]]:

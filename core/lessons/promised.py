@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from core.analysis.guesses import guesses, probabilities
-from core.lessons.texts import Preset
+from core.lessons.texts import Preset, texts
 from core.run import Run
 
 FIRST = 3
@@ -30,10 +30,20 @@ def outcome(row: Preset, run: Run) -> Outcome | None:
     return JUDGES[row.kind](row, run)
 
 
+def translated(text: str, model: str, written: str) -> Outcome | None:
+    """What became of the promise where only the translation is known; None for a text that is no ready-made sentence."""
+    row = next((row for row in texts("presets") if row.kind == "translate" and row.text == text), None)
+    return row and _compared(row, model, written)
+
+
 def _written(row: Preset, run: Run) -> Outcome:
+    return _compared(row, run.model.name, run.target_text or "")
+
+
+def _compared(row: Preset, model: str, written: str) -> Outcome:
     """A translation, or letters copied: letter by letter, for copying without the spaces between."""
     right = [text.replace(" ", "") if row.kind == "copy" else text for text in row.wanted]
-    return Outcome(run.target_text in right, f"{run.model.name} writes “{run.target_text}”; right is “{right[0]}”.")
+    return Outcome(written in right, f"{model} writes “{written}”; right is “{right[0]}”.")
 
 
 def _hidden(row: Preset, run: Run) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import InputError
@@ -14,6 +15,19 @@ PROSE = ("prose_children/train_simple.txt", "prose_children/train_more.txt")
 PROSE_VALID = "prose_children/valid.txt"
 SENTENCES = "english_sentences/train.txt"
 ENGLISH = (*PROSE, SENTENCES)
+
+
+@dataclass(frozen=True)
+class Reads:
+    """What the texts of a training set are, for whoever types one: their language, their kind, and the language written to them."""
+
+    language: str
+    kind: str
+    writes: str = ""
+
+
+BOOKS = Reads("English", "old children's books and everyday sentences")
+PAIRS = Reads("English", "short everyday sentences", writes="Spanish")
 
 
 def find(data: Path, name: str) -> Path:

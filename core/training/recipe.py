@@ -18,6 +18,7 @@ from core.lessons.texts import Example
 from core.models import Family
 from core.scoring import Metrics
 from core.text import Tokenizer
+from core.training.data import Reads
 from core.training.optim import initialise
 
 CPU = torch.device("cpu")
@@ -47,7 +48,7 @@ class Recipe:
     changes the weights that the engine drew, before the first step. The weights after the steps of `keep_at` (0: before
     the first) are shipped too, so that one can see how the model came to what it does. `measure(model, limit)`, where
     given, is how such a model is measured without a file: on items that are drawn and that no training sees; then
-    `examples` are some of them, on which its heads are measured. `outside`: see `optimisers`.
+    `examples` are some of them, on which its heads are measured. `reads` says what texts it learns from, None where they are no language. `outside`: see `optimisers`.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Recipe:
     keep_at: Sequence[int] = ()
     measure: Callable[[Any, int | None], Metrics] | None = None
     examples: Callable[[], Sequence[Example]] = tuple
+    reads: Reads | None = None
     ids: Mapping[str, int] = field(default_factory=dict[str, int])
     lr: float = 3e-3
     matrix_lr: float = 0.02

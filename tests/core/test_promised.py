@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 import core
-from core.lessons.promised import FOLLOWS, outcome
+from core.lessons.promised import FOLLOWS, outcome, translated
 from core.lessons.texts import Preset, texts
 from core.run import Run
 
@@ -90,3 +90,11 @@ def test_a_pair_is_judged_by_what_the_model_says(first: str, second: str, task: 
     row = next(row for row in texts("presets") if row.kind == "pair" and row.task == first)
     found = outcome(row.__class__(**{**vars(row), "task": task}), run("bert-mini", row))
     assert found and found.kept is kept
+
+
+def test_a_translation_alone_is_judged_as_the_run_is():
+    row = next(row for row in texts("presets") if row.text == "She has a white car.")
+    here = run("rnn-en-es", row)
+    found = translated(row.text, "rnn-en-es", here.target_text or "")
+    assert found == outcome(row, here) and found and not found.kept and "coche rojo" in found.says, "the colour is lost in one vector"
+    assert translated("I gave my little sister a red ball.", "rnn-en-es", "Le di.") is None

@@ -235,3 +235,12 @@ def test_a_recurrent_translator_has_no_heads():
     sent = [opened(element.proto.bytes)[0] for element in page().get("bidi_component") if element.proto.bytes]
     (say,) = [packet["say"] for packet in sent if "say" in packet]
     assert "the model looks" in say["looks"] and not any("head" in text for text in say.values())
+
+
+def test_a_telling_error_of_one_vector_is_told_beside_it_for_a_ready_made_sentence():
+    def errors(**link: str) -> list[str]:
+        return [text.value for text in page(5, **link).text if text.value.startswith("A telling error")]
+
+    written = core.engine.default().open(exhibit.ONE_VECTOR).run(TEXT, keep=[]).target_text
+    assert f"A telling error: {exhibit.ONE_VECTOR} writes “{written}”; right is “Ella tiene un auto blanco.”." in errors(text=TEXT)
+    assert errors(text=exhibit.SENTENCES[3]) == [], "nothing is promised of it"

@@ -11,10 +11,14 @@ from test_instruments_faces import carried, opened, unpacked
 
 import core
 from core.analysis.aggregate import aggregated
+from core.analysis.evidence import TESTS
+from core.analysis.heads import WORDS
+from core.analysis.occasions import occurs
 from core.checkpoints.heads import read_heads
 from core.checkpoints.manifest import shipped_folder
+from core.glossary import term
 from core.lessons.arithmetic import row_of
-from viz.workspace import _compare_folds, _look_cell
+from viz.workspace import _compare_data, _compare_folds, _look_cell
 from viz.workspace import _look_heads as heads
 
 MODEL, TEXT = "translator-en-es", "She has a white car."
@@ -296,3 +300,36 @@ def test_a_head_is_told_with_its_kind_where_kinds_stand_side_by_side():
     assert opened(grid)[0]["before"] == "cross."
     alone = page("look", model="gpt-mini", view="heads")
     assert opened(named(alone, "kinds", "size")[0])[0]["before"] == ""
+
+
+def test_a_telling_error_is_told_at_the_opening_sentence():
+    assert "A telling error: rnn-en-es writes “" in said(page("look", model="rnn-en-es"))
+    assert "telling error" not in said(page("look"))
+
+
+def test_what_a_head_is_stands_behind_a_question_mark_beside_the_heads():
+    for link in ({}, {"view": "full"}):
+        told = next(element.help for element in page("look", **link).markdown if element.value == ":gray[:small[Heads]]")
+        assert told.startswith(term("head").sentence) and "L3.H5" in told
+        named = heads.habits(heads.survey(MODEL), core.open_model(MODEL).run(TEXT))
+        assert all(f"**{word}**: {TESTS[habit]}" in told for word in list(named.values())[:4] for habit in TESTS if WORDS[habit] == word)
+
+
+QUOTE, PLAIN = '"Come with me," said the fox.', "The animal didn't cross the street."
+
+
+def test_a_head_of_quotes_is_offered_only_where_something_is_quoted():
+    survey = heads.survey("gpt-mini")
+    place = heads.Place("causal", *survey["causal"].best()["quotes"])
+    with_, without = (heads.habits(survey, core.open_model("gpt-mini").run(text, keep=[])) for text in (QUOTE, PLAIN))
+    assert place in with_ and place not in without and without
+    offered = next(group for group in page("decode", model="gpt-mini", text=PLAIN).button_group if group.key == "decode.heads")
+    assert not any("opening quote" in option.content for option in offered.proto.options)
+
+
+def test_compare_opens_with_heads_whose_habits_have_an_occasion():
+    for text in (PLAIN, QUOTE):
+        for view in _compare_data.opening("gpt-mini", text):
+            assert occurs(heads.survey("gpt-mini")["causal"].kind(view.layer, view.head), text)
+    first = _compare_data.opening("gpt-mini", QUOTE)[0]
+    assert heads.survey("gpt-mini")["causal"].best(PLAIN) != heads.survey("gpt-mini")["causal"].best(QUOTE) and first

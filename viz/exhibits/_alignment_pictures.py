@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import edits
 from core.engine import default
+from core.lessons.promised import translated
 from viz.figures.aligned import mixing
 from viz.figures.curves import number
 from viz.figures.unrolled import Lane, unrolled
@@ -137,6 +138,7 @@ def _without(params: Any, data: Any, row: int, known: bool) -> str:
         single = submit(key, lambda: one_vector(params), 10 * len(params.text))
     n = len(data.words)
     missing = f"{exhibit.ONE_VECTOR} is not here yet."
+    own = {0: (data.model, data.text), 2: (exhibit.ONE_VECTOR, single)}
     said = (
         ("A new c_i for each word" if lesson.presenting() else f"{data.model}: a new c_i for each word", data.text),
         (f"Every score 0: c_i is the mean of the {n} states" if lesson.presenting() else f"The same model, every score 0: c_i is the mean of the {n} states", text),
@@ -145,10 +147,13 @@ def _without(params: Any, data: Any, row: int, known: bool) -> str:
     cards, maps = st.columns([2, 3], gap="medium") if lesson.presenting() else (st.container(), st.container())
     with cards:
         places = [st.container() for _ in said] if lesson.presenting() else st.columns(3, gap="small")
-    for place, (label, line) in zip(places, said, strict=True):
+    for nth, (place, (label, line)) in enumerate(zip(places, said, strict=True)):
         with place, st.container(border=not lesson.presenting(), gap=None, height="stretch"):
             st.markdown(f":gray[{literal(label)}]")
             st.markdown(f"{'####' if lesson.presenting() else '###'} {literal(line or '(nothing)')}")
+            model, written = own.get(nth, ("", None))
+            if written and not lesson.presenting() and (found := translated(params.text, model, written)) and not found.kept:
+                st.text(f"A telling error: {found.says}")
     left, right = maps.columns(2, gap="medium")
     with left:
         heatmap(data.weights, data.written, data.words, key="alignment.with", axis=AXIS, title="As it was trained", height=200)

@@ -1,6 +1,6 @@
 // The keys of the course: they press what is on the page, so that link, history and screen readers know one way only.
 
-const TYPING = "input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable='true'], [role=combobox], [role=listbox], [role=menu], [role=dialog]";
+const TYPING = "input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable='true'], [role=combobox], [role=listbox], [role=menu], [role=dialog], dialog";
 const WALKED = ".atlas, [role=slider], [role=spinbutton], [role=tab], [role=grid], [role=application]";   // arrows and digits mean something there
 const COLOURS = ["--st-background-color", "--st-secondary-background-color", "--st-text-color", "--st-border-color", "--st-primary-color", "--st-heading-font"];
 const listening = new WeakMap();
@@ -87,6 +87,7 @@ export default function ({ parentElement, data, setTriggerValue }) {
     if (event.key === "Escape" && whole()) fill(false);
     else if (event.key === "Escape" && presenting) setTriggerValue("leave", true);
     else if (presenting && (event.key === "f" || event.key === "F")) fill(!whole());
+    else if (event.key === "?") parentElement.querySelector("[data-keys]").showModal();
     else if (event.shiftKey) return;
     else if (!walk(event.key)) return;
     event.preventDefault();
@@ -102,7 +103,7 @@ export default function ({ parentElement, data, setTriggerValue }) {
     ["\u00d7", "Leave Present", "Escape", () => setTriggerValue("leave", true)], ["F", "The picture in the whole window", "F", () => fill(!whole())],
     ...(data.walks ? [["\u2039", "Back", "ArrowLeft", () => go(-1)], ["\u203a", "Next", "ArrowRight", () => go(1)]] : []),
   ] : []);
-  const stops = [keepNamed(), () => document.removeEventListener("keydown", once, true), () => document.removeEventListener("pointerdown", pointed, true)];
+  const stops = [keepNamed(), keepShut(), () => document.removeEventListener("keydown", once, true), () => document.removeEventListener("pointerdown", pointed, true)];
   listening.set(parentElement, stops);
   return () => stops.forEach((stop) => stop());
 }

@@ -15,8 +15,8 @@ from core.models import Family
 from viz import pages
 from viz.labels import literal, shorten
 from viz.ui import controls, links, state, subject
+from viz.workspace import _look_blank, _presets, _reads, _tasks
 from viz.workspace import _look_heads as chooser
-from viz.workspace import _presets, _tasks
 
 TOOLS = {
     "compare": "Compare",
@@ -95,10 +95,13 @@ def choose(
         return None
     task = _tasks.opening_with(now, models[now])
     first = text if now == model else task.text
-    found = controls.text(task.box, "text", first, quiet=True, placeholder="Type a sentence and press Enter")
+    reader = chooser.opened(now)
+    with st.container(gap="xxsmall"):
+        found = controls.text(task.box, "text", first, quiet=True, placeholder="Type a sentence and press Enter")
+        _reads.show(reader, task.box)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         _tasks.chips(models, now)
-        _presets.menu(chooser.opened(now))
+        _presets.menu(reader)
         _tasks.menu(models, now)
     along = {name: state.peek(name) for name in subject.NAMES}  # a head stays with its model on a page that shows none
     subject.shows(**along | {"model": now, "text": found})
@@ -107,7 +110,8 @@ def choose(
         st.text("Type a sentence above and press Enter.")
         row(slug, spot)
         return None
-    reader = chooser.opened(now)
+    found = _look_blank.read_by(reader, found)
+    _reads.told(reader, found)
     return Asked(now, chooser.window(now, found, runs=runs(reader), each=each(reader)), slug, spot)
 
 

@@ -171,7 +171,7 @@ def opening(model: str, text: str, kind: str | None = None, place: tuple[int, in
         kind = chooser.opened(model).spec.kinds_of(chooser.opened(model).config)[-1].name
     measured = heads[kind]
     places = [(i, j) for i in range(measured.shape[0]) for j in range(measured.shape[1])]
-    first, *others = measured.best().items()
+    first, *others = measured.best(text).items()
     a = place if place is not None and place in places else first[1]
     clear = [at for habit, at in (first, *others) if habit != chooser.VAGUE and measured.kind(*at) != measured.kind(*a)]
     habit = measured.kind(*a) if measured.kind(*a) != chooser.VAGUE else "spread"
@@ -208,7 +208,7 @@ def another(panes: Sequence[Pane]) -> View:
     last = panes[-1].view
     measured = panes[-1].heads[last.kind]
     shown = [(view.layer, view.head) for view in (pane.view for pane in panes) if (view.model, view.kind) == (last.model, last.kind)]
-    left = [place for place in [*measured.best().values(), *np.ndindex(measured.shape)] if place not in shown]
+    left = [place for place in [*measured.best(last.text).values(), *np.ndindex(measured.shape)] if place not in shown]
     layer, head = left[0] if left else (0, 0)
     return replace(last, layer=int(layer), head=int(head))
 

@@ -15,7 +15,7 @@ from viz.labels import head_name, shorten, visible
 from viz.ui import controls, state, subject
 from viz.workspace import _decode_forks as forks
 from viz.workspace import _decode_player as player
-from viz.workspace import _look_heads, _presets, _tasks
+from viz.workspace import _look_heads, _presets, _reads, _tasks
 
 Head = tuple[int, int]
 ALL: Head = (-1, -1)
@@ -51,12 +51,16 @@ def request(start: Any) -> Request | None:
     reads = writers[chosen].has_source
     task = _tasks.opening_with(chosen, writers[chosen])
     label = task.box if task.toy or reads else "The beginning of a text"
-    text = controls.text(label, "text", task.text if task.toy else OPENING[reads], quiet=True, placeholder="Type and press Enter", drops=("target",))
+    reader = _look_heads.opened(chosen)
+    with st.container(gap="xxsmall"):
+        text = controls.text(label, "text", task.text if task.toy else OPENING[reads], quiet=True, placeholder="Type and press Enter", drops=("target",))
+        _reads.show(reader, task.box)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _tasks.chips(writers, chosen)
-        _presets.menu(_look_heads.opened(chosen))
+        _presets.menu(reader)
         _tasks.menu(writers, chosen)
     subject.shows(model=chosen, text=text)
+    _reads.told(reader, text)
     return Request(chosen, text)
 
 
@@ -186,7 +190,7 @@ def heads(data: Any, place: Head) -> None:
         return
     measured = _look_heads.survey(data.model.name)[data.kind]
     shown = {ALL: f"All {measured.shape[0] * measured.shape[1]} heads, averaged"}
-    shown |= {where: WORDS[habit] for habit, where in measured.best().items() if habit != "mixed" or where == place}
+    shown |= {where: WORDS[habit] for habit, where in measured.best(data.window.text + data.model.tokenizer.decode(data.last.ids)).items() if habit != "mixed" or where == place}
     if place not in shown:
         shown[place] = measured.word(*place)
     key = "decode.heads"

@@ -14,9 +14,11 @@ import core.engine
 from core import bounds
 from core.analysis.asked import blanks
 from core.analysis.battery import surveyed
+from core.analysis.evidence import TESTS
 from core.analysis.heads import RARE, WORDS, Heads
 from core.checkpoints.heads import FILE, read_heads
 from core.checkpoints.manifest import shipped_folder
+from core.glossary import term
 from core.lessons.texts import Example, texts
 from core.model import Model
 from core.run import Attention, Run
@@ -170,23 +172,32 @@ def layout(kind: str) -> str:
     return "two" if crosses(kind) else "one"
 
 
-def habits(measured: Mapping[str, Heads]) -> dict[Place, str]:
-    """The clearest head of each habit, the most telling first: across the two languages before inside one."""
+def read_by(run: Run, kind: str) -> str:
+    """The text that this attention looks at, as far as it is one text or two."""
+    side = run.source if run.source is not None and run.model.spec.kind(kind).keys == "source" else run.side
+    return " ".join(filter(None, (side.text, side.pair)))
+
+
+def habits(measured: Mapping[str, Heads], run: Run | None = None) -> dict[Place, str]:
+    """The clearest head of each habit, the most telling first: across the two languages before inside one.
+
+    With a run, only habits that its text gives an occasion to show.
+    """
     found: dict[str, Place] = {}
     for kind in sorted(measured, key=("cross", "alignment", "self", "causal").index):
-        for habit, place in measured[kind].best().items():
+        for habit, place in measured[kind].best(read_by(run, kind) if run else "").items():
             if habit != VAGUE:
                 found.setdefault(habit, Place(kind, *place))
     order = ["aligner", "previous", "first", "induction", "duplicate", *RARE, "spread", "itself", "next", "separator", "punctuation"]
     return {found[habit]: WORDS[habit] for habit in sorted(found, key=order.index)}
 
 
-def chosen(measured: Mapping[str, Heads]) -> Place:
-    """The head to show: the visitor's, else the most telling one."""
-    first = next(iter(habits(measured)), Place(next(iter(measured)), 0, 0))
+def chosen(measured: Mapping[str, Heads], run: Run | None = None) -> Place:
+    """The head to show: the visitor's, else the most telling one (for this run)."""
+    first = next(iter(habits(measured, run)), Place(next(iter(measured)), 0, 0))
     kind = state.read("kind", "") or ""
     kind = kind if kind in measured else first.kind  # another model may have other kinds
-    best = first if kind == first.kind else Place(kind, *next(iter(measured[kind].best().values())))
+    best = first if kind == first.kind else Place(kind, *next(iter(measured[kind].best(read_by(run, kind) if run else "").values())))
     layers, n_heads = measured[kind].shape
     return Place(kind, state.read("layer", best.layer, state.whole(0, layers - 1)), state.read("head", best.head, state.whole(0, n_heads - 1)))
 
@@ -200,17 +211,25 @@ def show(place: Place) -> None:
     state.write(kind=place.kind, layer=place.layer, head=place.head)
 
 
-def pills(measured: Mapping[str, Heads], now: Place) -> None:
-    """One pill for each of the most telling habits; and the head in view if it is another."""
-    shown = dict(islice(habits(measured).items(), PILLS))
+def pills(measured: Mapping[str, Heads], now: Place, run: Run | None = None) -> None:
+    """What a head is, behind a question mark; one pill for each of the most telling habits, and the head in view if it is another."""
+    shown = dict(islice(habits(measured, run).items(), PILLS))
     shown.setdefault(now, measured[now.kind].word(now.layer, now.head))
     key = f"look.pills:{sorted(measured)}"
     state.held(key, now)
-    with st.container(horizontal_alignment="center"):
+    with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center", gap="small", key="look.heads"):
+        st.markdown(":gray[:small[Heads]]", help=explained(measured, shown), width="content")
         st.pills(
             "Heads, by what they do", list(shown), key=key, default=[now], required=True, label_visibility="collapsed", width="content",
             format_func=lambda place: f"{shown[place]} :gray[:small[{named(place, measured)}]]", on_change=_store, args=(key,),
         )  # fmt: skip
+
+
+def explained(measured: Mapping[str, Heads], shown: Collection[Place]) -> str:
+    """What a head is, how L1.H5 is read, and what the names of these heads mean: the glossary, and the test behind each name."""
+    found = {measured[place.kind].kind(place.layer, place.head): place for place in shown}
+    names = "".join(f"\n- **{WORDS[habit]}**: {TESTS[habit]}" for habit in found if habit in TESTS)
+    return f"{term('head').sentence}\n\nThe names say what a head did in a test, on sentences of ours:{names}"
 
 
 def _store(key: str) -> None:

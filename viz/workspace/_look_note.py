@@ -19,7 +19,8 @@ def show(run: Run, *, given: bool, side: Literal["left", "center"]) -> None:
     """Quiet lines below the picture; nothing for a sentence of the visitor's that the model translates itself, to an end."""
     spec = run.model.spec
     row = _presets.chosen(run.model.name, spec)
-    failed = "" if given else _failed(row, run)
+    opening = (run.source or run.side).text
+    failed = "" if given else _failed(_presets.chosen(run.model.name, spec, opening), run)
     if row is None and not given and not failed:
         return
     with st.container(gap=None, horizontal_alignment=side):

@@ -64,9 +64,9 @@ def same(row: Preset, chosen: Texts) -> bool:
     return chosen.get("text") == row.text and second and chosen.get("target", row.second) == row.second
 
 
-def chosen(model: str, family: Family) -> Preset | None:
-    """The sentence in the boxes, if it is a ready-made one for this model."""
-    held, usable = now(), kinds(model, family)
+def chosen(model: str, family: Family, opening: str = "") -> Preset | None:
+    """The sentence in the boxes, if it is a ready-made one for this model; `opening` is what stands there before any choice."""
+    held, usable = now() or {"text": opening}, kinds(model, family)
     return next((row for row in texts("presets") if row.kind in usable and same(row, held)), None)
 
 
@@ -81,7 +81,7 @@ def typed(held: Texts) -> bool:
     return any(value.strip() for value in held.values()) and not any(same(row, held) for row in texts("presets"))
 
 
-def _put(new: Texts) -> None:
+def put(new: Texts) -> None:
     """Fill the boxes; what was typed in them is kept and offered again."""
     before = now()
     if typed(before):
@@ -91,13 +91,13 @@ def _put(new: Texts) -> None:
 
 def take(row: Preset) -> None:
     """Choose a ready-made sentence. A translator writes its own translation of it."""
-    _put({"text": row.text} | ({"pair": row.second} if row.kind == "pair" else {}))
+    put({"text": row.text} | ({"pair": row.second} if row.kind == "pair" else {}))
 
 
 def own() -> None:
     """The visitor's own sentence: the one typed before, or an empty box."""
     kept: Texts = st.session_state.get(_TYPED, {})
-    _put(kept if kept and not typed(now()) else {"text": ""})
+    put(kept if kept and not typed(now()) else {"text": ""})
 
 
 def menu(model: Model) -> None:
@@ -124,7 +124,7 @@ def _menu(model: Model, key: str) -> None:
         if kept and kept != now():
             before = shorten(kept.get("text") or kept.get("target", ""), LETTERS)
             st.button(f"Back to “{literal(before)}”", icon=":material/undo:", type="tertiary", key=f"{key}:own", wrap=True,
-                      on_click=_close, args=(key, lambda: _put(kept)))  # fmt: skip
+                      on_click=_close, args=(key, lambda: put(kept)))  # fmt: skip
         for kind in dict.fromkeys(row.kind for row in rows):
             _choice(HEADINGS.get(kind, ""), [row for row in rows if row.kind == kind and (every or row in few)], key, kind)
         if not every and len(few) < len(rows):

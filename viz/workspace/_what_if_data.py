@@ -162,7 +162,7 @@ def telling(before: Run, kind: str) -> Place:
     model, config = before.model, before.model.config
     row = said_at(before)
     if row is None and before.source is None:
-        return Place(kind, *next(iter(chooser.survey(model.name)[kind].best().values())))
+        return Place(kind, *next(iter(chooser.survey(model.name)[kind].best(text_of(before)).values())))
     cost = float(len(text_of(before)) * config.n_layers * config.n_heads)
     score = compute.submit(
         ("what_if.each_off", model.name, text_of(before), before.target_text, kind),

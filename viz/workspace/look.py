@@ -27,6 +27,7 @@ from viz.workspace import (
     _look_onward,
     _one_vector,
     _presets,
+    _reads,
     _tasks,
 )
 from viz.workspace._look_heads import Place
@@ -88,7 +89,9 @@ def _controls() -> Params | None:
     if model is None:
         return None
     task, opened = _tasks.opening_with(model, models[model]), _look_heads.opened(model)
-    text = controls.text(task.box, "text", task.text, quiet=True, placeholder="Type a sentence and press Enter", drops=("target",))
+    with st.container(gap="xxsmall"):
+        text = controls.text(task.box, "text", task.text, quiet=True, placeholder="Type a sentence and press Enter", drops=("target",))
+        _reads.show(opened, task.box)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         _tasks.chips(models, model)
         st.button("Your own", icon=":material/edit:", type="tertiary", on_click=_presets.own)
@@ -98,9 +101,9 @@ def _controls() -> Params | None:
     if not text.strip():
         st.text("Type a sentence above and press Enter: the model reads it at once.")
         return None
-    reads = _look_heads.opened(model).tokenizer
-    mask = None if reads.mask is None or not models[model].framed else reads.token(reads.mask)
-    return Params(model, _look_heads.window(model, _look_blank.blanked(text, mask)))
+    text = _look_blank.read_by(opened, text)
+    _reads.told(opened, text)
+    return Params(model, _look_heads.window(model, text))
 
 
 def _beside(params: Params, view: str) -> Params:
@@ -130,7 +133,7 @@ def _picture(params: Params) -> None:
             st.text(f"{params.model} has no attention to look at: one vector carries the whole sentence from the reading to the writing network.")
             note(side="left")
             return
-        place = _look_heads.chosen(data.heads)
+        place = _look_heads.chosen(data.heads, data.run)
         origin.tell_run(data.run, place.kind, place.layer, place.head)
         subject.shows(kind=place.kind, layer=place.layer, head=place.head)
         above, below = st.container(), st.container()
@@ -158,7 +161,7 @@ def _above(data: Looking, place: Place, view: str, note: Callable[..., None]) ->
     if steps:
         _look_continue.show(data.run, steps)
     if _look_heads.several(data.heads):
-        _look_heads.pills(data.heads, place)
+        _look_heads.pills(data.heads, place, data.run)
     if data.run.model.spec.framed and "logits" in data.run.model.outputs:
         _look_blank.show(data.run)
         _look_blank.follows(data.run)

@@ -16,7 +16,7 @@ from core.models import Batch
 from core.models.bert import BERTConfig
 from core.text import Tokenizer
 from core.text.learn import wordpiece
-from core.training.data import NEW_TEXT, PROSE, PROSE_VALID, SENTENCES, english, find, lines
+from core.training.data import BOOKS, NEW_TEXT, PROSE, PROSE_VALID, SENTENCES, english, find, lines
 from core.training.feed import on
 from core.training.loss import cross_entropy
 from core.training.optim import as_waves, doubled
@@ -188,6 +188,7 @@ RECIPE = Recipe(
     prepare=prepare,
     begin=begin,
     ids=IDS,
+    reads=BOOKS,
     lr=2e-3,
     matrix_lr=0.015,
     warm_up=100,

@@ -13,7 +13,7 @@ from core.models import Batch
 from core.models.gpt import GPTConfig
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from core.training.data import ENGLISH, NEW_TEXT, PROSE_VALID, english, find, lines
+from core.training.data import BOOKS, ENGLISH, NEW_TEXT, PROSE_VALID, english, find, lines
 from core.training.loss import cross_entropy
 from core.training.recipe import Recipe
 
@@ -89,6 +89,7 @@ RECIPE = Recipe(
     steps=20202,
     prepare=prepare,
     ids=IDS,
+    reads=BOOKS,
     lr=3e-3,
     matrix_lr=0.02,
 )

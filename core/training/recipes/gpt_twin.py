@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 
 from core.models.gpt import GPTConfig
+from core.training.data import BOOKS
 from core.training.recipe import Recipe, spaced
 from core.training.recipes import gpt_mini
 
@@ -32,4 +33,5 @@ RECIPE = Recipe(
     prepare=prepare,
     keep_at=spaced(12, STEPS),
     ids=gpt_mini.IDS,
+    reads=BOOKS,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.models.seq2seq import Seq2SeqConfig
+from core.training.data import PAIRS
 from core.training.pairs import IDS, N_VOCAB, prepare
 from core.training.recipe import Recipe
 
@@ -13,6 +14,7 @@ RECIPE = Recipe(
     steps=6000,
     prepare=prepare,
     ids=IDS,
+    reads=PAIRS,
     lr=3e-3,
     matrix_lr=0.02,
     outside=("encoder.", "decoder."),

@@ -1,0 +1,107 @@
+"""What a newcomer meets outside the picture: the menu of a narrow window, and the list of keys."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MENU = '[data-testid="stSidebar"]'
+KEYS = "dialog[data-keys]"
+
+
+def arrived(page, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector("h1", timeout=60_000)
+    idle(page)
+
+
+def idle(page) -> None:
+    page.wait_for_timeout(300)
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=60_000)
+    page.wait_for_timeout(500)
+
+
+def shut(page) -> bool:
+    return page.locator(MENU).get_attribute("data-collapsed") == "true"
+
+
+def opened_menu(page) -> None:
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.wait_for_selector('[data-testid="stSidebarNavLink"]')
+    page.wait_for_timeout(400)
+    assert not shut(page)
+
+
+def test_the_menu_of_a_narrow_window_shuts_behind_a_choice_and_stays_shut_after_a_reload(visitor, app_url):
+    visitor.set_viewport_size({"width": 700, "height": 900})
+    arrived(visitor, app_url + "/")
+    assert shut(visitor)
+    opened_menu(visitor)
+    visitor.get_by_test_id("stSidebarNavLink").filter(has_text="About").click()
+    idle(visitor)
+    assert visitor.url.endswith("/about") and shut(visitor)
+    opened_menu(visitor)
+    visitor.reload()
+    visitor.wait_for_selector("h1", timeout=60_000)
+    idle(visitor)
+    assert shut(visitor)
+
+
+@pytest.mark.parametrize("path", ["/", "/masks", "/about"])
+def test_a_question_mark_opens_the_list_of_keys_and_escape_shuts_it(visitor, app_url, path):
+    arrived(visitor, app_url + path)
+    assert not visitor.locator(KEYS).is_visible()
+    visitor.keyboard.press("?")
+    assert visitor.locator(KEYS).is_visible()
+    before = visitor.url
+    visitor.keyboard.press("ArrowRight")
+    visitor.keyboard.press("r")
+    idle(visitor)
+    assert visitor.url == before and visitor.locator(KEYS).is_visible(), "behind the list nothing moves"
+    visitor.keyboard.press("Escape")
+    assert not visitor.locator(KEYS).is_visible()
+
+
+def test_the_list_of_keys_is_there_without_a_keyboard_and_in_present_escape_shuts_only_the_list(visitor, app_url):
+    arrived(visitor, app_url + "/masks")
+    visitor.get_by_role("button", name="The list of keys").click()
+    visitor.locator(KEYS).get_by_role("button", name="Close").click()
+    assert not visitor.locator(KEYS).is_visible()
+    arrived(visitor, app_url + "/masks?present=1")
+    visitor.keyboard.press("?")
+    visitor.keyboard.press("Escape")
+    idle(visitor)
+    assert not visitor.locator(KEYS).is_visible() and "present=1" in visitor.url
+
+
+def test_a_question_mark_in_a_box_is_a_letter(visitor, app_url):
+    arrived(visitor, app_url + "/")
+    box = visitor.get_by_test_id("stTextInput").get_by_role("textbox").first
+    box.fill("Where is she")
+    box.press("?")
+    assert box.input_value() == "Where is she?" and not visitor.locator(KEYS).is_visible()
+
+
+def test_every_key_that_is_bound_is_in_the_list():
+    listed = set(re.findall(r"<kbd>(.+?)</kbd>", (ROOT / "viz" / "ui" / "keys.html").read_text("utf-8")))
+    written = {"Right": "→", "Left": "←", "ArrowRight": "→", "ArrowLeft": "←", "Escape": "Esc", " ": "Space", "f": "F", "r": "R"}
+    buttons = {key for file in (ROOT / "viz").rglob("*.py") for key in re.findall(r'shortcut="(\w+)"', file.read_text("utf-8"))}
+    ours = {key for name in ("stage", "restore") for key in re.findall(r'(?<!\.)key [!=]== "(.+?)"', (ROOT / "viz" / "ui" / f"{name}.js").read_text("utf-8").replace("event.key", "key"))}
+    assert {"P", "Home", "End"} <= buttons and {"?", "r", "f", "Escape"} <= ours
+    assert {written.get(key, key) for key in (buttons | ours) - {"Tab"}} <= listed
+
+
+def test_r_starts_the_page_over_once_and_streamlit_does_not_run_it_besides(visitor, app_url):
+    """Streamlit has R for a rerun of its own (and C, for developers only): the page would be run twice."""
+    runs: list[bytes] = []
+    visitor.on("websocket", lambda socket: socket.on("framesent", lambda frame: runs.append(frame)))
+    arrived(visitor, app_url + "/positional_encoding")
+    visitor.locator("h1").click()
+    idle(visitor)
+    before = len(runs)
+    visitor.keyboard.press("r")
+    idle(visitor)
+    assert len(runs) == before + 1

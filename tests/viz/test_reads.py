@@ -1,0 +1,94 @@
+"""What a model can read is said where one types, and a text that it cannot is answered before nonsense is shown."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_instruments_faces import opened
+
+import core
+from core import bounds
+from core.lessons.texts import texts
+from core.text.readable import in_small_letters
+from viz.workspace import _reads
+
+GERMAN, LOUD = "Das weiße Auto steht vor dem Haus.", "I AM VERY ANGRY WITH YOU"
+
+
+def page(name: str, **link: str) -> AppTest:
+    test = AppTest.from_string(f"from viz.workspace import {name} as page\npage.page()", default_timeout=120)
+    for key, value in link.items():
+        test.query_params[key] = value
+    return ran(test)
+
+
+def ran(step) -> AppTest:
+    test = step.run()
+    assert not test.exception
+    return test
+
+
+def said(test: AppTest) -> str:
+    return "\n".join(text.value for text in test.text)
+
+
+def captions(test: AppTest) -> str:
+    return "\n".join(str(caption.value) for caption in test.caption).replace("\\", "")
+
+
+def button(test: AppTest, label: str):
+    return next(each for each in test.button if label in each.label.replace("\\", ""))
+
+
+@pytest.mark.parametrize("name", ["look", "decode", "compare", "what_if"])
+def test_what_the_model_reads_is_said_where_one_types(name):
+    test = page(name, model="gpt-twin", text="The cat sat.")
+    n = bounds.most(core.open_model("gpt-twin"))
+    assert f"Reads English: old children's books and everyday sentences, up to {n:,} tokens." in captions(test)
+    assert not [button for button in test.button if "small letters" in button.label], "nothing is wrong with it"
+
+
+def test_the_line_comes_from_the_model():
+    lines = {name: _reads.line(core.open_model(name), "Letters") for name in ("translator-en-es", "bert-mini", "copy-gru-attention")}
+    assert lines["translator-en-es"] == "Reads English: short everyday sentences, up to 48 tokens. Writes Spanish."
+    assert lines["bert-mini"] == "Reads English: old children's books and everyday sentences, up to 254 tokens."
+    assert lines["copy-gru-attention"] == "Reads no language. Letters."
+
+
+@pytest.mark.parametrize(("name", "model"), [("look", "translator-en-es"), ("decode", "gpt-twin"), ("what_if", "gpt-twin"), ("compare", "gpt-twin")])
+def test_another_language_is_answered_and_a_ready_made_sentence_is_one_touch_away(name, model):
+    test = page(name, model=model, text=GERMAN)
+    assert f"{model} has read only English; this looks like another language." in said(test)
+    assert test.get("bidi_component"), "the picture is shown all the same"
+    offered = next(row.text for row in texts("presets") if row.kind == ("translate" if "en-es" in model else "continue"))
+    test = ran(button(test, "Try “").click())
+    assert test.query_params["text"] in (offered, [offered]) and "another language" not in said(test)
+    assert test.session_state["presets.typed"] == {"text": GERMAN}, "what was typed is offered again"
+
+
+def test_capitals_are_written_small_by_one_touch():
+    test = page("look", model="translator-en-es", text=LOUD)
+    assert "has read little in capitals: they cut this text into 19 tokens, small letters into 6." in said(test)
+    test = ran(button(test, "small letters").click())
+    assert test.text_input[0].value == in_small_letters(LOUD) == "I am very angry with you"
+    assert "capitals" not in said(test) and test.session_state["presets.typed"] == {"text": LOUD}
+
+
+def test_characters_without_a_token_are_named():
+    test = page("look", model="bert-mini", text="The 猫 sat on the [MASK].")
+    assert "bert-mini has no token for “猫”." in said(test)
+
+
+@pytest.mark.parametrize("name", ["look", "compare"])
+@pytest.mark.parametrize("sign", ["___", "<mask>", "[mask]", "[MASK]"])
+def test_a_blank_is_read_as_one_however_it_is_typed(name, sign):
+    test = page(name, model="bert-mini", text=f"The cat sat on the {sign}.")
+    assert "no token" not in said(test)
+    packets = [opened(element.proto.bytes)[0] for element in test.get("bidi_component") if element.proto.bytes]
+    assert any("[MASK]" in json.dumps(packet) for packet in packets)
+
+
+def test_markup_in_a_text_is_not_read_as_such():
+    assert "no token for" in said(page("look", model="bert-mini", text="**汉** ![x](http://a.b/c.png)"))
