@@ -16,14 +16,14 @@ A layer, a head or a kind that the run does not have is an InputError that says 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from core.run import Run
     from viz.instruments.picture import Picture
 
-__all__ = ["arithmetic", "grid", "head_view", "heatmap", "source", "strip", "words"]
+__all__ = ["arithmetic", "draw", "grid", "head_view", "heatmap", "source", "strip", "words"]
 
 
 def head_view(
@@ -81,3 +81,14 @@ def source(run: Run, layer: int = 0, kind: str | None = None, path: str | None =
     from viz.instruments import notebook
 
     return notebook.source(run, layer, kind, path)
+
+
+def draw(instrument: str, *arguments: Any, whose: Mapping[str, Any] | None = None, **options: Any) -> Picture:
+    """Any instrument on numbers of your own: `draw("marked", words, above=chances)`.
+
+    arguments, options: those of the instrument's packet, `viz.instruments.marked.marked_packet` for "marked".
+    whose: the numbers, by the names of an `Origin`: dict(model="gpt-mini", text="...", layer=1, head=5).
+    """
+    from viz.instruments import picture
+
+    return picture.draw(instrument, *arguments, whose=whose, **options)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -91,6 +93,40 @@ def test_the_scripts_run_as_files_and_write_their_pictures(run: core.Run, tmp_pa
     assert code[-2:] == ["picture.save('heatmap.html')", "picture"], "a notebook shows what stands last"
 
 
+SCRIPTS = {"masks": ("masks", [6]), "retrieval": ("retrieval", [3]), "self_attention": ("self_attention", [2]), "weighting": ("weighting", [1]), "spans_and_tags": ("spans", [1, 2, 3, 4, 5])}
+"""Exhibits whose instruments hand out lines of Python, how the link calls them, and the steps at which they do."""
+
+
+def test_the_scripts_of_exhibits_run_as_files_and_write_their_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: dict[str, Packet] = {}
+
+    def show(self: Instrument, packet: Packet, *, key: str, **_: object) -> None:
+        origin.now().stamp(packet)
+        if packet.header.get("python"):
+            found[key] = packet
+
+    monkeypatch.setattr(Instrument, "show", show)
+    for slug, (name, steps) in SCRIPTS.items():
+        before = len(found)
+        for at in steps:
+            page = f"from viz import pages\nfrom viz.ui import state\nfound = next(e for e in pages.discover() if e.slug == {slug!r})\nwith state.visit({slug!r}):\n    found.page()"
+            test = AppTest.from_string(page, default_timeout=120)
+            test.query_params[f"{name}.step"] = str(at)
+            assert not test.run().exception
+        assert len(found) > before, slug
+    for number, packet in enumerate(found.values()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "script.py").write_text(packet.header["python"], "utf-8")
+    every = "import os, runpy\n" + "\n".join(f"os.chdir({str(tmp_path / str(n))!r})\nrunpy.run_path('script.py')" for n in range(len(found)))
+    done = subprocess.run([sys.executable, "-c", every], cwd=tmp_path, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    for number, (key, packet) in enumerate(found.items()):
+        (page,) = (tmp_path / str(number)).glob("*.html")
+        drawn = read(base64.b64decode(re.search(r'id="packet">([^<]+)<', page.read_text("utf-8"))[1]))[0]  # type: ignore[index]
+        assert drawn["origin"] == packet.header["origin"] and drawn.get("at") == packet.header.get("at"), key
+
+
 def test_a_table_to_take_along_is_all_numbers_and_an_archive_has_the_words() -> None:
     arrays = {"weights": WEIGHTS[0], "allowed": MAY, "keys": np.array(WORDS)}
     rows = list(csv.DictReader(io.StringIO(export.csv(arrays), newline="")))
@@ -139,9 +175,6 @@ def test_a_new_page_forgets_what_the_last_one_showed() -> None:
 
 def test_a_page_that_stands_alone_holds_the_exact_numbers(run: core.Run) -> None:
     """The page that a notebook shows holds the exact numbers, too."""
-    import base64
-    import re
-
     long = viz.heatmap(core.open_model("gpt-mini").run("The old woman had a little white cat and a big black dog. " * 6), 2, 5, by="token")
     assert long.packet.header["exact"] is False
     data = re.search(r'id="packet">([^<]+)<', long.html())

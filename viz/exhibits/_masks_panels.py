@@ -9,7 +9,8 @@ import numpy as np
 import streamlit as st
 
 from core.lessons import masks as lesson
-from viz.instruments import heatmap, mask_editor
+from viz.instruments import heatmap, mask_editor, origin
+from viz.instruments.picture import drawing
 from viz.ui import controls, state
 
 OWN = "own"
@@ -65,19 +66,23 @@ def drawn(recipe: lesson.Recipe, n: int) -> tuple[tuple[bool, ...], ...]:
 def three(data: Any, params: Any, python: str) -> tuple[int, int]:
     """Scores, mask and pattern side by side; returns the chosen cell (query, key). Touching the mask draws one's own.
 
-    `python`: the lines that make the three again, saved by each.
+    `python`: the lines that make the three again, saved by each with lines of its own that draw it.
     """
+
+    def script(name: str, numbers: str, *more: str) -> str:
+        return f"{python}\n" + drawing(name, ", ".join([numbers, "run.tokens", "run.tokens", *more]), origin.now())
+
     names, chosen = labels(data.tokens), _cell(data)
     limit = float(np.abs(data.scores).max()) or 1.0
     left, middle, right = st.columns(3, gap="medium")
     with left:
         a = heatmap(data.scores, names, names, key="masks.scores", scale="score", limit=limit, selected=chosen,
-                    title="Scores, before the mask", numbers=True, python=python)  # fmt: skip
+                    title="Scores, before the mask", numbers=True, python=script("heatmap", "scores", "scale='score'"))  # fmt: skip
     with middle:
-        _editor(data, params.drawn is not None, names, python)
+        _editor(data, params.drawn is not None, names, script("mask_editor", "mask"))
     with right:
         b = heatmap(data.pattern, names, names, key="masks.pattern", allowed=data.allowed, selected=chosen,
-                    title="Pattern, after softmax", numbers=True, python=python)  # fmt: skip
+                    title="Pattern, after softmax", numbers=True, python=script("heatmap", "pattern", "allowed=mask"))  # fmt: skip
     for touched in (a.cell, b.cell):
         if touched and touched != chosen:
             state.write(**{"masks.cell": "{}.{}".format(*touched)})

@@ -10,7 +10,8 @@ import streamlit as st
 from core.lessons.look_up import look_up
 from viz.exhibits import _retrieval_link as link
 from viz.exhibits._shown import Shown
-from viz.instruments import Point, Score, moved, plane
+from viz.instruments import Point, Score, moved, origin, plane
+from viz.instruments.picture import drawing
 from viz.ui import controls, lesson, parts, state
 
 SLUG, KEY = "retrieval.", "retrieval.plane"
@@ -60,9 +61,11 @@ def show(params: Any) -> Shown:
     query, keys, values = parted(drawn)
     found = look_up(query, keys, values, params.score, params.sharpness)
     code = ("from core.lessons.look_up import look_up\n\n"
-            f"look_up({query!r}, {keys!r}, {values!r}, {params.score!r}, {params.sharpness:g})")  # fmt: skip
+            f"query, keys, values = {query!r}, {keys!r}, {values!r}\nprint(look_up(query, keys, values, {params.score!r}, {params.sharpness:g}))\n")  # fmt: skip
+    points = "[Point('query', query, 'query'), *(Point(f'k{i}', key) for i, key in enumerate(keys, start=1))]"
+    script = f"{code}\nfrom viz.instruments import Point, Score\n" + drawing("plane", f"{points}, values=values, scores=[Score({params.score!r}, {params.sharpness!r})]", origin.now())
     plane(_points(drawn), values=values, value_names=[f"v{i}" for i in range(1, len(keys) + 1)], scores=(Score(params.score, params.sharpness),), limit=link.LIMIT,
-          blind=not known, python=code, key=KEY, height=330, on_move=lambda: _moved(drawn, link.pack(asked)))  # fmt: skip
+          blind=not known, python=script, key=KEY, height=330, on_move=lambda: _moved(drawn, link.pack(asked)))  # fmt: skip
     x, y = found.mix
     parts.numbers(f"Weights {', '.join(f'{w:.3f}' for w in found.weights)}, together {found.weights.sum():.3f}; the mix is ({x:.3f}, {y:.3f}).".replace("-", "−")
                   if known else "Four keys, one query. Say which key it is closest to, then drag it.")  # fmt: skip

@@ -12,7 +12,9 @@ from core.lessons.self_attention import EXAMPLES
 from viz.exhibits import _self_attention_link as link
 from viz.exhibits._self_attention_grids import Grids, inside, products
 from viz.figures.curves import number
+from viz.instruments import origin
 from viz.instruments.board import Grid, Item, Sign, Unit, board, chosen, edited, turned
+from viz.instruments.picture import drawing
 from viz.ui import equations, lesson, state
 
 SLUG, KEY = link.SLUG, link.SLUG + "board"
@@ -28,7 +30,15 @@ def picture(step: int, data: Any, params: Any, known: bool, python: str) -> None
     lines, pin = (_question, _one, _all, _scores, _mix, _hand)[step](grids, data, params, known)
     hint = "Touch a number to see how it is computed, a word to follow it." if step else "Each word is a column of numbers." if turned_to == equations.COLUMNS else "Each word is a row of numbers."
     n = len(data.words) if step != HAND else len(data.example.words)
-    board(lines, key=KEY, convention=turned_to, pin=pin, hint=hint, large=step == HAND, python=python, on_word=partial(_choose, n), on_edit=_edit, on_turn=_turn)
+    board(lines, key=KEY, convention=turned_to, pin=pin, hint=hint, large=step == HAND, python=_script(python), on_word=partial(_choose, n), on_edit=_edit, on_turn=_turn)
+
+
+def _script(python: str) -> str:
+    """The lines that make the numbers, with all of them drawn; words are rows."""
+    grids = ", ".join(f"Grid({name!r}, {numbers}, '{shape}', places=3)" for name, numbers, shape in (
+        ("X", "x", "n × d"), ("Q", "found.q", "n × p"), ("K", "found.k", "n × p"), ("V", "found.v", "n × r"), ("S", "found.scores", "n × n"), ("A", "found.weights", "n × n"), ("Z", "found.z", "n × r"),
+    ))  # fmt: skip
+    return f"{python}\n\nfrom viz.instruments import Grid\n" + drawing("board", f"[[{grids}]]", origin.now())
 
 
 Board = tuple[list[list[Item]], tuple[str, int, int] | None]

@@ -15,6 +15,7 @@ from core.training import grammar, tuning
 from viz.exhibits import _tuning_live as live
 from viz.exhibits._shown import Shown, later
 from viz.instruments import heatmap, marked, origin, picked
+from viz.instruments.picture import drawing
 from viz.labels import literal, shorten, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, room, state
@@ -140,7 +141,7 @@ def marking(params: Any) -> Shown:
         marked(
             words(one), key=key, on_pick=partial(_take, key, n), glued=glued(one.places), quiet=[at for at, place in enumerate(one.places) if place is None],
             above=found.start if committed else None, below=found.end if committed else None, names=NAMES, span=found.best if committed else held, pick="" if committed else "span",
-            hint="The marked words are the best pair of a start and an end." if committed else "Touch the first word of the answer, then the last.", python=lines(params, run) + "print(one.found.start, one.found.end)",
+            hint="The marked words are the best pair of a start and an end." if committed else "Touch the first word of the answer, then the last.", python=lines(params, run) + drawing("marked", f"one.tokens, above=one.found.start, below=one.found.end, names={NAMES}, span=one.found.best", origin.now()),
         )  # fmt: skip
         parts.numbers(
             f"{ends} together {found.probability:.1%} for “{best}”.{verdict} Each row of bars sums to {found.start.sum():.0f} over {n} positions." if committed
@@ -196,7 +197,7 @@ def pairs(params: Any) -> Shown:
         left, right = st.columns([1, 1], gap="medium")
         with left:
             cell = heatmap(np.where(may, found.scores, 0.0), names, names, key=SLUG + "pairs", allowed=may, scale="score", selected=found.best, axis=("starts at", "ends at"),
-                           title="Score of each pair", height=tall, python=lines(params, run) + "print(one.found.scores)").cell or found.best  # fmt: skip
+                           title="Score of each pair", height=tall, python=lines(params, run) + "\nimport numpy as np\n" + drawing("heatmap", "np.nan_to_num(one.found.scores, neginf=0), one.tokens, one.tokens, allowed=np.isfinite(one.found.scores), scale='score'", origin.now())).cell or found.best  # fmt: skip
         with right:
             st.text(_said(one, cell))
             alone = one.alone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,7 @@ from viz.exhibits import _tuning_live as live
 from viz.exhibits._shown import Shown, later
 from viz.exhibits._spans_answers import SLUG, asked, glued, missing
 from viz.instruments import heatmap, marked, origin, picked
+from viz.instruments.picture import drawing
 from viz.labels import head_name, visible
 from viz.ui import compute as ask
 from viz.ui import lesson, parts, room, state
@@ -66,7 +68,7 @@ def looked(params: Any) -> Shown:
         with right:
             marked(tokens, key=key, on_pick=partial(_take, key, n), glued=_glued(runs[0]), quiet=[k for k, place in enumerate(runs[0].spans) if place is None],
                    above=before[layer, head, at], below=after[layer, head, at] if told else None, names=NAMES, most=float(max(0.05, before[layer, head, at].max(), after[layer, head, at].max() if told else 0)),
-                   span=(at, at), pick="word", title=f"{head_name(layer, head)}: what “{visible(tokens[at])}” reads", hint="Touch a word to see what it reads.", python=lines(params, used, layer, head, at))  # fmt: skip
+                   span=(at, at), pick="word", title=f"{head_name(layer, head)}: what “{visible(tokens[at])}” reads", hint="Touch a word to see what it reads.", python=lines(params, used, layer, head, at) + drawing("marked", f"model.run({params.question!r}, pair={params.passage!r}).tokens, above=rows[0], below=rows[1], names={NAMES}, most=max(*rows[0], *rows[1])", replace(origin.now(), layer=layer, head=head)))  # fmt: skip
     rows = before[layer, head, at], after[layer, head, at]
     went = [max(range(n), key=row.__getitem__) for row in rows]
     parts.numbers(
@@ -101,4 +103,4 @@ def _glued(run: Run) -> list[int]:
 def lines(params: Any, used: live.Using, layer: int, head: int, at: int) -> str:
     """The lines that make the same rows."""
     return (f"{live.opening(used)}\n\nfrom core.analysis.read_answers import moved_heads\nfrom core.training import tuning\n\nfound = [one.run({params.question!r},\n    pair={params.passage!r}).attention().weights\n"
-            f"    for one in (tuning.body(), model)]\nprint(moved_heads(*found).round(3))\nfor weights in found:\n    print(weights[{layer}, {head}, {at}])")  # fmt: skip
+            f"    for one in (tuning.body(), model)]\nprint(moved_heads(*found).round(3))\nrows = [weights[{layer}, {head}, {at}] for weights in found]\nprint(rows)\n")  # fmt: skip

@@ -19,6 +19,7 @@ from viz.exhibits import _tuning_live as live
 from viz.exhibits._shown import Shown, later
 from viz.exhibits._spans_answers import SLUG, glued, missing
 from viz.instruments import marked, origin, picked
+from viz.instruments.picture import drawing
 from viz.labels import distinct, visible
 from viz.ui import compute as ask
 from viz.ui import lesson, parts, room, state
@@ -100,9 +101,9 @@ def tagging(params: Any) -> Shown:
     key = SLUG + "tags"
     with room.wide():
         marked(one.tokens, key=key, on_pick=partial(_take, key, firsts, len(one.tokens)), glued=[k for k in range(len(one.tokens)) if not one.begins[k]] + [k for k in glued(one.places) if one.begins[k]],
-               notes=notes, hues=hues, span=(at, (*firsts, len(one.tokens))[word + 1] - 1), pick="word", hint="Touch a word to ask about it.", python=lines(params, run) + "print(one.chances)")  # fmt: skip
+               notes=notes, hues=hues, span=(at, (*firsts, len(one.tokens))[word + 1] - 1), pick="word", hint="Touch a word to ask about it.", python=lines(params, run) + drawing("marked", f"one.tokens, notes=[{list(grammar.TAGS)}[chances.argmax()] for chances in one.chances]", origin.now()))  # fmt: skip
         marked(grammar.TAGS, key=SLUG + "chances", above=mine if told else None, names=(f"chances of “{visible(one.words[word])}”", ""), hues=[HUES[tag] for tag in grammar.TAGS],
-               python=lines(params, run) + f"print(one.chances[{at}])")  # fmt: skip
+               python=lines(params, run) + drawing("marked", f"{list(grammar.TAGS)}, above=one.chances[{at}], names={('chance', '')}", origin.now()))  # fmt: skip
         parts.numbers(_sentence(one, best, run, told))
     if not lesson.presenting():
         choose_sentence()

@@ -11,7 +11,8 @@ from core.lessons import weighting as lesson_of
 from core.lessons.scene import PORTRAIT
 from core.lessons.weighting import MOST, WORDS
 from viz.figures.patches import PICKED, lit, place_name
-from viz.instruments import weighed, weighing
+from viz.instruments import origin, weighed, weighing
+from viz.instruments.picture import drawing
 from viz.labels import distinct
 from viz.ui import controls, lesson, parts, state
 
@@ -56,7 +57,7 @@ def place(start: tuple[float, float]) -> tuple[float, float]:
 def sentence(slug: str, data: Any, threshold: float | bool, covered: bool, python: str) -> None:
     """The words with their sliders; a slider that is let go makes the importances the visitor's own."""
     key = f"{slug}words"
-    weighing(data.words, data.raw, key=key, on_change=partial(_take, key, len(data.words)), covered=covered, python=python,
+    weighing(data.words, data.raw, key=key, on_change=partial(_take, key, len(data.words)), covered=covered, python=python + "\n" + drawing("weighing", f"{list(data.words)!r}, {[round(value, 6) for value in map(float, data.raw)]!r}", origin.now()),
              threshold=None if threshold is False else float(threshold), title="" if covered else "Importance below, weight above")  # fmt: skip
 
 

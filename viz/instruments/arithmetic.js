@@ -244,12 +244,15 @@ function saving(view) {
     name: view.title.textContent, bar: view.bar,
     size: () => [view.root.scrollWidth, view.root.scrollHeight],
     paint: (pen) => { for (const each of [view.intro, view.steps, view.turn, view.after, view.foot]) paintElement(pen, each, view.root, view.theme); },
-    arrays: () => Object.fromEntries(view.lines.map((line) => [line.name, line.terms.length
-      ? { shape: [line.terms.length], values: Float32Array.from(all(line)), axes: [line.axis] }
-      : { shape: [1], values: Float32Array.of(number(line.result)), axes: ["result"] }])),
+    arrays: () => ({
+      weight: { shape: [], values: [view.head.weight] }, query: { shape: [], values: [view.head.query] }, key: { shape: [], values: [view.head.key] },
+      ...Object.fromEntries(view.lines.flatMap((line) => (line.terms.length
+        ? [[line.name, { shape: [line.terms.length], values: Float64Array.from(all(line)), axes: [line.axis] }], [`${line.name}.terms`, { shape: [line.terms.length], values: line.terms.map(([label]) => String(label)) }]]
+        : [[line.name, { shape: [1], values: [number(line.result)], axes: ["result"] }]]))),
+    }),
     rows: () => [["line", "term", "calculation", "value"], ...view.lines.flatMap((line) => [
-      ...line.terms.map(([label, cells, value]) => [line.name, label, cells.join(""), value]),
-      ...(line.result ? [[line.name, line.terms.length ? "sum" : "", line.put, line.result]] : [])])],
+      ...line.terms.map(([label, cells, value]) => [line.name, label, cells.join(""), number(value)]),
+      ...(line.result ? [[line.name, line.terms.length ? "sum" : "", line.put, number(line.result)]] : [])])],
     code: view.head.python,
     packet: view.packet,
     header: () => ({ light: undefined }),   // alone it waits for nobody

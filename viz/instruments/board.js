@@ -106,6 +106,9 @@ function saving(view) {
     paint: (pen) => paintElement(pen, view.root, view.root, view.theme),
     header: () => ({ convention: "", lines: view.head.lines.map((line) => line.map(still)) }),
     rows: () => [["matrix", "row", "column", "value"], ...grids.flatMap(({ head }) => head.values.flatMap((row, i) => row.map((value, j) => [head.name, i + 1, j + 1, value])))],
-    arrays: () => Object.fromEntries(grids.map(({ head }) => [head.name, { shape: head.size, values: Float32Array.from(head.values.flat()), axes: ["row", "column"] }])),
+    arrays: () => Object.fromEntries(grids.flatMap(({ head }) => [
+      [head.name, { shape: head.size, values: Float32Array.from(head.values.flat()), axes: ["row", "column"] }],
+      ...["rows", "columns"].filter((side) => head[side].length).map((side) => [`${head.name}.${side}`, { shape: [head[side].length], values: head[side] }]),
+    ])),
   };
 }

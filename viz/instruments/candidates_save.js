@@ -9,9 +9,10 @@ function saving(view) {
     paint: (pen) => paintElement(pen, root, root, theme),
     rows: () => [["token", "id", "probability", "after filters", "cut", "taken", ...(told ? ["score", ...head.filters, "cut by the rule"] : [])],
       ...rows.map((row) => [row.token, row.id ?? "", row.before, row.after, row.cut, row.id === head.taken ? "taken" : "",
-        ...(row.way ? [...row.way.scores.map((score) => score ?? -Infinity), row.way.rule] : [])])],
+        ...(row.way ? [...row.way.scores.map((score) => score ?? ""), row.way.rule] : [])])],
     arrays: () => ({
-      ids: { shape: [rows.length], values: Float32Array.from(rows, (row) => row.id ?? -1), axes: ["candidate"] },
+      tokens: { shape: [rows.length], values: rows.map((row) => row.token) },
+      ids: { shape: [rows.length], values: Int32Array.from(rows, (row) => row.id ?? -1), axes: ["candidate"] },
       before: { shape: [rows.length], values: column("before"), axes: ["candidate"] },
       after: { shape: [rows.length], values: column("after"), axes: ["candidate"] },
       ...(told ? { scores: { shape: [rows.length, stages], axes: ["candidate", "stage"],

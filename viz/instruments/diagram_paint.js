@@ -68,6 +68,5 @@ function savingDiagram(view) {
       }
     },
     rows: () => [["box", "label", "about it"], ...head.nodes.map(({ name, label, told }) => [name, label, told])],
-    arrays: () => ({ boxes: { shape: [head.nodes.length], values: head.nodes.map(({ name }) => name) } }),
   };
 }

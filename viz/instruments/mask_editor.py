@@ -18,14 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 from viz.instruments.mount import Instrument, stored
 from viz.instruments.payload import Packet, as_matrix, labels, runs
 
-EDITOR = Instrument("attention_atlas_mask", "matrix", "matrix_paint", "mask_save", "mask_editor")
+MASK_EDITOR = Instrument("attention_atlas_mask", "matrix", "matrix_paint", "mask_save", "mask_editor")
 
 
 def mask_editor(
     allowed: ArrayLike, queries: Sequence[str], keys: Sequence[str], *, key: str, turn: int = 0,
     on_stroke: Callable[[NDArray[np.bool_]], None] | None = None, **options: Any,
 ) -> NDArray[np.bool_]:
-    """Edit `allowed` (query, key), True = may attend; returns the matrix as it is now. Options: those of `mask_packet`.
+    """Edit `allowed` (query, key), True = may attend; returns the matrix as it is now. Options: those of `mask_editor_packet`.
 
     `on_stroke` hears of the matrix after each stroke, before the run that draws it: who keeps it in the link does so there.
 
@@ -43,11 +43,11 @@ def mask_editor(
         if sent and sent.get("base") == base and on_stroke:
             on_stroke(edited(sent, start, base))
 
-    EDITOR.show(mask_packet(start, queries, keys, now=now, turn=turn, **options), key=key, on_mask_change=told)
+    MASK_EDITOR.show(mask_editor_packet(start, queries, keys, now=now, turn=turn, **options), key=key, on_mask_change=told)
     return now
 
 
-def mask_packet(
+def mask_editor_packet(
     allowed: ArrayLike,
     queries: Sequence[str],
     keys: Sequence[str],
@@ -68,7 +68,7 @@ def mask_packet(
     stroke is not marked. hint: what one can do here, behind the title; it is not saved.
 
     Example:
-        >>> mask_packet(np.tri(2, dtype=bool), "ab", "ab", presets={"all": np.ones((2, 2))}).header["presets"]
+        >>> mask_editor_packet(np.tri(2, dtype=bool), "ab", "ab", presets={"all": np.ones((2, 2))}).header["presets"]
         ['all']
     """
     start = as_matrix(allowed) > 0.5

@@ -37,18 +37,22 @@ class Origin:
     joined: str = ""
     changed: str = ""
 
+    def known(self) -> dict[str, Any]:
+        """What is known of it."""
+        return {name: value for name, value in asdict(self).items() if value not in ("", None)}
+
     def named(self) -> dict[str, np.ndarray]:
-        """What is known of it, each an array without axes: for an archive of numbers.
+        """The same, each an array without axes: for an archive of numbers.
 
         Example:
             >>> Origin(model="gpt-mini", layer=2).named()
             {'model': array('gpt-mini', dtype='<U8'), 'layer': array(2)}
         """
-        return {name: np.array(value) for name, value in asdict(self).items() if value not in ("", None)}
+        return {name: np.array(value) for name, value in self.known().items()}
 
     def stamp(self, packet: Packet) -> None:
         """Say it in the header of `packet`; layer and head are its `at`, unless a stack said already which of its heads is shown."""
-        said = {name: value for name, value in asdict(self).items() if value and name not in ("layer", "head")}
+        said = {name: value for name, value in self.known().items() if name not in ("layer", "head")}
         packet.header["origin"] = said
         packet.steady = (*packet.steady, "origin")
         at = [place for place in (self.layer, self.head) if place is not None]

@@ -8,9 +8,11 @@ Python is told to nobody: hovering, walking, zooming and saving work as in the a
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from html import escape
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError
 from viz.instruments.mount import Instrument, page
@@ -126,7 +128,33 @@ def lines(run: Run, picture: str, **arguments: object) -> str:
     if run.side.pair is not None:
         given.append(f"pair={run.side.pair!r}")
     said = [f"{name}={value!r}" for name, value in arguments.items() if value is not None]
-    return "\n".join([
-        "import core", "import viz", "", f"model = core.open_model({run.model.name!r})", f"run = model.run({', '.join(given)})",
-        f"picture = viz.{picture}({', '.join(['run', *said])})", f"picture.save({f'{picture}.html'!r})", "picture",
-    ])  # fmt: skip
+    return "\n".join(["import core", "import viz", "", f"model = core.open_model({run.model.name!r})", f"run = model.run({', '.join(given)})", ending(picture, f"{picture}({', '.join(['run', *said])})")])
+
+
+def ending(name: str, call: str) -> str:
+    """The last lines of a script: what `viz.<call>` returns is written as a page, and shown by a notebook.
+
+    Example:
+        >>> print(ending("heatmap", "heatmap(run)"))
+        picture = viz.heatmap(run)
+        picture.save('heatmap.html')
+        picture
+    """
+    return "\n".join([f"picture = viz.{call}", f"picture.save({f'{name}.html'!r})", "picture"])
+
+
+def drawing(name: str, arguments: str, told: Origin) -> str:
+    """The last lines of a script that draws the numbers it has, `arguments`, with the instrument `name`; `told` says whose they are.
+
+    Example:
+        >>> print(drawing("marked", "words, above=chances", Origin("Answers", "gpt-mini")).splitlines()[3])
+        picture = viz.draw('marked', words, above=chances, whose={'page': 'Answers', 'model': 'gpt-mini'})
+    """
+    return "\nimport viz\n\n" + ending(name, f"draw({name!r}, {arguments}, whose={told.known()!r})")
+
+
+def draw(name: str, *arguments: Any, whose: Mapping[str, Any] | None = None, **options: Any) -> Picture:
+    """Any instrument by its name, with what its `<name>_packet` takes; see `viz.draw`."""
+    module = import_module(f"viz.instruments.{name}")
+    packet: Packet = getattr(module, f"{name}_packet")(*arguments, **options)
+    return Picture(getattr(module, name.upper()), packet, name=options.get("title") or name, origin=Origin(**(whose or {})))

@@ -23,7 +23,7 @@ function savingPlane(view, packet) {
       : [["name", "role", "x", "y", "score", "weight"], ...points(view)],
     arrays: () => {
       const flat = (rows) => Float64Array.from(rows.flat()), { found } = view;
-      const all = { points: { shape: [names.length, 2], values: flat(view.points), axes: ["point", "axis"] } };
+      const all = { names: { shape: [names.length], values: names }, points: { shape: [names.length, 2], values: flat(view.points), axes: ["point", "axis"] } };
       if (words) return { ...all, sum: { shape: [2], values: flat(found.target), axes: ["axis"] } };
       const { scores, weights } = found.every[head.shown];
       return {

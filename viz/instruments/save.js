@@ -7,8 +7,8 @@
 //   size     () => [width, height] of the picture in CSS pixels
 //   paint    (pen) => void: draws the picture as it is now, without hover, on a 2D context or an SvgPen
 //            (`pen.vector`); it may translate, rotate, save and restore, never set the transform
-//   arrays   () => {weights: {shape, values, axes, bool}, ...} for NPZ (matrixArrays makes the usual ones)
-//   rows     () => [["query", "key", "weight"], [...], ...] for CSV (matrixRows)
+//   arrays   () => {weights: {shape, values, axes, bool}, ...} for NPZ (matrixArrays makes the usual ones); left out: nothing to count with
+//   rows     () => [["query", "key", "weight"], [...], ...] for CSV (matrixRows); a column is of numbers or of words, "" is no number
 //   code     lines of Python that make the picture again; "" leaves the entry out
 //   packet   what `mount` got: whose numbers they are, and a page that stands alone
 //   changed  () => the packet as it is now, where a visitor changed it (optional)
@@ -24,8 +24,8 @@ const NUMBERS = ["html", "csv", "npz"];      // kinds of files that hold every n
 function saveMenu(view, where, spec) {
   const menu = (view.saving ??= buildMenu(view));
   menu.spec = spec;
-  menu.items.get("py").hidden = !spec.code;
-  menu.items.get("copy").hidden = !spec.code || !navigator.clipboard;
+  const offered = { npz: spec.arrays, py: spec.code, copy: spec.code && navigator.clipboard };
+  for (const [kind, has] of Object.entries(offered)) menu.items.get(kind).hidden = !has;
   if (menu.box.parentNode !== where) where.append(menu.box);
 }
 

@@ -149,8 +149,6 @@ function saving(view) {
     name: view.title.textContent, bar: view.bar,
     size: () => [Math.max(view.root.clientWidth, view.code.scrollWidth), view.root.scrollHeight],
     paint: (pen) => { for (const each of [view.body]) paintElement(pen, each, view.root, view.theme); },
-    arrays: () => ({ number: { shape: [view.lines.length], values: Float32Array.from(view.lines, (line) => line.number), axes: ["line"] },
-                     path: { shape: [view.lines.length], values: view.lines.map((line) => line.path ?? ""), axes: ["line"] } }),
     rows: () => [["file", "line", "text", "path", "axes", "edits"], ...view.lines.map((line) => [
       line.file, line.number, line.spans.map(([, text]) => text).join(""), line.path ?? "", line.path ? shape(line) : "", line.edits.join("; ")])],
     code: view.head.python,

@@ -17,6 +17,9 @@ function saving(view) {
     },
     rows: () => [["step", "token", "probability", "surprise, bits", "entropy, bits", "why"],
       ...head.moments.map((m, i) => [i + 1, m.token, m.p, m.surprise, m.entropy, m.why])],
-    arrays: () => Object.fromEntries(names.map((name) => [TELL[name], { shape: [head.moments.length], values: column(name), axes: ["step"] }])),
+    arrays: () => ({
+      tokens: { shape: [head.moments.length], values: head.moments.map(({ token }) => token) },
+      ...Object.fromEntries(names.map((name) => [TELL[name], { shape: [head.moments.length], values: column(name), axes: ["step"] }])),
+    }),
   };
 }

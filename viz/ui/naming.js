@@ -1,4 +1,5 @@
-// What Streamlit leaves without a name or a voice: a fold is called what its line says, the answer to a guess is read out.
+// What Streamlit leaves without a name or a voice: a fold is called what its line says, the answer to a guess is read out,
+// a chart is its name and its table, not each title and mark of the drawing.
 
 const NAMED = "[data-testid=stMarkdownContainer]";
 
@@ -7,6 +8,7 @@ function nameAll() {
     const name = fold.querySelector(`summary ${NAMED}`)?.textContent.trim() ?? "";
     if (fold.getAttribute("aria-label") !== name) fold.setAttribute("aria-label", name);
   }
+  for (const drawing of document.querySelectorAll('[data-testid="stVegaLiteChart"] > svg:not([aria-hidden])')) drawing.setAttribute("aria-hidden", "true");
   for (const asked of document.querySelectorAll('[class*="st-key-asked-"]:not([aria-live])')) {
     asked.setAttribute("aria-live", "polite");
     asked.setAttribute("aria-relevant", "additions");   // what comes, not the numbers of a slider that is moved

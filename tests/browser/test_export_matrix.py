@@ -1,0 +1,149 @@
+"""Every instrument in every format that its menu offers: one visit each, every file opened by another program."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import importlib
+import io
+import pkgutil
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from small_app import Visitor
+
+from viz import instruments
+from viz.instruments.mount import Instrument
+
+TOLD = {"model": "translator-en-es", "kind": "cross", "text": "She has a white car.", "layer": 1, "head": 5}
+LINES = "import viz\n\nprint('lines of Python')"
+APP = f"""
+import numpy as np, streamlit as st
+import core
+from core.lessons.arithmetic import lines_of
+from core.lessons.source import source_of
+from viz.instruments import (Branch, Grid, Point, Score, Sign, arithmetic, board, candidates, diagram, grid, head_view, heatmap, marked, mask_editor, origin, plane,
+                             source, strip, timeline, tree, weighing, words_view)
+from viz.instruments.candidates import Bar, Way
+from viz.instruments.diagram import Edge, Node
+from viz.instruments.timeline import Moment
+
+st.set_page_config(layout="wide")
+origin.tell(**{TOLD!r})
+english = "She has a white car .".split()
+may = np.tri(6, dtype=bool)
+look = np.where(may, np.random.default_rng(0).random((6, 6)), 0)
+look /= look.sum(1, keepdims=True)
+more = dict(key="x", python={LINES!r})
+show = st.query_params["show"]
+if show in ("arithmetic", "source"):
+    run = core.open_model("translator-en-es").run("She has a white car.")
+    if show == "arithmetic":
+        arithmetic(lines_of(run, "cross", 1, 5, 2, 1), **more)
+    else:
+        source(source_of(run, "cross", 1), **more)
+elif show == "board":
+    board([[Grid("Q", [[1.0, -1.5]], "1 x 2", rows=["car"], columns=["a", "b"]), Sign("="), Grid("K", [[-0.25], [2.0]], "2 x 1")]], **more)
+elif show == "candidates":
+    way = lambda *scores: Way("softmax", (("score", "1 + 1", "2"),), scores)
+    candidates([Bar(5, "a", 0.7, 1.0, None, way(-0.5, -0.5)), Bar(9, "b", 0.3, 0.0, "top-k", way(-1.5, -np.inf))], taken=5, filters=["top-k"], **more)
+elif show == "diagram":
+    diagram([Node("a", "Embedding", (50, 1), (40, 1), told="numbers", picture=[[0.0, -2.0]]), Node("b", "Attention", (50, 3), (40, 1))], edges=[Edge(((50, 1.5), (50, 2.5)))], rows=5, **more)
+elif show == "grid":
+    grid(np.random.default_rng(0).dirichlet(np.full(6, .3), size=(2, 3, 6)), queries=english, keys=english, **more)
+elif show == "head_view":
+    head_view(np.stack([look, look]), english, english, heads=[0, 5], allowed=np.stack([may, may]), **more)
+elif show == "heatmap":
+    heatmap(look, english, english, allowed=may, scores=np.where(may, -look, 0), **more)
+elif show == "marked":
+    marked(english, above=look[-1], below=look[-1], names=("start", "end"), notes=["NOUN"] * 6, **more)
+elif show == "mask_editor":
+    mask_editor(may, english, english, **more)
+elif show == "plane":
+    plane([Point("query", (1.2, 0.6), "query"), Point("k1", (1.5, -0.2)), Point("k2", (0.2, 1.4))], values=[(1.5, 1.5), (-1.5, 1)], scores=[Score("dot", 2)], **more)
+elif show == "strip":
+    strip(look, english, allowed=may, **more)
+elif show == "timeline":
+    timeline([Moment("a", 0.5, 1.0, 1.5), Moment("b", 0.25, 2.0, None, "greedy")], given="Once", **more)
+elif show == "tree":
+    tree([Branch(-1, " cat", "best", -0.7, "kept", 0.5), Branch(-1, " dog", "pruned", -np.inf, "", None)], **more)
+elif show == "weighing":
+    weighing(english, [0.0, 1.5, 0.0, 2.0, 5.0, 0.25], **more)
+elif show == "words":
+    words_view(look, english, english, allowed=may, layout="one", reading=True, **more)
+"""
+NAMES = [name for _, name, _ in pkgutil.iter_modules(instruments.__path__) if any(isinstance(value, Instrument) for value in vars(importlib.import_module(f"viz.instruments.{name}")).values())]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def number(cell: str) -> bool:
+    try:
+        float(cell.replace("\u2212", "-").replace("%", "").strip())
+    except ValueError:
+        return False
+    return True
+
+
+def check_table(path: Path, counted: bool) -> None:
+    """A column of numbers is read as numbers by a program, what is forbidden is empty in it; where numbers are `counted` there is one."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        head, *rows = csv.reader(file)
+    assert rows and {len(row) for row in rows} == {len(head)} and len(set(head)) == len(head)
+    columns = {name: [cell for cell in column if cell] for name, column in zip(head, zip(*rows, strict=True), strict=True)}
+    numeric = {name: cells for name, cells in columns.items() if cells and all(map(number, cells))}
+    assert {name: cells for name, cells in numeric.items() if any(sign in cell for cell in cells for sign in "\u2212%")} == {}
+    assert numeric or not counted
+
+
+def check_archive(path: Path, told: dict[str, Any]) -> None:
+    """Whose numbers, exact numbers, and words."""
+    with np.load(path, allow_pickle=False) as arrays:
+        found = {name: arrays[name] for name in arrays}
+    assert {name: found[name].ravel()[-1].item() for name in told} == told  # several heads are named one after the other
+    own = {name: array for name, array in found.items() if name not in TOLD and not name.endswith(".axes")}
+    assert any(array.dtype.kind == "f" or array.dtype == bool for array in own.values()) and any(array.dtype.kind == "U" and array.ndim for array in own.values()), list(own)
+    assert "exactness" not in own and all(array.dtype != object for array in own.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_an_instrument_offers_to_save_is_complete(name: str, visit: Visitor, chromium: Any, tmp_path: Path) -> None:
+    seen = visit(name, permissions=["clipboard-read", "clipboard-write"])
+    seen.page.locator(".save-open").first.wait_for(timeout=60_000)
+    offered = seen.page.locator(".save-list").first.locator(".save-item").evaluate_all("(all) => all.filter((item) => !item.hidden).map((item) => item.dataset.kind)")
+    assert [kind for kind in offered if kind != "npz"] == ["png", "svg", "html", "csv", "py", "copy"]
+    files = {kind: seen.saved(kind, tmp_path) for kind in offered if kind != "copy"}
+    every = "all-heads" in files["svg"].name  # such a picture is of no single layer and head
+    assert all(re.match("translator-en-es-cross-(l1-h(5|0)|all-heads)", path.name) for path in files.values()), list(files.values())
+    tree = ET.fromstring(files["svg"].read_text("utf-8"))
+    said = ["".join(element.itertext()) for element in tree.iter(f"{SVG}text")]
+    above = " ".join(said[:4])
+    assert re.search("translator-en-es, cross-attention" + ("" if every else ", layer 1, heads? (5|0, 5)"), above) and "\u201cShe has a white car.\u201d" in above
+    assert len(said) > 4 and "this head" not in " ".join(said)
+    with Image.open(files["png"]) as image:
+        assert [image.width / 2, image.height / 2] == pytest.approx([float(tree.get("width", 0)), float(tree.get("height", 0))], abs=1)
+        assert len(set(image.convert("RGB").resize((200, 200)).get_flattened_data())) > 10
+    check_table(files["csv"], "npz" in files)
+    if "npz" in files:
+        check_archive(files["npz"], {key: value for key, value in TOLD.items() if not every or key not in ("layer", "head")})
+    else:
+        assert name in ("source", "diagram"), "lines of code and a plan of boxes have no numbers"
+    assert files["py"].read_text("utf-8") == LINES + "\n" and ast.parse(LINES)
+    seen.page.locator(".save-open").first.click()
+    seen.page.locator('.save-item[data-kind="copy"]').first.click()
+    seen.page.get_by_role("button", name="Copied").wait_for()
+    assert seen.page.evaluate("navigator.clipboard.readText()") == LINES
+    context = chromium.new_context(offline=True)
+    page, wrong = context.new_page(), []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(files["html"].as_uri())
+    page.locator(".atlas[data-mode]").wait_for(state="attached")
+    assert ("" if every else "layer 1") in (told := page.locator("header.told").inner_text()) and "She has a white car." in told
+    with Image.open(io.BytesIO(page.locator(".atlas").screenshot())) as image:
+        assert len(set(image.convert("RGB").get_flattened_data())) > 20
+    context.close()
+    assert wrong == []
