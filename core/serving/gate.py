@@ -18,15 +18,20 @@ import math
 import threading
 import time
 from collections.abc import Callable, Hashable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from core.errors import InputError
 from core.serving.cache import MISSING, ByteCache, seal
+from core.serving.turn import turn
 
 SECONDS_A_UNIT = 20e-6
 """First guess of the seconds one unit of cost (a character times a layer) takes; measured from then on."""
+
+SHORT = 2000.0
+"""What costs at most this, some 40 ms, takes its turn among the threads that compute; what is longer runs beside them."""
 
 PATIENCE = 0.5
 """Seconds after which, and then again and again, a waiting caller is told its place."""
@@ -246,7 +251,8 @@ class Gate:
     def _answer(self, waiter: _Waiter, on_wait: Callable[[int], None] | None) -> tuple[bool, Any]:
         while True:
             try:
-                return waiter.bell.get(timeout=PATIENCE)
+                with turn.given_up():
+                    return waiter.bell.get(timeout=PATIENCE)
             except Empty:
                 with self._lock:
                     place = self._place(waiter)
@@ -261,7 +267,8 @@ class Gate:
                 return
             start = time.perf_counter()
             try:
-                outcome = True, self._value(job.key, job.fn)
+                with turn.taken() if job.cost <= SHORT else nullcontext():
+                    outcome = True, self._value(job.key, job.fn)
             except BaseException as error:  # noqa: BLE001 - a Rust panic is no Exception; it is the callers' to handle
                 outcome = False, error
             seconds = time.perf_counter() - start

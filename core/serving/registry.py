@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from core.errors import InputError
+from core.serving.turn import turn
 
 log = logging.getLogger(__name__)
 MOST_ASIDE = 48
@@ -102,8 +103,9 @@ class Registry:
             if name in self._open:
                 return self._open[name]
             opening = self._opening.get(name) or self._begin(name)
-        while not wait([opening], PATIENCE).done:
-            on_wait()
+        with turn.given_up():
+            while not wait([opening], PATIENCE).done:
+                on_wait()
         return opening.result()
 
     def _begin(self, name: str) -> Future[Any]:

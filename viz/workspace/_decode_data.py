@@ -12,6 +12,8 @@ from core.model import Model
 from viz.workspace import _decode_player as player
 
 Submit = Callable[[Hashable, Callable[[], Any], float], Any]
+AT_ONCE = 4
+"""Steps that are computed in one visit of the engine; each is kept by itself."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +96,20 @@ def compute(p: Params = Params(), submit: Submit = at_once) -> Data:
     def begin() -> Replay:
         return Replay(lambda: decode(model, window.text, p.strategy, max_new_tokens=most, force=force), held)
 
+    def cost(index: int) -> float:
+        return cfg.n_layers * (8 + (min(len(window.text), 4 * cfg.n_ctx) if index == 0 else 0))
+
+    def step(index: int) -> Step:
+        return submit(("decode.step", key, index), lambda: submit(("decode", key), begin, 1).step(index), cost(index))
+
+    def several(start: int, stop: int) -> list[Step]:
+        found: list[Step] = []
+        while start + len(found) < stop and not (found and found[-1].done):
+            found.append(step(start + len(found)))
+        return found
+
     steps: list[Step] = []
     while len(steps) < max(1, p.n) and not (steps and steps[-1].done):
-        index = len(steps)
-        cost = cfg.n_layers * (8 + (min(len(window.text), 4 * cfg.n_ctx) if index == 0 else 0))
-        steps.append(submit(("decode.step", key, index), lambda i=index: submit(("decode", key), begin, 1).step(i), cost))
+        start, stop = len(steps), min(len(steps) + AT_ONCE, max(1, p.n))
+        steps += submit(("decode.steps", key, start, stop), lambda start=start, stop=stop: several(start, stop), sum(map(cost, range(start, stop))))
     return Data(tuple(steps), model, window)
