@@ -113,7 +113,7 @@ def check_archive(path: Path, told: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_what_an_instrument_offers_to_save_is_complete(name: str, visit: Visitor, chromium: Any, tmp_path: Path) -> None:
     seen = visit(name, permissions=["clipboard-read", "clipboard-write"])
-    seen.page.locator(".save-open").first.wait_for(timeout=60_000)
+    seen.page.locator(".save-open:not(.compare)").first.wait_for(timeout=60_000)
     offered = seen.page.locator(".save-list").first.locator(".save-item").evaluate_all("(all) => all.filter((item) => !item.hidden).map((item) => item.dataset.kind)")
     assert [kind for kind in offered if kind != "npz"] == ["png", "svg", "html", "csv", "py", "copy"]
     files = {kind: seen.saved(kind, tmp_path) for kind in offered if kind != "copy"}
@@ -133,7 +133,7 @@ def test_what_an_instrument_offers_to_save_is_complete(name: str, visit: Visitor
     else:
         assert name in ("source", "diagram"), "lines of code and a plan of boxes have no numbers"
     assert files["py"].read_text("utf-8") == LINES + "\n" and ast.parse(LINES)
-    seen.page.locator(".save-open").first.click()
+    seen.page.locator(".save-open:not(.compare)").first.click()
     seen.page.locator('.save-item[data-kind="copy"]').first.click()
     seen.page.get_by_role("button", name="Copied").wait_for()
     assert seen.page.evaluate("navigator.clipboard.readText()") == LINES

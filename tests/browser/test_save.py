@@ -90,7 +90,7 @@ def alone(chromium: Any) -> Iterator[Any]:
 
 def saved(page: Any, kind: str, folder: Path) -> Path:
     """The file that the menu of the first instrument hands out."""
-    page.locator(".save-open").first.click()
+    page.locator(".save-open:not(.compare)").first.click()
     with page.expect_download() as waiting:
         page.locator(f'.save-item[data-kind="{kind}"]').first.click()
     path = folder / waiting.value.suggested_filename
