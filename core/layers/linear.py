@@ -45,13 +45,12 @@ class Laid:
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         with lasting():
             self.weight, self.bias = weight.detach(), None if bias is None else bias.detach()
-            near = weight.device.type == "cpu" and weight.dtype == torch.float32
-            self._read = self.weight.contiguous().numpy() if near else None
-            self.blocked = torch.ops.mkldnn._reorder_linear_weight(self.weight, 32) if near and _offered() else None
+            fits = weight.device.type == "cpu" and weight.dtype == torch.float32 and _offered()
+            self.blocked = torch.ops.mkldnn._reorder_linear_weight(self.weight, 32) if fits else None
 
     def vector(self, x: Tensor) -> Tensor:
         """The product with one vector (in,) that no gradient is asked of."""
-        found = torch.from_numpy(self._read.dot(x.numpy()))
+        found = torch.from_numpy(self.weight.numpy().dot(x.numpy()))
         return found if self.bias is None else found.add_(self.bias)
 
     def __call__(self, x: Tensor) -> Tensor:
