@@ -14,7 +14,7 @@ from altair.utils import schemapi
 from starlette.middleware import Middleware
 
 import viz
-from viz.ui import door, errors, limits, serving, start, turns, upkeep
+from viz.ui import door, errors, limits, serving, spared, start, turns, upkeep
 
 
 @contextlib.asynccontextmanager
@@ -24,6 +24,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     schemapi.disable_debug_mode()  # the tests hold every chart against Vega-Lite's schema: 0.2 s a chart that no visitor has to wait for again
     serving.send_at_once()
     turns.take()
+    spared.spare()
     limits.raise_files()
     limits.most_memory()  # a cap that cannot be read ends the start, not a lesson
     keeper = upkeep.Upkeep()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 
+@functools.cache
 def home() -> Path:
     """The folder of `app.py` and `assets`: that of a checkout, or `attention_atlas` beside the installed packages."""
     beside = Path(__file__).resolve().parents[1]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 import core.checkpoints
 from core.checkpoints import history
-from core.checkpoints.shelf import Place, places
+from core.checkpoints.shelf import places
 from core.errors import InputError
 from core.model import Model
 from core.serving import trainer
@@ -50,18 +50,18 @@ def aside(name: str) -> Listing | None:
         task = of.removeprefix(RECORDED)
         _check(of, step, jobs.kept(task))
         return Listing(name, True, "", jobs.family(task))
-    place = next((place for place in places() if place.name == of), None)
-    if step is None or place is None:
-        return None
-    _check(of, step, history.steps(place.folder))
-    judged = _judged(place)
-    return Listing(name, judged.ok, judged.problem, judged.family)
+    return None if step is None else _moment(name, of, step)
 
 
 @functools.lru_cache(64)
-def _judged(place: Place) -> core.checkpoints.Listing:
+def _moment(name: str, of: str, step: int) -> Listing | None:
     """As at the start, a model's files are verified once, and not again with every rerun of who looks at one of its moments."""
-    return place.judged()
+    place = next((place for place in places() if place.name == of), None)
+    if place is None:
+        return None
+    _check(of, step, history.steps(place.folder))
+    judged = place.judged()
+    return Listing(name, judged.ok, judged.problem, judged.family)
 
 
 def _check(of: str, step: int | None, known: Sequence[int]) -> None:

@@ -76,6 +76,14 @@ class Heads:
 
     def kind(self, layer: int, head: int) -> str:
         """The measure that names the head: its strongest habit, else 'spread' or 'mixed'."""
+        return self._kinds[layer][head]
+
+    @cached_property
+    def _kinds(self) -> list[list[str]]:
+        layers, heads = self.shape
+        return [[self._kind(layer, head) for head in range(heads)] for layer in range(layers)]
+
+    def _kind(self, layer: int, head: int) -> str:
         own = self._habits(layer, head)
         for some in ({name for name in own if name not in RARE}, {name for name in own if name in RARE}):
             best = max(sorted(some), key=own.__getitem__, default=None)

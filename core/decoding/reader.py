@@ -72,11 +72,6 @@ class Reader:
     @torch.inference_mode()
     def read(self, new: Sequence[Sequence[int]]) -> Reading:
         """Read the new tokens of each row; the logits and patterns are those of the last one."""
-        if self._one is not None and self._cache is not None and self._cache.n_read and len(new) == len(new[0]) == 1:
-            logits, pattern = self._one(new[0][0], self._cache)
-            found = pattern[None].numpy()
-            kind = self.kinds[0].name
-            return Reading(logits[None].double().numpy(), {kind: found}, {kind: np.broadcast_to(True, found.shape)})
         if self._cache is None:
             self._read = [[*old, *row] for old, row in zip(self._read or [[] for _ in new], new, strict=True)]
             tap = Recorder(self._keep, self._edits, partial=True)
@@ -85,6 +80,8 @@ class Reader:
             ids = torch.tensor([list(row) for row in new])
             if ids.shape[1] > 1:  # only the last row's patterns are wanted
                 self._forward(ids[:, :-1], OFF, self._cache)
+            if self._one is not None and self._cache.n_read and len(ids) == 1:
+                return self._read_one(int(ids[0, -1]), self._one, self._cache)
             tap = Recorder(self._keep)
             hidden = self._forward(ids[:, -1:], tap, self._cache)
         logits = self._network.logits(hidden, tap)[:, -1]
@@ -94,6 +91,11 @@ class Reader:
             for value in VALUES
         )
         return Reading(logits.double().numpy(), patterns, allowed)
+
+    def _read_one(self, token: int, one: OneToken, cache: Any) -> Reading:
+        logits, pattern = one(token, cache)
+        found, kind = pattern[None].numpy(), self.kinds[0].name
+        return Reading(logits[None].double().numpy(), {kind: found}, {kind: np.broadcast_to(True, found.shape)})
 
     def keep(self, rows: Sequence[int]) -> None:
         """Go on with these rows, in this order; one may be dropped, another continue twice."""

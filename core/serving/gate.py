@@ -249,6 +249,8 @@ class Gate:
         return value
 
     def _answer(self, waiter: _Waiter, on_wait: Callable[[int], None] | None) -> tuple[bool, Any]:
+        if not waiter.bell.empty():  # known: who has his turn keeps it
+            return waiter.bell.get()
         while True:
             try:
                 with turn.given_up():
