@@ -46,7 +46,7 @@ def lens_table(words: Sequence[Sequence[str]], chances: Array, rows: Sequence[st
         strokeWidth=alt.condition("datum.chosen", alt.value(2.5), alt.value(1)),
     ).add_params(alt.selection_point(name=PICKED, fields=["row", "column"], empty=False))  # fmt: skip
     text = base.mark_text(fontSize=13, limit=alt.ExprRef(f"width / {len(columns)} - 4"), cursor="pointer").encode(
-        text="word:N", tooltip=tips, color=alt.condition(f"datum.chance > {theme.INK_TURNS}", alt.value(theme.BACKGROUND), alt.value(theme.TEXT)),
+        text="word:N", tooltip=tips, color=alt.condition(f"datum.chance > {theme.INK_TURNS}", alt.value(theme.HIGH_INK), alt.value(theme.LOW_INK)),
     )  # fmt: skip
     return _sized(alt.layer(rect, text), len(rows), 27, 80)
 

@@ -126,7 +126,7 @@ def squares(values: Array, rows: Sequence[str], columns: Sequence[str], *, cover
     colour = alt.Color("value:Q", scale=alt.Scale(domain=[low, 1], range=theme.SEQUENTIAL, interpolate="rgb", clamp=True), legend=None)
     rect = base.mark_rect(stroke=theme.BACKGROUND, strokeWidth=2).encode(color=colour)
     frame = base.transform_filter("datum.chosen").mark_rect(filled=False, stroke=theme.CATEGORICAL[1], strokeWidth=3)
-    said = base.mark_text(fontSize=13 if len(columns) < 6 else 12).encode(text="said:N", color=alt.condition(f"datum.value > {(1 + low) / 2}", alt.value(theme.BACKGROUND), alt.value(theme.TEXT)))
+    said = base.mark_text(fontSize=13 if len(columns) < 6 else 12).encode(text="said:N", color=alt.condition(f"datum.value > {low + (1 - low) * theme.INK_TURNS}", alt.value(theme.HIGH_INK), alt.value(theme.LOW_INK)))
     return alt.layer(rect, said, frame).properties(view=BARE, height=height)
 
 
