@@ -115,6 +115,16 @@ def percent(p: float) -> str:
     return f"{100 * p:.1f} %" if p < 0.0995 or p > 0.9949 else f"{100 * p:.0f} %"
 
 
+def changes(a: float, b: float) -> str:
+    """What became of a probability; one that reads the same before and after stays.
+
+    >>> changes(0.614, 0.31), changes(0.0312, 0.00004), changes(0.6141, 0.6143)
+    ('falls from 61 % to 31 %', 'falls from 3.1 % to <0.1 %', 'stays at 61 %')
+    """
+    before, after = percent(a), percent(b)
+    return f"stays at {before}" if before == after else f"{'falls' if b < a else 'rises'} from {before} to {after}"
+
+
 def shorten(text: str, limit: int = 48) -> str:
     """At most `limit` letters, cut at a word where one ends near.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from viz import theme
 from viz.figures.kept import kept
-from viz.labels import shorten, visible
+from viz.labels import percent, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 WIDE = 48.0
@@ -112,7 +112,7 @@ class _Drawn:
         where, most = placed(row.cells), max((cell.weight or 0.0 for cell in row.cells if cell.mark is None), default=0.0)
         for cell, (line, x, x2) in zip(row.cells, where, strict=True):
             y = top + line
-            told = visible(cell.text) + ("" if cell.weight is None else f": {cell.weight:.1%}")
+            told = visible(cell.text) + ("" if cell.weight is None else f": {percent(cell.weight)}")
             ground, ink = (theme.SURFACE, theme.TEXT) if cell.mark is not None or cell.weight is None else theme.shade(cell.weight)
             if cell.mark is not None:
                 self.box(x, x2, y + 0.09, y + 0.91, theme.CATEGORICAL[cell.mark], opacity=0.3, stroke=theme.CATEGORICAL[cell.mark], told=told)
@@ -141,7 +141,7 @@ class _Drawn:
         end = NAMES + (WIDE - NAMES - 7) * (outcome.p or 0)
         if outcome.p is not None:
             self.box(NAMES, round(end, 3), top + 0.15, top + 0.85, theme.PRIMARY if outcome.strong else theme.SEQUENTIAL[2], told=f"{told}: {outcome.p:.2%}")
-        self.word(end + 0.6, top + 0.5, "?" if outcome.p is None else f"{outcome.p:.1%}", theme.TEXT, "left", weight)
+        self.word(end + 0.6, top + 0.5, "?" if outcome.p is None else percent(outcome.p), theme.TEXT, "left", weight)
 
     def chart(self, high: float, line: int) -> alt.TopLevelMixin:
         x = alt.X("x:Q", scale=alt.Scale(domain=[-0.2, WIDE + 0.2], nice=False), axis=None)

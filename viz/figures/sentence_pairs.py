@@ -14,7 +14,7 @@ import numpy as np
 
 from viz import theme
 from viz.figures.kept import kept
-from viz.labels import phrase, shorten, visible
+from viz.labels import percent, phrase, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Chart = alt.LayerChart
@@ -56,7 +56,7 @@ def chances(rows: Sequence[tuple[str, float | None]], *, high: int = 40, middle:
     >>> chances([("follows", 0.6), ("elsewhere", None)]).to_dict()["layer"][2]["mark"]["type"]
     'text'
     """
-    cells = [{"place": place, "name": name, "chance": value or 0.0, "said": "?" if value is None else f"{value:.1%}"} for place, (name, value) in enumerate(rows)]
+    cells = [{"place": place, "name": name, "chance": value or 0.0, "said": "?" if value is None else percent(value)} for place, (name, value) in enumerate(rows)]
     base = alt.Chart(alt.Data(values=cells)).encode(y=_rows([name for name, _ in rows]), tooltip=[alt.Tooltip("name:N"), alt.Tooltip("said:N", title="probability")])
     across = alt.X("chance:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1]))
     bars = base.mark_bar(cornerRadius=3, height=high * 0.52, color=theme.PRIMARY).encode(x=across)
