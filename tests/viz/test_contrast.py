@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import json
+import re
 
 import numpy as np
 import pytest
 
 from viz import theme
-from viz.figures.layers import lens_table
-from viz.figures.sentence_pairs import squares
+from viz.figures.layers import lens_table, word_bars
+from viz.figures.sentence_pairs import chances, squares
+from viz.figures.tuned import shares
 
 
 def between(colours: tuple[str, ...], share: float) -> str:
@@ -41,3 +44,17 @@ def test_charts_turn_their_ink_there() -> None:
 def test_a_chart_has_no_node_for_each_mark() -> None:
     config = theme.altair_config()
     assert config["aria"] is False and config["mark"]["aria"] is False
+
+
+CHANCES = np.array([0.9995, 0.0002, 0.0])
+DRAWN = {
+    "word_bars": lambda: word_bars(["a", "b", "c"], CHANCES),
+    "shares": lambda: shares(["a", "b", "c"], CHANCES.tolist()),
+    "chances": lambda: chances(list(zip("abc", CHANCES.tolist(), strict=True))),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_no_chart_calls_a_probability_nought_or_all_that_is_not(name: str) -> None:
+    told = re.findall(r'"said": "([^"]*)"', json.dumps(DRAWN[name]().to_dict()))
+    assert [text for text in dict.fromkeys(told) if text != "?"] == [">99.9 %", "<0.1 %", "0 %"]

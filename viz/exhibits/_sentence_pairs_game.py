@@ -79,7 +79,7 @@ def one(params: Any, run: Run) -> Shown:
     chance = ask.submit(("sentence_pairs.one", params.a, params.b), lambda: chance_of(params, run), 20 * len(params.a + params.b))
     says = SAYS[chance < HALF]
     truth = truth_of(params)
-    told = lesson.predict(SLUG + "one", "What does bert-mini say of B?", SAYS, says, f"P(IsNext) = {chance:.1%}; one half is where it changes its mind."
+    told = lesson.predict(SLUG + "one", "What does bert-mini say of B?", dict(zip(SAYS, (chance, 1 - chance), strict=True)), says, f"P(IsNext) = {chance:.1%}; one half is where it changes its mind."
                           + ("" if truth is None else f" In truth B {'follows' if truth else 'is a stranger'}: it is {'right' if truth == (chance >= HALF) else 'wrong'}."))  # fmt: skip
     n = run.side.n_real
     n_a = run.segments[:n].count(0)

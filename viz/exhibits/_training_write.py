@@ -100,7 +100,7 @@ def not_always(params: Any, data: Any) -> Shown:
 
 
 def _which(every: tuple[greedy.Way, ...], first: greedy.Way, best: greedy.Way) -> bool:
-    letters = tuple(dict.fromkeys(way.tokens[0] for way in every))
+    letters = {way.tokens[0]: max(each.total for each in every if each.tokens[0] == way.tokens[0]) for way in every}
     return lesson.predict(
         SLUG + "best", f"Three words, then three again. Greedy begins with “{first.tokens[0]}”. With which word does the most probable sentence begin?", letters, best.tokens[0],
         f"“{first.tokens[0]}” is more probable at first, {first.p[0]:g} against {best.p[0]:g}; but behind it nothing has more than {first.p[1]:g}, behind “{best.tokens[0]}” one word has {best.p[1]:g}.",
