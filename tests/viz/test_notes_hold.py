@@ -176,14 +176,14 @@ def test_what_if_says_what_two_plain_runs_say(model: str, text: str, raw: str):
         a, b = (softmax(run.logits[: one.side.n_real])[np.arange(len(ids)), ids] for run in (one, other))
         place = int(np.abs(a - b).argmax())
         most = word(model, ids[place]) if place + 1 < len(ids) else "END"
-        assert (a == b).all() or (f"“{most}” moves most" in said and percent(float(b[place])) in said)
+        assert (a == b).all() or (f"“{most}” moves most" in said and percent(b[place]) in said)
         return
     row = one.ids.index(reader.tokenizer.mask) if model == FILLER else one.side.n_real - 1
     a, b = softmax(one.logits[row]), softmax(other.logits[row])
     was, now = int(a.argmax()), int(b.argmax())
-    verb = "stays" if percent(float(a[was])) == percent(float(b[was])) else "falls" if b[was] < a[was] else "rises"
-    assert f"word “{word(model, was)}” {verb} " in said and percent(float(b[was])) in said
-    assert ("still the first" in said) == (was == now) and (was == now or f"“{word(model, now)}” comes first with {percent(float(b[now]))}" in said)
+    verb = "stays" if percent(a[was]) == percent(b[was]) else "falls" if b[was] < a[was] else "rises"
+    assert f"word “{word(model, was)}” {verb} " in said and percent(b[was]) in said
+    assert ("still the first" in said) == (was == now) and (was == now or f"“{word(model, now)}” comes first with {percent(b[now])}" in said)
 
 
 def test_every_ready_made_pair_has_its_condition():

@@ -98,7 +98,7 @@ def test_the_lens_says_where_its_first_guess_settles(model: str):
         settled = next(layer for layer in range(layers + 1) if (best[layer:] == best[-1]).all())
         assert ("from the start" in said) == (settled == 0)
         assert not settled or (f"with layer {settled - 1} of 0 to {layers - 1}" in said and f"it was “{_asked.named(run, int(best[settled - 1]))}”" in said and best[settled - 1] != best[-1])
-        assert percent(float(softmax(run.logits[place]).max())) in said
+        assert percent(softmax(run.logits[place]).max()) in said
 
 
 @EACH

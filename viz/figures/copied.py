@@ -39,7 +39,7 @@ def letters(rows: Sequence[Row], *, shade: str = "") -> panels.Layers:
     size = 18 if longest <= 14 else 15 if longest <= 22 else 12
     tiles = [
         {"left": place - 0.47, "right": place + 0.47, "top": at * STRIDE - 0.5, "bottom": at * STRIDE + 0.5, "x": place, "y": at * STRIDE, "row": at, "name": phrase(row.name), "place": place + 1, "text": visible(letter), "fontSize": size}
-        | ({"shade": float(row.shades[place]), "ink": theme.ink(row.shades[place]), "sure": f"{phrase(shade)} {percent(float(row.shades[place]))}" if shade else ""} if row.shades is not None else {"ink": theme.TEXT, "sure": ""})
+        | ({"shade": float(row.shades[place]), "ink": theme.ink(row.shades[place]), "sure": f"{phrase(shade)} {percent(row.shades[place])}" if shade else ""} if row.shades is not None else {"ink": theme.TEXT, "sure": ""})
         for at, row in enumerate(rows) for place, letter in enumerate(row.letters)
     ]  # fmt: skip
     frames = [{"left": place - 0.46, "right": place + 0.46, "top": at * STRIDE - 0.48, "bottom": at * STRIDE + 0.48} for at, row in enumerate(rows) for place, wrong in enumerate(row.wrong) if wrong]

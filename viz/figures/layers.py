@@ -179,7 +179,7 @@ def word_bars(words: Sequence[str], chances: Array) -> Chart:
     >>> word_bars(["was"], np.array([0.5])).to_dict()["layer"][0]["mark"]["type"]
     'bar'
     """
-    rows = [{"place": i, "word": shorten(visible(name), LETTERS), "chance": float(chance), "said": percent(float(chance))} for i, (name, chance) in enumerate(zip(words, chances, strict=True))]
+    rows = [{"place": i, "word": shorten(visible(name), LETTERS), "chance": float(chance), "said": percent(chance)} for i, (name, chance) in enumerate(zip(words, chances, strict=True))]
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("chance:Q", title=None, axis=None, scale=alt.Scale(domain=[0, 1.25])),
         y=alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=_looked_up([row["word"] for row in rows]), labelLimit=90, labelPadding=7, domain=False, ticks=False)),

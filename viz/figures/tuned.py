@@ -49,7 +49,7 @@ def shares(labels: Sequence[str], chances: Sequence[float], *, title: str = "", 
     >>> [row["said"] for row in shares(["good", "bad"], [0.9, 0.1]).to_dict()["data"]["values"]]
     ['90 %', '10 %']
     """
-    rows = [{"label": label, "chance": float(chance), "said": percent(float(chance))} for label, chance in zip(labels, chances, strict=True)]
+    rows = [{"label": label, "chance": float(chance), "said": percent(chance)} for label, chance in zip(labels, chances, strict=True)]
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("chance:Q", title=None, axis=alt.Axis(values=[0, 0.5, 1], format="%", grid=False), scale=alt.Scale(domain=[0, 1.35], nice=False)),
         y=alt.Y("label:N", title=None, sort=None, axis=alt.Axis(labelFontSize=15, labelColor=theme.TEXT, labelLimit=130, labelPadding=8, domain=False, ticks=False)),

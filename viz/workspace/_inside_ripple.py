@@ -73,7 +73,7 @@ def sentence(run: Run, moved: np.ndarray, places: list[int], side: str | None) -
 
 def _share(part: float) -> str:
     """A change as a share of what was there: it may be more than all of it."""
-    return percent(float(part)) if part < 1 else f"{part:.0%}".replace("%", " %")
+    return percent(part) if part < 1 else f"{part:.0%}".replace("%", " %")
 
 
 def _folds(page: Page, params: Any, run: Run, moved: np.ndarray, other: str, side: str | None, tokens: list[str]) -> None:

@@ -254,7 +254,7 @@ def _sentence(seen: Seen, place: Place, query: int, key: int) -> str:
     row = seen.weights[query]
     doing, who = "Writing" if crosses(place.kind) else "Reading", seen.name.partition(",")[0] if seen.attention.weights.shape[1] > 1 else seen.name
     return (
-        f"{doing} “{visible(seen.attention.queries[query])}”, {who} gives {percent(float(row[key]))} to “{visible(seen.attention.keys[key])}”; "
+        f"{doing} “{visible(seen.attention.queries[query])}”, {who} gives {percent(row[key])} to “{visible(seen.attention.keys[key])}”; "
         f"the row adds up to {row.sum():.3f} and is as spread as an even look at {float(np.exp(entropy(row / (row.sum() or 1.0)))):.1f} words."
     )
 

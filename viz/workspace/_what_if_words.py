@@ -35,7 +35,7 @@ def _said(change: Change, found: Outcome | None) -> str:
     a, b = float(found.before[was]), float(found.after[was])
     text = f"{_cause(change)} the {what} “{_word(found, was)}” {changes(a, b)}"
     if now != was:
-        return f"{text}, and “{_word(found, now)}” comes first with {percent(float(found.after[now]))}."
+        return f"{text}, and “{_word(found, now)}” comes first with {percent(found.after[now])}."
     return f"{text}; it is still the first."
 
 
