@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import SupportsFloat
 
 _MARKS = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽"}
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -100,12 +101,13 @@ def _escaped(text: str) -> str:
 _labelled = lru_cache(4096)(_escaped)
 
 
-def percent(p: float) -> str:
+def percent(p: SupportsFloat) -> str:
     """A probability in per cent, never a false 0 or 100.
 
     >>> percent(0.614), percent(0.0312), percent(0.00004), percent(0.99996), percent(1.0), percent(0.0)
     ('61 %', '3.1 %', '<0.1 %', '>99.9 %', '100 %', '0 %')
     """
+    p = float(p)
     if p in (0.0, 1.0):
         return f"{100 * p:.0f} %"
     if p < 0.001:
@@ -113,6 +115,16 @@ def percent(p: float) -> str:
     if p > 0.999:
         return ">99.9 %"
     return f"{100 * p:.1f} %" if p < 0.0995 or p > 0.9949 else f"{100 * p:.0f} %"
+
+
+def changes(a: SupportsFloat, b: SupportsFloat) -> str:
+    """What became of a probability; one that reads the same before and after stays.
+
+    >>> changes(0.614, 0.31), changes(0.0312, 0.00004), changes(0.6141, 0.6143)
+    ('falls from 61 % to 31 %', 'falls from 3.1 % to <0.1 %', 'stays at 61 %')
+    """
+    before, after = percent(a), percent(b)
+    return f"stays at {before}" if before == after else f"{'falls' if float(b) < float(a) else 'rises'} from {before} to {after}"
 
 
 def shorten(text: str, limit: int = 48) -> str:

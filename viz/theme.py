@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,7 @@ class Palette:
     diverging: tuple[str, ...]
     categorical: tuple[str, ...]
     heads: tuple[str, ...]
+    inks: tuple[str, str]
 
 
 LIGHT = Palette(
@@ -44,11 +46,12 @@ LIGHT = Palette(
     primary="#3f51b5",
     sequential=("#fbfaf7", "#e6e6f2", "#ccd0e8", "#adb5dd", "#8c97d0", "#6c79c3", "#4f5eb6", "#3a479d", "#29337a",
                 "#1a2152"),
-    diverging=("#8a3d06", "#b9611a", "#dc9150", "#efc59c", "#f7e7d6", "#f4f2f3", "#d9dbec", "#b6bee0", "#7f8bcb",
+    diverging=("#8a3d06", "#b55e17", "#dc9150", "#efc59c", "#f7e7d6", "#f4f2f3", "#d9dbec", "#b6bee0", "#7f8bcb",
                "#4a59b3", "#232c6b"),
     categorical=("#3f51b5", "#c9741c", "#2a9d8f", "#b5446e", "#7a6ff0", "#6b7a3a", "#8c6d46", "#4a90c2"),
     heads=("#4151b6", "#b13e06", "#863b85", "#4a91d1", "#f25914", "#0c4c4f", "#a57499", "#7f63ee", "#49745d", "#6f1b0d", "#0ea053",
            "#442b74"),
+    inks=("#000000", "#ffffff"),
 )
 DARK = Palette(
     background="#14151a",
@@ -60,11 +63,12 @@ DARK = Palette(
     primary="#5b6ade",
     sequential=("#14151a", "#1d2138", "#293055", "#374175", "#475496", "#5a69b7", "#7483d3", "#94a1e6", "#b8c1f2",
                 "#e2e6fb"),
-    diverging=("#ffd9b0", "#f0a45d", "#b9702f", "#70441f", "#3a2a1e", "#191a20", "#252b48", "#374176", "#5a69b8",
+    diverging=("#ffd9b0", "#f0a45d", "#a9662a", "#70441f", "#3a2a1e", "#191a20", "#252b48", "#374176", "#5a69b8",
                "#94a1e7", "#e2e6fc"),
     categorical=("#8b99f9", "#f0a45c", "#53c4b5", "#e07aa0", "#b0a8ff", "#a9bb6c", "#c9a77c", "#7fbbe6"),
     heads=("#9499fa", "#8ca507", "#b73379", "#6cfeb9", "#6e50d9", "#ebb078", "#0c8bbb", "#b9dcfe", "#ae7f75", "#33c9c5", "#057918",
            "#f2e32f"),
+    inks=("#ffffff", "#000000"),
 )
 
 SEQUENTIAL = list(LIGHT.sequential)
@@ -75,8 +79,11 @@ TEXT, MUTED, LINE, HATCH, SURFACE, BACKGROUND = (
     LIGHT.text, LIGHT.muted, LIGHT.line, LIGHT.hatch, LIGHT.surface, LIGHT.background)
 PRIMARY = LIGHT.categorical[0]  # the accent inside a figure
 
-INK_TURNS = 0.575
-"""The share of SEQUENTIAL from which the paper's colour is easier to read on it than the ink's, in both palettes."""
+LOW_INK, HIGH_INK = LIGHT.inks
+INK_TURNS = 0.589
+"""The share of SEQUENTIAL below which type in LOW_INK, and above which type in HIGH_INK has a contrast of 4.5 and more, in both palettes."""
+READABLE = 4.5
+"""The least contrast of type with its ground (Web Content Accessibility Guidelines 2.1, 1.4.3)."""
 ROOM = 18  # pixels: the smallest type that is shown to a room
 FONT, SERIF, MONO = "Inter, sans-serif", "ReaderSerif, serif", "JetBrains Mono, monospace"
 
@@ -89,9 +96,24 @@ def twins() -> dict[str, str]:
     """
     pairs = {getattr(LIGHT, name): getattr(DARK, name)
              for name in ("background", "surface", "text", "muted", "line", "hatch")}
-    for name in ("heads", "categorical", "diverging", "sequential"):
+    for name in ("inks", "heads", "categorical", "diverging", "sequential"):
         pairs |= dict(zip(getattr(LIGHT, name), getattr(DARK, name), strict=True))
     return pairs
+
+
+def ink(share: float) -> str:
+    """The colour of type on a share of SEQUENTIAL."""
+    return HIGH_INK if share > INK_TURNS else LOW_INK
+
+
+def shade(share: float, colours: Sequence[str] = LIGHT.sequential) -> tuple[str, str]:
+    """The step of a scale nearest to a share from 0 to 1, and the colour of type on it, in both palettes.
+
+    >>> shade(0.0), shade(1.0, DIVERGING)
+    (('#fbfaf7', '#000000'), ('#232c6b', '#ffffff'))
+    """
+    step = colours[round(min(max(share, 0.0), 1.0) * (len(colours) - 1))]
+    return step, HIGH_INK if contrast(HIGH_INK, step) >= READABLE else LOW_INK
 
 
 def in_dark(tree: Any) -> Any:

@@ -150,6 +150,13 @@ def test_question_and_picture_are_on_one_screen(page: Any, course: str) -> None:
         assert page.evaluate(LAST) <= 720 and box is not None and box["y"] + box["height"] <= 720, (slug, "answered")
 
 
+def test_the_number_of_a_draw_is_read_whole_before_a_room(page: Any, course: str) -> None:
+    """A field as narrow as its type is large cuts the last digits off."""
+    for slug, step in {"self_attention": 2, "permutation": 1, "soft_and_hard": 3}.items():
+        visit(page, f"{course}/{slug}?present=1&{slug}.step={step}&{slug}.draw=1538")
+        assert page.locator('[data-testid="stNumberInput"] input').evaluate_all("fields => fields.map((e) => [e.value, e.scrollWidth <= e.clientWidth, e.clientWidth > 60])") == [["1538", True, True]], slug
+
+
 FREE = "key => document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}))"
 
 

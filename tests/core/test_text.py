@@ -180,6 +180,15 @@ def test_words_are_what_people_read():
     assert len(encoded.ids) > len(shown)  # some of them were in pieces
 
 
+@BOTH
+@pytest.mark.parametrize("text", ["< b > < i >", "* * so * *", "<b>bold</b>", "مرحبا بالعالم", "我有一辆", "?"])
+def test_no_word_is_a_space_that_nobody_typed(tok, text):
+    """A tokenizer sets a space before a text; where the first sign is a token of its own, the space is one as well."""
+    encoded = tok.encode(text)
+    shown = [word.text for word in words_of(text, encoded.tokens, encoded.spans)]
+    assert all(word.strip() for word in shown) and "".join(shown) == "".join(text.split())
+
+
 def test_an_added_token_is_a_word_by_itself():
     encoded = PREFIXED.encode("The cat")
     words = words_of("The cat", ("START", *encoded.tokens), (None, *encoded.spans))

@@ -6,6 +6,8 @@ one, is about that number and needs no line here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 NUMBERS: dict[str, dict[int, str]] = {
     "weighting": {2: "“Leonardo” gets {}, “portrait” {},", 3: "“Leonardo” gets {}, “portrait” {},", 4: "Together they hold {} of the attention", 5: "{} is on the face and {} on the hair"},
     "autoencoder": {2: "It names {} of the", 3: "French {},", 4: "of all 26 letters {} is lost"},
@@ -66,3 +68,23 @@ MEANT = {
     "prompting.long": "that nothing longer than what it learned from comes out right is what was measured",
 }
 """Numbers that are 0 or everything, and why that is the lesson."""
+
+EDGES: dict[str, tuple[str, Callable[..., float], tuple[float, ...]]] = {
+    "bottleneck.right": ("{} of {}:", lambda right, n: right / n, (0.5,)),
+    "luong.cost": ("{} nats a token with the whole source, {} with D", lambda whole, near: near - whole, (-0.02, 0.25)),
+    "heads_compared.off": ("multiplied by {};", float, (0.5, 0.95, 1.05)),
+    "residual_norm.long": ("is {} long, what is added {}:", lambda word, added: added / word, (0.5, 1.5)),
+    "residual_norm.fares": ("costs gpt-mini {} nats, a blind guess {}. And without sums? {} nats", lambda kept, blind, bare: bare / blind, (1.0,)),
+    "gpt_tasks.helps": ("{} against {},", lambda both, plain: both / plain, (1.0,)),
+}
+"""Questions whose answers are ranges of a number: where question and reason say it, and where one range ends and the next begins."""
+
+EXACT = {
+    "counted": ("retrieval.rows", "self_attention.count", "masks.moved", "masks.count", "heads_compared.first", "permutation.mask", "feed_forward.alone", "cross_attention.shape", "cross_attention.less",
+                "complexity.more", "cls_and_pairs.arrives", "frozen_or_full.count", "gpt_tasks.rows", "families.open", "families.moves", "families.places", "families.heard", "families.two", "prompting.help"),
+    "equal to the last bit, or changed": ("score_functions.turn", "many_heads.redraw", "permutation.first", "permutation.set", "positions.first", "positional_encoding.guess", "cross_attention.moves"),
+    "how it is built": ("weighting.share", "scaling.spread", "scaling.overflow", "soft_and_hard.first", "soft_and_hard.path", "masks.guess", "many_heads.first", "training_and_inference.shift", "bert_input.cut",
+                        "next_token.gone", "gpt_tasks.place", "spans_and_tags.crossed", "word_vectors.hand", "self_attention.which"),
+    "written by the model": ("prompting.written",),
+}  # fmt: skip
+"""Questions of which no two answers can be nearly as good, and why."""

@@ -15,6 +15,7 @@ from core.analysis import input_sum
 from core.lessons import wordpiece
 from viz.exhibits import _bert_input_pieces as pieces
 from viz.exhibits import bert_input as exhibit
+from viz.labels import percent
 
 SLUG = "bert_input."
 FOLDS = ("bert_input.equation", "bert_input.looking", "BERT's input.documents", "bert_input.table", "bert_input.take")
@@ -113,7 +114,7 @@ def test_one_of_the_three_is_switched_off():
     assert lanes(before) == [] and covers(before)
     np.testing.assert_allclose(lanes(told)[1], found["segment"].turned, atol=6e-4)
     assert f"turn by {found['segment'].turned.mean():.3f} on average" in said(told)
-    assert f"{found['segment'].follows[0]:.1%} with all three, {found['segment'].follows[1]:.1%} without" in said(told)
+    assert f"{percent(found['segment'].follows[0])} with all three, {percent(found['segment'].follows[1])} without" in said(told)
 
 
 @pytest.mark.parametrize("step", range(1, 6))

@@ -23,7 +23,7 @@ from viz.exhibits import _tuning_live as live
 from viz.exhibits import cls_and_pairs as exhibit
 from viz.exhibits._cls_link import CLASSES, SLUG
 from viz.exhibits._cls_pairs import ORDER, PAIRS, WORDS
-from viz.labels import literal
+from viz.labels import literal, percent
 
 FOLDS = [f"fold:cls_and_pairs.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.EXHIBIT.title}.documents"]
 TEXT = "The soup was not awful."
@@ -69,12 +69,12 @@ def test_the_class_waits_for_the_guess_and_follows_the_sentence():
     before = page(1, *FOLDS, text=TEXT)
     told = of(SINGLE, TEXT)
     assert right(before, "class") == CLASSES[told.best] and len(before.get("vega_lite_chart")) == 1
-    assert f"{told.chances[told.best]:.1%}" not in said_and_set(before)
+    assert f"{percent(told.chances[told.best])}" not in said_and_set(before)
     new = first_token.untaught(tuning.TUNINGS["opinions-full"], core.engine.default().open(live.BEFORE), 0)
     untaught = first_token.said(new.run(TEXT, keep=first_token.KEEP)).chances
     assert list(bars(before, 0).values()) == pytest.approx(untaught.tolist())
     after = page(1, guess=("class", CLASSES[0]), text=TEXT)
-    assert list(bars(after, 1).values()) == pytest.approx(told.chances.tolist()) and f"{told.chances[told.best]:.1%}" in said(after)
+    assert list(bars(after, 1).values()) == pytest.approx(told.chances.tolist()) and f"{percent(told.chances[told.best])}" in said(after)
     answers = {right(page(1, text=text), "class") for text in ("Awful.", "Lovely.", TEXT, "no", "The school was dirty.", "sweet fresh cake")}
     found = {CLASSES[of(SINGLE, text).best] for text in ("Awful.", "Lovely.", TEXT, "no", "The school was dirty.", "sweet fresh cake")}
     assert answers == found

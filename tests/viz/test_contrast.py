@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+import re
+
 import numpy as np
 import pytest
 
 from viz import theme
-from viz.figures.layers import lens_table
+from viz.figures.layers import lens_table, word_bars
+from viz.figures.sentence_pairs import chances, squares
+from viz.figures.tuned import shares
 
 
 def between(colours: tuple[str, ...], share: float) -> str:
@@ -17,19 +23,38 @@ def between(colours: tuple[str, ...], share: float) -> str:
     return "#" + "".join(f"{round(a + (b - a) * (at - first)):02x}" for a, b in zip(one, other, strict=True))
 
 
-@pytest.mark.parametrize("palette", [theme.LIGHT, theme.DARK], ids=["light", "dark"])
-def test_words_on_a_share_are_in_the_ink_that_is_easier_to_read(palette: theme.Palette) -> None:
-    for share in np.linspace(0, 1, 101):
-        ground = between(palette.sequential, float(share))
-        ink = palette.background if share > theme.INK_TURNS else palette.text
-        assert theme.contrast(ink, ground) >= 3.8, (share, ink, ground)
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_words_on_a_share_can_be_read(dark: bool) -> None:
+    seen, palette = (theme.in_dark if dark else lambda colours: colours), theme.DARK if dark else theme.LIGHT
+    for share in np.linspace(0, 1, 1001).tolist():
+        ground, ink = between(palette.sequential, share), seen([theme.ink(share)])[0]
+        assert theme.contrast(ink, ground) >= theme.READABLE, (share, ink, ground)
+    for share, colours in itertools.product(np.linspace(0, 1, 101).tolist(), (theme.LIGHT.sequential, theme.LIGHT.diverging)):
+        ground, ink = seen(theme.shade(share, colours))
+        assert theme.contrast(ink, ground) >= theme.READABLE, (share, ink, ground)
 
 
-def test_the_logit_lens_turns_its_ink_there() -> None:
-    text = lens_table([["a", "b"]], np.array([[0.1, 0.9]]), ["the"], ["in", "0"]).to_dict()["layer"][1]
-    assert text["encoding"]["color"]["condition"]["test"] == f"datum.chance > {theme.INK_TURNS}"
+def test_charts_turn_their_ink_there() -> None:
+    lens = lens_table([["a", "b"]], np.array([[0.1, 0.9]]), ["the"], ["in", "0"]).to_dict()["layer"][1]
+    shares = squares(np.array([[0.2, 0.8]]), ["A"], ["A", "B"]).to_dict()["layer"][1]
+    for text, field in ((lens, "chance"), (shares, "value")):
+        assert text["encoding"]["color"] == {"condition": {"test": f"datum.{field} > {theme.INK_TURNS}", "value": theme.HIGH_INK}, "value": theme.LOW_INK}
 
 
 def test_a_chart_has_no_node_for_each_mark() -> None:
     config = theme.altair_config()
     assert config["aria"] is False and config["mark"]["aria"] is False
+
+
+CHANCES = np.array([0.9995, 0.0002, 0.0])
+DRAWN = {
+    "word_bars": lambda: word_bars(["a", "b", "c"], CHANCES),
+    "shares": lambda: shares(["a", "b", "c"], CHANCES.tolist()),
+    "chances": lambda: chances(list(zip("abc", CHANCES.tolist(), strict=True))),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_no_chart_calls_a_probability_nought_or_all_that_is_not(name: str) -> None:
+    told = re.findall(r'"said": "([^"]*)"', json.dumps(DRAWN[name]().to_dict()))
+    assert [text for text in dict.fromkeys(told) if text != "?"] == [">99.9 %", "<0.1 %", "0 %"]

@@ -24,6 +24,7 @@ from viz.exhibits import _gpt_tasks_link as link
 from viz.exhibits import _gpt_tasks_live as live
 from viz.exhibits import gpt_tasks as exhibit
 from viz.figures.curves import number
+from viz.labels import percent
 
 FOLDS = [f"fold:gpt_tasks.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.EXHIBIT.title}.documents"]
 
@@ -63,9 +64,9 @@ def test_the_head_reads_the_last_place():
         answer = f"{len(found.tokens[0]) - 1}: Extract"
         answers.add(answer)
         before = page(1, *FOLDS, **{"classification.first": text})
-        assert f"{found.said.probabilities.max():.1%}" not in said(before) + str(words(before)) and words(before).count("?") == 2 and "E57" in said(before)
+        assert f"{percent(found.said.probabilities.max())}" not in said(before) + str(words(before)) and words(before).count("?") == 2 and "E57" in said(before)
         after = page(1, guess=("place", answer), **{"classification.first": text})
-        assert "Right." in said(after) and all(f"{p:.1%}" in words(after) and f"{p:.1%}" in said(after) for p in found.said.probabilities)
+        assert "Right." in said(after) and all(percent(p) in words(after) and percent(p) in said(after) for p in found.said.probabilities)
         assert words(after).count("Start") == words(after).count("Extract") == 1
     assert len(answers) == 2
 
@@ -96,7 +97,7 @@ def test_what_extract_says_and_where_it_looks():
         look = found.looks[0][1].mean(0)
         assert f"itself {look[-1]:.0%}, Start {look[0]:.0%}" in said(before)
         after = page(3, task=task, layer="1", guess=("says", best))
-        assert "Right." in said(after) and all(f"“{label}” {p:.1%}" in said(after) for label, p in zip(labels, found.said.probabilities, strict=True))
+        assert "Right." in said(after) and all(f"“{label}” {percent(p)}" in said(after) for label, p in zip(labels, found.said.probabilities, strict=True))
 
 
 def test_the_recorded_models_know_the_opening_texts():
@@ -143,7 +144,7 @@ def test_recorded_runs_and_a_training_of_ones_own(monkeypatch):
     found = extracted(default().open(job.name), CLASSIFICATION, link.TEXTS[CLASSIFICATION][:1])
     after.session_state["predict:gpt_tasks.place"] = f"{len(found.tokens[0]) - 1}: Extract"
     after.query_params["gpt_tasks.step"] = "1"
-    assert not after.run().exception and all(f"{p:.1%}" in said(after) for p in found.said.probabilities)
+    assert not after.run().exception and all(percent(p) in said(after) for p in found.said.probabilities)
 
 
 @pytest.mark.parametrize("chosen", [

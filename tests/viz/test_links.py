@@ -148,3 +148,5 @@ def test_every_page_has_a_title_of_its_own() -> None:
         patch.setattr("streamlit.set_page_config", lambda title, *_, **__: titles.append(title))
         test.run()
     assert titles == ["Look · Attention Atlas"]
+    names = [entry.info.title for entry in pages.discover()]
+    assert len(names) > 40 and len(set(names)) == len(names), "a page is told by its title in tabs and bookmarks"

@@ -110,7 +110,7 @@ def test_a_second_text_is_read_behind_the_first(model):
     test = look(text=TEXT, pair="It was tired.", view="full")
     assert words(test)["keys"][-5:] == ["It", "was", "tired", ".", "[SEP]"]
     chance = probabilities(model.run(TEXT, pair="It was tired.").next_sentence)[0]
-    assert any(f"a probability of {chance:.1%}" in text.value for text in test.text)
+    assert any(f"a probability of {percent(chance)}" in text.value for text in test.text)
     assert "pair='It was tired.'" in "".join(code.value for code in test.code) or not test.code  # the fold is closed
 
 

@@ -18,6 +18,7 @@ from core.checkpoints.heads import read_heads
 from core.checkpoints.manifest import shipped_folder
 from core.glossary import term
 from core.lessons.arithmetic import row_of
+from viz.labels import percent
 from viz.workspace import _compare_data, _compare_folds, _look_cell
 from viz.workspace import _look_heads as heads
 
@@ -255,7 +256,7 @@ def test_of_words_with_several_pieces_the_heaviest_pair_is_calculated_and_said_s
     pattern = run.attention("causal").weights[3, 6][np.ix_(pieces, key)]
     assert header["weight"] == pytest.approx(pattern.max(), abs=1e-6)
     assert bool(said) == several == (len(pieces) + len(key) > 2)
-    assert not several or (f"{row.max():.1%}" in said[0] and f"{pattern.max():.1%}" in said[0])
+    assert not several or (percent(row.max()) in said[0] and percent(pattern.max()) in said[0])
 
 
 def test_a_text_beyond_the_context_says_what_is_read_and_lets_it_be_moved():

@@ -17,6 +17,7 @@ from viz.exhibits import _masked_words_blanks as blanks
 from viz.exhibits import _masked_words_draws as draws
 from viz.exhibits import _masked_words_recipe as recipe
 from viz.exhibits import masked_words as exhibit
+from viz.labels import percent
 
 SLUG = "masked_words."
 TEXT = "She was hungry, so she ate the apple."
@@ -54,10 +55,10 @@ def test_the_blank_is_covered_until_one_guessed_and_is_the_models_own():
     assert not before.exception and before.title[0].value == "Masked words"
     assert asked(before, "blank")[2] == found.best[0][0] and {bar["said"] for bar in chart(before, 1)[0]} == {"?"}
     told = page(word="1", guess=("blank", found.best[0][0]))
-    assert "Right." in said(told) and f"gets {found.wanted:.1%}" in said(told)
+    assert "Right." in said(told) and f"gets {percent(found.wanted)}" in said(told)
     np.testing.assert_allclose([bar["value"] for bar in chart(told, 1)[0]][:5], [chance for _, chance in found.best], rtol=1e-5)
     other = exhibit.Params(text=TEXT, word=3)
-    assert f"gets {blanks.guess(bert(), text, other).wanted:.1%}" in said(page(word="3", guess=("blank", found.best[0][0])))
+    assert f"gets {percent(blanks.guess(bert(), text, other).wanted)}" in said(page(word="3", guess=("blank", found.best[0][0])))
 
 
 def test_one_draw_shows_what_is_read_what_is_to_be_said_and_predictions():
@@ -73,7 +74,7 @@ def test_one_draw_shows_what_is_read_what_is_to_be_said_and_predictions():
     assert rows["to say"] == [text.tokens[at] for at in places] and len(rows["bert-mini"]) == len(places)
     at = int(places[0])
     chance = hidden_words.at(bert(), one.read[None], [at])[0]
-    assert rows["bert-mini"][0] == token(int(chance.argmax())) and f"said right with {chance[text.ids[at]]:.1%}" in said(test)
+    assert rows["bert-mini"][0] == token(int(chance.argmax())) and f"said right with {percent(chance[text.ids[at]])}" in said(test)
     assert not (text.special & (one.labels >= 0)).any()
     same, other = page(2, draw="5", share="0.5"), page(2, draw="6", share="0.5")
     assert token_rows(same)["reads"] == rows["reads"] != token_rows(other)["reads"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from exhibit_pages import drawn, said
-from lesson_numbers import MEANT, NONE, NUMBERS
+from lesson_numbers import EDGES, EXACT, MEANT, NONE, NUMBERS
 
 from core.analysis.guesses import probabilities
 from viz import pages
@@ -32,6 +32,7 @@ class Asked:
     answer: Any
     near: float = 0.0
     unit: str = ""
+    why: str = ""
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
     found: list[Asked] = []
 
     def choice(key: str, question: str, options: Any, answer: str, why: Any) -> bool:
-        found.append(Asked("choice", key, question, options, answer))
+        found.append(Asked("choice", key, question, options, answer, why=why() if callable(why) else why))
         return True
 
     def number(key: str, question: str, lo: float, hi: float, answer: float, why: Any, near: float, unit: str = "") -> bool:
@@ -70,8 +71,7 @@ def test_a_step_asks_what_can_be_answered_and_opens_with_a_number_that_tells(slu
     for each in asked:
         assert each.question.strip().endswith((".", "?", "…", "gets", "…?", ")")), each.question
         {"choice": one_of_several, "number": on_a_slider, "touched": to_be_touched}[each.kind](each)
-    told = said(test).replace("\\", "").replace("\u00a0", " ")
-    tells(f"{slug} {step}", NUMBERS.get(slug, {}).get(step, ""), told, [each for each in asked if each.kind == "number" or isinstance(each.options, Mapping)])
+    tells(f"{slug} {step}", NUMBERS.get(slug, {}).get(step, ""), said(test), [each for each in asked if each.kind == "number" or isinstance(each.options, Mapping)])
 
 
 def one_of_several(asked: Asked) -> None:
@@ -82,6 +82,20 @@ def one_of_several(asked: Asked) -> None:
         right = float(asked.options[asked.answer])
         level = [option for option, number in asked.options.items() if option != asked.answer and asking.tied(float(number), right)]
         assert not level, f"{asked.key}: {asked.answer!r} ({right:.4g}) is level with {level}"
+    elif asked.key in EDGES:
+        words, value, edges = EDGES[asked.key]
+        number = value(*map(figure, where(words, f"{asked.question} {asked.why}").groups()))
+        assert not [edge for edge in edges if asking.tied(number, edge)], f"{asked.key}: {number:.4g} is on an edge of {edges}"
+    else:
+        assert sum(asked.key in keys for keys in EXACT.values()) == 1, f"{asked.key}: give each answer its number, or say in lesson_numbers.py why no two can be nearly as good"
+
+
+def where(words: str, told: str) -> re.Match[str]:
+    """Where a text says these words, with a number for each `{}` and whatever it likes for `…`."""
+    told = told.replace("\\", "").replace("\u00a0", " ")
+    found = re.search(re.escape(words).replace("…", ".*?").replace(r"\{\}", FIGURE), told, re.DOTALL)
+    assert found, f"{words!r} is not said:\n{told}"
+    return found
 
 
 def on_a_slider(asked: Asked) -> None:
@@ -96,20 +110,19 @@ def to_be_touched(asked: Asked) -> None:
     assert asked.answer.strip()
 
 
-def tells(where: str, words: str, told: str, numbered: list[Asked]) -> None:
+def tells(step: str, words: str, told: str, numbered: list[Asked]) -> None:
     """The step's number is on the page and not trivial; two numbers differ."""
     if not words:
-        assert numbered or where in NONE, f"{where}: which number is it about? Name it in lesson_numbers.py"
+        assert numbered or step in NONE, f"{step}: which number is it about? Name it in lesson_numbers.py"
         return
-    assert where not in NONE
-    found = re.search(re.escape(words).replace("…", ".*?").replace(r"\{\}", FIGURE), told, re.DOTALL)
-    assert found, f"{where}: {words!r} is not on the page:\n{told}"
+    assert step not in NONE
+    found = where(words, told)
     values = [figure(text) for text in found.groups()]
     if len(values) == 1:
         share = "%" in found[1] or (abs(values[0]) <= 1 and "." in found[1] and "10" not in found[1])
-        assert not trivial(values[0], share=share, all_of=100.0 if "%" in found[1] else 1.0), f"{where}: {found[0]!r}"
+        assert not trivial(values[0], share=share, all_of=100.0 if "%" in found[1] else 1.0), f"{step}: {found[0]!r}"
     else:
-        assert len(set(values)) > 1 and not asking.tied(values[0], values[1]), f"{where}: {found[0]!r}"
+        assert len(set(values)) > 1 and not asking.tied(values[0], values[1]), f"{step}: {found[0]!r}"
 
 
 def figure(text: str) -> float:
@@ -137,7 +150,7 @@ def test_what_is_listed_is_there() -> None:
     steps = {f"{slug} {step}" for slug, step in STEPS}
     named = {f"{slug} {step}" for slug, lines in NUMBERS.items() for step in lines}
     assert named | set(NONE) <= steps and not named & set(NONE)
-    assert all(reason for reason in (*NONE.values(), *MEANT.values()))
+    assert all(reason for reason in (*NONE.values(), *MEANT.values(), *EXACT))
 
 
 def test_what_if_opens_with_a_ripple():

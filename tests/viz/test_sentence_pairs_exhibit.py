@@ -18,7 +18,7 @@ from core.lessons import next_pairs
 from viz.exhibits import _sentence_pairs_game as game
 from viz.exhibits import _sentence_pairs_reading as reading
 from viz.exhibits import sentence_pairs as exhibit
-from viz.labels import shorten
+from viz.labels import percent, shorten
 
 SLUG = "sentence_pairs."
 A, B = "She has a white car.", "It was too tired to cross the street."
@@ -57,9 +57,9 @@ def test_what_cls_says_is_covered_until_one_guessed():
     assert not before.exception and asked(before, "one")[2] == game.SAYS[int(chance < 0.5)]
     cells = chart(before)[0]
     assert [cell["exact"] for cell in cells] == list(run.tokens) and [cell["text"] for cell in cells] == ["AB"[s] for s in run.segments]
-    assert {row["said"] for row in chart(before, 1)[0]} == {"?"} and f"{chance:.1%}" not in said(before)
+    assert {row["said"] for row in chart(before, 1)[0]} == {"?"} and f"{percent(chance)}" not in said(before)
     told = page(guess=("one", game.SAYS[int(chance < 0.5)]))
-    assert [row["chance"] for row in chart(told, 1)[0]] == pytest.approx([chance, 1 - chance]) and f"P(IsNext) = {chance:.1%}" in said(told)
+    assert [row["chance"] for row in chart(told, 1)[0]] == pytest.approx([chance, 1 - chance]) and f"P(IsNext) = {percent(chance)}" in said(told)
     answers = {asked(page(a=row.first, b=row.second), "one")[2] for row in next_pairs.judged()[:3]}
     pairs = next_sentence.follows(bert(), [(row.first, row.second) for row in next_pairs.judged()[:3]])
     assert answers == {game.SAYS[int(chance < 0.5)] for chance in pairs}
@@ -77,7 +77,7 @@ def test_draws_are_half_and_half_and_counted():
     test = page(2, draw="4", draws="30")
     assert [row["count"] for row in chart(test, 1)[1]] == [count.follow, 30 - count.follow] and chart(test, 1)[1][0]["mean"] == 15
     chance = next_sentence.follows(bert(), [(last.first, last.second)])[0]
-    assert f"bert-mini gives P(IsNext) = {chance:.1%}. So far {count.follow} of 30 follow; expected 15 ± {3 * 7.5**0.5:.1f}" in said(test)
+    assert f"bert-mini gives P(IsNext) = {percent(chance)}. So far {count.follow} of 30 follow; expected 15 ± {3 * 7.5**0.5:.1f}" in said(test)
     test.button(key=SLUG + "more").click().run()
     assert f"Pair 31: the lot says “{'follows' if next_pairs.draws(4, 31)[-1].follows else 'stranger'}”" in said(test)
     test.button(key=SLUG + "many").click().run()
@@ -131,7 +131,7 @@ def test_the_loss_is_two_means_added_and_turning_the_answer_moves_one():
     assert [cell["exact"] for cell in chart(told)[0]] == list(found.read[0])
     other = page(5, batch="4", follows="0", guess=("loss", answer))
     chance = float(found.chances[0])
-    assert f"P(IsNext) = {chance:.1%}, cost {-math.log(chance):.3f}" in said(told) and f"P(stranger) = {1 - chance:.1%}, cost {-math.log(1 - chance):.3f}" in said(other)
+    assert f"P(IsNext) = {percent(chance)}, cost {-math.log(chance):.3f}" in said(told) and f"P(stranger) = {percent(1 - chance)}, cost {-math.log(1 - chance):.3f}" in said(other)
     assert chart(other, 1)[0][0]["nats"] == pytest.approx(chart(told, 1)[0][0]["nats"])
     told.button(key=SLUG + "draw.again").click().run()
     assert told.session_state["atlas.chosen"][SLUG + "draw"] == "4"

@@ -21,6 +21,7 @@ from viz.exhibits import _spans_train as train
 from viz.exhibits import _tuning_live as live
 from viz.exhibits import spans_and_tags as exhibit
 from viz.instruments.marked import marked_packet, picked
+from viz.labels import percent
 
 SLUG = "spans_and_tags."
 FOLDS = ("spans_and_tags.equation", "spans_and_tags.looking", "Answers and tags.documents", "spans_and_tags.table", "spans_and_tags.take")
@@ -74,7 +75,7 @@ def test_one_marks_the_answer_and_then_sees_where_it_starts_and_ends(sent):
     np.testing.assert_allclose(header["below"], one.found.end, atol=1e-6)
     assert sum(header["above"]) == pytest.approx(1, abs=1e-4) == sum(header["below"])
     best = answers.told(one, one.found.best)
-    assert f"together {one.found.probability:.1%} for “{best}”. " + ("It is right." if best == "a red hat" else "It is wrong: right is “a red hat”.") in said(told)
+    assert f"together {percent(one.found.probability)} for “{best}”. " + ("It is right." if best == "a red hat" else "It is wrong: right is “a red hat”.") in said(told)
     right = tuning.read("answers-full").reports[-1].right
     assert f"never read, this model gets {1 - right:.0%} wrong. It cannot be relied on" in told.text[0].value, "the first line"
     other = next(item for item in answers.pool() if item.asked == "who")

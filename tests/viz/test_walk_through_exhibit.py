@@ -26,6 +26,7 @@ from viz.exhibits import walk_through as exhibit
 from viz.figures.shifted import shifted
 from viz.figures.tensors import tensors
 from viz.instruments.diagram import Node, diagram_packet, levels, picked
+from viz.labels import percent
 
 OTHER = "You are welcome."
 
@@ -59,11 +60,11 @@ def test_the_question_is_answered_by_this_sentence_and_nothing_tells_before(data
         answer = run.side.written().tokens[row].removeprefix(" ")
         answers.add(answer)
         before = page(1, text=text)
-        assert not before.exception and f"{chances.max():.1%}" not in said(before)
+        assert not before.exception and f"{percent(chances.max())}" not in said(before)
         words = [line["words"] for line in the_map(before)["texts"]]
         assert words[1] == [token.removeprefix(" ") for token in run.tokens[: row + 1]] and words[2][-1] == "?"
         after = page(1, text=text, state={"predict:walk_through.next": answer})
-        assert "Right." in said(after) and f"It gives {chances.max():.1%} to “{answer}”" in said(after)
+        assert "Right." in said(after) and f"It gives {percent(chances.max())} to “{answer}”" in said(after)
         named, others = re.search(r"It gives [^;]*; the other ([\d,]+) pieces", said(after)), core.open_model("translator-en-es").config.n_vocab
         assert named and int(named[1].replace(",", "")) == others - named[0].count("%"), "those that are named are not among the rest"
         assert [line["words"] for line in the_map(after)["texts"]][2][-1] == "END"
@@ -142,7 +143,7 @@ def test_one_word_walks_all_boxes(data):
         test = page(5, station=str(at))
         assert not test.exception and f"{at} of {len(way)}: {of.heading(way[at - 1].box)}" in said(test)
         assert the_map(test)["selected"] == drawn_map.role(way[at - 1].box)
-    assert f"it writes “{way[-1].guess[0]}”, with {way[-1].guess[1]:.1%}" in said(test)
+    assert f"it writes “{way[-1].guess[0]}”, with {percent(way[-1].guess[1])}" in said(test)
 
 
 def test_a_touch_leads_to_the_box():

@@ -13,7 +13,7 @@ from viz.exhibits._bert_input_pieces import LATER, SLUG
 from viz.exhibits._shown import Shown
 from viz.figures.bar_lanes import Lane, bar_lanes
 from viz.figures.curves import number
-from viz.labels import distinct, visible
+from viz.labels import distinct, percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
 
@@ -90,7 +90,7 @@ def without(params: Any, data: Any) -> Shown:
     parts.show(bar_lanes(lanes, labels=names, height=380 if lesson.presenting() else 430), SLUG + "without",
                "How far the last vector of each token turns without each of the three" + (": " + ", ".join(f"{NAMES[p]} {m:.3f}" for p, m in means.items()) + "." if told else "; covered until you guessed."))  # fmt: skip
     before, after = found[off].follows
-    follows = f" That the second text follows the first: {before:.1%} with all three, {after:.1%} without." if pair else ""
+    follows = f" That the second text follows the first: {percent(before)} with all three, {percent(after)} without." if pair else ""
     parts.numbers(f"Without “{NAMES[off]}” the last vectors turn by {means[off]:.3f} on average (0: not at all, 1: at right angles).{follows}" if told else "Guess, and the bars come.")
     controls.segmented("Off", input_sum.PARTS, SLUG + "off", "position", lambda part: NAMES[part])
     return Shown(

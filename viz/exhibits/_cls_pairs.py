@@ -15,7 +15,7 @@ from viz.exhibits import _tuning_live as live
 from viz.exhibits._cls_link import PAIRED, SAYS, SLUG, covered, missing, ran, tall
 from viz.exhibits._shown import Shown, later
 from viz.figures.tuned import shares
-from viz.labels import shorten
+from viz.labels import percent, shorten
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
@@ -52,16 +52,16 @@ def pairs(params: Any) -> Shown:
     now, swapped = found[params.segments]
     before, after = (WORDS[int(chances.argmax())] for chances in (now, swapped))
     told = lesson.predict(SLUG + "swap", f"A: “{shorten(params.first, 60)}” B: “{shorten(params.second, 60)}” It says: B {_said(before)}. And when A and B are swapped?", dict(zip(WORDS, swapped.tolist(), strict=True)), after,
-                          ", ".join(f"{word} {chance:.1%}" for word, chance in zip(WORDS, swapped, strict=True)) + ".")  # fmt: skip
+                          ", ".join(f"{word} {percent(chance)}" for word, chance in zip(WORDS, swapped, strict=True)) + ".")  # fmt: skip
     for column, way, chances in zip(st.columns(2, gap="medium"), WAYS, (now, swapped if told else None), strict=True):
         with column:
             if chances is None:
                 covered(way, tall(190, 270))
             else:
-                parts.show(shares(WORDS, chances.tolist(), title=way, height=tall(190, 270)), f"{SLUG}pair.{way[0]}", f"{way}: " + ", ".join(f"{word} {chance:.1%}" for word, chance in zip(WORDS, chances, strict=True)) + ".")
+                parts.show(shares(WORDS, chances.tolist(), title=way, height=tall(190, 270)), f"{SLUG}pair.{way[0]}", f"{way}: " + ", ".join(f"{word} {percent(chance)}" for word, chance in zip(WORDS, chances, strict=True)) + ".")
     on, off = found[True][0], found[False][0]
     moved = 0.5 * float(np.abs(on - off).sum())
-    parts.numbers((f"A, then B: {before} {now.max():.1%}. Swapped: {after} {swapped.max():.1%}. " if told else f"A, then B: {before} {now.max():.1%}. ")
+    parts.numbers((f"A, then B: {before} {percent(now.max())}. Swapped: {after} {percent(swapped.max())}. " if told else f"A, then B: {before} {percent(now.max())}. ")
                   + f"Without the segment vectors, which say A or B, {moved:.1%} of the probability goes to other answers.")  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.button("Swap A and B", key=SLUG + "swap.button", icon=":material/swap_horiz:", type="primary", on_click=_swap, args=both)

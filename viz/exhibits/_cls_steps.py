@@ -19,7 +19,7 @@ from viz.exhibits._shown import Shown, later
 from viz.figures.curves import number
 from viz.figures.tuned import shares, terms
 from viz.instruments import heatmap, origin
-from viz.labels import distinct, shorten, visible
+from viz.labels import distinct, percent, shorten, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, room
 
@@ -69,17 +69,17 @@ def one_vector(params: Any) -> Shown:
     best, chances = CLASSES[data.said.best], data.said.chances
     told = lesson.predict(
         SLUG + "class", f"“{shorten(params.text, 70)}” BERT was tuned to tell good from bad, and says it from the vector of [CLS] alone. Which?", dict(zip(CLASSES, chances, strict=True)), best,
-        ", ".join(f"{name} {chance:.1%}" for name, chance in zip(CLASSES, chances, strict=True)) + f". Is it right? On texts it never read, {used.reports[-1].right:.0%} are.",
+        ", ".join(f"{name} {percent(chance)}" for name, chance in zip(CLASSES, chances, strict=True)) + f". Is it right? On texts it never read, {used.reports[-1].right:.0%} are.",
     )  # fmt: skip
     for column, name, found in zip(st.columns(2, gap="medium"), ("Before: a new head", "After tuning"), (data.untaught, chances if told else None), strict=True):
         with column:
             if found is None:
                 covered(name, tall(150, 250))
             else:
-                parts.show(shares(CLASSES, found.tolist(), title=name, height=tall(150, 250)), f"{SLUG}said.{name[:5]}", f"{name}: " + ", ".join(f"{label} {chance:.1%}" for label, chance in zip(CLASSES, found, strict=True)) + ".")
+                parts.show(shares(CLASSES, found.tolist(), title=name, height=tall(150, 250)), f"{SLUG}said.{name[:5]}", f"{name}: " + ", ".join(f"{label} {percent(chance)}" for label, chance in zip(CLASSES, found, strict=True)) + ".")
     d = len(data.said.hidden)
     parts.numbers(f"{len(data.tokens)} tokens, {len(data.tokens)} vectors of {d} numbers; the head reads one of them. It is {data.said.weight.size:,} weights and {len(CLASSES)} biases."
-                  + (f" “{best}” went from {data.untaught[data.said.best]:.1%} to {chances[data.said.best]:.1%}." if told else ""))  # fmt: skip
+                  + (f" “{best}” went from {percent(data.untaught[data.said.best])} to {percent(chances[data.said.best])}." if told else ""))  # fmt: skip
     return Shown(
         {"bert.class": {}}, tuple(rf"P(\text{{{name}}}) = {chance:.6f}" for name, chance in zip(CLASSES, chances, strict=True)) if told else (),
         "The sentence goes through all of BERT. Of the vectors that leave the last layer only the first is used, that of [CLS]: one linear map makes a score for each class of it, softmax makes them probabilities. "

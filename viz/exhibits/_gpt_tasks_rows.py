@@ -17,7 +17,7 @@ from viz.exhibits._gpt_tasks_link import SLUG, Params, Used
 from viz.exhibits._shown import Shown, later
 from viz.figures.curves import number
 from viz.figures.input_rows import DELIM, EXTRACT, START, Cell, InputRow, Outcome, input_rows
-from viz.labels import visible
+from viz.labels import percent, visible
 from viz.ui import controls, lesson, parts, state
 
 HUES: dict[str, int] = dict(zip(MARKS, (START, DELIM, EXTRACT), strict=True))
@@ -121,7 +121,7 @@ def says(params: Params) -> Shown:
     with question:
         known = lesson.predict(
             SLUG + "says", f"{GOALS[params.task].says} What does the tuned model say?", dict(zip(params.labels, found.said.probabilities.tolist(), strict=True)), params.labels[best],
-            f"It gives “{params.labels[best]}” {found.said.probabilities[best]:.1%}.",
+            f"It gives “{params.labels[best]}” {percent(found.said.probabilities[best])}.",
         ) if len(labels) > 1 else True  # fmt: skip
     with picture:
         rows = [InputRow(cells(tokens, look[layer].mean(0)), None) for tokens, look in zip(found.tokens, found.looks, strict=True)]
@@ -148,7 +148,7 @@ def _alt(found: Extracted, layer: int) -> str:
 
 
 def _said(params: Params, found: Extracted) -> str:
-    return ", ".join(f"“{name}” {p:.1%}" for name, p in zip(params.labels, found.said.probabilities, strict=True))
+    return ", ".join(f"“{name}” {percent(p)}" for name, p in zip(params.labels, found.said.probabilities, strict=True))
 
 
 def _table(params: Params, found: Extracted) -> pd.DataFrame:

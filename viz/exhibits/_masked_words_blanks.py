@@ -81,16 +81,16 @@ def blank(params: Any, text: Text) -> Shown:
     names = [visible(word) for word, _ in found.best]
     told = lesson.predict(
         SLUG + "blank", f"One word is hidden: {' '.join(visible(t) for t in with_blank(text, place)[1:-1])} Which word does bert-mini hold most probable there?",
-        dict(sorted(({visible(truth): found.wanted} | {name: chance for name, (_, chance) in zip(names, found.best, strict=True)}).items())), names[0], f"{names[0]} {found.best[0][1]:.1%}; the sentence has “{visible(truth)}”, which gets {found.wanted:.1%}.",
+        dict(sorted(({visible(truth): found.wanted} | {name: chance for name, (_, chance) in zip(names, found.best, strict=True)}).items())), names[0], f"{names[0]} {percent(found.best[0][1])}; the sentence has “{visible(truth)}”, which gets {percent(found.wanted)}.",
     )  # fmt: skip
     parts.show(token_rows([Row("reads", with_blank(text, place), [0 if at == place else None for at in range(len(text.tokens))])], across=6, high=26),
                SLUG + "reads", "The sentence with one word hidden.")  # fmt: skip
     more = [] if visible(truth) in names else [(visible(truth), found.wanted if told else None, True)]
     rows = [(name, chance if told else None, name == visible(truth)) for name, (_, chance) in zip(names, found.best, strict=True)]
     parts.show(revealed((rows if told else sorted((name, None, False) for name, _, _ in [*rows, *more])) + (more if told else [])), SLUG + "said",
-               "Probabilities at the blank" + (": " + ", ".join(f"{name} {chance:.1%}" for name, (_, chance) in zip(names, found.best, strict=True)) + "." if told else ", covered until you guessed."))  # fmt: skip
+               "Probabilities at the blank" + (": " + ", ".join(f"{name} {percent(chance)}" for name, (_, chance) in zip(names, found.best, strict=True)) + "." if told else ", covered until you guessed."))  # fmt: skip
     bits = -math.log2(max(found.wanted, 1e-300))
-    parts.numbers(f"“{visible(truth)}” was hidden and gets {found.wanted:.1%}: a surprise of {bits:.2f} bits. By lot, each of {len(default().open(MODEL).tokenizer):,} tokens would get {1 / len(default().open(MODEL).tokenizer):.3%}."
+    parts.numbers(f"“{visible(truth)}” was hidden and gets {percent(found.wanted)}: a surprise of {bits:.2f} bits. By lot, each of {len(default().open(MODEL).tokenizer):,} tokens would get {1 / len(default().open(MODEL).tokenizer):.3%}."
                   if told else "Guess, and the probabilities come. The strong bar will be the hidden word.")  # fmt: skip
     pick_word(params, text)
     return Shown(

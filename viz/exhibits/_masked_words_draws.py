@@ -16,7 +16,7 @@ from viz.exhibits._masked_words_blanks import MODEL, SLUG
 from viz.exhibits._shown import Shown
 from viz.figures.bar_lanes import Lane, bar_lanes
 from viz.figures.token_rows import Row, token_rows
-from viz.labels import distinct, visible
+from viz.labels import distinct, percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
 
@@ -76,7 +76,7 @@ def drawn(params: Any, text: Text) -> Shown:
     m = int((~text.special).sum())
     parts.numbers(
         f"{params.rates.share:.0%} of {m} tokens are {params.rates.share * m:.2f}, so {len(places)} {'is' if len(places) == 1 else 'are'} chosen: "
-        + ", ".join(f"“{visible(text.tokens[at])}” {'→ ' + visible(tokenizer.token(int(one.read[at]))) if one.fate[at] != masking.LEFT else 'stays'} (said right with {found[at].wanted:.1%})" for at in places)
+        + ", ".join(f"“{visible(text.tokens[at])}” {'→ ' + visible(tokenizer.token(int(one.read[at]))) if one.fate[at] != masking.LEFT else 'stays'} (said right with {percent(found[at].wanted)})" for at in places)
         + ". [CLS] and [SEP] are never chosen."
     )  # fmt: skip
     controls.draw(SLUG + "draw", START, strong=True)

@@ -20,7 +20,7 @@ from viz.figures.curves import number
 from viz.figures.tensors import tensors
 from viz.instruments import heatmap, origin
 from viz.instruments.diagram import diagram, picked
-from viz.labels import distinct
+from viz.labels import distinct, percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, room, state
 
@@ -70,7 +70,7 @@ def guess(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
         with question:
             known = lesson.predict(
                 SLUG + "least", "Behind the first token: which one did the model expect least?", options(found.logprobs[1:], names[1:]), names[lowest],
-                f"P = {np.exp(found.logprobs[lowest]):.2%}. In its place the model would have put “{found.best[lowest].removeprefix(' ')}” ({found.best_p[lowest]:.1%}).",
+                f"P = {np.exp(found.logprobs[lowest]):.2%}. In its place the model would have put “{found.best[lowest].removeprefix(' ')}” ({percent(found.best_p[lowest])}).",
             )  # fmt: skip
     with picture:
         parts.show(figures.bars(names, found.logprobs if known else None, marked=lowest, height=290 if lesson.presenting() else 330), SLUG + "bars",

@@ -80,9 +80,10 @@ def add(params: Any, data: Any) -> Shown:
     ratio = more / max(long, 1e-12)
     token, layer = visible(data.tokens[word].strip()), min(params.layer, default().open(params.model).config.n_layers - 1)
     answer = LENGTHS[0] if ratio < 0.5 else LENGTHS[1] if ratio <= 1.5 else LENGTHS[2]
+    end = {LENGTHS[0]: " The word is moved, not replaced.", LENGTHS[2]: " In the sum the word is the smaller part."}.get(answer, "")
     told = lesson.predict(
         SLUG + "long", f"How long is what attention adds to “{token}”, beside the word itself? ({params.model}, layer {layer})",
-        LENGTHS, answer, f"The word is {number(long)} long, what is added {number(more)}: {ratio:.0%} of it. The word is moved, not replaced.",
+        LENGTHS, answer, f"The word is {number(long)} long, what is added {number(more)}: {ratio:.0%} of it.{end}",
     )  # fmt: skip
     here, adds = ("", "from attention") if lesson.presenting() else (" as it came in", "what attention adds")
     lanes = [Lane(f"x: “{token}”{here}", x[:FIRST]), Lane(f"z: {adds}", z[:FIRST] if told else None, 1), Lane("x + z: handed on", y[:FIRST] if told else None, 2)]

@@ -18,7 +18,7 @@ from core.lessons import next_pairs
 from core.run import Run
 from viz.exhibits._shown import Shown
 from viz.figures import sentence_pairs as figures
-from viz.labels import literal, shorten
+from viz.labels import literal, percent, shorten
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
@@ -79,15 +79,15 @@ def one(params: Any, run: Run) -> Shown:
     chance = ask.submit(("sentence_pairs.one", params.a, params.b), lambda: chance_of(params, run), 20 * len(params.a + params.b))
     says = SAYS[chance < HALF]
     truth = truth_of(params)
-    told = lesson.predict(SLUG + "one", "What does bert-mini say of B?", SAYS, says, f"P(IsNext) = {chance:.1%}; one half is where it changes its mind."
+    told = lesson.predict(SLUG + "one", "What does bert-mini say of B?", dict(zip(SAYS, (chance, 1 - chance), strict=True)), says, f"P(IsNext) = {percent(chance)}; one half is where it changes its mind."
                           + ("" if truth is None else f" In truth B {'follows' if truth else 'is a stranger'}: it is {'right' if truth == (chance >= HALF) else 'wrong'}."))  # fmt: skip
     n = run.side.n_real
     n_a = run.segments[:n].count(0)
     parts.show(figures.tokens(run.tokens[:n], run.segments[:n], quiet=MARKS, high=30 if lesson.presenting() else 34), SLUG + "tokens",
                f"One row of {n} tokens: [CLS], text A, [SEP], text B, [SEP].")  # fmt: skip
     parts.show(figures.chances([("B follows", chance if told else None), ("B is a stranger", 1 - chance if told else None)]), SLUG + "chances",
-               f"P(IsNext) {chance:.1%}, stranger {1 - chance:.1%}." if told else "Two bars, covered until you guessed.")  # fmt: skip
-    parts.numbers(f"{n} tokens, {n_a} of A (blue) and {n - n_a} of B (orange). P(IsNext) = {chance:.1%}, P(stranger) = {1 - chance:.1%}."
+               f"P(IsNext) {percent(chance)}, stranger {percent(1 - chance)}." if told else "Two bars, covered until you guessed.")  # fmt: skip
+    parts.numbers(f"{n} tokens, {n_a} of A (blue) and {n - n_a} of B (orange). P(IsNext) = {percent(chance)}, P(stranger) = {percent(1 - chance)}."
                   if told else f"{n} tokens: [CLS] in front, then {n_a - 2} of A (blue), a [SEP], {n - n_a - 1} of B (orange), a [SEP].")  # fmt: skip
     examples(params)
     return Shown(
@@ -123,7 +123,7 @@ def drawn(params: Any, run: Run) -> Shown:
         counts = [("B follows", found.follow, found.expected, found.deviation), ("B is a stranger", found.n - found.follow, found.n - found.expected, found.deviation)]
         parts.show(figures.counters(counts, found.n), SLUG + "counts", f"{found.follow} of {found.n} draws follow; {found.expected:g} are expected.")
     parts.numbers(
-        f"Pair {found.n}: the lot says “{'follows' if last.follows else 'stranger'}”; bert-mini gives P(IsNext) = {chance:.1%}. So far {found.follow} of {found.n} follow; "
+        f"Pair {found.n}: the lot says “{'follows' if last.follows else 'stranger'}”; bert-mini gives P(IsNext) = {percent(chance)}. So far {found.follow} of {found.n} follow; "
         f"expected {found.expected:g} ± {next_pairs.NEAR * found.deviation:.1f}, so the count lies {'inside' if found.inside else 'outside'}."
     )  # fmt: skip
     again(params)

@@ -17,7 +17,7 @@ from core.run import Run
 from viz.exhibits._sentence_pairs_game import LATER, MARKS, MODEL, SLUG, START, lines
 from viz.exhibits._shown import Shown
 from viz.figures import sentence_pairs as figures
-from viz.labels import head_name, visible
+from viz.labels import head_name, percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
@@ -96,7 +96,7 @@ def loss(params: Any, run: Run) -> Shown:
                    f"The batch costs {found.masked:.2f} + {found.next:.2f} = {found.total:.2f} nats." if told else "Stacked bars, covered until you guessed.")  # fmt: skip
     parts.numbers(
         f"{len(found.words)} hidden words cost {found.masked:.3f} nats on average, {len(rows)} {'answer' if len(rows) == 1 else 'answers'} {found.next:.3f}: loss = {found.total:.3f}. Your answer alone: P({'IsNext' if params.follows else 'stranger'}) = "
-        f"{math.exp(-found.pairs[0]):.1%}, cost {found.pairs[0]:.3f}. A coin: {math.log(2):.3f}." if told else f"{len(rows)} pairs, {len(found.words)} of their tokens chosen. Both games are played at once."
+        f"{percent(math.exp(-found.pairs[0]))}, cost {found.pairs[0]:.3f}. A coin: {math.log(2):.3f}." if told else f"{len(rows)} pairs, {len(found.words)} of their tokens chosen. Both games are played at once."
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
         controls.draw(SLUG + "draw", START, strong=True)
@@ -123,12 +123,12 @@ def swapped(params: Any, run: Run) -> Shown:
     usual = found[WAYS[0]]
     moved = {way: abs(found[way] - usual) for way in WAYS[1:]}
     most = max(moved, key=lambda way: moved[way])
-    told = lesson.predict(SLUG + "swap", f"As trained P(IsNext) is {usual:.1%}. Which of three changes moves it most?", moved, most,
-                          "; ".join(f"{way}: {found[way]:.1%} ({100 * (found[way] - usual):+.1f} points)" for way in WAYS[1:]).replace("-", "−") + ".")  # fmt: skip
+    told = lesson.predict(SLUG + "swap", f"As trained P(IsNext) is {percent(usual)}. Which of three changes moves it most?", moved, most,
+                          "; ".join(f"{way}: {percent(found[way])} ({100 * (found[way] - usual):+.1f} points)" for way in WAYS[1:]).replace("-", "−") + ".")  # fmt: skip
     parts.show(figures.chances([(way, value if told or way == WAYS[0] else None) for way, value in found.items()], high=48), SLUG + "ways",
-               "P(IsNext): " + ", ".join(f"{way} {value:.1%}" for way, value in found.items()) + "." if told else f"P(IsNext) as trained {usual:.1%}; the other three are covered.")  # fmt: skip
-    parts.numbers(f"As trained {usual:.1%}; swapped {found[WAYS[1]]:.1%}; all as text A {found[WAYS[2]]:.1%}; no text vectors {found[WAYS[3]]:.1%}." if told
-                  else f"As trained: {usual:.1%}. The weights stay the same; only what is read changes.")  # fmt: skip
+               "P(IsNext): " + ", ".join(f"{way} {percent(value)}" for way, value in found.items()) + "." if told else f"P(IsNext) as trained {percent(usual)}; the other three are covered.")  # fmt: skip
+    parts.numbers(f"As trained {percent(usual)}; swapped {percent(found[WAYS[1]])}; all as text A {percent(found[WAYS[2]])}; no text vectors {percent(found[WAYS[3]])}." if told
+                  else f"As trained: {percent(usual)}. The weights stay the same; only what is read changes.")  # fmt: skip
     st.button("Swap A and B", key=SLUG + "turn", on_click=_turn, args=(params.a, params.b))
     return Shown(
         {"bert.input": {}, "bert.next": {}}, tuple(rf"\text{{{way}: }} P = {value:.6f}" for way, value in found.items()) if told else (),

@@ -16,7 +16,7 @@ from viz.exhibits import _tuning_live as live
 from viz.exhibits._shown import Shown, later
 from viz.instruments import heatmap, marked, origin, picked
 from viz.instruments.picture import drawing
-from viz.labels import literal, shorten, visible
+from viz.labels import literal, percent, shorten, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, room, state
 
@@ -131,7 +131,7 @@ def marking(params: Any) -> Shown:
     best = told(one, found.best)
     right = visible_text(known.answer) if known else best
     held, key = mark_of(params, n), SLUG + "text"
-    ends = " ".join(f"{name} at “{visible(words(one)[at])}”, {chances[at]:.1%};" for name, chances, at in (("Start most probable", found.start, one.alone[0]), ("end", found.end, one.alone[1])))
+    ends = " ".join(f"{name} at “{visible(words(one)[at])}”, {percent(chances[at])};" for name, chances, at in (("Start most probable", found.start, one.alone[0]), ("end", found.end, one.alone[1])))
     verdict = "" if known is None else " It is right." if best == right else f" It is wrong: right is “{right}”."
     with room.wide():
         committed = lesson.predict_touched(
@@ -144,7 +144,7 @@ def marking(params: Any) -> Shown:
             hint="The marked words are the best pair of a start and an end." if committed else "Touch the first word of the answer, then the last.", python=lines(params, run) + drawing("marked", f"one.tokens, above=one.found.start, below=one.found.end, names={NAMES}, span=one.found.best", origin.now()),
         )  # fmt: skip
         parts.numbers(
-            f"{ends} together {found.probability:.1%} for “{best}”.{verdict} Each row of bars sums to {found.start.sum():.0f} over {n} positions." if committed
+            f"{ends} together {percent(found.probability)} for “{best}”.{verdict} Each row of bars sums to {found.start.sum():.0f} over {n} positions." if committed
             else f"{n} positions, and {n * (n + 1) // 2:,} possible answers. Which one is it?"
         )  # fmt: skip
     if not lesson.presenting():

@@ -20,7 +20,7 @@ from viz.exhibits._shown import Shown, later
 from viz.exhibits._spans_answers import SLUG, glued, missing
 from viz.instruments import marked, origin, picked
 from viz.instruments.picture import drawing
-from viz.labels import distinct, visible
+from viz.labels import distinct, percent, visible
 from viz.ui import compute as ask
 from viz.ui import lesson, parts, room, state
 
@@ -96,7 +96,7 @@ def tagging(params: Any) -> Shown:
     known = tags_of_words().get(one.words[word].lower())
     learnt = "The grammar that it learnt from does not have this word." if known is None else f"In the grammar that it learnt from this word is {' or '.join(sorted(known))}."
     told = lesson.predict(SLUG + "tag", f"Which part of speech is “{visible(one.words[word])}” for the model, word {word + 1} of {len(names)}?", {tag: float(mine[grammar.TAGS.index(tag)]) for tag in options}, answer,
-                          f"{answer} {mine.max():.1%}, then {likely[1]} {mine[grammar.TAGS.index(likely[1])]:.1%}. {learnt}")  # fmt: skip
+                          f"{answer} {percent(mine.max())}, then {likely[1]} {percent(mine[grammar.TAGS.index(likely[1])])}. {learnt}")  # fmt: skip
     notes, hues = _labels(one, best, None if told else at)
     key = SLUG + "tags"
     with room.wide():

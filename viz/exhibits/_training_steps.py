@@ -17,6 +17,7 @@ from viz.exhibits._shown import Shown, later, show
 from viz.exhibits._training_link import MODEL, SLUG, named, word
 from viz.figures import taught, teaching
 from viz.figures.curves import number, tiny
+from viz.labels import percent
 from viz.ui import controls, lesson, links, parts, room
 
 SHIFTED = (
@@ -77,7 +78,7 @@ def at_once(params: Any, data: Any) -> Shown:
     values, most, least = data.losses, int(data.losses.argmax()), int(data.losses.argmin())
     told = lesson.predict(
         SLUG + "most", "The model gave each wanted token a probability. Which one surprised it most?", dict(zip(places, values.tolist(), strict=True)), places[most],
-        f"It gave “{wanted[most]}” {np.exp(-values[most]):.1%}, so the loss there is {number(values[most], 3)}; “{wanted[least]}” got {np.exp(-values[least]):.1%}.",
+        f"It gave “{wanted[most]}” {percent(np.exp(-values[most]))}, so the loss there is {number(values[most], 3)}; “{wanted[least]}” got {percent(np.exp(-values[least]))}.",
     )  # fmt: skip
     show(taught.losses(named(data.read), wanted, values if told else None), SLUG + "once.picture",
                "The loss of each place" + (": " + ", ".join(f"{a} {b:.3f}" for a, b in zip(places, values, strict=True)) if told else ", still covered") + ".", 260)  # fmt: skip

@@ -52,9 +52,9 @@ def last_layer(params: Any, data: Any) -> Shown:
     rows = [(name, float(p[index]), index == data.ids[place]) for name, index in zip(names, best, strict=True)]
     with picture:
         show(taught.largest([*rows, (f"{len(p) - TOP:,} others", max(rest, 0.0), False)]), SLUG + "bars.picture",
-                   "The most probable tokens: " + ", ".join(f"{name} {value:.1%}" for name, value, _ in rows) + ".", 270)  # fmt: skip
+                   "The most probable tokens: " + ", ".join(f"{name} {percent(value)}" for name, value, _ in rows) + ".", 270)  # fmt: skip
     with sentence:
-        parts.numbers(f"{len(p):,} outputs, one for each token; together {p.sum():.6f}. “{names[0]}” has the largest, {p[best[0]]:.1%}, because its score is {number(z[best[0]] - z[best[1]])} above the next: e^{number(z[best[0]] - z[best[1]])} = {number(float(p[best[0]] / p[best[1]]), 1)} times as probable.")
+        parts.numbers(f"{len(p):,} outputs, one for each token; together {p.sum():.6f}. “{names[0]}” has the largest, {percent(p[best[0]])}, because its score is {number(z[best[0]] - z[best[1]])} above the next: e^{number(z[best[0]] - z[best[1]])} = {number(float(p[best[0]] / p[best[1]]), 1)} times as probable.")
     frame = pd.DataFrame({"token": names, "score": data.logits[place][best].round(4), "probability": p[best].round(6)})
     config = default().open(MODEL).config
     return Shown(
@@ -100,7 +100,7 @@ def not_always(params: Any, data: Any) -> Shown:
 
 
 def _which(every: tuple[greedy.Way, ...], first: greedy.Way, best: greedy.Way) -> bool:
-    letters = tuple(dict.fromkeys(way.tokens[0] for way in every))
+    letters = {way.tokens[0]: max(each.total for each in every if each.tokens[0] == way.tokens[0]) for way in every}
     return lesson.predict(
         SLUG + "best", f"Three words, then three again. Greedy begins with “{first.tokens[0]}”. With which word does the most probable sentence begin?", letters, best.tokens[0],
         f"“{first.tokens[0]}” is more probable at first, {first.p[0]:g} against {best.p[0]:g}; but behind it nothing has more than {first.p[1]:g}, behind “{best.tokens[0]}” one word has {best.p[1]:g}.",
@@ -114,7 +114,7 @@ def _ways_numbers(first: greedy.Way, best: greedy.Way, parting: int, name: str, 
     one, other = ("".join(token for token in way.tokens if token != "END").strip() for way in (first, best))
     if first.tokens == best.tokens:
         return f"Both write “{one}” ({first.total:.4f}): here the greedy choice is as good as the beam's."
-    fork = f"At place {parting + 1} greedy takes “{word(first.tokens[parting])}” ({percent(float(first.p[parting]))}), the other “{word(best.tokens[parting])}” ({percent(float(best.p[parting]))})."
+    fork = f"At place {parting + 1} greedy takes “{word(first.tokens[parting])}” ({percent(first.p[parting])}), the other “{word(best.tokens[parting])}” ({percent(best.p[parting])})."
     return f"Greedy: “{one}”, {first.total:.4f}. A {name}: “{other}”, {best.total:.4f}, {best.total / first.total:.1f} times as probable. {fork}"
 
 

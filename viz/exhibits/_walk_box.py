@@ -111,7 +111,7 @@ def said(run: Any, station: Station, row: int) -> str:
     if box.what == "ffn":
         return f"For {word} {station.alive:,} of {run.model.config.d_ff:,} inner numbers are above 0. What it adds has length {station.size:.2f}."
     if box.what == "softmax":
-        return f"Behind {word} it writes “{station.guess[0]}”, with {station.guess[1]:.1%}." if station.guess else ""
+        return f"Behind {word} it writes “{station.guess[0]}”, with {percent(station.guess[1])}." if station.guess else ""
     if box.what == "linear":
         return f"{word} gets {len(station.vector):,} scores; the largest is {station.vector.max():.2f}, the mean {station.vector.mean():.2f}."
     if box.what in ("norm", "final"):

@@ -17,7 +17,7 @@ from viz.figures.shifted import shifted
 from viz.figures.trip import trip
 from viz.instruments import diagram, origin
 from viz.instruments.diagram import picked
-from viz.labels import distinct, literal
+from viz.labels import distinct, literal, percent
 from viz.ui import controls, lesson, parts, state
 
 SLUG = "walk_through."
@@ -95,7 +95,7 @@ def _guess(told: Told, data: Any, left: Any, right: Any) -> Told:
     with right:
         known = lesson.predict(
             f"{SLUG}next", f"Read: “{run.source.text.strip()}”. Written so far: “{so_far}”. Which piece comes next?", dict(sorted(zip(labels, chances[best].tolist(), strict=True))), labels[0],
-            why=f"It gives {chances[best[0]]:.1%} to “{labels[0]}” and {chances[best[1]]:.1%} to “{labels[1]}”; the other {len(chances) - 2:,} pieces share the rest.",
+            why=f"It gives {percent(chances[best[0]])} to “{labels[0]}” and {percent(chances[best[1]])} to “{labels[1]}”; the other {len(chances) - 2:,} pieces share the rest.",
         )  # fmt: skip
         with st.container(key="walk-minute"):
             st.markdown("" if lesson.presenting() else "**Left, the encoder:** every word looks at every word, layer upon layer. It reads once.  \n"
@@ -208,7 +208,7 @@ def _walk(told: Told, data: Any, left: Any, right: Any) -> Told:
                    f"{SLUG}trip", "The length of the word's vector behind each box on its way.")  # fmt: skip
         controls.pills("Written word", range(len(words)), f"{SLUG}word", telling(data), lambda i: words[i], quiet=True)
         source, word = drawn.plain(run.source.tokens[looked_at(run, row)]), words[row]
-        parts.numbers(f"In at the left: “{source}”, which “{word}” looks at most. Through {len(way)} boxes to “{word}”, {way[-1].guess[1]:.1%}." if way[-1].guess else "")
+        parts.numbers(f"In at the left: “{source}”, which “{word}” looks at most. Through {len(way)} boxes to “{word}”, {percent(way[-1].guess[1])}." if way[-1].guess else "")
         if not lesson.presenting():
             of.link(station.box)
     layer = next((each.box.layer for each in reversed(way[: at + 1]) if each.box.side == station.box.side and each.box.layer is not None), 0)

@@ -73,14 +73,13 @@ def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None
     >>> [cell["said"] for cell in chart["layer"][0]["data"]["values"]]
     ['1.00', '0.25', '0.75']
     """
-    n, shades = len(words), len(theme.SEQUENTIAL) - 1
+    n = len(words)
     written = n <= MOST_NUMBERS
     inner, outer = (0.42, 0.43) if written else (0.48, 0.48)
     cells = [
         {"x": key, "left": key - inner + 0.04, "right": key + inner - 0.04, "y": query, "top": query - outer, "bottom": query + outer,
          "said": f"{weights[query, key]:.2f}" if written else "", "exact": f"{weights[query, key]:.4f}", "line": query + 1, "word": visible(words[key]),
-         "colour": theme.SEQUENTIAL[round(float(np.clip(weights[query, key], 0, 1)) * shades)], "ink": theme.BACKGROUND if weights[query, key] > theme.INK_TURNS else theme.TEXT,
-         "edge": 1.0 if weights[query, key] < 0.1 else 0.0}
+         **dict(zip(("colour", "ink"), theme.shade(float(weights[query, key])), strict=True)), "edge": 1.0 if weights[query, key] < 0.1 else 0.0}
         for query in range(shown) for key in range(query + 1)
     ]  # fmt: skip
     pluses = [{"x": key + 0.5, "y": query} for query in range(shown if written else 0) for key in range(query)]

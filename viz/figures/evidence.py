@@ -35,7 +35,7 @@ def weights(values: Array, rows: Sequence[str], columns: Sequence[str], title: s
         empty = np.isnan(value)
         figure.add_annotation(
             x=column, y=row, text="NaN" if empty else f"{value:.{places}f}", showarrow=False,
-            font={"size": 13, "color": theme.BACKGROUND if not empty and value > theme.INK_TURNS else theme.TEXT},
+            font={"size": 13, "color": theme.TEXT if empty else theme.ink(value)},
         )  # fmt: skip
     _axes(figure, rows, columns)
     lines = 1 + max(name.count("\n") for name in columns)

@@ -11,7 +11,7 @@ import numpy as np
 
 from viz import theme
 from viz.figures.kept import kept
-from viz.labels import shorten, visible
+from viz.labels import percent, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 WIDE = 48.0
@@ -112,13 +112,13 @@ class _Drawn:
         where, most = placed(row.cells), max((cell.weight or 0.0 for cell in row.cells if cell.mark is None), default=0.0)
         for cell, (line, x, x2) in zip(row.cells, where, strict=True):
             y = top + line
-            told = visible(cell.text) + ("" if cell.weight is None else f": {cell.weight:.1%}")
+            told = visible(cell.text) + ("" if cell.weight is None else f": {percent(cell.weight)}")
+            ground, ink = (theme.SURFACE, theme.TEXT) if cell.mark is not None or cell.weight is None else theme.shade(cell.weight)
             if cell.mark is not None:
                 self.box(x, x2, y + 0.09, y + 0.91, theme.CATEGORICAL[cell.mark], opacity=0.3, stroke=theme.CATEGORICAL[cell.mark], told=told)
             else:
-                self.box(x, x2, y + 0.09, y + 0.91, theme.SURFACE if cell.weight is None else _level(theme.SEQUENTIAL, cell.weight), stroke=theme.TEXT if most and cell.weight == most else theme.LINE, told=told)
-            dark = cell.mark is None and cell.weight is not None and cell.weight > theme.INK_TURNS
-            self.word((x + x2) / 2, y + 0.5, _word(cell), theme.BACKGROUND if dark else theme.TEXT, weight="bold" if cell.mark is not None else "normal", told=told)
+                self.box(x, x2, y + 0.09, y + 0.91, ground, stroke=theme.TEXT if most and cell.weight == most else theme.LINE, told=told)
+            self.word((x + x2) / 2, y + 0.5, _word(cell), ink, weight="bold" if cell.mark is not None else "normal", told=told)
         end = top + (where[-1][0] if where else 0) + 1
         if row.vector is None or not where:
             return end
@@ -132,7 +132,7 @@ class _Drawn:
         self.word(NAMES - 0.8, top + 0.38, name, theme.MUTED, "right")
         edges = np.linspace(NAMES, WIDE, len(vector) + 1)
         for value, a, b in zip(vector.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            self.box(round(a, 3), round(b, 3), top, top + 0.75, _level(theme.DIVERGING, 0.5 + value / limit / 2), told=f"{name}: {value:.3f}")
+            self.box(round(a, 3), round(b, 3), top, top + 0.75, theme.shade(0.5 + value / limit / 2, theme.DIVERGING)[0], told=f"{name}: {value:.3f}")
 
     def bar(self, outcome: Outcome, top: float) -> None:
         """A name, a bar from 0 to 1, a percentage."""
@@ -141,7 +141,7 @@ class _Drawn:
         end = NAMES + (WIDE - NAMES - 7) * (outcome.p or 0)
         if outcome.p is not None:
             self.box(NAMES, round(end, 3), top + 0.15, top + 0.85, theme.PRIMARY if outcome.strong else theme.SEQUENTIAL[2], told=f"{told}: {outcome.p:.2%}")
-        self.word(end + 0.6, top + 0.5, "?" if outcome.p is None else f"{outcome.p:.1%}", theme.TEXT, "left", weight)
+        self.word(end + 0.6, top + 0.5, "?" if outcome.p is None else percent(outcome.p), theme.TEXT, "left", weight)
 
     def chart(self, high: float, line: int) -> alt.TopLevelMixin:
         x = alt.X("x:Q", scale=alt.Scale(domain=[-0.2, WIDE + 0.2], nice=False), axis=None)
@@ -158,7 +158,3 @@ class _Drawn:
             for kind in sorted({(word["align"], word["weight"]) for word in self.words})
         ]  # fmt: skip
         return alt.layer(rect, *rules, *words).properties(width="container", height=round(high * line)).configure_view(stroke=None)
-
-
-def _level(colours: Sequence[str], share: float) -> str:
-    return colours[round(min(max(share, 0.0), 1.0) * (len(colours) - 1))]

@@ -14,7 +14,7 @@ import numpy as np
 
 from viz import theme
 from viz.figures.kept import kept
-from viz.labels import shorten, visible
+from viz.labels import percent, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Chart = alt.LayerChart | alt.FacetChart
@@ -46,7 +46,7 @@ def lens_table(words: Sequence[Sequence[str]], chances: Array, rows: Sequence[st
         strokeWidth=alt.condition("datum.chosen", alt.value(2.5), alt.value(1)),
     ).add_params(alt.selection_point(name=PICKED, fields=["row", "column"], empty=False))  # fmt: skip
     text = base.mark_text(fontSize=13, limit=alt.ExprRef(f"width / {len(columns)} - 4"), cursor="pointer").encode(
-        text="word:N", tooltip=tips, color=alt.condition(f"datum.chance > {theme.INK_TURNS}", alt.value(theme.BACKGROUND), alt.value(theme.TEXT)),
+        text="word:N", tooltip=tips, color=alt.condition(f"datum.chance > {theme.INK_TURNS}", alt.value(theme.HIGH_INK), alt.value(theme.LOW_INK)),
     )  # fmt: skip
     return _sized(alt.layer(rect, text), len(rows), 27, 80)
 
@@ -179,7 +179,7 @@ def word_bars(words: Sequence[str], chances: Array) -> Chart:
     >>> word_bars(["was"], np.array([0.5])).to_dict()["layer"][0]["mark"]["type"]
     'bar'
     """
-    rows = [{"place": i, "word": shorten(visible(name), LETTERS), "chance": float(chance), "said": f"{chance:.1%}"} for i, (name, chance) in enumerate(zip(words, chances, strict=True))]
+    rows = [{"place": i, "word": shorten(visible(name), LETTERS), "chance": float(chance), "said": percent(chance)} for i, (name, chance) in enumerate(zip(words, chances, strict=True))]
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("chance:Q", title=None, axis=None, scale=alt.Scale(domain=[0, 1.25])),
         y=alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=_looked_up([row["word"] for row in rows]), labelLimit=90, labelPadding=7, domain=False, ticks=False)),

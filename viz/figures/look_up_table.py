@@ -39,9 +39,9 @@ def look_up_table(
         words.append(_word(x + SHADE / 2, -0.95, name, theme.MUTED, "center", 13))
         for r in range(len(rows)):
             value = 0.0 if values is None else float(values[r])
-            colour = theme.SEQUENTIAL[round(min(1.0, max(0.0, value)) * (len(theme.SEQUENTIAL) - 1))]
+            colour, ink = theme.shade(value)
             told = "?" if values is None else str(values[r]) if isinstance(values[r], int) else number.format(value)
-            cells.append(_word(x + SHADE / 2, r, told, theme.BACKGROUND if value > theme.INK_TURNS else theme.TEXT, "center", 15)
+            cells.append(_word(x + SHADE / 2, r, told, ink, "center", 15)
                          | {"left": x + 4, "right": x + SHADE - 4, "top": r - 0.42, "bottom": r + 0.42, "colour": colour, "shade": name})  # fmt: skip
         x += SHADE + 4
     for c, name in enumerate(columns):
@@ -118,13 +118,13 @@ def memory(table: Array, weights: Array, vector: Array, key: Array | None = None
     """
     rows, width = table.shape
     limit = float(max(1.0, np.abs(table).max(), 0.0 if key is None else np.abs(key).max()))
-    size, most = 14 if rows <= 6 else 12, len(theme.DIVERGING) - 1
+    size = 14 if rows <= 6 else 12
     read, asks = rows + 0.6, -1.6
     lines = [*((float(r), table[r]) for r in range(rows)), (read, vector), *([] if key is None else [(asks, key)])]
     cells = [
-        _word(c, y, "?" if blind and y == read else f"{value:.2f}".replace("-", "−"), theme.BACKGROUND if abs(float(value)) > 0.55 * limit else theme.TEXT, "center", size)
-        | {"left": c - 0.49, "right": c + 0.49, "top": y - 0.47, "bottom": y + 0.47, "colour": theme.DIVERGING[round((float(np.clip(value / limit, -1, 1)) + 1) / 2 * most)]}
-        for y, values in lines for c, value in enumerate(values)
+        _word(c, y, "?" if blind and y == read else f"{value:.2f}".replace("-", "−"), ink, "center", size)
+        | {"left": c - 0.49, "right": c + 0.49, "top": y - 0.47, "bottom": y + 0.47, "colour": colour}
+        for y, values in lines for c, value in enumerate(values) for colour, ink in [theme.shade((float(value) / limit + 1) / 2, theme.DIVERGING)]
     ]  # fmt: skip
     bars = [{"left": -0.75 - float(weight), "right": -0.75, "top": r - 0.32, "bottom": r + 0.32, "colour": theme.PRIMARY} for r, weight in enumerate(weights)]
     words = [_word(-0.8 - float(weight), r, "w = ?" if blind else f"w = {weight:.4f}", theme.TEXT, "right", size) for r, weight in enumerate(weights)]

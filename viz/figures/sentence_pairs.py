@@ -14,7 +14,7 @@ import numpy as np
 
 from viz import theme
 from viz.figures.kept import kept
-from viz.labels import phrase, shorten, visible
+from viz.labels import percent, phrase, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Chart = alt.LayerChart
@@ -56,7 +56,7 @@ def chances(rows: Sequence[tuple[str, float | None]], *, high: int = 40, middle:
     >>> chances([("follows", 0.6), ("elsewhere", None)]).to_dict()["layer"][2]["mark"]["type"]
     'text'
     """
-    cells = [{"place": place, "name": name, "chance": value or 0.0, "said": "?" if value is None else f"{value:.1%}"} for place, (name, value) in enumerate(rows)]
+    cells = [{"place": place, "name": name, "chance": value or 0.0, "said": "?" if value is None else percent(value)} for place, (name, value) in enumerate(rows)]
     base = alt.Chart(alt.Data(values=cells)).encode(y=_rows([name for name, _ in rows]), tooltip=[alt.Tooltip("name:N"), alt.Tooltip("said:N", title="probability")])
     across = alt.X("chance:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1]))
     bars = base.mark_bar(cornerRadius=3, height=high * 0.52, color=theme.PRIMARY).encode(x=across)
@@ -126,7 +126,7 @@ def squares(values: Array, rows: Sequence[str], columns: Sequence[str], *, cover
     colour = alt.Color("value:Q", scale=alt.Scale(domain=[low, 1], range=theme.SEQUENTIAL, interpolate="rgb", clamp=True), legend=None)
     rect = base.mark_rect(stroke=theme.BACKGROUND, strokeWidth=2).encode(color=colour)
     frame = base.transform_filter("datum.chosen").mark_rect(filled=False, stroke=theme.CATEGORICAL[1], strokeWidth=3)
-    said = base.mark_text(fontSize=13 if len(columns) < 6 else 12).encode(text="said:N", color=alt.condition(f"datum.value > {(1 + low) / 2}", alt.value(theme.BACKGROUND), alt.value(theme.TEXT)))
+    said = base.mark_text(fontSize=13 if len(columns) < 6 else 12).encode(text="said:N", color=alt.condition(f"datum.value > {low + (1 - low) * theme.INK_TURNS}", alt.value(theme.HIGH_INK), alt.value(theme.LOW_INK)))
     return alt.layer(rect, said, frame).properties(view=BARE, height=height)
 
 

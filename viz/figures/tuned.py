@@ -8,6 +8,7 @@ import altair as alt
 
 from viz import theme
 from viz.figures.kept import kept
+from viz.labels import percent
 
 Points = Sequence[tuple[float, float]]
 AROUND = {"top": 6, "left": 4, "right": 6, "bottom": 6}
@@ -46,9 +47,9 @@ def shares(labels: Sequence[str], chances: Sequence[float], *, title: str = "", 
     """The probability of each class, one bar each on a scale from 0 to 1, in the order given.
 
     >>> [row["said"] for row in shares(["good", "bad"], [0.9, 0.1]).to_dict()["data"]["values"]]
-    ['90.0%', '10.0%']
+    ['90 %', '10 %']
     """
-    rows = [{"label": label, "chance": float(chance), "said": f"{chance:.1%}"} for label, chance in zip(labels, chances, strict=True)]
+    rows = [{"label": label, "chance": float(chance), "said": percent(chance)} for label, chance in zip(labels, chances, strict=True)]
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("chance:Q", title=None, axis=alt.Axis(values=[0, 0.5, 1], format="%", grid=False), scale=alt.Scale(domain=[0, 1.35], nice=False)),
         y=alt.Y("label:N", title=None, sort=None, axis=alt.Axis(labelFontSize=15, labelColor=theme.TEXT, labelLimit=130, labelPadding=8, domain=False, ticks=False)),

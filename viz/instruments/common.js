@@ -99,13 +99,14 @@ function readTheme(root) {
 
 const css = ([r, g, b], alpha = 1) => `rgb(${r} ${g} ${b} / ${alpha})`;
 
-/** The page's ink or its paper, whichever is easier to read on `colour`. */
+const READABLE = 4.5;  // the least contrast of type with its ground
+
+/** The page's ink or its paper, whichever is easier to read on `colour`; where neither is readable, black or white, of which one always is. */
 function inkOn(colour, theme) {
-  const on = luminance(colour), ratio = (other) => {
-    const l = luminance(rgb(other));
-    return (Math.max(l, on) + 0.05) / (Math.min(l, on) + 0.05);
-  };
-  return ratio(theme.text) >= ratio(theme.background) ? theme.text : theme.background;
+  const on = luminance(colour), ratio = (l) => (Math.max(l, on) + 0.05) / (Math.min(l, on) + 0.05);
+  const [text, paper] = [theme.text, theme.background].map((ink) => ratio(luminance(rgb(ink))));
+  if (Math.max(text, paper) >= READABLE) return text >= paper ? theme.text : theme.background;
+  return ratio(0) >= ratio(1) ? "#000" : "#fff";
 }
 
 // ---------------------------------------------------------------- canvas

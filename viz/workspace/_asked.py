@@ -9,7 +9,7 @@ from core.analysis.asked import Asked, blanks, rows, telling, truth
 from core.decoding.filters import softmax
 from core.errors import InputError
 from core.run import Run
-from viz.labels import shorten, visible
+from viz.labels import percent, shorten, visible
 from viz.ui import compute, controls, notices, state
 
 GUESSES = 8
@@ -108,7 +108,7 @@ def _token(run: Run, at: int, slug: str) -> int:
     best = [int(index) for index in np.argsort(-chances, kind="stable")[:GUESSES]]
     linked = state.read(f"{slug}.word", best[0], state.whole(0, len(chances) - 1))
     options = list(dict.fromkeys(index for index in (*best, truth(run, at), linked) if index is not None))
-    return controls.select("Which word", options, f"{slug}.word", best[0], lambda index: f"{named(run, index)}  {chances[index]:.1%}")
+    return controls.select("Which word", options, f"{slug}.word", best[0], lambda index: f"{named(run, index)}  {percent(chances[index])}")
 
 
 def _compared(run: Run, at: int, token: int, typed: list[str]) -> Asked:

@@ -18,6 +18,8 @@ from viz.workspace._compare_panes import GROUP, ROW
 TELLING = 4
 """Rows that are offered as pills."""
 BARS = 20
+TOLD = 0.005
+"""The least difference of two weights that two digits show."""
 SAME = 1e-6
 """Bits below which two rows are the same for the eye."""
 
@@ -129,14 +131,14 @@ def _bare(word: str) -> str:
 
 def _causal(found: Compared, pair: Pair, a: Pane, b: Pane) -> list[str]:
     """One head on two texts that begin alike: equal before the difference where the model reads from left to right, exactly."""
-    here = (a.view.model, a.view.kind, a.view.layer, a.view.head), (b.view.model, b.view.kind, b.view.layer, b.view.head)
+    here = [(pane.view.model, pane.view.kind, pane.view.layer, pane.view.head, pane.view.edits) for pane in (a, b)]
     first = next((place for place, slot in enumerate(found.rows) if _differs(found, pair, place, slot)), None)
     if here[0] != here[1] or not first or chooser.crosses(a.view.kind) or (a.run.model.spec.has_source and a.view.kind == "causal"):
         return []
     largest = float(np.abs(found.weights[pair.a][:first] - found.weights[pair.b][:first]).max())
     word = visible(found.word("queries", first - 1, pair.a))
     if a.view.kind != "causal":
-        return [f"This attention reads the whole text: rows up to “{word}” already differ, by up to {largest:.2f}, although the words there are the same."]
+        return [] if largest < TOLD else [f"This attention reads the whole text: rows up to “{word}” already differ, by up to {largest:.2f}, although the words there are the same."]
     same = "exactly" if largest == 0.0 else "equal but for rounding, since texts of two lengths are added up in another order"
     return [
         f"Up to “{word}” ({first} {'rows' if first > 1 else 'row'}) the two patterns are the same: the largest difference is {largest:.1g}, {same}. "

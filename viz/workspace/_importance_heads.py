@@ -14,7 +14,7 @@ from core.analysis.sweep import agreement
 from core.run import Run
 from viz.figures.layers import PICKED, agreement_plot
 from viz.instruments import heatmap
-from viz.labels import head_name
+from viz.labels import changes, head_name
 from viz.pages import Page
 from viz.ui import controls, links, parts, state, subject
 from viz.workspace import _asked
@@ -117,12 +117,13 @@ def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
     name = f"{head_name(*place)} ({heads.word(*place)})"
     if swept.asked.against is None:
         before, after = np.exp(swept.before), np.exp(swept.before + effect)
-        moved = f"{'falls' if effect < 0 else 'rises'} from {before:.1%} to {after:.1%}"
+        moved = changes(float(before), float(after))
     else:
         moved = f"goes from {swept.before:.2f} to {swept.before + effect:.2f}".replace("-", "−")
     rank = int((swept.effects < effect).sum() if effect < 0 else (swept.effects > effect).sum())
     does = ("does", "do", "more for it") if effect < 0 else ("works", "work", "more against it")
     ranked = f"no other head {does[0]} {does[2]}" if rank == 0 else f"{rank} of {swept.effects.size} heads {does[1]} {does[2]}"
+    ranked = ranked if effect else "the head does nothing for it"
     guess = f"The gradient alone would have said {swept.guesses[place]:+.2f} where it is {effect:+.2f}; over all heads the two agree with r = {agreement(swept.guesses, swept.effects):.2f}."
     return f"Without {name} {word} {moved}; {ranked}. {guess.replace('-', '−')}"
 

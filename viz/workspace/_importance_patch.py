@@ -26,7 +26,7 @@ from viz.workspace._importance_work import cost, each, short
 OPENING = "When Mary came home,"
 PAIRS = {
     "causal": ((OPENING, "When John came home,"), ("The old woman lost", "The old man lost"), ("The girl opened her eyes, and then", "The boy opened his eyes, and then")),
-    "cross": (("She has a white car.", "He has a white car."), ("My sister is very tall.", "My brother is very tall.")),
+    "cross": (("The old man is tired.", "The old woman is tired."), ("My sister is very tall.", "My brother is very tall.")),
     "self": (("The girl lost [MASK] hat.", "The boy lost [MASK] hat."),),
 }
 PARTS = {"places": "Layer by place", "heads": "Layer by head"}

@@ -75,8 +75,9 @@ def _sentence(found: dict[str, np.ndarray], words: list[str], drops: np.ndarray)
     best = max(agree, key=lambda name: agree[name])
     listed = ", ".join(f"{name} “{word}”" for name, word in top.items() if name != TAKEN)
     said = ", ".join(f"{name} {_asked.signed(value)}" for name, value in agree.items())
+    costs = f"“{top[TAKEN]}” costs most ({drops.max():.2f} nats)" if drops.max() > 0 else "none of the words costs anything"
     return (
-        f"Most on: {listed}. Left out of attention everywhere, “{top[TAKEN]}” costs most ({drops.max():.2f} nats). "
+        f"Most on: {listed}. Left out of attention everywhere, {costs}. "
         f"{f'{_asked.begin(best)} orders the words most like that' if agree[best] > 0.3 else 'None of them orders the words like that'} (rank correlation: {said})."
     )
 

@@ -13,7 +13,7 @@ from core.errors import InputError
 from core.run import Run
 from viz.figures.layers import ripple_map
 from viz.instruments import heatmap
-from viz.labels import literal
+from viz.labels import literal, percent
 from viz.pages import Page
 from viz.ui import compute, controls, parts
 from viz.workspace import _asked
@@ -57,17 +57,23 @@ def sentence(run: Run, moved: np.ndarray, places: list[int], side: str | None) -
         return "Both sentences are the same, and nothing changed."
     last, n = moved[-1], moved.shape[1]
     tokens = (run.source if side == "encoder" and run.source else run.side).tokens
-    most = int(last.argmax())
-    ends = f"After the last layer the vectors moved by {last[last > 0].mean():.0%} of their length on average, most at “{_asked.word(tokens[most])}” ({last[most]:.0%})."
-    still = int((moved == 0).all(0).sum())
-    if still:
-        first = int(np.flatnonzero((moved > 0).any(0))[0])
-        return f"Left of “{_asked.word(tokens[first])}” nothing changed, exactly: {still} of {n} words have the same numbers in every layer. A causal model cannot look ahead. {ends}"
+    most, first, count = int(last.argmax()), int((moved > 0).any(0).argmax()), int((last > 0).sum())
+    ends = f"After the last layer what changed has moved by {_share(last[last > 0].mean())} of its length on average, most at “{_asked.word(tokens[most])}” ({_share(last[most])})."
     if not places:
-        return f"The translation was kept, word by word, and still every one of its {n} places changed: each looks at the changed text. {ends}"
-    if (run.model.spec.framed or side == "encoder") and (moved[1] > 0).all():
-        return f"One layer is enough: all {n} words changed, to the left as to the right. An encoder reads both ways. {ends}"
-    return f"All of the {n} words changed: the first word is the one that differs, and every later word can look at it. {ends}"
+        return f"The translation was kept, word by word, and still {count} of its {n} places changed: each looks at the changed text. {ends}"
+    if run.model.spec.framed or side == "encoder":
+        layers = int((moved > 0).all(1).argmax())
+        reach = f"After {layers} {'layers' if layers > 1 else 'layer'} all {n} words have changed" if layers else f"{count} of {n} words changed"
+        also = ", also those before the first that differs" if places[0] and (last[: places[0]] > 0).all() else ""
+        return f"{reach}{also}. An encoder reads both ways. {ends}"
+    if first:
+        return f"Left of “{_asked.word(tokens[first])}” nothing changed, exactly: {first} of {n} words have the same numbers in every layer. A causal model cannot look ahead. {ends}"
+    return f"The first word is the one that differs, and every later word can look at it: {count} of {n} words changed. {ends}"
+
+
+def _share(part: float) -> str:
+    """A change as a share of what was there: it may be more than all of it."""
+    return percent(part) if part < 1 else f"{part:.0%}".replace("%", " %")
 
 
 def _folds(page: Page, params: Any, run: Run, moved: np.ndarray, other: str, side: str | None, tokens: list[str]) -> None:

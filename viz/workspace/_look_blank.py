@@ -103,7 +103,7 @@ def second_text() -> str:
 def follows(run: Run) -> None:
     """What the model thinks of the second text as the continuation of the first."""
     if run.side.pair is not None and "next_sentence" in run.model.outputs:
-        st.text(f"That the second text follows the first has, for this model, a probability of {probabilities(run.next_sentence)[0]:.1%}.")
+        st.text(f"That the second text follows the first has, for this model, a probability of {percent(probabilities(run.next_sentence)[0])}.")
 
 
 def _fill(key: str, found: Blanks, number: int) -> None:

@@ -18,7 +18,7 @@ from viz.instruments import arithmetic, source
 from viz.instruments.arithmetic import Cell, awaited, in_view, paths_of
 from viz.instruments.paths import path_chosen
 from viz.instruments.picture import lines as python_lines
-from viz.labels import literal, visible
+from viz.labels import literal, percent, visible
 from viz.remember import remembered
 from viz.ui import compute, errors
 from viz.workspace._look_heads import Place
@@ -94,7 +94,7 @@ def _cell(way: Pass, place: Place, cell: Cell, whole: float) -> None:
         given = chosen or next((line.path for line in code if line.leaf == "pattern"), None)
         with left:
             if abs(whole - cell.weight) > SAME:
-                st.caption(PIECES.format(*(literal(visible(word)) for word in cell.words), f"{whole:.1%}", f"{cell.weight:.1%}"))
+                st.caption(PIECES.format(*(literal(visible(word)) for word in cell.words), percent(whole), percent(cell.weight)))
             layer, head, query, at = cell.at
             again = python_lines(found, "arithmetic", layer=layer, head=head, query=query, key=at, kind=place.kind)
             arithmetic(lines, key=LINES, words=cell.words, selected=chosen, cell=cell, python=again)

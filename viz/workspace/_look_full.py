@@ -19,7 +19,7 @@ from viz.instruments import READING, WRITING, clicked, grid_packet, head_view, h
 from viz.instruments.picture import lines as python_lines
 from viz.instruments.stack import HEAD, LAYER
 from viz.instruments.words import start
-from viz.labels import literal, visible
+from viz.labels import literal, percent, visible
 from viz.pages import Page
 from viz.remember import remembered
 from viz.ui import controls, parts, state
@@ -46,8 +46,8 @@ from viz.workspace._look_onward import onward
 ONE = "one"
 JOINED = {ONE: "One", "mean": "Mean", "largest": "Largest", "rollout": "Rollout"}
 CARE = {
-    "sink": "{share} of this head's weight rests on the first place, whichever word looks. Often that means it has nothing to do here: a place to rest (an attention sink), not a meaning.",
-    "separator": "{share} of this head's weight rests on the marks between texts, whichever word looks: a place to rest, not a meaning.",
+    "sink": "{share} of this head's weight rests on the first place, on average over the words that look. Often that means it has nothing to do here: a place to rest (an attention sink), not a meaning.",
+    "separator": "{share} of this head's weight rests on the marks between texts, on average over the words that look: a place to rest, not a meaning.",
     "even": "{query} looks about evenly at all it may look at ({share} of the largest entropy): this row tells nothing apart.",
     "itself": "{query} looks mostly at its own place ({share}); that place may hold more than the word, once lower layers have written into it.",
     "few": "{query} may look at one place only: its {share} is no choice.",
@@ -132,7 +132,7 @@ def details(page: Page, run: Run, measured: Mapping[str, Heads], place: Place, s
     """What the pictures call for: care, the chosen cell in a sentence, its arithmetic and source; the folds."""
     seen, query, key, how = shown.seen, shown.query, shown.key, shown.how
     onward(place, run, how)
-    _care(run, seen, query, how)
+    st.caption("  \n".join([*care(seen, query, how), EXPLAINS]))
     parts.numbers(_sentence(seen, place, query, key))
     piece = _pieces(run, place, query, key, shown.by)
     if how == ONE:
@@ -242,20 +242,19 @@ def _touched(seen: Seen, place: Place) -> tuple[int, int]:
     return row, int(seen.weights[row].argmax())
 
 
-def _care(run: Run, seen: Seen, query: int, how: str) -> None:
+def care(seen: Seen, query: int, how: str) -> list[str]:
     """What keeps from reading too much into this picture, as far as its numbers call for it."""
     found = cautions(seen.weights, seen.allowed, seen.attention.keys, query, MARKS[1:])
     said = [*([] if how == ONE else [Caution(how, 1.0)]), *found]  # pyright: ignore[reportArgumentType]
     word = f"“{literal(visible(seen.attention.queries[query]))}”"
-    lines = [CARE[caution.kind].format(share=f"{caution.share:.0%}", query=word) for caution in said]
-    st.caption("  \n".join([*lines, EXPLAINS]))
+    return [CARE[caution.kind].format(share=percent(caution.share), query=word) for caution in said]
 
 
 def _sentence(seen: Seen, place: Place, query: int, key: int) -> str:
     row = seen.weights[query]
     doing, who = "Writing" if crosses(place.kind) else "Reading", seen.name.partition(",")[0] if seen.attention.weights.shape[1] > 1 else seen.name
     return (
-        f"{doing} “{visible(seen.attention.queries[query])}”, {who} gives {row[key]:.1%} to “{visible(seen.attention.keys[key])}”; "
+        f"{doing} “{visible(seen.attention.queries[query])}”, {who} gives {percent(row[key])} to “{visible(seen.attention.keys[key])}”; "
         f"the row adds up to {row.sum():.3f} and is as spread as an even look at {float(np.exp(entropy(row / (row.sum() or 1.0)))):.1f} words."
     )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from core.analysis.changed import Outcome
 from core.edits import MeanHead, ZeroHead
-from viz.labels import percent, visible
+from viz.labels import changes, percent, visible
 from viz.workspace._what_if_data import Change
 from viz.workspace._what_if_views import Moved
 
@@ -13,7 +15,7 @@ def sentence(change: Change, found: Outcome | None, moved: Moved) -> str:
     """What the changes did to what the model says, and which head moved most."""
     if not change.edits:
         return "Nothing is changed: before and after are equal, number for number."
-    return " ".join(filter(None, (_said(change, found), _inside(moved))))
+    return " ".join(filter(None, (_said(change, found), _inside(change, moved))))
 
 
 def _cause(change: Change) -> str:
@@ -31,30 +33,30 @@ def _said(change: Change, found: Outcome | None) -> str:
     was, now = found.first
     what = "hidden word" if change.before.model.spec.framed else "next word"
     a, b = float(found.before[was]), float(found.after[was])
-    if a == b:
-        return f"{_cause(change)} the {what} “{_word(found, was)}” stays at {percent(a)}: nothing reached it."
-    verb = "falls" if b < a else "rises"
-    text = f"{_cause(change)} the {what} “{_word(found, was)}” {verb} from {percent(a)} to {percent(b)}"
+    text = f"{_cause(change)} the {what} “{_word(found, was)}” {changes(a, b)}"
     if now != was:
-        return f"{text}, and “{_word(found, now)}” comes first with {percent(float(found.after[now]))}."
+        return f"{text}, and “{_word(found, now)}” comes first with {percent(found.after[now])}."
     return f"{text}; it is still the first."
 
 
 def _translated(change: Change, found: Outcome) -> str:
-    place = int((found.before - found.after).argmax())
+    place = int(np.abs(found.before - found.after).argmax())
     a, b = float(found.before[place]), float(found.after[place])
     same = (change.translation or "") == (change.before.target_text or "")
     text = f"{_cause(change)} the translation {'stays the same' if same else f'becomes “{change.translation}”'}"
-    return f"{text}; “{_word(found, place)}” moves most, from {percent(a)} to {percent(b)}."
+    most = "" if a == b else f"; of its pieces “{_word(found, place)}” moves most: it {changes(a, b)}"
+    return f"{text}{most}."
 
 
 def _word(found: Outcome, place: int) -> str:
     return visible(found.words[place].strip() or found.words[place])
 
 
-def _inside(moved: Moved) -> str:
+def _inside(change: Change, moved: Moved) -> str:
     place, far = moved.most
     if far == 0:
-        return "No other head looks elsewhere: nothing that reads this comes after it."
+        last = [change.kind.path(change.kind.n_layers(change.before.model.config) - 1, "heads")]
+        read = change.kind.name != change.before.kinds[-1] or [edit.where for edit in change.edits] != last
+        return "No head looks elsewhere" + ("." if read else ": no head reads what this one writes.")
     count = sum(int((table > 0).sum()) for table in moved.heads.values())
     return f"Of the heads, {count} {'looks' if count == 1 else 'look'} elsewhere now, {place} the most ({far:.3f} bits of 1)."

@@ -1,0 +1,190 @@
+"""What Look, Compare and What if say of a run because its numbers call for it is so: recomputed from plain runs, over openings and ready-made examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import numpy as np
+import pytest
+from plain_runs import FILLER, GPT, OPENING, plain, softmax, word
+
+import core
+from core.decoding import Greedy, decode
+from core.edits import ScaleHead, ZeroHead
+from core.edits_text import to_text
+from core.run import Run
+from viz.labels import literal, percent, visible
+from viz.ui.pins import View
+from viz.workspace import (
+    _compare_data,
+    _compare_pair,
+    _compare_presets,
+    _look_full,
+    _what_if_views,
+    _what_if_words,
+    compare,
+    what_if,
+)
+from viz.workspace import _look_heads as chooser
+from viz.workspace import _what_if_data as changes
+
+# ---- Look
+
+
+@pytest.mark.parametrize("model", OPENING)
+def test_care_is_called_for_exactly_where_the_numbers_call_for_it(model: str):
+    run, seen = core.open_model(model).run(OPENING[model]), set()
+    for kind in run.kinds:
+        attention = run.attention(kind, by="word")
+        for layer, head, row in np.ndindex(attention.weights.shape[:3]):
+            shown = chooser.Seen(attention, layer, head, "")
+            lines = _look_full.care(shown, row, "one")
+            wanted = dict(called_for(shown.weights, shown.allowed, attention.keys, row))
+            name = f"“{literal(visible(attention.queries[row]))}”"
+            assert lines == [_look_full.CARE[kind_of].format(share=percent(share), query=name) for kind_of, share in wanted.items()]
+            seen |= wanted.keys()
+    assert {"even", "itself"} <= seen
+
+
+def called_for(weights: np.ndarray, allowed: np.ndarray, keys: tuple[str, ...], row: int) -> Iterator[tuple[str, float]]:
+    """The reasons for care by their definitions."""
+    free = weights[allowed.sum(1) > 1]
+    marks = [place for place, key in enumerate(keys) if place and key in chooser.MARKS[1:]]
+    for name, places in (("sink", [0]), ("separator", marks)):
+        if len(free) and (share := float(free[:, places].sum(1).mean())) >= 0.5:
+            yield name, share
+    w, n = weights[row].astype(np.float64), int(allowed[row].sum())
+    if n == 1:
+        yield "few", float(weights[row].sum())
+    elif n > 1:
+        even = float(-(w[w > 0] * np.log(w[w > 0])).sum() / np.log(n))
+        if even >= 0.95:
+            yield "even", even
+        if weights.shape[0] == weights.shape[1] and w[row] >= 0.5:
+            yield "itself", float(w[row])
+
+
+# ---- Compare
+
+
+def apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Jensen-Shannon divergence of each row, in bits."""
+
+    def entropy(p: np.ndarray) -> np.ndarray:
+        return -(p * np.log2(np.where(p > 0, p, 1))).sum(-1)
+
+    one, other = one.astype(np.float64), other.astype(np.float64)
+    return entropy((one + other) / 2) - (entropy(one) + entropy(other)) / 2
+
+
+def differing(found: _compare_data.Compared) -> list[int]:
+    """Rows whose words are not the same in both panes."""
+    return [place for place, slot in enumerate(found.rows) if not all(slot) or found.word("queries", place, 0) != found.word("queries", place, 1)]
+
+
+def before(found: _compare_data.Compared) -> np.ndarray:
+    """How far the rows before the first word that differs are apart."""
+    a, b = found.weights
+    return apart(a, b)[: differing(found)[0]]
+
+
+def _recurrent(pane: _compare_data.Pane) -> bool:
+    return not any(kind.layered for kind in pane.run.model.spec.kinds)
+
+
+PROMISES: dict[str, Callable[[_compare_data.Compared, np.ndarray], bool]] = {
+    "Tired or wide?": lambda found, rows: before(found).max() > 0.01 and (before(found) > 0).all(),
+    "One word changed": lambda found, rows: np.abs(np.subtract(*(w[: differing(found)[0]] for w in found.weights))).max() == 0 and rows.max() > 0.01,
+    "One word changed, both ways": lambda found, rows: before(found).max() > 0.01 and (before(found) > 0).all(),
+    "With and without recurrence": lambda found, rows: [_recurrent(pane) for pane in found.panes] == [False, True],
+    "Encoder and decoder": lambda found, rows: bool(found.panes[0].allowed.all()) and bool((found.panes[1].allowed == np.tri(len(found.panes[1].allowed), dtype=bool)).all()),
+    "A head switched off": lambda found, rows: 0 < (rows > 0.01).sum() < len(rows) and found.panes[1].view.layer > 2,
+    "Late and early in training": lambda found, rows: rows.mean() > 0.01 and found.panes[1].view.model.endswith(" at step 437"),
+    "Two strategies": lambda found, rows: found.panes[0].run.side.text != found.panes[1].run.side.text,
+}
+"""What the line beside each ready-made pair says, as a condition on its rows."""
+
+
+@pytest.mark.parametrize("pair", _compare_presets.TELLING, ids=lambda pair: pair.name)
+def test_what_is_said_of_a_ready_made_pair_is_so(pair: _compare_presets.Telling):
+    found = compare.compute(compare.Params(views=pair.views))
+    measured, (a, b) = found.pair(0, 1), found.weights
+    both = [place for place, slot in enumerate(found.rows) if all(slot)]
+    rows = apart(a, b)[both]
+    assert PROMISES[pair.name](found, rows), pair.note
+    most = both[int(rows.argmax())]
+    said = _compare_pair.sentence(found, measured, measured.order[0])
+    looks = ", ".join(f"{'AB'[pane]} looks {w[most].max():.0%} at “{visible(found.word('keys', int(w[most].argmax()), pane))}”" for pane, w in enumerate((a, b)))
+    assert said.startswith(f"They differ most at “{visible(found.word('queries', most, 0))}”: {looks} ({rows.max():.2f} bits of 1)")
+    assert f"they are {rows.mean():.2f} bits apart" in said
+    for line in _compare_pair.notes(found, measured):
+        if "the two patterns are the same" in line:
+            assert np.abs(a[: differing(found)[0]] - b[: differing(found)[0]]).max() < 1e-6
+        elif "reads the whole text" in line:
+            assert float(line.rpartition("by up to ")[2].split(",")[0]) == round(float(np.abs(a[: differing(found)[0]] - b[: differing(found)[0]]).max()), 2) > 0
+        else:
+            assert line.startswith(("Opposite each other", "Without a counterpart"))
+
+
+def test_a_changed_head_is_not_said_to_be_the_same_before_another_word():
+    """Rows are equal before a difference only where the same model reads them: a head that was switched off is another model."""
+    off = "zero:layer.0.self_attn.heads:1"
+    found = compare.compute(compare.Params(views=(View(GPT, "The dog ran home.", "causal", 3, 2), View(GPT, "The dog ran away.", "causal", 3, 2, edits=off))))
+    assert before(found).max() > 0.001 and not [line for line in _compare_pair.notes(found, found.pair(0, 1)) if "are the same" in line]
+
+
+# ---- What if
+
+
+def edited(model: str) -> Iterator[tuple[str, str]]:
+    """The opening change, and changes of every kind at the first and the last layer of every kind of attention."""
+    yield OPENING[model], what_if.OFF
+    reader = core.open_model(model)
+    for kind in reader.spec.kinds_of(reader.config):
+        for layer in (0, kind.n_layers(reader.config) - 1):
+            where = kind.path(layer, "heads")
+            yield from ((OPENING[model], to_text([edit])) for edit in (ZeroHead(where, 1), ScaleHead(where, 1, 1.0), ScaleHead(where, 0, 4.0)))
+
+
+@cache
+def _unchanged(model: str, text: str) -> Run:
+    return plain(model, text)
+
+
+@pytest.mark.parametrize(("model", "text", "raw"), [(model, *each) for model in OPENING for each in edited(model)] + [(GPT, what_if.TEXT, what_if.OFF)])
+def test_what_if_says_what_two_plain_runs_say(model: str, text: str, raw: str):
+    change = what_if.compute(what_if.Params(model, text, raw))
+    outcome = changes.outcome(change)
+    said = _what_if_words.sentence(change, outcome, _what_if_views.moved(change))
+    one, reader = _unchanged(model, text), core.open_model(model)
+    other = reader.run(text, target=one.target_text, edits=change.edits) if one.source else reader.run(text, edits=change.edits)
+    looks = {kind: (apart(one.attention(kind).weights, other.attention(kind).weights)).mean(-1) for kind in one.kinds}
+    moved = {kind: np.any(one.attention(kind).weights != other.attention(kind).weights, axis=(-1, -2)) for kind in one.kinds}
+    if any(table.any() for table in moved.values()):
+        kind = max(looks, key=lambda name: looks[name].max())
+        layer, head = np.unravel_index(int(looks[kind].argmax()), looks[kind].shape)
+        assert f"L{layer}.H{head} the most ({looks[kind].max():.3f} bits of 1)" in said
+    else:
+        assert "No head looks elsewhere" in said
+        last = change.kind.name == one.kinds[-1] and change.edits[0].where == change.kind.path(change.kind.n_layers(reader.config) - 1, "heads")
+        assert ("no head reads what this one writes" in said) == last
+    if one.source is not None:
+        *_, written = decode(reader, text, Greedy(), max_new_tokens=60, edits=change.edits)
+        assert ("the translation stays the same" in said) == (written.text == one.target_text)
+        ids = [*one.ids[1 : one.side.n_real], reader.tokenizer.end]
+        a, b = (softmax(run.logits[: one.side.n_real])[np.arange(len(ids)), ids] for run in (one, other))
+        place = int(np.abs(a - b).argmax())
+        most = word(model, ids[place]) if place + 1 < len(ids) else "END"
+        assert (a == b).all() or (f"“{most}” moves most" in said and percent(b[place]) in said)
+        return
+    row = one.ids.index(reader.tokenizer.mask) if model == FILLER else one.side.n_real - 1
+    a, b = softmax(one.logits[row]), softmax(other.logits[row])
+    was, now = int(a.argmax()), int(b.argmax())
+    verb = "stays" if percent(a[was]) == percent(b[was]) else "falls" if b[was] < a[was] else "rises"
+    assert f"word “{word(model, was)}” {verb} " in said and percent(b[was]) in said
+    assert ("still the first" in said) == (was == now) and (was == now or f"“{word(model, now)}” comes first with {percent(b[now])}" in said)
+
+
+def test_every_ready_made_pair_has_its_condition():
+    assert set(PROMISES) == {pair.name for pair in _compare_presets.TELLING}
