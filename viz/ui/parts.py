@@ -22,7 +22,7 @@ from viz import theme
 from viz.instruments import origin
 from viz.pages import Entry, Exhibit, Page
 from viz.remember import Memory
-from viz.ui import export, links, notices, room, serving, state
+from viz.ui import export, links, notices, room, serving, state, told
 from viz.ui.restoring import restore
 
 EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE = (
@@ -49,11 +49,12 @@ def title(info: Page | Exhibit, *, still: bool = False) -> None:
 
 
 def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Callable[[], None] | None = None) -> None:
-    """Draw a Plotly or Altair figure in the visitor's theme; `alt` is what a screen reader says instead.
+    """Draw a Plotly or Altair figure in the visitor's theme; `alt` is what a screen reader says instead, and the title when it is saved.
 
     `on_pick` is called before the run that answers a click: on a point of a Plotly figure, or on a mark of an Altair
     chart that has selections; `picked` tells which mark.
     """
+    alt = "\n".join((" ".join(alt.split()), *origin.now().heading()))  # the lines go above a saved picture, see pictures.js
     looks = (_dark(), state.presenting())
     shown = _shown(figure, looks, lambda: _in_plotly(figure, *looks) if isinstance(figure, go.Figure) else _in_vega(figure, *looks))
     if isinstance(figure, go.Figure):
@@ -61,7 +62,7 @@ def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Cal
         chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
         st.plotly_chart(shown, key=key, theme=None, config=_TOOLS | {"toImageButtonOptions": {"format": "png", "scale": 3, "filename": key}}, alt=alt, **chosen)
     else:
-        st.vega_lite_chart(shown, key=key, theme=None, width="stretch", alt=alt, on_select=on_pick or "ignore")
+        st.vega_lite_chart(shown | {"usermeta": origin.now().known()}, key=key, theme=None, width="stretch", alt=alt, on_select=on_pick or "ignore")
 
 
 class _Read(BaseFigure):
@@ -87,10 +88,14 @@ def _in_plotly(figure: go.Figure, dark: bool, presenting: bool) -> _Read:
 def _in_vega(figure: alt.TopLevelMixin, dark: bool, presenting: bool) -> dict[str, Any]:
     tree = figure.to_dict(validate=schemapi.DEBUG_MODE)
     tree["config"] = theme.altair_config() | tree.get("config", {})
-    tree = _dressed(tree, dark, presenting)
-    if "values" in tree.get("data", {}):  # the form in which it goes out: Streamlit would make it anew with every run
-        tree["data"] = {"values": pa.ipc.open_stream(dataframe_util.convert_anything_to_arrow_bytes(tree["data"]["values"])).read_all()}
+    tree = told.with_table(_dressed(tree, dark, presenting))
+    tree["datasets"] = {name: _as_sent(rows) for name, rows in tree["datasets"].items()}
     return tree
+
+
+def _as_sent(rows: Any) -> pa.Table:
+    """The form in which data go out: Streamlit would make it anew with every run."""
+    return pa.ipc.open_stream(dataframe_util.convert_anything_to_arrow_bytes(rows)).read_all()
 
 
 def _dark() -> bool:

@@ -11,6 +11,7 @@ import streamlit as st
 
 from core.lessons.cache_cost import Products, held, products, timed
 from core.model import Model
+from viz.figures.panels import Layers
 from viz.ui import compute as ask
 from viz.ui import parts
 
@@ -62,19 +63,16 @@ def _lengths(most: int) -> list[int]:
     return [*(2**i for i in range(most.bit_length()) if 2**i < most), most]
 
 
-def _chart(lengths: list[int], values: dict[str, list[float]], what: str) -> alt.Chart:
+def _chart(lengths: list[int], values: dict[str, list[float]], what: str) -> Layers:
     rows = [{"place": n, "way": way, "value": value} for way, row in values.items() for n, value in zip(lengths, row, strict=True)]
-    return (
-        alt.Chart(alt.Data(values=rows))
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("place:Q", title="place of the token in the text", scale=alt.Scale(type="log", base=2)),
-            y=alt.Y("value:Q", title=what, scale=alt.Scale(type="log")),
-            color=alt.Color("way:N", title=None, legend=alt.Legend(orient="top")),
-            strokeDash=alt.StrokeDash("way:N", legend=None),
-        )
-        .properties(height=260)
-    )
+    lines = alt.Chart(alt.Data(values=rows)).mark_line(point=True).encode(
+        x=alt.X("place:Q", title="place of the token in the text", scale=alt.Scale(type="log", base=2)),
+        y=alt.Y("value:Q", title=what, scale=alt.Scale(type="log")),
+        color=alt.Color("way:N", title=None, legend=alt.Legend(orient="top")),
+        strokeDash=alt.StrokeDash("way:N", legend=None),
+        tooltip=[alt.Tooltip("way:N"), alt.Tooltip("place:Q", title="place of the token"), alt.Tooltip("value:Q", title=what)],
+    )  # fmt: skip
+    return alt.layer(lines).properties(height=260)
 
 
 def _parts(cached: Products, anew: Products) -> pd.DataFrame:
