@@ -33,6 +33,8 @@ NO_TEXT = {
     "soft_and_hard": "attends to the patches of a picture",
 }
 """The exhibits that read no text of a visitor, and why; in every other one he can type his own."""
+NO_MODEL = {"autoencoder": "squeezes words without a model", "retrieval": "looks up a table"}
+"""The exhibits that read a text of a visitor with no model that has a name."""
 CHOSEN = re.compile(r"(pills|segmented|select|slider|stops|number|draw|toggle|text):[^:]*:(.+)")
 """The key of a control of `viz.ui.controls`: its kind, the page, and its name in the link."""
 ASIDE = re.compile(r"(predict|presets|fold):")
@@ -199,6 +201,9 @@ def walk(slug: str, steps: int) -> Visit:
             assert "toImage" in chart.proto.config, "a figure is drawn by parts.show, so that it can be saved"
         for chart in test.get("vega_lite_chart"):
             has_a_table(chart.proto, f"step {step}")
+        charts = [chart.proto.alt.split("\n") for chart in (*test.get("vega_lite_chart"), *test.get("plotly_chart"))]
+        boxed = any(str(widget.key).startswith("text:") for widget in found) and slug not in NO_MODEL
+        assert [name for name, whose, *_ in charts if boxed and whose.startswith("Attention Atlas:")] == [], f"step {step}: a picture of a text says which model read it"
         mine = []
         for widget in found:
             kind, called = str(widget.key).partition(":")[0], name(widget)

@@ -15,7 +15,7 @@ from viz.exhibits import _walk_box as of
 from viz.exhibits import _walk_map as drawn
 from viz.figures.shifted import shifted
 from viz.figures.trip import trip
-from viz.instruments import diagram, origin
+from viz.instruments import diagram
 from viz.instruments.diagram import picked
 from viz.labels import distinct, literal
 from viz.ui import controls, lesson, parts, state
@@ -80,7 +80,6 @@ def _map(told: Told, data: Any, place: Any, **options: Any) -> None:
             state.write(**{f"{SLUG}box": role} | ({f"{SLUG}step": OPEN + 1} if told.step in (GUESS, FEED) else {}))
 
     selected = "" if told.step == GUESS else drawn.role(told.box)
-    origin.tell_run(data.run)
     with place:
         diagram(**here, key=MAP, on_pick=touched, selected=selected, row=27 if lesson.presenting() else 30)
 
