@@ -32,7 +32,7 @@ _TOOLS: dict[str, Any] = {"responsive": True, "displaylogo": False, "modeBarButt
 Maybe = Callable[[], Any]
 _shown = Memory(256)
 """Figures as they were sent, in light or dark colours, on a page or before a room."""
-__all__ = ["Fold", "as_table", "card", "documents", "equation", "fold", "line", "numbers", "picked", "restore", "show", "take_away", "title"]
+__all__ = ["Fold", "as_table", "card", "dataframe", "documents", "equation", "fold", "line", "numbers", "picked", "restore", "show", "take_away", "title"]
 
 
 def title(info: Page | Exhibit, *, still: bool = False) -> None:
@@ -57,7 +57,7 @@ def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Cal
     alt = "\n".join((" ".join(alt.split()), *origin.now().heading()))  # the lines go above a saved picture, see pictures.js
     looks = (_dark(), state.presenting())
     shown = _shown(figure, looks, lambda: _in_plotly(figure, *looks) if isinstance(figure, go.Figure) else _in_vega(figure, *looks))
-    if isinstance(figure, go.Figure):
+    if isinstance(shown, _Read):
         serving.drawn_by_plotly()
         chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
         st.plotly_chart(shown, key=key, theme=None, config=_TOOLS | {"toImageButtonOptions": {"format": "png", "scale": 3, "filename": key}}, alt=alt, **chosen)
@@ -161,11 +161,29 @@ def documents(info: Page | Exhibit, erratum: str | Callable[[], None] | None = N
             st.markdown(f"**Erratum.** {erratum}")
 
 
+def dataframe(frame: pd.DataFrame, **more: Any) -> None:
+    """A table in which a column of numbers has equally many digits in each row; `more` is what `st.dataframe` takes."""
+    digits = {str(name): st.column_config.NumberColumn(format=_digits(column)) for name, column in frame.items() if column.dtype.kind == "f"}
+    st.dataframe(frame, column_config=digits | more.pop("column_config", {}), **more)
+
+
+def _digits(column: pd.Series) -> str:
+    """The format of a column: four digits behind the point or what its numbers need of them, more where all are small.
+
+    >>> _digits(pd.Series([0.826, 1, 8.341, -1.067])), _digits(pd.Series([1.0, 2.0])), _digits(pd.Series([2e-5, 0.0]))
+    ('%.3f', '%.0f', '%.1e')
+    """
+    found = [float(value) for value in column if np.isfinite(value)]
+    if 0 < max(map(abs, found), default=0) < 0.001:
+        return "%.1e"
+    return f"%.{max((len(f'{value:.4f}'.rstrip('0').partition('.')[2]) for value in found), default=0)}f"
+
+
 def as_table(frame: pd.DataFrame | Maybe, key: str) -> None:
     """The fold "As a table", also for screen readers; give a function and a closed fold computes nothing."""
     with fold(TABLE, f"{key}.table") as opened:
         if opened.open:
-            st.dataframe(frame() if callable(frame) else frame, key=f"{key}.dataframe")
+            dataframe(frame() if callable(frame) else frame, key=f"{key}.dataframe")
 
 
 def take_away(data: Mapping[str, np.ndarray] | Maybe, code: str, png: bytes | Maybe | None = None,

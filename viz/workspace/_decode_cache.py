@@ -33,7 +33,7 @@ def show(model: Model, text: str) -> None:
     with parts.fold("Every array that is kept", "decode.cache.arrays") as opened:
         if opened.open:
             table = pd.DataFrame([(e.layer, e.kind, e.what, " x ".join(map(str, e.shape)), e.nbytes) for e in arrays], columns=["layer", "attention", "what", "shape", "bytes"])
-            st.dataframe(table, hide_index=True, key="decode.cache.table")
+            parts.dataframe(table, hide_index=True, key="decode.cache.table")
     if not _grows(model):
         st.text("A recurrent decoder carries its states along: each step costs the same, and nothing has to be read again.")
         return
@@ -46,7 +46,7 @@ def show(model: Model, text: str) -> None:
     parts.numbers(f"Token {lengths[longest]:,} costs {counted[True][longest].total:,} multiply-adds with the cache and {counted[False][longest].total:,} without it, {times:,.0f} times as many.")
     with parts.fold("By what they are for", "decode.cache.parts") as opened:
         if opened.open:
-            st.dataframe(_parts(counted[True][longest], counted[False][longest]), hide_index=True, key="decode.cache.kinds")
+            parts.dataframe(_parts(counted[True][longest], counted[False][longest]), hide_index=True, key="decode.cache.kinds")
     _measured(model, lengths, source)
 
 
