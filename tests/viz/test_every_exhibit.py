@@ -21,6 +21,7 @@ from streamlit.testing.v1.element_tree import TESTING_KEY
 
 import core.engine
 from viz import pages
+from viz.labels import indexed
 from viz.ui import notices, parts
 from viz.ui import told as told_by_charts
 
@@ -204,6 +205,8 @@ def walk(slug: str, steps: int) -> Visit:
         charts = [chart.proto.alt.split("\n") for chart in (*test.get("vega_lite_chart"), *test.get("plotly_chart"))]
         boxed = any(str(widget.key).startswith("text:") for widget in found) and slug not in NO_MODEL
         assert [name for name, whose, *_ in charts if boxed and whose.startswith("Attention Atlas:")] == [], f"step {step}: a picture of a text says which model read it"
+        said = [str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind] + [widget.label for widget in found]
+        assert [words for words in said if indexed(words)] == [], f"step {step}: x_i is set as mathematics, or written with a real index"
         mine = []
         for widget in found:
             kind, called = str(widget.key).partition(":")[0], name(widget)

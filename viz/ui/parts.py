@@ -20,6 +20,7 @@ from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from viz import theme
 from viz.instruments import origin
+from viz.labels import formulas, indexed
 from viz.pages import Entry, Exhibit, Page
 from viz.remember import Memory
 from viz.ui import export, links, notices, room, serving, state, told
@@ -144,8 +145,8 @@ def equation(latex: str) -> None:
 
 
 def numbers(text: str) -> None:
-    """One plain sentence of numbers made from the run; taken literally, it may hold visitors' words."""
-    st.text(text)
+    """One plain sentence of numbers made from the run; taken literally, it may hold visitors' words, but a letter with an index is mathematics."""
+    st.markdown(formulas(text)) if indexed(text) else st.text(text)
 
 
 def documents(info: Page | Exhibit, erratum: str | Callable[[], None] | None = None) -> None:
@@ -158,7 +159,7 @@ def documents(info: Page | Exhibit, erratum: str | Callable[[], None] | None = N
         if callable(erratum):
             erratum()
         elif erratum:
-            st.markdown(f"**Erratum.** {erratum}")
+            st.markdown(f"**Erratum.** {formulas(erratum, ours=True)}")
 
 
 def dataframe(frame: pd.DataFrame, **more: Any) -> None:
