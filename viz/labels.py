@@ -17,6 +17,8 @@ from typing import SupportsFloat
 _MARKS = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽"}
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=\"'@/])")
+_INDEXED = re.compile(r"(`[^`]*`|\$[^$]*\$)|(?<![\w\\{^])([A-Za-zα-ω])_(\([A-Za-z0-9+−-]+\)|[A-Za-z0-9]{1,2})(?![\w(])")
+"""Code and mathematics that is set already; or a letter with an index as one types it, x_i or s_(t-1)."""
 _SIGNS = re.compile(r"[\\`*_\[\]<>$~#|{}]+|:(?=\w)|(?<=\w):(?=/)")
 
 SHORT, PHRASE = 40, 200
@@ -82,6 +84,25 @@ def literal(text: str) -> str:
     '\\!\\[x\\]\\(http\\:\\/\\/a\\) \\$1\\$ \\*so\\*'
     """
     return _labelled(text) if len(text) <= PHRASE else _escaped(text)
+
+
+def formulas(text: str, ours: bool = False) -> str:
+    r"""Markdown in which a letter with an index is set as mathematics; the rest is literal, or Markdown of `ours`.
+
+    >>> formulas("*s_(t-1)* and s_t"), formulas("**s_(t−1)**, `x_i`", ours=True)
+    ('\\*$s_{t-1}$\\* and $s_{t}$', '**$s_{t-1}$**, `x_i`')
+    """
+    parts, at, plain_ = [], 0, (lambda words: words) if ours else literal
+    for found in _INDEXED.finditer(text):
+        if found[2]:
+            parts += [plain_(text[at:found.start()]) if text[at:found.start()] else "", f"${found[2]}_{{{found[3].strip('()').replace('−', '-')}}}$"]
+            at = found.end()
+    return "".join([*parts, plain_(text[at:]) if text[at:] or not parts else ""])
+
+
+def indexed(text: str) -> bool:
+    """Whether there is a letter with a typed index in it."""
+    return any(found[2] for found in _INDEXED.finditer(text))
 
 
 def spoken(text: str) -> str:

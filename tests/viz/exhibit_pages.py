@@ -50,9 +50,9 @@ def plain(values: Any) -> np.ndarray:
 def chart(test: AppTest, place: int = 0) -> list[list[dict[str, Any]]]:
     """The rows that each layer of an Altair chart draws."""
     proto = test.get("vega_lite_chart")[place].proto
-    spec = json.loads(proto.spec)
-    shared = pa.ipc.open_stream(proto.data.data).read_all().to_pylist() if proto.HasField("data") else spec.get("data", {}).get("values", [])
-    return [layer["data"]["values"] if "data" in layer else shared for layer in spec["layer"]]
+    spec, named = json.loads(proto.spec), {table.name: pa.ipc.open_stream(table.data.data).read_all().to_pylist() for table in proto.datasets}
+    found = [layer.get("data", spec.get("data")) for layer in spec["layer"][:-1]]  # the last draws nothing: it holds the table
+    return [data["values"] if "values" in data else named[data["name"]] for data in found]
 
 
 def layers(figure: alt.TopLevelMixin) -> list[list[dict[str, Any]]]:

@@ -15,7 +15,7 @@ NUMBERS: dict[str, dict[int, str]] = {
         1: "{} of {} letters stand in their places", 2: "{} letters became {} numbers", 3: "” at {};", 4: "From one vector {} of … are right, looking back {}.",
         5: "20 letters: {} and {};", 6: "LSTM {}, GRU {}.",
     },
-    "alignment": {2: "{} numbers that have read", 3: "its weight is … = {};", 4: "” ({}). Places", 5: "= {} and c_i", 6: "differs from s_(t-1) by {} at most, from s_t by {}. luong"},
+    "alignment": {2: "{} numbers that have read", 3: "its weight is … = {};", 4: "” ({}). Places", 5: "= {} and $c_{i}$", 6: "differs from $s_{t-1}$ by {} at most, from $s_{t}$ by {}. luong"},
     "word_vectors": {3: "These two directions keep {} of"},
     "score_functions": {2: "with {} on one key; the plain cosine gives its favourite {}.", 4: "gives C {},"},
     "scaling": {1: "their variance is {},", 2: "takes {} of all weight, divided {}.", 3: "entropy is {} … and {}"},

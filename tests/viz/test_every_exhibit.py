@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from exhibit_pages import drawn
@@ -20,7 +21,9 @@ from streamlit.testing.v1.element_tree import TESTING_KEY
 
 import core.engine
 from viz import pages
+from viz.labels import indexed
 from viz.ui import notices, parts
+from viz.ui import told as told_by_charts
 
 NO_TEXT = {
     "complexity": "counts operations by length and width",
@@ -31,6 +34,8 @@ NO_TEXT = {
     "soft_and_hard": "attends to the patches of a picture",
 }
 """The exhibits that read no text of a visitor, and why; in every other one he can type his own."""
+NO_MODEL = {"autoencoder": "squeezes words without a model", "retrieval": "looks up a table"}
+"""The exhibits that read a text of a visitor with no model that has a name."""
 CHOSEN = re.compile(r"(pills|segmented|select|slider|stops|number|draw|toggle|text):[^:]*:(.+)")
 """The key of a control of `viz.ui.controls`: its kind, the page, and its name in the link."""
 ASIDE = re.compile(r"(predict|presets|fold):")
@@ -41,6 +46,8 @@ UNMOVED = {"families.draw": "which word can move which depends on how two chains
 """Draws whose number changes what can be taken away, and not the picture; and why."""
 SENT = ("parts", "needs", "kit", "code", "echo")
 """What an instrument's packet says about itself: which parts this browser has already."""
+GEOMETRY = {"x2", "y2", "left", "right", "top", "bottom", "colour", "fontSize", "wide"}
+"""Fields of rows that say where and how something is drawn."""
 CHOICES = ("button_group", "selectbox", "select_slider", "radio")
 MARKUP = "<script>alert(1)</script> **bold** [link](http://x) $x^2$ :red[x] 🙂"
 LIVE = re.compile(r"<script>|(?<!\\)\*\*bold|(?<!\\)\[link\]|(?<!\\):red\[|(?<!\\)\$x\^2")
@@ -193,6 +200,13 @@ def walk(slug: str, steps: int) -> Visit:
         assert parts.TAKE in [fold.label for fold in test.expander], f"nothing to take away at step {step}"
         for chart in test.get("plotly_chart"):
             assert "toImage" in chart.proto.config, "a figure is drawn by parts.show, so that it can be saved"
+        for chart in test.get("vega_lite_chart"):
+            has_a_table(chart.proto, f"step {step}")
+        charts = [chart.proto.alt.split("\n") for chart in (*test.get("vega_lite_chart"), *test.get("plotly_chart"))]
+        boxed = any(str(widget.key).startswith("text:") for widget in found) and slug not in NO_MODEL
+        assert [name for name, whose, *_ in charts if boxed and whose.startswith("Attention Atlas:")] == [], f"step {step}: a picture of a text says which model read it"
+        said = [str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind] + [widget.label for widget in found]
+        assert [words for words in said if indexed(words)] == [], f"step {step}: x_i is set as mathematics, or written with a real index"
         mine = []
         for widget in found:
             kind, called = str(widget.key).partition(":")[0], name(widget)
@@ -210,6 +224,15 @@ def walk(slug: str, steps: int) -> Visit:
         assert [each for each in mine if each not in test.query_params] == [], f"step {step}: not in the link"
     well(test, "the end")
     return visit
+
+
+def has_a_table(chart: Any, where: str) -> None:
+    """Who cannot see a chart has one sentence and one table of what it tells: no places, no colours, under words that are read."""
+    table, *others = chart.datasets
+    columns = pa.ipc.open_stream(table.data.data).read_all().to_pydict()
+    assert table.name == told_by_charts.TABLE and chart.alt, where
+    assert columns and all(columns.values()) and not GEOMETRY & set(columns), (where, list(columns))
+    assert not chart.HasField("data") and all(other.name != table.name for other in others), f"{where}: one table"
 
 
 @pytest.mark.parametrize("entry", pages.exhibits(), ids=lambda entry: entry.slug)

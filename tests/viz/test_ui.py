@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import tomllib
 import unicodedata
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from streamlit.testing.v1 import AppTest
 
-from viz import labels, theme
+from viz import labels, pages, theme
 from viz.ui import export, parts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -284,3 +285,14 @@ def test_a_chart_that_breaks_the_schema_is_refused_here_though_the_server_does_n
     wrong.encoding = {"x": {"field": "x", "type": "no such type"}}
     with pytest.raises(schemapi.SchemaValidationError):
         parts.show(wrong, "wrong", "")
+
+
+def test_a_column_of_numbers_has_equally_many_digits_in_each_row() -> None:
+    test = AppTest.from_string(
+        "import pandas as pd\nfrom viz.ui import parts\n"
+        "parts.dataframe(pd.DataFrame({'score': [0.826, 1.0, 8.341, -1.067], 'small': [2e-6, 0.0, 1e-9, 0.5e-3], 'n': [1, 2, 3, 4], 'word': list('abcd')}), key='t')"
+    ).run()
+    columns = json.loads(test.dataframe[0].proto.columns)
+    assert {name: column["type_config"]["format"] for name, column in columns.items()} == {"score": "%.3f", "small": "%.1e"}
+    drawn = [path.name for path in Path(pages.__file__).parent.rglob("*.py") if "st.dataframe(" in path.read_text("utf-8")]
+    assert drawn == ["parts.py"], "tables are drawn by parts.dataframe"

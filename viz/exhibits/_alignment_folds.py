@@ -13,7 +13,7 @@ from core.lessons.arithmetic import lines_of, needed_lines
 from viz.exhibits import _alignment_pictures as pictures
 from viz.figures.curves import number
 from viz.instruments import arithmetic, heatmap
-from viz.labels import visible
+from viz.labels import formulas, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
 
@@ -31,7 +31,7 @@ def show(info: Any, params: Any, data: Any, row: int) -> None:
     _equation(params, data, row)
     with parts.fold(parts.LOOKING, "alignment.looking") as opened:
         if opened.open:
-            st.markdown(LOOKING)
+            st.markdown(formulas(LOOKING, ours=True))
     parts.documents(info, lambda: lesson.errata("E27", "E28", "E42"))
     parts.as_table(lambda: table(data, row), "alignment")
     parts.take_away(lambda: arrays(data), code(params, data), key="alignment")
@@ -47,7 +47,7 @@ def _equation(params: Any, data: Any, row: int) -> None:
         lesson.equation("attention.context", "alignment", marks={"a_ij": "a bar, and a cell of the matrix", "h_j": "a tile", "c_i": "the last tile"})
         lesson.equation("attention.similarity", "alignment", values={"s_ij": number(float(data.scores[row, key]), 4)})
         lesson.equation("attention.softmax", "alignment", values={"a_ij": number(float(data.weights[row, key]), 4), "s_ij": number(float(data.scores[row, key]), 4)})
-        st.text(f"{data.model} asks with {'s_(t-1), as these equations do' if data.before == 0 else 's_t: read l_i in place of l_(i-1)'}.")
+        parts.numbers(f"{data.model} asks with {'s_(t-1), as these equations do' if data.before == 0 else 's_t: read l_i in place of l_(i-1)'}.")
         with st.container():
             run = _run(params, data)
             arithmetic(lines_of(run, "alignment", 0, 0, row, key), key="alignment.lines", words=(data.written[row], data.words[key]))

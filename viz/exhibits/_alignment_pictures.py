@@ -76,7 +76,7 @@ def _read(params: Any, data: Any, row: int, known: bool) -> str:
     if data.back.shape[1]:
         lanes += [
             Lane(f"← from the right ({n} × {p})", data.back, (), 8, back=True),
-            Lane(f"joined, h_j ({n} × {data.joined.shape[1]})", data.joined, (), 16, arrows=False),
+            Lane(f"joined, hⱼ ({n} × {data.joined.shape[1]})", data.joined, (), 16, arrows=False),
         ]
     parts.show(unrolled(lanes, pixels=6 if lesson.presenting() else 8, large=1.5 if lesson.presenting() else 1), "alignment.read", "States of both directions of the encoder, and the two joined.")
     at = n // 2
@@ -102,7 +102,7 @@ def _matrix(data: Any, below: DeltaGenerator) -> str:
     with below if lesson.presenting() else st.container():
         rows = controls.slider("Words written", 1, m, "alignment.rows", m) if m > 1 else 1
     with picture:
-        heatmap(data.weights[:rows], data.written[:rows], data.words, key="alignment.matrix", axis=AXIS, title=f"a_ij of {data.model}",
+        heatmap(data.weights[:rows], data.written[:rows], data.words, key="alignment.matrix", axis=AXIS, title=f"aᵢⱼ of {data.model}",
                 numbers=len(data.words) <= 16, height=280 if lesson.presenting() else 360)  # fmt: skip
     last = data.weights[rows - 1]
     places = [int(weights.argmax()) + 1 for weights in data.weights[:rows]]
@@ -140,8 +140,8 @@ def _without(params: Any, data: Any, row: int, known: bool) -> str:
     missing = f"{exhibit.ONE_VECTOR} is not here yet."
     own = {0: (data.model, data.text), 2: (exhibit.ONE_VECTOR, single)}
     said = (
-        ("A new c_i for each word" if lesson.presenting() else f"{data.model}: a new c_i for each word", data.text),
-        (f"Every score 0: c_i is the mean of the {n} states" if lesson.presenting() else f"The same model, every score 0: c_i is the mean of the {n} states", text),
+        ("A new cᵢ for each word" if lesson.presenting() else f"{data.model}: a new cᵢ for each word", data.text),
+        (f"Every score 0: cᵢ is the mean of the {n} states" if lesson.presenting() else f"The same model, every score 0: cᵢ is the mean of the {n} states", text),
         (f"{exhibit.ONE_VECTOR}: one c for the whole sentence", missing if single is None else single),
     )
     cards, maps = st.columns([2, 3], gap="medium") if lesson.presenting() else (st.container(), st.container())

@@ -15,6 +15,7 @@ from viz.exhibits import _tuning_live as live
 from viz.exhibits._cls_link import PAIRED, SAYS, SLUG, covered, missing, ran, tall
 from viz.exhibits._shown import Shown, later
 from viz.figures.tuned import shares
+from viz.instruments import origin
 from viz.labels import percent, shorten
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
@@ -53,6 +54,7 @@ def pairs(params: Any) -> Shown:
     before, after = (WORDS[int(chances.argmax())] for chances in (now, swapped))
     told = lesson.predict(SLUG + "swap", f"A: “{shorten(params.first, 60)}” B: “{shorten(params.second, 60)}” It says: B {_said(before)}. And when A and B are swapped?", dict(zip(WORDS, swapped.tolist(), strict=True)), after,
                           ", ".join(f"{word} {percent(chance)}" for word, chance in zip(WORDS, swapped, strict=True)) + ".")  # fmt: skip
+    origin.tell(model=model, text=params.first, beside=params.second)
     for column, way, chances in zip(st.columns(2, gap="medium"), WAYS, (now, swapped if told else None), strict=True):
         with column:
             if chances is None:

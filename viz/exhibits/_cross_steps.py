@@ -14,7 +14,7 @@ from viz.exhibits._shown import Shown
 from viz.figures import across as figures
 from viz.figures import evidence
 from viz.figures.curves import number, tiny
-from viz.instruments import SILENT, heatmap, origin, words_view
+from viz.instruments import SILENT, heatmap, words_view
 from viz.labels import distinct, head_name, literal
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
@@ -56,7 +56,6 @@ def two_axes(data: Any) -> Shown:
     else:
         left, right = picture.columns([1, 1], gap="small" if lesson.presenting() else "large")
     pattern = data.pattern
-    origin.tell_run(data.run, "cross", data.layer, data.head)
     with left:
         words_view(
             pattern, data.written, data.read, key=f"{SLUG}words.{told}", targets=[(word, i if told else -1) for i, word in enumerate(data.written)],

@@ -100,7 +100,7 @@ def count(params: Any, data: Any) -> Shown:
         f"{params.model}: 2 · {d} · {d_ff:,} + {d_ff:,} + {d} = {closed:,}; counted in the network: {counted['network']:,}, {counted['network'] / total:.0%} of its layer. "
         f"An encoder layer of the base model has {sum(base.values()):,} with d_ff = {params.d_ff:,}."
     )  # fmt: skip
-    controls.stops("Hidden width of the base model, d_ff (its words have d = 512)", WIDTHS, SLUG + "d_ff", 2048, lambda width: f"{width:,}")
+    controls.stops("Hidden width of the base model, $d_{ff}$ (its words have d = 512)", WIDTHS, SLUG + "d_ff", 2048, lambda width: f"{width:,}")
     table = {"attention": [counted["attention"], base["attention"]], "network": [counted["network"], base["network"]], "norms": [counted["norms"], base["norms"]]}
     return Shown(
         {"ffn.inside": {}},

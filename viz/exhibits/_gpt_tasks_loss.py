@@ -14,6 +14,7 @@ from viz.exhibits._gpt_tasks_link import PAPER, SLUG, Params
 from viz.exhibits._shown import Shown, later
 from viz.figures.curves import number
 from viz.figures.token_costs import token_costs
+from viz.instruments import origin
 from viz.ui import controls, lesson, parts
 
 LOOKING = (
@@ -33,6 +34,7 @@ def losses(params: Params) -> Shown:
     both = {weight: link.heard(params, link.used(params.task, weight)) for weight in weights}
     by = link.used(params.task)
     found = link.heard(params, by)
+    origin.tell(model=by.name, text=params.first, beside=params.second)
     better = max(both, key=lambda weight: both[weight].text)
     question, picture = st.container(), st.container()
     with question:

@@ -17,6 +17,7 @@ from viz.exhibits._gpt_tasks_link import SLUG, Params, Used
 from viz.exhibits._shown import Shown, later
 from viz.figures.curves import number
 from viz.figures.input_rows import DELIM, EXTRACT, START, Cell, InputRow, Outcome, input_rows
+from viz.instruments import origin
 from viz.labels import percent, visible
 from viz.ui import controls, lesson, parts, state
 
@@ -53,6 +54,7 @@ def place(params: Params) -> Shown:
     """One text between two marks, and the place that is read."""
     by = link.used(CLASSIFICATION)
     found = link.heard(params, by)
+    origin.tell(model=by.name, text=params.first, beside=params.second)
     (tokens,), (end,) = found.tokens, extracts(found.tokens)
     offered = [_name(at, tokens[at]) for at in sorted({0, 1, max(1, end // 2), end - 1, end})]
     question, picture = st.container(), st.container()
@@ -77,6 +79,7 @@ def tasks(params: Params) -> Shown:
     """The rows of the chosen task and their vectors; of a multiple choice the first only, until the guess."""
     by = link.used(params.task)
     found = link.heard(params, by)
+    origin.tell(model=by.name, text=params.first, beside=params.second)
     asked = params if params.task == CHOICE else link.read(CHOICE)
     n = n_rows(CHOICE, len(asked.labels))
     question, picture = st.container(), st.container()
@@ -113,6 +116,7 @@ def says(params: Params) -> Shown:
     """What the head says, and where Extract looked."""
     by = link.used(params.task)
     found = link.heard(params, by)
+    origin.tell(model=by.name, text=params.first, beside=params.second)
     best = int(found.said.probabilities.argmax())
     labels = list(dict.fromkeys(params.labels))
     n_layers = len(found.looks[0])

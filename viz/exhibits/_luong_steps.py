@@ -24,7 +24,7 @@ WIDEST = 8
 OF_A_SENTENCE = (SLUG + "row", SLUG + "p", SLUG + "sigma")
 CENTRES = {
     "row": "where the global row points",
-    "monotonic": "monotonic: p_t = t",
+    "monotonic": "monotonic: pₜ = t",
     "predictive": "predicted by luong-local-en-es",
 }
 
@@ -118,7 +118,7 @@ def window_and_bell(params: Any, data: Any, start: Any) -> bool:
     )  # fmt: skip
     n = len(data.source)
     _written(params, data)
-    controls.slider("p_t, the centre", 0.0, float(n), SLUG + "p", middle(params, data), 0.05)
+    controls.slider("pₜ, the centre", 0.0, float(n), SLUG + "p", middle(params, data), 0.05)
     left, right = st.columns(2, gap="large")
     with left:
         controls.slider("D, the words to each side", 1, WIDEST, SLUG + "window", start.window)

@@ -22,6 +22,7 @@ from viz.exhibits._shown import Shown
 from viz.figures import places as figures
 from viz.figures.curves import number
 from viz.figures.reordered import share
+from viz.instruments import origin
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
 
@@ -89,6 +90,7 @@ def guess(params: Any, start: Any, judged: Any) -> Shown:
                 SLUG + "first", f"“{text}”: without positions, how different are the two vectors of “{word}” after {len(bare) - 1} layers?", (SAME, NEAR, FAR), answer,
                 f"Their distance is {share(far)} of their length, after every layer; with positions it is {share(float(with_[-1]))}. The model cannot know which of the two it is looking at.",
             )  # fmt: skip
+        origin.tell(model=READER, text=text)
         lines = found if known else {"bert-mini with positions": with_}
         tallest = max(1.0, max(float(line.max()) for line in found.values()))
         parts.show(figures.by_layer(lines, top=tallest, height=250 if lesson.presenting() else 300), SLUG + "twins",

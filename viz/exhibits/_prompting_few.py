@@ -16,6 +16,7 @@ from core.lessons.shots import CANDIDATES, MOST, TASKS, prompt, scored, written
 from viz.exhibits._prompting_steps import LATER, SLUG, share
 from viz.exhibits._shown import Shown
 from viz.figures.scores import bars
+from viz.instruments import origin
 from viz.labels import distinct
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
@@ -62,6 +63,7 @@ def described(data: Any) -> Shown:
             st.caption(f"The prompt: {TEMPLATES[asked.template].title.lower()}")
             st.code(asked.prompt, language=None, wrap_lines=True)
         with right:
+            origin.tell(model=MODEL, text=asked.prompt)
             shares = [each.share if known else 0.0 for each in found]
             parts.show(bars([(name, part, known and place == asked.right) for place, (name, part) in enumerate(zip(names, shares, strict=True))], "{:.1%}" if known else "?", 1.0), SLUG + "shares",
                        "Shares of the candidates: " + ", ".join(f"{name} {part:.1%}" for name, part in zip(names, shares, strict=True)) if known else "The candidates; their shares come after the guess.")  # fmt: skip
@@ -99,6 +101,7 @@ def examples(data: Any) -> Shown:
     left, right = picture.columns(2, gap="medium")
     with right:
         rows = [(f"{k} examples" if k != 1 else "1 example", float(sum(found[k].right)) if known else 0.0, True) for k in SHOTS]
+        origin.tell(model=MODEL)
         lot = ("by lot", n / CANDIDATES, False)
         parts.show(bars([*rows, lot], "{:g} of " + str(n) if known else "?", n), SLUG + "shots",
                    f"Right answers: {', '.join(f'{name} {value:g}' for name, value, _ in rows)}" if known else "How many right with 0, 1, 2 and 4 examples; the numbers come after the guess.")  # fmt: skip

@@ -16,6 +16,7 @@ from core.training.tasks import PROMPT_LENGTHS, PROMPTS
 from viz.exhibits._shown import Shown
 from viz.figures import by_length
 from viz.figures.copied import Row, letters
+from viz.instruments import origin
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
@@ -51,6 +52,7 @@ def one_word(data: Any) -> Shown:
                 f"Its least sure letter has {share(min(wrote[TASK].p, default=0))}. What was wanted: “{wanted[TASK]}”.",
             )  # fmt: skip
     with picture:
+        origin.tell(model=TINY, text=prompt)
         rows = []
         for toy in data.asked:
             answer = wrote[toy.task]

@@ -15,6 +15,7 @@ from core.lessons import unscaled
 from viz.exhibits import _shown
 from viz.figures import scaling as figures
 from viz.figures.curves import number
+from viz.instruments import origin
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
@@ -110,6 +111,7 @@ def real(params: Any, data: Any, start: Any) -> bool:
     text = controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type a sentence")
     controls.preset_row(SENTENCES, "text", start.text)
     found = readings(text)
+    origin.tell(model=MODEL, text=text)
     evenness = {name: float(reading.evenness.mean()) for name, reading in found.items()}
     with box:
         told = lesson.predict_number(

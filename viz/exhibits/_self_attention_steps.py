@@ -166,7 +166,7 @@ def _sizes(start: Any) -> None:
 def _who(start: Any) -> None:
     with st.container(horizontal=True, gap="large"):
         controls.toggle("The word attends to itself", SLUG + "itself", start.itself)
-        controls.toggle("W_K := W_Q, a kernel", SLUG + "tied", start.tied, help="Then two words score each other alike, and the scores are like a kernel.")
+        controls.toggle("$W_K := W_Q$, a kernel", SLUG + "tied", start.tied, help="Then two words score each other alike, and the scores are like a kernel.")
 
 
 def _order(start: Any) -> None:

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from viz.figures import panels
+from viz.labels import formulas
 from viz.pages import Exhibit
 from viz.ui import lesson, parts
 
@@ -45,7 +46,7 @@ def folds(exhibit: Exhibit, slug: str, step: str, shown: Shown, aside: Callable[
                 parts.equation(line)
     with parts.fold(parts.LOOKING, f"{slug}.looking") as opened:
         if opened.open:
-            st.markdown(shown.looking)
+            st.markdown(formulas(shown.looking, ours=True))
             aside()
     parts.documents(exhibit, errata)
     parts.as_table(shown.frame, slug)

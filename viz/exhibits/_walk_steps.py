@@ -15,7 +15,7 @@ from viz.exhibits import _walk_box as of
 from viz.exhibits import _walk_map as drawn
 from viz.figures.shifted import shifted
 from viz.figures.trip import trip
-from viz.instruments import diagram, origin
+from viz.instruments import diagram
 from viz.instruments.diagram import picked
 from viz.labels import distinct, literal, percent
 from viz.ui import controls, lesson, parts, state
@@ -80,7 +80,6 @@ def _map(told: Told, data: Any, place: Any, **options: Any) -> None:
             state.write(**{f"{SLUG}box": role} | ({f"{SLUG}step": OPEN + 1} if told.step in (GUESS, FEED) else {}))
 
     selected = "" if told.step == GUESS else drawn.role(told.box)
-    origin.tell_run(data.run)
     with place:
         diagram(**here, key=MAP, on_pick=touched, selected=selected, row=27 if lesson.presenting() else 30)
 
@@ -149,7 +148,7 @@ def chosen_sizes(start: sizes.Sizes) -> sizes.Sizes:
         d = controls.stops("d, a word", with_own((64, 128, 256, 512, 768, 1024, 2048), start.d_model), f"{SLUG}d", start.d_model)
     with second:
         h = controls.stops("h, heads", with_own((1, 2, 4, 8, 16, 32), start.n_heads), f"{SLUG}h", start.n_heads)
-        f = controls.stops("d_ff, inside", with_own((64, 256, 512, 1024, 2048, 3072, 4096, 8192), start.d_ff), f"{SLUG}f", start.d_ff, "{:,}".format)
+        f = controls.stops("$d_{ff}$, inside", with_own((64, 256, 512, 1024, 2048, 3072, 4096, 8192), start.d_ff), f"{SLUG}f", start.d_ff, "{:,}".format)
     with third:
         v = controls.stops("V, words", with_own((1000, 8000, 30000, 37000, 50000), start.n_vocab), f"{SLUG}V", start.n_vocab, "{:,}".format)
     return sizes.Sizes(n, d, h, f, v)

@@ -15,7 +15,7 @@ from core.lessons import word_vectors as words
 from viz.exhibits._shown import Shown
 from viz.figures.scores import bars
 from viz.figures.word_map import heads
-from viz.instruments import strip
+from viz.instruments import origin, strip
 from viz.labels import distinct, head_name, percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, links, parts, state
@@ -56,6 +56,7 @@ def _one_vector(params: Any) -> Shown:
     known = lesson.predict_number(SLUG + "alike", f"After gpt-mini's last layer, how alike are the two vectors of “{word}”? (cosine; 1 is the same)", -1, 1, last,
                                   f"In the table of words it is one vector, cosine {same[0]:.3f}; the layers mix in what stands before it, and leave {last:.3f}.", 0.1)  # fmt: skip
     names = ["table of words", "with position", *(f"after layer {i}" for i in range(len(same) - 2))]
+    origin.tell(model=READER, text=params.one, beside=params.two)
     rows = [(name, float(value), i == 0) for i, (name, value) in enumerate(zip(names, same, strict=True))]
     parts.show(bars(rows if known else rows[:1], "{:.3f}", end=1.0), SLUG + "alike",
                f"Cosine of the two vectors of {word}, layer by layer." if known else "Only the first bar is shown before the guess.")  # fmt: skip
@@ -102,6 +103,7 @@ def _remember(params: Any) -> Shown:
     best = int(found.weights.argmax())
     known = lesson.predict(SLUG + "remember", f"Reading “{names[row]}”, which word does head {head_name(layer, head)} weigh most?", dict(zip(said, found.weights.tolist(), strict=True)), said[best],
                            f"It gets {found.weights[best]:.3f}; the {row + 1} weights up to “{names[row]}” add up to {found.weights.sum():.3f}.")  # fmt: skip
+    origin.tell(model=READER, text=params.text, kind="causal", layer=layer, head=head)
     if known:
         strip(attention.weights[layer, head], names, allowed=attention.allowed[layer, head], mode="text" if lesson.presenting() else "lines", selected=row, key=SLUG + "lines")
     rows = [(name, float(weight), i == best) for i, (name, weight) in enumerate(zip(said, found.weights, strict=True))]

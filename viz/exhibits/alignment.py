@@ -40,7 +40,7 @@ STEPS = (
     lesson.Step("Who asks", "Two models were trained: one asks with the state before the word, s_(t-1), one with the present state, s_t."),
 )  # fmt: skip
 ASKERS = {"before": "bahdanau-en-es", "now": "luong-global-en-es"}
-CALLED = {"before": "s_(t-1), Bahdanau", "now": "s_t, Luong"}
+CALLED = {"before": "sₜ₋₁, Bahdanau", "now": "sₜ, Luong"}
 ONE_VECTOR = "rnn-en-es"
 SENTENCES = ("She has a white car.", "You are welcome.", "The animal didn't cross the street because it was too tired.", "I gave my little sister a red ball.")
 LONGEST = 26

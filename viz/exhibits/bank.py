@@ -13,6 +13,7 @@ from viz.exhibits import _bank_many as many
 from viz.exhibits import _bank_words as words
 from viz.exhibits._shown import folds as show
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import controls, errors, lesson, parts, state
 
@@ -78,6 +79,7 @@ def page() -> None:
     step = lesson.steps(STEPS, SLUG)
     params = chosen()
     with errors.guard():
+        origin.tell(model=MODEL, **({"text": params.one, "beside": params.two} if step == 0 else {}))
         with st.container(key=f"bank-picture-{step}"):
             shown = (words.two, many.matrix, many.on_map, words.static, many.whole)[step](params)
         show(EXHIBIT, "bank", str(step), shown, lambda: st.markdown(words.TRY[step]), lambda: None)

@@ -15,6 +15,7 @@ from viz.exhibits import _bert_input_pieces as cuts
 from viz.exhibits import _bert_input_sums as sums
 from viz.exhibits._shown import folds as show
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
@@ -88,6 +89,7 @@ def page() -> None:
     params = chosen(step)
     with errors.guard():
         data = ask.submit(("bert_input", params.text, params.pair), lambda: compute(params), 10 * max(1, len(params.text + params.pair)))
+        origin.tell(model=MODEL, text=params.text, beside=params.pair)
         with st.container(key=f"bert-picture-{step}"):
             shown = (cuts.cut, cuts.vocabularies, cuts.marks, sums.added, sums.without)[step](params, data)
         show(EXHIBIT, "bert_input", str(step), shown, lambda: st.markdown(sums.TRY[step]), lambda: lesson.errata("E41", "E43"))

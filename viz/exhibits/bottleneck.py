@@ -12,6 +12,7 @@ from core.scoring.copying import same
 from viz.exhibits import _bottleneck_folds as folds
 from viz.exhibits import _bottleneck_pictures as pictures
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
@@ -137,6 +138,7 @@ def page() -> None:
 
 def _show(step: int, params: Params, typed: str) -> None:
     data = ask.submit(("bottleneck", params), lambda: compute(params), 40 * len(params.word))
+    origin.tell(model=data.one.model, text=params.word)
     question = st.container()
     with question:
         known = _predict(data) if step == 0 else True

@@ -16,6 +16,7 @@ from viz.exhibits import _cross_layer as layers
 from viz.exhibits import _cross_steps as steps
 from viz.exhibits._shown import folds
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
@@ -114,6 +115,7 @@ def page() -> None:
         controls.preset_row(SENTENCES, "text", Params.text)
     with errors.guard():
         data = ask.submit(("cross_attention", params), lambda: compute(params), 20 * len(params.text))
+        origin.tell_run(data.run, "cross", data.layer, data.head)
         with show:
             shown = SHOW[at](data)
         folds(EXHIBIT, "cross_attention", STEPS[at].name, shown, lambda: None, lambda: lesson.errata("E32"))

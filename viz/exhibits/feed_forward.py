@@ -14,6 +14,7 @@ from viz.exhibits import _feed_forward_steps as steps
 from viz.exhibits import _feed_forward_units as units
 from viz.exhibits._shown import folds as show
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
@@ -92,6 +93,7 @@ def page() -> None:
     params = chosen()
     with errors.guard():
         data = ask.submit(("feed_forward", params.text, params.model, params.layer), lambda: compute(params), 10 * max(1, len(params.text)))
+        origin.tell(model=params.model, text=params.text)
         with st.container(key=f"feed-picture-{step}"):
             shown = (steps.through, steps.activations, steps.sentence, steps.alone, units.one_unit, units.count)[step](params, data)
         show(EXHIBIT, "feed_forward", str(step), shown, lambda: st.markdown(units.TRY[step]), lambda: lesson.errata("E10"))

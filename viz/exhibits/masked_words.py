@@ -14,6 +14,7 @@ from viz.exhibits import _masked_words_draws as draws
 from viz.exhibits import _masked_words_recipe as recipe
 from viz.exhibits._shown import folds as show
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import controls, errors, lesson, parts, state
 
@@ -95,6 +96,7 @@ def page() -> None:
     params = chosen()
     with errors.guard():
         text = compute(params)
+        origin.tell(model=MODEL, text=params.text)
         with st.container(key=f"masked-picture-{step}"):
             shown = (blanks.blank, draws.drawn, draws.counted, blanks.sides, blanks.both_or_left, recipe.recipe)[step](params, text)
         show(EXHIBIT, "masked_words", str(step), shown, lambda: st.markdown(blanks.TRY[step]), lambda: lesson.errata("E25", "E37"))

@@ -12,6 +12,7 @@ from viz.exhibits import _next_token_steps as steps
 from viz.exhibits._next_token_steps import MODEL, SENTENCES, SLUG
 from viz.exhibits._shown import folds
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
@@ -67,6 +68,7 @@ def page() -> None:
     controls.preset_row(SENTENCES, "text", start.text)
     with errors.guard():
         data = ask.submit(("next_token", params), lambda: compute(params), 40 * len(params.text))
+        origin.tell(model=MODEL, text=params.text)
         with show:
             told = steps.SHOWN[at](params, data)
         folds(EXHIBIT, SLUG.rstrip("."), STEPS[at].name, told, lambda: None, lambda: lesson.errata("E43", "E51"))

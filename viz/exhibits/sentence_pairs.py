@@ -13,6 +13,7 @@ from viz.exhibits import _sentence_pairs_game as game
 from viz.exhibits import _sentence_pairs_reading as reading
 from viz.exhibits._shown import folds as show
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
@@ -86,6 +87,7 @@ def page() -> None:
     params = chosen()
     with errors.guard():
         run = ask.submit(("sentence_pairs", params.a, params.b), lambda: compute(params), 15 * max(1, len(params.a + params.b)))
+        origin.tell_run(run)
         with st.container(key=f"pairs-picture-{step}"):
             shown = (game.one, game.drawn, game.known, reading.who, reading.loss, reading.swapped)[step](params, run)
         show(EXHIBIT, "sentence_pairs", str(step), shown, lambda: st.markdown(game.TRY[step]), lambda: lesson.errata("E24"))

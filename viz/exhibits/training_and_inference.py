@@ -12,6 +12,7 @@ from viz.exhibits import _training_link as link
 from viz.exhibits import _training_steps as steps
 from viz.exhibits._shown import folds, later, wait
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import errors, lesson, parts, state
@@ -78,6 +79,7 @@ def page() -> None:
             steps=state.read(SLUG + "steps", start.steps, state.whole(0, MOST)),
         )
         data = ask.submit(("training_and_inference", params.text, params.target), lambda: compute(params), 20 * len(params.text + params.target) + 400)
+        origin.tell(model=link.MODEL, text=params.text, beside=params.target)
         told = steps.SHOWN[at](params, data)
         folds(EXHIBIT, SLUG.rstrip("."), STEPS[at].name, told, lambda: None, wait if told.frame is later else lambda: lesson.errata("E54"))
     link.pair(text, start.text)

@@ -14,6 +14,7 @@ from core.errors import InputError
 from viz.exhibits import _walk_folds as folds
 from viz.exhibits import _walk_steps as steps
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, room, state
@@ -88,6 +89,7 @@ def page() -> None:
         data = ask.submit(("walk_through", params), lambda: compute(params), 40 * len(params.text))
         with st.container(key="walk-question" if step == 0 else "walk-map"):
             left, right = (st.container(), room.side()) if lesson.presenting() and STEPS[step].name in ASKING else st.columns([11, 9], gap="medium")
+        origin.tell_run(data.run)
         told = steps.show(step, data, left, right)
     with st.container(key="walk-change"):
         controls.text("English sentence", "text", Params.text, placeholder="Type a sentence", drops=(f"{SLUG}word", f"{SLUG}station"))

@@ -12,6 +12,7 @@ from viz.exhibits import _words_context as context
 from viz.exhibits import _words_sum as sums
 from viz.exhibits._shown import folds
 from viz.figures import thumbs
+from viz.instruments import origin
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import errors, lesson, links, parts, state
 
@@ -76,6 +77,7 @@ def page() -> None:
     points = state.read(SLUG + "points", link.pack(start.points), lambda raw: link.pack(sums.places(raw)))
     chosen |= {"points": sums.places(points), "text": state.read("text", start.text), "row": state.read(SLUG + "row", start.row, state.whole(-1, 511))}
     with errors.guard():
+        origin.tell(model=MODEL)
         shown = SHOW[step](Params(**chosen))
         folds(EXHIBIT, "word_vectors", STEPS[step].name, shown,
               lambda: links.to("models", "How these vectors were trained, and how often such sums are right"), lambda: lesson.errata("E55", "E56"))  # fmt: skip

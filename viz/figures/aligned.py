@@ -48,10 +48,10 @@ def mixing(scores: np.ndarray, weights: np.ndarray, states: np.ndarray, context:
         ),
         row=3, col=1,
     )  # fmt: skip
-    for title, axis in (("scores s_ij", "y"), ("weights a_ij, they add up to 1", "y2"), ("states h_j", "y3")):
+    for title, axis in (("scores sᵢⱼ", "y"), ("weights aᵢⱼ, they add up to 1", "y2"), ("states hⱼ", "y3")):
         figure.add_annotation(text=title, x=0, xref="paper", xanchor="left", y=1, yref=f"{axis} domain", yanchor="bottom",
                               yshift=4, showarrow=False, font={"size": 14, "color": theme.MUTED})  # fmt: skip
-    figure.add_annotation(text="c_i, the mix", x=1, xref="paper", xanchor="right", y=1, yref="y3 domain", yanchor="bottom", yshift=4, showarrow=False,
+    figure.add_annotation(text="cᵢ, the mix", x=1, xref="paper", xanchor="right", y=1, yref="y3 domain", yanchor="bottom", yshift=4, showarrow=False,
                           font={"size": 14, "color": theme.TEXT})  # fmt: skip
     low = min(float(scores.min()), 0.0)
     room = 0.28 * (max(float(scores.max()), 0.0) - low or 1.0)

@@ -100,7 +100,7 @@ def maps(weights: Array, words: Sequence[str], asking: int, *, allowed: Array | 
     x, y = alt.X("x:Q", **sides), alt.Y("y:Q", **ups)
     ground = alt.Chart(alt.Data(values=grounds)).mark_rect(color=theme.SURFACE).encode(x=x, x2="x2:Q", y=y, y2="y2:Q")
     places = {"x": f"{json.dumps(left)}[datum.h] + datum.k", "y": f"{json.dumps(top)}[datum.h] + datum.q * {cell}"}
-    words_at = {"head": "'H' + datum.h", "word": f"{json.dumps(said)}[datum.q]", "at": f"{json.dumps(said)}[datum.k]"}
+    words_at = {"head": f"{json.dumps([f'H{head}' for head in range(n_heads)])}[datum.h]", "word": f"{json.dumps(said)}[datum.q]", "at": f"{json.dumps(said)}[datum.k]"}
     drawn = alt.Chart(alt.Data(values=cells)).transform_calculate(**places, **words_at).transform_calculate(x2="datum.x + 1", y2=f"datum.y + {cell}")
     shares = alt.Color("w:Q", scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"), legend=alt.Legend(
         title=None, orient="bottom", direction="horizontal", gradientLength=220, gradientThickness=9, format="%", values=[0, 0.5, 1], offset=8))  # fmt: skip

@@ -100,7 +100,7 @@ def by_width(
         ends += [{"y": strip.at(place), "text": NAMES[name], "colour": HUES[name]} for name, place in zip(lines, places, strict=True)]
         ends.append({"y": strip.at(even), "text": phrase(words), "colour": theme.MUTED})
     ticks = [w for w in widths if w in (1, 4, 16, 64, 256, 1024)]
-    across = alt.X("x:Q", title="d_k, the numbers in a query and a key", scale=alt.Scale(type="log", base=2, domain=[min(widths) * 0.9, max(widths) * 1.1], nice=False), axis=_quiet(values=ticks, format="d"))
+    across = alt.X("x:Q", title="dₖ, the numbers in a query and a key", scale=alt.Scale(type="log", base=2, domain=[min(widths) * 0.9, max(widths) * 1.1], nice=False), axis=_quiet(values=ticks, format="d"))
     up = strips_of.up({strip.at(value): f"{value:g}" for strip, (_, _, (limit, _)) in zip(strips, panels, strict=True) for value in strips_of.steps(0, limit, 4)})
     hue = alt.Color("colour:N", scale=None)
     base = _rows(dots).encode(x=across, y=up, color=hue, detail="key:N")

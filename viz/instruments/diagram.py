@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz.instruments.mount import Instrument, nothing, stored
 from viz.instruments.payload import Packet
 
-DIAGRAM = Instrument("attention_atlas_diagram", "diagram_paint", "diagram")
+DIAGRAM = Instrument("attention_atlas_diagram", "diagram_paint", "diagram", numbers=False)
 THUMB = (24, 48)
 Spot = tuple[float, float]
 

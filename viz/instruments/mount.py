@@ -87,6 +87,8 @@ def page() -> str:
 class Instrument:
     """One component of the family, registered under `name` when its module is imported.
 
+    numbers: whether there is something to count with in what it draws; where there is not, no archive is offered.
+
     Example:
         >>> Instrument("atlas_demo", "words_paint", "words").source[:17]
         b'// the instrument'
@@ -95,7 +97,8 @@ class Instrument:
     kit = kit().encode()
     packed_kit = zlib.compress(kit, 9)
 
-    def __init__(self, name: str, *files: str) -> None:
+    def __init__(self, name: str, *files: str, numbers: bool = True) -> None:
+        self.numbers = numbers
         self.source = bundle(*files).encode()
         self.packed_source = zlib.compress(self.source, 9)
         self.code = identity(self.packed_source)

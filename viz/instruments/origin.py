@@ -14,11 +14,15 @@ import numpy as np
 import streamlit as st
 
 from viz.instruments.payload import Packet
+from viz.labels import phrase, shorten
 
 if TYPE_CHECKING:
     from core.run import Run
 
+LONGEST = 400
+"""Letters of a text above a picture."""
 _SLOT = "_instrument_origin"
+_KINDS = {"self": "self-attention", "causal": "causal self-attention", "cross": "cross-attention"}
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,18 @@ class Origin:
             {'model': array('gpt-mini', dtype='<U8'), 'layer': array(2)}
         """
         return {name: np.array(value) for name, value in self.known().items()}
+
+    def heading(self) -> tuple[str, str]:
+        """Whose numbers a picture shows, and the text that was read: each one line, empty where it is not known; as origin.js says them.
+
+        Example:
+            >>> Origin(model="gpt-mini", text="Once upon", kind="causal", layer=2, head=5).heading()
+            ('gpt-mini, causal self-attention, layer 2, head 5', '“Once upon”')
+        """
+        layer, head = (f"layer {self.layer}" if self.layer is not None else ""), (f"head {self.head}" if self.head is not None else "")
+        whose = ", ".join(filter(None, (self.model, _KINDS.get(self.kind, self.kind), layer, f"{self.joined} of its heads" if self.joined else head, self.changed)))
+        texts = [f"“{phrase(shorten(text, LONGEST))}”" for text in (self.text, self.beside) if text]
+        return whose or (f"Attention Atlas: {self.page}" if self.page else ""), " → ".join(texts)
 
     def stamp(self, packet: Packet) -> None:
         """Say it in the header of `packet`; layer and head are its `at`, unless a stack said already which of its heads is shown."""

@@ -19,7 +19,7 @@ from viz.instruments.payload import Packet
 if TYPE_CHECKING:
     from core.lessons.source import SourceLine, TensorCard
 
-SOURCE = Instrument("attention_atlas_source", "source")
+SOURCE = Instrument("attention_atlas_source", "source", numbers=False)
 
 
 @dataclass(frozen=True)

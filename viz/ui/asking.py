@@ -13,8 +13,8 @@ from typing import Any
 
 import streamlit as st
 
-from viz.labels import literal, spoken
-from viz.ui import room, state
+from viz.labels import formulas, literal, spoken
+from viz.ui import parts, room, state
 
 Why = str | Callable[[], str]
 _ASKED = ":asked"
@@ -126,14 +126,14 @@ def _keep(slot: str, held: str) -> None:
 def _frame(key: str, question: str):
     with room.side():
         box = st.container(border=True, key="asked-" + "".join(letter if letter.isalnum() else "-" for letter in key))
-    box.markdown(f"**Predict, then look.** {literal(question)}")
+    box.markdown(f"**Predict, then look.** {formulas(question)}")
     return box
 
 
 def _verdict(right: bool, told: str, why: Why) -> None:
     icon, colour = (":material/check_circle:", "green") if right else (":material/lightbulb:", "orange")
     st.markdown(f":{colour}[{icon}] **{literal(told)}**")
-    st.text(why() if callable(why) else why)
+    parts.numbers(why() if callable(why) else why)
 
 
 def tied(one: float, other: float) -> bool:

@@ -11,7 +11,7 @@ from core import errata
 from core.errata import KINDS, Erratum, Evidence, Panel
 from core.errata.entry import shown
 from viz.figures import evidence as pictures
-from viz.labels import literal
+from viz.labels import formulas, literal
 from viz.pages import Cite
 from viz.ui import compute, parts
 
@@ -20,7 +20,7 @@ def show(*ids: str) -> None:
     """The entries of these names below each other, for the fold "In the documents" of an exhibit."""
     for id in ids:
         found = errata.find(id)
-        st.markdown(f"**{id}** {literal(found.title)}")
+        st.markdown(f"**{id}** {formulas(found.title)}")
         entry(found)
 
 
@@ -28,14 +28,14 @@ def entry(found: Erratum) -> None:
     """Where it stands, printed against right, the evidence as picture and sentence, and what to make of it."""
     st.markdown(f":gray[:small[{literal(KINDS[found.kind])}: {literal('; '.join(places(found)))}]]")
     left, right = st.columns(2, gap="medium")
-    left.markdown(f":gray[Printed]  \n{literal(found.says)}")
-    right.markdown(f":gray[Right]  \n{literal(found.right)}")
+    left.markdown(f":gray[Printed]  \n{formulas(found.says)}")
+    right.markdown(f":gray[Right]  \n{formulas(found.right)}")
     evidence = compute.submit(("erratum", found.id), found.evidence, found.cost)
     _pictures(found.id, evidence)
     parts.numbers(evidence.sentence)
     if not evidence.computed:
         st.caption("This rests on a citation: it is looked up, not calculated.")
-    st.markdown(f":gray[{literal(found.note)}]")
+    st.markdown(f":gray[{formulas(found.note)}]")
 
 
 def places(found: Erratum) -> tuple[str, ...]:
@@ -53,7 +53,7 @@ def _pictures(id: str, evidence: Evidence) -> None:
 
 def _panel(key: str, panel: Panel) -> None:
     if panel.form == "table":
-        st.markdown(f"**{literal(panel.title)}**")
+        st.markdown(f"**{formulas(panel.title)}**")
         cells = [["" if math.isnan(value) else shown(value, panel.places) for value in row] for row in panel.values]
         st.table(pd.DataFrame(cells, index=list(panel.rows), columns=list(panel.columns)), border="horizontal")
         return

@@ -16,7 +16,7 @@ from typing import Any
 
 import streamlit as st
 
-from viz.labels import literal
+from viz.labels import formulas
 from viz.ui import controls, room
 from viz.ui.asking import predict, predict_number, predict_touched
 from viz.ui.state import presenting
@@ -41,7 +41,7 @@ def steps(STEPS: Sequence[Step], slug: str) -> int:
         numbers = range(1, len(STEPS) + 1)
         at = controls.pills("Step", numbers, f"{slug}step", 1, lambda number: f"{number}  {STEPS[number - 1].name}", quiet=True)
     with room.head(), st.container(key="lesson-says"):
-        st.markdown(literal(STEPS[at - 1].says))
+        st.markdown(formulas(STEPS[at - 1].says))
     return at - 1
 
 

@@ -4,6 +4,7 @@
 const NAMED = "[data-testid=stMarkdownContainer]";
 
 function nameAll() {
+  takeHeadings();   // pictures.js
   for (const fold of document.querySelectorAll("details")) {
     const name = fold.querySelector(`summary ${NAMED}`)?.textContent.trim() ?? "";
     if (fold.getAttribute("aria-label") !== name) fold.setAttribute("aria-label", name);
@@ -19,7 +20,7 @@ function nameAll() {
 function keepNamed() {
   let asked = 0;
   const watch = new MutationObserver(() => { asked ||= requestAnimationFrame(() => { asked = 0; nameAll(); }); });
-  watch.observe(document.body, { childList: true, subtree: true });
+  watch.observe(document.body, { childList: true, subtree: true, attributeFilter: ["aria-label"] });
   nameAll();
   return () => { watch.disconnect(); cancelAnimationFrame(asked); };
 }

@@ -20,9 +20,10 @@ from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from viz import theme
 from viz.instruments import origin
+from viz.labels import formulas, indexed
 from viz.pages import Entry, Exhibit, Page
 from viz.remember import Memory
-from viz.ui import export, links, notices, room, serving, state
+from viz.ui import export, links, notices, room, serving, state, told
 from viz.ui.restoring import restore
 
 EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE = (
@@ -32,7 +33,7 @@ _TOOLS: dict[str, Any] = {"responsive": True, "displaylogo": False, "modeBarButt
 Maybe = Callable[[], Any]
 _shown = Memory(256)
 """Figures as they were sent, in light or dark colours, on a page or before a room."""
-__all__ = ["Fold", "as_table", "card", "documents", "equation", "fold", "line", "numbers", "picked", "restore", "show", "take_away", "title"]
+__all__ = ["Fold", "as_table", "card", "dataframe", "documents", "equation", "fold", "line", "numbers", "picked", "restore", "show", "take_away", "title"]
 
 
 def title(info: Page | Exhibit, *, still: bool = False) -> None:
@@ -49,19 +50,20 @@ def title(info: Page | Exhibit, *, still: bool = False) -> None:
 
 
 def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Callable[[], None] | None = None) -> None:
-    """Draw a Plotly or Altair figure in the visitor's theme; `alt` is what a screen reader says instead.
+    """Draw a Plotly or Altair figure in the visitor's theme; `alt` is what a screen reader says instead, and the title when it is saved.
 
     `on_pick` is called before the run that answers a click: on a point of a Plotly figure, or on a mark of an Altair
     chart that has selections; `picked` tells which mark.
     """
+    alt = "\n".join((" ".join(alt.split()), *origin.now().heading()))  # the lines go above a saved picture, see pictures.js
     looks = (_dark(), state.presenting())
     shown = _shown(figure, looks, lambda: _in_plotly(figure, *looks) if isinstance(figure, go.Figure) else _in_vega(figure, *looks))
-    if isinstance(figure, go.Figure):
+    if isinstance(shown, _Read):
         serving.drawn_by_plotly()
         chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
         st.plotly_chart(shown, key=key, theme=None, config=_TOOLS | {"toImageButtonOptions": {"format": "png", "scale": 3, "filename": key}}, alt=alt, **chosen)
     else:
-        st.vega_lite_chart(shown, key=key, theme=None, width="stretch", alt=alt, on_select=on_pick or "ignore")
+        st.vega_lite_chart(shown | {"usermeta": origin.now().known()}, key=key, theme=None, width="stretch", alt=alt, on_select=on_pick or "ignore")
 
 
 class _Read(BaseFigure):
@@ -87,10 +89,14 @@ def _in_plotly(figure: go.Figure, dark: bool, presenting: bool) -> _Read:
 def _in_vega(figure: alt.TopLevelMixin, dark: bool, presenting: bool) -> dict[str, Any]:
     tree = figure.to_dict(validate=schemapi.DEBUG_MODE)
     tree["config"] = theme.altair_config() | tree.get("config", {})
-    tree = _dressed(tree, dark, presenting)
-    if "values" in tree.get("data", {}):  # the form in which it goes out: Streamlit would make it anew with every run
-        tree["data"] = {"values": pa.ipc.open_stream(dataframe_util.convert_anything_to_arrow_bytes(tree["data"]["values"])).read_all()}
+    tree = told.with_table(_dressed(tree, dark, presenting))
+    tree["datasets"] = {name: _as_sent(rows) for name, rows in tree["datasets"].items()}
     return tree
+
+
+def _as_sent(rows: Any) -> pa.Table:
+    """The form in which data go out: Streamlit would make it anew with every run."""
+    return pa.ipc.open_stream(dataframe_util.convert_anything_to_arrow_bytes(rows)).read_all()
 
 
 def _dark() -> bool:
@@ -139,8 +145,8 @@ def equation(latex: str) -> None:
 
 
 def numbers(text: str) -> None:
-    """One plain sentence of numbers made from the run; taken literally, it may hold visitors' words."""
-    st.text(text)
+    """One plain sentence of numbers made from the run; taken literally, it may hold visitors' words, but a letter with an index is mathematics."""
+    st.markdown(formulas(text)) if indexed(text) else st.text(text)
 
 
 def documents(info: Page | Exhibit, erratum: str | Callable[[], None] | None = None) -> None:
@@ -153,14 +159,32 @@ def documents(info: Page | Exhibit, erratum: str | Callable[[], None] | None = N
         if callable(erratum):
             erratum()
         elif erratum:
-            st.markdown(f"**Erratum.** {erratum}")
+            st.markdown(f"**Erratum.** {formulas(erratum, ours=True)}")
+
+
+def dataframe(frame: pd.DataFrame, **more: Any) -> None:
+    """A table in which a column of numbers has equally many digits in each row; `more` is what `st.dataframe` takes."""
+    digits = {str(name): st.column_config.NumberColumn(format=_digits(column)) for name, column in frame.items() if column.dtype.kind == "f"}
+    st.dataframe(frame, column_config=digits | more.pop("column_config", {}), **more)
+
+
+def _digits(column: pd.Series) -> str:
+    """The format of a column: four digits behind the point or what its numbers need of them, more where all are small.
+
+    >>> _digits(pd.Series([0.826, 1, 8.341, -1.067])), _digits(pd.Series([1.0, 2.0])), _digits(pd.Series([2e-5, 0.0]))
+    ('%.3f', '%.0f', '%.1e')
+    """
+    found = [float(value) for value in column if np.isfinite(value)]
+    if 0 < max(map(abs, found), default=0) < 0.001:
+        return "%.1e"
+    return f"%.{max((len(f'{value:.4f}'.rstrip('0').partition('.')[2]) for value in found), default=0)}f"
 
 
 def as_table(frame: pd.DataFrame | Maybe, key: str) -> None:
     """The fold "As a table", also for screen readers; give a function and a closed fold computes nothing."""
     with fold(TABLE, f"{key}.table") as opened:
         if opened.open:
-            st.dataframe(frame() if callable(frame) else frame, key=f"{key}.dataframe")
+            dataframe(frame() if callable(frame) else frame, key=f"{key}.dataframe")
 
 
 def take_away(data: Mapping[str, np.ndarray] | Maybe, code: str, png: bytes | Maybe | None = None,

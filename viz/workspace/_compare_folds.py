@@ -50,7 +50,7 @@ def show(page: Page, found: Compared, pair: Pair, by: str) -> None:
         if fold.open:
             pane = found.panes[0]
             attention = chooser.look(pane.run, pane.view.kind)
-            st.dataframe(figures(pane.heads[pane.view.kind], attention.weights), hide_index=True, key="compare.heads")
+            parts.dataframe(figures(pane.heads[pane.view.kind], attention.weights), hide_index=True, key="compare.heads")
     parts.take_away(lambda: _arrays(found, pair), code(found.panes[pair.a], found.panes[pair.b], pair, by), key="compare")
 
 

@@ -103,7 +103,7 @@ def sentence(data: Any, strategy: Beam) -> str:
 def table(data: Any) -> None:
     """All texts of the beam with what their scores are made of."""
     st.markdown("The texts of the beam, best first")
-    st.dataframe(
+    parts.dataframe(
         pd.DataFrame(
             [(visible(one.text), one.score, one.logprob, one.cost, one.length, one.divisor, one.group + 1, one.ended) for one in ranked(data)],
             columns=["text", "score", "sum of ln p", "cost", "tokens", "divided by", "group", "ended"],

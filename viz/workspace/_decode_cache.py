@@ -11,6 +11,7 @@ import streamlit as st
 
 from core.lessons.cache_cost import Products, held, products, timed
 from core.model import Model
+from viz.figures.panels import Layers
 from viz.ui import compute as ask
 from viz.ui import parts
 
@@ -32,7 +33,7 @@ def show(model: Model, text: str) -> None:
     with parts.fold("Every array that is kept", "decode.cache.arrays") as opened:
         if opened.open:
             table = pd.DataFrame([(e.layer, e.kind, e.what, " x ".join(map(str, e.shape)), e.nbytes) for e in arrays], columns=["layer", "attention", "what", "shape", "bytes"])
-            st.dataframe(table, hide_index=True, key="decode.cache.table")
+            parts.dataframe(table, hide_index=True, key="decode.cache.table")
     if not _grows(model):
         st.text("A recurrent decoder carries its states along: each step costs the same, and nothing has to be read again.")
         return
@@ -45,7 +46,7 @@ def show(model: Model, text: str) -> None:
     parts.numbers(f"Token {lengths[longest]:,} costs {counted[True][longest].total:,} multiply-adds with the cache and {counted[False][longest].total:,} without it, {times:,.0f} times as many.")
     with parts.fold("By what they are for", "decode.cache.parts") as opened:
         if opened.open:
-            st.dataframe(_parts(counted[True][longest], counted[False][longest]), hide_index=True, key="decode.cache.kinds")
+            parts.dataframe(_parts(counted[True][longest], counted[False][longest]), hide_index=True, key="decode.cache.kinds")
     _measured(model, lengths, source)
 
 
@@ -62,19 +63,16 @@ def _lengths(most: int) -> list[int]:
     return [*(2**i for i in range(most.bit_length()) if 2**i < most), most]
 
 
-def _chart(lengths: list[int], values: dict[str, list[float]], what: str) -> alt.Chart:
+def _chart(lengths: list[int], values: dict[str, list[float]], what: str) -> Layers:
     rows = [{"place": n, "way": way, "value": value} for way, row in values.items() for n, value in zip(lengths, row, strict=True)]
-    return (
-        alt.Chart(alt.Data(values=rows))
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("place:Q", title="place of the token in the text", scale=alt.Scale(type="log", base=2)),
-            y=alt.Y("value:Q", title=what, scale=alt.Scale(type="log")),
-            color=alt.Color("way:N", title=None, legend=alt.Legend(orient="top")),
-            strokeDash=alt.StrokeDash("way:N", legend=None),
-        )
-        .properties(height=260)
-    )
+    lines = alt.Chart(alt.Data(values=rows)).mark_line(point=True).encode(
+        x=alt.X("place:Q", title="place of the token in the text", scale=alt.Scale(type="log", base=2)),
+        y=alt.Y("value:Q", title=what, scale=alt.Scale(type="log")),
+        color=alt.Color("way:N", title=None, legend=alt.Legend(orient="top")),
+        strokeDash=alt.StrokeDash("way:N", legend=None),
+        tooltip=[alt.Tooltip("way:N"), alt.Tooltip("place:Q", title="place of the token"), alt.Tooltip("value:Q", title=what)],
+    )  # fmt: skip
+    return alt.layer(lines).properties(height=260)
 
 
 def _parts(cached: Products, anew: Products) -> pd.DataFrame:

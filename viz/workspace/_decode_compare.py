@@ -29,9 +29,9 @@ def show(found: Comparison, given: str, on_none: Callable[[], None], length_pena
         st.text(f"Both begin with “{begun}”" + (f", {_tokens(len(found.common))} of it written, ln p = {_sum(found.common)}." if found.common else "."))
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.dataframe(continuations(found), hide_index=True, column_config={"p, A": SHARE, "p, B": SHARE}, key="decode.compare.tokens")
+        parts.dataframe(continuations(found), hide_index=True, column_config={"p, A": SHARE, "p, B": SHARE}, key="decode.compare.tokens")
     with right:
-        st.dataframe(sums(found, length_penalty), hide_index=True, key="decode.compare.sums")
+        parts.dataframe(sums(found, length_penalty), hide_index=True, key="decode.compare.sums")
 
 
 def sentence(found: Comparison) -> str:

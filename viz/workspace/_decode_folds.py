@@ -87,11 +87,11 @@ def _tables(data: Any, beam: Callable[[], None] | None) -> None:
         if not opened.open:
             return
         st.markdown("The candidates of this step")
-        st.dataframe(candidate_table(data.last), hide_index=True, key="decode.table.candidates")
+        parts.dataframe(candidate_table(data.last), hide_index=True, key="decode.table.candidates")
         if beam:
             beam()
         st.markdown("All steps so far")
-        st.dataframe(step_table(data.steps), hide_index=True, key="decode.table.steps")
+        parts.dataframe(step_table(data.steps), hide_index=True, key="decode.table.steps")
 
 
 def candidate_table(step: Step) -> pd.DataFrame:

@@ -34,7 +34,7 @@ def show(model: Model, text: str) -> None:
     parts.numbers(_sentence(model, found))
     with parts.fold("Place by place", "decode.places") as opened:
         if opened.open:
-            st.dataframe(_table(found), hide_index=True, key="decode.forcing.table")
+            parts.dataframe(_table(found), hide_index=True, key="decode.forcing.table")
     st.caption(
         "In training all places are computed in one pass: the input is the right text shifted by one place, START before it, and the causal mask hides what "
         "comes later. In use there is no right text, so each word waits for the one before it."

@@ -63,7 +63,7 @@ def _asked(model: Model) -> None:
     with parts.fold("Token by token", "decode.prompts.table") as opened:
         if opened.open:
             table = [(visible(each.text), " · ".join(map(visible, each.tokens)), each.logprob, each.mean, each.share, each.rank) for each in found]
-            st.dataframe(pd.DataFrame(table, columns=["candidate", "tokens", "ln p", "ln p a token", "share", "rank of its first token"]), hide_index=True, key="decode.prompts.answers")
+            parts.dataframe(pd.DataFrame(table, columns=["candidate", "tokens", "ln p", "ln p a token", "share", "rank of its first token"]), hide_index=True, key="decode.prompts.answers")
 
 
 def _toy(model: Model, text: str) -> None:

@@ -51,7 +51,7 @@ def show(measured: Heads, bare: Heads | None, head: Head) -> None:
             beside = "" if without is None else f"; in an untrained copy {without:.2f} on all texts"
             parts.numbers(f"On {len(own)} texts: least {over.least:.2f}, median {over.median:.2f}, most {over.most:.2f}, standard deviation {over.deviation:.2f}{beside}.")
         with right:
-            st.dataframe(_scores(measured, bare, place.layer, place.head), hide_index=True, height=210, key="find.scores")
+            parts.dataframe(_scores(measured, bare, place.layer, place.head), hide_index=True, height=210, key="find.scores")
         _texts(behind, head, own)
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 from core.analysis.evidence import TESTS, by_place
 from core.analysis.heads import WORDS, Heads
 from viz.labels import head_name
-from viz.ui import controls
+from viz.ui import controls, parts
 from viz.workspace import _find_card as card
 from viz.workspace import _find_pool as heads
 from viz.workspace._find_pool import Head
@@ -41,7 +41,7 @@ def show(measured: Mapping[str, Heads], head: Head, text: str) -> Told:
     table = frame(measured[kind], bare, of)
     places = ordered(measured[kind])
     limits = {name: st.column_config.NumberColumn(format="%.2f") for name in table.columns if table[name].dtype.kind == "f"}
-    st.dataframe(
+    parts.dataframe(
         table, key=KEY, hide_index=True, height=360, column_config=limits, on_select=partial(_chosen, head, places, text), selection_mode="single-row"
     )
     st.caption("Click the box before a row for the head's card; click a column's name to sort. A habit of place stays when the words are shuffled, one of words goes.")

@@ -86,7 +86,7 @@ def _folds(page: Page, params: Any, run: Run, asked: Asked, kind: str, found: di
     with parts.fold(parts.EQUATION, "importance.words.equation") as fold:
         if fold.open:
             parts.equation(SHARES)
-            st.dataframe(_frame(found, drops, words), hide_index=True, key="importance.words.rows")
+            parts.dataframe(_frame(found, drops, words), hide_index=True, key="importance.words.rows")
     with parts.fold(parts.LOOKING, "importance.words.looking") as fold:
         if fold.open:
             st.markdown(

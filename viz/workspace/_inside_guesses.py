@@ -97,7 +97,7 @@ def _folds(page: Page, params: Any, run: Run, lens: Lens, place: int) -> None:
     with parts.fold(parts.EQUATION, "inside.guesses.equation") as fold:
         if fold.open:
             parts.equation(LENS)
-            st.dataframe(_frame(run, lens, [place]), hide_index=True, key="inside.guesses.rows")
+            parts.dataframe(_frame(run, lens, [place]), hide_index=True, key="inside.guesses.rows")
     with parts.fold(parts.LOOKING, "inside.guesses.looking") as fold:
         if fold.open:
             reads = "at each word, which word belongs there" if run.model.spec.framed else "behind each word, which word comes next"

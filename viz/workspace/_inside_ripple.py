@@ -80,7 +80,7 @@ def _folds(page: Page, params: Any, run: Run, moved: np.ndarray, other: str, sid
     with parts.fold(parts.EQUATION, "inside.ripple.equation") as fold:
         if fold.open:
             parts.equation(EQUATION)
-            st.dataframe(_frame(moved, tokens), key="inside.ripple.rows")
+            parts.dataframe(_frame(moved, tokens), key="inside.ripple.rows")
     with parts.fold("Which inputs can influence which output", "inside.ripple.reach") as fold:
         if fold.open:
             _reach(params, run, side)

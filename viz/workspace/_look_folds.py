@@ -62,8 +62,7 @@ def _row(row: Row) -> None:
         "may look": row.allowed, "e^(s − max)": row.exps, "Gaussian": row.gaussian, "weight": row.weights,
     }  # fmt: skip
     found = {name: values for name, values in columns.items() if values is not None}
-    decimals = {name: st.column_config.NumberColumn(format="%.4f") for name in found if name not in ("key", "may look")}  # equally many in each row
-    st.dataframe(pd.DataFrame(found), hide_index=True, key="look.arithmetic.table", column_config=decimals)
+    parts.dataframe(pd.DataFrame(found), hide_index=True, key="look.arithmetic.table")
     st.caption(f"The row of the chosen query, by pieces; recomputed here in float64, it differs from the tensor of the run by at most {row.residue:.1e}.")
 
 

@@ -97,7 +97,7 @@ def page() -> None:
     with parts.fold(parts.EQUATION, "find.equation") as fold:
         if fold.open:
             parts.equation(told.equation)
-            st.dataframe(told.table().head(12), hide_index=True, key="find.equation.numbers")
+            parts.dataframe(told.table().head(12), hide_index=True, key="find.equation.numbers")
     with parts.fold(parts.LOOKING, "find.looking") as fold:
         if fold.open:
             st.markdown(LOOKING[by])
