@@ -22,7 +22,7 @@ from core.serving.registry import Listing, Registry, log
 
 __all__ = ["Busy", "Engine", "Listing", "RunRequest", "Superseded", "default"]
 
-CACHE_BYTES = 2**26
+CACHE_BYTES = 5 * 2**25
 """Budget of the process-wide cache."""
 
 HEAVY_BYTES = 2**30

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
@@ -19,7 +20,7 @@ PAGE = Page(title="About", order=90, menu="more",
             claim="Attention as it is computed: real models, real weights, in your browser, without a network.")
 
 LIBRARIES = ("streamlit", "torch", "plotly", "altair", "numpy", "einops", "tokenizers", "safetensors",
-             "huggingface-hub", "pillow", "segno", "threadpoolctl")
+             "huggingface-hub", "pillow", "segno", "threadpoolctl", *(() if sys.platform == "win32" else ("uvloop",)))
 FONTS = (("Inter", "The Inter Project Authors", "LICENSE-Inter.txt"),
          ("Source Serif 4", "Adobe and Google", "LICENSE-SourceSerif4.txt"),
          ("JetBrains Mono", "The JetBrains Mono Project Authors", "LICENSE-JetBrainsMono.txt"),
