@@ -33,6 +33,8 @@ SCRIPT = "from viz import pages\nnext(entry for entry in pages.discover() if ent
 PARTS = "viz.figures.panels"
 """Its functions make parts of figures."""
 STILL_LOADING = b"still being loaded"
+NOISE = ("ScriptRunContext", "Couldn't find fragment", "Traceback", "atlas")
+"""What Streamlit says of a thread that draws without a page and of a part that is gone, what went wrong, and what the app itself warns of."""
 
 
 @pytest.fixture
@@ -114,9 +116,9 @@ def test_another_number_is_another_figure_and_no_more_are_kept_than_have_room(mo
 def test_a_moment_of_a_model_is_verified_once(monkeypatch: pytest.MonkeyPatch) -> None:
     verified: list[str] = []
     monkeypatch.setattr(manifest, "verify", lambda name, models=None: verified.append(name))
-    names._judged.cache_clear()
+    names._moment.cache_clear()
     found = {names.aside("gpt-twin at step 437") for _ in range(3)}
-    names._judged.cache_clear()
+    names._moment.cache_clear()
     assert [listing.ok for listing in found if listing] == [True] and verified == ["gpt-twin"]
 
 
@@ -144,8 +146,8 @@ def test_the_files_of_a_model_are_read_once(monkeypatch: pytest.MonkeyPatch) -> 
     assert models.compute() == first
 
 
-def test_a_first_visit_asks_nothing_of_a_model(tmp_path: Path) -> None:
-    """Once all is loaded behind the first screen."""
+def test_a_first_visit_asks_nothing_of_a_model_and_the_log_has_nothing_to_tell(tmp_path: Path) -> None:
+    """Once all is loaded behind the first screen; then a text that nobody brought before is computed, in the thread of the engine."""
 
     async def visited(url: str) -> None:
         visit = await Visit.opened(url, listens=(STILL_LOADING,))
@@ -159,6 +161,11 @@ def test_a_first_visit_asks_nothing_of_a_model(tmp_path: Path) -> None:
             await visit.close()
             assert not answer.wrong
             assert forwards(url) == before, entry.slug
+        for slug in ("", "what_if", "importance", "inside", "compare", "decode"):
+            visit = await Visit.opened(url)
+            assert not (await visit.ask(slug, {"model": "gpt-mini", "text": "Her brother sold the blue boat"})).wrong
+            await visit.close()
+        assert forwards(url) > before
 
     def forwards(url: str) -> int:
         with urllib.request.urlopen(f"{url}/forwards", timeout=10) as answer:
@@ -166,3 +173,5 @@ def test_a_first_visit_asks_nothing_of_a_model(tmp_path: Path) -> None:
 
     with started_app(tmp_path, command=("streamlit", "run", "tests/bench/counted.py"), PYTHONPATH=".") as server:
         asyncio.run(visited(server.url))
+        said = server.log.read_text("utf-8", "replace")
+    assert [line for line in said.splitlines() if any(noise in line for noise in NOISE)] == []
