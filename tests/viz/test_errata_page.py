@@ -15,6 +15,7 @@ import core.engine
 from core.engine import Engine
 from core.errata import ERRATA, KINDS, find
 from viz.figures import evidence as pictures
+from viz.labels import formulas, indexed
 from viz.sources import SOURCES
 from viz.ui import errata as drawn
 from viz.workspace import _errata_places as places_of
@@ -77,7 +78,7 @@ def test_an_opened_entry_shows_what_was_computed(id: str):
     test, evidence = page(id), find(id).evidence()
     assert not test.exception
     told = said(test)
-    assert evidence.sentence in told
+    assert (formulas(evidence.sentence) if indexed(evidence.sentence) else evidence.sentence) in told
     panels = [panel for entry in {"E1", id} for panel in find(entry).evidence().panels]
     assert len(test.get("plotly_chart")) == sum(panel.form != "table" for panel in panels)
     assert ("looked up" in told) is not evidence.computed

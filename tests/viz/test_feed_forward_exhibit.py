@@ -117,8 +117,8 @@ def test_parameters_are_counted():
     test = page(6)
     model = core.engine.default().open("translator-en-es")
     counted = sum(w.numel() for w in model.network.encoder[0].ffn.parameters())
-    assert f"= {counted:,}; counted in the network: {counted:,}" in said(test) and f"has {encoder_layer(2048):,} with d_ff = 2,048" in said(test)
-    assert f"{encoder_layer(512):,} with d_ff = 512" in said(page(6, d_ff="512"))
+    assert f"= {counted:,}; counted in the network: {counted:,}" in said(test) and f"has {encoder_layer(2048):,} with $d_{{ff}}$ = 2,048" in said(test)
+    assert f"{encoder_layer(512):,} with $d_{{ff}}$ = 512" in said(page(6, d_ff="512"))
 
 
 @pytest.mark.parametrize("step", range(1, 7))

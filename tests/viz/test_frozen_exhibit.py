@@ -96,7 +96,7 @@ def test_the_course_over_steps_and_over_seconds(runs):
         assert "Frozen: 40 steps, 20 seconds, from 10% to 91%, recorded before." in said(test)
         assert "In full: 40 steps" in said(test) and any(button.label == "Train it now" for button in test.button)
         first = charts(test)[0]
-        (points,) = first["tables"].values()
+        points = first["tables"]["rows"]
         assert first["layer"][0]["encoding"]["x"]["title"] == over and [point["at"] for point in points] == [0, end, 0, end]
 
 

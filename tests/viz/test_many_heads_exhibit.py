@@ -87,7 +87,7 @@ def test_the_merge_without_the_swap():
     assert written(test, 2)[:8] == ["we"] * 8
     test.toggle[0].set_value(True).run()
     assert "Exactly: it is 8." in said(test)
-    assert f"Without the swap 8 of 32 numbers stand where they should; after W_O the output is off by up to {way.off:.2f}" in said(test)
+    assert f"Without the swap 8 of 32 numbers stand where they should; after $W_{{O}}$ the output is off by up to {way.off:.2f}" in said(test)
     assert written(test, 2)[:8] == ["we"] * 4 + ["saw"] * 4
     assert hues(test, 2)[:8] == [0] * 8
     test.toggle[0].set_value(False).run()

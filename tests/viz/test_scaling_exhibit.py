@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +22,7 @@ from viz.exhibits._scaling_folds import GUESS
 
 SLUG = "scaling."
 FOLDS = [f"fold:{SLUG}equation", f"fold:{SLUG}looking", f"fold:{exhibit.EXHIBIT.title}.documents", "fold:scaling.table", "fold:scaling.take"]
-ACROSS = ("score", "the keys, best score first", "d_k, the numbers", "layer", "s, what goes into exp")
+ACROSS = ("score", "the keys, best score first", "dₖ, the numbers", "layer", "s, what goes into exp")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -48,7 +49,7 @@ def test_every_step_shows_a_picture_and_every_fold_opens(step, guess):
     test = page(step, *FOLDS, guess=guess)
     assert not test.exception and test.title[0].value == exhibit.EXHIBIT.title
     assert all(str(one.key).startswith("erratum.") for one in test.get("plotly_chart")) and len(test.get("vega_lite_chart")) == 1
-    assert f'"title": "{ACROSS[step - 1]}' in test.get("vega_lite_chart")[0].proto.spec
+    assert f'"title": "{ACROSS[step - 1]}' in json.dumps(json.loads(test.get("vega_lite_chart")[0].proto.spec), ensure_ascii=False)
     told = said(test)
     assert "E36" in told and "E26" in told and "Vaswani" in told
     assert "Something went wrong" not in told

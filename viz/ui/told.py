@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 def with_table(tree: dict[str, Any]) -> dict[str, Any]:
     """The same chart with its table as the first of its named data; a layer that draws nothing asks for it, or Vega would drop it."""
-    silent = {"data": {"name": TABLE}, "transform": [{"filter": "false"}], "mark": "line", "encoding": {}}
+    silent = {"data": {"name": TABLE}, "transform": [{"filter": "false"}], "mark": {"type": "line"}, "encoding": {}}
     named = {TABLE: table(tree)} | tree.get("datasets", {})
     shared = tree.get("data", {})
     if "values" in shared:
@@ -77,7 +77,7 @@ def _written(layer: dict[str, Any], rows: list[Row]) -> Iterator[Row]:
     encoding, mark = layer.get("encoding", {}), _mark(layer)
     text = encoding.get("text", {"value": mark.get("text")})
     for row in rows if mark["type"] == "text" else []:
-        yield _names(encoding, row) | {"written": row[text["field"]] if "field" in text else text.get("value")}
+        yield _names(encoding, row) | {"written": row.get(text["field"]) if "field" in text else text.get("value")}
 
 
 def _mark(layer: dict[str, Any]) -> dict[str, Any]:
