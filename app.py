@@ -25,6 +25,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     serving.send_at_once()
     turns.take()
     spared.spare()
+    upkeep.return_large_blocks()
     limits.raise_files()
     limits.most_memory()  # a cap that cannot be read ends the start, not a lesson
     keeper = upkeep.Upkeep()

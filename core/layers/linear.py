@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -35,8 +37,45 @@ def lasting() -> Iterator[None]:
         yield
 
 
+class Room:
+    """Copies of weights in the processor's own layout: those made last stay, as many as `most` bytes hold.
+
+    A copy is as large as its weight and made in the time of reading it twice, so a model that nobody has used for a while does
+    without. Whoever multiplies holds his copy meanwhile. Safe to use from many threads.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most, self.nbytes = most, 0
+        self._lock = threading.RLock()  # the interpreter may call `forget` in the midst of anything
+        self._copies: dict[int, tuple[Tensor, int]] = {}
+
+    def copy(self, laid: Laid) -> Tensor:
+        """The weight in the processor's layout."""
+        found = self._copies.get(id(laid))
+        return found[0] if found else self._made(laid)
+
+    def _made(self, laid: Laid) -> Tensor:
+        with lasting():
+            copy = torch.ops.mkldnn._reorder_linear_weight(laid.weight, 32)
+        with self._lock:
+            self.forget(id(laid))  # two asked at once
+            self._copies[id(laid)] = copy, laid.weight.nbytes
+            self.nbytes += laid.weight.nbytes
+            while self.nbytes > self.most and len(self._copies) > 1:
+                self.forget(next(iter(self._copies)))
+        return copy
+
+    def forget(self, name: int) -> None:
+        """Of a weight that is gone, its copy goes too."""
+        with self._lock:
+            self.nbytes -= self._copies.pop(name, (None, 0))[1]
+
+
+ROOM = Room(2**26)
+
+
 class Laid:
-    """A frozen weight (out, in) in the processor's own layout, where torch offers one (oneDNN on CPU).
+    """A frozen weight (out, in), multiplied in the processor's own layout where torch offers one (oneDNN on CPU).
 
     A single vector, as in decoding step by step, is multiplied by numpy's BLAS with the weight as it lies in memory: such a
     product is nearly as fast as the weight can be read, and torch's reads it at half the speed or less.
@@ -45,8 +84,8 @@ class Laid:
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         with lasting():
             self.weight, self.bias = weight.detach(), None if bias is None else bias.detach()
-            fits = weight.device.type == "cpu" and weight.dtype == torch.float32 and _offered()
-            self.blocked = torch.ops.mkldnn._reorder_linear_weight(self.weight, 32) if fits else None
+        self.fits = weight.device.type == "cpu" and weight.dtype == torch.float32 and _offered()
+        weakref.finalize(self, ROOM.forget, id(self)).atexit = False
 
     def vector(self, x: Tensor) -> Tensor:
         """The product with one vector (in,) that no gradient is asked of."""
@@ -54,11 +93,11 @@ class Laid:
         return found if self.bias is None else found.add_(self.bias)
 
     def __call__(self, x: Tensor) -> Tensor:
-        if self.blocked is None or x.dtype != torch.float32 or torch.is_autocast_enabled("cpu") or x.requires_grad:
+        if not self.fits or x.dtype != torch.float32 or torch.is_autocast_enabled("cpu") or x.requires_grad:
             return F.linear(x, self.weight, self.bias)
         if x.numel() == x.shape[-1]:
             return self.vector(x.reshape(-1)).view(*x.shape[:-1], -1)
-        return torch.ops.mkldnn._linear_pointwise(x, self.blocked, self.bias, "none", [], "")
+        return torch.ops.mkldnn._linear_pointwise(x, ROOM.copy(self), self.bias, "none", [], "")
 
 
 class Linear(nn.Linear):

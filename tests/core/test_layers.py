@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from core.layers import linear
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import ACTIVATIONS, FeedForward, gelu, gelu_tanh
@@ -137,6 +138,18 @@ def test_a_frozen_map_equals_the_plain_one_and_notices_a_change(shape, bias):
     torch.testing.assert_close(with_grad.grad, layer.weight.sum(0).expand_as(x), rtol=1e-5, atol=1e-5)
     with torch.autocast("cpu", torch.bfloat16):
         assert layer(x).dtype == torch.bfloat16
+
+
+def test_copies_in_the_processors_layout_stay_as_far_as_there_is_room(monkeypatch):
+    room = linear.Room(3 * 4 * 16 * 32)
+    monkeypatch.setattr(linear, "ROOM", room)
+    layers, rows = [Linear(32, 16).requires_grad_(False) for _ in range(5)], torch.randn(2, 32)
+    for layer in (*layers, *layers):
+        torch.testing.assert_close(layer(rows), F.linear(rows, layer.weight, layer.bias))
+        assert room.nbytes <= room.most
+    assert len(room._copies) == 3 and room.nbytes == room.most
+    del layer, layers
+    assert not room._copies and room.nbytes == 0
 
 
 @pytest.mark.parametrize(("out", "inside", "bias"), [(7, 3, True), (3, 7, True), (5, 5, False), (9, 2, False)])

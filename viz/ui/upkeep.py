@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import functools
 import gc
 import logging
-import sys
+import platform
 import time
 
 from streamlit import runtime
@@ -33,6 +34,11 @@ OFTEN, SELDOM = 60.0, 300.0
 NEVER = 2**31 - 1
 GENERATIONS = 10
 """So many collections of the middle generation make one of the oldest due, as they do by the interpreter's own rule."""
+
+LARGE = 2**22
+"""Bytes. What one run keeps is smaller, weights are larger."""
+M_MMAP_THRESHOLD = -3
+"""The number of that setting (malloc.h)."""
 
 
 class Upkeep:
@@ -103,7 +109,19 @@ class Upkeep:
             self._left = True
 
 
+def return_large_blocks() -> None:
+    """Of the C library: a block of `LARGE` bytes is the system's again as soon as it is free. By itself it keeps ever larger ones."""
+    if libc := _libc():
+        libc.mallopt(M_MMAP_THRESHOLD, LARGE)
+
+
 def _trim() -> None:
     """Give back to the system what the allocator keeps for later."""
-    if sys.platform == "linux":
-        getattr(ctypes.CDLL(None), "malloc_trim", lambda _: None)(0)
+    if libc := _libc():
+        libc.malloc_trim(0)
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL | None:
+    """The GNU C library, which alone has these two."""
+    return ctypes.CDLL(None) if platform.libc_ver()[0] == "glibc" else None
