@@ -1,10 +1,16 @@
-"""What Streamlit makes anew in every run is made once, and comes out as Streamlit makes it."""
+"""What Streamlit and Altair make anew each time is made once, and comes out as they make it."""
 
 from __future__ import annotations
 
 import copy
+import json
+import re
 
+import altair as alt
+import numpy as np
 import pytest
+from altair.utils import core as utils
+from altair.utils import schemapi
 from streamlit.cursor import RunningCursor
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
@@ -60,3 +66,43 @@ def test_a_copy_goes_on_by_itself(monkeypatch):
     copied = copy.deepcopy(stack)
     copied[-1]._cursor.lock_element()
     assert (stack[-1]._cursor.index, copied[-1]._cursor.index) == (0, 1)
+
+
+def _chart() -> alt.LayerChart:
+    """Short names, constants, lists, dates, arrays, conditions: what a channel and the data may hold."""
+    rows = alt.Chart(alt.Data(values=[{"a": 1, "b": 2.5, "c": None, "d": True, "e": "x"}, {"a": np.float32(0.5), "b": np.int64(3), "c": float("inf"), "d": False, "e": "y"}]))
+    click = alt.selection_point(name="click", fields=["e"])
+    bars = rows.mark_bar().encode(x="a:Q", x2="b:Q", y=alt.value(3), color=alt.value("red"), order="b:O", detail=["d:N", "e:N"], tooltip=["a:Q", alt.Tooltip("b:Q")])
+    dots = rows.mark_point().encode(x=alt.X("a:Q", axis=alt.Axis(values=[0, 1])), y=alt.datum(2), opacity=alt.condition(click, alt.value(1), alt.value(0.2)), size="mean(b):Q").add_params(click)
+    text = rows.mark_text().encode(text="e:N", x=alt.value("width"), y=alt.value(alt.expr("height / 2"))).transform_filter("datum.d").properties(width=80)
+    return alt.layer(bars, dots, text).properties(title="t", height=200).interactive()
+
+
+@pytest.fixture
+def altair_spared(monkeypatch):
+    def spare():
+        monkeypatch.setattr(utils._ChannelCache, "_wrap_in_channel", spared._named(utils._ChannelCache._wrap_in_channel))
+        monkeypatch.setattr(schemapi, "_todict", spared._plain(schemapi._todict))
+        monkeypatch.setattr(schemapi, "_deep_copy", spared._sharing(schemapi._deep_copy))
+
+    return spare
+
+
+def _written(chart: alt.TopLevelMixin) -> str:
+    return re.sub(r"view_\d+", "view", json.dumps(chart.to_dict(), sort_keys=True))
+
+
+def test_a_chart_is_the_one_that_altair_makes(altair_spared):
+    wanted = _written(_chart())
+    altair_spared()
+    assert _written(_chart()) == wanted
+    assert _written(_chart().copy()) == wanted
+
+
+def test_a_copy_of_a_chart_may_be_changed(altair_spared):
+    altair_spared()
+    chart = alt.Chart(alt.Data(values=[{"a": 1}])).mark_bar(opacity=0.5).encode(x=alt.X("a:Q", title="one"))
+    copied = chart.copy()
+    copied.encoding.x["title"], copied.mark["opacity"] = "two", 1
+    assert (chart.encoding.x["title"], chart.mark["opacity"]) == ("one", 0.5)
+    assert copied.data.values is chart.data.values

@@ -1,7 +1,9 @@
-"""What Streamlit makes anew in every run of everybody, though it comes out the same: made once here.
+"""What Streamlit makes anew in every run of everybody, and Altair for every field of a chart, though it comes out the same.
 
 (To be reported to Streamlit: `DeltaGenerator.__deepcopy__` copies its parents without the memo, so each fragment copies the
-containers around it as often as they are deep; and every run fills the theme's message from the settings anew.)
+containers around it as often as they are deep; and every run fills the theme's message from the settings anew. To Altair:
+`SchemaBase.from_dict` hashes the schemas of all its classes for each `x2="end:Q"`, `_todict` asks of every number of the data
+whether it is a `SchemaLike`, and the rows are copied whenever a chart is laid into another.)
 """
 
 from __future__ import annotations
@@ -10,15 +12,23 @@ import copy
 import functools
 from typing import Any
 
+from altair.utils import core, schemapi
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
+
+PLAIN = frozenset({str, int, float, bool, type(None)})
+WITHOUT_PARTS = PLAIN | {type(schemapi.Undefined)}
+ROWS = "values"
 
 
 def spare() -> None:
     """From now on. The settings of the theme are those of the start."""
     app_session._populate_theme_msg = _kept(app_session._populate_theme_msg)
     DeltaGenerator.__deepcopy__ = _copied  # type: ignore[method-assign]
+    core._ChannelCache._wrap_in_channel = _named(core._ChannelCache._wrap_in_channel)  # type: ignore[method-assign]
+    schemapi._todict = _plain(schemapi._todict)
+    schemapi._deep_copy = _sharing(schemapi._deep_copy)
 
 
 def _kept(fill: Any) -> Any:
@@ -44,3 +54,35 @@ def _copied(self: DeltaGenerator, memo: dict[int, Any]) -> DeltaGenerator:
     found._form_data = copy.deepcopy(self._form_data, memo)
     found._creating_fragment_id = self._creating_fragment_id
     return found
+
+
+def _named(wrap: Any) -> Any:
+    """`wrap` of a channel, which a field's short name ("end:Q") and a constant make without a search."""
+
+    def wrapped(self: Any, obj: Any, encoding: str) -> Any:
+        kinds = self.name_to_channel.get(encoding, {})
+        if isinstance(obj, str) and "field" in kinds:
+            return kinds["field"](obj)
+        if isinstance(obj, dict) and list(obj) == ["value"] and type(obj["value"]) in PLAIN and "value" in kinds:
+            return kinds["value"](obj["value"])
+        return wrap(self, obj, encoding)
+
+    return wrapped
+
+
+def _plain(convert: Any) -> Any:
+    """`convert` to what JSON has, which these are already."""
+
+    def converted(obj: Any, *how: Any, **named: Any) -> Any:
+        return obj if type(obj) in PLAIN else convert(obj, *how, **named)
+
+    return converted
+
+
+def _sharing(copy: Any) -> Any:
+    """`copy` of a part of a chart, which has the rows of its data in common with it."""
+
+    def copied(obj: Any, by_ref: set[str]) -> Any:
+        return obj if type(obj) in WITHOUT_PARTS else copy(obj, by_ref if ROWS in by_ref else {*by_ref, ROWS})
+
+    return copied
