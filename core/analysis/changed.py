@@ -61,7 +61,12 @@ def written(before: Run, after: Run) -> Outcome:
 
 def wrote(run: Run) -> Array:
     """The probability of each token that a translator was given to write, END last: (row,)."""
+    rows, ids = given(run)
+    return probabilities(run.logits[rows])[np.arange(len(rows)), ids]
+
+
+def given(run: Run) -> tuple[list[int], list[int]]:
+    """Rows of the logits, and the token that a translator was given to write there; END last."""
     n, end = run.side.n_real, run.model.tokenizer.end
     assert end is not None
-    ids = (*run.ids[1:n], end)
-    return probabilities(run.logits[:n])[np.arange(n), ids]
+    return list(range(n)), [*run.ids[1:n], end]

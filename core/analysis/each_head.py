@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,20 +15,22 @@ from core.run import Run
 Array = np.ndarray
 Change = Callable[[Tensor], Tensor]
 """One head's value, (query, d_head) or (query, key), to what stands in for it."""
+Head = tuple[int, int]
+"""Layer and number."""
 
 
 @dataclass(frozen=True, eq=False)
 class _OneEach:
-    """At one layer: row `first + h` of the batch has its head h changed, all others are as they are."""
+    """At one layer: in row `r` of the batch head `rows[r]` is changed, all others are as they are."""
 
     where: str
-    first: int
+    rows: dict[int, int]
     change: Change = field(repr=False)
 
     def __call__(self, value: Tensor) -> Tensor:
         new = value.clone()
-        for head in range(value.shape[1]):
-            new[self.first + head, head] = self.change(value[self.first + head, head])
+        for row, head in self.rows.items():
+            new[row, head] = self.change(value[row, head])
         return new
 
 
@@ -40,9 +42,18 @@ def each_head(
     `change` is given the head's value at `leaf`. A batch is computed as a whole, so numbers agree with those of one run to
     rounding, not to the bit.
     """
-    found, n_heads = model.spec.kind(kind), model.config.n_heads
-    layers = range(found.n_layers(model.config))
-    copies = [text] * (len(layers) * n_heads)
-    edits = [_OneEach(found.path(layer, leaf), layer * n_heads, change) for layer in layers]
-    runs = model.run_many(copies, targets=None if target is None else [target] * len(copies), keep=(), edits=edits)
-    return np.stack([read(run) for run in runs]).reshape(len(layers), n_heads, *np.shape(read(runs[0])))
+    shape = model.spec.kind(kind).n_layers(model.config), model.config.n_heads
+    found = some_heads(model, text, kind, read, list(np.ndindex(shape)), target=target, leaf=leaf, change=change)
+    return found.reshape(*shape, *found.shape[1:])
+
+
+def some_heads(
+    model: Model, text: str, kind: str, read: Callable[[Run], Array], heads: Sequence[Head], *, target: str | None = None, leaf: str = "heads",
+    change: Change = torch.zeros_like,
+) -> Array:  # fmt: skip
+    """The same for these heads: (head, ..)."""
+    layers = {layer: {row: head for row, (of, head) in enumerate(heads) if of == layer} for layer, _ in heads}
+    edits = [_OneEach(model.spec.kind(kind).path(layer, leaf), rows, change) for layer, rows in layers.items()]
+    runs = model.run_many([text] * len(heads), targets=None if target is None else [target] * len(heads), keep=(), edits=edits)
+    return np.stack([read(run) for run in runs])
+

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from core.analysis.asked import Asked
 from core.analysis.importance import Sample
@@ -67,8 +68,8 @@ def sweep(model: Model, item: Item, asked: Asked, kind: str, average: Array | No
     return found
 
 
-def estimate(model: Model, item: Item, asked: Asked, kind: str, average: Array | None = None) -> Array:
-    """The same change as `sweep`, guessed from one run and one gradient: (layer, head).
+def estimate(model: Model, item: Item, goal: Callable[[Tensor], Tensor], kind: str, average: Array | None = None) -> Array:
+    """How `goal` of the logits (pos, vocab) changes without a head, as in `sweep`, guessed from one run and one gradient: (layer, head).
 
         delta_h = sum over positions of grad_h . (new - h)
 
@@ -78,7 +79,7 @@ def estimate(model: Model, item: Item, asked: Asked, kind: str, average: Array |
     found = model.spec.kind(kind)
     paths = [found.path(layer, "heads") for layer in range(found.n_layers(model.config))]
     with torch.inference_mode(False):
-        run = item.run(model, keep=paths, grad=asked.goal)
+        run = item.run(model, keep=paths, grad=goal)
     changes = []
     for layer, path in enumerate(paths):
         new = 0.0 if average is None else average[layer][:, None, :]

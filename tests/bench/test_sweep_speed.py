@@ -27,7 +27,7 @@ def test_a_sweep_over_all_heads_takes_at_most_four_seconds():
         asked.value(item.run(model, keep=(), edits=(off(model, "causal", layer, head),)).logits)
     swept = time.perf_counter() - begun
     begun = time.perf_counter()
-    estimate(model, item, asked, "causal")
+    estimate(model, item, asked.goal, "causal")
     guessed = time.perf_counter() - begun
     print(f"\n48 heads, 24 tokens: {swept:.2f} s (budget {BUDGET}); by gradient {guessed:.3f} s")
     assert swept <= BUDGET

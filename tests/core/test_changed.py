@@ -9,7 +9,7 @@ from scipy.spatial.distance import jensenshannon
 
 from core import edits
 from core.analysis.changed import expected, looks_moved, stream_moved, written, wrote
-from core.analysis.each_head import each_head
+from core.analysis.each_head import each_head, some_heads
 from core.analysis.means import mean_outputs
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other
@@ -97,3 +97,11 @@ def test_the_mean_of_a_head_is_that_over_all_words_and_no_padding(family):
     rows = [model.run(text, **({"target": target} if target else {})).trace[kind.path(1, "heads")] for text, target in zip(texts, targets or [None] * 2, strict=True)]
     assert found.shape == (2, 3, 11) and rows[0].shape != rows[1].shape
     np.testing.assert_allclose(found[1], np.concatenate(rows, axis=1).mean(1), atol=1e-5)
+
+
+@pytest.mark.parametrize("family", ["gpt", "transformer"])
+def test_some_heads_are_those_of_all(family):
+    model, heads = build_other(family), [(1, 2), (0, 0)]
+    target, kind = "Ella tiene." if model.spec.has_source else None, model.spec.kinds[-1].name
+    some, every = some_heads(model, OTHER, kind, lambda run: run.logits[1], heads, target=target), each_head(model, OTHER, kind, lambda run: run.logits[1], target=target)
+    np.testing.assert_allclose(some, every[[1, 0], [2, 0]], atol=1e-5)

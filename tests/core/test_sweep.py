@@ -66,7 +66,7 @@ def test_the_estimate_is_the_slope_of_the_log_probability(case, against):
     model, item, asked = case
     asked = Asked(asked.row, asked.token, against)
     for kind in model.spec.kinds:
-        found = estimate(model, item, asked, kind.name)
+        found = estimate(model, item, asked.goal, kind.name)
         for layer, head in places(model, kind.name):
             step, where = 1e-2, kind.path(layer, "heads")
             up, down = (asked.value(item.run(model, edits=(ScaleHead(where, head, 1 + s),)).logits) for s in (step, -step))
@@ -77,10 +77,10 @@ def test_the_estimate_for_the_mean_goes_towards_the_mean(case):
     model, item, asked = case
     kind = model.spec.kinds[-1]
     average = np.random.default_rng(0).normal(size=(2, 3, 11)).astype(np.float32)
-    found, plain = estimate(model, item, asked, kind.name, average), estimate(model, item, asked, kind.name)
+    found, plain = estimate(model, item, asked.goal, kind.name, average), estimate(model, item, asked.goal, kind.name)
     run = item.run(model, keep=("*.heads",))
     with torch.inference_mode():  # as in the engine
-        again = estimate(model, item, asked, kind.name, average)
+        again = estimate(model, item, asked.goal, kind.name, average)
     np.testing.assert_array_equal(found, again)
     step, path = 1e-2, kind.path(1, "heads")
     towards = [core.edits.Patch(path, torch.tensor((1 - s) * run.trace[path] + s * where(run, path, average))[None]) for s in (step, -step)]

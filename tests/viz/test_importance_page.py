@@ -68,7 +68,7 @@ def test_the_grid_is_what_plain_runs_say_and_the_dots_are_the_gradients_guess(en
     assert header["scale"] == "difference"
     np.testing.assert_allclose(values, effects, atol=1e-5)
     dots = data(charts(test)[0], 1)
-    assert [dot["a"] for dot in dots] == pytest.approx(estimate(engine.open(model), item, asked, kind).ravel().tolist(), abs=1e-4)
+    assert [dot["a"] for dot in dots] == pytest.approx(estimate(engine.open(model), item, asked.goal, kind).ravel().tolist(), abs=1e-4)
     best = np.unravel_index(int(effects.argmin()), effects.shape)
     assert f"Without {head_name(int(best[0]), int(best[1]))}" in said(test) and "no other head does more for it" in said(test)
 

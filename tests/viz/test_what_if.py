@@ -65,6 +65,11 @@ def picture(test: AppTest, title: str) -> np.ndarray:
     return unpacked(packet, page=found)
 
 
+def titles(test: AppTest) -> list[str]:
+    found = [opened(element.proto.bytes)[0].get("title", "") for element in test.get("bidi_component") if element.proto.bytes]
+    return [title for title in found if title]
+
+
 def link(*changes, **more: str) -> dict[str, str]:
     return {EDITS: to_text(changes), "layer": "0", "head": "1", **more}
 
@@ -73,11 +78,11 @@ def link(*changes, **more: str) -> dict[str, str]:
 def test_the_pictures_are_those_of_the_two_runs(engine, model):
     text = "She has a [MASK] car." if model == "tiny-bert" else TEXT
     off = edits.ZeroHead(f"{HEADS[model]}.heads", 1)
-    test = page(model=model, text=text, **link(off))
+    test = page(model=model, text=text, **link(off, **{"what_if.inside": "heads"}))
     assert len(chips(test)) == 1 and "head 1 is off" in chips(test)[0]
     change = what_if.compute(what_if.Params(model, text, to_text([off]), Place(engine.open(model).spec.kinds[-1].name, 0, 1)))
     plain, changed = (engine.open(model).run(text, target=change.before.target_text, edits=each) for each in ((), (off,)))
-    found = picture(test, "Whose look moved")
+    found = picture(test, "Attention change of each head")
     assert found.shape == (2 * len(plain.kinds), 3)
     rows = list(plain.kinds).index(change.place.kind) * 2
     assert (found[rows] == 0).all() and found[rows + 1].max() > 0
@@ -87,6 +92,18 @@ def test_the_pictures_are_those_of_the_two_runs(engine, model):
     np.testing.assert_allclose(picture(test, "before"), a, atol=1e-5)
     np.testing.assert_allclose(picture(test, " after"), b, atol=1e-5)
     np.testing.assert_allclose(picture(test, "after minus before"), b - a, atol=1e-2)
+
+
+def test_it_opens_with_two_pictures_and_offers_the_rest_one_at_a_time(engine):
+    test = page()
+    drawn = [element.key for element in test.get("bidi_component")]
+    assert drawn == ["restore", "what_if.grid.causal"] and len(test.get("plotly_chart")) == 1
+    for choice in ("before", None):
+        (offered,) = [control for control in test.button_group if (control.key or "").startswith("offered:")]
+        offered.set_value(choice)
+        go(test)
+        assert [title.partition(" ")[2] for title in titles(test)] == (["before", "after", "minus before"] if choice else [])
+        assert test.query_params["what_if.inside"] in (choice or "none", [choice or "none"])
 
 
 def test_it_opens_with_the_head_off_that_matters_most(engine):
@@ -105,13 +122,13 @@ def test_it_opens_with_the_head_off_that_matters_most(engine):
 
 
 def test_a_change_is_taken_back_and_the_link_says_so(engine):
-    test = page(**link(edits.ZeroHead("layer.0.self_attn.heads", 1), edits.Uniform("layer.1.self_attn.scores", 0)))
+    test = page(**link(edits.ZeroHead("layer.0.self_attn.heads", 1), edits.Uniform("layer.1.self_attn.scores", 0)), **{"what_if.inside": "heads"})
     assert len(chips(test)) == 2
     touch(test, "what_if.chip.0")
     assert len(chips(test)) == 1 and "even look" in chips(test)[0]
     touch(test, "what_if.chip.0")
     assert chips(test) == [] and "Nothing is changed" in said(test) and test.query_params[EDITS] in ("none", ["none"])
-    assert (picture(test, "Whose look moved") == 0).all() and (picture(test, "residual stream") == 0).all()
+    assert (picture(test, "Attention change of each head") == 0).all() and (picture(test, "residual stream") == 0).all()
 
 
 def test_the_head_in_view_is_switched(engine):

@@ -16,6 +16,8 @@ from viz.labels import literal
 from viz.ui import state
 
 T = TypeVar("T")
+AWAY = "none"
+"""In a link: of what is offered nothing is drawn."""
 SAME = "The seed of what is drawn at random: the same number draws the same again."
 
 
@@ -36,6 +38,13 @@ def segmented(label: str, options: Iterable[T], name: str, default: T, format: C
     key, now = _bind("segmented", name, default, state.one_of(options, default))
     st.segmented_control(label, options, required=True, format_func=lambda option: literal(format(option)), key=key,
                          default=_lit(now, options), on_change=_store, args=(key, name), label_visibility="collapsed" if quiet else "visible", wrap=wrap)
+    return now
+
+
+def offered(label: str, options: Sequence[str], name: str, default: str, format: Callable[[str], str]) -> str:
+    """Pictures that stand ready, of which one at a time is drawn; the lit one touched again is put away (`AWAY`)."""
+    key, now = _bind("offered", name, default, state.one_of((AWAY, *options), default))
+    st.pills(label, options, format_func=lambda option: literal(format(option)), key=key, default=_lit(now, options), on_change=_take, args=(key, name), wrap=True)
     return now
 
 
@@ -138,6 +147,10 @@ def _store(key: str, name: str, drops: Sequence[str] = ()) -> None:
     value: Any = st.session_state.get(key)
     if value is not None:  # a pill that was touched twice
         state.write(**{name: value}, **dict.fromkeys(drops))
+
+
+def _take(key: str, name: str) -> None:
+    state.write(**{name: st.session_state.get(key) or AWAY})
 
 
 def _next(key: str, name: str, first: int, most: int, drops: Sequence[str]) -> None:

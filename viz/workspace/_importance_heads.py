@@ -30,9 +30,9 @@ from core.analysis.asked import Asked
 from core.analysis.sweep import Item, estimate, sweep
 
 model = core.open_model({model!r})
-what = Item({text!r}{target}), Asked(row={row}, token={token}, against={against}), {kind!r}
-print(sweep(model, *what))      # (layer, head): the change when that head is zero
-print(estimate(model, *what))   # the same, guessed from one gradient"""
+item, asked = Item({text!r}{target}), Asked(row={row}, token={token}, against={against})
+print(sweep(model, item, asked, {kind!r}))           # (layer, head): the change when that head is zero
+print(estimate(model, item, asked.goal, {kind!r}))   # the same, guessed from one gradient"""
 
 
 def show(page: Page, params: Any, run: Run, compute: Callable[[Any], Any]) -> None:

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from core.analysis.asked import blanks
-from core.analysis.changed import Outcome, expected, wrote
+from core.analysis.changed import Outcome, expected, given
 from core.analysis.changed import written as written_words
-from core.analysis.each_head import each_head
-from core.analysis.guesses import probabilities
+from core.analysis.each_head import some_heads
 from core.analysis.means import mean_outputs
+from core.analysis.sweep import Item, estimate
 from core.decoding import Greedy, decode
 from core.edits import MeanHead, PatchHead, ScaleHead, ZeroHead
 from core.edits_fit import fitting
@@ -33,6 +33,8 @@ from viz.workspace._toys import own_texts
 KEEP = ("*.pattern", "*.resid_in", "*.resid_out")
 OVER, LINES = "our sentences", "lines of its task"
 """What the mean of a head is taken over: the sentences on which heads are measured; of a model that reads none, lines of its own task."""
+FEW = 8
+"""In gpt-mini the head that is missed most was among the first eight of the estimate in 17 of 17 sentences, in bert-mini in 15, of the translator in 8 of 9."""
 HEADS = (ZeroHead, MeanHead, ScaleHead, PatchHead)
 
 
@@ -155,7 +157,7 @@ def means(model: Model, kind: str) -> np.ndarray:
 
 
 def telling(before: Run, kind: str) -> Place:
-    """The head without which the model says least well what it said: each is switched off alone, all in one batch.
+    """A head without which the model says much less well what it said: of a `FEW` that the gradient points at each is switched off alone.
 
     One below the last layer, where there is one: what the last layer's heads write is read by no other head.
     """
@@ -163,22 +165,24 @@ def telling(before: Run, kind: str) -> Place:
     row = said_at(before)
     if row is None and before.source is None:
         return Place(kind, *next(iter(chooser.survey(model.name)[kind].best(text_of(before)).values())))
-    cost = float(len(text_of(before)) * config.n_layers * config.n_heads)
-    score = compute.submit(
-        ("what_if.each_off", model.name, text_of(before), before.target_text, kind),
-        lambda: each_head(model, text_of(before), kind, lambda run: _still(run, before, row), target=before.target_text),
-        cost,
-    )
-    early = score[:-1] if len(score) > 1 else score
-    layer, head = np.unravel_index(int(early.argmin()), early.shape)
-    return Place(kind, int(layer), int(head))
+    cost = float(len(text_of(before)) * config.n_layers * FEW)
+    key = ("what_if.telling", model.name, text_of(before), before.target_text, kind)
+    return Place(kind, *compute.submit(key, lambda: _most_missed(before, kind, row), cost))
 
 
-def _still(run: Run, before: Run, row: int | None) -> np.ndarray:
-    """How probable what was said still is: the first word, or the whole translation."""
-    if row is None:
-        return np.log(wrote(run)).sum()
-    return probabilities(run.logits[row])[before.logits[row].argmax()]
+def _most_missed(before: Run, kind: str, row: int | None) -> tuple[int, int]:
+    """Layer and head, by one gradient and one batch. What was said: the first word, or the whole translation."""
+    model, text, target = before.model, text_of(before), before.target_text
+    rows, ids = ([row], [int(before.logits[row].argmax())]) if row is not None else given(before)
+
+    def said(logits: Tensor) -> Tensor:
+        return logits.log_softmax(-1)[range(len(rows)), ids].sum()
+
+    guess = estimate(model, Item(text, target), lambda logits: said(logits[rows]), kind)
+    early = guess[:-1] if len(guess) > 1 else guess
+    heads = [divmod(place, early.shape[1]) for place in np.argsort(early, axis=None, kind="stable")[:FEW].tolist()]
+    left = some_heads(model, text, kind, lambda run: said(torch.from_numpy(run.logits[rows])).numpy(), heads, target=target)
+    return heads[int(left.argmin())]
 
 
 def said_at(run: Run) -> int | None:

@@ -1,4 +1,4 @@
-"""The pictures of What if: the heads to choose from, what the model says, what moved inside, one head before and after."""
+"""The pictures of What if: the heads to choose from and what the model says; offered: what moved inside, one head before and after."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from viz.workspace._look_heads import KINDS, Place
 from viz.workspace._what_if_data import Change, said_at
 
 GROUP, SEEN = "what_if", "what_if.seen"
+INSIDE = {"heads": "What changed in heads and words", "before": "A head before and after"}
 SHORT = {"self": "reads", "causal": "so far", "cross": "across"}
 
 
@@ -34,7 +35,7 @@ class Moved:
 
     @property
     def most(self) -> tuple[Place, float]:
-        """The head whose look moved most, and how far."""
+        """The head whose attention changed most, and how far."""
         kind = max(self.heads, key=lambda name: float(self.heads[name].max()))
         layer, head = np.unravel_index(int(self.heads[kind].argmax()), self.heads[kind].shape)
         return Place(kind, int(layer), int(head)), float(self.heads[kind].max())
@@ -61,7 +62,7 @@ def heads_grid(change: Change) -> None:
     layers, n_heads = attention.weights.shape[:2]
     kinds = [[edits.tag(change, i, j) or measured.word(i, j) for j in range(n_heads)] for i in range(layers)]
     packet = grid_packet(
-        attention.weights, kinds=kinds, measures={"how far its look moved, bits": moved(change).heads[change.place.kind]},
+        attention.weights, kinds=kinds, measures={"attention change, bits": moved(change).heads[change.place.kind]},
         allowed=attention.allowed[0, 0], group=GROUP, place=key, queries=attention.queries, keys=attention.keys,
     )  # fmt: skip
     show_grid(packet, key=key, selected=(change.place.layer, change.place.head), echo=clicked(key)[1], on_choice=partial(_open, change))
@@ -89,31 +90,44 @@ def says(change: Change, found: Outcome | None) -> None:
 
 
 def inside(change: Change) -> Place:
-    """Which heads moved, and the residual stream. Gives the head to look at: the clicked one, else the one that moved most."""
+    """What changed inside, as far as the visitor asks for it. Gives the head to look at: the clicked one, else the one that moved most."""
     found = moved(change)
-    rows = [(kind, layer) for kind, table in found.heads.items() for layer in range(len(table))]
-    table = np.concatenate([found.heads[kind] for kind in found.heads])
-    names = [f"layer {layer}" if len(found.heads) == 1 else f"{SHORT[kind]}, layer {layer}" for kind, layer in rows]
     seen = _seen(change, found)
-    left, right = st.columns([2, 3], gap="large")
-    with left:
-        picture = heatmap(
-            table, names, [f"H{head}" for head in range(table.shape[1])], key="what_if.heads", axis=("layer", "head"), numbers=True,
-            selected=(rows.index((seen.kind, seen.layer)), seen.head), title="Whose look moved, in bits of 1", hint="choose a head", height=300,
-        )  # fmt: skip
-    if picture.cell is not None:
-        chosen = Place(*rows[picture.cell[0]], picture.cell[1])
-        if chosen != seen:
-            state.write(**{SEEN: f"{chosen.kind}.{chosen.layer}.{chosen.head}"})
-            seen = chosen
-    with right:
-        stream = found.stream
-        levels = ["words", *(f"behind layer {layer}" for layer in range(len(stream) - 1))]
-        heatmap(
-            np.minimum(stream, 1.0), levels, edits.labels(change.before, "source" if found.side == "encoder" else "target"), key="what_if.stream",
-            axis=("level", "position"), title="How far the residual stream moved, of its own length", height=300, numbers=stream.shape[1] <= 12,
-        )  # fmt: skip
+    chosen = bool(state.read(SEEN, ""))
+    drawn = controls.offered("Inside the model", list(INSIDE), "what_if.inside", "heads" if chosen else controls.AWAY, INSIDE.__getitem__)
+    if drawn == "heads":
+        left, right = st.columns([2, 3], gap="large")
+        with left:
+            clicked_on = _heads(found, seen)
+        with right:
+            _stream(change, found)
+        if clicked_on is not None and clicked_on != seen:
+            state.write(**{SEEN: f"{clicked_on.kind}.{clicked_on.layer}.{clicked_on.head}"})
+            seen, chosen = clicked_on, True
+    if drawn == "before" or (drawn == "heads" and chosen):
+        _patterns(change, seen)
     return seen
+
+
+def _heads(found: Moved, seen: Place) -> Place | None:
+    """How far every head's attention moved; gives the head that was clicked."""
+    rows = [(kind, layer) for kind, table in found.heads.items() for layer in range(len(table))]
+    names = [f"layer {layer}" if len(found.heads) == 1 else f"{SHORT[kind]}, layer {layer}" for kind, layer in rows]
+    table = np.concatenate(list(found.heads.values()))
+    picture = heatmap(
+        table, names, [f"H{head}" for head in range(table.shape[1])], key="what_if.heads", axis=("layer", "head"), numbers=True,
+        selected=(rows.index((seen.kind, seen.layer)), seen.head), title="Attention change of each head, in bits of 1", hint="choose a head", height=300,
+    )  # fmt: skip
+    return None if picture.cell is None else Place(*rows[picture.cell[0]], picture.cell[1])
+
+
+def _stream(change: Change, found: Moved) -> None:
+    stream = found.stream
+    levels = ["words", *(f"behind layer {layer}" for layer in range(len(stream) - 1))]
+    heatmap(
+        np.minimum(stream, 1.0), levels, edits.labels(change.before, "source" if found.side == "encoder" else "target"), key="what_if.stream",
+        axis=("level", "position"), title="How far the residual stream moved, of its own length", height=300, numbers=stream.shape[1] <= 12,
+    )  # fmt: skip
 
 
 def _seen(change: Change, found: Moved) -> Place:
@@ -128,7 +142,7 @@ def _seen(change: Change, found: Moved) -> Place:
     return place if far > 0 else change.place
 
 
-def patterns(change: Change, seen: Place) -> None:
+def _patterns(change: Change, seen: Place) -> None:
     """One head before, after, and the difference, on one scale; below them what can be done to the chosen cell."""
     crossing = chooser.crosses(seen.kind)
     before, after = (run.attention(seen.kind, writing=crossing) for run in (change.before, change.after))

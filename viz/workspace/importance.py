@@ -83,7 +83,7 @@ def compute(p: Params) -> Swept:
     rows = each([(("importance.row", *here, asked.row, *place), partial(without, *place)) for place in places], one, "Taking heads away:")
     before, flat = asked.value(run.logits), replace(asked, row=0)
     effects = np.array([flat.value(row[None]) - before for row in rows]).reshape(-1, model.config.n_heads)
-    guesses = machine.submit(("importance.guess", *here, asked), lambda: sweep.estimate(model, item, asked, kind, average), 3 * one)
+    guesses = machine.submit(("importance.guess", *here, asked), lambda: sweep.estimate(model, item, asked.goal, kind, average), 3 * one)
     return Swept(asked, before, effects, guesses)
 
 

@@ -90,7 +90,6 @@ def _changed(asked: _bench.Asked) -> None:
         with onward:
             more.menu(change)
             pins.pin_button(data.view(change, seen), key="what_if.pin")
-        views.patterns(change, seen)
         folds.show(PAGE, change, found, moved, seen)
 
 
