@@ -18,6 +18,7 @@ from viz.ui import controls, links, parts
 PAGE = Page(title="By document", order=60, menu="more",
             claim="You have the slides or the paper open: find the page that runs what you are reading.")
 WHICH = "documents.which"
+PART, PARTS = "documents.part", {"equations": "Equations", "sections": "Sections and figures"}
 PAPERS = "papers"
 
 
@@ -50,7 +51,7 @@ def by_equation(document: str, rows: Rows) -> tuple[tuple[int, str, Rows], ...]:
 
 
 def page() -> None:
-    """Choose a document; its numbered equations, then its sections and figures, each with the page that runs it."""
+    """Choose a document; its numbered equations, or its sections and figures, each with the page that runs it."""
     parts.title(PAGE, still=True)
     groups = compute()
     teaching = {_key(rows): (source, rows) for source, rows in groups if source.teaching}
@@ -63,16 +64,14 @@ def page() -> None:
         return
     source, rows = teaching[which]
     st.markdown(f"**{source.authors}, {source.year}.** {source.title}  \n:gray[{source.where}]")
-    if which in cited.NUMBERED:
-        _equations(which, rows)
-        st.header("Sections and figures", anchor=False)
+    if which in cited.NUMBERED and controls.segmented("Which places", PARTS, PART, "equations", PARTS.__getitem__, quiet=True) == "equations":
+        return _equations(which, rows)
     with st.container(border=True):
         for cite, entry in sorted(rows, key=lambda row: _order(row[0])):
             _row(cite.section, cite.item, ((cite, entry),))
 
 
 def _equations(document: str, rows: Rows) -> None:
-    st.header("Equations", anchor=False)
     listed = by_equation(document, rows)
     with st.container(border=True):
         for number, title, found in listed:

@@ -21,16 +21,19 @@ from viz.figures.scores import bars
 from viz.labels import literal
 from viz.pages import Page
 from viz.remember import Memory
-from viz.ui import controls, links, notices, parts
+from viz.ui import controls, links, notices, parts, state
 from viz.workspace import _models_card
 
 PAGE = Page(title="Models", order=50, menu="more",
             claim="Trained for this atlas, small enough to ship with it, each with a card that shows the evidence.")
+WHICH = "models.which"
 
 
 @dataclass(frozen=True)
 class Params:
-    """Nothing to choose."""
+    """The model whose card is open; "" for the one that the visitor looks at."""
+
+    which: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,30 +64,39 @@ def compute(_: Params = Params()) -> tuple[Shown, ...]:
 
 
 def page() -> None:
-    """A card a model."""
+    """The list, of which one card is open; two beside each other; all in a table."""
     parts.title(PAGE, still=True)
     found = compute()
     if not found:
         notices.box("No model is here.", "The shipped models are folders in assets/models.",
                     "Fetch the whole repository again, then restart.")
-    _compared(found)
     for model in found:
-        with st.container(border=True):
-            st.header(literal(model.name), anchor=False)
-            if model.problem:
-                notices.box("This model is not served.", model.problem, "The rest of the atlas works without it.")
-                continue
-            with st.container(horizontal=True, gap="medium"):
-                for name, value in model.facts:
-                    st.markdown(f":gray[:small[{name}]]  \n{value}", width="content")
-            _scores(model)
-            if model.terms:
-                st.markdown(f"{literal(model.terms.attribution)}  \n:gray[Licence: {literal(model.terms.licence)}.]")
-            if model.looks:
-                links.to("look", "Open in Look", icon=":material/visibility:", model=model.name)
-            with parts.fold("The card: data, training, evidence, weaknesses", f"models.{model.name}") as fold:
-                if fold.open:
-                    _models_card.draw(model.name, model.card, model.training, model.heads, ours=model.terms is not None)
+        if model.problem:
+            notices.box(f"{model.name} is not served.", model.problem, "The rest of the atlas works without it.")
+    fine = {model.name: model for model in found if not model.problem}
+    if not fine:
+        return
+    looked_at = state.peek("model")
+    which = controls.pills("Model", fine, WHICH, looked_at if looked_at in fine else next(iter(fine)), quiet=True)
+    _card(fine[which])
+    _compared([*fine.values()])
+    parts.as_table(lambda: pd.DataFrame([{"model": model.name} | dict(model.facts) for model in fine.values()]).set_index("model").fillna(""), "models")
+
+
+def _card(model: Shown) -> None:
+    with st.container(border=True):
+        st.header(literal(model.name), anchor=False)
+        with st.container(horizontal=True, gap="medium"):
+            for name, value in model.facts:
+                st.markdown(f":gray[:small[{name}]]  \n{value}", width="content")
+        _scores(model)
+        if model.terms:
+            st.markdown(f"{literal(model.terms.attribution)}  \n:gray[Licence: {literal(model.terms.licence)}.]")
+        if model.looks:
+            links.to("look", "Open in Look", icon=":material/visibility:", model=model.name)
+        with parts.fold("The card: data, training, evidence, weaknesses", f"models.{model.name}") as fold:
+            if fold.open:
+                _models_card.draw(model.name, model.card, model.training, model.heads, ours=model.terms is not None)
 
 
 def _scores(model: Shown) -> None:
@@ -105,9 +117,8 @@ def _scores(model: Shown) -> None:
             st.caption(f"On {literal(split)}, {said}")
 
 
-def _compared(found: Sequence[Shown]) -> None:
+def _compared(fine: Sequence[Shown]) -> None:
     """Two models side by side: their facts, and the measures that both were given."""
-    fine = [model for model in found if not model.problem]
     if len(fine) < 2:
         return
     with parts.fold("Compare two models", "models.compare") as fold:
