@@ -27,7 +27,7 @@ from viz.ui import limits
 log = logging.getLogger("atlas")
 BEAT = 0.1
 """Seconds between two looks."""
-REST = 10.0
+REST = 5.0
 """Seconds from one collection to the next, at least."""
 OFTEN, SELDOM = 60.0, 300.0
 """Seconds from one walk through the whole heap to the next, when somebody has left, and when nobody has."""
