@@ -15,6 +15,9 @@ from streamlit.cursor import RunningCursor
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
+from streamlit.runtime.state.common import WidgetMetadata
+from streamlit.runtime.state.session_state import WStates
+from streamlit.testing.v1 import AppTest
 
 from viz.ui import spared
 
@@ -106,3 +109,39 @@ def test_a_copy_of_a_chart_may_be_changed(altair_spared):
     copied.encoding.x["title"], copied.mark["opacity"] = "two", 1
     assert (chart.encoding.x["title"], chart.mark["opacity"]) == ("one", 0.5)
     assert copied.data.values is chart.data.values
+
+
+def _widget(key: str, fragment: str | None = None) -> WidgetMetadata:
+    return WidgetMetadata(id=key, deserializer=lambda value: value, serializer=lambda value: value, value_type="bool_value", fragment_id=fragment, callback=print, callback_args=(key,))
+
+
+def test_a_widget_that_is_not_drawn_any_more_is_forgotten_one_run_later():
+    states, remove = WStates(), spared._forgetting(WStates.remove_stale_widgets)
+    for key in ("here", "gone", "back"):
+        states.set_widget_metadata(_widget(key))
+    states.set_widget_metadata(_widget("outside", fragment="other"))
+    remove(states, frozenset({"here", "outside"}), None)
+    assert set(states.widget_metadata) == {"here", "outside", "gone", "back"}  # a click that is on its way still finds its callback
+    remove(states, frozenset({"here", "back", "outside"}), None)
+    assert set(states.widget_metadata) == {"here", "outside", "back"}
+    for _ in range(2):
+        remove(states, frozenset(), ["one"])  # a run of one fragment says nothing of the others
+    assert "outside" in states.widget_metadata
+
+
+def test_what_callbacks_were_given_does_not_pile_up():
+    test = AppTest.from_string(
+        "import streamlit as st\n"
+        "n = st.session_state.setdefault('n', 0)\n"
+        "st.session_state.n += 1\n"
+        "st.button(f'only in run {n}', on_click=print, args=(n,))\n"
+        "st.button('always', key='always')"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WStates, "remove_stale_widgets", spared._forgetting(WStates.remove_stale_widgets))
+        for _ in range(8):
+            test.run()
+            test.button(key="always").click()
+        safe = object.__getattribute__(test.session_state, "_state")
+        held = object.__getattribute__(safe, "_state")._new_widget_state.widget_metadata
+        assert len(held) == 3, list(held)

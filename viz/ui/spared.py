@@ -4,6 +4,10 @@
 containers around it as often as they are deep; and every run fills the theme's message from the settings anew. To Altair:
 `SchemaBase.from_dict` hashes the schemas of all its classes for each `x2="end:Q"`, `_todict` asks of every number of the data
 whether it is a `SchemaLike`, and the rows are copied whenever a chart is laid into another.)
+
+And what Streamlit keeps of a visitor for as long as he stays, though nobody asks for it any more: every widget that he ever saw,
+with what its callback was given, here whole runs of a model. (To be reported: `WStates.remove_stale_widgets` lets go of the
+values, not of `widget_metadata`.)
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from altair.utils import core, schemapi
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
+from streamlit.runtime.state import session_state
 
 PLAIN = frozenset({str, int, float, bool, type(None)})
 WITHOUT_PARTS = PLAIN | {type(schemapi.Undefined)}
@@ -26,6 +31,7 @@ def spare() -> None:
     """From now on. The settings of the theme are those of the start."""
     app_session._populate_theme_msg = _kept(app_session._populate_theme_msg)
     DeltaGenerator.__deepcopy__ = _copied  # type: ignore[method-assign]
+    session_state.WStates.remove_stale_widgets = _forgetting(session_state.WStates.remove_stale_widgets)  # type: ignore[method-assign]
     core._ChannelCache._wrap_in_channel = _named(core._ChannelCache._wrap_in_channel)  # type: ignore[method-assign]
     schemapi._todict = _plain(schemapi._todict)
     schemapi._deep_copy = _sharing(schemapi._deep_copy)
@@ -54,6 +60,26 @@ def _copied(self: DeltaGenerator, memo: dict[int, Any]) -> DeltaGenerator:
     found._form_data = copy.deepcopy(self._form_data, memo)
     found._creating_fragment_id = self._creating_fragment_id
     return found
+
+
+class _Drawn(dict[str, Any]):
+    """Widgets by name, and which of them the last run did not draw."""
+
+    stale: frozenset[str] = frozenset()
+
+
+def _forgetting(remove: Any) -> Any:
+    """`remove` of the values of widgets that are not drawn any more; what they were goes one run later, for a click that is on its way."""
+
+    def removed(self: Any, active: frozenset[str], fragments: list[str] | None) -> None:
+        remove(self, active, fragments)
+        found = self.widget_metadata
+        stale = frozenset(key for key, metadata in found.items() if session_state._is_stale_widget(metadata, active, fragments))
+        before = found.stale if isinstance(found, _Drawn) else frozenset()
+        self.widget_metadata = _Drawn({key: metadata for key, metadata in found.items() if key not in stale & before})
+        self.widget_metadata.stale = stale
+
+    return removed
 
 
 def _named(wrap: Any) -> Any:
