@@ -13,7 +13,7 @@ from altair.utils import core as utils
 from altair.utils import schemapi
 from streamlit.cursor import RunningCursor
 from streamlit.delta_generator import DeltaGenerator
-from streamlit.proto.NewSession_pb2 import CustomThemeConfig
+from streamlit.proto.NewSession_pb2 import Config, CustomThemeConfig, NewSession
 from streamlit.runtime import app_session
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import WStates
@@ -26,7 +26,7 @@ from viz.ui import spared
 def test_the_theme_goes_out_as_streamlit_says_it(section):
     wanted, found, again = CustomThemeConfig(), CustomThemeConfig(), CustomThemeConfig()
     app_session._populate_theme_msg(wanted, section)
-    fill = spared._kept(app_session._populate_theme_msg)
+    fill = spared._kept(app_session._populate_theme_msg, CustomThemeConfig)
     fill(found, section)
     fill(again, section)
     assert found == again == wanted
@@ -34,11 +34,25 @@ def test_the_theme_goes_out_as_streamlit_says_it(section):
 
 def test_the_theme_is_read_once():
     asked = []
-    fill = spared._kept(lambda message, section: asked.append(section))
+    fill = spared._kept(lambda message, section: asked.append(section), CustomThemeConfig)
     for _ in range(3):
         fill(CustomThemeConfig(), "theme")
         fill(CustomThemeConfig(), "theme.dark")
     assert asked == ["theme", "theme.dark"]
+
+
+def test_settings_and_pages_go_out_as_streamlit_says_them():
+    wanted, found = NewSession(), NewSession()
+    pages = {f"hash{number}": {"page_name": f"a_page_{number}", "icon": "x" * (number % 2)} for number in range(5)}
+    app_session._populate_config_msg(wanted.config)
+    app_session.AppSession._populate_app_pages(None, wanted, pages)
+    spared._kept(app_session._populate_config_msg, Config)(found.config)
+    listed = spared._listed(app_session.AppSession._populate_app_pages)
+    listed(None, found, pages)
+    assert found == wanted and len(found.app_pages) == 5
+    other = NewSession()
+    listed(None, other, {"hash9": {"page_name": "other", "icon": ""}})
+    assert [page.url_pathname for page in other.app_pages] == ["other"]
 
 
 def _nested(deep: int) -> tuple[DeltaGenerator, ...]:

@@ -1,7 +1,7 @@
 """What Streamlit makes anew in every run of everybody, and Altair for every field of a chart, though it comes out the same.
 
 (To be reported to Streamlit: `DeltaGenerator.__deepcopy__` copies its parents without the memo, so each fragment copies the
-containers around it as often as they are deep; and every run fills the theme's message from the settings anew. To Altair:
+containers around it as often as they are deep; and every run fills the messages of theme, settings and pages anew. To Altair:
 `SchemaBase.from_dict` hashes the schemas of all its classes for each `x2="end:Q"`, `_todict` asks of every number of the data
 whether it is a `SchemaLike`, and the rows are copied whenever a chart is laid into another.)
 
@@ -18,7 +18,7 @@ from typing import Any
 
 from altair.utils import core, schemapi
 from streamlit.delta_generator import DeltaGenerator
-from streamlit.proto.NewSession_pb2 import CustomThemeConfig
+from streamlit.proto.NewSession_pb2 import Config, CustomThemeConfig, NewSession
 from streamlit.runtime import app_session
 from streamlit.runtime.state import session_state
 
@@ -28,8 +28,10 @@ ROWS = "values"
 
 
 def spare() -> None:
-    """From now on. The settings of the theme are those of the start."""
-    app_session._populate_theme_msg = _kept(app_session._populate_theme_msg)
+    """From now on. The settings are those of the start."""
+    app_session._populate_theme_msg = _kept(app_session._populate_theme_msg, CustomThemeConfig)
+    app_session._populate_config_msg = _kept(app_session._populate_config_msg, Config)
+    app_session.AppSession._populate_app_pages = _listed(app_session.AppSession._populate_app_pages)  # type: ignore[method-assign]
     DeltaGenerator.__deepcopy__ = _copied  # type: ignore[method-assign]
     session_state.WStates.remove_stale_widgets = _forgetting(session_state.WStates.remove_stale_widgets)  # type: ignore[method-assign]
     core._ChannelCache._wrap_in_channel = _named(core._ChannelCache._wrap_in_channel)  # type: ignore[method-assign]
@@ -37,17 +39,32 @@ def spare() -> None:
     schemapi._deep_copy = _sharing(schemapi._deep_copy)
 
 
-def _kept(fill: Any) -> Any:
-    """`fill` of a theme's message, done once for each section of the settings."""
+def _kept(fill: Any, kind: type[Any]) -> Any:
+    """`fill` of a message of this kind from the settings (of the theme: of one section), done once."""
 
     @functools.cache
-    def filled(section: str) -> CustomThemeConfig:
-        message = CustomThemeConfig()
-        fill(message, section)
+    def filled(*section: str) -> Any:
+        message = kind()
+        fill(message, *section)
         return message
 
-    def copied(message: CustomThemeConfig, section: str = "theme") -> None:
-        message.MergeFrom(filled(section))
+    def copied(message: Any, *section: str) -> None:
+        message.MergeFrom(filled(*section))
+
+    return copied
+
+
+def _listed(fill: Any) -> Any:
+    """`fill` of the list of pages, which is everybody's."""
+
+    @functools.lru_cache(8)
+    def filled(*pages: tuple[str, str, str]) -> NewSession:
+        message = NewSession()
+        fill(None, message, {key: {"page_name": name, "icon": icon} for key, name, icon in pages})
+        return message
+
+    def copied(self: Any, message: NewSession, pages: dict[str, Any]) -> None:
+        message.MergeFrom(filled(*((key, page["page_name"], page["icon"]) for key, page in pages.items())))
 
     return copied
 

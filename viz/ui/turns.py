@@ -1,8 +1,14 @@
-"""Runs of visitors take turns among each other and with short forwards: whoever waits for a model gives his up."""
+"""Runs of visitors take turns among each other and with short forwards: whoever waits for a model gives his up.
+
+Who asks again and again, as one does who drags a slider, lets the others go first: twice as long as his last run took he waits.
+"""
 
 from __future__ import annotations
 
 import functools
+import threading
+import time
+from collections import OrderedDict
 from typing import Any
 
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
@@ -10,13 +16,55 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from core.serving.turn import turn
 
 
+class Pace:
+    """Who ran when, for how long; from it how long a visitor lets others go first.
+
+    Nothing while he is alone (nobody else ran for `RECENT` seconds) or has not just run. What he sends meanwhile takes the
+    place of what he sent before, so the last value of one who drags is drawn as soon.
+
+    >>> pace = Pace()
+    >>> pace.ran("a", 10.00, 10.02); pace.ran("b", 10.02, 10.06)
+    >>> [round(pace.respite(*asked), 3) for asked in (("b", 10.07), ("b", 10.2), ("a", 10.08), ("b", 99.0), ("c", 10.07))]
+    [0.07, 0.0, 0.0, 0.0, 0.0]
+    """
+
+    SHARE, MOST, RECENT, KNOWN = 2.0, 0.15, 1.0, 1024
+
+    def __init__(self) -> None:
+        self._last: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def ran(self, visitor: str, begun: float, ended: float) -> None:
+        """A run of his is over."""
+        with self._lock:
+            self._last[visitor] = begun, ended
+            self._last.move_to_end(visitor)
+            while len(self._last) > self.KNOWN:
+                self._last.popitem(last=False)
+
+    def respite(self, visitor: str, now: float) -> float:
+        """Seconds to wait before his next run."""
+        with self._lock:
+            begun, ended = self._last.get(visitor, (now, now))
+            others = next((end for other, (_, end) in reversed(self._last.items()) if other != visitor), float("-inf"))
+        if now - others > self.RECENT:
+            return 0.0
+        return max(0.0, ended + min(self.SHARE * (ended - begun), self.MOST) - now)
+
+
 def take() -> None:
     """From now on. Parts of a page that are drawn anew do not pass through the frame, so each run is met where Streamlit begins it."""
-    begin = ScriptRunner._run_script
+    begin, pace = ScriptRunner._run_script, Pace()
 
     @functools.wraps(begin)
     def run(self: ScriptRunner, *given: Any) -> None:
+        if wait := pace.respite(self._session_id, time.perf_counter()):
+            time.sleep(wait)
         with turn.taken():
-            begin(self, *given)
+            begun = time.perf_counter()
+            try:
+                begin(self, *given)
+            finally:
+                pace.ran(self._session_id, begun, time.perf_counter())
 
     ScriptRunner._run_script = run  # type: ignore[method-assign]
