@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.models import Batch
@@ -17,24 +20,33 @@ from core.training.pairs import Pairs
 
 Inputs = tuple[Batch, Tensor]
 
-SHARE = 0.2
+SHARE = 0.15
 """What bare words count for in the loss."""
-SENTENCES, BARE = 4096, 1024
-"""Tokens of a batch, both sides: as much as two cores go through in half a second."""
+SENTENCES, BARE = 2048, 1024
+"""Tokens of a batch, both sides; small, for two cores."""
 TWO, PHRASEBOOK = 2, 8
 """Words of the longest pair, and of the longest line of the phrasebook, that is read without its full stop too."""
 WORDS = 3
 """Times that single words come besides."""
+COMMON, OFTEN = 1000, 8
+"""So many of the commonest, and the times that these come besides."""
 
 
 class Beside:
-    """Two sets of pairs, a batch of each a step; the loss is their mean, of which the second set is `SHARE`.
+    """Two sets of pairs, a batch of each a step; the loss is the mean of theirs, of which the second set's is `SHARE`.
 
     In batches of their own, bare words would at times be all that a step learns, and a step of Muon is as large as its rate.
+    Where the network goes on from weights, the loss of a sentence is how far it is from what those expect (`distance`): so
+    that the words are learned and the sentences stay.
     """
 
     def __init__(self, sentences: Pairs, bare: Pairs) -> None:
         self.sentences, self.bare, self.tokenizer = sentences, bare, sentences.tokenizer
+        self.teacher: nn.Module | None = None
+
+    def follow(self, network: nn.Module) -> None:
+        """Take the network, as it begins, for the teacher of the sentences."""
+        self.teacher = deepcopy(network).eval().requires_grad_(False)
 
     def batch(self, step: int) -> tuple[tuple[Inputs, Inputs], int]:
         (sentences, n), (bare, m) = self.sentences.batch(step), self.bare.batch(step)
@@ -42,10 +54,23 @@ class Beside:
 
     def loss(self, network: nn.Module, batch: tuple[Inputs, Inputs]) -> Tensor:
         sentences, bare = batch
-        return (1 - SHARE) * self.sentences.loss(network, sentences) + SHARE * self.bare.loss(network, bare)
+        kept = distance(network, self.teacher, *sentences) if self.teacher else self.sentences.loss(network, sentences)
+        return (1 - SHARE) * kept + SHARE * self.bare.loss(network, bare)
 
     def check(self, network: nn.Module) -> Mapping[str, float]:
         return {**self.sentences.check(network), "bare_nats": self.bare.check(network)["valid_nats"]}
+
+
+def distance(network: Any, teacher: Any, inputs: Batch, wanted: Tensor) -> Tensor:
+    """How far a network is from what its teacher expects: the mean over the places of KL(teacher, network).
+
+    Learning without forgetting (Li and Hoiem 2016), with dropout of the network and none of the teacher. wanted (batch pos) -> a scalar.
+    """
+    real = wanted != pairs.IDS["pad"]
+    with torch.no_grad():
+        expected = teacher.logits(teacher(inputs)[real]).float().log_softmax(-1)
+    found = network.logits(network(inputs)[real]).float().log_softmax(-1)
+    return F.kl_div(found, expected, reduction="batchmean", log_target=True)
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Beside:
@@ -65,4 +90,4 @@ def bare_pairs(train: Sequence[tuple[str, str]], book: Sequence[tuple[str, str]]
     cut = fragments(train)
     capital = [(s[:1].upper() + s[1:], t[:1].upper() + t[1:]) for s, t in cut]
     single = [pair for pair in cut if " " not in pair[0]]
-    return single * WORDS + cut + capital + short(train, TWO) + short(book, PHRASEBOOK) * pairs.PHRASES
+    return single * WORDS + single[:COMMON] * OFTEN + cut + capital + short(train, TWO) + short(book, PHRASEBOOK) * pairs.PHRASES

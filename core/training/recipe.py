@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -38,6 +38,13 @@ class Task(Protocol):
     def check(self, network: nn.Module) -> Mapping[str, float]:
         """A quick look at held-out data."""
         ...
+
+
+@runtime_checkable
+class Follower(Protocol):
+    """A task that is told the network as it begins, where it goes on from weights."""
+
+    def follow(self, network: nn.Module) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -82,6 +82,22 @@ def test_both_sets_are_read_at_every_step_and_the_loss_is_their_mean():
     assert set(checked) == {"valid_nats", "bare_nats"} and all(map(math.isfinite, checked.values()))
 
 
+def test_sentences_follow_the_network_that_it_began_with():
+    made, config = task(), replace(families()["transformer"].config.tiny(), n_vocab=400, n_ctx=32)
+    torch.manual_seed(0)
+    network = families()["transformer"].network(config).eval()
+    made.follow(network)
+    batch, _ = made.batch(0)
+    with torch.no_grad():
+        assert float(bare.distance(network, made.teacher, *batch[0])) == pytest.approx(0, abs=1e-6)
+        assert float(made.loss(network, batch)) == pytest.approx(bare.SHARE * float(made.bare.loss(network, batch[1])), abs=1e-6)
+        network.embed["token"].weight.mul_(1.5)  # the teacher is a copy
+        inputs, wanted = batch[0]
+        p, q = (each.logits(each(inputs)[wanted != 0]).softmax(-1) for each in (made.teacher, network))
+        assert float(bare.distance(network, made.teacher, *batch[0])) == pytest.approx(float((p * (p / q).log()).sum(-1).mean()), rel=1e-4)
+    assert all(not weight.requires_grad for weight in made.teacher.parameters())
+
+
 def test_the_translators_second_stage_is_the_first_on_more():
     first = recipes()["translator-en-es"]
     then = first.then

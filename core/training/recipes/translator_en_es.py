@@ -21,4 +21,4 @@ SENTENCES = Recipe(
     lr=3e-3,
     matrix_lr=0.02,
 )
-RECIPE = replace(SENTENCES, then=replace(SENTENCES, steps=2000, prepare=bare.prepare, lr=1e-4, matrix_lr=7e-4))
+RECIPE = replace(SENTENCES, then=replace(SENTENCES, steps=2000, prepare=bare.prepare, lr=1.5e-4, matrix_lr=1e-3))
