@@ -32,7 +32,8 @@ def main(argv: list[str] | None = None) -> int:
     ask.add_argument("--resume", action="store_true", help="go on from the last checkpoint in --work")
     start = ask.add_mutually_exclusive_group()
     start.add_argument("--then", action="store_true", help="the second stage of the recipe, from the shipped weights of its first")
-    start.add_argument("--from", dest="start", metavar="NAME", help="begin with a shipped model's weights, optimiser and schedule fresh; of NAME itself, go on with the steps and the record")
+    start.add_argument("--from", dest="start", metavar="NAME", help="begin with a shipped model's weights, optimiser and schedule fresh; "
+                       "of NAME itself, go on with the steps and the record")  # fmt: skip
     ask.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     ask.add_argument("--threads", type=int, help="CPU threads (default: all)")
     opts = ask.parse_args(argv)
