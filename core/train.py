@@ -1,4 +1,4 @@
-"""Train a shipped model: `python -m core.train NAME --data DIR [--minutes M | --steps N] [--resume] [--from NAME]`."""
+"""Train a shipped model: `python -m core.train NAME --data DIR [--minutes M | --steps N] [--resume] [--from NAME | --then]`."""
 
 from __future__ import annotations
 
@@ -30,13 +30,20 @@ def main(argv: list[str] | None = None) -> int:
     length.add_argument("--minutes", type=float, help="wall-clock minutes instead of steps")
     ask.add_argument("--seed", type=int, default=0)
     ask.add_argument("--resume", action="store_true", help="go on from the last checkpoint in --work")
-    ask.add_argument("--from", dest="start", metavar="NAME", help="begin with a shipped model's weights, optimiser and schedule fresh; of NAME itself, go on with the steps and the record")
+    start = ask.add_mutually_exclusive_group()
+    start.add_argument("--then", action="store_true", help="the second stage of the recipe, from the shipped weights of its first")
+    start.add_argument("--from", dest="start", metavar="NAME", help="begin with a shipped model's weights, optimiser and schedule fresh; "
+                       "of NAME itself, go on with the steps and the record")  # fmt: skip
     ask.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     ask.add_argument("--threads", type=int, help="CPU threads (default: all)")
     opts = ask.parse_args(argv)
     if opts.threads:
         torch.set_num_threads(opts.threads)
     recipe, device = recipes()[opts.name], torch.device(opts.device)
+    if opts.then:
+        if recipe.then is None:
+            ask.error(f"the recipe of {opts.name} has one stage; --then is for those with a second")
+        recipe, opts.start = recipe.then, opts.name
     work = opts.work / opts.name
     work.mkdir(parents=True, exist_ok=True)
     try:

@@ -20,7 +20,7 @@ from tqdm import tqdm
 from core.models import families
 from core.training.feed import fed
 from core.training.optim import optimisers, schedule
-from core.training.recipe import Recipe, Task, drawn
+from core.training.recipe import Follower, Recipe, Task, drawn
 
 NUMBERS = ("step", "counted", "tokens", "seconds", "smooth")
 """What a checkpoint holds of the run's state, beside the log."""
@@ -68,6 +68,8 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device) -> Outco
     network = drawn(families()[recipe.family], recipe.config, plan.seed, recipe.begin, device)
     if plan.weights is not None:
         network.load_state_dict(plan.weights)
+        if isinstance(task, Follower):
+            task.follow(network)
     optims = optimisers(network, lr=recipe.lr, matrix_lr=recipe.matrix_lr, weight_decay=recipe.weight_decay, outside=recipe.outside)
     state = _State(plan.done)
     checkpoint = plan.work / "checkpoint.pt"

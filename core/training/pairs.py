@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,10 +29,10 @@ Ids = tuple[list[int], list[int]]
 
 
 class Pairs:
-    """Sentence pairs in batches of about equal length."""
+    """Sentence pairs in batches of about equal length, each of at most `budget` tokens of both sides with their padding."""
 
-    def __init__(self, train: list[Ids], valid: list[Ids], tokenizer: Tokenizer, seed: int, device: torch.device) -> None:
-        self.train, self.tokenizer, self.seed = train, tokenizer, seed
+    def __init__(self, train: list[Ids], valid: list[Ids], tokenizer: Tokenizer, seed: int, device: torch.device, budget: int | None = None) -> None:
+        self.train, self.tokenizer, self.seed, self.budget = train, tokenizer, seed, budget or BATCH_TOKENS
         self.valid = [on(_collated(valid[i : i + 64]), device) for i in range(0, min(len(valid), 1024), 64)]
         self._epoch, self._batches, self._first = -1, [], 0
 
@@ -51,13 +51,13 @@ class Pairs:
         sizes = np.array([max(len(s), len(t)) for s, t in self.train])
         order = rng.permutation(len(sizes))
         batches: list[list[int]] = []
-        pool = POOL * BATCH_TOKENS // 2 // int(sizes.mean())
+        pool = POOL * self.budget // 2 // int(sizes.mean())
         for first in range(0, len(order), pool):
             part = order[first : first + pool]
             part = part[np.argsort(sizes[part] + rng.random(len(part)), kind="stable")]
             rows: list[int] = []
             for i in part:
-                if rows and (len(rows) + 1) * 2 * sizes[i] > BATCH_TOKENS:
+                if rows and (len(rows) + 1) * 2 * sizes[i] > self.budget:
                     batches.append(rows)
                     rows = []
                 rows.append(int(i))
@@ -94,7 +94,7 @@ def _padded(rows: list[list[int]]) -> Tensor:
     return out
 
 
-def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Pairs:
+def prepare(data: Path, work: Path, seed: int, device: torch.device, budget: int | None = None) -> Pairs:
     """English and Spanish sentences (Tatoeba) and the phrasebook, with a tokenizer learnt from both sides.
 
     All translators learn from the same pairs with the same tokenizer: what differs between them is the network.
@@ -102,14 +102,20 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Pairs:
     folder = data / "translation_tatoeba"
     train = pairs(find(folder, "en-es.train.tsv"))
     valid = pairs(find(folder, "en-es.valid.tsv"))
-    phrases = [(en, es) for en, es in (line.split("\t")[:2] for line in lines(find(folder, "phrasebook_en-es.tsv")) if "\t" in line)]
+    phrases = phrasebook(data)
     saved = work / "tokenizer.json"
     if not saved.is_file():
         sides = (side for pair in train + phrases for side in pair)
         byte_level_bpe(sides, N_VOCAB, SPECIAL, prefix_space=True).save(str(saved))
     tokenizer = Tokenizer.from_file(saved, **IDS)
+    return Pairs(encoded(tokenizer, train + phrases * PHRASES), encoded(tokenizer, valid), tokenizer, seed, device, budget)
 
-    def ids(rows: list[tuple[str, str]]) -> list[Ids]:
-        return [(list(tokenizer.encode(s).ids), list(tokenizer.encode(t).ids)) for s, t in rows]
 
-    return Pairs(ids(train + phrases * PHRASES), ids(valid), tokenizer, seed, device)
+def phrasebook(data: Path) -> list[tuple[str, str]]:
+    """Everyday pairs written for this project."""
+    rows = lines(find(data / "translation_tatoeba", "phrasebook_en-es.tsv"))
+    return [(en, es) for en, es in (line.split("\t")[:2] for line in rows if "\t" in line)]
+
+
+def encoded(tokenizer: Tokenizer, rows: Sequence[tuple[str, str]]) -> list[Ids]:
+    return [(list(tokenizer.encode(s).ids), list(tokenizer.encode(t).ids)) for s, t in rows]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -40,6 +40,13 @@ class Task(Protocol):
         ...
 
 
+@runtime_checkable
+class Follower(Protocol):
+    """A task that is told the network as it begins, where it goes on from weights."""
+
+    def follow(self, network: nn.Module) -> None: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """How one shipped model is trained.
@@ -49,6 +56,7 @@ class Recipe:
     the first) are shipped too, so that one can see how the model came to what it does. `measure(model, limit)`, where
     given, is how such a model is measured without a file: on items that are drawn and that no training sees; then
     `examples` are some of them, on which its heads are measured. `reads` says what texts it learns from, None where they are no language. `outside`: see `optimisers`.
+    `then` is a second stage: it begins with the weights that the first ended with, on data and with rates of its own.
     """
 
     name: str
@@ -68,6 +76,7 @@ class Recipe:
     outside: tuple[str, ...] = ()
     warm_up: int = 200
     clip: float = 1.0
+    then: Recipe | None = None
 
 
 def drawn(family: Family, config: Any, seed: int, begin: Callable[[nn.Module], None], device: torch.device = CPU) -> Any:

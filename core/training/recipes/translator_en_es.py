@@ -1,13 +1,16 @@
-"""translator-en-es: the Transformer on short English and Spanish sentences."""
+"""translator-en-es: the Transformer on short English and Spanish sentences, then also on bare words and short phrases."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from core.models.transformer import TransformerConfig
+from core.training import bare
 from core.training.data import PAIRS
 from core.training.pairs import IDS, N_VOCAB, prepare
 from core.training.recipe import Recipe
 
-RECIPE = Recipe(
+SENTENCES = Recipe(
     name="translator-en-es",
     family="transformer",
     config=TransformerConfig(n_layers=3, n_heads=8, d_model=256, d_ff=1024, n_vocab=N_VOCAB, n_ctx=256, order="pre", dropout=0.2),
@@ -18,3 +21,4 @@ RECIPE = Recipe(
     lr=3e-3,
     matrix_lr=0.02,
 )
+RECIPE = replace(SENTENCES, then=replace(SENTENCES, steps=2000, prepare=bare.prepare, lr=1.5e-4, matrix_lr=1e-3))
