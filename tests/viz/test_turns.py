@@ -43,11 +43,11 @@ def test_one_who_drags_alone_is_drawn_at_once(clock):
     assert clock.slept == [] and len(clock.drew) == 20
 
 
-def test_beside_others_he_takes_a_third_of_the_time(clock):
+def test_beside_others_he_takes_a_quarter_of_the_time(clock):
     clock.ask("other")
     for _ in range(10):
         clock.ask("one")
-    assert clock.slept == pytest.approx([0.06] * 9)
+    assert clock.slept == pytest.approx([0.09] * 9)
     before = len(clock.slept)
     clock.ask("other")
     assert len(clock.slept) == before  # who has not asked for a while goes at once

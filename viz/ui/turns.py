@@ -1,6 +1,6 @@
 """Runs of visitors take turns among each other and with short forwards: whoever waits for a model gives his up.
 
-Who asks again and again, as one does who drags a slider, lets the others go first: twice as long as his last run took he waits.
+Who asks again and again, as one does who drags a slider, lets the others go first: three times as long as his last run took he waits.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class Pace:
 
     >>> pace = Pace()
     >>> pace.ran("a", 10.00, 10.02); pace.ran("b", 10.02, 10.06)
-    >>> [round(pace.respite(*asked), 3) for asked in (("b", 10.07), ("b", 10.2), ("a", 10.08), ("b", 99.0), ("c", 10.07))]
-    [0.07, 0.0, 0.0, 0.0, 0.0]
+    >>> [round(pace.respite(*asked), 3) for asked in (("b", 10.07), ("b", 10.3), ("a", 10.08), ("b", 99.0), ("c", 10.07))]
+    [0.11, 0.0, 0.0, 0.0, 0.0]
     """
 
-    SHARE, MOST, RECENT, KNOWN = 2.0, 0.15, 1.0, 1024
+    SHARE, MOST, RECENT, KNOWN = 3.0, 0.2, 1.0, 1024
 
     def __init__(self) -> None:
         self._last: OrderedDict[str, tuple[float, float]] = OrderedDict()
