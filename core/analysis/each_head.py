@@ -56,4 +56,3 @@ def some_heads(
     edits = [_OneEach(model.spec.kind(kind).path(layer, leaf), rows, change) for layer, rows in layers.items()]
     runs = model.run_many([text] * len(heads), targets=None if target is None else [target] * len(heads), keep=(), edits=edits)
     return np.stack([read(run) for run in runs])
-

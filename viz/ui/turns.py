@@ -29,6 +29,7 @@ class Pace:
     """
 
     SHARE, MOST, RECENT, KNOWN = 3.0, 0.2, 1.0, 1024
+    """Runs that a respite takes, its seconds at most; seconds in which another ran; visitors that are remembered."""
 
     def __init__(self) -> None:
         self._last: OrderedDict[str, tuple[float, float]] = OrderedDict()

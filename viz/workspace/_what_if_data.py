@@ -34,7 +34,7 @@ KEEP = ("*.pattern", "*.resid_in", "*.resid_out")
 OVER, LINES = "our sentences", "lines of its task"
 """What the mean of a head is taken over: the sentences on which heads are measured; of a model that reads none, lines of its own task."""
 FEW = 8
-"""In gpt-mini the head that is missed most was among the first eight of the estimate in 17 of 17 sentences, in bert-mini in 15, of the translator in 8 of 9."""
+"""So many heads are tried: the one that is missed most is among them nearly always, and each more costs a row of a forward."""
 HEADS = (ZeroHead, MeanHead, ScaleHead, PatchHead)
 
 

@@ -1,4 +1,7 @@
-"""translator-en-es: the Transformer on short English and Spanish sentences, then also on bare words and short phrases."""
+"""translator-en-es: the Transformer on short English and Spanish sentences, then also on bare words and short phrases.
+
+The shipped weights are those of the first stage.
+"""
 
 from __future__ import annotations
 
