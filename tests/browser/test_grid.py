@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from settling import settle
 from small_app import Visitor
 
 APP = """
@@ -81,7 +82,7 @@ def test_order_and_colour_are_chosen_in_the_instrument_without_a_message(visit: 
     assert seen.text(".kinds").split("\n")[:3] == ["<b>reach</b>:", "0.00", "1.00"]
     assert walk(seen, "Home") == "L0.H3"
     assert seen.text(".tip") == "L0.H3, spread out 95 %, entropy 3.30, <b>reach</b> 0.27"
-    seen.page.wait_for_timeout(400)
+    settle(seen.page)
     assert len(seen.sent) == before
     seen.page.wait_for_function("location.search.includes('grid=m0.m1')")
 
@@ -110,7 +111,7 @@ def test_the_order_of_the_page_still_holds(visit: Visitor) -> None:
     seen = visit("page")
     assert (seen.attribute("order"), tiles(seen)[:2]) == ("page", ["L1.H2", "L0.H0"])
     seen.page.get_by_text("as they are", exact=True).click()
-    seen.page.wait_for_timeout(800)
+    settle(seen.page)
     assert (seen.attribute("order"), tiles(seen)[:2]) == ("layers", ["L0.H0", "L0.H1"])
 
 

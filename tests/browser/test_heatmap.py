@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from settling import settle
 from small_app import Visit
 
 DATA = """
@@ -135,7 +136,7 @@ def test_hover_says_query_key_weight_score_and_both_bars(visit: Any) -> None:
         assert words in said
     seen.hover(1, 5)
     assert seen.state("value") == "forbidden" and "forbidden" in seen.tip.inner_text()
-    seen.page.wait_for_timeout(200)
+    settle(seen.page)
     assert len(seen.sent) == before
 
 
@@ -251,26 +252,26 @@ def test_wheel_zooms_only_with_focus_or_control(visit: Any) -> None:
     scrolled = "() => document.querySelector('[data-testid=stMain]').scrollTop"
     seen.hover(20, 20)
     seen.page.mouse.wheel(0, 200)  # an ordinary turn of the wheel scrolls the page
-    seen.page.wait_for_timeout(300)
+    settle(seen.page)
     assert seen.zoom() == 1 and seen.page.evaluate(scrolled) > 50
     seen.page.evaluate("() => { document.querySelector('[data-testid=stMain]').scrollTop = 0 }")
-    seen.page.wait_for_timeout(200)
+    settle(seen.page)
     seen.hover(20, 20)
     seen.page.keyboard.down("Control")
     seen.page.mouse.wheel(0, -100)
-    seen.page.wait_for_timeout(200)
+    settle(seen.page)
     seen.page.keyboard.up("Control")
     assert seen.zoom() > 2
     seen.frame.focus()
     bigger, there = seen.zoom(), seen.page.evaluate(scrolled)
     seen.page.mouse.wheel(0, -100)
-    seen.page.wait_for_timeout(200)
+    settle(seen.page)
     assert seen.zoom() > bigger and seen.page.evaluate(scrolled) == there
     seen.page.mouse.wheel(0, 3000)
-    seen.page.wait_for_timeout(200)
+    settle(seen.page)
     assert seen.zoom() == 1
     seen.page.mouse.wheel(0, 300)  # nothing left to gain: the page has its wheel back
-    seen.page.wait_for_timeout(300)
+    settle(seen.page)
     assert seen.page.evaluate(scrolled) > there + 50
 
 
@@ -283,7 +284,7 @@ def test_zoom_keeps_the_cell_under_the_pointer_and_the_labels(visit: Any) -> Non
     seen.page.keyboard.down("Control")
     for _ in range(3):
         seen.page.mouse.wheel(0, -40)
-        seen.page.wait_for_timeout(100)
+        settle(seen.page)
     seen.page.keyboard.up("Control")
     seen.page.mouse.move(spot[0] + 1, spot[1])
     assert seen.state("hover") == "40,30"
@@ -300,10 +301,10 @@ def test_keys_zoom_and_walking_scrolls_along(visit: Any) -> None:
     assert seen.zoom() > 4
     for key in ("ArrowDown", "Control+End"):
         seen.page.keyboard.press(key)
-    seen.page.wait_for_timeout(200)
+    settle(seen.page)
     assert seen.state("hover") == "63,63" and seen.tip.is_visible()
     seen.page.keyboard.press("ArrowUp")
-    seen.page.wait_for_timeout(150)
+    settle(seen.page)
     assert seen.state("hover") == "62,63"
     seen.page.keyboard.press("0")
     assert seen.zoom() == 1
