@@ -1,4 +1,4 @@
-"""What browser tests share: one Chromium, one server of the whole app and one of all small pages; each visit has a context of its own."""
+"""What browser tests share: one Chromium, one server of the whole app and one of all small pages; no visitor finds anything of another."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from urllib.parse import urlsplit
 import pytest
 from app_server import served_app
 from chromium import CHROMIUM, CHROMIUM_FLAGS
-from settling import listening
 from small_app import EVERY, Visit, Visitor, served
+from windows import reused
 
 OWN = (None, "127.0.0.1")
 
 
 @pytest.fixture(scope="package")  # not longer: Playwright's loop would be in the way of asyncio.run elsewhere
 def chromium() -> Iterator[Any]:
-    """The system's Chromium under Playwright, for all browser tests; its pages know when they are at rest."""
+    """The system's Chromium under Playwright, for all browser tests; its pages know when they are at rest (settling.py), its windows are used again (windows.py)."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
-        yield listening(browser)
+        yield reused(browser)
         browser.close()
 
 

@@ -30,19 +30,6 @@ WIRE = (
 )  # fmt: skip
 
 
-def listening(browser: Any) -> Any:
-    """The browser; every page that it opens from now on counts what goes over its wire."""
-    opened = browser.new_context
-
-    def new_context(**options: Any) -> Any:
-        context = opened(**options)
-        context.add_init_script(WIRE)
-        return context
-
-    browser.new_context = new_context
-    return browser
-
-
 def settle(page: Any) -> None:
     """Wait until the page of a server is at rest."""
     page.wait_for_function("window.wire?.rests()", timeout=PATIENCE)
