@@ -1,15 +1,17 @@
-"""For all tests: fixed seeds, one torch thread, marks by folder."""
+"""For all tests: fixed seeds, one torch thread, marks by folder, the system's Chromium."""
 
 from __future__ import annotations
 
 import os
 import random
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 import threadpoolctl
 import torch
-from chromium import CHROMIUM
+from chromium import CHROMIUM, CHROMIUM_FLAGS
 from hypothesis import settings
 
 torch.set_num_threads(1)
@@ -32,6 +34,17 @@ def _same_luck() -> None:
     random.seed(0)
     np.random.seed(0)
     torch.manual_seed(0)
+
+
+@pytest.fixture(scope="module")  # not longer: Playwright's loop would be in the way of asyncio.run elsewhere
+def chromium() -> Iterator[Any]:
+    """The system's Chromium under Playwright, one a file; browser tests have one for all (browser/conftest.py)."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        yield browser
+        browser.close()
 
 
 # machines are shared: no time limit an example

@@ -18,7 +18,7 @@ OWN = (None, "127.0.0.1")
 
 @pytest.fixture(scope="package")  # not longer: Playwright's loop would be in the way of asyncio.run elsewhere
 def chromium() -> Iterator[Any]:
-    """The system's Chromium under Playwright, for all browser tests; its pages know when they are at rest (settling.py), its windows are used again (windows.py)."""
+    """One for all browser tests; its pages know when they are at rest (settling.py), its windows are used again (windows.py)."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
