@@ -31,7 +31,7 @@ def settled(page, holds: Callable[[], bool] = lambda: True) -> None:
     """Wait until `holds` and the page is at rest; what comes then belongs to no drag that went before (history.js)."""
     until(page, holds)
     settle(page)
-    page.evaluate("atlasHistory.at = -Infinity")
+    page.evaluate("globalThis.atlasHistory && (atlasHistory.at = -Infinity)")
 
 
 def visit(page, address: str) -> None:
