@@ -46,7 +46,7 @@ def test_the_slider_moves_the_grid_the_curves_and_the_link_and_a_link_restores(v
 
 
 def test_a_tile_opens_its_head_and_play_ends_at_the_last_moment(visitor, app_url):
-    shown(visitor, app_url + "/growth?growth.step=643&growth.head=L1.H1")
+    shown(visitor, app_url + "/growth?growth.step=1370&growth.head=L1.H1")
     visitor.locator("[data-heads] .frame").first.focus()
     for key in ("ArrowLeft", "ArrowUp", "Enter"):
         visitor.keyboard.press(key)
