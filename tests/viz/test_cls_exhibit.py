@@ -16,7 +16,7 @@ from test_look_page import named, packets
 import core.engine
 from core.analysis import first_token
 from core.edits import Scale
-from core.training import tuning
+from core.training import records, tuning
 from core.training.goals import GOALS
 from viz.exhibits import _cls_wrong as wrong
 from viz.exhibits import _tuning_live as live
@@ -152,7 +152,7 @@ def test_the_errors_are_those_of_the_model_and_wait_for_the_guess():
 
 
 def test_without_recorded_runs_every_step_offers_the_live_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(tuning, "RUNS", tmp_path)
+    monkeypatch.setattr(records, "RUNS", tmp_path)
     for step in range(1, 7):
         test = page(step, *FOLDS)
         assert not test.exception and live.MISSING in said(test) and any(one.label == "Train it now" for one in test.button)

@@ -76,7 +76,7 @@ def test_one_marks_the_answer_and_then_sees_where_it_starts_and_ends(sent):
     assert sum(header["above"]) == pytest.approx(1, abs=1e-4) == sum(header["below"])
     best = answers.told(one, one.found.best)
     assert f"together {percent(one.found.probability)} for “{best}”. " + ("It is right." if best == "a red hat" else "It is wrong: right is “a red hat”.") in said(told)
-    right = tuning.read("answers-full").reports[-1].right
+    right = tuning.Recorded.read("answers-full").reports[-1].right
     assert f"never read, this model gets {1 - right:.0%} wrong. It cannot be relied on" in told.text[0].value, "the first line"
     other = next(item for item in answers.pool() if item.asked == "who")
     assert asked(page(question=other.question, passage=other.passage), "mark")[1] == other.answer
@@ -146,7 +146,7 @@ def test_a_tag_for_each_word_at_its_first_piece(sent):
         assert note == (grammar.TAGS[one.chances[place].argmax()] if one.begins[place] else "–")
     assert len({tags.HUES[tag] for tag in grammar.TAGS}) == 12 and header["hues"][at] == tags.HUES[answer]
     assert f"{len(one.words)} words, {len(one.tokens)} pieces, {len(one.words)} tags" in said(told)
-    assert f"{tuning.read('tags-full').reports[-1].right:.1%} of the words get the right tag" in said(told)
+    assert f"{tuning.Recorded.read('tags-full').reports[-1].right:.1%} of the words get the right tag" in said(told)
     assert tags.word_of(exhibit.Params(), read_answers.tagged(core.engine.default().open("recorded: tags-full"), tags.SENTENCES[0])) == 4
     known = next(iter(tags.taught()))
     assert re.search(r"\d+ of \d+ are right here", said(page(3, text=known, guess=("tag", asked(page(3, text=known), "tag")[2]))))

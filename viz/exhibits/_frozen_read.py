@@ -98,7 +98,7 @@ def task(name: str) -> Task:
 def recorded_right(name: str, way: str) -> float | None:
     """The share that was right at the end of a recorded run; None where there is none."""
     run = f"{name}-{NAMES[way]}"
-    return tuning.read(run).reports[-1].right if run in tuning.recorded() else None
+    return tuning.Recorded.read(run).reports[-1].right if run in tuning.Recorded.names() else None
 
 
 def far(using: Using) -> Moved:

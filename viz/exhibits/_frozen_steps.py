@@ -77,7 +77,7 @@ def enough(params: Any) -> Shown:
     return Shown(
         {"tuning.frozen": {}, "tuning.full": {}}, (), LOOKING["enough"].format(checked=CHECKED), lambda: frame if told else later(),
         {way: np.array([task.right(way) for task in whole]) for way in WAYS} if told else {},
-        "from core.training import tuning\n\nfor name in tuning.recorded():\n    print(name, tuning.read(name).reports[-1].right)",
+        "from core.training import tuning\n\nfor name in tuning.Recorded.names():\n    print(name, tuning.Recorded.read(name).reports[-1].right)",
     )  # fmt: skip
 
 
@@ -126,7 +126,7 @@ def course(params: Any) -> Shown:
         {"tuning.frozen": {}, "tuning.full": {}}, (), LOOKING["course"].format(checked=CHECKED),
         lambda: pd.DataFrame([(way, report.step, report.seconds, report.right, report.loss) for way, found in reports.items() for report in found], columns=["", "step", "seconds", "right", "loss"]),
         {f"{NAMES[way]}_{kind}": np.array([getattr(report, kind) for report in found]) for way, found in reports.items() for kind in ("step", "seconds", "right", "loss")},
-        f'from core.training import tuning\n\nfor way in ("frozen", "full"):\n    for report in tuning.read(f"{params.task}-{{way}}").reports:\n        print(way, report.step, report.seconds, report.right)',
+        f'from core.training import tuning\n\nfor way in ("frozen", "full"):\n    for report in tuning.Recorded.read(f"{params.task}-{{way}}").reports:\n        print(way, report.step, report.seconds, report.right)',
     )  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def how_far(params: Any) -> Shown:
     return Shown(
         {"tuning.full": {}}, (line,) if told else (), LOOKING["far"], lambda: pd.DataFrame({"part": names, **shares}) if told else later(),
         {NAMES[way]: np.array(shares[way]) for way in WAYS} if told else {},
-        f'import core\nfrom core.training import tuning\n\nrun = tuning.read("{params.task}-full")\nmoved = tuning.moved(run.model("tuned"), core.open_model("{BODY}"), run.tuning)\nprint(moved.embeddings, moved.layers)',
+        f'import core\nfrom core.training import tuning\n\nrun = tuning.Recorded.read("{params.task}-full")\nmoved = tuning.moved(run.model("tuned"), core.open_model("{BODY}"), run.job)\nprint(moved.embeddings, moved.layers)',
     )  # fmt: skip
 
 
@@ -188,7 +188,7 @@ def attention(params: Any) -> Shown:
         controls.select("Head", range(data.changes[FULL].shape[1]), "head", head, lambda i: f"H{i}")
     pair = f", pair={params.second!r}" if params.task in reading.TWO else ""
     code = (f'import core\nfrom core.training import tuning\n\nbefore = core.open_model("{BODY}").run({params.text!r}{pair})\nfor way in ("frozen", "full"):\n'
-            f'    after = tuning.read(f"{params.task}-{{way}}").model(way).run({params.text!r}{pair})\n    print(way, abs(after.attention().weights - before.attention().weights).max((2, 3)).round(3))')  # fmt: skip
+            f'    after = tuning.Recorded.read(f"{params.task}-{{way}}").model(way).run({params.text!r}{pair})\n    print(way, abs(after.attention().weights - before.attention().weights).max((2, 3)).round(3))')  # fmt: skip
     return Shown(
         {"self.weights": {}}, (), LOOKING["attention"], lambda: pd.DataFrame(np.round(data.changes[FULL], 4), index=[f"L{i}" for i in range(len(change))], columns=[f"H{i}" for i in range(change.shape[1])]) if told else later(),
         {NAMES.get(way, way): found for way, found in data.weights.items()} if told else {}, code,

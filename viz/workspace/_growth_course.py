@@ -16,7 +16,7 @@ from core.lessons.texts import texts
 from core.run import Attention
 from core.serving import trainer
 from core.training import growth, live
-from core.training.live import Report
+from core.training.records import Report
 from viz.labels import head_name
 from viz.ui import compute
 from viz.workspace._tasks import CONTINUE
@@ -85,7 +85,7 @@ def shipped(name: str, habit: str = "") -> Course:
 
 def recorded(task: str) -> Course:
     """The recorded run of a small task."""
-    run = compute.submit(("growth.recorded", task), lambda: live.read(task), cost=1.0)
+    run = compute.submit(("growth.recorded", task), lambda: live.Recorded.read(task), cost=1.0)
     return _reported(f"{names.RECORDED}{task}", task, run.reports, run.steps)
 
 

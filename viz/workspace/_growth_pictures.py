@@ -30,7 +30,7 @@ run = model.run({text!r})
 print(run.attention("causal", by="word").weights[{layer}, {head}])"""
 OPENING = "import core\n\nmodel = core.open_model({name!r})"
 AGAIN = "from core.training import live\n\n*_, (_, weights) = live.training(live.TASKS[{task!r}], steps={step})  # trains it anew, from other first weights\nmodel = live.model(live.TASKS[{task!r}], weights, 'mine')"
-RECORDED = "from core.training import live\n\nmodel = live.read({task!r}).at({step})"
+RECORDED = "from core.training import live\n\nmodel = live.Recorded.read({task!r}).at({step})"
 
 
 def everything(course: Course, step: int, other: int, now: Attention) -> str:

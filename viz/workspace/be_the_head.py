@@ -30,7 +30,8 @@ PAGE = Page(
         Cite("ghojogh2020", "2.4.3", "Eqs. (13)-(16)"),
         Cite("beigy2021", "Self-attention", "each word is key, query and value"),
     ),
-    menu="hidden",
+    menu="lab",
+    does="a game",
 )
 EQUATION = r"z = \sum_j a_j\, v_j, \qquad a_j \ge 0, \quad \sum_j a_j = 1"
 LOOKING = (

@@ -15,7 +15,7 @@ from viz.pages import Cite, Entry, Page
 from viz.sources import SOURCES, Source
 from viz.ui import controls, links, parts
 
-PAGE = Page(title="By document", order=60, menu="more",
+PAGE = Page(title="By document", order=60, menu="course",
             claim="You have the slides or the paper open: find the page that runs what you are reading.")
 WHICH = "documents.which"
 PART, PARTS = "documents.part", {"equations": "Equations", "sections": "Sections and figures"}

@@ -16,7 +16,7 @@ from viz.ui import controls, errors, links, parts, state
 from viz.ui import errata as drawn
 from viz.workspace._errata_places import places
 
-PAGE = Page(title="Errata", order=65, menu="more",
+PAGE = Page(title="Errata", order=65, menu="course",
             claim="The documents are good; here is where print and arithmetic part.")
 SLUG = "errata."
 ANY = "all"

@@ -30,7 +30,8 @@ PAGE = Page(
         Cite("voita2019", "section 5", "heads by what they do"),
         Cite("beigy2021", "Multi-head attention", "different heads focus on different words"),
     ),
-    menu="hidden",
+    menu="lab",
+    does="heads that look alike",
 )
 BY = {"like": "Like this head", "sketch": "Sketch", "map": "Map", "kinds": "Kinds"}
 LOOKING = {

@@ -27,7 +27,8 @@ PAGE = Page(
         Cite("elhage2021", "Two-layer attention-only transformers", "induction heads"),
         Cite("vaswani2017", "5.3", "the optimiser and its schedule"),
     ),
-    menu="hidden",
+    menu="lab",
+    does="heads as they form",
 )
 HERE = "here"
 _SHOWN = "growth.shown"

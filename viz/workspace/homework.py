@@ -16,7 +16,7 @@ from viz.pages import Cite, Page
 from viz.ui import compute as ask
 from viz.ui import controls, links, parts, state
 
-PAGE = Page(title="Homework", order=80, menu="more",
+PAGE = Page(title="Homework", order=80, menu="course",
             claim="Answer first. Then the page does what it asked about, and compares.",
             cites=(Cite("beigy2024", "introduction", "the two homework questions"),))
 SLUG = "homework."

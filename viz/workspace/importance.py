@@ -30,7 +30,8 @@ PAGE = Page(
         Cite("meng2022", "2", "patching a clean state into a corrupted run"),
         Cite("ghojogh2020", "3.2.2", "multi-head attention"),
     ),
-    menu="hidden",
+    menu="lab",
+    does="ablation and patching",
 )
 VIEWS = {"heads": "For one word", "many": "Over many sentences", "words": "Which words count", "patch": "Patch"}
 EACH = {"words": lambda _: 1.0, "patch": lambda model: float(model.config.n_layers)}

@@ -23,7 +23,8 @@ PAGE = Page(
         Cite("he2016", "3.1", "residual connections"),
         Cite("ghojogh2020", "3.3.1", "masked attention"),
     ),
-    menu="hidden",
+    menu="lab",
+    does="layer by layer",
 )
 VIEWS = {"guesses": "Guesses by layer", "who": "Who wrote it", "ripple": "Ripple"}
 
