@@ -38,7 +38,7 @@ LOOKING_EDGE = (
 def lines(start: Any) -> Shown:
     """Ten lines for the sentence of the documents; before the guess only the sentence."""
     top = st.container()
-    text = controls.text("Sentence", "text", FBI, placeholder="Type a sentence")
+    text = controls.text("Sentence", "text", FBI, placeholder="Type a sentence", of=runs.MODEL, most=f"up to {runs.LONGEST} tokens")
     controls.preset_row(READ, "text", FBI)
     with top:
         layer, head = steps._head()

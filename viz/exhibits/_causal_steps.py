@@ -168,7 +168,7 @@ def surprise_aside() -> Callable[[], None]:
 
 
 def _sentence() -> str:
-    text = controls.text("Sentence", "text", TEXT, placeholder="Type a sentence")
+    text = controls.text("Sentence", "text", TEXT, placeholder="Type a sentence", of=runs.MODEL, most=f"up to {runs.LONGEST} tokens")
     controls.preset_row(SENTENCES, "text", TEXT)
     return text
 

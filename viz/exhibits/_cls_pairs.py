@@ -12,7 +12,7 @@ from core.analysis import first_token
 from core.edits import Scale
 from core.training import grammar
 from viz.exhibits import _tuning_live as live
-from viz.exhibits._cls_link import PAIRED, SAYS, SLUG, covered, missing, ran, tall
+from viz.exhibits._cls_link import LONGEST, PAIRED, SAYS, SLUG, covered, missing, ran, tall
 from viz.exhibits._shown import Shown, later
 from viz.figures.tuned import shares
 from viz.instruments import origin
@@ -88,9 +88,9 @@ def texts() -> None:
     start = PAIRS[0]
     left, right = st.columns(2, gap="medium")
     with left:
-        first = controls.text("A", SLUG + "first", start[0], placeholder="Type a sentence")
+        first = controls.text("A", SLUG + "first", start[0], placeholder="Type a sentence", of=live.BEFORE, most=f"up to {LONGEST} tokens, both together")
     with right:
-        second = controls.text("B", SLUG + "second", start[1], placeholder="Type a second one")
+        second = controls.text("B", SLUG + "second", start[1], placeholder="Type a second one", of=live.BEFORE, most=f"up to {LONGEST} tokens, both together")
     now = PAIRS.index((first, second)) if (first, second) in PAIRS else None
     state.held(_PILLS, now)
     st.pills("Examples", range(len(PAIRS)), format_func=lambda i: controls.literal(shorten(PAIRS[i][1], 40)), key=_PILLS, default=now, on_change=_chosen, label_visibility="collapsed")

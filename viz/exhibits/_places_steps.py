@@ -17,7 +17,7 @@ from core.lessons import position_ideas as ideas
 from core.lessons.position_criteria import CRITERIA
 from core.lessons.positions import Formula, learned_table
 from viz.exhibits import _places_folds as more
-from viz.exhibits._places_without import without
+from viz.exhibits._places_without import LONGEST, without
 from viz.exhibits._shown import Shown
 from viz.figures import places as figures
 from viz.figures.curves import number
@@ -47,10 +47,10 @@ def learned(model: str) -> np.ndarray | None:
         return None
 
 
-def sentence() -> None:
+def sentence(model: str) -> None:
     """The visitor's own sentence."""
     with st.container(key="positions-text", gap="small"):
-        controls.text("Sentence", "text", SENTENCES[0], placeholder="Type a sentence")
+        controls.text("Sentence", "text", SENTENCES[0], placeholder="Type a sentence", of=model, most=f"up to {LONGEST} tokens")
         controls.preset_row(SENTENCES, "text", SENTENCES[0])
 
 
@@ -79,7 +79,7 @@ def twins(text: str) -> tuple[str, tuple[int, int], str, dict[str, np.ndarray]]:
 def guess(params: Any, start: Any, judged: Any) -> Shown:
     """Two copies of a word through the layers, with positions and without."""
     top = st.container()
-    sentence()
+    sentence(READER)
     with top:
         text, pair, word, found = ask.submit(("positions.twins", params.text), lambda: twins(params.text), 40 * len(params.text))
         bare, with_ = found["bert-mini without"], found["bert-mini with positions"]
@@ -193,9 +193,9 @@ def lost(params: Any, start: Any, judged: Any) -> Shown:
             controls.segmented("Model", tuple(MODELS), SLUG + "model", start.model, MODELS.__getitem__)
         controls.draw(SLUG + "draw", start.lot, again="Shuffle again")
         if lesson.presenting():  # one row is left below the maps; the examples stand at the first step
-            controls.text("Sentence", "text", SENTENCES[0], quiet=True, placeholder="Type a sentence")
+            controls.text("Sentence", "text", SENTENCES[0], quiet=True, placeholder="Type a sentence", of=params.model, most=f"up to {LONGEST} tokens")
     if not lesson.presenting():
-        sentence()
+        sentence(params.model)
     with top:
         return without(params)
 

@@ -108,7 +108,7 @@ def widths(params: Any, data: Any, start: Any) -> bool:
 def real(params: Any, data: Any, start: Any) -> bool:
     """gpt-mini reads the sentence with and without the division; before the guess only as it was trained."""
     box = st.container()
-    text = controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type a sentence")
+    text = controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type a sentence", of=MODEL)
     controls.preset_row(SENTENCES, "text", start.text)
     found = readings(text)
     origin.tell(model=MODEL, text=text)

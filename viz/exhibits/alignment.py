@@ -164,7 +164,7 @@ def _predict(data: Data) -> bool:
 def _change(params: Params) -> None:
     """The one control: the sentence, and the state that asks."""
     with st.container(key="alignment-change"):
-        controls.text("English sentence", "text", Params.text, placeholder="Type a sentence")
+        controls.text("English sentence", "text", Params.text, placeholder="Type a sentence", of=ASKERS[params.asks], most=f"up to {LONGEST} tokens")
         controls.preset_row(SENTENCES, "text", Params.text)
         controls.segmented("The state that asks", tuple(ASKERS), SLUG + "asks", Params.asks, CALLED.__getitem__)
         missing = "" if usable(ASKERS[params.asks]) else f"{ASKERS[params.asks]} is not here yet. Shown instead: {ASKERS['before']}."

@@ -87,10 +87,10 @@ def page() -> None:
         if lesson.presenting():
             return
         if step == 0:
-            controls.text("One sentence", SLUG + "one", Params.one)
-            controls.text("Another sentence", SLUG + "two", Params.two)
+            controls.text("One sentence", SLUG + "one", Params.one, of=MODEL)
+            controls.text("Another sentence", SLUG + "two", Params.two, of=MODEL)
             controls.text("A word of both", SLUG + "word", Params.word)
         elif step in (1, 2):
-            controls.text(f"Your own sentence with “{params.which}”", SLUG + "own", "", placeholder=f"Type a sentence with the word {params.which}")
+            controls.text(f"Your own sentence with “{params.which}”", SLUG + "own", "", placeholder=f"Type a sentence with the word {params.which}", of=MODEL)
         elif step == 4:
-            controls.text("Your own sentence", SLUG + "sentence", Params.sentence)
+            controls.text("Your own sentence", SLUG + "sentence", Params.sentence, of=MODEL)

@@ -90,7 +90,7 @@ def page() -> None:
         shown = SHOWN[step](params)
     with st.container():
         if step < 4 and not lesson.presenting():
-            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence")
+            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", of=live.BEFORE, most=f"up to {link.LONGEST} tokens")
             controls.preset_row(EXAMPLES, "text", Params.text)
         if step == 4 and not lesson.presenting():
             pairs.texts()

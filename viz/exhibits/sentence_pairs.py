@@ -93,5 +93,5 @@ def page() -> None:
         show(EXHIBIT, "sentence_pairs", str(step), shown, lambda: st.markdown(game.TRY[step]), lambda: lesson.errata("E24"))
     with st.container():
         if not lesson.presenting() and step not in (1, 2):
-            controls.text("Text A", SLUG + "a", Params.a, placeholder="Type a sentence", drops=(SLUG + "follows",))
-            controls.text("Text B", SLUG + "b", Params.b, placeholder="Type a sentence", drops=(SLUG + "follows",))
+            controls.text("Text A", SLUG + "a", Params.a, placeholder="Type a sentence", drops=(SLUG + "follows",), of=MODEL, most=f"up to {LONGEST} tokens, both together")
+            controls.text("Text B", SLUG + "b", Params.b, placeholder="Type a sentence", drops=(SLUG + "follows",), of=MODEL, most=f"up to {LONGEST} tokens, both together")

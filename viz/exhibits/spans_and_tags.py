@@ -103,8 +103,8 @@ def page() -> None:
             return
         if step in ANSWERING:
             drops = tuple(SLUG + name for name in ("mark", "push", "token"))
-            controls.text("Question", SLUG + "question", Params.question, placeholder="Who …?", drops=drops)
-            controls.text("Text", SLUG + "passage", Params.passage, placeholder="A few sentences", drops=drops)
+            controls.text("Question", SLUG + "question", Params.question, placeholder="Who …?", drops=drops, of=live.BEFORE, most="a question")
+            controls.text("Text", SLUG + "passage", Params.passage, placeholder="A few sentences", drops=drops, of=live.BEFORE, most=f"up to {LONGEST} tokens")
         elif step == 2:
-            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",))
+            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",), of=live.BEFORE, most=f"up to {LONGEST} tokens")
             controls.preset_row(tags.SENTENCES, "text", Params.text)
