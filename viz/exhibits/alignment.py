@@ -42,7 +42,7 @@ STEPS = (
 ASKERS = {"before": "bahdanau-en-es", "now": "luong-global-en-es"}
 CALLED = {"before": "sₜ₋₁, Bahdanau", "now": "sₜ, Luong"}
 ONE_VECTOR = "rnn-en-es"
-SENTENCES = ("She has a white car.", "You are welcome.", "The animal didn't cross the street because it was too tired.", "I gave my little sister a red ball.")
+SENTENCES = ("She has a white car.", "You are welcome.", "The animal didn't cross the street because it was too tired.", "The black cat is sleeping on the white bed.")
 LONGEST = 26
 
 
