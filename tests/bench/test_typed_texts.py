@@ -1,7 +1,8 @@
-"""Every text box of every page, with texts that nobody types and somebody pastes: seconds until the page stands, and memory.
+"""Every text box of every page, with texts that nobody types and somebody pastes: seconds of the processor until the page stands, and memory.
 
 `pytest -m bench -s tests/bench/test_typed_texts.py`, on an idle machine; -k SLUG for one page. The first draw with the opening
-texts is not counted: what is loaded and measured once a server is none of a text's work.
+texts is not counted: what is loaded and measured once a server is none of a text's work. A page computes in one thread: on an idle
+machine its processor's seconds are anyone's.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ def test_a_page_answers_any_text_in_a_moment(slug, monkeypatch):
 
 
 def cost(test: Any, typed: str) -> tuple[float, float, str]:
-    """Seconds, megabytes and what went wrong when this stands in every box of the page."""
+    """Seconds of the processor, megabytes and what went wrong when this stands in every box of the page."""
     for box in boxes(test):
         box.set_value(typed)
     gc.collect()
     HOME.joinpath("clear_refs").write_text("5")
-    before, begun = memory("VmRSS"), time.perf_counter()
+    before, begun = memory("VmRSS"), time.process_time()
     test.run()
-    took, more = time.perf_counter() - begun, memory("VmHWM") - before
+    took, more = time.process_time() - begun, memory("VmHWM") - before
     wrong = [error.value for error in test.exception] + [text.value for text in test.text if text.value.startswith("Something went wrong")]
     return took, more, "; ".join(wrong)
 
