@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import SupportsFloat
 
+from core.shares import percent as percent
+
 _MARKS = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽"}
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=\"'@/])")
@@ -120,22 +122,6 @@ def _escaped(text: str) -> str:
 
 
 _labelled = lru_cache(4096)(_escaped)
-
-
-def percent(p: SupportsFloat) -> str:
-    """A probability in per cent, never a false 0 or 100.
-
-    >>> percent(0.614), percent(0.0312), percent(0.00004), percent(0.99996), percent(1.0), percent(0.0)
-    ('61 %', '3.1 %', '<0.1 %', '>99.9 %', '100 %', '0 %')
-    """
-    p = float(p)
-    if p in (0.0, 1.0):
-        return f"{100 * p:.0f} %"
-    if p < 0.001:
-        return "<0.1 %"
-    if p > 0.999:
-        return ">99.9 %"
-    return f"{100 * p:.1f} %" if p < 0.0995 or p > 0.9949 else f"{100 * p:.0f} %"
 
 
 def changes(a: SupportsFloat, b: SupportsFloat) -> str:

@@ -25,6 +25,7 @@ from viz.exhibits import _alignment_folds as folds
 from viz.exhibits import _alignment_pictures as pictures
 from viz.exhibits import alignment as exhibit
 from viz.figures.aligned import mixing
+from viz.labels import percent
 
 KINDS = {
     "bahdanau-en-es": {"attention": "bahdanau"},
@@ -143,9 +144,9 @@ def test_the_guess_is_answered_by_this_sentence():
         answer = pictures.names(data.words)[int(data.weights[row].argmax())]
         answers.add(answer)
         before = page(1, text=text)
-        assert f"{data.weights[row].max():.0%} to" not in said(before)
+        assert f"{percent(data.weights[row].max())} to" not in said(before)
         test = page(1, text=text, state={"predict:alignment.first": answer})
-        assert "Right." in said(test).replace("\\", "") and f"It gives {data.weights[row].max():.0%} to" in said(test)
+        assert "Right." in said(test).replace("\\", "") and f"It gives {percent(data.weights[row].max())} to" in said(test)
     assert len(answers) > 1
 
 

@@ -118,7 +118,7 @@ def test_what_is_said_of_a_ready_made_pair_is_so(pair: _compare_presets.Telling)
     assert PROMISES[pair.name](found, rows), pair.note
     most = both[int(rows.argmax())]
     said = _compare_pair.sentence(found, measured, measured.order[0])
-    looks = ", ".join(f"{'AB'[pane]} looks {w[most].max():.0%} at “{visible(found.word('keys', int(w[most].argmax()), pane))}”" for pane, w in enumerate((a, b)))
+    looks = ", ".join(f"{'AB'[pane]} looks {percent(w[most].max())} at “{visible(found.word('keys', int(w[most].argmax()), pane))}”" for pane, w in enumerate((a, b)))
     assert said.startswith(f"They differ most at “{visible(found.word('queries', most, 0))}”: {looks} ({rows.max():.2f} bits of 1)")
     assert f"they are {rows.mean():.2f} bits apart" in said
     for line in _compare_pair.notes(found, measured):

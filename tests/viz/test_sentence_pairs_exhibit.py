@@ -114,7 +114,7 @@ def test_who_looks_at_which_text():
     np.testing.assert_allclose([cell["value"] for cell in chart(told, 1)[0]], found[..., 0, 2].ravel(), atol=1e-4)
     n_heads = found.shape[1]
     one = page(4, guess=("who", best), head=str(n_heads + 1))
-    assert f"L1.H1: A gives {found[1, 1, 1, 1]:.1%} to A and {found[1, 1, 1, 2]:.1%} to B" in said(one)
+    assert f"L1.H1: A gives {percent(found[1, 1, 1, 1], 2)} to A and {percent(found[1, 1, 1, 2], 2)} to B" in said(one)
     assert [cell["row"] * n_heads + cell["column"] for cell in chart(one, 1)[0] if cell["chosen"]] == [n_heads + 1]
 
 

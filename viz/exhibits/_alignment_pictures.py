@@ -16,7 +16,7 @@ from viz.figures.aligned import mixing
 from viz.figures.curves import number
 from viz.figures.unrolled import Lane, unrolled
 from viz.instruments import ALIGNING, heatmap, origin, words_view
-from viz.labels import distinct, literal
+from viz.labels import distinct, literal, percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
 
@@ -106,7 +106,7 @@ def _matrix(data: Any, below: DeltaGenerator) -> str:
                 numbers=len(data.words) <= 16, height=280 if lesson.presenting() else 360)  # fmt: skip
     last = data.weights[rows - 1]
     places = [int(weights.argmax()) + 1 for weights in data.weights[:rows]]
-    return (f"{rows} of {m} rows. The newest, “{data.written[rows - 1]}”, looks most at “{data.words[int(last.argmax())]}” ({last.max():.0%}). "
+    return (f"{rows} of {m} rows. The newest, “{data.written[rows - 1]}”, looks most at “{data.words[int(last.argmax())]}” ({percent(last.max())}). "
             f"Places looked at most, row by row: {', '.join(map(str, places))}.")  # fmt: skip
 
 

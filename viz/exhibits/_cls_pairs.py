@@ -64,7 +64,7 @@ def pairs(params: Any) -> Shown:
     on, off = found[True][0], found[False][0]
     moved = 0.5 * float(np.abs(on - off).sum())
     parts.numbers((f"A, then B: {before} {percent(now.max())}. Swapped: {after} {percent(swapped.max())}. " if told else f"A, then B: {before} {percent(now.max())}. ")
-                  + f"Without the segment vectors, which say A or B, {moved:.1%} of the probability goes to other answers.")  # fmt: skip
+                  + f"Without the segment vectors, which say A or B, {percent(moved, 2)} of the probability goes to other answers.")  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.button("Swap A and B", key=SLUG + "swap.button", icon=":material/swap_horiz:", type="primary", on_click=_swap, args=both)
         controls.toggle("Segment vectors", SLUG + "segments", True)

@@ -15,7 +15,7 @@ from viz.figures.depth import over_layers
 from viz.figures.evidence import bars
 from viz.figures.tensors import Panel, tensors
 from viz.instruments import grid, heatmap, origin
-from viz.labels import distinct, head_name
+from viz.labels import distinct, head_name, percent
 from viz.ui import controls, lesson, parts, state
 
 SLUG = "encoder."
@@ -148,7 +148,7 @@ def _maps(data: Any) -> None:
     with right:
         heatmap(found, data.words, data.words, key=f"{SLUG}map", title=head_name(layer, head), height=300)
     query, key = (int(place) for place in np.unravel_index(int(found.argmax()), found.shape))
-    parts.numbers(f"{layers} × {heads} = {layers * heads} maps of {found.shape[0]} × {found.shape[1]} weights. In {head_name(layer, head)} the largest is {found.max():.0%}: "
+    parts.numbers(f"{layers} × {heads} = {layers * heads} maps of {found.shape[0]} × {found.shape[1]} weights. In {head_name(layer, head)} the largest is {percent(found.max())}: "
                   f"“{data.words[query]}” looks at “{data.words[key]}”.")  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from viz.exhibits import _masks_panels as panels
 from viz.figures.curves import number, tiny
 from viz.figures.mask_figures import leak
 from viz.instruments import heatmap
-from viz.labels import distinct
+from viz.labels import distinct, percent
 from viz.ui import controls, errata, parts, state
 from viz.ui import lesson as ask
 
@@ -60,11 +60,11 @@ def sentence(data: Any, query: int, key: int) -> str:
         top = int(data.pattern[query].argmax())
         shown = [top] if key == top or not data.allowed[query, key] else [top, key]
         given = " and ".join(
-            f"{data.pattern[query, j]:.0%} to {'itself' if j == query else f'“{names[j]}”'}" for j in shown
+            f"{percent(data.pattern[query, j])} to {'itself' if j == query else f'“{names[j]}”'}" for j in shown
         )
         said = f"“{names[query]}” may look at {open_} of {n} words and gives {given}."
         if open_ < n:
-            said += (f" The mask removes {row.hidden:.0%} of what its scores alone would give; "
+            said += (f" The mask removes {percent(row.hidden)} of what its scores alone would give; "
                      f"the rest grows {number(1 / (1 - row.hidden))}-fold.")  # fmt: skip
     if blind:
         others = ", ".join(f"“{names[i]}”" for i in blind[:5]) + (", .." if len(blind) > 5 else "")
@@ -127,7 +127,7 @@ def finite(data: Any) -> None:
 def _share(part: float) -> str:
     """A share in percent that never rounds something to nothing."""
     return (
-        f"{part:.1%}" if part >= 0.0005 or part == 0 else f"{100 * part:.0e} %".replace("e-0", "e-").replace("-", "−")
+        percent(part, 2) if part >= 0.0005 or part == 0 else f"{100 * part:.0e} %".replace("e-0", "e-").replace("-", "−")
     )
 
 

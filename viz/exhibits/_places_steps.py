@@ -23,6 +23,7 @@ from viz.figures import places as figures
 from viz.figures.curves import number
 from viz.figures.reordered import share
 from viz.instruments import origin
+from viz.labels import percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
 
@@ -177,9 +178,9 @@ def table(params: Any, start: Any, judged: Any) -> Shown:
         parts.show(figures.paths({name: places for name, (places, _) in drawn.items()}, height=290 if lesson.presenting() else 330), SLUG + "paths",
                    f"The first {SEEN} position vectors of {model} and of the sinusoids, as paths in the plane.")  # fmt: skip
         parts.numbers(f"{model} has learned {len(whole)} vectors of {width} numbers, and none for place {len(whole)}. The vector most like a place's own is that of the place before or after "
-                      f"in {near[0]:.0%} of the first {SEEN} places; for the sinusoids in {near[1]:.0%}.")  # fmt: skip
+                      f"in {percent(near[0])} of the first {SEEN} places; for the sinusoids in {percent(near[1])}.")  # fmt: skip
     frame = pd.DataFrame(np.hstack([places for places, _ in drawn.values()]), columns=[f"{name}, {axis}" for name in drawn for axis in "xy"])
-    return Shown({"positions.add": {}}, tuple(rf"\text{{{name}: }} {part:.1%} \text{{ of the variance lies in this plane}}".replace("%", r"\%") for name, (_, part) in drawn.items()), more.LOOKING[4],
+    return Shown({"positions.add": {}}, tuple(rf"\text{{{name}: }} {percent(part, 2)} \text{{ of the variance lies in this plane}}".replace("%", r"\%") for name, (_, part) in drawn.items()), more.LOOKING[4],
                  lambda: frame.rename_axis("position"), dict(zip(("learned", "sinusoids"), tables.values(), strict=True)),
                  f"import core\nfrom core.lessons.position_ideas import neighbours, thread\nfrom core.lessons.positions import learned_table\n\n"
                  f"table = learned_table(core.open_model({model!r}).network)[:{SEEN}]\nplaces, share = thread(table)\nnear = neighbours(table)")  # fmt: skip

@@ -129,7 +129,7 @@ def owns(run: Any, box: Box, total: int) -> str:
     count = parameters(run.model, box)
     if not count:
         return f"Parameters: {NOTHING[box.what]}."
-    return f"Parameters: {FORMULA[box.what]} = {count:,}, {count / total:.1%} of the network's {total:,}."
+    return f"Parameters: {FORMULA[box.what]} = {count:,}, {percent(count / total, 2)} of the network's {total:,}."
 
 
 def show(run: Any, station: Station, row: int, total: int, key: str, *, height: int = 330) -> None:

@@ -171,7 +171,7 @@ def _count(told: Told, data: Any, left: Any, right: Any) -> Told:
             known = lesson.predict(
                 f"{SLUG}most", "Which part has learned the most numbers?",
                 {part: by[part] for part in (sizes.TABLE, sizes.SELF, sizes.CROSS, sizes.NETWORK)}, most,
-                why=lambda: f"The {most} has {by[most]:,} of {total:,}, {by[most] / total:.0%}; both kinds of attention together {(by[sizes.SELF] + by[sizes.CROSS]) / total:.0%}.",
+                why=lambda: f"The {most} has {by[most]:,} of {total:,}, {percent(by[most] / total)}; both kinds of attention together {percent((by[sizes.SELF] + by[sizes.CROSS]) / total)}.",
             )  # fmt: skip
         counts = drawn.counted(data.boxes, chosen)
         one = counts[told.box.name]

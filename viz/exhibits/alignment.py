@@ -14,6 +14,7 @@ from core.errors import InputError
 from viz.exhibits import _alignment_folds as folds
 from viz.exhibits import _alignment_pictures as pictures
 from viz.figures import thumbs
+from viz.labels import percent
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
@@ -156,7 +157,7 @@ def _predict(data: Data) -> bool:
     return lesson.predict(
         SLUG + "first", f"So far: “{' '.join(data.written[:row]) or '(nothing)'}”. Next it writes “{data.written[row]}”. At which English word does it look most?",
         dict(zip(names, data.weights[row].tolist(), strict=True)), answer=names[most],
-        why=f"It gives {data.weights[row, most]:.0%} to “{data.words[most]}” and {data.weights[row, next_]:.0%} to “{data.words[next_]}”. "
+        why=f"It gives {percent(data.weights[row, most])} to “{data.words[most]}” and {percent(data.weights[row, next_])} to “{data.words[next_]}”. "
         f"Nobody told it which words belong together: the weights were learned from pairs of sentences alone.",
     )  # fmt: skip
 
