@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from small_app import Visit
 
-from viz.labels import percent
-
 APP = '''
 import numpy as np, streamlit as st
 from viz.instruments import head_view, heatmap
@@ -244,7 +242,7 @@ def test_hidden_tokens_and_the_share_they_held(visit: Any) -> None:
     total = KNOWN.sum()
     seen.page.get_by_text("Hide first token").click()
     assert seen.share("hidden")[0] == pytest.approx(KNOWN[:, :, 0].sum() / total, abs=1e-4)
-    first = f"{percent(KNOWN[:, :, 0].sum() / total)}".replace("%", " %")
+    first = f"{KNOWN[:, :, 0].sum() / total:.0%}".replace("%", " %")
     assert f"{first} on the first token, hidden" in seen.page.locator(".note").inner_text()
     assert int(seen.get("lines")) == np.count_nonzero(KNOWN[:, :, 1:] >= LEAST)
     seen.hover("query", 3)
