@@ -11,7 +11,7 @@ import streamlit as st
 from core.lessons import cells
 from viz.exhibits import _bottleneck_pictures as pictures
 from viz.figures.curves import number
-from viz.labels import percent
+from viz.labels import formulas, percent
 from viz.ui import compute as ask
 from viz.ui import lesson, parts
 
@@ -55,7 +55,7 @@ def show(info: Any, params: Any, data: Any) -> None:
     _equation(params, data)
     with parts.fold(parts.LOOKING, "bottleneck.looking") as opened:
         if opened.open:
-            st.markdown(LOOKING)
+            st.markdown(formulas(LOOKING, ours=True))
     parts.documents(info, lambda: lesson.errata("E42"))
     parts.as_table(lambda: table(params), "bottleneck")
     parts.take_away(lambda: arrays(data), code(params), key="bottleneck")
