@@ -50,12 +50,16 @@ class Work:
     """What is asked of models and tokenizers while a page is drawn."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.letters, self.cost = 0, 0.0
-        encode, forward = Tokenizer.encode, model.Model._forward
+        self.begin()
+        encode, many, forward = Tokenizer.encode, Tokenizer.encode_many, model.Model._forward
 
         def counted(tokenizer, text, **options):
             self.letters = max(self.letters, len(text))
             return encode(tokenizer, text, **options)
+
+        def all_counted(tokenizer, texts):
+            self.letters = max(self.letters, sum(map(len, texts)) if len(texts) < 8 else 0)
+            return many(tokenizer, texts)
 
         def weighed(reader, batch, *given):
             side = 0 if batch.source is None else batch.source.shape[1]
@@ -64,7 +68,12 @@ class Work:
             return forward(reader, batch, *given)
 
         patch.setattr(Tokenizer, "encode", counted)
+        patch.setattr(Tokenizer, "encode_many", all_counted)
         patch.setattr(model.Model, "_forward", weighed)
+
+    def begin(self) -> None:
+        """Count from nothing."""
+        self.letters, self.cost = 0, 0.0
 
 
 def drawn(slug, **chosen):

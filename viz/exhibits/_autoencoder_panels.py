@@ -52,7 +52,7 @@ def choose(slug: str, start: Any, step: int) -> None:
     """p, and what goes in."""
     controls.slider("p, the numbers in the context", 1, 24, slug + "p", start.p)
     if step in (BOXES, TARGETS) or (step == GUESS and not lesson.presenting()):
-        now = state.read(slug + "word", start.word)
+        now = state.read(slug + "word", start.word, str)  # whole, however long: the list and the box hold one text
         with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
             controls.select("The word that goes in", dict.fromkeys((*WORDS, now)), slug + "word", start.word, name)
             controls.text("or an English word of your own", slug + "word", start.word, placeholder="Type a word")

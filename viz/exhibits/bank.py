@@ -66,8 +66,8 @@ def chosen() -> Params:
     """The visitor's choices."""
     start, last = Params(), default().open(MODEL).config.n_layers + 1
     reads = {
-        "one": str, "two": str, "word": str, "which": state.one_of(tuple(senses.WORDS), start.which), "own": str,
-        "layer": state.whole(0, last), "how": state.one_of(in_context.HOWS, start.how), "sentence": str,
+        "one": state.typed, "two": state.typed, "word": state.typed, "which": state.one_of(tuple(senses.WORDS), start.which), "own": state.typed,
+        "layer": state.whole(0, last), "how": state.one_of(in_context.HOWS, start.how), "sentence": state.typed,
     }  # fmt: skip
     found = state.read_all(SLUG, start, reads)
     return Params(**found | {"layer": min(found["layer"], last)})

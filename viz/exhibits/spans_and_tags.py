@@ -78,7 +78,7 @@ def chosen() -> Params:
     """The visitor's choices."""
     start = Params()
     reads = {
-        "question": str, "passage": str, "mark": str, "push": state.real(0, answers.FURTHEST), "word": state.whole(-1, 63), "layer": state.whole(-1, 63),
+        "question": state.typed, "passage": state.typed, "mark": state.typed, "push": state.real(0, answers.FURTHEST), "word": state.whole(-1, 63), "layer": state.whole(-1, 63),
         "head": state.whole(-1, 63), "token": state.whole(-1, 511), "body": state.one_of(tuple(train.BODIES), start.body), "goal": state.one_of(tuple(train.GOALS), start.goal),
     }  # fmt: skip
     return Params(text=state.read("text", start.text), **state.read_all(SLUG, start, reads))

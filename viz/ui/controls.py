@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from core.text.tokenizer import LONGEST
+from core.text.tokenizer import LONGEST, typed
 from viz.labels import literal
 from viz.ui import notices, reads, state
 
@@ -113,7 +113,7 @@ def text(label: str, name: str, default: str, *, quiet: bool = False, placeholde
     `most`: how much of it here, "up to 24 tokens"; so it is said what it reads, and at the top of the page where it cannot.
     """
     key, given = _bind("text", name, default, str)
-    now = given[:LONGEST]
+    now = typed(given)
     st.text_input(label, given, key=key, on_change=_store, args=(key, name, drops), placeholder=placeholder,
                   label_visibility="collapsed" if quiet else "visible")
     if len(given) > LONGEST:
