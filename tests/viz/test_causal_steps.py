@@ -39,7 +39,7 @@ def titles(test: AppTest) -> list[str]:
 def test_the_page_opens_with_a_question_and_only_chance_is_drawn():
     test = page()
     assert not test.exception and test.title[0].value == "Masks"
-    assert chart(test)[1] == [] and [line["name"] for line in chart(test)[3]] == ["chance: 10 %"] and "10%" in said(test)
+    assert chart(test)[1] == [] and [line["name"] for line in chart(test)[3]] == ["chance: 10 %"] and "10 %" in said(test)
     found, past = leaking.learned("all", 10), leaking.learned("past", 10)
     assert f"{percent(found.inside, 2)}" not in said(test)
     told = guessed(page(*FOLDS), "leak")
@@ -137,7 +137,7 @@ def test_a_finite_number_leaks_and_an_empty_line_is_told():
     strict = guessed(page(step="5", text=SHORT, edge="strict", m="-10000"), "leaks")
     assert "NaN in all 5 cells of “The”. Here such a line is set to zeros." in said(strict)
     nothing = guessed(page(*FOLDS, step="5", text=SHORT, edge="nothing", m="-10000"), "leaks")
-    assert "“dog” may see nothing: the same number added to every score changes no weight, so it leaks 100.0%" in said(nothing)
+    assert "“dog” may see nothing: the same number added to every score changes no weight, so it leaks 100 %" in said(nothing)
     names: dict[str, object] = {}
     exec(nothing.code[-1].value, names)
     assert names["leak"].worst[0] == 2 and names["leak"].worst[1] == pytest.approx(1)  # pyright: ignore[reportAttributeAccessIssue]

@@ -69,7 +69,7 @@ def test_the_sentence_can_be_weighed_by_sliders_and_skimmed():
 
 
 def test_equal_sliders_give_a_tenth_each():
-    assert "gets 10.0%" in said(page(step="2", source="equal"))
+    assert "gets 10.0 %" in said(page(step="2", source="equal"))
 
 
 def test_a_slider_that_is_let_go_makes_the_importances_the_visitors_own(monkeypatch):

@@ -36,7 +36,7 @@ def rightness(shares: Mapping[str, Array], chance: float, last: str = "writes", 
     names, wide = [phrase(name) for name in shares], GROUP / max(1, len(shares))
     bars = [
         {"left": at - GROUP / 2 + wide * (turn + 0.02), "right": at - GROUP / 2 + wide * (turn + 0.98), "middle": at - GROUP / 2 + wide * (turn + 0.5),
-         "from": 0, "share": float(share), "said": f"{100 * share:.0f}", "exact": percent(share, 2), "place": at + 1, "name": name}
+         "from": 0, "share": float(share), "said": percent(share).removesuffix(" %"), "exact": percent(share, 2), "place": at + 1, "name": name}
         for turn, (name, values) in enumerate(zip(names, shares.values(), strict=True)) for at, share in enumerate(values)
     ]  # fmt: skip
     under = f"datum.value == {n - 1} ? ['{n}', {json.dumps(phrase(last))}] : datum.value + 1 + ''"
