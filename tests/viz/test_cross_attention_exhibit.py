@@ -147,7 +147,7 @@ def test_odd_links_and_texts_leave_a_page():
 
 
 def test_figures_and_the_small_picture():
-    assert [note.text for note in flow(3, 5, 8, 2, 4).layout.annotations].count("W_Q") == 1
+    assert [note.text for note in flow(3, 5, 8, 2, 4).layout.annotations].count("times W of Q") == 1
     assert computed([1], [2], [], ["<b>"]).layout.xaxis.ticktext == ("&lt;b&gt;",)
     assert exhibit.thumbnail().count("<rect") > 20
     with pytest.raises(core.InputError, match="24"):

@@ -157,7 +157,7 @@ def test_figures_as_data():
     with pytest.raises(ValueError, match="3 weights for 2"):
         lit((), (2, 1), (1, 2), np.ones(3))
     drawn = lit((), (2, 1), (1, 2), np.array([0.25, 0.75]), framed=0, asked=1, told=0.5).to_dict()["layer"]
-    assert [[row["place"] for row in drawn[layer]["data"]["values"]] for layer in (2, 3)] == [[1], [0]] and [row["text"] for row in drawn[4]["data"]["values"]] == ["75%"]
+    assert [[row["place"] for row in drawn[layer]["data"]["values"]] for layer in (2, 3)] == [[1], [0]] and [row["text"] for row in drawn[4]["data"]["values"]] == ["75 %"]
     seen, covered, _, above = (layer["data"]["values"] for layer in reads([("<b>", np.full((2, 2, 3), 2.0)), ("x", None)]).to_dict()["layer"])
     assert [row["title"] for row in above] == ["<b>", "x"] and pixels(seen[0]["image"]).max() == 255 and [row["title"] for row in covered] == ["x"]
     assert guesses(["a"], np.array([1.0]), [("p", np.array([1.0]), np.array([0.1]))]).to_dict()["layer"][1]["data"]["values"][0]["high"] == 1.2
