@@ -52,7 +52,7 @@ function showTip(view, tok) {
   view.root.dataset.tip = share;
   view.tip.hidden = false;
   const home = view.root.getBoundingClientRect(), box = tok.getBoundingClientRect();
-  const x = box.left - home.left + box.width / 2 - view.tip.offsetWidth / 2, y = box.top - home.top - view.tip.offsetHeight - 6;
-  view.tip.style.left = `${Math.max(0, Math.min(home.width - view.tip.offsetWidth, x))}px`;
-  view.tip.style.top = `${y > -30 ? y : box.bottom - home.top + 6}px`;
+  const times = enlarged(), x = (box.left - home.left + box.width / 2) / times - view.tip.offsetWidth / 2, y = (box.top - home.top) / times - view.tip.offsetHeight - 6;
+  view.tip.style.left = `${Math.max(0, Math.min(home.width / times - view.tip.offsetWidth, x))}px`;
+  view.tip.style.top = `${y > -30 ? y : (box.bottom - home.top) / times + 6}px`;
 }
