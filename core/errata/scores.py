@@ -123,7 +123,7 @@ def saturation() -> Evidence:
         f"{listed([score, 0], 0)}, undivided, is {listed(safe, 0)}: it subtracts the largest score."
     )
     return Evidence(numbers, sentence, (
-        Panel(f"Entropy over {n_keys} keys", [[bare], [scaled], [math.log(n_keys)]], ("q·k", "q·k / √d_k", "even weights"), ("entropy",),
+        Panel(f"Entropy over {n_keys} keys", [[bare], [scaled], [math.log(n_keys)]], ("q·k", "q·k / √dₖ", "even weights"), ("entropy",),
               "bars", 2),
     ))  # fmt: skip
 

@@ -13,7 +13,8 @@ import numpy as np
 import torch
 
 from core.analysis.guesses import probabilities
-from core.decoding.prompt import Prompt, fit
+from core.bounds import most
+from core.decoding.prompt import Prompt, Window, fit
 from core.decoding.reader import Reader
 from core.decoding.steps import largest
 from core.errors import InputError
@@ -23,6 +24,8 @@ from core.text import Tokenizer
 
 Array = np.ndarray
 MOST_PIECES = 12
+READS = 32
+"""Runs of the text that a round costs, with the words to choose from: the text read a few times, and a batch of words behind it."""
 OPENING = re.compile(r"[(\[{“‘—\-\s]$")
 
 
@@ -71,7 +74,7 @@ class Round:
     The last factor makes it the word and not only its beginning (Pimentel and Meister 2024): " the" also begins
     " then" and " theatre". A word is written behind a space unless the text is empty or ends in white space, an opening
     bracket or quote, or the word is a sign that clings to the word before. A space at the end of the text belongs to
-    the word, since tokens begin with theirs. Of a long text the last part is read, `read` says how much of it.
+    the word, since tokens begin with theirs. Of a long text the last part is read, `window` says which.
     Raises InputError for a model that does not go on with a text.
 
     >>> import core
@@ -88,14 +91,14 @@ class Round:
             raise InputError(f"{self.model.name} does not go on with a text.", "The next word is asked of a model of the GPT kind.", "Choose another model.")
 
     @cached_property
-    def prompt(self) -> Prompt:
-        """What is read: the end of the text, with room for a word."""
-        return start_of(self.model, fit(self.model, self.text.removesuffix(" "), self.model.config.n_ctx - MOST_PIECES).text)
+    def window(self) -> Window:
+        """What is read: the end of the text, with room for a word, and no more than is answered in a moment."""
+        return fit(self.model, self.text.removesuffix(" "), min(self.model.config.n_ctx - MOST_PIECES, most(self.model, runs=READS)))
 
-    @property
-    def read(self) -> tuple[int, int]:
-        """How many of the text's tokens are read, and how many there are."""
-        return len(self.prompt.ids) - self.prompt.hidden, len(self.model.tokenizer.encode(self.text.removesuffix(" ")).ids)
+    @cached_property
+    def prompt(self) -> Prompt:
+        """The tokens of the window."""
+        return start_of(self.model, self.window.text)
 
     @cached_property
     def distribution(self) -> Array:

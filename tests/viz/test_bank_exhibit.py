@@ -16,6 +16,7 @@ from core.lessons import senses
 from viz.exhibits import _bank_many as many
 from viz.exhibits import _bank_words as words
 from viz.exhibits import bank as exhibit
+from viz.labels import percent
 
 SLUG = "bank."
 FOLDS = ("bank.equation", "bank.looking", "One word, two meanings.documents", "bank.table", "bank.take")
@@ -94,7 +95,7 @@ def test_the_map_and_the_one_vector_of_the_table():
     test = page(3, which="letter", layer="2")
     places = np.array([[row["x"], row["y"]] for row in chart(test)[0]])
     shares = np.linalg.svd(found.vectors[2] - found.vectors[2].mean(0), compute_uv=False) ** 2
-    assert places.shape == (8, 2) and f"the two directions hold {shares[:2].sum() / shares.sum():.0%}" in said(test)
+    assert places.shape == (8, 2) and f"the two directions hold {percent(shares[:2].sum() / shares.sum())}" in said(test)
     assert [row["kind"] for row in chart(test)[0]] == [held.meanings[kind] for _, kind in held.uses]
     assert "all points lie on each other" in said(page(3, layer="0"))
     before, told = page(4, which="letter"), page(4, which="letter", guess=("static.letter", "alphabet"))

@@ -164,3 +164,13 @@ def test_a_drawing_survives_the_link():
     np.testing.assert_array_equal(pad.unpack(pad.pack(drawn)), drawn)
     with pytest.raises(ValueError, match="36 of the signs"):
         pad.unpack("xyz")
+
+
+@pytest.mark.parametrize(("model", "text"), [("bert-mini", "\x01\x02" * 50), ("translator-en-es", "q" * 400)])
+@pytest.mark.parametrize("by", ["like", "map"])
+def test_a_text_without_a_word_is_told(model, text, by):
+    test = AppTest.from_string("from viz.ui import errors\nfrom viz.workspace import find\nwith errors.guard():\n    find.page()", default_timeout=120)
+    for name, value in {"model": model, "text": text, "find.by": by}.items():
+        test.query_params[name] = value
+    told = [line.value for line in test.run().text]
+    assert not test.exception and any("No word stands in this text" in line for line in told) and not any("Something went wrong" in line for line in told)

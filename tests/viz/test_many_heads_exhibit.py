@@ -15,6 +15,7 @@ from viz.exhibits import _many_heads_steps as steps
 from viz.exhibits import many_heads as exhibit
 from viz.figures.bar_pairs import bar_pairs
 from viz.figures.head_grids import ABOVE, head_grid, per_head
+from viz.labels import percent
 
 DATA = exhibit.compute(exhibit.Params(2, 4))
 FOLDS = ("many_heads.equation", "many_heads.looking", "Many heads.documents", "many_heads.table", "many_heads.take")
@@ -115,7 +116,7 @@ def test_one_against_several():
     assert [(bar["value"], bar["said"]) for bar in chart(test)[0]] == [(0.0, "?")] * 8 and "75" not in said(test) and "have 288; with d = 512 both have 1,050,624" in said(test)
     test.slider(key="predict:many_heads.several").set_value(50.0)
     test.button(key="predict:many_heads.several:commit").click().run()
-    assert "It is 75 %" in said(test) and "One head loses 75%, 4 heads 0%" in said(test) and f"{lessons.measured_loss(4, 1):.1%}" in said(test)
+    assert "It is 75 %" in said(test) and "One head loses 75 %, 4 heads 0 %" in said(test) and f"{percent(lessons.measured_loss(4, 1), 2)}" in said(test)
     assert [bar["said"] for bar in chart(test)[0]][::2] == ["0.750", "0.500", "0.250", "0.000"]
     np.testing.assert_allclose([bar["value"] for bar in chart(test)[0]][1::2], [lessons.measured_loss(4, m) for m in range(1, 5)])
     other = page(step="6", d="16", wanted="2")

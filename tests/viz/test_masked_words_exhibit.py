@@ -108,7 +108,7 @@ def test_left_right_and_both():
     before, told = page(4, word="2"), page(4, word="2", guess=("sides", best))
     assert asked(before, "sides")[2] == best and "Right." in said(told) and covers(before) == 1 and not lanes(before)
     np.testing.assert_allclose(lanes(told)[0], [100 * said.wanted for said in found.values()], atol=0.06)
-    assert f"both {found['both'].wanted:.2%}" in said(told) and f"both {found['both'].wanted:.2%}" not in said(before)
+    assert f"both {percent(found['both'].wanted, 2)}" in said(told) and f"both {percent(found['both'].wanted, 2)}" not in said(before)
 
 
 def test_both_sides_against_the_left_on_every_word():

@@ -29,6 +29,7 @@ from viz.exhibits import _masks_folds as folds
 from viz.exhibits import _masks_panels as panels
 from viz.exhibits import masks as exhibit
 from viz.figures.mask_figures import leak
+from viz.labels import percent
 
 NAMES = {"gpt-mini": "gpt", "translator-en-es": "transformer"}
 N = 5  # words of "I am a student."
@@ -162,9 +163,9 @@ def test_the_sentence_says_what_the_mask_took_away():
     data = exhibit.compute(exhibit.Params(text="I am a student.", layer=1))
     row = lesson.row(data.scores[1], data.allowed[1])
     told = folds.sentence(data, 1, 0)
-    assert "“am” may look at 2 of 5 words" in told and f"{data.pattern[1, 0]:.0%} to “I”" in told
+    assert "“am” may look at 2 of 5 words" in told and f"{percent(data.pattern[1, 0])} to “I”" in told
     assert f"{1 / (1 - row.hidden):.2f}-fold" in told
-    assert f"removes {row.hidden:.0%} of what its scores alone would give" in told
+    assert f"removes {percent(row.hidden)} of what its scores alone would give" in told
     without = data.pattern[1, :2] * (1 - row.hidden)
     np.testing.assert_allclose(without, lesson.softmax(data.scores)[1, :2], rtol=1e-4)
 
@@ -249,7 +250,7 @@ def test_a_finite_number_leaks():
     data = exhibit.compute(exhibit.Params(text="I am a student."))
     expected = lesson.filled(data.scores, data.allowed, -1, p=data.d_head, inside=True).worst[1]
     test = page("masks.finite", text="I am a student.", fill="-1", layer="0", head="0")
-    assert f"{expected:.1%}" in said(test) and expected > 0.2
+    assert f"{percent(expected, 2)}" in said(test) and expected > 0.2
     curves = chart(test)[0]
     assert list(dict.fromkeys(point["name"] for point in curves)) == [f"{when} dividing by √{data.d_head}" for when in ("before", "after")]
 

@@ -78,11 +78,11 @@ def test_what_is_patched_is_what_two_plain_runs_want(model: str, clean: str, oth
     shares = np.array([[patched(pair, at_position(pair, stack, layer, place)) for place in range(n)] for layer in (0, 1)])
     columns = [str(place) for place in range(n)]
     said = _importance_patch._places_said(pair, shares, columns)
-    assert f"entering layer 0 it sits most at “{int(shares[0].argmax())}” ({shares[0].max():.0%} comes back)" in said and int(shares[0].argmax()) in differ
+    assert f"entering layer 0 it sits most at “{int(shares[0].argmax())}” ({percent(shares[0].max())} comes back)" in said and int(shares[0].argmax()) in differ
     assert (f"entering layer 1 it sits most at “{int(shares[1].argmax())}”" in said) == (shares[0].argmax() != shares[1].argmax())
     assert len(differ) > 1 or (shares[0, differ[0]] == pytest.approx(1, abs=1e-3) and np.abs(np.delete(shares[0], differ)).max() < 1e-3), "as the page says of entering layer 0"
     heads = np.array([[patched(pair, of_head(pair, one.kinds[-1], 0, head)) for head in range(reader.config.n_heads)]])
-    assert f"The head that brings back most is L0.H{int(heads.argmax())}: {heads.max():.0%}" in _importance_patch._heads_said(pair, heads)
+    assert f"The head that brings back most is L0.H{int(heads.argmax())}: {percent(heads.max())}" in _importance_patch._heads_said(pair, heads)
 
 
 # ---- Inside

@@ -19,6 +19,7 @@ from core.lessons import unscaled
 from viz.exhibits import _scaling_steps as steps
 from viz.exhibits import scaling as exhibit
 from viz.exhibits._scaling_folds import GUESS
+from viz.labels import percent
 
 SLUG = "scaling."
 FOLDS = [f"fold:{SLUG}equation", f"fold:{SLUG}looking", f"fold:{exhibit.EXHIBIT.title}.documents", "fold:scaling.table", "fold:scaling.take"]
@@ -85,7 +86,7 @@ def test_one_row_with_and_without():
     raw, scaled = (float(e.max() / e.sum()) for e in best)
     order = np.argsort(-drawn.raw[row])
     np.testing.assert_allclose([float(bar["weight"]) for bar in chart(test)[0]], np.concatenate([(e / e.sum())[order] for e in best]), atol=6e-5)
-    assert f"undivided its best key takes {raw:.0%}" in said(test) and f"divided {scaled:.0%}" in said(test)
+    assert f"undivided its best key takes {percent(raw)}" in said(test) and f"divided {percent(scaled)}" in said(test)
 
 
 def test_entropy_over_every_width_with_and_without_scaling():

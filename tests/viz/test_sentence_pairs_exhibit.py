@@ -100,7 +100,7 @@ def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
     assert f"Cut at 60%: {next_pairs.right(values, rows, 0.6)} of 64 right" in said(told)
     monkeypatch.setattr(game, "read_scores", lambda folder: (Score(game.MEASURE, "the test", "bert-mini", 0.25), Score(game.MEASURE, "the test", "always no", 0.75)))
     game.scored.cache_clear()
-    assert game.record() == "Recorded on the test, books that it never read: 25.0% right; always no: 75.0%."
+    assert game.record() == "Recorded on the test, books that it never read: 25.0 % right; always no: 75.0 %."
     game.scored.cache_clear()
 
 
@@ -114,7 +114,7 @@ def test_who_looks_at_which_text():
     np.testing.assert_allclose([cell["value"] for cell in chart(told, 1)[0]], found[..., 0, 2].ravel(), atol=1e-4)
     n_heads = found.shape[1]
     one = page(4, guess=("who", best), head=str(n_heads + 1))
-    assert f"L1.H1: A gives {found[1, 1, 1, 1]:.1%} to A and {found[1, 1, 1, 2]:.1%} to B" in said(one)
+    assert f"L1.H1: A gives {percent(found[1, 1, 1, 1], 2)} to A and {percent(found[1, 1, 1, 2], 2)} to B" in said(one)
     assert [cell["row"] * n_heads + cell["column"] for cell in chart(one, 1)[0] if cell["chosen"]] == [n_heads + 1]
 
 

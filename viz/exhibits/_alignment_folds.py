@@ -68,7 +68,7 @@ def _split(run: Any, row: int) -> None:
         return
     gap = float(np.abs(found.stacked - found.parted).max())
     lesson.equation("bahdanau.split", "alignment")
-    st.text(f"Both ways for this row, {found.width} hidden numbers: {', '.join(number(float(s), 3) for s in found.stacked)}. Largest difference {gap:.0e}. "
+    parts.numbers(f"Both ways for this row, {found.width} hidden numbers: {', '.join(number(float(s), 3) for s in found.stacked)}. Largest difference {gap:.0e}. "
             f"W_2 h_j is the same for every written word, so it is computed once a sentence.")  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from viz.exhibits._bank_words import LATER, MODEL, SLUG, check, lines, names_of,
 from viz.exhibits._shown import Shown
 from viz.figures import in_context as figures
 from viz.figures.sentence_pairs import squares
-from viz.labels import visible
+from viz.labels import percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
 
@@ -95,13 +95,13 @@ def on_map(params: Any) -> Shown:
     left, side = st.columns([1, 1] if lesson.presenting() else [3, 2], gap="medium")
     with left:
         parts.show(figures.on_a_map(places, found.texts, [meanings[kind] for kind in kinds], meanings if 2 in kinds else meanings[:2]), SLUG + "map",
-                   f"{len(kinds)} points at “{names_of(n)[layer]}”" + (": all at one place, since the table has one vector." if same_everywhere else f"; the two directions hold {share:.0%} of the differences."))  # fmt: skip
+                   f"{len(kinds)} points at “{names_of(n)[layer]}”" + (": all at one place, since the table has one vector." if same_everywhere else f"; the two directions hold {percent(share)} of the differences."))  # fmt: skip
     with side:
         listed(found, kinds, meanings)
     k = len(senses.WORDS[params.which].uses)
     agrees = in_context.agree(found.cosines(layer)[:k, :k], kinds[:k])
     parts.numbers("table: one vector, so all points lie on each other." if same_everywhere
-                  else f"At “{names_of(n)[layer]}” the two directions hold {share:.0%} of all differences between the {len(kinds)} vectors. By the whole vectors {agrees} of {k} have a nearest one of their own meaning.")  # fmt: skip
+                  else f"At “{names_of(n)[layer]}” the two directions hold {percent(share)} of all differences between the {len(kinds)} vectors. By the whole vectors {agrees} of {k} have a nearest one of their own meaning.")  # fmt: skip
     pick_layer(n)
     return Shown(
         {}, (rf"\text{{held by two directions: }} {share:.4f}",),

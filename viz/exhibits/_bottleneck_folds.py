@@ -11,6 +11,7 @@ import streamlit as st
 from core.lessons import cells
 from viz.exhibits import _bottleneck_pictures as pictures
 from viz.figures.curves import number
+from viz.labels import formulas, percent
 from viz.ui import compute as ask
 from viz.ui import lesson, parts
 
@@ -54,7 +55,7 @@ def show(info: Any, params: Any, data: Any) -> None:
     _equation(params, data)
     with parts.fold(parts.LOOKING, "bottleneck.looking") as opened:
         if opened.open:
-            st.markdown(LOOKING)
+            st.markdown(formulas(LOOKING, ours=True))
     parts.documents(info, lambda: lesson.errata("E42"))
     parts.as_table(lambda: table(params), "bottleneck")
     parts.take_away(lambda: arrays(data), code(params), key="bottleneck")
@@ -90,7 +91,7 @@ def table(params: Any) -> pd.DataFrame:
     from viz.exhibits import bottleneck
 
     found = ask.submit("bottleneck.tables", pictures.tables, 50)
-    frame = pd.DataFrame({pictures._called(name): {f"{k} letters": f"{v:.1%}" for k, v in sorted(row.items())} for name, row in found.items()})
+    frame = pd.DataFrame({pictures._called(name): {f"{k} letters": percent(v, 2) for k, v in sorted(row.items())} for name, row in found.items()})
     copies = {name: ask.submit(("bottleneck.copy", name, params.word), lambda name=name: bottleneck.copied(name, params.word), 30 * len(params.word))
               for name in found}  # fmt: skip
     frame.loc["your word"] = {pictures._called(name): f"{''.join(copy.written)} ({copy.right} of {len(copy.read)})" for name, copy in copies.items()}

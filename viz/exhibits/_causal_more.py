@@ -14,7 +14,7 @@ from viz.exhibits import _causal_steps as steps
 from viz.exhibits._shown import Shown
 from viz.figures.curves import number
 from viz.instruments import heatmap, origin, strip
-from viz.labels import distinct, head_name, visible
+from viz.labels import distinct, head_name, percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, state
 
@@ -38,7 +38,7 @@ LOOKING_EDGE = (
 def lines(start: Any) -> Shown:
     """Ten lines for the sentence of the documents; before the guess only the sentence."""
     top = st.container()
-    text = controls.text("Sentence", "text", FBI, placeholder="Type a sentence")
+    text = controls.text("Sentence", "text", FBI, placeholder="Type a sentence", of=runs.MODEL, most=f"up to {runs.LONGEST} tokens")
     controls.preset_row(READ, "text", FBI)
     with top:
         layer, head = steps._head()
@@ -62,7 +62,7 @@ def lines(start: Any) -> Shown:
         if told:
             best = {i: int(weights[i, :i].argmax()) for i in range(1, n)}
             strong = sorted(best, key=lambda i: -weights[i, best[i]])[:3]
-            picture.text(f"{n} lines. What {head_name(layer, head)} remembers most: " + "; ".join(f"“{names[i]}” of “{names[best[i]]}” {weights[i, best[i]]:.0%}" for i in sorted(strong)) + ". Each line sums to 1."
+            picture.text(f"{n} lines. What {head_name(layer, head)} remembers most: " + "; ".join(f"“{names[i]}” of “{names[best[i]]}” {percent(weights[i, best[i]])}" for i in sorted(strong)) + ". Each line sums to 1."
                           if n > 1 else "One line, and one weight: 1.")  # fmt: skip
         else:
             picture.text("The first line has one word, so its weight is 1. Guess first, then the others are shown.")
@@ -147,7 +147,7 @@ def empty(names: list[str], may: np.ndarray, exact: Any) -> str:
 
 
 def _share(part: float) -> str:
-    return f"{part:.1%}" if part >= 0.0005 or part == 0 else f"{number(100 * part, 4)} %" if part >= 1e-6 else "less than 0.0001 %"
+    return percent(part, 2) if part >= 0.0005 or part == 0 else f"{number(100 * part, 4)} %" if part >= 1e-6 else "less than 0.0001 %"
 
 
 def _minus(value: float) -> str:

@@ -17,7 +17,7 @@ from viz.exhibits._shown import Shown
 from viz.figures import causal as figures
 from viz.figures.curves import number, tiny
 from viz.instruments import heatmap, origin
-from viz.labels import distinct
+from viz.labels import distinct, percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
@@ -55,8 +55,8 @@ def leak(start: Any) -> Shown:
     with question:
         told = lesson.predict_number(
             SLUG + "leak", f"While it learns, a model sees {SEES[sees]}, and is to say the next of {digits} digits, which are drawn at random. How often is it right, at all places but the last?",
-            0.0, 1.0, round(found.inside, 2), f"By chance it would be {1 / digits:.0%}; measured on {leaking.FRESH:,} fresh lists: {found.inside:.1%}. "
-            + ("Nothing was learned: there is nothing to learn." if sees == "past" else f"It looks at the next digit itself and copies it. Where it has to write, it is right {found.writing:.1%} of the time."),
+            0.0, 1.0, round(found.inside, 2), f"By chance it would be {percent(1 / digits)}; measured on {leaking.FRESH:,} fresh lists: {percent(found.inside, 2)}. "
+            + ("Nothing was learned: there is nothing to learn." if sees == "past" else f"It looks at the next digit itself and copies it. Where it has to write, it is right {percent(found.writing, 2)} of the time."),
             0.05, "%",
         )  # fmt: skip
     shares = {SEES[sees] if sees != "past" else BACK: found.right} if told else {}
@@ -66,8 +66,8 @@ def leak(start: Any) -> Shown:
         parts.show(figures.rightness(shares, 1 / digits, places=leaking.LENGTH, height=290 if lesson.presenting() else 340), SLUG + "leak.picture",
                    "How often the next digit is said right, place by place." if told else "Nothing but chance is drawn before the guess.")  # fmt: skip
     picture.text(
-        f"With {SEES[sees]} in sight: {found.inside:.0%} right where the answer stands in the list, {found.writing:.0%} where it has to write. " + _lost(sees, found) if told
-        else f"The digits are drawn by lot. Whoever cannot see the next one is right {1 / digits:.0%} of the time."
+        f"With {SEES[sees]} in sight: {percent(found.inside)} right where the answer stands in the list, {percent(found.writing)} where it has to write. " + _lost(sees, found) if told
+        else f"The digits are drawn by lot. Whoever cannot see the next one is right {percent(1 / digits)} of the time."
     )  # fmt: skip
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         with st.container(width="content"):
@@ -84,7 +84,7 @@ def leak(start: Any) -> Shown:
 def _lost(sees: str, found: leaking.Learned) -> str:
     if sees == "past":
         return "It cannot cheat, and on lists by lot there is nothing else to learn."
-    return f"Its heads look {found.pattern[np.arange(7), np.arange(1, 8)].mean():.0%} at the next digit: it learned to copy, not to expect."
+    return f"Its heads look {percent(found.pattern[np.arange(7), np.arange(1, 8)].mean())} at the next digit: it learned to copy, not to expect."
 
 
 def _learned(sees: str, digits: int, draw: int = 0) -> leaking.Learned:
@@ -168,7 +168,7 @@ def surprise_aside() -> Callable[[], None]:
 
 
 def _sentence() -> str:
-    text = controls.text("Sentence", "text", TEXT, placeholder="Type a sentence")
+    text = controls.text("Sentence", "text", TEXT, placeholder="Type a sentence", of=runs.MODEL, most=f"up to {runs.LONGEST} tokens")
     controls.preset_row(SENTENCES, "text", TEXT)
     return text
 

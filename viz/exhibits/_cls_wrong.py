@@ -17,7 +17,7 @@ from core.training.goals import GOALS, plain
 from viz.exhibits import _tuning_live as live
 from viz.exhibits._cls_link import PAIRED, SAYS, SINGLE, SLUG, tall
 from viz.exhibits._shown import Shown, later
-from viz.labels import literal
+from viz.labels import literal, percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
 
@@ -83,6 +83,6 @@ def _frame(goal: str, found: first_token.Checked, places: list[int]) -> pd.DataF
     said = found.chances.argmax(-1)
     return pd.DataFrame({
         "text": [" / ".join(found.items[at][:-1]) for at in places],
-        "it says": [f"{labels[said[at]]}, {found.chances[at].max():.0%}" for at in places],
+        "it says": [f"{labels[said[at]]}, {percent(found.chances[at].max())}" for at in places],
         "right": [labels[found.wanted[at]] for at in places],
     }, index=np.arange(1, len(places) + 1))  # fmt: skip

@@ -35,9 +35,9 @@ def padding(data: Any) -> Shown:
     top = st.container()
     left, right = st.columns(2, gap="large")
     with left:
-        first = controls.text("The longer sentence", SLUG + "first", FIRST)
+        first = controls.text("The longer sentence", SLUG + "first", FIRST, of=batch.TRANSLATOR)
     with right:
-        second = controls.text("The shorter one, filled up with PAD", SLUG + "second", SECOND)
+        second = controls.text("The shorter one, filled up with PAD", SLUG + "second", SECOND, of=batch.TRANSLATOR)
     controls.draw(SLUG + "draw", 0, 99, again="Other tokens on the padding")
     lot = state.read(SLUG + "draw", 0, state.whole(0, 99))
     with top:

@@ -15,7 +15,7 @@ from viz.figures import across as figures
 from viz.figures import evidence
 from viz.figures.curves import number, tiny
 from viz.instruments import SILENT, heatmap, words_view
-from viz.labels import distinct, head_name, literal
+from viz.labels import distinct, head_name, literal, percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
@@ -68,7 +68,7 @@ def two_axes(data: Any) -> Shown:
             st.text("The map comes after your guess.")
     sharp = luong.crossing(pattern)
     picture.text(
-        f"Writing “{data.written[sharp]}”, {head_name(data.layer, data.head)} looks {pattern[sharp].max():.0%} at “{data.read[int(pattern[sharp].argmax())]}”. {m} × {n} = {m * n} weights; each row sums to 1." if told
+        f"Writing “{data.written[sharp]}”, {head_name(data.layer, data.head)} looks {percent(pattern[sharp].max())} at “{data.read[int(pattern[sharp].argmax())]}”. {m} × {n} = {m * n} weights; each row sums to 1." if told
         else f"{n} English pieces were read and {m} Spanish ones written" + (": two languages, two lengths." if n != m else ", the same number by chance.")
     )  # fmt: skip
     _choose()

@@ -38,7 +38,7 @@ def _equation(data: Any) -> None:
     parts.equation(r"\mathrm{layer} = \underbrace{4(d^2 + d)}_{\text{attention}} + \underbrace{2 d d_{ff} + d + d_{ff}}_{\text{network}} + \underbrace{4 d}_{\text{two norms}}")
     cfg = data.run.model.config
     each, base = sizes.encoder_layer(cfg.d_model, cfg.d_ff), sizes.encoder_layer(512, 2048)
-    st.text(
+    parts.numbers(
         f"d = {cfg.d_model}, d_ff = {cfg.d_ff:,}: {sizes.attention(cfg.d_model):,} + {sizes.feed_forward(cfg.d_model, cfg.d_ff):,} + {2 * sizes.norm(cfg.d_model):,} = {each:,}; "
         f"{cfg.n_layers} layers {cfg.n_layers * each:,}.\nThe base of 2017: {base:,} a layer, six of them {6 * base:,}; with 512 inner units only {sizes.encoder_layer(512, 512):,}."
     )

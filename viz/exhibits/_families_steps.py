@@ -14,7 +14,7 @@ from viz.exhibits import _families_read as reading
 from viz.exhibits._shown import Shown
 from viz.instruments import heatmap, origin
 from viz.instruments.heatmap import FORBIDDEN
-from viz.labels import distinct, literal
+from viz.labels import distinct, literal, percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, room, state
 
@@ -75,7 +75,7 @@ def ripple(data: reading.Data) -> Shown:
     with question:
         told = lesson.predict(
             SLUG + "moves", f"“{data.words[word]}” is changed as it enters. Which outputs of GPT move?", MOVES, _who(hit, own),
-            f"{int(hit.sum())} of {len(hit)} move; the largest moves by {found.gpt[list(own), -1].max():.0%} of its length, those before by exactly 0.",
+            f"{int(hit.sum())} of {len(hit)} move; the largest moves by {percent(found.gpt[list(own), -1].max())} of its length, those before by exactly 0.",
         )  # fmt: skip
     layers = [(name, each, values[list(each.pieces[word])].max(0)) for name, each, values in (("BERT", data.bert, found.bert), ("GPT", data.gpt, found.gpt), ("Translator's decoder", data.both, found.source))]
     for (name, each, values), place in _side_by_side(picture, layers):

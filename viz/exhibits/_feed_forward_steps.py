@@ -19,7 +19,7 @@ from viz.figures.curves import number
 from viz.figures.hidden_layer import Curve, Tile
 from viz.figures.hidden_layer import activations as drawn_activations
 from viz.figures.hidden_layer import through as drawn_through
-from viz.labels import distinct, visible
+from viz.labels import distinct, percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
 
@@ -96,7 +96,7 @@ def through(params: Any, data: Any) -> Shown:
              Tile(f"out\n{d}", out if told else None, math.ceil(d / rows))]  # fmt: skip
     parts.show(drawn_through(tiles, height=height(340, 250)), SLUG + "through", f"One word as {d} numbers" + (f", its {d_ff} hidden units and the {d} numbers that come out." if told else "; the rest is covered."))
     parts.numbers(
-        f"“{token}”: {d} → {d_ff:,} → {d}. {on} units are on ({on / d_ff:.1%}); the strongest, number {top}, has {number(float(act[top]))} and is framed. "
+        f"“{token}”: {d} → {d_ff:,} → {d}. {on} units are on ({percent(on / d_ff, 2)}); the strongest, number {top}, has {number(float(act[top]))} and is framed. "
         f"What comes out is {number(float(np.linalg.norm(out)))} long and is added to the word." if told else f"“{token}” is {d} numbers here. Guess, and the hidden layer opens."
     )  # fmt: skip
     pick_word(params, data)
@@ -139,7 +139,7 @@ def activations(params: Any, data: Any) -> Shown:
     beyond = int(((np.abs(pre) > END) | (act > HIGHEST)).sum())
     parts.numbers(
         f"At {number(params.at, 1)}: relu {number(told['relu'], 6)}, gelu {number(told['gelu'], 6)}, its tanh form {number(told['gelu_tanh'], 6)}. Of the {len(pre):,} units of “{names_of(data)[word]}” "
-        f"{(pre > 0).mean():.1%} get more than 0" + (f" ({beyond} lie outside the picture)." if beyond else ".")
+        f"{percent((pre > 0).mean(), 2)} get more than 0" + (f" ({beyond} lie outside the picture)." if beyond else ".")
     )  # fmt: skip
     controls.slider("The number that goes in", -END, 2.0, SLUG + "at", -1.0, 0.1)
 
@@ -174,7 +174,7 @@ def sentence(params: Any, data: Any) -> Shown:
         parts.show(bar_lanes([Lane("Units that fire for so many words", counts.astype(float), 1, (0, 1.1 * float(counts.max())), marked=frozenset([0]), places=0)],
                              labels=[str(i) for i in range(n + 1)], height=tall), SLUG + "counts", f"{data.dead} units fire for no word of the sentence.")  # fmt: skip
     parts.numbers(
-        f"{d_ff:,} units: “{names[most]}” switches on {share[most]:.1f} %, “{names[least]}” {share[least]:.1f} %. {data.dead} units ({data.dead / d_ff:.0%}) fire for no word of this sentence, "
+        f"{d_ff:,} units: “{names[most]}” switches on {share[most]:.1f} %, “{names[least]}” {share[least]:.1f} %. {data.dead} units ({percent(data.dead / d_ff)}) fire for no word of this sentence, "
         f"{int(counts[-1])} for all {n}. Quiet here is not dead for good: another sentence wakes others."
     )  # fmt: skip
     pick_layer(params)

@@ -15,7 +15,7 @@ from viz.figures.bar_lanes import Lane, bar_lanes
 from viz.figures.curves import number
 from viz.figures.hidden_layer import shares
 from viz.figures.scores import bars
-from viz.labels import visible
+from viz.labels import percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, parts, state
 
@@ -97,7 +97,7 @@ def count(params: Any, data: Any) -> Shown:
     parts.show(shares(rows, pieces, height=height(300, 230)), SLUG + "count", "Parameters of one layer, by part: " + ", ".join(f"{name} {value:,}" for name, value in counted.items()) + ".")
     total = sum(counted.values())
     parts.numbers(
-        f"{params.model}: 2 · {d} · {d_ff:,} + {d_ff:,} + {d} = {closed:,}; counted in the network: {counted['network']:,}, {counted['network'] / total:.0%} of its layer. "
+        f"{params.model}: 2 · {d} · {d_ff:,} + {d_ff:,} + {d} = {closed:,}; counted in the network: {counted['network']:,}, {percent(counted['network'] / total)} of its layer. "
         f"An encoder layer of the base model has {sum(base.values()):,} with d_ff = {params.d_ff:,}."
     )  # fmt: skip
     controls.stops("Hidden width of the base model, $d_{ff}$ (its words have d = 512)", WIDTHS, SLUG + "d_ff", 2048, lambda width: f"{width:,}")

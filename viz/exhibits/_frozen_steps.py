@@ -16,7 +16,7 @@ from viz.exhibits._frozen_read import BEFORE, NAMES, SLUG, TASKS
 from viz.exhibits._shown import Shown, later
 from viz.figures.frozen import COVERED, FROZEN, FULL, WAYS, courses, grouped
 from viz.instruments import heatmap, origin
-from viz.labels import literal
+from viz.labels import literal, percent
 from viz.ui import controls, lesson, parts, room
 
 LOOKING = {
@@ -50,8 +50,8 @@ def choose(quiet: bool = False) -> None:
     controls.segmented("Task", TASKS, SLUG + "task", TASKS[0], lambda name: GOALS[name].title, quiet=quiet)
 
 
-def percent(share: float | None) -> str:
-    return COVERED if share is None else f"{share:.0%}"
+def share(right: float | None) -> str:
+    return COVERED if right is None else percent(right)
 
 
 def enough(params: Any) -> Shown:
@@ -63,17 +63,17 @@ def enough(params: Any) -> Shown:
     best = min(whole, key=lambda task: task.gap)
     told = len(whole) < 2 or lesson.predict(
         SLUG + "enough", "Only the new head learns; the body of bert-mini stays as it was. For which task is that nearly as good as teaching everything?", {task.title: 1 - task.gap for task in whole}, best.title,
-        "; ".join(f"{task.title} {percent(task.right(FROZEN))} frozen, {percent(task.right(FULL))} in full" for task in whole) + ".",
+        "; ".join(f"{task.title} {share(task.right(FROZEN))} frozen, {share(task.right(FULL))} in full" for task in whole) + ".",
     )  # fmt: skip
-    rows = [(task.title, way, None if way == FROZEN and not told else task.right(way), COVERED if way == FROZEN and not told else percent(task.right(way))) for task in whole for way in WAYS]
+    rows = [(task.title, way, None if way == FROZEN and not told else task.right(way), COVERED if way == FROZEN and not told else share(task.right(way))) for task in whole for way in WAYS]
     marks = {task.title: task.ways[FULL].reports[0].right for task in whole}
     parts.show(grouped(rows, title="right (line: before the first step)", ends=(0, 1), shares=True, marks=marks, height=330), SLUG + "enough.picture",
                "; ".join(f"{group}, {way}: {said}" for group, way, _, said in rows) + ".")  # fmt: skip
     task = next((task for task in whole if task.name == params.task), whole[0])
     count = task.ways[FULL].counted
-    parts.numbers(f"{task.title}: {GOALS[task.name].says} In full {percent(task.right(FULL))} of the {count} are right" + (f", frozen {percent(task.right(FROZEN))}." if told else ". Frozen?"))
+    parts.numbers(f"{task.title}: {GOALS[task.name].says} In full {share(task.right(FULL))} of the {count} are right" + (f", frozen {share(task.right(FROZEN))}." if told else ". Frozen?"))
     choose()
-    frame = pd.DataFrame([(task.title, *(percent(task.right(way)) for way in WAYS), percent(marks[task.title])) for task in whole], columns=["task", *WAYS, "before the first step"])
+    frame = pd.DataFrame([(task.title, *(share(task.right(way)) for way in WAYS), share(marks[task.title])) for task in whole], columns=["task", *WAYS, "before the first step"])
     return Shown(
         {"tuning.frozen": {}, "tuning.full": {}}, (), LOOKING["enough"].format(checked=CHECKED), lambda: frame if told else later(),
         {way: np.array([task.right(way) for task in whole]) for way in WAYS} if told else {},
@@ -93,7 +93,7 @@ def what_learns(params: Any) -> Shown:
     )  # fmt: skip
     rows = [(part.name, way, float(part.size) if way in part.taught and _open(part, told) else None, _size(part, way, told)) for part in found[::-1] for way in WAYS]
     parts.show(grouped(rows, title="weights that learn", height=370), SLUG + "parts.picture", "; ".join(f"{part}, {way}: {said}" for part, way, _, said in rows) + ".")
-    parts.numbers(f"In full {body + head:,} weights learn" + (f"; frozen {head:,}, {head / (body + head):.4%} of them." if told else "; frozen only those of the head."))
+    parts.numbers(f"In full {body + head:,} weights learn" + (f"; frozen {head:,}, {percent(head / (body + head), 4)} of them." if told else "; frozen only those of the head."))
     choose()
     return Shown(
         {"tuning.frozen": {}, "tuning.full": {}}, (rf"{d} \times {labels} + {labels} = {head}",) if told else (), LOOKING["learns"],
@@ -112,7 +112,7 @@ def course(params: Any) -> Shown:
         return _missing(params)
     labels = GOALS[params.task].labels
     parts.show(courses(lines, over=params.over, title=f"{task.ways[FULL].counted} right", ends=(0, 1), level=1 / len(labels) if params.task in ("opinions", "pairs") else None, height=250 if not lesson.presenting() else 330),
-               SLUG + "course.picture", "; ".join(f"{way}: from {points[0][1]:.0%} to {points[-1][1]:.0%} in {points[-1][0]:.0f} {params.over}" for way, points in lines.items()) + ".")  # fmt: skip
+               SLUG + "course.picture", "; ".join(f"{way}: from {percent(points[0][1])} to {percent(points[-1][1])} in {points[-1][0]:.0f} {params.over}" for way, points in lines.items()) + ".")  # fmt: skip
     parts.numbers(" ".join(_cost(way, task.ways[way]) for way in lines))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         choose(quiet=True)
@@ -141,12 +141,12 @@ def how_far(params: Any) -> Shown:
     most = names[int(np.argmax(shares[FULL]))]
     told = lesson.predict(
         SLUG + "far", f"{task.title}, in full: which part of the body moved furthest, for its size?", dict(zip(names, shares[FULL], strict=True)), most,
-        f"{most.capitalize()} by {max(shares[FULL]):.1%}, {names[int(np.argmin(shares[FULL]))]} least by {min(shares[FULL]):.1%}; the whole body by {went[FULL].body:.1%}.",
+        f"{most.capitalize()} by {percent(max(shares[FULL]), 2)}, {names[int(np.argmin(shares[FULL]))]} least by {percent(min(shares[FULL]), 2)}; the whole body by {percent(went[FULL].body, 2)}.",
     )  # fmt: skip
-    rows = [(name, way, value if told or way == FROZEN else None, (f"{value:.1%}" if value else "0") if told or way == FROZEN else COVERED) for i, name in reversed([*enumerate(names)]) for way in WAYS for value in (shares[way][i],)]
+    rows = [(name, way, value if told or way == FROZEN else None, (percent(value, 2) if value else "0") if told or way == FROZEN else COVERED) for i, name in reversed([*enumerate(names)]) for way in WAYS for value in (shares[way][i],)]
     parts.show(grouped(rows, title="|W − W₀| / |W₀|", ends=None if told else (0, 1), shares=True, height=350), SLUG + "far.picture", "; ".join(f"{part}, {way}: {said}" for part, way, _, said in rows) + ".")
-    same = "the same in every bit" if went[FROZEN].body == 0 else f"moved by {went[FROZEN].body:.1%}"
-    parts.numbers(f"Frozen: the body is {same}. In full it moved by {went[FULL].body:.1%} of its length." if told else f"Frozen: the body is {same}. In full?")
+    same = "the same in every bit" if went[FROZEN].body == 0 else f"moved by {percent(went[FROZEN].body, 2)}"
+    parts.numbers(f"Frozen: the body is {same}. In full it moved by {percent(went[FULL].body, 2)} of its length." if told else f"Frozen: the body is {same}. In full?")
     choose()
     line = rf"\frac{{\lVert W - W_0 \rVert}}{{\lVert W_0 \rVert}} = {went[FULL].body:.4f}\ \text{{in full}}, \quad {went[FROZEN].body:g}\ \text{{frozen}}"
     return Shown(
@@ -206,7 +206,7 @@ def _size(part: reading.Part, way: str, told: bool) -> str:
 def _cost(way: str, used: live.Using) -> str:
     """What a way cost, and what it gained."""
     first, last = used.reports[0], used.reports[-1]
-    return f"{way.capitalize()}: {last.step:,} steps, {last.seconds:.0f} seconds, from {first.right:.0%} to {last.right:.0%}" + (", recorded before." if used.whose == "recorded" else ", yours.")
+    return f"{way.capitalize()}: {last.step:,} steps, {last.seconds:.0f} seconds, from {percent(first.right)} to {percent(last.right)}" + (", recorded before." if used.whose == "recorded" else ", yours.")
 
 
 def _differing(data: reading.Read) -> str:

@@ -18,6 +18,7 @@ from viz.exhibits._gpt_tasks_link import PAPER, SLUG, Params
 from viz.exhibits._gpt_tasks_loss import named as told
 from viz.exhibits._shown import Shown, later
 from viz.figures.tuned import curve
+from viz.labels import percent
 from viz.ui import controls, errors, lesson, parts, trainings
 
 KINDS = {"right": "texts right", "loss": "−L₂, nats a text", "text": "−L₁, nats a token"}
@@ -44,7 +45,7 @@ def train(params: Params) -> Shown:
         with question:
             known = lesson.predict(
                 SLUG + "helps", f"After half of the {runs[0.0].reports[-1].step} steps: how many texts has λ = 0.5 right, compared with λ = 0?", ANSWERED, verdict(plain, both),
-                f"{both:.1%} against {plain:.1%}, {f'the mean of {n} random seeds' if n > 1 else 'one random seed'}; at the end {share(runs[PAPER], -1):.1%} against {share(runs[0.0], -1):.1%}. A token of the text costs {runs[PAPER].reports[-1].text or 0:.2f} nats with λ = 0.5, and {runs[0.0].reports[-1].text or 0:.2f} without.",
+                f"{percent(both, 2)} against {percent(plain, 2)}, {f'the mean of {n} random seeds' if n > 1 else 'one random seed'}; at the end {percent(share(runs[PAPER], -1), 2)} against {percent(share(runs[0.0], -1), 2)}. A token of the text costs {runs[PAPER].reports[-1].text or 0:.2f} nats with λ = 0.5, and {runs[0.0].reports[-1].text or 0:.2f} without.",
             )  # fmt: skip
     with picture:
         ticking = trainings.BEAT if trainings.running() else None

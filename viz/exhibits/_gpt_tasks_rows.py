@@ -144,11 +144,11 @@ def _looked(found: Extracted, layer: int) -> str:
     """Where Extract of the first row looks most, besides itself and Start."""
     look, tokens = found.looks[0][layer].mean(0), found.tokens[0]
     most = max(range(1, len(tokens) - 1), key=lambda at: look[at])
-    return f"In layer {layer} Extract gives “{tokens[most].strip()}” {look[most]:.0%}, itself {look[-1]:.0%}, Start {look[0]:.0%}."
+    return f"In layer {layer} Extract gives “{tokens[most].strip()}” {percent(look[most])}, itself {percent(look[-1])}, Start {percent(look[0])}."
 
 
 def _alt(found: Extracted, layer: int) -> str:
-    return "; ".join(", ".join(f"{visible(token)} {weight:.0%}" for token, weight in zip(tokens, look[layer].mean(0), strict=True)) for tokens, look in zip(found.tokens, found.looks, strict=True))
+    return "; ".join(", ".join(f"{visible(token)} {percent(weight)}" for token, weight in zip(tokens, look[layer].mean(0), strict=True)) for tokens, look in zip(found.tokens, found.looks, strict=True))
 
 
 def _said(params: Params, found: Extracted) -> str:

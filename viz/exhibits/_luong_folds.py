@@ -12,7 +12,7 @@ import streamlit as st
 from core.lessons import luong as lessons
 from viz.exhibits import _luong_steps as steps
 from viz.figures.curves import number
-from viz.labels import distinct
+from viz.labels import distinct, formulas
 from viz.ui import controls, lesson, parts
 
 SLUG = "luong."
@@ -67,8 +67,8 @@ def looking_at(at: int, params: Any, data: Any) -> None:
     """Axes and colours of the step, and what to try."""
     with parts.fold(parts.LOOKING, SLUG + "looking") as opened:
         if opened.open:
-            st.markdown(LOOKING[at])
-            st.markdown("**Try** step 3 with a large σ: the bell becomes flat and the product comes back to the softmax. Then drag p_t away from the word that is needed.")
+            st.markdown(formulas(LOOKING[at], ours=True))
+            st.markdown(formulas("**Try** step 3 with a large σ: the bell becomes flat and the product comes back to the softmax. Then drag p_t away from the word that is needed.", ours=True))
 
 
 def table(params: Any, data: Any) -> pd.DataFrame:

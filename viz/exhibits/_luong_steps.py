@@ -15,7 +15,7 @@ from viz.figures import local_attention as figures
 from viz.figures.curves import number
 from viz.figures.scaling import fitted
 from viz.instruments import heatmap
-from viz.labels import distinct
+from viz.labels import distinct, percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
@@ -35,7 +35,7 @@ def everywhere(params: Any, data: Any, start: Any) -> bool:
     word, top = data.written[row], int(data.weights[row].argmax())
     told = lesson.predict(
         f"{SLUG}global", f"Writing “{word}”, at which source word does the model look most?", dict(zip(keys, data.weights[row].tolist(), strict=True)), keys[top],
-        f"It gives “{keys[top]}” {data.weights[row, top]:.0%}. Its {len(keys)} weights sum to {data.weights[row].sum():.2f}.",
+        f"It gives “{keys[top]}” {percent(data.weights[row, top])}. Its {len(keys)} weights sum to {data.weights[row].sum():.2f}.",
     )  # fmt: skip
     rows = [i for i in range(len(data.written)) if told or i != row]
     written = distinct(data.written)
@@ -46,7 +46,7 @@ def everywhere(params: Any, data: Any, start: Any) -> bool:
     n_target, n_source = data.weights.shape
     parts.numbers(
         f"{data.model} writes “{data.target}”. Global attention computes {n_target} × {n_source} = {lessons.cells(n_target, n_source)} scores, one for each pair"
-        + (f"; {written[row]} looks at {keys[top]} with {data.weights[row, top]:.0%}." if told else f". The row of {written[row]} is left out until you guess.")
+        + (f"; {written[row]} looks at {keys[top]} with {percent(data.weights[row, top])}." if told else f". The row of {written[row]} is left out until you guess.")
     )
     _written(params, data)
     controls.segmented("Score", tuple(data_of.offered()), SLUG + "score", data_of.opening(), data_of.SCORES.__getitem__, quiet=True)
@@ -60,7 +60,7 @@ def a_centre(params: Any, data: Any, start: Any) -> bool:
     share = lessons.kept(data.weights, diagonal)
     told = lesson.predict_number(
         f"{SLUG}kept", f"Monotonic windows stand at p_t = t and reach D = {start.window} to each side. How many percent of the global weight lies inside them?",
-        0.0, 1.0, round(share, 2), f"{share:.1%}. " + _lost(share), 0.05, "%",
+        0.0, 1.0, round(share, 2), f"{percent(share, 2)}. " + _lost(share), 0.05, "%",
     )  # fmt: skip
     where = middles(params, data)
     inside = lessons.windows(where, params.window, n_source)
@@ -71,7 +71,7 @@ def a_centre(params: Any, data: Any, start: Any) -> bool:
     )  # fmt: skip
     t = params.row
     parts.numbers(
-        f"Inside the windows: {lessons.kept(data.weights, inside):.1%} of the weight, {int(inside.sum())} of {inside.size} cells. For {distinct(data.written)[t]} "
+        f"Inside the windows: {percent(lessons.kept(data.weights, inside), 2)} of the weight, {int(inside.sum())} of {inside.size} cells. For {distinct(data.written)[t]} "
         f"p_t = {number(where[t])}" + _sigmoid(where[t], n_source) if told else f"Every cell is there: {inside.size} of {inside.size}."
     )
     controls.segmented("Where the window stands", tuple(centres(data)), SLUG + "centre", start.centre, CENTRES.__getitem__, quiet=True)
@@ -83,7 +83,7 @@ def _lost(share: float) -> str:
     """What windows in a straight line cost this sentence."""
     if share > 0.98:
         return "The two languages keep nearly one order here, and each word looks at few others: nothing to speak of is lost."
-    return f"{1 - share:.1%} lies outside: of words that change places, and of rows that spread their weight. For these the window must be wide or elsewhere."
+    return f"{percent(1 - share, 2)} lies outside: of words that change places, and of rows that spread their weight. For these the window must be wide or elsewhere."
 
 
 def _sigmoid(centre: float, n_source: int) -> str:

@@ -15,6 +15,7 @@ from viz.exhibits._shown import Shown
 from viz.figures.bar_pairs import bar_pairs
 from viz.figures.curves import number
 from viz.figures.head_grids import head_grid, per_head
+from viz.labels import percent
 from viz.ui import controls, lesson, parts
 
 SLUG = "many_heads."
@@ -131,7 +132,7 @@ def attend(params: Any, data: Any) -> Shown:
     grids("attend", _named(found, *names), values=True, asked=False)
     looks = [int(way.pattern[0, k, 0].argmax()) for k in range(size.h)]
     parts.numbers(
-        f"Reading “{WORDS[0]}”, " + ", ".join(f"head {k + 1} looks most at “{WORDS[j]}” ({way.pattern[0, k, 0, j]:.0%})" for k, j in list(enumerate(looks))[:4])
+        f"Reading “{WORDS[0]}”, " + ", ".join(f"head {k + 1} looks most at “{WORDS[j]}” ({percent(way.pattern[0, k, 0, j])})" for k, j in list(enumerate(looks))[:4])
         + f". {size.h} × {size.n} rows of weights, each adding up to {way.pattern[0].sum(-1).mean():.2f}; the scores of different heads never meet."
     )
     shapes(found, names)
@@ -207,14 +208,14 @@ def several(params: Any, data: Any) -> Shown:
     values = np.array([[lessons.lost(k, m), lessons.measured_loss(k, m, params.lot)] for m in heads])
     told = lesson.predict_number(
         f"{SLUG}several", f"A word needs {k} things, each from another word, and one head looks at one of them only. What share of what is needed does it miss?", 0.0, 1.0, float(values[0, 0]),
-        f"Wherever it looks, it keeps at most the worth of one part in {k}. Measured on 4,000 random words: {values[0, 1]:.1%}.", 0.05, "%",
+        f"Wherever it looks, it keeps at most the worth of one part in {k}. Measured on 4,000 random words: {percent(values[0, 1], 2)}.", 0.05, "%",
     )  # fmt: skip
     room = lesson.presenting()
     figure = bar_pairs(values, [f"{m} head{'s' * (m > 1)}" for m in heads], ["closed form: (k − heads) / k", "measured, least squares"], f"What is lost of {k} parts", places=3, covered=not told,
                        height=min(94 + 52 * k, 302) if room else 0)  # fmt: skip
     parts.show(figure, f"{SLUG}several.picture", "The share that is lost with 1 head, 2 heads and so on." if told else "Covered until you guess.")
     parts.numbers(
-        (f"One head loses {values[0, 0]:.0%}, {k} heads {values[-1, 0]:.0%}. " if told and not room else "")
+        (f"One head loses {percent(values[0, 0])}, {k} heads {percent(values[-1, 0])}. " if told and not room else "")
         + f"With d = {size.d} one head of {size.d} has 4 (d² + d) = {weights[1]} weights, {size.h} heads of {size.p} have {weights[size.h]}" + ("." if room else f"; with d = 512 both have {lessons.parameters(512):,}.")
     )
     controls.segmented("From how many words a word should be made, k", WANTED, SLUG + "wanted", 4)

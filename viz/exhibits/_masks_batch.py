@@ -21,9 +21,9 @@ def fold() -> None:
             return
         left, right = st.columns(2, gap="large")
         with left:
-            first = controls.text("The longer sentence", "masks.first", "The red house on the hill is very old.")
+            first = controls.text("The longer sentence", "masks.first", "The red house on the hill is very old.", of=TRANSLATOR)
         with right:
-            second = controls.text("The shorter one, filled up with PAD", "masks.second", "She has a white car.")
+            second = controls.text("The shorter one, filled up with PAD", "masks.second", "She has a white car.", of=TRANSLATOR)
         controls.draw("masks.draw", 0, 99)
         with errors.guard():  # what the translator cannot read leaves the rest of the page alone
             parts.numbers(draw(first, second, "masks.batch", state.read("masks.draw", 0, state.whole(0, 99))))

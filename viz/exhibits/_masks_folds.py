@@ -15,7 +15,7 @@ from viz.exhibits import _masks_panels as panels
 from viz.figures.curves import number, tiny
 from viz.figures.mask_figures import leak
 from viz.instruments import heatmap
-from viz.labels import distinct
+from viz.labels import distinct, formulas, percent
 from viz.ui import controls, errata, parts, state
 from viz.ui import lesson as ask
 
@@ -60,11 +60,11 @@ def sentence(data: Any, query: int, key: int) -> str:
         top = int(data.pattern[query].argmax())
         shown = [top] if key == top or not data.allowed[query, key] else [top, key]
         given = " and ".join(
-            f"{data.pattern[query, j]:.0%} to {'itself' if j == query else f'“{names[j]}”'}" for j in shown
+            f"{percent(data.pattern[query, j])} to {'itself' if j == query else f'“{names[j]}”'}" for j in shown
         )
         said = f"“{names[query]}” may look at {open_} of {n} words and gives {given}."
         if open_ < n:
-            said += (f" The mask removes {row.hidden:.0%} of what its scores alone would give; "
+            said += (f" The mask removes {percent(row.hidden)} of what its scores alone would give; "
                      f"the rest grows {number(1 / (1 - row.hidden))}-fold.")  # fmt: skip
     if blind:
         others = ", ".join(f"“{names[i]}”" for i in blind[:5]) + (", .." if len(blind) > 5 else "")
@@ -127,7 +127,7 @@ def finite(data: Any) -> None:
 def _share(part: float) -> str:
     """A share in percent that never rounds something to nothing."""
     return (
-        f"{part:.1%}" if part >= 0.0005 or part == 0 else f"{100 * part:.0e} %".replace("e-0", "e-").replace("-", "−")
+        percent(part, 2) if part >= 0.0005 or part == 0 else f"{100 * part:.0e} %".replace("e-0", "e-").replace("-", "−")
     )
 
 
@@ -175,7 +175,7 @@ def steps(data: Any, query: int) -> pd.DataFrame:
     row, names = lesson.row(data.scores[query], data.allowed[query]), distinct(panels.labels(data.tokens))
     lines = [
         {"key": key, "score s": number(s, 4), "M": "0" if m == 0 else "−∞", "s + M": "−∞" if math.isinf(x) else number(x, 4),
-         "e^(s + M)": "0" if math.isinf(x) else number(e, 4), "weight": "0" if math.isinf(x) else number(w, 4)}
+         "exp(s + M)": "0" if math.isinf(x) else number(e, 4), "weight": "0" if math.isinf(x) else number(w, 4)}
         for key, s, m, x, e, w in zip(
             names, row.scores, row.mask, row.summed, row.exponentials, row.weights, strict=True
         )
@@ -185,7 +185,7 @@ def steps(data: Any, query: int) -> pd.DataFrame:
         "score s": "",
         "M": "",
         "s + M": "",
-        "e^(s + M)": number(row.total, 4),
+        "exp(s + M)": number(row.total, 4),
         "weight": number(sum(row.weights), 4),
     }
     return pd.DataFrame([*lines, total]).set_index("key")
@@ -203,12 +203,12 @@ def looking_at(data: Any, params: Any) -> None:
             "positive, orange negative. **Middle**, the mask: allowed or, hatched, forbidden. **Right**, what softmax makes of "
             "both, from 0 to 1; each row sums to 1."
         )
-        st.markdown(
+        st.markdown(formulas(
             f"The mask was put into {where} of the real run before softmax, and the pattern is the tensor of that run. "
             "gpt-mini was trained with the causal mask only: with another it does something that it never learned, and that "
             "is what you see. Without the mask its task, the next word, would lie open in the keys, and nothing would have to "
-            "be learned. Under the causal mask the first word sees only itself: e^s / e^s = 1, whatever the score."
-        )
+            "be learned. Under the causal mask the first word sees only itself: e^s / e^s = 1, whatever the score.", ours=True
+        ))
         blind = int((~data.allowed.any(-1)).sum())
         st.markdown(
             f"**Rows with nothing allowed: {blind}.** Softmax would divide 0 by 0. Many programs print NaN, which then spreads "

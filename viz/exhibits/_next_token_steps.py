@@ -70,7 +70,7 @@ def guess(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
         with question:
             known = lesson.predict(
                 SLUG + "least", "Behind the first token: which one did the model expect least?", options(found.logprobs[1:], names[1:]), names[lowest],
-                f"P = {np.exp(found.logprobs[lowest]):.2%}. In its place the model would have put “{found.best[lowest].removeprefix(' ')}” ({percent(found.best_p[lowest])}).",
+                f"P = {percent(np.exp(found.logprobs[lowest]), 2)}. In its place the model would have put “{found.best[lowest].removeprefix(' ')}” ({percent(found.best_p[lowest])}).",
             )  # fmt: skip
     with picture:
         parts.show(figures.bars(names, found.logprobs if known else None, marked=lowest, height=290 if lesson.presenting() else 330), SLUG + "bars",
@@ -170,9 +170,9 @@ def two_masks(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
             st.markdown("**GPT: ?**  \nIts map comes after the guess.")
     m, row = len(sees.queries), sees.weights.mean((0, 1))
     ahead = float(np.triu(row, 1).sum() / m)
-    aside = "" if lesson.presenting() else f" ({row[:, -1].mean():.0%} on [SEP] alone)"
-    picture.text(f"BERT forbids {int((~sees.allowed[0, 0]).sum())} of {m * m} cells; {ahead:.0%} of its weight lies on what comes later{aside}. " + (
-        f"GPT forbids {shut} of {n * n}: on what comes later {float(np.triu(looks.weights.mean((0, 1)), 1).sum() / n):.0%}." if known else "And GPT?"))  # fmt: skip
+    aside = "" if lesson.presenting() else f" ({percent(row[:, -1].mean())} on [SEP] alone)"
+    picture.text(f"BERT forbids {int((~sees.allowed[0, 0]).sum())} of {m * m} cells; {percent(ahead)} of its weight lies on what comes later{aside}. " + (
+        f"GPT forbids {shut} of {n * n}: on what comes later {percent(float(np.triu(looks.weights.mean((0, 1)), 1).sum() / n))}." if known else "And GPT?"))  # fmt: skip
     table = pd.DataFrame(looks.allowed[0, 0].astype(int), index=named(looks.queries), columns=named(looks.keys))
     code = (f"import core\n\nfor name, kind in (({READER!r}, 'self'), ({MODEL!r}, 'causal')):\n    found = core.open_model(name).run({params.text!r}).attention(kind)\n"
             "    print(name, int((~found.allowed[0, 0]).sum()), 'cells are forbidden')")  # fmt: skip
@@ -192,7 +192,7 @@ def window(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
         with question:
             known = lesson.predict(
                 SLUG + "lost", "Now it sees one token only, k = 1. Which token becomes most improbable, against before?", options(lost[2:], names[2:]), names[most],
-                f"From P = {np.exp(full.logprobs[most]):.2%} to {np.exp(one.logprobs[most]):.3%}. All that it sees there is “{names[most - 1]}”.",
+                f"From P = {percent(np.exp(full.logprobs[most]), 2)} to {percent(np.exp(one.logprobs[most]), 3)}. All that it sees there is “{names[most - 1]}”.",
             )  # fmt: skip
     with picture:
         parts.show(figures.bars(names, near.logprobs if known else None, full.logprobs, height=290 if lesson.presenting() else 330), SLUG + "window",

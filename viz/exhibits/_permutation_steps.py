@@ -207,8 +207,8 @@ def shuffled(n: int) -> Order:
     return Order(int(i) for i in np.random.default_rng(lot).permutation(n)) if lot else Order()
 
 
-def change() -> None:
+def change(model: str, longest: int) -> None:
     """The visitor's own sentence."""
     with st.container(key="permutation-text", gap="small"):
-        controls.text("Sentence", "text", SENTENCES[0], placeholder="Type a sentence", drops=(SLUG + "order", SLUG + "draw", SLUG + "twice", SLUG + "asked"))
+        controls.text("Sentence", "text", SENTENCES[0], placeholder="Type a sentence", drops=(SLUG + "order", SLUG + "draw", SLUG + "twice", SLUG + "asked"), of=model, most=f"up to {longest} tokens")
         controls.preset_row(SENTENCES, "text", SENTENCES[0])

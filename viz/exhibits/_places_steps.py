@@ -17,12 +17,13 @@ from core.lessons import position_ideas as ideas
 from core.lessons.position_criteria import CRITERIA
 from core.lessons.positions import Formula, learned_table
 from viz.exhibits import _places_folds as more
-from viz.exhibits._places_without import without
+from viz.exhibits._places_without import LONGEST, without
 from viz.exhibits._shown import Shown
 from viz.figures import places as figures
 from viz.figures.curves import number
 from viz.figures.reordered import share
 from viz.instruments import origin
+from viz.labels import percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
 
@@ -47,10 +48,10 @@ def learned(model: str) -> np.ndarray | None:
         return None
 
 
-def sentence() -> None:
+def sentence(model: str) -> None:
     """The visitor's own sentence."""
     with st.container(key="positions-text", gap="small"):
-        controls.text("Sentence", "text", SENTENCES[0], placeholder="Type a sentence")
+        controls.text("Sentence", "text", SENTENCES[0], placeholder="Type a sentence", of=model, most=f"up to {LONGEST} tokens")
         controls.preset_row(SENTENCES, "text", SENTENCES[0])
 
 
@@ -79,7 +80,7 @@ def twins(text: str) -> tuple[str, tuple[int, int], str, dict[str, np.ndarray]]:
 def guess(params: Any, start: Any, judged: Any) -> Shown:
     """Two copies of a word through the layers, with positions and without."""
     top = st.container()
-    sentence()
+    sentence(READER)
     with top:
         text, pair, word, found = ask.submit(("positions.twins", params.text), lambda: twins(params.text), 40 * len(params.text))
         bare, with_ = found["bert-mini without"], found["bert-mini with positions"]
@@ -177,9 +178,9 @@ def table(params: Any, start: Any, judged: Any) -> Shown:
         parts.show(figures.paths({name: places for name, (places, _) in drawn.items()}, height=290 if lesson.presenting() else 330), SLUG + "paths",
                    f"The first {SEEN} position vectors of {model} and of the sinusoids, as paths in the plane.")  # fmt: skip
         parts.numbers(f"{model} has learned {len(whole)} vectors of {width} numbers, and none for place {len(whole)}. The vector most like a place's own is that of the place before or after "
-                      f"in {near[0]:.0%} of the first {SEEN} places; for the sinusoids in {near[1]:.0%}.")  # fmt: skip
+                      f"in {percent(near[0])} of the first {SEEN} places; for the sinusoids in {percent(near[1])}.")  # fmt: skip
     frame = pd.DataFrame(np.hstack([places for places, _ in drawn.values()]), columns=[f"{name}, {axis}" for name in drawn for axis in "xy"])
-    return Shown({"positions.add": {}}, tuple(rf"\text{{{name}: }} {part:.1%} \text{{ of the variance lies in this plane}}".replace("%", r"\%") for name, (_, part) in drawn.items()), more.LOOKING[4],
+    return Shown({"positions.add": {}}, tuple(rf"\text{{{name}: }} {percent(part, 2)} \text{{ of the variance lies in this plane}}".replace("%", r"\%") for name, (_, part) in drawn.items()), more.LOOKING[4],
                  lambda: frame.rename_axis("position"), dict(zip(("learned", "sinusoids"), tables.values(), strict=True)),
                  f"import core\nfrom core.lessons.position_ideas import neighbours, thread\nfrom core.lessons.positions import learned_table\n\n"
                  f"table = learned_table(core.open_model({model!r}).network)[:{SEEN}]\nplaces, share = thread(table)\nnear = neighbours(table)")  # fmt: skip
@@ -193,9 +194,9 @@ def lost(params: Any, start: Any, judged: Any) -> Shown:
             controls.segmented("Model", tuple(MODELS), SLUG + "model", start.model, MODELS.__getitem__)
         controls.draw(SLUG + "draw", start.lot, again="Shuffle again")
         if lesson.presenting():  # one row is left below the maps; the examples stand at the first step
-            controls.text("Sentence", "text", SENTENCES[0], quiet=True, placeholder="Type a sentence")
+            controls.text("Sentence", "text", SENTENCES[0], quiet=True, placeholder="Type a sentence", of=params.model, most=f"up to {LONGEST} tokens")
     if not lesson.presenting():
-        sentence()
+        sentence(params.model)
     with top:
         return without(params)
 

@@ -50,7 +50,7 @@ def without(params: Any) -> Shown:
     nats = [number(told[way]) for way in analysis.WAYS]
     here, answer = "on this sentence", f"Mean surprise, in nats: {nats[0]} as trained, {nats[1]} shuffled, {nats[2]} removed."
     if lesson.presenting():  # one line each, and no sentence below
-        looks = ", ".join(f"{part:.0%}" for part in _before(found).values())
+        looks = ", ".join(percent(part) for part in _before(found).values())
         here, answer = "here", f"Surprise in nats: {nats[0]}, shuffled {nats[1]}, removed {nats[2]}; {head_name(*found.head)} at the word before: {looks}."
     known = lesson.predict(
         f"{SLUG}worse", f"What harms {model} more {here}: positions shuffled, or removed?", {way: told[way] for way in (analysis.SHUFFLED, analysis.REMOVED)} | {EQUAL: 0.0}, worse(found),
@@ -97,5 +97,5 @@ def _before(found: analysis.Unplaced) -> dict[str, float]:
 def _numbers(found: analysis.Unplaced, told: dict[str, float]) -> str:
     prev = _before(found)
     worst = max(told, key=told.__getitem__)
-    looked = f"Head {head_name(*found.head)} looked {prev[analysis.AS_TRAINED]:.0%} at the word before; shuffled {prev[analysis.SHUFFLED]:.0%}, removed {prev[analysis.REMOVED]:.0%}."
+    looked = f"Head {head_name(*found.head)} looked {percent(prev[analysis.AS_TRAINED])} at the word before; shuffled {percent(prev[analysis.SHUFFLED])}, removed {percent(prev[analysis.REMOVED])}."
     return (f"Mean surprise {number(told[analysis.AS_TRAINED])} nats as trained; {number(told[analysis.SHUFFLED])} shuffled, {number(told[analysis.REMOVED])} removed: worst is {worst}. {looked}")

@@ -13,11 +13,11 @@ from core.checkpoints.record import trained
 from core.engine import default
 from core.lessons.prompts import ASKED, TEMPLATES, answers
 from core.lessons.shots import CANDIDATES, MOST, TASKS, prompt, scored, written
-from viz.exhibits._prompting_steps import LATER, SLUG, share
+from viz.exhibits._prompting_steps import LATER, SLUG
 from viz.exhibits._shown import Shown
 from viz.figures.scores import bars
 from viz.instruments import origin
-from viz.labels import distinct
+from viz.labels import distinct, percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
@@ -53,8 +53,8 @@ def described(data: Any) -> Shown:
     with question:
         known = lesson.predict(
             SLUG + "best", "Which of these does gpt-mini hold to be the most probable continuation?", dict(sorted((each.text.strip(), each.share) for each in found)), best.text.strip(),
-            f"It gets {share(best.share)} of the three together. Right would be “{names[asked.right]}” with {share(found[asked.right].share)}." if len(names) > 2
-            else f"It gets {share(best.share)} of the two together. Right would be “{names[asked.right]}”.",
+            f"It gets {percent(best.share, 2)} of the three together. Right would be “{names[asked.right]}” with {percent(found[asked.right].share, 2)}." if len(names) > 2
+            else f"It gets {percent(best.share, 2)} of the two together. Right would be “{names[asked.right]}”.",
         )  # fmt: skip
     with picture:
         st.code(TRIPLES, language=None, wrap_lines=True)
@@ -66,7 +66,7 @@ def described(data: Any) -> Shown:
             origin.tell(model=MODEL, text=asked.prompt)
             shares = [each.share if known else 0.0 for each in found]
             parts.show(bars([(name, part, known and place == asked.right) for place, (name, part) in enumerate(zip(names, shares, strict=True))], "{:.1%}" if known else "?", 1.0), SLUG + "shares",
-                       "Shares of the candidates: " + ", ".join(f"{name} {part:.1%}" for name, part in zip(names, shares, strict=True)) if known else "The candidates; their shares come after the guess.")  # fmt: skip
+                       "Shares of the candidates: " + ", ".join(f"{name} {percent(part, 2)}" for name, part in zip(names, shares, strict=True)) if known else "The candidates; their shares come after the guess.")  # fmt: skip
         if known:
             right_ones = sum(_answers(i)[each.right].place == 1 for i, each in enumerate(ASKED))
             parts.numbers(f"gpt-mini puts the right answer first in {right_ones} of {len(ASKED)} prompts; by lot it would be {sum(1 / len(each.candidates) for each in ASKED):.1f}. {'Here it does.' if best.text == asked.candidates[asked.right] else 'Here it does not.'}")

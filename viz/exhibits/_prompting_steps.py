@@ -17,6 +17,7 @@ from viz.exhibits._shown import Shown
 from viz.figures import by_length
 from viz.figures.copied import Row, letters
 from viz.instruments import origin
+from viz.labels import percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
@@ -49,7 +50,7 @@ def one_word(data: Any) -> Shown:
         with question:
             known = lesson.predict(
                 SLUG + "written", f"The same weights read “{prompt}”. What do they write?", offered, wrote[TASK].text or "nothing",
-                f"Its least sure letter has {share(min(wrote[TASK].p, default=0))}. What was wanted: “{wanted[TASK]}”.",
+                f"Its least sure letter has {percent(min(wrote[TASK].p, default=0), 2)}. What was wanted: “{wanted[TASK]}”.",
             )  # fmt: skip
     with picture:
         origin.tell(model=TINY, text=prompt)
@@ -70,11 +71,6 @@ def one_word(data: Any) -> Shown:
     return Shown({"gpt.prompted": {}}, (), LOOKING_WORD, (lambda: table) if known else (lambda: LATER), {task: np.array(found.p) for task, found in wrote.items() if known or task == "copy"}, code)
 
 
-def share(p: float) -> str:
-    """A probability in percent, never rounded to certainty."""
-    return "over 99.9%" if p > 0.999 else "under 0.1%" if p < 0.001 else f"{p:.1%}"
-
-
 def recorded() -> dict[str, float]:
     """The shares that the model's own card records, by task, of strings of 1 to 10 letters."""
     return {score.measure.split(", ")[1]: score.value for score in read_scores(shipped_folder() / TINY) if score.of == TINY and ", " in score.measure}
@@ -91,18 +87,18 @@ def how_well(data: Any) -> Shown:
     with question:
         known = lesson.predict_number(
             SLUG + "long", f"It learned from strings of 1 to {longest} letters. Of new strings of {TOO_LONG} letters, how many will it answer wholly right?", 0, 1, answer,
-            f"At {longest} letters it was {np.mean(list(found[longest].values())):.0%}, at {longest + 1} it is {np.mean(list(found[longest + 1].values())):.0%}. Nothing in its training asked for more letters.", 0.05, "%",
+            f"At {longest} letters it was {percent(np.mean(list(found[longest].values())))}, at {longest + 1} it is {percent(np.mean(list(found[longest + 1].values())))}. Nothing in its training asked for more letters.", 0.05, "%",
         )  # fmt: skip
     shown = [n for n in lengths if known or n <= longest]
     with picture:
         curves = [by_length.Curve(task, [(n, found[n][task]) for n in shown], hue) for hue, task in enumerate(PROMPTS)]
         figure = by_length.quality(curves, trained=longest, longest=LONGEST + 0.6, titles=("letters in the string", "strings wholly right"), height=320)
-        parts.show(figure, SLUG + "lengths", "Share of strings answered wholly right by length: " + "; ".join(f"{n} letters {np.mean(list(found[n].values())):.0%}" for n in shown))
+        parts.show(figure, SLUG + "lengths", "Share of strings answered wholly right by length: " + "; ".join(f"{n} letters {percent(np.mean(list(found[n].values())))}" for n in shown))
         told = recorded()
         inside = {task: float(np.mean([found[n][task] for n in PROMPT_LENGTHS])) for task in PROMPTS}
         parts.numbers(
-            f"Now, {EACH} strings a length, 1 to {longest} letters: " + ", ".join(f"{task} {part:.1%}" for task, part in inside.items()) + "." +
-            (" The model's card (up to 60 a length): " + ", ".join(f"{task} {part:.1%}" for task, part in told.items()) + "." if told else "")
+            f"Now, {EACH} strings a length, 1 to {longest} letters: " + ", ".join(f"{task} {percent(part, 2)}" for task, part in inside.items()) + "." +
+            (" The model's card (up to 60 a length): " + ", ".join(f"{task} {percent(part, 2)}" for task, part in told.items()) + "." if told else "")
         )  # fmt: skip
         controls.draw(SLUG + "draw", 0, 99, again="Other strings")
     table = pd.DataFrame({task: {n: found[n][task] for n in shown} for task in PROMPTS}).rename_axis("letters")

@@ -16,7 +16,7 @@ from viz.exhibits._shown import Shown
 from viz.figures.bar_lanes import Lane, bar_lanes
 from viz.figures.by_depth import Panel, by_depth
 from viz.figures.curves import number, power_of_ten
-from viz.labels import distinct, visible
+from viz.labels import distinct, percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
 
@@ -83,7 +83,7 @@ def add(params: Any, data: Any) -> Shown:
     end = {LENGTHS[0]: " The word is moved, not replaced.", LENGTHS[2]: " In the sum the word is the smaller part."}.get(answer, "")
     told = lesson.predict(
         SLUG + "long", f"How long is what attention adds to “{token}”, beside the word itself? ({params.model}, layer {layer})",
-        LENGTHS, answer, f"The word is {number(long)} long, what is added {number(more)}: {ratio:.0%} of it.{end}",
+        LENGTHS, answer, f"The word is {number(long)} long, what is added {number(more)}: {percent(ratio)} of it.{end}",
     )  # fmt: skip
     here, adds = ("", "from attention") if lesson.presenting() else (" as it came in", "what attention adds")
     lanes = [Lane(f"x: “{token}”{here}", x[:FIRST]), Lane(f"z: {adds}", z[:FIRST] if told else None, 1), Lane("x + z: handed on", y[:FIRST] if told else None, 2)]

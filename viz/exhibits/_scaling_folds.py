@@ -12,6 +12,7 @@ import streamlit as st
 from core.lessons import scaling as lessons
 from viz.exhibits import _scaling_steps as steps
 from viz.figures.curves import number
+from viz.labels import formulas
 from viz.ui import lesson, parts
 
 SLUG = "scaling."
@@ -71,7 +72,7 @@ def _exponentials(params: Any) -> pd.DataFrame:
     for safe in (False, True):
         found = lessons.in_float32(steps.three(params.score), safe=safe)
         for s, e, w in zip(found.inputs, found.exponentials, found.weights, strict=True):
-            rows.append({"": "largest subtracted" if safe else "plain", "into exp": number(float(s), 0), "e^s": f"{float(e):.3g}", "weight": steps._weight(w)})
+            rows.append({"": "largest subtracted" if safe else "plain", "into exp": number(float(s), 0), "eˢ": f"{float(e):.3g}", "weight": steps._weight(w)})
     return pd.DataFrame(rows).set_index("")
 
 
@@ -79,7 +80,7 @@ def looking_at(at: int) -> None:
     """Axes and colours of the step, and what to try."""
     with parts.fold(parts.LOOKING, SLUG + "looking") as opened:
         if opened.open:
-            st.markdown(LOOKING[at])
+            st.markdown(formulas(LOOKING[at], ours=True))
             st.markdown("Orange is the dot product as it is, blue the same divided by √d. **Try** d = 4: the division hardly matters. Then d = 1024.")
 
 

@@ -16,6 +16,7 @@ from viz.exhibits import _shown
 from viz.figures import scaling as figures
 from viz.figures.curves import number
 from viz.instruments import origin
+from viz.labels import percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
@@ -76,8 +77,8 @@ def one_row(params: Any, data: Any, start: Any) -> bool:
     titles = {name: f"{figures.NAMES[name]}: best key {number(float(values[0]))}, entropy {number(entropies[name])} nats" for name, values in weights.items()}
     _picture(figures.weights(weights, titles, line=_tall()), f"{SLUG}row.picture", "Softmax weights of one query: " + "; ".join(titles.values()))
     parts.numbers(
-        f"One middling query of {len(data.scores.raw)}, d = {params.d_k}: undivided its best key takes {weights['raw'][0]:.0%} of all weight, "
-        f"divided {weights['scaled'][0]:.0%}. An even look over {lessons.N_KEYS} keys would have the entropy ln {lessons.N_KEYS} = {number(EVEN)} nats."
+        f"One middling query of {len(data.scores.raw)}, d = {params.d_k}: undivided its best key takes {percent(weights['raw'][0])} of all weight, "
+        f"divided {percent(weights['scaled'][0])}. An even look over {lessons.N_KEYS} keys would have the entropy ln {lessons.N_KEYS} = {number(EVEN)} nats."
     )
     _width(start)
     return True
@@ -108,7 +109,7 @@ def widths(params: Any, data: Any, start: Any) -> bool:
 def real(params: Any, data: Any, start: Any) -> bool:
     """gpt-mini reads the sentence with and without the division; before the guess only as it was trained."""
     box = st.container()
-    text = controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type a sentence")
+    text = controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type a sentence", of=MODEL)
     controls.preset_row(SENTENCES, "text", start.text)
     found = readings(text)
     origin.tell(model=MODEL, text=text)
@@ -116,9 +117,9 @@ def real(params: Any, data: Any, start: Any) -> bool:
     with box:
         told = lesson.predict_number(
             f"{SLUG}real",
-            f"{MODEL} reads “{text}”. Its heads look {evenness['scaled']:.0%} as evenly as they could. How many percent without the division?",
+            f"{MODEL} reads “{text}”. Its heads look {percent(evenness['scaled'])} as evenly as they could. How many percent without the division?",
             0.0, 1.0, round(evenness["raw"], 2), f"Every score is √{d_head()} = {number(math.sqrt(d_head()))} times as large, so softmax sharpens: from "
-            f"{evenness['scaled']:.1%} to {evenness['raw']:.1%} on average over all heads.", 0.1, "%",
+            f"{percent(evenness['scaled'], 2)} to {percent(evenness['raw'], 2)} on average over all heads.", 0.1, "%",
         )  # fmt: skip
         shown = ("scaled", "raw") if told else ("scaled",)
         _picture(figures.layers({name: found[name].evenness for name in shown}), f"{SLUG}real.picture",

@@ -11,7 +11,7 @@ from core.lessons.self_attention import EXAMPLES, LARGEST, LONGEST
 from viz.exhibits import _self_attention_link as link
 from viz.exhibits._self_attention_grids import neat, products, vector
 from viz.figures.curves import number
-from viz.labels import distinct
+from viz.labels import distinct, percent
 from viz.ui import controls, lesson, state
 
 SLUG = link.SLUG
@@ -99,7 +99,7 @@ def _scored(data: Any, names: list[str], at: int) -> str:
     mirror = f" S is symmetric, like a kernel: with W_K = W_Q two scores that mirror each other differ by {neat(data.kernel.asymmetry)}." if not data.kernel.asymmetry else ""
     return (
         f"“{names[at]}” scores “{names[best]}” highest, {neat(found.dots[at, best])} / √{found.q.shape[1]} = {number(found.scores[at, best])}, and gives it "
-        f"{found.weights[at, best]:.0%} of its attention; its row sums to {number(found.weights[at].sum())}.{mirror}"
+        f"{percent(found.weights[at, best])} of its attention; its row sums to {number(found.weights[at].sum())}.{mirror}"
     )
 
 

@@ -148,7 +148,7 @@ def scored() -> tuple[Score, Score] | None:
 def record() -> str:
     """The same as a sentence."""
     held = scored()
-    return "" if held is None else f"Recorded on {held[0].split}, books that it never read: {held[0].value:.1%} right; {held[1].of}: {held[1].value:.1%}."
+    return "" if held is None else f"Recorded on {held[0].split}, books that it never read: {percent(held[0].value, 2)} right; {held[1].of}: {percent(held[1].value, 2)}."
 
 
 def known(params: Any, run: Run) -> Shown:
@@ -162,10 +162,10 @@ def known(params: Any, run: Run) -> Shown:
                                  f"It says “follows” {yes} times. Always the same answer would be right {sum(row.follows for row in rows)} times.", 3.0)  # fmt: skip
     cut = params.cut
     parts.show(figures.judged(values if told else None, [row.follows for row in rows], [f"{row.first} / {row.second}" for row in rows], cut, height=225), SLUG + "known",
-               f"Each pair at its P(IsNext); with the cut at {cut:.0%} {next_pairs.right(values, rows, cut)} of {n} are told right." if told else "Two rows of dots, covered until you guessed.")  # fmt: skip
+               f"Each pair at its P(IsNext); with the cut at {percent(cut)} {next_pairs.right(values, rows, cut)} of {n} are told right." if told else "Two rows of dots, covered until you guessed.")  # fmt: skip
     better, firsts = next_pairs.preferred(values)
     now = next_pairs.right(values, rows, cut)
-    parts.numbers(f"Cut at {cut:.0%}: {now} of {n} right. All lie from {values.min():.0%} to {values.max():.0%}. Behind the same A the true B is the more probable one in {better} of {firsts} cases. {record()}"
+    parts.numbers(f"Cut at {percent(cut)}: {now} of {n} right. All lie from {percent(values.min())} to {percent(values.max())}. Behind the same A the true B is the more probable one in {better} of {firsts} cases. {record()}"
                   if told else f"{n} pairs, one dot each. The line is the cut: at its right the model says “follows”.")  # fmt: skip
     controls.slider("Cut", 0.3, 0.8, SLUG + "cut", HALF, 0.01)
     return Shown(

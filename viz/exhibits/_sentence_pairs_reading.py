@@ -36,7 +36,7 @@ def who(params: Any, run: Run) -> Shown:
     own = dict(zip(AT, mean[1].tolist(), strict=True))
     offered = {name: own[name] for name in AT if "words" in name}
     told = lesson.predict(SLUG + "who", "All heads of all layers, on average: at which words do the words of A look more?", offered, max(offered, key=lambda name: offered[name]),
-                          "From the words of A: " + ", ".join(f"{name} {share:.0%}" for name, share in zip(AT, mean[1], strict=True)) + ".")  # fmt: skip
+                          "From the words of A: " + ", ".join(f"{name} {percent(share)}" for name, share in zip(AT, mean[1], strict=True)) + ".")  # fmt: skip
     n_heads = weights.shape[1]
     names = [head_name(layer, head) for layer in range(len(weights)) for head in range(n_heads)]
     place = divmod(params.head, n_heads) if params.head >= 0 else None
@@ -46,15 +46,15 @@ def who(params: Any, run: Run) -> Shown:
     with left:
         st.text("All heads, mean" if place is None else head_name(*place))
         parts.show(figures.squares(now[:3], GROUPS[:3], GROUPS, covered=not told, chosen=(row, column), height=210), SLUG + "blocks",
-                   "; ".join(f"{name} looks " + ", ".join(f"{share:.0%} at {to}" for to, share in zip(GROUPS, shares, strict=True)) for name, shares in zip(GROUPS, now[:3], strict=False)) if told else "Covered until you guessed.")  # fmt: skip
+                   "; ".join(f"{name} looks " + ", ".join(f"{percent(share)} at {to}" for to, share in zip(GROUPS, shares, strict=True)) for name, shares in zip(GROUPS, now[:3], strict=False)) if told else "Covered until you guessed.")  # fmt: skip
     with right:
         st.text(f"{params.block} in every head")
         parts.show(figures.squares(found[..., row, column], [f"L{i}" for i in range(len(weights))], [f"H{i}" for i in range(n_heads)], covered=not told, chosen=place, height=210), SLUG + "heads",
-                   f"The share of {params.block} in each head" + (f", from {found[..., row, column].min():.0%} to {found[..., row, column].max():.0%}." if told else "; covered."))  # fmt: skip
+                   f"The share of {params.block} in each head" + (f", from {percent(found[..., row, column].min())} to {percent(found[..., row, column].max())}." if told else "; covered."))  # fmt: skip
     most = np.unravel_index(int(found[..., row, column].argmax()), found.shape[:2])
     parts.numbers(
-        f"{'All heads' if place is None else head_name(*place)}: A gives {now[1, 1]:.1%} to A and {now[1, 2]:.1%} to B; B gives {now[2, 1]:.1%} to A and {now[2, 2]:.1%} to B; [CLS] gives {now[0, 1]:.1%} to A, {now[0, 2]:.1%} to B. "
-        + ("" if lesson.presenting() else f"{params.block} is largest in {head_name(int(most[0]), int(most[1]))}: {found[most][row, column]:.1%}.") if told else f"{(group == 1).sum()} words of A, {(group == 2).sum()} of B: nothing is masked, everyone may look at everything."
+        f"{'All heads' if place is None else head_name(*place)}: A gives {percent(now[1, 1], 2)} to A and {percent(now[1, 2], 2)} to B; B gives {percent(now[2, 1], 2)} to A and {percent(now[2, 2], 2)} to B; [CLS] gives {percent(now[0, 1], 2)} to A, {percent(now[0, 2], 2)} to B. "
+        + ("" if lesson.presenting() else f"{params.block} is largest in {head_name(int(most[0]), int(most[1]))}: {percent(found[most][row, column], 2)}.") if told else f"{(group == 1).sum()} words of A, {(group == 2).sum()} of B: nothing is masked, everyone may look at everything."
     )  # fmt: skip
     controls.segmented("Drawn at the right", BLOCKS, SLUG + "block", BLOCKS[0])
     return Shown(

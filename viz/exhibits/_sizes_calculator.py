@@ -11,6 +11,7 @@ from core.lessons import model_sizes as sizes
 from viz.exhibits import _sizes_steps as steps
 from viz.exhibits._shown import Shown
 from viz.figures import sizes as figures
+from viz.labels import percent
 from viz.ui import controls, lesson, parts, state
 
 SLUG = "sizes."
@@ -68,7 +69,7 @@ def calculator(data: Any) -> Shown:
     with question:
         told = lesson.predict_number(
             SLUG + "rule", f"12·L·d² = 12·{shape.n_layers}·{shape.d_model:,}² = {rule:,}. What share of all parameters of this model is that?", 0, 1, rule / total,
-            f"{rule:,} / {total:,} = {rule / total:.1%}. The word table alone has {found[sizes.WORDS]:,}, {found[sizes.WORDS] / total:.1%}.", near=0.05, unit="%",
+            f"{rule:,} / {total:,} = {percent(rule / total, 2)}. The word table alone has {found[sizes.WORDS]:,}, {percent(found[sizes.WORDS] / total, 2)}.", near=0.05, unit="%",
         )  # fmt: skip
     held = sizes.memory(total)
     with picture:

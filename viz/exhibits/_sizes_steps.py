@@ -12,6 +12,7 @@ import streamlit as st
 from core.lessons import model_sizes as sizes
 from viz.exhibits._shown import Shown
 from viz.figures import sizes as figures
+from viz.labels import percent
 from viz.ui import controls, lesson, parts, state
 
 SLUG = "sizes."
@@ -49,7 +50,7 @@ def by_part(data: Any) -> Shown:
     with question:
         told = lesson.predict(
             SLUG + "most", f"{name} has {total:,} parameters. In which part do most of them stand?", {part: found[part] for part in OPTIONS}, most,
-            f"{most}: {found[most]:,}, that is {found[most] / total:.0%}. Attention has {found[sizes.ATTENTION]:,}, {found[sizes.ATTENTION] / total:.0%}.",
+            f"{most}: {found[most]:,}, that is {percent(found[most] / total)}. Attention has {found[sizes.ATTENTION]:,}, {percent(found[sizes.ATTENTION] / total)}.",
         )  # fmt: skip
     rows = [figures.Bar(part, n, f"{n:,}", HUES[part]) for part, n in found.items()]
     with picture:
@@ -60,7 +61,7 @@ def by_part(data: Any) -> Shown:
     controls.segmented("Model", MODELS, SLUG + "model", MODELS[0], quiet=True)
     key, values = _formula(shape)
     return Shown({key: values}, (rf"{' + '.join(f'{n:,}' for n in found.values())} = {total:,}".replace(",", r"\,") if told else rf"P = {total:,}".replace(",", r"\,"),), LOOKING_PARTS,
-                 lambda: pd.DataFrame({"parameters": found, "share": {part: f"{n / total:.1%}" for part, n in found.items()}}) if told else GUESS,
+                 lambda: pd.DataFrame({"parameters": found, "share": {part: percent(n / total, 2) for part, n in found.items()}}) if told else GUESS,
                  {"parameters": list(found.values())} if told else {}, code((name,)))  # fmt: skip
 
 

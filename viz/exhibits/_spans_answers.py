@@ -83,7 +83,7 @@ def measured(run: live.Using) -> str:
         return ""
     right = run.reports[-1].right
     worth = "It cannot be relied on: watch how an answer is found, not whether it is right." if right < RELIABLE else "It answers questions of this one kind only."
-    return f"Of {tuning.CHECKED} questions about texts that it never read, this model gets {1 - right:.0%} wrong. {worth}"
+    return f"Of {tuning.CHECKED} questions about texts that it never read, this model gets {percent(1 - right)} wrong. {worth}"
 
 
 def choose_question() -> None:

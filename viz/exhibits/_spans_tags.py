@@ -141,7 +141,7 @@ def _sentence(one: Tagged, best: np.ndarray, run: live.Using, told: bool) -> str
     if told and one.text in taught():
         right = sum(grammar.TAGS[best[at]] == tag for at, tag in zip(one.firsts, taught()[one.text], strict=False))
         here = f" {right} of {n} are right here."
-    return f"{n} words, {len(one.tokens)} pieces, {n} tags{asked}.{here} In {tuning.CHECKED} sentences that it never read, {run.reports[-1].right:.1%} of the words get the right tag."
+    return f"{n} words, {len(one.tokens)} pieces, {n} tags{asked}.{here} In {tuning.CHECKED} sentences that it never read, {percent(run.reports[-1].right, 2)} of the words get the right tag."
 
 
 def choose_sentence() -> None:

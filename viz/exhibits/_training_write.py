@@ -71,7 +71,7 @@ def not_always(params: Any, data: Any) -> Shown:
     with st.container():
         text = SENTENCES[0]
         if where == "model":
-            text = controls.text("English sentence", SLUG + "sentence", SENTENCES[0], placeholder="Type a sentence")
+            text = controls.text("English sentence", SLUG + "sentence", SENTENCES[0], placeholder="Type a sentence", of=MODEL)
             controls.preset_row(SENTENCES, SLUG + "sentence", SENTENCES[0])
     if where == "paper":
         (first, best), every = greedy.on_paper()

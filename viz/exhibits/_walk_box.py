@@ -12,7 +12,7 @@ from core.analysis.journey import Station
 from viz import pages
 from viz.exhibits._walk_map import label, plain
 from viz.figures.tensors import Panel, side_by_side, tensors
-from viz.labels import distinct, percent
+from viz.labels import distinct, formulas, percent
 from viz.ui import lesson, links, parts
 
 DOES = {
@@ -129,14 +129,14 @@ def owns(run: Any, box: Box, total: int) -> str:
     count = parameters(run.model, box)
     if not count:
         return f"Parameters: {NOTHING[box.what]}."
-    return f"Parameters: {FORMULA[box.what]} = {count:,}, {count / total:.1%} of the network's {total:,}."
+    return f"Parameters: {FORMULA[box.what]} = {count:,}, {percent(count / total, 2)} of the network's {total:,}."
 
 
 def show(run: Any, station: Station, row: int, total: int, key: str, *, height: int = 330) -> None:
     """The column beside the map: name, sentence, tensors, shapes, parameters, link."""
     box, room = station.box, lesson.presenting()
     with st.container(gap="small"):
-        st.markdown(f"**{heading(box)}**" + ("" if room else f"  \n{DOES[kind(box)]}"))
+        st.markdown(f"**{heading(box)}**" + ("" if room else f"  \n{formulas(DOES[kind(box)])}"))
         parts.show(tensors(panels(run, box, row), height=height, room=room), f"{key}.tensors", f"What goes into the box {heading(box)} and what comes out, as heat pictures.")
         parts.numbers(said(run, station, row))
         if not room:

@@ -53,7 +53,7 @@ def _equation(data: Any, told: Any) -> None:
         lesson.equation(key, "walk_through")
     chosen, by = told.chosen, sizes.counted(told.chosen)
     parts.equation(r"V d + N\,(\underbrace{4(d^2+d) + 2 d d_{ff} + d + d_{ff} + 4 d}_{\text{encoder layer}} + \underbrace{8(d^2+d) + 2 d d_{ff} + d + d_{ff} + 6 d}_{\text{decoder layer}}) + 4 d")
-    st.text(
+    parts.numbers(
         f"N = {chosen.n_layers}, d = {chosen.d_model}, d_ff = {chosen.d_ff}, V = {chosen.n_vocab:,}: encoder layer {sizes.encoder_layer(chosen.d_model, chosen.d_ff):,}, "
         f"decoder layer {sizes.decoder_layer(chosen.d_model, chosen.d_ff):,}, both stacks {sizes.stacks(chosen):,}, with the word table {sum(by.values()):,}.\n"
         f"The base model of 2017 without its table: {sizes.stacks(sizes.Sizes()):,}, as torch.nn.Transformer() has.\n"

@@ -17,7 +17,7 @@ from viz.figures.shifted import shifted
 from viz.figures.trip import trip
 from viz.instruments import diagram
 from viz.instruments.diagram import picked
-from viz.labels import distinct, literal, percent
+from viz.labels import distinct, formulas, literal, percent
 from viz.ui import controls, lesson, parts, state
 
 SLUG = "walk_through."
@@ -171,7 +171,7 @@ def _count(told: Told, data: Any, left: Any, right: Any) -> Told:
             known = lesson.predict(
                 f"{SLUG}most", "Which part has learned the most numbers?",
                 {part: by[part] for part in (sizes.TABLE, sizes.SELF, sizes.CROSS, sizes.NETWORK)}, most,
-                why=lambda: f"The {most} has {by[most]:,} of {total:,}, {by[most] / total:.0%}; both kinds of attention together {(by[sizes.SELF] + by[sizes.CROSS]) / total:.0%}.",
+                why=lambda: f"The {most} has {by[most]:,} of {total:,}, {percent(by[most] / total)}; both kinds of attention together {percent((by[sizes.SELF] + by[sizes.CROSS]) / total)}.",
             )  # fmt: skip
         counts = drawn.counted(data.boxes, chosen)
         one = counts[told.box.name]
@@ -198,7 +198,7 @@ def _walk(told: Told, data: Any, left: Any, right: Any) -> Told:
         at = controls.slider("Box", 1, len(way), f"{SLUG}station", 1) - 1
         station = way[at]
         here = looked_at(run, row) if station.box.side == "encoder" else row
-        st.markdown(f"**{at + 1} of {len(way)}: {literal(of.heading(station.box))}**" + ("" if lesson.presenting() else f"  \n{of.DOES[of.kind(station.box)]}"))
+        st.markdown(f"**{at + 1} of {len(way)}: {literal(of.heading(station.box))}**" + ("" if lesson.presenting() else f"  \n{formulas(of.DOES[of.kind(station.box)])}"))
         parts.numbers(of.said(run, station, here))
         keep = [i for i, each in enumerate(way) if each.box.what not in ("linear", "softmax", "norm")]
         stretch = [(i, "encoder" if way[k].box.side == "encoder" else "decoder") for i, k in enumerate(keep) if way[k].box.what == "embed"]

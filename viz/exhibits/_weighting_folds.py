@@ -33,7 +33,7 @@ def equation(data: Any, params: Any, picture: bool) -> None:
                     f"s = −{far:.3f}, a = {weight:.4f}.")  # fmt: skip
             return
         powers = np.exp(np.asarray(data.raw))
-        st.text(f"“{data.words[row_top]}”: e^{data.raw[row_top]:.1f} = {powers[row_top]:.3f}; all {len(data.words)} add up to {powers.sum():.3f}; "
+        parts.numbers(f"“{data.words[row_top]}”: e^{data.raw[row_top]:.1f} = {powers[row_top]:.3f}; all {len(data.words)} add up to {powers.sum():.3f}; "
                 f"{powers[row_top]:.3f} / {powers.sum():.3f} = {weight:.4f}.")  # fmt: skip
         st.markdown("Why not divide the importances by their sum? Then an importance of 0 would always mean weight 0, and negative scores, which the "
                     "models of the later chapters produce, could not be used. With e to the power of it, only differences count.")  # fmt: skip

@@ -13,7 +13,7 @@ from core.lessons.weighting import MOST, WORDS
 from viz.figures.patches import PICKED, lit, place_name
 from viz.instruments import origin, weighed, weighing
 from viz.instruments.picture import drawing
-from viz.labels import distinct
+from viz.labels import distinct, percent
 from viz.ui import controls, lesson, parts, state
 
 SOURCES = {
@@ -99,9 +99,9 @@ def first_guess(slug: str, data: Any) -> bool:
     powers = np.exp(np.asarray(data.raw))
     top = int(order[0])
     why = (
-        f"All {count(data)} have the same importance, {data.raw[0]:.1f}, so each gets {data.weights[0]:.1%}." if tie else
+        f"All {count(data)} have the same importance, {data.raw[0]:.1f}, so each gets {percent(data.weights[0], 2)}." if tie else
         f"Its importance is {data.raw[top]:.1f}, and e^{data.raw[top]:.1f} = {powers[top]:.1f}. All {count(data)} such numbers add up to "
-        f"{powers.sum():.1f}: {powers[top]:.1f} of {powers.sum():.1f} is {data.weights[top]:.1%}."
+        f"{powers.sum():.1f}: {powers[top]:.1f} of {powers.sum():.1f} is {percent(data.weights[top], 2)}."
     )  # fmt: skip
     options = dict(zip(words, data.weights.tolist(), strict=True))
     return lesson.predict(slug + "first", "Each word was given an importance. Which of these has the largest, and so gets most attention?", {word: options[word] for word in offered} | {same: 0.0}, answer, why)
@@ -118,8 +118,8 @@ def share_guess(slug: str, data: Any) -> bool:
     answer = options[0] if np.allclose(ratio, 1) else options[1] if np.allclose(ratio, ratio[0]) else options[2]
     top = int(np.argmax(data.weights))
     why = (
-        f"“{words[place]}” goes from {data.weights[place]:.1%} to {after[place]:.1%}. Every other weight is multiplied by {ratio[0]:.3f}: "
-        f"“{words[top]}” from {data.weights[top]:.1%} to {after[top]:.1%}. Only the sum below the line of the fraction has grown."
+        f"“{words[place]}” goes from {percent(data.weights[place], 2)} to {percent(after[place], 2)}. Every other weight is multiplied by {ratio[0]:.3f}: "
+        f"“{words[top]}” from {percent(data.weights[top], 2)} to {percent(after[top], 2)}. Only the sum below the line of the fraction has grown."
     )  # fmt: skip
     return lesson.predict(slug + "share", f"Give “{words[place]}” one more point of importance. What happens to the weights of all other words?", options, answer, why)
 
@@ -135,20 +135,20 @@ def numbers(data: Any, picture: bool, skim: bool, params: Any) -> str:
         first, second = sorted(data.parts, key=data.parts.__getitem__, reverse=True)[:2]
         best = int(data.patches.argmax())
         return (
-            f"80 patches share 100 %. Of the attention, {data.parts[first]:.0%} is on the {first} and {data.parts[second]:.0%} on the {second}. "
-            f"The brightest patch, {place_name(best // 8, best % 8)}, has {data.patches[best]:.1%}; spread evenly each would have {1 / 80:.2%}."
+            f"80 patches share 100 %. Of the attention, {percent(data.parts[first])} is on the {first} and {percent(data.parts[second])} on the {second}. "
+            f"The brightest patch, {place_name(best // 8, best % 8)}, has {percent(data.patches[best], 2)}; spread evenly each would have {percent(1 / 80, 2)}."
         )
     if skim:
         held = float(data.weights[list(data.kept)].sum())
         return (
-            f"{len(data.kept)} of {len(data.words)} words weigh {params.threshold} % or more. Together they hold {held:.0%} of the attention: "
-            f"{1 - len(data.kept) / len(data.words):.0%} of the words are skipped for {1 - held:.0%} of it."
+            f"{len(data.kept)} of {len(data.words)} words weigh {params.threshold} % or more. Together they hold {percent(held)} of the attention: "
+            f"{percent(1 - len(data.kept) / len(data.words))} of the words are skipped for {percent(1 - held)} of it."
         )  # fmt: skip
     order = np.argsort(-data.weights, kind="stable")
     first, second, last = (int(order[i]) for i in (0, 1, -1))
     words = distinct(data.words)
     bits = "" if data.bits is None else f" “{words[first]}” surprises gpt-mini by {data.bits[first]:.1f} bits, “{words[last]}” by {data.bits[last]:.1f}."
     return (
-        f"“{words[first]}” gets {data.weights[first]:.1%}, “{words[second]}” {data.weights[second]:.1%}, “{words[last]}” {data.weights[last]:.1%}; "
-        f"all {count(data)} together {data.weights.sum():.1%}.{bits}"
+        f"“{words[first]}” gets {percent(data.weights[first], 2)}, “{words[second]}” {percent(data.weights[second], 2)}, “{words[last]}” {percent(data.weights[last], 2)}; "
+        f"all {count(data)} together {percent(round(data.weights.sum(), 6), 2)}.{bits}"
     )  # fmt: skip

@@ -44,7 +44,7 @@ def one_vector(params: Any) -> Shown:
     boxes = (("One sentence", "one", params.one), ("Another sentence", "two", params.two), ("A word of both", "word", params.word))
     for column, (label, name, now) in zip(st.columns([3, 3, 1]), boxes, strict=True):
         with column:
-            controls.text(label, SLUG + name, now)
+            controls.text(label, SLUG + name, now, of=READER if name != "word" else "")
     with top:
         return _one_vector(params)
 
@@ -79,7 +79,7 @@ def opening() -> tuple[int, int]:
 def remember(params: Any) -> Shown:
     """One row of a causal head: which earlier words it weighs, and the mix of their vectors."""
     top = st.container()
-    controls.text("Sentence", "text", SENTENCES[0])
+    controls.text("Sentence", "text", SENTENCES[0], of=READER)
     controls.preset_row(SENTENCES, "text", SENTENCES[0])
     with top:
         return _remember(params)

@@ -95,5 +95,5 @@ def page() -> None:
         show(EXHIBIT, "bert_input", str(step), shown, lambda: st.markdown(sums.TRY[step]), lambda: lesson.errata("E41", "E43"))
     with st.container():
         if not lesson.presenting():
-            controls.text("First text", "text", Params.text, placeholder="Type a text", drops=(SLUG + "word", SLUG + "place"))
-            controls.text("Second text (leave it empty for none)", "pair", Params.pair, drops=(SLUG + "word", SLUG + "place"))
+            controls.text("First text", "text", Params.text, placeholder="Type a text", drops=(SLUG + "word", SLUG + "place"), of=MODEL, most=f"up to {LONGEST} tokens, both together")
+            controls.text("Second text (leave it empty for none)", "pair", Params.pair, drops=(SLUG + "word", SLUG + "place"), of=MODEL, most=f"up to {LONGEST} tokens, both together")

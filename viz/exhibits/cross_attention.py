@@ -111,7 +111,7 @@ def page() -> None:
     )  # fmt: skip
     show = st.container()
     if at != layers.PADDING:
-        controls.text("English sentence", "text", Params.text, placeholder="Type a sentence")
+        controls.text("English sentence", "text", Params.text, placeholder="Type a sentence", of=MODEL, most=f"up to {LONGEST} tokens")
         controls.preset_row(SENTENCES, "text", Params.text)
     with errors.guard():
         data = ask.submit(("cross_attention", params), lambda: compute(params), 20 * len(params.text))

@@ -93,7 +93,7 @@ def page() -> None:
         origin.tell_run(data.run)
         pictures.show(step, data)
     with st.container(key="encoder-change"):
-        controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(f"{SLUG}word",))
+        controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(f"{SLUG}word",), of=params.model, most=f"up to {LONGEST} tokens")
         controls.preset_row(SENTENCES, "text", Params.text)
         controls.segmented("Whose encoder", tuple(MODELS), f"{SLUG}of", Params.model, MODELS.__getitem__)
     with errors.guard():

@@ -99,5 +99,5 @@ def page() -> None:
         show(EXHIBIT, "feed_forward", str(step), shown, lambda: st.markdown(units.TRY[step]), lambda: lesson.errata("E10"))
     with st.container():
         if step == 0 or (step < 5 and not lesson.presenting()):
-            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",))
+            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",), of=params.model, most=f"up to {LONGEST} tokens")
             controls.preset_row(SENTENCES, "text", Params.text)

@@ -81,9 +81,9 @@ def page() -> None:
     if at == 4 and not lesson.presenting():
         text, second = reading.EXAMPLES[params.task]
         steps.choose()
-        controls.text("Question" if params.task == "answers" else "Sentence", "text", text)
+        controls.text("Question" if params.task == "answers" else "Sentence", "text", text, of=reading.BODY, most=f"up to {reading.LONGEST} tokens")
         if params.task in reading.TWO:
-            controls.text("Text" if params.task == "answers" else "Second sentence", SLUG + "second", second)
+            controls.text("Text" if params.task == "answers" else "Second sentence", SLUG + "second", second, of=reading.BODY, most=f"up to {reading.LONGEST} tokens")
     with errors.guard():
         with show:
             shown = SHOW[at](params)

@@ -61,7 +61,7 @@ def thumbnail() -> str:
 
 
 def _sentence(start: Params) -> None:
-    controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type an English sentence", drops=steps.OF_A_SENTENCE)
+    controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type an English sentence", drops=steps.OF_A_SENTENCE, of=data_of.CONCAT)
 
 
 def page() -> None:

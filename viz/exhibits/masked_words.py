@@ -102,5 +102,5 @@ def page() -> None:
         show(EXHIBIT, "masked_words", str(step), shown, lambda: st.markdown(blanks.TRY[step]), lambda: lesson.errata("E25", "E37"))
     with st.container():
         if step < 5 and not lesson.presenting():
-            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",))
+            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",), of=MODEL, most=f"up to {LONGEST} tokens")
             controls.preset_row(SENTENCES, "text", Params.text)

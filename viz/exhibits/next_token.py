@@ -64,7 +64,7 @@ def page() -> None:
     at, start = lesson.steps(STEPS, SLUG), Params()
     params = Params(state.read("text", start.text), state.read(SLUG + "k", start.k, state.whole(1, steps.WIDEST)))
     show = st.container()
-    controls.text("Text", "text", start.text, placeholder="Type a sentence")
+    controls.text("Text", "text", start.text, placeholder="Type a sentence", of=MODEL, most=f"up to {steps.WIDEST} tokens")
     controls.preset_row(SENTENCES, "text", start.text)
     with errors.guard():
         data = ask.submit(("next_token", params), lambda: compute(params), 40 * len(params.text))

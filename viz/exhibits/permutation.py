@@ -131,7 +131,7 @@ def page() -> None:
         parts.numbers(steps.numbers(data, step, known))
         steps.control(data, step)
         shown = (data, params, step, known)
-    steps.change()
+    steps.change(MODEL, LONGEST)
     if shown:
         with errors.guard():
             folds.show(EXHIBIT, *shown)

@@ -109,5 +109,5 @@ def page() -> None:
         show(EXHIBIT, "residual_norm", str(step), shown, lambda: st.markdown(folds.TRY[step]), lambda: lesson.errata("E6", "E16"))
     with st.container():
         if step in (0, 2) or (step in (3, 4) and not lesson.presenting()):
-            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",))
+            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",), of=params.model, most=f"up to {LONGEST} tokens")
             controls.preset_row(SENTENCES, "text", Params.text)

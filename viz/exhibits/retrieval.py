@@ -58,7 +58,7 @@ class Params:
 
 
 PARSERS = {
-    "sql": str, "rows": link.rows, "sharpness": state.real(0, 50), "score": state.one_of(tuple(arrows.SCORES), "dot"),
+    "sql": state.typed, "rows": link.rows, "sharpness": state.real(0, 50), "score": state.one_of(tuple(arrows.SCORES), "dot"),
     "points": link.points, "memory": link.memory, "beta": state.real(0, 20), "row": state.whole(0, link.MOST_ROWS),
 }  # fmt: skip
 SHOW = (table.hard, table.soft, arrows.show, memory.show)

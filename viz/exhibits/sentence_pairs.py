@@ -74,7 +74,7 @@ def chosen() -> Params:
     start = Params()
     config = default().open(MODEL).config
     reads = {
-        "a": str, "b": str, "follows": state.flag, "draw": state.whole(0, 9999), "draws": state.whole(1, game.MOST), "cut": state.real(0.3, 0.8),
+        "a": state.typed, "b": state.typed, "follows": state.flag, "draw": state.whole(0, 9999), "draws": state.whole(1, game.MOST), "cut": state.real(0.3, 0.8),
         "head": state.whole(-1, config.n_layers * config.n_heads - 1), "block": state.one_of(reading.BLOCKS), "batch": state.one_of(reading.BATCHES, start.batch),
     }  # fmt: skip
     return Params(**state.read_all(SLUG, start, reads))
@@ -93,5 +93,5 @@ def page() -> None:
         show(EXHIBIT, "sentence_pairs", str(step), shown, lambda: st.markdown(game.TRY[step]), lambda: lesson.errata("E24"))
     with st.container():
         if not lesson.presenting() and step not in (1, 2):
-            controls.text("Text A", SLUG + "a", Params.a, placeholder="Type a sentence", drops=(SLUG + "follows",))
-            controls.text("Text B", SLUG + "b", Params.b, placeholder="Type a sentence", drops=(SLUG + "follows",))
+            controls.text("Text A", SLUG + "a", Params.a, placeholder="Type a sentence", drops=(SLUG + "follows",), of=MODEL, most=f"up to {LONGEST} tokens, both together")
+            controls.text("Text B", SLUG + "b", Params.b, placeholder="Type a sentence", drops=(SLUG + "follows",), of=MODEL, most=f"up to {LONGEST} tokens, both together")

@@ -92,7 +92,7 @@ def page() -> None:
         origin.tell_run(data.run)
         told = steps.show(step, data, left, right)
     with st.container(key="walk-change"):
-        controls.text("English sentence", "text", Params.text, placeholder="Type a sentence", drops=(f"{SLUG}word", f"{SLUG}station"))
+        controls.text("English sentence", "text", Params.text, placeholder="Type a sentence", drops=(f"{SLUG}word", f"{SLUG}station"), of=MODEL, most=f"up to {LONGEST} tokens")
         controls.preset_row(SENTENCES, "text", Params.text)
     with errors.guard():
         if told is not None:

@@ -109,7 +109,7 @@ def page() -> None:
     shown, below = st.container(), st.container()
     with below:
         if step != LOOK and not lesson.presenting():
-            controls.text("Sentence", SLUG + "sentence", SENTENCE, quiet=True, placeholder="Type a sentence of 2 to 16 words", drops=(SLUG + "raw", SLUG + "source"))
+            controls.text("Sentence", SLUG + "sentence", SENTENCE, quiet=True, placeholder="Type a sentence of 2 to 16 words", drops=(SLUG + "raw", SLUG + "source"), of=MODEL, most=f"up to {lesson_of.MOST_WORDS} words")
     with errors.guard():
         with shown:
             params = chosen(step)

@@ -109,7 +109,7 @@ def by_width(
         _rows([{"x": marked, "y": strip.top, "y2": strip.bottom} for strip in strips]).mark_rule(strokeDash=[2, 3], color=theme.MUTED).encode(x=across, y=up, y2="y2:Q"),
         _rows([{"y": strip.at(limit)} for strip, (_, _, (limit, _)) in zip(strips, panels, strict=True)]).mark_rule(strokeDash=[2, 3], color=theme.MUTED).encode(y=up),
         base.mark_line(strokeWidth=2.4),
-        base.mark_circle(size=40, opacity=1).encode(tooltip=[alt.Tooltip("line:N"), alt.Tooltip("x:Q", title="d_k"), alt.Tooltip("value:Q", format=".3f")]),
+        base.mark_circle(size=40, opacity=1).encode(tooltip=[alt.Tooltip("line:N"), alt.Tooltip("x:Q", title="dₖ"), alt.Tooltip("value:Q", format=".3f")]),
         _rows(ends).mark_text(align="left", baseline="middle", dx=8, fontSize=13).encode(x=alt.value("width"), y=up, text="text:N", color=hue),
         _titles([(strip.top, title, theme.TEXT) for strip, (title, _, _) in zip(strips, panels, strict=True)]),
     )  # fmt: skip

@@ -22,7 +22,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz import theme
 from viz.instruments import origin
-from viz.labels import formulas, indexed
+from viz.labels import formulas, indexed, literal
 from viz.pages import Entry, Exhibit, Page
 from viz.remember import Memory
 from viz.ui import export, links, notices, room, serving, state, told
@@ -173,8 +173,8 @@ def equation(latex: str) -> None:
 
 
 def numbers(text: str) -> None:
-    """One plain sentence of numbers made from the run; taken literally, it may hold visitors' words, but a letter with an index is mathematics."""
-    st.markdown(formulas(text)) if indexed(text) else st.text(text)
+    """One plain sentence of numbers made from the run; taken literally, it may hold visitors' words, but a letter with an index or a power is mathematics."""
+    st.markdown("  \n".join(map(formulas, text.split("\n")))) if indexed(text) else st.text(text)
 
 
 def documents(info: Page | Exhibit, erratum: str | Callable[[], None] | None = None) -> None:
@@ -183,7 +183,7 @@ def documents(info: Page | Exhibit, erratum: str | Callable[[], None] | None = N
         if not opened.open:
             return
         for cite in info.cites:
-            st.markdown(f"**{cite.place()}**  \n:gray[{cite.source.reference()}]")
+            st.markdown(f"**{formulas(cite.place())}**  \n:gray[{literal(cite.source.reference())}]")
         if callable(erratum):
             erratum()
         elif erratum:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from viz.figures.scores import bars
 from viz.instruments import heatmap, origin
-from viz.labels import literal, visible
+from viz.labels import literal, percent, visible
 from viz.ui import controls, parts, state
 from viz.workspace import _look_heads as chooser
 from viz.workspace._compare_data import LETTERS, Compared, Pair, Pane
@@ -96,7 +96,7 @@ def sentence(found: Compared, pair: Pair, row: int | None) -> str:
 def _looks(found: Compared, pane: int, row: int) -> str:
     weights = found.weights[pane][row]
     key = int(weights.argmax())
-    return f"{LETTERS[pane]} looks {weights[key]:.0%} at “{visible(found.word('keys', key, pane))}”"
+    return f"{LETTERS[pane]} looks {percent(weights[key])} at “{visible(found.word('keys', key, pane))}”"
 
 
 def _figures(pair: Pair) -> str:

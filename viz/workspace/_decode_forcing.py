@@ -15,6 +15,7 @@ from viz.instruments.timeline import Moment
 from viz.labels import visible
 from viz.ui import compute as ask
 from viz.ui import controls, parts
+from viz.workspace import _look_heads
 
 RIGHT = {"She has a white car.": "Ella tiene un coche blanco.", "You are welcome.": "De nada.", "Once upon a time": " there was a little girl who lived in a village."}
 """How our opening texts are written on."""
@@ -22,6 +23,7 @@ RIGHT = {"She has a white car.": "Ella tiene un coche blanco.", "You are welcome
 
 def show(model: Model, text: str) -> None:
     """The box for the right words, both runs as text, and both as a table."""
+    text = _look_heads.window(model.name, text, runs=8)  # both texts are read, and one is written anew
     reads = model.spec.has_source
     label = "What should be written" if reads else "How the text really goes on"
     target = controls.text(label, "target" if reads else "decode.goes", RIGHT.get(text) or _own(model, text))

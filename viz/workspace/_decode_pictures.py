@@ -12,6 +12,7 @@ import streamlit as st
 from core.analysis.loops import looping
 from core.decoding import Candidate, Step
 from core.lessons.filtered import title, way
+from core.lessons.promised import translated
 from viz.instruments import WRITING, Sentences, candidates, heatmap, origin, timeline, words_view
 from viz.instruments.candidates import Bar, Lot, Way
 from viz.instruments.timeline import Moment
@@ -163,7 +164,14 @@ def sentence(data: Any) -> str:
     ends = {"end": "The model ended its text here.", "context": f"{data.model.name} can read no more tokens.",
             "limit": f"This page stops after {len(data.steps)} tokens."}  # fmt: skip
     loop = looping([each.token for each in data.steps])
-    return " ".join(filter(None, (said, f"It {loop.told}." if loop else "", ends.get(step.reason, ""))))
+    return " ".join(filter(None, (said, f"It {loop.told}." if loop else "", ends.get(step.reason, ""), _erred(data))))
+
+
+def _erred(data: Any) -> str:
+    """That a ready-made sentence came out wrong, where the model wrote what it holds most probable, to the end."""
+    greedy = all(step.id == step.candidates[0].id for step in data.steps)
+    found = translated(data.window.text, data.model.name, data.last.text) if greedy and data.last.reason == "end" and data.model.spec.has_source else None
+    return f"A telling error: {found.says}" if found and not found.kept else ""
 
 
 def tail(text: str, letters: int = 28) -> str:

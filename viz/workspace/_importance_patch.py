@@ -16,7 +16,7 @@ from core.analysis.ripple import neighbour
 from core.errors import InputError
 from core.run import Run
 from viz.instruments import heatmap
-from viz.labels import head_name, literal
+from viz.labels import head_name, literal, percent
 from viz.pages import Page
 from viz.ui import compute, controls, parts, state
 from viz.workspace import _asked
@@ -107,13 +107,13 @@ def _difference(pair: Pair) -> str:
 def _places_said(pair: Pair, shares: np.ndarray, columns: list[str]) -> str:
     best = shares.argmax(1)
     moves = [0, *(layer for layer in range(1, len(best)) if best[layer] != best[layer - 1])]
-    told = [f"entering layer {layer} it sits most at “{columns[best[layer]]}” ({shares[layer, best[layer]]:.0%} comes back)" for layer in moves]
+    told = [f"entering layer {layer} it sits most at “{columns[best[layer]]}” ({percent(shares[layer, best[layer]])} comes back)" for layer in moves]
     return f"{_difference(pair)} Where the difference sits: {'; '.join(told)}."
 
 
 def _heads_said(pair: Pair, shares: np.ndarray) -> str:
     layer, head = (int(i) for i in np.unravel_index(int(shares.argmax()), shares.shape))
-    return f"{_difference(pair)} The head that brings back most is {head_name(layer, head)}: {shares[layer, head]:.0%}; all heads alone, added up: {shares.sum():.0%}."
+    return f"{_difference(pair)} The head that brings back most is {head_name(layer, head)}: {percent(shares[layer, head])}; all heads alone, added up: {percent(shares.sum())}."
 
 
 def _folds(page: Page, params: Any, run: Run, pair: Pair, other: str, stack: str, shares: np.ndarray, columns: list[str]) -> None:

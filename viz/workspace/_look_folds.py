@@ -59,7 +59,7 @@ def _row(row: Row) -> None:
         r", \qquad s_{ij} = \mathrm{score}(q_i, k_j)") + ("" if row.gaussian is None else r", \qquad a'_{ij} = a_{ij}\, e^{-(j - p_i)^2 / 2\sigma^2}"))  # fmt: skip
     columns = {
         "key": [visible(key) for key in row.keys], "q · k": row.dots, f"s = q · k / √{row.d_head}" if dotted else "score": row.scores,
-        "may look": row.allowed, "e^(s − max)": row.exps, "Gaussian": row.gaussian, "weight": row.weights,
+        "may look": row.allowed, "exp(s − max)": row.exps, "Gaussian": row.gaussian, "weight": row.weights,
     }  # fmt: skip
     found = {name: values for name, values in columns.items() if values is not None}
     parts.dataframe(pd.DataFrame(found), hide_index=True, key="look.arithmetic.table")

@@ -165,7 +165,7 @@ def _sentence(found: Game, shares: tuple[int, ...], yours: float | None) -> str:
     better = _better(found, shares, yours)
     return (
         f"With your row “{word}” has {percent(yours)}; with the head's own {percent(found.true)}, with an even one {percent(found.even)}. {better}. "
-        f"The head itself looks most at “{visible(found.names[place].strip() or found.names[place])}”, {found.true_row[place]:.0%}."
+        f"The head itself looks most at “{visible(found.names[place].strip() or found.names[place])}”, {percent(found.true_row[place])}."
     )
 
 
