@@ -112,7 +112,7 @@ def test_the_timeline_goes_to_a_step_and_tells_its_numbers(visit: Any) -> None:
     assert line.locator(".token").all_inner_texts()[2].strip() == "<i>" and line.locator("i.x").count() == 0
     line.locator(".token").nth(1).hover()
     assert line.get_attribute("data-hover") == "1"
-    assert "Step 2" in line.locator(".told").inner_text() and "surprise 1.50 bits" in line.locator(".told").inner_text()
+    assert "Step 2" in line.locator(".told").inner_text() and "surprisal 1.50 bits" in line.locator(".told").inner_text()
     assert len(seen.sent) == before
     line.locator(".token").nth(1).click()
     seen.says("gone 1")
