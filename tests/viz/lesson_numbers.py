@@ -20,7 +20,7 @@ NUMBERS: dict[str, dict[int, str]] = {
     "score_functions": {2: "with {} on one key; the plain cosine gives its favourite {}.", 4: "gives C {},"},
     "scaling": {1: "their variance is {},", 2: "takes {} of all weight, divided {}.", 3: "entropy is {} … and {}"},
     "soft_and_hard": {1: "weighs most, {}.", 2: "weighs most, {}.", 3: "which happens in {} of all draws", 4: "draws is {} away", 5: "exactly {}, from"},
-    "luong": {1: "with {}.", 2: "{} of the weight, ", 3: "softmax {} × Gaussian {} =", 4: "{} nats a token instead of {}."},
+    "luong": {1: "with {}.", 2: "{} of the weight, ", 3: "softmax {} × Gaussian {} =", 4: "{} nats per token instead of {}."},
     "self_attention": {1: "{} question marks", 3: "{} weights serve {} words", 4: "gives it {} of its attention", 5: "becomes ({},", 6: "= ({},"},
     "masks": {2: "= {} “", 3: "changes {} of {} lines", 4: "remembers most: … {};", 6: "gives {} to"},
     "many_heads": {1: "= {} numbers", 2: "{} of {} stand where they stood", 3: "head 1 looks most at … ({}), head 2", 5: "by up to {}: the mix"},
@@ -71,7 +71,7 @@ MEANT = {
 
 EDGES: dict[str, tuple[str, Callable[..., float], tuple[float, ...]]] = {
     "bottleneck.right": ("{} of {}:", lambda right, n: right / n, (0.5,)),
-    "luong.cost": ("{} nats a token with the whole source, {} with D", lambda whole, near: near - whole, (-0.02, 0.25)),
+    "luong.cost": ("{} nats per token with the whole source, {} with D", lambda whole, near: near - whole, (-0.02, 0.25)),
     "heads_compared.off": ("multiplied by {};", float, (0.5, 0.95, 1.05)),
     "residual_norm.long": ("is {} long, what is added {}:", lambda word, added: added / word, (0.5, 1.5)),
     "residual_norm.fares": ("costs gpt-mini {} nats, a blind guess {}. And without sums? {} nats", lambda kept, blind, bare: bare / blind, (1.0,)),

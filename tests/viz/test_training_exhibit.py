@@ -110,7 +110,7 @@ def test_a_press_takes_one_step_and_leaves_the_shipped_weights():
     weights = {name: value.clone() for name, value in model().network.state_dict().items()}
     steps = list(taught.teach(model(), "You are welcome.", "De nada."))
     before = page(4)
-    assert f"costs it {steps[0].loss:.3f} nats a token" in said(before)
+    assert f"costs it {steps[0].loss:.3f} nats per token" in said(before)
     gained = steps[0].losses - steps[1].losses
     found = at_once(model(), "You are welcome.", "De nada.")
     places = [f"{i + 1}: {token}" for i, token in enumerate(named(found.wanted))]

@@ -29,7 +29,7 @@ PAGE = Page(
     ),
     menu="top",
 )
-BY = {"word": "Words", "token": "Pieces"}
+BY = {"word": "Words", "token": "Tokens"}
 
 
 @dataclass(frozen=True)

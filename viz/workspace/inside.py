@@ -25,7 +25,7 @@ PAGE = Page(
     ),
     menu="hidden",
 )
-VIEWS = {"guesses": "Guesses by layer", "who": "Who wrote it", "ripple": "Ripple"}
+VIEWS = {"guesses": "Logit lens", "who": "Direct logit attribution", "ripple": "Effect of one changed word"}
 
 
 @dataclass(frozen=True)
