@@ -14,7 +14,7 @@ from core.checkpoints.scores import MEASURES, TABLES, Score, by_part, read_score
 from core.checkpoints.weights import SINGLE, find_weights
 
 CURVE = "curve.svg"
-NAMES = {"loss": "loss in training", "valid_nats": "nats a token on valid"}
+NAMES = {"loss": "loss in training", "valid_nats": "nats per token on valid"}
 SIZES = {
     "family": "Family", "n_layers": "Layers", "n_heads": "Heads", "d_model": "Width", "d_ff": "Inner width", "n_vocab": "Vocabulary",
     "n_ctx": "Context, tokens", "n_segments": "Segments", "cell": "Cell", "bidirectional": "Reads both ways", "attention": "Attention", "score": "Score",

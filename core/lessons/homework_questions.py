@@ -19,7 +19,7 @@ from core.layers.scores import Cosine, Dot, General, LinearAdditive, ScaledDot
 from core.lessons import homework_chapters
 from core.lessons.homework import Question
 
-DOCUMENTS, WHY, LOOK_UP = "The documents' own", "Why attention", "Look-up"
+DOCUMENTS, WHY, LOOK_UP = "From the slides", "Why attention", "Look-up"
 GROUPS = (DOCUMENTS, WHY, LOOK_UP, *homework_chapters.CHAPTERS)
 WORDS, SIZE = 5, 16
 STAYS, MOVES, CHANGES = "the outputs do not change at all", "the same outputs, in the new order", "other outputs"
@@ -184,11 +184,11 @@ QUESTIONS: tuple[Question, ...] = (
              _said_twice, "Computed: {}. A word that is there twice counts twice: it works on a multiset.", "permutation", (YES, NO)),
     Question("pooled", DOCUMENTS, "And the mean of all outputs: is it the same in every order of the words?", _pooled,
              "Computed: {}. The mean forgets the order that equivariance keeps.", "permutation", (YES, NO)),
-    Question("positions", DOCUMENTS, "Now each place adds its position vector. The words are put in another order. What comes out?",
+    Question("positions", DOCUMENTS, "Now each position adds its position vector. The words are put in another order. What comes out?",
              lambda: _reordered(True), "Computed: {}. The positions are what tells one order from another.", "permutation", (STAYS, MOVES, CHANGES)),
-    Question("share", WHY, "Three words have the importances 1, 2 and 3. What share does the softmax give to the largest?",
+    Question("share", WHY, "Three words have the scores 1, 2 and 3. What share does the softmax give to the largest?",
              lambda: float(_softmax(1, 2, 3)[2]), "The softmax gives it {}.", "weighting", near=0.01),
-    Question("alike", WHY, "Eight words are equally important. What share does each get?", lambda: float(_softmax(*[1.0] * 8)[0]),
+    Question("alike", WHY, "Eight words have equal scores. What share does each get?", lambda: float(_softmax(*[1.0] * 8)[0]),
              "Each gets {}.", "weighting", near=0.002),
     Question("mean", WHY, "All scores of a source are equal. The context vector is then, of the encoder's states,",
              _equal_scores, "Computed: {}.", "alignment", ("their sum", "their mean", "the last of them")),
@@ -206,9 +206,9 @@ QUESTIONS: tuple[Question, ...] = (
              "Computed: {}.", "word_vectors", ("king", "man", "woman", "queen", "child")),
     Question("like", LOOK_UP, "The PERSONS table is asked for ID like '00512317%'. How many rows come back?",
              lambda: _people("id like '00512317%'"), "The database gives {}.", "retrieval", near=0.1),
-    Question("flat", LOOK_UP, "Four keys, any scores, and the sharpness is 0. What is the weight of each?",
+    Question("flat", LOOK_UP, "Four keys, any scores, and the inverse temperature β is 0. What is the weight of each?",
              lambda: float(_softmax(*[0 * s for s in (3.0, -1.0, 2.0, 0.5)])[0]), "Each weighs {}.", "retrieval", near=0.002),
-    Question("sharp", LOOK_UP, "Two keys score 1 and 2. At which sharpness does the second get 90 %?", _sharp,
+    Question("sharp", LOOK_UP, "Two keys score 1 and 2. At which inverse temperature β does the second get 90 %?", _sharp,
              "Found by trying: {}.", "retrieval", near=0.02),
     Question("times", LOOK_UP, "One key scores higher than another by ln 5. How many times its weight does it get?",
              lambda: float(_softmax(np.log(5.0), 0.0)[0] / _softmax(np.log(5.0), 0.0)[1]), "Computed: {}.", "retrieval", near=0.01),
@@ -222,7 +222,7 @@ QUESTIONS: tuple[Question, ...] = (
              lambda: _spread(64), "Measured on 20,000 draws: {}.", "scaling", near=4.0),
     Question("edge", LOOK_UP, "Local attention with D = 3 and a width of D/2. What factor does the Gaussian give a word at the edge of the window?",
              _at_the_edge, "Computed: {}.", "luong", near=0.002),
-    Question("slope", LOOK_UP, "Two weights of one softmax are a and b. What is the slope of a by the score of b? Write it with a and b.",
+    Question("slope", LOOK_UP, "Two weights of one softmax are a and b. What is the derivative of a with respect to the score of b? Write it with a and b.",
              _slope, "By autograd: {}. It is minus the product: what one weight wins, the others lose in proportion.", "soft_and_hard",
              letters=("a", "b"), shares=True),
     *homework_chapters.QUESTIONS,

@@ -107,9 +107,9 @@ def test_how_far_the_body_went(runs, body):
     names = ["embeddings", *(f"layer {i}" for i in range(6))]
     most = names[int(np.argmax([moved.embeddings, *moved.layers]))]
     hidden = page(*FOLDS, step="4", task="tags")
-    assert "the same in every bit. In full?" in said(hidden) and f"{moved.body:.1%}" not in said(hidden)
+    assert "the same in every bit. Full fine-tuning?" in said(hidden) and f"{moved.body:.1%}" not in said(hidden)
     test = page(*FOLDS, step="4", task="tags", state={f"predict:{SLUG}.far": most})
-    assert "Right." in said(test) and f"In full it moved by {moved.body:.1%} of its length." in said(test)
+    assert "Right." in said(test) and f"With full fine-tuning it moved by {moved.body:.1%} of its length." in said(test)
     frozen = tuning.read("tags-frozen")
     assert tuning.moved(frozen.model("x"), body, frozen.tuning).body == 0
 

@@ -79,7 +79,7 @@ def test_draws_are_half_and_half_and_counted():
     chance = next_sentence.follows(bert(), [(last.first, last.second)])[0]
     assert f"bert-mini gives P(IsNext) = {percent(chance)}. So far {count.follow} of 30 follow; expected 15 ± {3 * 7.5**0.5:.1f}" in said(test)
     test.button(key=SLUG + "more").click().run()
-    assert f"Pair 31: the lot says “{'follows' if next_pairs.draws(4, 31)[-1].follows else 'stranger'}”" in said(test)
+    assert f"Pair 31: the lot says “{'follows' if next_pairs.draws(4, 31)[-1].follows else 'NotNext'}”" in said(test)
     test.button(key=SLUG + "many").click().run()
     assert "Pair 81:" in said(test)
     test.button(key=SLUG + "draw.again").click().run()

@@ -145,7 +145,7 @@ def test_a_tag_for_each_word_at_its_first_piece(sent):
     for place, note in enumerate(header["notes"]):
         assert note == (grammar.TAGS[one.chances[place].argmax()] if one.begins[place] else "–")
     assert len({tags.HUES[tag] for tag in grammar.TAGS}) == 12 and header["hues"][at] == tags.HUES[answer]
-    assert f"{len(one.words)} words, {len(one.tokens)} pieces, {len(one.words)} tags" in said(told)
+    assert f"{len(one.words)} words, {len(one.tokens)} tokens, {len(one.words)} tags" in said(told)
     assert f"{tuning.read('tags-full').reports[-1].right:.1%} of the words get the right tag" in said(told)
     assert tags.word_of(exhibit.Params(), read_answers.tagged(core.engine.default().open("recorded: tags-full"), tags.SENTENCES[0])) == 4
     known = next(iter(tags.taught()))
@@ -161,7 +161,7 @@ def test_what_a_head_reads_before_and_after(sent):
     header = sent[SLUG + "looks"]
     np.testing.assert_allclose(header["above"], before[2, 1, 4], atol=1e-6)
     np.testing.assert_allclose(header["below"], after[2, 1, 4], atol=1e-6)
-    assert f"Over all tokens {moved[2, 1]:.0%} of this head's look went elsewhere, {moved.mean():.0%} over all {moved.size} heads." in said(told)
+    assert f"Over all tokens {moved[2, 1]:.0%} of this head's attention went elsewhere, {moved.mean():.0%} over all {moved.size} heads." in said(told)
     assert asked(page(4, body="frozen"), "layer")[2] == "none: it stayed as it was"
 
 

@@ -99,7 +99,7 @@ def test_step_by_step_has_the_same_scores():
     found = at_once(model(), "You are welcome.", "De nada.")
     m = len(found.wanted)
     test = page(3)
-    assert f"Training: 1 pass. Use: {m} passes." in said(test) and f"differ by {tiny(float(found.differences.max()))} at most" in said(test)
+    assert f"Training: 1 pass. Inference: {m} passes." in said(test) and f"differ by {tiny(float(found.differences.max()))} at most" in said(test)
     shown = [text for text in texts(test) if text.startswith(("0.", "1."))]
     assert len(shown) == 2 * m and shown[:m] == [f"{np.exp(-loss):.4f}" for loss in found.losses] == shown[m:]
     first = page(3, passes="1")
