@@ -132,7 +132,7 @@ def test_a_finite_number_leaks_and_an_empty_line_is_told():
     found, p = runs.reading(SHORT, layer, head), core.open_model("gpt-mini").config.d_head
     row, most = lesson.filled(found.scores, np.tri(5, dtype=bool), -10, p=p, inside=True).worst
     test = guessed(page(*FOLDS, step="5", text=SHORT, m="-10"), "leaks")
-    assert not test.exception and f"“{found.words[row]}” puts {most:.1%} on forbidden words" in said(test)
+    assert not test.exception and f"“{found.words[row]}” puts {most:.1%} on masked words" in said(test)
     strict = guessed(page(step="5", text=SHORT, edge="strict", m="-10000"), "leaks")
     assert "NaN in all 5 cells of “The”. Here such a line is set to zeros." in said(strict)
     nothing = guessed(page(*FOLDS, step="5", text=SHORT, edge="nothing", m="-10000"), "leaks")

@@ -106,7 +106,7 @@ def test_all_pairs_and_ends_that_cross(monkeypatch):
     assert given["allowed"].sum() == n * (n + 1) // 2 and not np.tril(given["allowed"], -1).any() and given["selected"] == one.found.best
     for i, j in [(0, 3), (5, 5), (2, n - 1)]:
         assert given["values"][i, j] == pytest.approx(one.starts[i] + one.ends[j])
-    assert "and forbidden: it would end before it starts." in said(before)
+    assert "and masked: it would end before it starts." in said(before)
     answer = asked(before, "crossed")[2]
     assert answer == answers.told(crossed, crossed.found.best) and crossed.found.best[0] <= crossed.found.best[1]
     assert "has the greatest sum" not in said(before)

@@ -80,7 +80,7 @@ def pieces_of(text: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
     found = default().open(MODEL).tokenizer.encode(text)
     n = len(found.ids)
     if not 2 <= n <= LONGEST:
-        raise InputError(f"The sentence has {n} token{' if n == 1 else 's'}.", f"An order needs 2 of them, and this page draws up to {LONGEST}.",
+        raise InputError(f"The sentence has {n} token{'' if n == 1 else 's'}.", f"An order needs 2 of them, and this page draws up to {LONGEST}.",
                          "Take an example, or type a short sentence.")  # fmt: skip
     return found.ids, found.tokens
 
