@@ -21,7 +21,7 @@ from core.model import Model
 
 Array = NDArray[np.float64]
 KEEP = ("embed.token", "layer.*.resid_in", "layer.*.resid_out")
-HOWS = ("[CLS]", "mean of all positions", "mean of table vectors")
+HOWS = ("[CLS]", "mean of all places", "mean of table vectors")
 AT_ONCE = 32
 
 
@@ -108,7 +108,7 @@ def kept_apart(matrix: Array, kinds: Sequence[int]) -> tuple[float, float]:
 def sentences(model: Model, texts: Sequence[str], how: str) -> Array:
     """One vector a sentence (sentence, d_model), read from the last layer or, of the table vectors, from before any.
 
-    how: "[CLS]" is the first place, "mean of all positions" leaves [CLS] and [SEP] out, "mean of table vectors" has no context.
+    how: "[CLS]" is the first place, "mean of all places" leaves [CLS] and [SEP] out, "mean of table vectors" has no context.
     """
     found = []
     for at in range(0, len(texts), AT_ONCE):

@@ -19,7 +19,7 @@ from core.layers.scores import Cosine, Dot, General, LinearAdditive, ScaledDot
 from core.lessons import homework_chapters
 from core.lessons.homework import Question
 
-DOCUMENTS, WHY, LOOK_UP = "From the slides", "Why attention", "Look-up"
+DOCUMENTS, WHY, LOOK_UP = "The documents' own", "Why attention", "Look-up"
 GROUPS = (DOCUMENTS, WHY, LOOK_UP, *homework_chapters.CHAPTERS)
 WORDS, SIZE = 5, 16
 STAYS, MOVES, CHANGES = "the outputs do not change at all", "the same outputs, in the new order", "other outputs"

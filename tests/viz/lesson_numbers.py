@@ -39,7 +39,7 @@ NUMBERS: dict[str, dict[int, str]] = {
     "sentence_pairs": {1: "P(IsNext) = {}, P(NotNext) = {}", 2: "P(IsNext) = {}."},
     "cls_and_pairs": {4: "[CLS] has {} of it"},
     "spans_and_tags": {1: "most probable at … {}; end", 2: "= {}: “", 5: "{} of the answers were right at step 0, {} at the end"},
-    "frozen_or_full": {2: "frozen {}, ", 3: "Frozen: … from {} to {}, recorded before. In full", 5: "it says … {}”. In full"},
+    "frozen_or_full": {2: "frozen {}, ", 3: "Frozen: … from {} to {}, recorded before. Full fine-tuning", 5: "it says … {}”. Full fine-tuning"},
     "bank": {3: "hold {} of all differences"},
     "next_token": {2: "blocks of {}."},
     "gpt_tasks": {1: "The vector of {} numbers", 2: "reads position {},"},

@@ -87,14 +87,14 @@ def test_how_many_weights_learn_follows_the_task(runs, body):
         test = page(step="2", task=task, state={f"predict:{SLUG}.count": answer})
         total = sum(weight.numel() for weight in tuning.headed(TUNINGS[f"{task}-full"], body).parameters() if weight.requires_grad)
         alone = sum(weight.numel() for weight in tuning.headed(TUNINGS[f"{task}-frozen"], body).parameters() if weight.requires_grad)
-        assert "Right." in said(test) and f"In full {total:,} weights learn; frozen {alone:,}" in said(test) and f"{alone:,}" == answer
+        assert "Right." in said(test) and f"With full fine-tuning {total:,} weights learn; frozen {alone:,}" in said(test) and f"{alone:,}" == answer
 
 
 def test_the_course_over_steps_and_over_seconds(runs):
     for over, end in (("steps", 40), ("seconds", 20)):
         test = page(*FOLDS, step="3", task="tags", over=over)
         assert "Frozen: 40 steps, 20 seconds, from 10% to 91%, recorded before." in said(test)
-        assert "In full: 40 steps" in said(test) and any(button.label == "Train it now" for button in test.button)
+        assert "Full fine-tuning: 40 steps" in said(test) and any(button.label == "Train it now" for button in test.button)
         first = charts(test)[0]
         points = first["tables"]["rows"]
         assert first["layer"][0]["encoding"]["x"]["title"] == over and [point["at"] for point in points] == [0, end, 0, end]

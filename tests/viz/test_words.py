@@ -284,6 +284,6 @@ def test_the_page_checks_an_answer_and_shows_nothing_before() -> None:
     assert not before.exception and "0 of 4 right." in said(before) and "equivariant" not in said(before)
     after = drawn("homework", **{"homework.invariant": "the same outputs, in the new order", "homework.set": "yes"})
     assert "1 of 4 right." in said(after) and "Right. Computed: the same outputs" in said(after) and "Not yet" in said(after)
-    assert DOCUMENTS == "From the slides"
+    assert DOCUMENTS == "The documents' own"
     typed = drawn("homework", **{"homework.group": "Why attention", "homework.share": "1/(1+e^-1+e^-2)", "homework.alike": "one eighth"})
     assert not typed.exception and "Right. The softmax gives it 0.665241." in said(typed) and "cannot be calculated" in said(typed)

@@ -112,6 +112,11 @@ def on_map(params: Any) -> Shown:
     )  # fmt: skip
 
 
+def shown(how: str) -> str:
+    """Its name on screen; in a link it keeps its old one."""
+    return how.replace("places", "positions")
+
+
 def vectors(how: str) -> tuple[np.ndarray, np.ndarray]:
     """The cosine of each sentence with the one that means the same, and with the one that looks alike."""
     texts = [text for row in senses.TRIPLES for text in (row.text, row.same, row.alike)]
@@ -128,8 +133,8 @@ def whole(params: Any) -> Shown:
     each = {how: ask.submit(("bank.whole", how), lambda how=how: vectors(how), 4000) for how in in_context.HOWS}
     wins = {how: int((same > alike).sum()) for how, (same, alike) in each.items()}
     n = len(senses.TRIPLES)
-    told = lesson.predict_number(SLUG + "whole", f"{n} sentences: in how many is the one that means the same nearer than the one that only looks alike? (bert-mini, {in_context.HOWS[1]})", 0.0, float(n), float(wins[in_context.HOWS[1]]),
-                                 "; ".join(f"{how}: {count} of {n}" for how, count in wins.items()) + ".", 1.0)  # fmt: skip
+    told = lesson.predict_number(SLUG + "whole", f"{n} sentences: in how many is the one that means the same nearer than the one that only looks alike? (bert-mini, {shown(in_context.HOWS[1])})", 0.0, float(n), float(wins[in_context.HOWS[1]]),
+                                 "; ".join(f"{shown(how)}: {count} of {n}" for how, count in wins.items()) + ".", 1.0)  # fmt: skip
     same, alike = each[params.how]
     low = float(np.floor(10 * min(same.min(), alike.min())) / 10)
     parts.show(figures.nearer([row.text for row in senses.TRIPLES], [(row.same, row.alike) for row in senses.TRIPLES], same if told else None, alike, low=max(-1.0, low), high=26), SLUG + "whole",
@@ -141,9 +146,9 @@ def whole(params: Any) -> Shown:
         return texts[int(values.argmax())], float(values.max())
 
     text, value = ask.submit(("bank.nearest", params.sentence, params.how), nearest, 4000)
-    parts.numbers(f"By {params.how} {wins[params.how]} of {n} are nearer to what means the same. Your sentence “{visible(params.sentence).replace('·', ' ')}” is nearest to “{text}” ({value:.3f})."
+    parts.numbers(f"By {shown(params.how)} {wins[params.how]} of {n} are nearer to what means the same. Your sentence “{visible(params.sentence).replace('·', ' ')}” is nearest to “{text}” ({value:.3f})."
                   if told else f"“{senses.TRIPLES[0].text}” means “{senses.TRIPLES[0].same}” but looks like “{senses.TRIPLES[0].alike}”")  # fmt: skip
-    controls.segmented("The sentence's vector", in_context.HOWS, SLUG + "how", in_context.HOWS[1])
+    controls.segmented("The sentence's vector", in_context.HOWS, SLUG + "how", in_context.HOWS[1], shown)
     return Shown(
         {"vectors.cosine": {}}, (rf"\text{{nearer to the same meaning: }} {wins[params.how]} / {n}",) if told else (),
         "A row is a sentence. Green is its cosine with a sentence of the same meaning in other words, orange with one that shares nearly all its words and means something else. [CLS] is the last layer's vector at the first position; "

@@ -12,7 +12,7 @@ from core.training.goals import GOALS
 from core.training.tuning import BODY, CHECKED
 from viz.exhibits import _frozen_read as reading
 from viz.exhibits import _tuning_live as live
-from viz.exhibits._frozen_read import BEFORE, NAMES, SLUG, TASKS
+from viz.exhibits._frozen_read import BEFORE, IN_FULL, NAMES, SLUG, TASKS, TRAINED
 from viz.exhibits._shown import Shown, later
 from viz.figures.frozen import COVERED, FROZEN, FULL, WAYS, courses, grouped
 from viz.instruments import heatmap, origin
@@ -118,9 +118,9 @@ def course(params: Any) -> Shown:
         choose(quiet=True)
         controls.segmented("Over", ("steps", "seconds"), SLUG + "over", "steps", quiet=True)
         if not lesson.presenting():
-            controls.segmented("Train", WAYS, SLUG + "train", FROZEN, lambda way: f"train {way}", quiet=True)
+            controls.segmented("Train", tuple(TRAINED), SLUG + "train", FROZEN, {FROZEN: "train only the head", IN_FULL: FULL}.__getitem__, quiet=True)
     if not lesson.presenting():
-        live.panel(f"{params.task}-{NAMES[params.train]}", SLUG)
+        live.panel(f"{params.task}-{TRAINED[params.train]}", SLUG)
     reports = {way: task.ways[way].reports for way in lines}
     return Shown(
         {"tuning.frozen": {}, "tuning.full": {}}, (), LOOKING["course"].format(checked=CHECKED),
@@ -220,6 +220,6 @@ def _missing(params: Any, *, chosen: bool = False) -> Shown:
     """What stands where a recorded run is not there yet: the task, unless the page asks for it, and how to make one."""
     if not chosen:
         choose()
-    name = f"{params.task}-{NAMES[params.train]}"
+    name = f"{params.task}-{TRAINED[params.train]}"
     live.panel(name, SLUG)
     return Shown({"tuning.frozen": {}}, (), literal(live.MISSING), later, {}, f"from core.training.tuning import TUNINGS\n\nprint(TUNINGS[{name!r}])")

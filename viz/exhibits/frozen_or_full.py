@@ -67,7 +67,7 @@ def thumbnail() -> str:
 def chosen() -> Params:
     """The visitor's choices."""
     start = Params()
-    params = state.read_all(SLUG, start, {"task": state.one_of(reading.TASKS), "over": state.one_of(("steps", "seconds")), "train": state.one_of(WAYS)})
+    params = state.read_all(SLUG, start, {"task": state.one_of(reading.TASKS), "over": state.one_of(("steps", "seconds")), "train": state.one_of(tuple(reading.TRAINED))})
     text, second = reading.EXAMPLES[params["task"]]
     return Params(**params, text=state.read("text", text), second=state.read(SLUG + "second", second),
                   layer=state.read("layer", -1, state.whole(0, LAYERS - 1)), head=state.read("head", -1, state.whole(0, HEADS - 1)))  # fmt: skip

@@ -23,7 +23,9 @@ ALL: Head = (-1, -1)
 OPENING = {False: "Once upon a time", True: "She has a white car."}
 WARM, WIDTH = 0.8, 4
 """The temperature that drawing begins with, and the width of a beam."""
-VIEWS = ("Watch it write", "Guess the next word", "Prompts", "Training and inference", "KV cache")
+VIEWS = ("Watch it write", "Guess the next word", "Prompts", "Training and inference", "What is kept")
+SHOWN = {"What is kept": "KV cache"}
+"""Views whose name on screen is not their name in a link."""
 TEXTS = ("Guess the next word", "Prompts")
 """For models that go on with a text."""
 KNOB = 162
@@ -81,7 +83,7 @@ def _begin_anew(model: str) -> None:
 def view(model: Any) -> str:
     """How writing is looked at: watched, guessed, asked for, compared with training, or what it keeps."""
     offered = [one for one in VIEWS if one not in TEXTS or not model.spec.has_source]
-    return controls.segmented("Looked at as", offered, "decode.show", VIEWS[0], quiet=True, wrap=False)
+    return controls.segmented("Looked at as", offered, "decode.show", VIEWS[0], lambda view: SHOWN.get(view, view), quiet=True, wrap=False)
 
 
 def knobs(start: Any) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def step_table(steps: tuple[Step, ...]) -> pd.DataFrame:
     return pd.DataFrame(
         [(s.index + 1, visible(s.token), s.id, float(np.exp(s.logprob)), s.surprise, s.entropy / np.log(2), s.draw.u if s.draw else None,
           1000 * s.seconds, s.cache_bytes / 1024) for s in steps],
-        columns=["step", "token", "id", "probability", "surprisal, bits", "entropy, bits", "lot", "ms", "cache, KB"],
+        columns=["step", "token", "id", "probability", "surprisal, bits", "entropy, bits", "random number", "ms", "cache, KB"],
     )  # fmt: skip
 
 
