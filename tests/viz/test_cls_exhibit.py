@@ -120,7 +120,7 @@ def test_the_gradient_reaches_one_place_directly():
     drawn_map = unpacked(packet, page=packets(test))
     np.testing.assert_allclose(np.nan_to_num(drawn_map), shares[::-1], atol=1e-5)
     n = len(run.ids)
-    assert f"Out of the last layer: 1 of {n} places. Into it: {n} of {n}" in said(test)
+    assert f"Out of the last layer: 1 of {n} positions. Into it: {n} of {n}" in said(test)
 
 
 def test_a_pair_is_swapped_and_read_without_segments():

@@ -21,14 +21,14 @@ from viz.figures.tuned import curve
 from viz.labels import percent
 from viz.ui import controls, errors, lesson, parts, trainings
 
-KINDS = {"right": "texts right", "loss": "−L₂, nats a text", "text": "−L₁, nats a token"}
+KINDS = {"right": "texts right", "loss": "−L₂, nats per text", "text": "−L₁, nats per token"}
 """Measures, and what they are called."""
 NEAR = 0.02
 """Shares that differ by less count as equal."""
 ANSWERED = ("more right", "as many right", "fewer right")
 LOOKING = (
-    "The classification begins with the small gpt-twin, the multiple choice where the tuning to opinions ended, entailment behind the multiple choice, and similarity behind entailment. Three measures on {checked} texts that no tuning read, at even distances of the steps. Both recorded tunings begin with the same random numbers: the same head, the same rows for the three marks, the same texts in the same order. The paper reports that the second term helps on large data sets and not on small ones; "
-    "its data are reviews and examinations, ours a small grammar, so this is one small measurement and no proof. What the second term does for certain can be seen on the right: the network stays a model of the text. A step costs more with it, since the scores of all {vocabulary:,} tokens are needed at every place. "
+    "The classification begins with the small gpt-twin, the multiple choice where the tuning to opinions ended, entailment after the multiple choice, and similarity after entailment. Three measures on {checked} texts that no tuning read, at even distances of the steps. Both recorded tunings begin with the same random numbers: the same head, the same rows for the three marks, the same texts in the same order. The paper reports that the second term helps on large data sets and not on small ones; "
+    "its data are reviews and examinations, ours a small grammar, so this is one small measurement and no proof. What the second term does for certain can be seen on the right: the network stays a model of the text. A step costs more with it, since the scores of all {vocabulary:,} tokens are needed at every position. "
     "Here the old rows of the table of tokens stay as they are, so that a recorded run is small; in the paper they learn, too."
 )
 

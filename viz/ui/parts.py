@@ -29,7 +29,7 @@ from viz.ui import export, links, notices, room, serving, state, told
 from viz.ui.restoring import restore
 
 EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE = (
-    "The equation with these numbers", "What am I looking at", "In the documents", "As a table", "Take it with you")
+    "The equation with these numbers", "What am I looking at", "Sources", "As a table", "Export")
 _TOOLS: dict[str, Any] = {"responsive": True, "displaylogo": False, "modeBarButtons": [["toImage"]]}
 """Of Plotly's own buttons the one that saves the picture, drawn by the browser, seen while the mouse is over it."""
 Maybe = Callable[[], Any]
@@ -178,7 +178,7 @@ def numbers(text: str) -> None:
 
 
 def documents(info: Page | Exhibit, erratum: str | Callable[[], None] | None = None) -> None:
-    """The fold "In the documents": where this stands, and the erratum with its evidence (our text, or drawn)."""
+    """The fold "Sources": where this stands, and the erratum with its evidence (our text, or drawn)."""
     with fold(DOCUMENTS, f"{info.title}.documents") as opened:
         if not opened.open:
             return
@@ -217,7 +217,7 @@ def as_table(frame: pd.DataFrame | Maybe, key: str) -> None:
 
 def take_away(data: Mapping[str, np.ndarray] | Maybe, code: str, png: bytes | Maybe | None = None,
               key: str = "take") -> None:
-    """The fold "Take it with you": the link and its QR code (drawn here), the data, the picture, the Python lines."""
+    """The fold "Export": the link and its QR code (drawn here), the data, the picture, the Python lines."""
     with fold(TAKE, f"{key}.take") as opened:
         if not opened.open:
             return

@@ -50,7 +50,7 @@ def _said(task: str, mine: Training | None, course: Course | None) -> None:
     if mine is None:
         run = live.Recorded.read(task) if course is not None else None
         last = run.reports[-1] if run else None
-        told = f"Recorded run, made before: {last.step:,} steps in {last.seconds:.0f} seconds on {run.machine}, {percent(last.right)} of the signs right at the end." if run and last else "There is no recorded run of this task: start one."
+        told = f"Recorded run, made before: {last.step:,} steps in {last.seconds:.0f} seconds on {run.machine}, token accuracy {percent(last.right)} at the end." if run and last else "There is no recorded run of this task: start one."
         st.progress(1.0 if run else 0.0, told)
         return
     steps = live.TASKS[task].steps

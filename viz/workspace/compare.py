@@ -30,7 +30,7 @@ PAGE = Page(
     menu="lab",
     does="two heads, models or texts side by side",
 )
-BY = {"word": "Words", "token": "Pieces"}
+BY = {"word": "Words", "token": "Tokens"}
 
 
 @dataclass(frozen=True)
