@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from small_app import idle
+from settling import settle
 
 SEEN = """() => {
   const every = (root, what) => [...root.querySelectorAll("*")].flatMap((e) => [...(e.matches(what) ? [e] : []), ...(e.shadowRoot ? every(e.shadowRoot, what) : [])]);
@@ -35,12 +35,11 @@ def seen(page: Any) -> dict[str, list[str]]:
     page.wait_for_selector(".atlas, .js-plotly-plot, .vega-embed", timeout=120_000)
     before = None
     for _ in range(40):
-        idle(page)
+        settle(page)
         now = page.evaluate(SEEN)
         if now == before:
             return now
         before = now
-        page.wait_for_timeout(500)
     raise AssertionError("the page does not come to rest")
 
 

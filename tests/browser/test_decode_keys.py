@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from settling import settle
 
 PATIENCE = 60_000
 FOCUS = """() => {
@@ -57,7 +58,7 @@ class Hands:
         return self.page.locator(f".atlas.{instrument}").first.get_attribute(f"data-{name}") or ""
 
     def settled(self) -> None:
-        self.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=PATIENCE)
+        settle(self.page)
 
 
 @pytest.fixture

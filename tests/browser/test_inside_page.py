@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
+from settling import settle
 
 
 @pytest.fixture
@@ -32,8 +33,7 @@ def test_it_opens_with_a_table_of_guesses_and_a_click_shows_the_five_best(page, 
     page.get_by_text(re.compile("the first guess becomes “[a-z]+”")).first.wait_for()
     page.locator('[data-testid="stVegaLiteChart"] svg').first.locator(".mark-text text").nth(10).click()
     page.wait_for_url("**inside.cell=**")
-    page.wait_for_timeout(400)
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+    settle(page)
     link = page.url
     caption = page.get_by_text("after layer").or_(page.get_by_text("before any layer")).first
     said = caption.inner_text()

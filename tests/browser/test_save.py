@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from settling import settle, still
 from small_app import Visitor
 
 from viz.instruments.mount import bundle, kit
@@ -79,7 +80,7 @@ def alone(chromium: Any) -> Iterator[Any]:
         page.on("request", lambda r: None if r.url.startswith(("file:", "blob:", "data:")) else wrong.append(r.url))
         page.goto(path.as_uri())
         page.wait_for_selector(".atlas[data-mode]", state="attached")
-        page.wait_for_timeout(200)
+        still(page)
         return page
 
     yield open_file
@@ -257,7 +258,7 @@ def test_a_mask_is_saved_as_it_is_now(visit: Visitor, alone: Any, tmp_path: Path
     for key in ("ArrowDown", "ArrowRight", "ArrowRight", "Space"):
         seen.page.keyboard.press(key)
     seen.page.wait_for_function("document.activeElement")
-    seen.page.wait_for_timeout(500)
+    settle(seen.page)
     now = np.tri(6, dtype=bool)
     now[0, 2] = True
     with np.load(saved(seen.page, "npz", tmp_path)) as arrays:
@@ -314,7 +315,7 @@ def test_csv_and_npz_hold_what_is_shown(visit: Visitor, tmp_path: Path) -> None:
         assert arrays["allowed"].dtype == bool and arrays["allowed"].all()
         assert arrays["queries"].tolist() == SPANISH and arrays["keys"].tolist() == ENGLISH
         assert arrays["weights.axes"].tolist() == ["query", "key"]
-    seen.page.wait_for_timeout(300)
+    settle(seen.page)
     assert len(seen.sent) == before
 
 
@@ -346,7 +347,7 @@ def test_without_a_clipboard_nothing_is_called_copy(visit: Visitor, alone: Any, 
     page = alone(saved(visit("words").page, "html", tmp_path))
     page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     page.emulate_media(color_scheme="dark")  # drawn anew
-    page.wait_for_timeout(100)
+    page.locator('.atlas[data-mode="dark"]').wait_for()
     page.locator(".save-open").click()
     assert page.locator('.save-item[data-kind="py"]').is_visible() and not page.locator('.save-item[data-kind="copy"]').is_visible()
 
@@ -364,8 +365,7 @@ def test_the_page_works_offline_and_saves_itself_again(visit: Visitor, alone: An
     page.locator('.word[data-side="target"][data-index="4"]').hover()
     assert page.locator(".sentence").inner_text() == "Writing blanco, this head gives 98 % of its attention to white."
     page.emulate_media(color_scheme="light")
-    page.wait_for_timeout(100)
-    assert page.locator(".atlas").get_attribute("data-mode") == "light"
+    page.locator('.atlas[data-mode="light"]').wait_for()
     (tmp_path / "again").mkdir()
     again = saved(page, "html", tmp_path / "again")
     assert alone(again).locator(".sentence").inner_text() == "Writing blanco, this head gives 98 % of its attention to white."

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from settling import settle
 from small_app import Visitor
 
 APP = """
@@ -140,7 +141,7 @@ def test_pointing_says_the_reason_and_lights_the_path_without_a_message(visit: V
     seen.page.keyboard.press("Escape")
     seen.page.mouse.move(5, 5)
     assert (seen.attribute("hover"), seen.attribute("path")) == ("", "Once upon a time the cat ran")
-    seen.page.wait_for_timeout(400)
+    settle(seen.page)
     assert len(seen.sent) == before
 
 
