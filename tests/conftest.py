@@ -1,15 +1,16 @@
-"""For all tests: fixed seeds, one torch thread, marks by folder, the app as a server for browser tests."""
+"""For all tests: fixed seeds, one torch thread, marks by folder, the system's Chromium."""
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 import threadpoolctl
 import torch
-from app_server import served_app
 from chromium import CHROMIUM, CHROMIUM_FLAGS
 from hypothesis import settings
 
@@ -23,8 +24,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.parent.name
         if folder in ("reference", "bench", "browser"):
             item.add_marker(getattr(pytest.mark, folder))
-        if folder == "browser":
-            item.add_marker(pytest.mark.flaky(reruns=2))  # a busy machine may draw late; the report names who needed it (-rR)
         if folder == "browser" and CHROMIUM is None:
             item.add_marker(pytest.mark.skip(reason="no chromium on this machine: install the system's package"))
 
@@ -37,15 +36,9 @@ def _same_luck() -> None:
     torch.manual_seed(0)
 
 
-@pytest.fixture(scope="session")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served_app(tmp_path_factory.mktemp("server")) as url:
-        yield url
-
-
 @pytest.fixture(scope="module")  # not longer: Playwright's loop would be in the way of asyncio.run elsewhere
-def chromium() -> Iterator[object]:
-    """The system's Chromium under Playwright, one a file."""
+def chromium() -> Iterator[Any]:
+    """The system's Chromium under Playwright, one a file; browser tests have one for all (browser/conftest.py)."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
@@ -54,5 +47,7 @@ def chromium() -> Iterator[object]:
         browser.close()
 
 
-settings.register_profile("atlas", deadline=None, derandomize=True)  # machines are shared: no time limit an example
-settings.load_profile("atlas")
+# machines are shared: no time limit an example
+settings.register_profile("atlas", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("deep", deadline=None, max_examples=500)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "atlas"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -19,6 +20,7 @@ def _name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+@functools.cache
 def _imports(path: Path) -> set[str]:
     """Every module a file imports, dotted and absolute."""
     found: set[str] = set()
@@ -37,34 +39,32 @@ def _tops(path: Path) -> set[str]:
     return {name.split(".")[0] for name in _imports(path)}
 
 
-@pytest.mark.parametrize("path", [p for p in PYTHON if _name(p).startswith("core/")], ids=_name)
-def test_core_knows_no_screen(path: Path) -> None:
-    assert not _tops(path) & (SCREEN | {"viz", "app", "transformers"})
+def test_core_knows_no_screen() -> None:
+    foreign = {_name(path): _tops(path) & (SCREEN | {"viz", "app", "transformers"}) for path in PYTHON if _name(path).startswith("core/")}
+    assert {name: found for name, found in foreign.items() if found} == {}
 
 
-@pytest.mark.parametrize("path", [p for p in PYTHON if _name(p).startswith("viz/")], ids=_name)
-def test_viz_knows_no_server_and_no_oracle(path: Path) -> None:
-    assert not _tops(path) & {"app", "transformers", "tests"}
+def test_viz_knows_no_server_and_no_oracle() -> None:
+    foreign = {_name(path): _tops(path) & {"app", "transformers", "tests"} for path in PYTHON if _name(path).startswith("viz/")}
+    assert {name: found for name, found in foreign.items() if found} == {}
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "viz" / "figures").glob("*.py")), ids=_name)
-def test_figures_are_pure(path: Path) -> None:
-    assert not _tops(path) & {"streamlit", "torch", "core", "random"}
-    ours = {name for name in _imports(path) if name.startswith("viz.")}
+def test_figures_are_pure() -> None:
     allowed = ("viz.theme", "viz.labels", "viz.figures")
-    assert all(name.startswith(allowed) for name in ours), ours
+    foreign = {_name(path): [name for name in _imports(path) if name.split(".")[0] in ("streamlit", "torch", "core", "random") or (name.startswith("viz.") and not name.startswith(allowed))]
+               for path in (ROOT / "viz" / "figures").glob("*.py")}
+    assert {name: found for name, found in foreign.items() if found} == {}
 
 
-@pytest.mark.parametrize("path", [ROOT / "viz" / f"{name}.py" for name in ("pages", "sources", "theme", "labels")],
-                         ids=_name)
-def test_the_lower_floor_of_viz_draws_nothing(path: Path) -> None:
-    assert "streamlit" not in _tops(path)
-    assert not any(name.startswith(("viz.ui", "viz.instruments", "viz.figures")) for name in _imports(path))
+def test_the_lower_floor_of_viz_draws_nothing() -> None:
+    drawing = ("streamlit", "viz.ui", "viz.instruments", "viz.figures")
+    foreign = {name: [found for found in _imports(ROOT / "viz" / f"{name}.py") if found.startswith(drawing)] for name in ("pages", "sources", "theme", "labels")}
+    assert {name: found for name, found in foreign.items() if found} == {}
 
 
-@pytest.mark.parametrize("path", PYTHON + BROWSER, ids=_name)
-def test_no_file_hides_a_part(path: Path) -> None:
-    assert len(path.read_text("utf-8").splitlines()) <= LONGEST
+def test_no_file_hides_a_part() -> None:
+    lengths = {_name(path): len(path.read_text("utf-8").splitlines()) for path in PYTHON + BROWSER}
+    assert {name: lines for name, lines in lengths.items() if lines > LONGEST} == {}
 
 
 def test_the_frame_is_a_frame() -> None:
@@ -89,12 +89,12 @@ def test_never_written(pattern: str) -> None:
     assert not found, NEVER[pattern]
 
 
-@pytest.mark.parametrize("path", [p for p in PYTHON if "component(" in p.read_text("utf-8")], ids=_name)
-def test_components_are_registered_with_constant_code(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("component"):
-            inside = [part for argument in [*node.args, *(k.value for k in node.keywords)] for part in ast.walk(argument)]
-            assert not any(isinstance(part, ast.JoinedStr) for part in inside)
+def test_components_are_registered_with_constant_code() -> None:
+    for path in (path for path in PYTHON if "component(" in path.read_text("utf-8")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("component"):
+                inside = [part for argument in [*node.args, *(k.value for k in node.keywords)] for part in ast.walk(argument)]
+                assert not any(isinstance(part, ast.JoinedStr) for part in inside), f"{_name(path)}:{node.lineno}"
 
 
 def test_one_version() -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 from viz import pages
 from viz.ui import errors, links, stage, state
 
+MENUS = {"top": "", "lab": "Lab", "more": "More"}  # of the top bar; what stands in none of them is reached from the course
 FAVICON = str(Path(__file__).parent / "static" / "favicon.svg")
 
 
@@ -21,16 +22,16 @@ def framed(entry: pages.Entry) -> None:
 def main() -> None:
     """Settings, navigation, page."""
     st.logo(FAVICON)
-    menu, known = {"": [], "More": []}, {}
+    menu, known = {name: [] for name in MENUS.values()}, {}
     for entry in pages.discover():
-        where = getattr(entry.info, "menu", "hidden")
+        where = getattr(entry.info, "menu", "course")
         known[entry.slug] = st.Page(
-            functools.partial(framed, entry), title=entry.info.title, url_path=entry.slug,
-            default=entry.slug == pages.HOME, visibility="hidden" if where == "hidden" else "visible")
-        menu["More" if where == "more" else ""].append(known[entry.slug])
+            functools.partial(framed, entry), title=getattr(entry.info, "called", entry.info.title), url_path=entry.slug,
+            default=entry.slug == pages.HOME, visibility="visible" if where in MENUS else "hidden")
+        menu[MENUS.get(where, "")].append(known[entry.slug])
     links.know(known)
     shown = st.navigation({name: found for name, found in menu.items() if found}, position="top")
-    st.set_page_config(f"{shown.title} · Attention Atlas", FAVICON, layout="wide", initial_sidebar_state="collapsed")
+    st.set_page_config(f"{shown.title.partition(':')[0]} · Attention Atlas", FAVICON, layout="wide", initial_sidebar_state="collapsed")
     shown.run()
 
 

@@ -80,13 +80,19 @@ class Cite:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A page for free work. `menu`: "top" (a word of the top bar), "more" (the More menu) or "hidden"."""
+    """A page for free work; `does`, what one does there, stands behind its title in the menu. `menu`: where it stands, "top" (a word of the top bar), "lab", "more" (menus of their own) or "course" (the foot of the course)."""
 
     title: str
     order: int
     claim: str
     cites: tuple[Cite, ...] = ()
-    menu: Literal["top", "more", "hidden"] = "more"
+    menu: Literal["top", "lab", "more", "course"] = "more"
+    does: str = ""
+
+    @property
+    def called(self) -> str:
+        """Its name in the menu."""
+        return f"{self.title}: {self.does}" if self.does else self.title
 
 
 @dataclass(frozen=True, kw_only=True)

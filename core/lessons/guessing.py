@@ -34,7 +34,7 @@ class Guess:
     """One word behind a text, as the model reads it: its `pieces`, and what each is worth behind those before.
 
     `closes` is the probability that the word ends behind its last piece: that no letter or digit follows a letter or
-    digit. `n_vocab` is the size of the vocabulary, for the score of guessing by lot.
+    digit. `n_vocab` is the size of the vocabulary, for the score of guessing by chance.
     """
 
     text: str
@@ -120,7 +120,7 @@ class Round:
         if encoded.lost or not encoded.ids:
             raise InputError(f"'{word}' has a sign that {self.model.name} does not know.", "A guess is made of its tokens.", "Guess another word.")
         if len(encoded.ids) > MOST_PIECES:
-            raise InputError(f"The guess has {len(encoded.ids)} pieces.", f"A guess has at most {MOST_PIECES}.", "Guess a shorter word.")
+            raise InputError(f"The guess has {len(encoded.ids)} tokens.", f"A guess has at most {MOST_PIECES}.", "Guess a shorter word.")
         scores = logits_behind(self.model, self.prompt, [encoded.ids])[0]
         log_p = scores[:-1].log_softmax(-1)
         pieces = tuple(float(log_p[t, index]) for t, index in enumerate(encoded.ids))
@@ -219,7 +219,7 @@ class Played:
 
 @dataclass(frozen=True)
 class Score:
-    """Bits over all rounds, fewer being better: of the visitor's guesses, the model's own, and guessing by lot.
+    """Bits over all rounds, fewer being better: of the visitor's guesses, the model's own, and guessing by chance.
 
     `alike` counts the rounds in which both said the same.
     """
@@ -264,7 +264,7 @@ def told(history: Sequence[Played]) -> str:
 
     >>> sure, far = (Guess("a", (" a",), (number,), (math.log(p),), 1.0, 8) for number, p in ((1, 0.5), (2, 0.125)))
     >>> told([Played(far, sure)])
-    "After 1 round: your words cost 3.0 bits, the model's own 1.0, guessing by lot 3.0. You are 2.0 bits behind the model."
+    "After 1 round: your words cost 3.0 bits, the model's own 1.0, guessing by chance 3.0. You are 2.0 bits behind the model."
     """
     if not history:
         return "No round has been played."
@@ -272,4 +272,4 @@ def told(history: Sequence[Played]) -> str:
     rounds = "1 round" if now.rounds == 1 else f"{now.rounds} rounds"
     gap = now.behind
     stand = "You are even with the model." if abs(gap) < 0.05 else f"You are {abs(gap):.1f} bits {'behind' if gap > 0 else 'ahead of'} the model."
-    return f"After {rounds}: your words cost {now.you:.1f} bits, the model's own {now.model:.1f}, guessing by lot {now.chance:.1f}. {stand}"
+    return f"After {rounds}: your words cost {now.you:.1f} bits, the model's own {now.model:.1f}, guessing by chance {now.chance:.1f}. {stand}"

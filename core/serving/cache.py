@@ -1,13 +1,14 @@
-"""Results of everybody in one least-recently-used cache with a budget in bytes."""
+"""Results of everybody in one cache with a budget in bytes: what was used last, and first of all what was asked for again."""
 
 from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -93,70 +94,113 @@ def seal(value: object) -> None:
 
 
 class ByteCache:
-    """Keeps what was used last, as long as all entries together weigh at most `budget` bytes.
+    """Keeps what was used last, as long as all entries together weigh at most `budget` bytes; first of all what was asked for again.
 
-    Law: after any sequence of calls the cache holds the longest run of most recently used entries that fits. A value
-    heavier than the budget drives nothing out: the last such value has a place of its own if it weighs at most `heavy`
-    bytes, and is else not kept. Safe to use from many threads.
+    Segmented least-recently-used (Karedla, Love and Wherry, "Caching strategies to improve disk system performance", 1994): a
+    new value stands among those that were asked for once, and the oldest of these goes first. Asked for again, more than
+    `SOON` seconds after it came, it moves to those with a room of `KEPT` of the budget; what grows out of that room is the
+    newest of the others once more. So a crowd of values that nobody asks for twice, as a slider leaves one at every move,
+    passes through without driving out what a class comes back to. Within `SOON` a value is asked for by the same page.
 
-    >>> cache = ByteCache(budget=2 * (ENTRY_BYTES + 8))
+    A value heavier than the budget drives nothing out: the last such value has a place of its own if it weighs at most
+    `heavy` bytes, and is else not kept. Safe to use from many threads.
+
+    >>> clock = iter(range(0, 100, 10))
+    >>> cache = ByteCache(budget=2 * (ENTRY_BYTES + 8), now=lambda: next(clock))
     >>> [cache.put(name, np.zeros(1)) for name in (1, 2)], cache.get(1), cache.put(3, np.zeros(1)), cache.keys()
-    ([True, True], array([0.]), True, (1, 3))
+    ([True, True], array([0.]), True, (3, 1))
     """
 
-    def __init__(self, budget: int, heavy: int = 0) -> None:
-        self.budget, self.heavy = budget, heavy
+    KEPT, SOON = 0.75, 2.0
+
+    def __init__(self, budget: int, heavy: int = 0, now: Callable[[], float] = time.monotonic) -> None:
+        self.budget, self.heavy, self._now = budget, heavy, now
         self._lock = threading.Lock()
-        self._entries: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()
-        self._light = 0
-        self._alone: tuple[Hashable, object, int] | None = None
+        self._once, self._again = _Segment(), _Segment()
+        self._alone: tuple[Hashable, _Entry] | None = None
 
     @property
     def nbytes(self) -> int:
         """What is kept now, in bytes."""
         with self._lock:
-            return self._light + (self._alone[2] if self._alone else 0)
+            return self._light + (self._alone[1].nbytes if self._alone else 0)
+
+    @property
+    def _light(self) -> int:
+        return self._once.nbytes + self._again.nbytes
 
     def keys(self) -> tuple[Hashable, ...]:
-        """Keys kept now, the least recently used first; that of a value heavier than the budget last."""
+        """Keys kept now, in the order in which they would go; that of a value heavier than the budget last."""
         with self._lock:
-            return (*self._entries, *((self._alone[0],) if self._alone else ()))
+            return (*self._once.entries, *self._again.entries, *((self._alone[0],) if self._alone else ()))
 
     def get(self, key: Hashable) -> object:
         """The value, now the most recently used, or `MISSING`."""
         with self._lock:
             if self._alone and self._alone[0] == key:
-                return self._alone[1]
-            if key not in self._entries:
-                return MISSING
-            self._entries.move_to_end(key)
-            return self._entries[key][0]
+                return self._alone[1].value
+            entry = self._again.take(key)
+            if entry is None:
+                entry = self._once.take(key)
+                if entry is None:
+                    return MISSING
+                if self._now() - entry.since <= self.SOON:
+                    self._once.add(key, entry)
+                    return entry.value
+            self._again.add(key, entry)
+            while self._again.nbytes > self.KEPT * self.budget:
+                self._once.add(*self._again.oldest())
+            return entry.value
 
     def put(self, key: Hashable, value: object) -> bool:
         """Keep a value as the most recently used; False if it alone is too heavy."""
-        nbytes = ENTRY_BYTES + weigh(key) + weigh(value)
+        entry = _Entry(value, ENTRY_BYTES + weigh(key) + weigh(value), self._now())
         with self._lock:
-            self._forget(key)
-            if nbytes > self.budget:
-                if nbytes <= self.heavy:
-                    self._alone = key, value, nbytes
-                return nbytes <= self.heavy
-            self._entries[key] = (value, nbytes)
-            self._light += nbytes
+            if self._alone and self._alone[0] == key:
+                self._alone = None
+            self._once.take(key)
+            self._again.take(key)
+            if entry.nbytes > self.budget:
+                if entry.nbytes <= self.heavy:
+                    self._alone = key, entry
+                return entry.nbytes <= self.heavy
+            self._once.add(key, entry)
             while self._light > self.budget:
-                self._light -= self._entries.popitem(last=False)[1][1]
+                (self._once if len(self._once.entries) > 1 or not self._again.entries else self._again).oldest()
             return True
 
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
-            self._entries.clear()
-            self._light, self._alone = 0, None
+            self._once, self._again, self._alone = _Segment(), _Segment(), None
 
-    def _forget(self, key: Hashable) -> None:
-        if self._alone and self._alone[0] == key:
-            self._alone = None
-        self._light -= self._entries.pop(key, (None, 0))[1]
+
+class _Entry(NamedTuple):
+    value: object
+    nbytes: int
+    since: float
+
+
+class _Segment:
+    """Entries, the least recently used first, and what they weigh."""
+
+    def __init__(self) -> None:
+        self.entries: OrderedDict[Hashable, _Entry] = OrderedDict()
+        self.nbytes = 0
+
+    def add(self, key: Hashable, entry: _Entry) -> None:
+        self.entries[key] = entry
+        self.nbytes += entry.nbytes
+
+    def take(self, key: Hashable) -> _Entry | None:
+        entry = self.entries.pop(key, None)
+        self.nbytes -= entry.nbytes if entry else 0
+        return entry
+
+    def oldest(self) -> tuple[Hashable, _Entry]:
+        key, entry = self.entries.popitem(last=False)
+        self.nbytes -= entry.nbytes
+        return key, entry
 
 
 def _slots(kind: type) -> tuple[str, ...]:

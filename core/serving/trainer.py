@@ -27,7 +27,8 @@ from core.errors import InputError
 from core.model import Model
 from core.training import jobs
 from core.training.jobs import JOBS
-from core.training.live import LONGEST, Report
+from core.training.live import LONGEST
+from core.training.records import Report
 
 log = logging.getLogger(__name__)
 YOURS = "yours: "

@@ -11,7 +11,7 @@ the rows of Start, Delim and Extract, which begin as small random numbers; posit
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -25,15 +25,15 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 import core.checkpoints
-from core.checkpoints.files import json_object, need
+from core.checkpoints.files import need
 from core.checkpoints.header import read_header
-from core.checkpoints.writing import whole_folder, write_json
 from core.errors import InputError
 from core.lessons.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, MARKS, SIMILARITY
 from core.model import Model
-from core.training.fine import course, descend, optimiser
+from core.training import records
+from core.training.fine import course, descend, evenly, optimiser
 from core.training.gpt_goals import GOALS, GPTGoal, Rows, collated, marked, read, terms
-from core.training.live import LOG, RUNS, Report, recording
+from core.training.records import Moments, Report
 
 BODY = "gpt-twin"
 LAMBDAS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0)
@@ -102,7 +102,7 @@ def body(name: str = BODY) -> Model:
 def start(tuning: GPTTuning) -> Model:
     """Where a tuning begins: with BODY, or with that body tuned to another task."""
     before = BEGINS[tuning.task]
-    return recorded_run(named(before, FIRST)).model(BODY) if before else body()
+    return Recorded.read(named(before, FIRST)).model(BODY) if before else body()
 
 
 @cache
@@ -172,9 +172,9 @@ def training(tuning: GPTTuning, seed: int = 0, *, of: Model | None = None, steps
         rows = collated([texts[place] for place in rng.choice(len(texts), tuning.n_rows, replace=False)], ids)
         network.train()
         both = terms(network, tuning.task, rows, text=tuning.weight > 0)
-        descend(both.l_2.mean() if both.l_1 is None else tuning.weight * both.l_1 + both.l_2.mean(), optim, factor)
+        descend(both.l_2.mean() if both.l_1 is None else tuning.weight * both.l_1 + both.l_2.mean(), [optim], factor)
 
-    yield from course(learn, lambda step, seconds: (_report(network, tuning.task, checked, step, seconds), moved(network)), steps=last, moments=MOMENTS,
+    yield from course(learn, lambda step, seconds: (_report(network, tuning.task, checked, step, seconds), moved(network)), steps=last, moments=evenly(last, MOMENTS),
                       longest=longest, every=every, clock=clock)  # fmt: skip
 
 
@@ -213,59 +213,23 @@ def model(tuning: GPTTuning, weights: Mapping[str, Tensor], name: str, of: Model
     return Model(name, made.spec, made.config, made.network, made.tokenizer)
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """A run that was made before: its reports, those of other random seeds, and what it moved."""
+class Recorded(records.Recorded[GPTTuning]):
+    """A tuning that was made before: its reports, those of other random seeds, and what it moved."""
 
-    tuning: GPTTuning
-    machine: str
-    seed: int
-    reports: tuple[Report, ...]
-    again: tuple[tuple[Report, ...], ...]
-    folder: Path
+    module, jobs, training = "core.training.gpt_tuning", TUNINGS, training
+
+    @classmethod
+    def keep(cls, folder: Path, job: GPTTuning, seed: int, moments: Moments) -> Sequence[Report]:
+        """All that learns, in half precision."""
+        save_file({name: weight.half() for name, weight in moments[-1][1].items()}, folder / WEIGHTS)
+        return [report for report, _ in moments]
 
     def model(self, name: str) -> Model:
         """The tuned model."""
         path = need(self.folder, WEIGHTS)
         read_header(path)
-        return model(self.tuning, load_file(path), name)
-
-
-def record(tuning: GPTTuning, folder: Path, seed: int = 0, *, steps: int | None = None, again: int = 0) -> Recorded:
-    """Tune it and write what a page opens with, and the reports of `again` other random seeds; its seconds are those of the processor."""
-    def run(seed: int) -> list[tuple[Report, dict[str, Tensor]]]:
-        return list(training(tuning, seed, steps=steps, longest=600.0, clock=time.process_time))
-
-    found = run(seed)
-    others = [[vars(report) for report, _ in run(seed + 1 + more)] for more in range(again)]
-    with whole_folder(folder) as new:
-        write_json(new / LOG, {"command": f"python -m core.training.gpt_tuning {tuning.name} --seed {seed}", "seed": seed, "machine": "1 CPU thread",
-                               "reports": [vars(report) for report, _ in found], "again": others})  # fmt: skip
-        save_file({name: weight.half() for name, weight in found[-1][1].items()}, new / WEIGHTS)
-    return recorded_run(tuning.name, folder)
-
-
-def recorded_run(name: str, folder: Path | None = None) -> Recorded:
-    """The recorded run of a tuning. Raises InputError where there is none, or its files cannot be read."""
-    folder = RUNS / name if folder is None else folder
-    if name not in TUNINGS or not (folder / LOG).is_file():
-        raise InputError(f"There is no recorded run of '{name}'.", f"Recorded: {', '.join(recorded())}.", "Choose one of them, or run it.")
-    try:
-        held = json_object(folder, LOG)
-        reports, *again = (tuple(Report.read(row) for row in rows) for rows in (held["reports"], *held["again"]))
-        return Recorded(TUNINGS[name], str(held["machine"]), int(held["seed"]), reports, tuple(again), folder)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"The recorded run of {name} cannot be read ({type(error).__name__}).", "It is written by core.training.gpt_tuning.", "Write it again.") from None
-
-
-def recorded() -> tuple[str, ...]:
-    """The tunings that have a recorded run."""
-    return tuple(name for name in TUNINGS if (RUNS / name / LOG).is_file())
-
-
-def main(argv: list[str] | None = None) -> int:
-    return recording("core.training.gpt_tuning", TUNINGS, record, argv)
+        return model(self.job, load_file(path), name)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(Recorded.main())

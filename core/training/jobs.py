@@ -11,7 +11,7 @@ from torch import Tensor
 from core.model import Model
 from core.training import gpt_tuning, live, tuning
 from core.training.gpt_tuning import GPTTuning
-from core.training.live import Report
+from core.training.records import Report
 from core.training.small import TASKS, Task
 from core.training.tuning import TUNINGS, Tuning
 
@@ -50,16 +50,15 @@ def recorded(name: str, step: int | None, called: str) -> Model:
 
     Raises InputError where there is no such run.
     """
-    if name in TUNINGS:
-        return tuning.read(name).model(called)
-    if name in gpt_tuning.TUNINGS:
-        return gpt_tuning.recorded_run(name).model(called)
-    run = live.read(name)
-    return run.at(run.steps[-1], called) if step is None else run.at(step)
+    run = _run(name)
+    return run.at(step) if name in TASKS and step is not None else run.model(called)
 
 
 def kept(name: str) -> tuple[int, ...]:
     """The steps of a recorded run that can be opened. Raises InputError where there is no such run."""
-    if name in TASKS:
-        return live.read(name).steps
-    return ((tuning.read if name in TUNINGS else gpt_tuning.recorded_run)(name).reports[-1].step,)
+    run = _run(name)
+    return run.steps if name in TASKS else (run.reports[-1].step,)
+
+
+def _run(name: str) -> Any:
+    return (tuning if name in TUNINGS else gpt_tuning if name in gpt_tuning.TUNINGS else live).Recorded.read(name)

@@ -9,65 +9,39 @@ measured for each of its heads: how much of its weight goes to the place that ho
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.checkpoints import history
-from core.checkpoints.files import json_object
-from core.checkpoints.writing import whole_folder, write_json
-from core.errors import InputError
-from core.home import assets
 from core.model import Model
 from core.models import Batch, families
 from core.text import Tokenizer
 from core.trace import Recorder
+from core.training import records
 from core.training.drawn import Drawn, Row
+from core.training.fine import course, descend
 from core.training.grammar import Split
-from core.training.optim import full_size, optimisers, schedule
+from core.training.optim import full_size, optimisers
 from core.training.recipe import drawn
+from core.training.records import Moments, Report
 from core.training.small import END, TASKS, Task
 from core.training.tasks import Asked, drawn_length
 
-LOG = "run.json"
 LONGEST = 120.0
 """Seconds after which a training ends, finished or not."""
 MEASURED = 64
 """Held-out lines on which the heads are measured."""
 KEPT = 8
 """Moments of a recorded run whose weights are kept."""
-RUNS = assets("runs")
-
-
-@dataclass(frozen=True)
-class Report:
-    """What is known at a moment of a training: `loss` in nats an answered sign, `right` the share of right signs, both on
-    lines that no training draws; `looks` (layer, head), how much of each head's weight goes to the place that holds what comes next.
-    Of a GPT that is tuned `loss` is minus L_2 in nats a text, and `text` minus L_1 in nats a token.
-    """
-
-    step: int
-    loss: float
-    right: float
-    looks: tuple[tuple[float, ...], ...]
-    seconds: float
-    text: float | None = None
-
-    @classmethod
-    def read(cls, row: Mapping[str, Any]) -> Report:
-        """From JSON. Raises ValueError, TypeError or KeyError for anything else than a report."""
-        looks = tuple(tuple(float(value) for value in layer) for layer in row["looks"])
-        return cls(int(row["step"]), float(row["loss"]), float(row["right"]), looks, float(row["seconds"]), None if row.get("text") is None else float(row["text"]))
 
 
 def training(task: Task, seed: int = 0, *, steps: int | None = None, longest: float = LONGEST, every: float = 0.0,
@@ -81,18 +55,16 @@ def training(task: Task, seed: int = 0, *, steps: int | None = None, longest: fl
     data = lines(task, seed)
     network = drawn(families()["gpt"], task.config, seed, full_size)
     optims = optimisers(network, lr=3e-3, matrix_lr=0.02, weight_decay=0.01)
-    begun, told, worth = clock(), -every, set(moments(task.steps))
-    step = 0
-    while True:
-        seconds = clock() - begun
-        progress = max(step / task.steps, seconds / longest)
-        if progress >= 1 or (step in worth and seconds - told >= every):
-            told = seconds
-            yield _report(task, network, data, step, seconds), {name: value.detach().clone() for name, value in network.state_dict().items()}
-        if progress >= 1:
-            return
-        _step(network, data, optims, step, schedule(progress, step, warm_up=20))
-        step += 1
+    batches = count()
+
+    def learn(factor: float) -> None:
+        network.train()
+        descend(data.loss(network, data.batch(next(batches))[0]), optims, factor)
+
+    def tell(step: int, seconds: float) -> tuple[Report, dict[str, Tensor]]:
+        return _report(task, network, data, step, seconds), {name: value.detach().clone() for name, value in network.state_dict().items()}
+
+    yield from course(learn, tell, steps=task.steps, moments=moments(task.steps), warm_up=20, longest=longest, every=every, clock=clock)
 
 
 def moments(last: int) -> list[int]:
@@ -123,19 +95,6 @@ def _row(tokenizer: Tokenizer, asked: Asked) -> Row:
     known = [place >= asked.first for place in range(len(ids))]
     known[-1] = "=" in asked.signs  # a string that comes twice may go on: its end cannot be foretold
     return ids, known
-
-
-def _step(network: nn.Module, data: Drawn, optims: list[torch.optim.Optimizer], step: int, factor: float) -> None:
-    network.train()
-    loss = data.loss(network, data.batch(step)[0])
-    for optim in optims:
-        optim.zero_grad(set_to_none=True)
-    loss.backward()
-    nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-    for optim in optims:
-        for group in optim.param_groups:
-            group["lr"] = group["base_lr"] * factor
-        optim.step()
 
 
 def _report(task: Task, network: Any, data: Drawn, step: int, seconds: float) -> Report:
@@ -174,54 +133,36 @@ def model(task: Task, weights: Mapping[str, Tensor], name: str) -> Model:
     return Model(name, families()["gpt"], task.config, network, task.tokenizer)
 
 
-@dataclass(frozen=True)
-class Recorded:
+class Recorded(records.Recorded[Task]):
     """A training that was recorded: all of its reports, and of some of its steps the weights."""
 
-    task: Task
-    machine: str
-    reports: tuple[Report, ...]
-    steps: tuple[int, ...]
-    folder: Path
+    module, jobs, training = "core.training.live", TASKS, training
+
+    @classmethod
+    def keep(cls, folder: Path, job: Task, seed: int, moments: Moments) -> Sequence[Report]:
+        """The weights of KEPT moments at rising distances."""
+        chosen = np.unique(np.linspace(0, len(moments) - 1, KEPT).round().astype(int))
+        history.write_history(folder, {moments[i][0].step: moments[i][1] for i in chosen})
+        return [report for report, _ in moments]
+
+    def check(self) -> None:
+        """Raises ValueError for weights without a report, or none."""
+        if not self.steps or not {*self.steps} <= {report.step for report in self.reports}:
+            raise ValueError("weights without a report")
+
+    @cached_property
+    def steps(self) -> tuple[int, ...]:
+        """The steps whose weights were kept."""
+        return history.steps(self.folder)
 
     def at(self, step: int, name: str | None = None) -> Model:
         """The model of a kept step. Raises InputError for another one."""
-        found = history.at(_blank(self.task.name), self.folder, step)
+        found = history.at(_blank(self.job.name), self.folder, step)
         return replace(found, name=name) if name else found
 
-
-def record(task: Task, folder: Path, seed: int = 0, *, steps: int | None = None) -> Recorded:
-    """Train it and write what the page opens with: run.json, and the weights of a few moments at rising distances.
-
-    Its seconds are those of the processor, so that nothing else on the machine counts.
-    """
-    found = list(training(task, seed, steps=steps, clock=time.process_time))
-    chosen = np.unique(np.linspace(0, len(found) - 1, KEPT).round().astype(int))
-    log = [{**vars(report), "looks": [list(row) for row in report.looks]} for report, _ in found]
-    with whole_folder(folder) as new:
-        write_json(new / LOG, {"command": f"python -m core.training.live {task.name} --seed {seed}", "seed": seed, "machine": "1 CPU thread", "reports": log})
-        history.write_history(new, {found[i][0].step: found[i][1] for i in chosen})
-    return read(task.name, folder)
-
-
-def read(name: str, folder: Path | None = None) -> Recorded:
-    """The recorded run of a task. Raises InputError where there is none, or its files cannot be read."""
-    folder = RUNS / name if folder is None else folder
-    if name not in TASKS or not (folder / LOG).is_file():
-        raise InputError(f"There is no recorded run of '{name}'.", f"Tasks: {', '.join(TASKS)}.", "Choose one of them, or train it.")
-    try:
-        held = json_object(folder, LOG)
-        reports, steps = tuple(Report.read(row) for row in held["reports"]), history.steps(folder)
-        if not steps or not {*steps} <= {report.step for report in reports}:
-            raise ValueError("weights without a report")
-        return Recorded(TASKS[name], str(held["machine"]), reports, steps, folder)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"The recorded run of {name} cannot be read ({type(error).__name__}).", "It is written by core.training.live.", "Write it again.") from None
-
-
-def recorded() -> tuple[str, ...]:
-    """The tasks that have a recorded run."""
-    return tuple(name for name in TASKS if (RUNS / name / LOG).is_file())
+    def model(self, name: str) -> Model:
+        """The trained model."""
+        return self.at(self.steps[-1], name)
 
 
 @cache
@@ -230,26 +171,5 @@ def _blank(name: str) -> Model:
     return model(task, families()["gpt"].network(task.config).state_dict(), f"recorded: {name}")
 
 
-def main(argv: list[str] | None = None) -> int:
-    return recording("core.training.live", TASKS, record, argv)
-
-
-def recording(module: str, jobs: Mapping[str, Any], write: Callable[..., Any], argv: list[str] | None) -> int:
-    """The command line that records one of `jobs` in assets/runs by `write(job, folder, seed, steps=)`, on one thread."""
-    ask = argparse.ArgumentParser(prog=f"python -m {module}", description="Record a training in assets/runs.")
-    ask.add_argument("name", choices=sorted(jobs))
-    ask.add_argument("--steps", type=int)
-    ask.add_argument("--seed", type=int, default=0)
-    opts = ask.parse_args(argv)
-    torch.set_num_threads(1)
-    if hasattr(os, "nice"):
-        os.nice(10)
-    found = write(jobs[opts.name], RUNS / opts.name, opts.seed, steps=opts.steps)
-    for report in found.reports:
-        print(json.dumps(vars(report)))
-    print(f"{opts.name}: {sum(path.stat().st_size for path in found.folder.iterdir()) / 1e6:.2f} MB")
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(Recorded.main())

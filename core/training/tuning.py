@@ -9,11 +9,12 @@ run (assets/runs/NAME) is the log of one tuning, which may learn longer than a v
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,16 +22,16 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 import core.checkpoints
-from core.checkpoints.files import json_object, need
+from core.checkpoints.files import need
 from core.checkpoints.header import read_header
-from core.checkpoints.writing import whole_folder, write_json
 from core.errors import InputError
 from core.model import Model
 from core.text import Tokenizer
-from core.training.fine import course, descend, optimiser
+from core.training import records
+from core.training.fine import course, descend, evenly, optimiser
 from core.training.goals import GOALS, Goal, Rows, collated
-from core.training.live import LOG, RUNS, Report, recording
 from core.training.movement import moved_by, movement
+from core.training.records import Moments, Report
 
 BODY = "bert-mini"
 HEADS = ("to_classes.", "to_tags.", "to_answer.")
@@ -145,13 +146,13 @@ def training(tuning: Tuning, seed: int = 0, *, of: Model | None = None, steps: i
     def learn(factor: float) -> None:
         rows = collated([texts[place] for place in rng.choice(len(texts), tuning.n_rows, replace=False)], pad)
         network.train()
-        descend(goal.loss(goal.scores(network, rows.batch), rows.wanted), optim, factor)
+        descend(goal.loss(goal.scores(network, rows.batch), rows.wanted), [optim], factor)
 
     def tell(step: int, seconds: float) -> tuple[Report, dict[str, Tensor]]:
         moved = {name: weight.detach().clone() for name, weight in network.named_parameters() if weight.requires_grad}
         return _report(goal, network, held_out, step, seconds), moved
 
-    yield from course(learn, tell, steps=last, moments=MOMENTS, longest=longest, every=every, clock=clock)
+    yield from course(learn, tell, steps=last, moments=evenly(last, MOMENTS), longest=longest, every=every, clock=clock)
 
 
 def checked(goal: Goal, tokenizer: Tokenizer, seed: int) -> list[Rows]:
@@ -211,55 +212,28 @@ def moved(tuned: Model, before: Model, tuning: Tuning) -> Moved:
     return Moved(learning, tuned.n_parameters, far(inside), far([name for name in inside if name.startswith("embed.")]), layers)
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """A run that was made before: its reports, and what it moved."""
+class Recorded(records.Recorded[Tuning]):
+    """A tuning that was made before: its reports, and what it moved. It may have learnt longer than a visitor waits (`Tuning.recorded`)."""
 
-    tuning: Tuning
-    machine: str
-    seed: int
-    reports: tuple[Report, ...]
-    folder: Path
+    module, jobs = "core.training.tuning", TUNINGS
+
+    @staticmethod
+    def training(job: Tuning, *given: Any, **options: Any) -> Iterator[tuple[Report, dict[str, Tensor]]]:
+        return training(job.recorded, *given, **options)
+
+    @classmethod
+    def keep(cls, folder: Path, job: Tuning, seed: int, moments: Moments) -> Sequence[Report]:
+        """What moved. The last report is of the model as it is read back: what the file rounds off counts."""
+        save_file(movement(moments[-1][1], _body().network.state_dict()), folder / WEIGHTS)
+        *before, last = (report for report, _ in moments)
+        read_back = cls(job, "", seed, (), (), folder).model(job.name)
+        return [*before, _report(job.taught, read_back.network, checked(job.taught, read_back.tokenizer, seed), last.step, last.seconds)]
 
     def model(self, name: str) -> Model:
         """The tuned model."""
         path = need(self.folder, WEIGHTS)
         read_header(path)
-        return model(self.tuning, moved_by(load_file(path), _body().network.state_dict()), name)
-
-
-def record(tuning: Tuning, folder: Path, seed: int = 0, *, steps: int | None = None) -> Recorded:
-    """Tune it and write what a page opens with; its seconds are those of the processor.
-
-    Its last report is of the model as it is read back: what the file rounds off counts.
-    """
-    longer, reports, weights = tuning.recorded, list[Report](), dict[str, Tensor]()
-    for report, weights in training(longer, seed, steps=steps, longest=float("inf"), clock=time.process_time):  # noqa: B007 - the last counts
-        reports.append(report)
-    with whole_folder(folder) as new:
-        save_file(movement(weights, _body().network.state_dict()), new / WEIGHTS)
-        read_back = Recorded(tuning, "", seed, (), new).model(tuning.name)
-        reports[-1] = _report(tuning.taught, read_back.network, checked(tuning.taught, read_back.tokenizer, seed), reports[-1].step, reports[-1].seconds)
-        write_json(new / LOG, {"command": f"python -m core.training.tuning {tuning.name} --seed {seed}", "seed": seed, "machine": "1 CPU thread",
-                               "reports": [{**vars(report), "looks": []} for report in reports]})  # fmt: skip
-    return read(tuning.name, folder)
-
-
-def read(name: str, folder: Path | None = None) -> Recorded:
-    """The recorded run of a tuning. Raises InputError where there is none, or its files cannot be read."""
-    folder = RUNS / name if folder is None else folder
-    if name not in TUNINGS or not (folder / LOG).is_file():
-        raise InputError(f"There is no recorded run of '{name}'.", f"Fine-tunings: {', '.join(TUNINGS)}.", "Choose one of them, or run it.")
-    try:
-        held = json_object(folder, LOG)
-        return Recorded(TUNINGS[name], str(held["machine"]), int(held["seed"]), tuple(Report.read(row) for row in held["reports"]), folder)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"The recorded run of {name} cannot be read ({type(error).__name__}).", "It is written by core.training.tuning.", "Write it again.") from None
-
-
-def recorded() -> tuple[str, ...]:
-    """The tunings that have a recorded run."""
-    return tuple(name for name in TUNINGS if (RUNS / name / LOG).is_file())
+        return model(self.job, moved_by(load_file(path), _body().network.state_dict()), name)
 
 
 @cache
@@ -267,9 +241,5 @@ def _body() -> Model:
     return body()
 
 
-def main(argv: list[str] | None = None) -> int:
-    return recording("core.training.tuning", TUNINGS, record, argv)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(Recorded.main())

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import one_scan  # noqa: F401 - what it does is done when it is imported
 import pytest
 from crafting import Refusal, good_folder
 

@@ -1,20 +1,54 @@
-"""What browser tests of a part share: its APP served once a file, opened as often as a test likes."""
+"""What browser tests share: one Chromium, one server of the whole app and one of all small pages; no visitor finds anything of another."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from small_app import Visit, Visitor, served
+from app_server import served_app
+from chromium import CHROMIUM, CHROMIUM_FLAGS
+from small_app import EVERY, Visit, Visitor, served
+from windows import reused
+
+OWN = (None, "127.0.0.1")
+
+
+@pytest.fixture(scope="package")  # not longer: Playwright's loop would be in the way of asyncio.run elsewhere
+def chromium() -> Iterator[Any]:
+    """One for all browser tests; its pages know when they are at rest (settling.py), its windows are used again (windows.py)."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        yield reused(browser)
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the whole app is served."""
+    with served_app(tmp_path_factory.mktemp("server")) as url:
+        yield url
+
+
+@pytest.fixture(scope="package")
+def small_apps(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """Where the small pages are served, and the folder in which each is a script."""
+    folder = tmp_path_factory.mktemp("apps")
+    with served(EVERY, folder) as url:
+        yield url, folder
 
 
 @pytest.fixture(scope="module")
-def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the script `APP` of the test file is served."""
-    with served(request.module.APP, tmp_path_factory.mktemp("app")) as found:
-        yield found
+def address(request: pytest.FixtureRequest, small_apps: tuple[str, Path]) -> str:
+    """Where the script `APP` of the test file is served; what it is asked for follows after `&`."""
+    url, folder = small_apps
+    name = request.module.__name__
+    (folder / f"{name}.py").write_text(request.module.APP, "utf-8")
+    return f"{url}/?app={name}"
 
 
 @pytest.fixture
@@ -26,14 +60,14 @@ def visit(request: pytest.FixtureRequest, address: str, chromium: Any) -> Iterat
 
 
 @pytest.fixture
-def visitor(chromium: Any, app_url: str) -> Iterator[Any]:
+def visitor(request: pytest.FixtureRequest, chromium: Any, app_url: str) -> Iterator[Any]:
     """A fresh visitor of the whole app; outside requests and errors of the page or the console fail the test."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 1000})
+    context = chromium.new_context(viewport={"width": 1280, "height": getattr(request.module, "TALL", 1000)})
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda m: wrong.append(m.text) if m.type == "error" and "Failed to load resource" not in m.text else None)
-    page.on("request", lambda r: wrong.append(r.url) if urlsplit(r.url).hostname not in (None, "127.0.0.1") else None)
+    page.on("request", lambda r: wrong.append(r.url) if urlsplit(r.url).hostname not in OWN else None)
     yield page
     assert wrong == []
     context.close()  # after it: what is still being loaded breaks off, which is no fault of the page

@@ -14,11 +14,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from settling import settle
+
 ROOT = Path(__file__).parents[2]
 OPTIONS = {
     "server.address": "127.0.0.1", "server.headless": "true", "server.fileWatcherType": "none",
     "browser.gatherUsageStats": "false", "client.toolbarMode": "minimal",
 }  # fmt: skip
+
+
+EVERY = """
+from pathlib import Path
+import streamlit as st
+
+path = Path(__file__).parent / f"{st.query_params['app']}.py"
+exec(compile(path.read_text("utf-8"), str(path), "exec"), {"__name__": path.stem, "__file__": str(path)})
+"""
+"""A script that runs the one beside it that `?app=` names."""
 
 
 @contextmanager
@@ -80,6 +92,12 @@ class Visit:
         return self.page.evaluate("document.documentElement.scrollWidth")
 
 
+def ours(address: str) -> tuple[str, ...]:
+    """How the address of everything begins that a page of this server may ask for."""
+    place = address.partition("/?")[0]
+    return place, place.replace("http", "ws"), "blob:", "data:"
+
+
 class Visitor:
     """Opens pages of one server; `leave` closes them, and asserts that no page complained or asked elsewhere."""
 
@@ -89,15 +107,14 @@ class Visitor:
     def __call__(self, show: str, width: int = 1280, height: int | None = None, scheme: str = "light", **more: Any) -> Any:
         context = self.browser.new_context(viewport={"width": width, "height": height or self.make.tall}, color_scheme=scheme, **more)
         seen = self.make(context.new_page())
-        own = (self.address, "blob:", "data:", self.address.replace("http", "ws"))
+        own = ours(self.address)
         seen.page.on("websocket", lambda socket: socket.on("framesent", lambda frame: seen.sent.append(frame)))
         seen.page.on("console", lambda m: seen.errors.append(m.text) if m.type == "error" else None)
         seen.page.on("pageerror", lambda error: seen.errors.append(str(error)))
         seen.page.on("request", lambda r: None if r.url.startswith(own) else seen.outside.append(r.url))
-        seen.page.goto(f"{self.address}/?show={show}")
-        seen.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+        seen.page.goto(f"{self.address}&show={show}")
         seen.page.wait_for_selector(".atlas[data-mode]", state="attached")
-        seen.page.wait_for_timeout(400)
+        settle(seen.page)
         self.open.append((context, seen))
         return seen
 
@@ -107,9 +124,3 @@ class Visitor:
             assert seen.outside == []
             context.close()
 
-
-def idle(page: Any) -> None:
-    """Wait until Streamlit has nothing more to do for this page."""
-    page.wait_for_timeout(400)
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=120_000)
-    page.wait_for_timeout(500)

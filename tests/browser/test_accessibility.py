@@ -33,9 +33,10 @@ def walk(browser: Any, url: str, scheme: str) -> Iterator[tuple[str, Any]]:
     """Every page, drawn, `TABS` of them loading at a time."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
     waiting: deque[tuple[str, Any]] = deque()
+    free: list[Any] = []
     for entry in [*pages.discover(), *[None] * TABS]:
         if entry is not None:
-            page = context.new_page()
+            page = free.pop() if free else context.new_page()
             page.goto(url + entry.address, wait_until="commit")
             waiting.append((entry.slug, page))
         if len(waiting) > TABS or (entry is None and waiting):
@@ -43,7 +44,7 @@ def walk(browser: Any, url: str, scheme: str) -> Iterator[tuple[str, Any]]:
             page.bring_to_front()
             page.wait_for_function(DRAWN, timeout=60_000, polling=150)
             yield slug, page
-            page.close()
+            free.append(page)
     context.close()
 
 

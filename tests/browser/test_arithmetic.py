@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from settling import settle
+from small_app import ours
 
 from core.lessons import digits
 
@@ -78,11 +80,10 @@ def visit(address: str, chromium: Any) -> Iterator[Any]:
         page.on("websocket", lambda wire: wire.on("framesent", lambda frame: page.sent.append(frame)))
         page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda r: None if r.url.startswith((address, "blob:", "data:", address.replace("http", "ws"))) else wrong.append(r.url))
-        page.goto(f"{address}/?{query}")
+        page.on("request", lambda r: None if r.url.startswith(ours(address)) else wrong.append(r.url))
+        page.goto(f"{address}&{query}")
         page.wait_for_selector(".arith .step, .source .line", state="attached")
-        page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
-        page.wait_for_timeout(300)
+        settle(page)
         kept.append((context, wrong))
         return page
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from small_app import idle
+from settling import settle
 
 SEEN = """() => {
   const every = (root, what) => [...root.querySelectorAll("*")].flatMap((e) => [...(e.matches(what) ? [e] : []), ...(e.shadowRoot ? every(e.shadowRoot, what) : [])]);
@@ -20,11 +20,11 @@ SEEN = """() => {
 }"""
 SENTENCE = "text=The+cat+sat+on+the+mat."
 STATES = {
-    "compare": (f"model=gpt-mini&{SENTENCE}", "radio", "Pieces"),
+    "compare": (f"model=gpt-mini&{SENTENCE}", "radio", "Tokens"),
     "what_if": (f"{SENTENCE}&layer=1&head=2&what_if.edits=none", "radio", "Half"),
     "find": (f"{SENTENCE}&kind=causal&layer=2&head=3", "radio", "Sketch"),
-    "inside": (SENTENCE, "radio", "Who wrote it"),
-    "importance": (SENTENCE, "radio", "Its mean in its place"),
+    "inside": (SENTENCE, "radio", "Direct logit attribution"),
+    "importance": (SENTENCE, "radio", "Mean-ablate"),
     "growth": ("growth.step=440", "radio", "L0.H1"),
     "be_the_head": ("text=The+king+had+a+red+horse.+The+red+horse", "button", "Put it into the model"),
 }
@@ -35,12 +35,11 @@ def seen(page: Any) -> dict[str, list[str]]:
     page.wait_for_selector(".atlas, .js-plotly-plot, .vega-embed", timeout=120_000)
     before = None
     for _ in range(40):
-        idle(page)
+        settle(page)
         now = page.evaluate(SEEN)
         if now == before:
             return now
         before = now
-        page.wait_for_timeout(500)
     raise AssertionError("the page does not come to rest")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from small_app import idle
+from settling import settle
 
 from viz.exhibits import _self_attention_link as link
 from viz.exhibits import self_attention as exhibit
@@ -19,17 +19,17 @@ def shown(page, grid: str, row: int, column: int) -> float:
 def test_a_weight_a_word_and_the_convention(visitor, app_url) -> None:
     visitor.goto(f"{app_url}/self_attention?self_attention.step=2")
     visitor.wait_for_selector(".board td.cell")
-    idle(visitor)
+    settle(visitor)
     wide = cell(visitor, "W_Q", 2, 0).bounding_box()["width"]
     cell(visitor, "W_Q", 2, 0).click()
     assert cell(visitor, "W_Q", 2, 0).bounding_box()["width"] == wide, "an open cell is as wide as before"
     visitor.keyboard.type("-3")
     visitor.keyboard.press("Enter")
-    idle(visitor)
+    settle(visitor)
     cell(visitor, "W_V", 3, 1).click()
     for _ in range(2):
         visitor.locator(".board .count button").nth(1).click()
-        idle(visitor)
+        settle(visitor)
     assert visitor.locator(".board input.entry").count() == 1, "the cell stays open while the page answers"
     visitor.keyboard.press("Escape")
     first = exhibit.compute().found.w_v[3, 1]
@@ -39,10 +39,10 @@ def test_a_weight_a_word_and_the_convention(visitor, app_url) -> None:
     assert [shown(visitor, "q", i, 0) for i in range(3)] == found.q[5].tolist()
     assert [shown(visitor, "v", i, 0) for i in range(2)] == found.v[5].tolist()
     visitor.locator('.board button[data-word="2"]').first.click()
-    idle(visitor)
+    settle(visitor)
     visitor.locator('.board .switch button[data-turn="rows"]').click()
     visitor.wait_for_selector('.board[data-convention="rows"]')
-    idle(visitor)
+    settle(visitor)
     assert [shown(visitor, "q", 0, i) for i in range(3)] == found.q[2].tolist()
     cell(visitor, "k", 0, 1).click()
     assert visitor.locator(".board td.lit").count() == 8 and "Key of “eating”, number 2" in visitor.locator(".board .told").inner_text()
@@ -54,7 +54,7 @@ def test_a_weight_a_word_and_the_convention(visitor, app_url) -> None:
 def test_the_saved_page_tells_and_changes_nothing(visitor, app_url, tmp_path) -> None:
     visitor.goto(f"{app_url}/self_attention?self_attention.step=3")
     visitor.wait_for_selector(".board td.cell")
-    idle(visitor)
+    settle(visitor)
     visitor.locator(".board .save-open").click()
     with visitor.expect_download() as found:
         visitor.locator('.board .save-item[data-kind="html"]').click()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from test_look import idle, visitor  # noqa: F401 - a fixture
+from playwright.sync_api import expect
+from settling import PATIENCE, asked, settle
 
+TALL = 900
 HEATS = "[data-cell][data-scale]"
 PAIR = "/compare?model=gpt-mini&text=The+cat+sat+on+the+mat.&compare.panes=gpt-mini~causal~3.6%7Cgpt-mini~causal~2.1"
 
@@ -18,12 +20,8 @@ def opened(page, address: str, panes: int = 2) -> None:
 
 def drawn(page, panes: int) -> None:
     """Wait until there are so many panes and one difference."""
-    page.wait_for_selector(HEATS, timeout=60_000)
-    for _ in range(60):
-        idle(page)
-        if page.locator(HEATS).count() == panes + 1:
-            return
-    raise AssertionError(f"{page.locator(HEATS).count()} pictures")
+    expect(page.locator(HEATS)).to_have_count(panes + 1, timeout=PATIENCE)
+    settle(page)
 
 
 def marks(page) -> list[str]:
@@ -34,11 +32,11 @@ def texts(page) -> list[str]:
     return page.locator('[data-testid="stText"]').all_inner_texts()
 
 
-def test_the_pointer_in_one_pane_marks_the_same_words_in_all_within_a_frame_and_without_the_server(visitor, app_url):  # noqa: F811
+def test_the_pointer_in_one_pane_marks_the_same_words_in_all_within_a_frame_and_without_the_server(visitor, app_url):
     opened(visitor, app_url + PAIR)
     visitor.locator(f"{HEATS} .frame").first.focus()
     visitor.keyboard.press("ArrowDown")
-    frames = visitor.sent
+    frames = asked(visitor)
     visitor.keyboard.press("ArrowDown")
     at = visitor.locator(HEATS).first.get_attribute("data-hover")
     assert at and marks(visitor) == ["", at, at]
@@ -53,14 +51,14 @@ def test_the_pointer_in_one_pane_marks_the_same_words_in_all_within_a_frame_and_
         }"""
     )
     assert took <= 1, f"{took} frames"
-    assert visitor.sent == frames
+    assert asked(visitor) == frames
 
 
-def test_four_panes_are_marked_in_one_frame(visitor, app_url):  # noqa: F811
+def test_four_panes_are_marked_in_one_frame(visitor, app_url):
     opened(visitor, app_url + FOUR, 4)
     visitor.locator(f"{HEATS} .frame").first.focus()
     visitor.keyboard.press("ArrowDown")
-    frames = visitor.sent
+    frames = asked(visitor)
     took = visitor.locator(HEATS).evaluate_all(
         """async (views) => {
           const before = views.map((view) => view.dataset.linked), began = performance.now();
@@ -71,22 +69,22 @@ def test_four_panes_are_marked_in_one_frame(visitor, app_url):  # noqa: F811
         }"""
     )
     assert took[0] <= 1 and took[1] == 1, f"{took[0]} frames, {took[2]:.0f} ms"
-    assert visitor.sent == frames
+    assert asked(visitor) == frames
 
 
-def test_another_head_one_pane_more_and_the_link_holds_it_all(visitor, app_url):  # noqa: F811
+def test_another_head_one_pane_more_and_the_link_holds_it_all(visitor, app_url):
     opened(visitor, app_url + PAIR)
     before = visitor.locator(HEATS).nth(1).inner_text()
     box = visitor.get_by_role("combobox", name="B: the head")
     box.click()
     box.fill("L0.H5")
     visitor.get_by_role("option", name="L0.H5").click()
-    idle(visitor)
+    settle(visitor)
     assert "L0.H5" in visitor.locator(HEATS).nth(1).inner_text() != before
     visitor.get_by_role("button", name="+ pane").click()
     drawn(visitor, 3)
     visitor.get_by_text("A − C", exact=True).first.click()
-    idle(visitor)
+    settle(visitor)
     titles, told, link = visitor.locator(HEATS).all_inner_texts(), texts(visitor), visitor.url
     assert "A − C" in titles[3]
     other = visitor.context.browser.new_context()
@@ -96,30 +94,30 @@ def test_another_head_one_pane_more_and_the_link_holds_it_all(visitor, app_url):
     other.close()
 
 
-def test_a_row_is_chosen_by_a_pill_or_in_a_picture_and_marked_in_all(visitor, app_url):  # noqa: F811
+def test_a_row_is_chosen_by_a_pill_or_in_a_picture_and_marked_in_all(visitor, app_url):
     opened(visitor, app_url + PAIR)
     pills = visitor.locator('[data-testid="stButtonGroup"]').filter(has_text="Where they differ most").get_by_role("radio")
     pills.nth(1).click()
-    idle(visitor)
+    settle(visitor)
     row = visitor.url.split("compare.row=")[1].split("&")[0]
     rows = [cell.split(",")[0] for cell in visitor.locator(HEATS).evaluate_all("views => views.map((view) => view.dataset.cell)")[:2]]
     assert rows == [row, row]
     visitor.locator(f"{HEATS} .frame").nth(1).focus()
     for key in ("ArrowDown", "ArrowDown", "Enter"):
         visitor.keyboard.press(key)
-    idle(visitor)
+    settle(visitor)
     cells = visitor.locator(HEATS).evaluate_all("views => views.map((view) => view.dataset.cell)")
     assert visitor.url.split("compare.row=")[1].split("&")[0] == cells[0].split(",")[0] == cells[1].split(",")[0]
 
 
-def test_two_heads_pinned_in_look_stand_side_by_side(visitor, app_url):  # noqa: F811
+def test_two_heads_pinned_in_look_stand_side_by_side(visitor, app_url):
     pinned = ""
     for layer, head in ((3, 6), (2, 1)):
         visitor.goto(app_url + f"/?model=gpt-mini&text=The+cat+sat.&view=full&kind=causal&layer={layer}&head={head}{pinned}")
         visitor.wait_for_selector("[data-cell][data-scale]", timeout=60_000)
-        idle(visitor)
+        settle(visitor)
         visitor.get_by_role("button", name="Pin", exact=True).click()
-        idle(visitor)
+        settle(visitor)
         pinned = "&pins=" + visitor.url.split("pins=")[1].split("&")[0]
     visitor.get_by_role("link", name="Pinned: 2, compare them").click()
     drawn(visitor, 2)

@@ -60,10 +60,18 @@ class Server:
         return len(self.lines("begin")) == len(self.lines("end"))
 
 
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    folder = tmp_path_factory.mktemp("slow")
+    with served(APP, folder) as address:
+        yield address, folder / "work.txt"
+
+
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    with served(APP, tmp_path) as address:
-        yield Server(address, tmp_path / "work.txt")
+def server(address: tuple[str, Path]) -> Server:
+    """Its notes are of this test alone."""
+    address[1].unlink(missing_ok=True)
+    return Server(*address)
 
 
 def until(fact: Callable[[], bool]) -> None:
@@ -105,7 +113,7 @@ def test_a_tab_closed_in_the_middle_of_a_long_decoding_leaves_nothing_running(ch
 
 
 def test_a_tab_closed_while_it_plays_leaves_nothing_running(chromium: Any, server: Server) -> None:
-    context, page = visit(chromium, server, "decode.speed=8")
+    context, page = visit(chromium, server, "text=The+king&decode.speed=8")
     page.wait_for_selector('.atlas.timeline[data-steps="1"]', state="attached", timeout=PATIENCE * 1000)
     page.get_by_role("button", name="Play").click()
     until(lambda: server.steps >= 5)

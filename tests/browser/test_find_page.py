@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
-from small_app import idle
+from settling import settle
 
 LINK = "/find?model=gpt-mini&kind=causal"
 
@@ -12,7 +12,7 @@ LINK = "/find?model=gpt-mini&kind=causal"
 def opened(page, address: str, words: str) -> None:
     page.goto(address)
     page.get_by_text(words).first.wait_for(timeout=120_000)
-    idle(page)
+    settle(page)
 
 
 def chosen(page) -> dict[str, str]:
@@ -37,24 +37,24 @@ def test_the_nearest_head_is_named_and_can_be_gone_to(visitor, app_url):
     assert "L3.H6" in said(visitor, "The head in view")
     visitor.get_by_role("button", name="Like this").first.click()
     visitor.get_by_text(f"The head in view: {nearest}").wait_for(timeout=60_000)
-    idle(visitor)
+    settle(visitor)
     assert f"L{chosen(visitor)['layer']}.H{chosen(visitor)['head']}" == nearest
 
 
 def test_a_stroke_changes_the_ranking_and_the_link_restores_it(visitor, app_url):
     opened(visitor, f"{app_url}{LINK}&find.by=sketch", "Most like the drawing")
     before, pad = said(visitor, "Most like the drawing"), visitor.locator(".editor").first.inner_text()
-    assert "cells drawn" in pad and not {"attend", "allow", "forbidden"} & set(pad.lower().split())
+    assert "cells drawn" in pad and not {"attend", "allow", "masked"} & set(pad.lower().split())
     visitor.get_by_role("button", name="the first word", exact=True).click()
     visitor.wait_for_function("words => !document.body.innerText.includes(words)", arg=before, timeout=60_000)
-    idle(visitor)
+    settle(visitor)
     first = said(visitor, "Most like the drawing")
     visitor.mouse.move(*cell(visitor, 5))
     visitor.mouse.down()
     visitor.mouse.move(*cell(visitor, 8), steps=6)
     visitor.mouse.up()
     visitor.wait_for_function("words => !document.body.innerText.includes(words)", arg=first, timeout=60_000)
-    idle(visitor)
+    settle(visitor)
     drawn, now = chosen(visitor)["find.drawn"], said(visitor, "Most like the drawing")
     assert now != first != before and len(drawn) == 36
     opened(visitor, visitor.url, "Most like the drawing")
@@ -69,7 +69,7 @@ def test_a_point_of_the_map_is_a_head_and_the_link_restores_it(visitor, app_url)
     box = points.nth(20).bounding_box()
     visitor.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     visitor.wait_for_function("() => !(location.search.includes('layer=0') && location.search.includes('head=0'))", timeout=60_000)
-    idle(visitor)
+    settle(visitor)
     name = f"L{chosen(visitor)['layer']}.H{chosen(visitor)['head']}"
     assert visitor.get_by_text(name).count()
     opened(visitor, visitor.url, "48 heads on 32 sentences")

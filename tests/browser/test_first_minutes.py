@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from settling import settle
 
 ROOT = Path(__file__).parents[2]
 MENU = '[data-testid="stSidebar"]'
@@ -15,13 +16,7 @@ KEYS = "dialog[data-keys]"
 def arrived(page, address: str) -> None:
     page.goto(address)
     page.wait_for_selector("h1", timeout=60_000)
-    idle(page)
-
-
-def idle(page) -> None:
-    page.wait_for_timeout(300)
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=60_000)
-    page.wait_for_timeout(500)
+    settle(page)
 
 
 def shut(page) -> bool:
@@ -31,7 +26,7 @@ def shut(page) -> bool:
 def opened_menu(page) -> None:
     page.get_by_test_id("stExpandSidebarButton").click()
     page.wait_for_selector('[data-testid="stSidebarNavLink"]')
-    page.wait_for_timeout(400)
+    settle(page)
     assert not shut(page)
 
 
@@ -41,12 +36,12 @@ def test_the_menu_of_a_narrow_window_shuts_behind_a_choice_and_stays_shut_after_
     assert shut(visitor)
     opened_menu(visitor)
     visitor.get_by_test_id("stSidebarNavLink").filter(has_text="About").click()
-    idle(visitor)
+    settle(visitor)
     assert visitor.url.endswith("/about") and shut(visitor)
     opened_menu(visitor)
     visitor.reload()
     visitor.wait_for_selector("h1", timeout=60_000)
-    idle(visitor)
+    settle(visitor)
     assert shut(visitor)
 
 
@@ -59,7 +54,7 @@ def test_a_question_mark_opens_the_list_of_keys_and_escape_shuts_it(visitor, app
     before = visitor.url
     visitor.keyboard.press("ArrowRight")
     visitor.keyboard.press("r")
-    idle(visitor)
+    settle(visitor)
     assert visitor.url == before and visitor.locator(KEYS).is_visible(), "behind the list nothing moves"
     visitor.keyboard.press("Escape")
     assert not visitor.locator(KEYS).is_visible()
@@ -73,7 +68,7 @@ def test_the_list_of_keys_is_there_without_a_keyboard_and_in_present_escape_shut
     arrived(visitor, app_url + "/masks?present=1")
     visitor.keyboard.press("?")
     visitor.keyboard.press("Escape")
-    idle(visitor)
+    settle(visitor)
     assert not visitor.locator(KEYS).is_visible() and "present=1" in visitor.url
 
 
@@ -100,8 +95,8 @@ def test_r_starts_the_page_over_once_and_streamlit_does_not_run_it_besides(visit
     visitor.on("websocket", lambda socket: socket.on("framesent", lambda frame: runs.append(frame)))
     arrived(visitor, app_url + "/positional_encoding")
     visitor.locator("h1").click()
-    idle(visitor)
+    settle(visitor)
     before = len(runs)
     visitor.keyboard.press("r")
-    idle(visitor)
+    settle(visitor)
     assert len(runs) == before + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
-from small_app import idle
+from settling import settle
 
 TALLEST = 180_000  # a training gives way to everybody else: on a busy machine its first step comes late
 
@@ -13,7 +13,7 @@ def shown(page, address: str) -> None:
     page.goto(address)
     page.wait_for_selector("[data-heads]", timeout=TALLEST)
     page.wait_for_selector("[data-cell][data-scale]", timeout=TALLEST)
-    idle(page)
+    settle(page)
 
 
 def chosen(page, name: str) -> str:
@@ -33,10 +33,10 @@ def test_the_slider_moves_the_grid_the_curves_and_the_link_and_a_link_restores(v
     at = chosen(visitor, "growth.step")
     visitor.keyboard.press("ArrowRight")
     visitor.wait_for_function("at => new URLSearchParams(location.search).get('growth.step') !== at", arg=at or None)
-    idle(visitor)
+    settle(visitor)
     step = int(chosen(visitor, "growth.step"))
     ends(visitor, f"At step {step:,}")
-    idle(visitor)
+    settle(visitor)
     assert visitor.locator("[data-heads] canvas").first.screenshot() != before
     assert visitor.locator(".js-plotly-plot").get_by_text(f"step {step:,}").count() == 1
     address = visitor.url
@@ -46,12 +46,12 @@ def test_the_slider_moves_the_grid_the_curves_and_the_link_and_a_link_restores(v
 
 
 def test_a_tile_opens_its_head_and_play_ends_at_the_last_moment(visitor, app_url):
-    shown(visitor, app_url + "/growth?growth.step=643&growth.head=L1.H1")
+    shown(visitor, app_url + "/growth?growth.step=1370&growth.head=L1.H1")
     visitor.locator("[data-heads] .frame").first.focus()
     for key in ("ArrowLeft", "ArrowUp", "Enter"):
         visitor.keyboard.press(key)
     ends(visitor, "L0.H1")
-    idle(visitor)
+    settle(visitor)
     assert chosen(visitor, "growth.head") == "L0.H1"
     visitor.get_by_role("button", name="Play").click()
     ends(visitor, "At step 2,000")

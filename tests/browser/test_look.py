@@ -3,44 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 import pytest
+from settling import asked, settle
 
+TALL = 900
 WORDS = "[data-words]"
-
-
-@pytest.fixture
-def visitor(chromium, app_url: str) -> Iterator[object]:
-    """A fresh visitor whose websocket frames are counted; outside requests and console errors fail the test."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    wrong: list[str] = []
-    page.sent = 0
-
-    def count(_: object) -> None:
-        page.sent += 1
-
-    page.on("websocket", lambda socket: socket.on("framesent", count))
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" and "Failed to load resource" not in m.text else None)
-    page.on("request", lambda r: wrong.append(r.url) if urlsplit(r.url).hostname not in (None, "127.0.0.1") else None)
-    yield page
-    assert wrong == []
-    context.close()
 
 
 def opened(page, address: str) -> None:
     page.goto(address)
     page.wait_for_selector(WORDS, timeout=60_000)
-    idle(page)
-
-
-def idle(page) -> None:
-    page.wait_for_timeout(300)
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=60_000)
-    page.wait_for_timeout(500)
+    settle(page)
 
 
 def data(page, name: str) -> str:
@@ -61,16 +35,16 @@ def test_the_first_screen_shows_the_crossing(visitor, app_url):
 
 def test_touching_a_word_changes_the_picture_without_the_server(visitor, app_url):
     opened(visitor, app_url + "/")
-    before, frames = (data(visitor, "side"), data(visitor, "selected"), data(visitor, "top")), visitor.sent
+    before, frames = (data(visitor, "side"), data(visitor, "selected"), data(visitor, "top")), asked(visitor)
     word(visitor, "target", "blanco").click()
-    visitor.wait_for_timeout(300)
+    settle(visitor)
     blanco = (data(visitor, "side"), data(visitor, "selected"), data(visitor, "top"))
     word(visitor, "target", re.compile("coche|auto")).click()
-    visitor.wait_for_timeout(300)
+    settle(visitor)
     car = (data(visitor, "side"), data(visitor, "selected"), data(visitor, "top"))
     assert blanco != car and before[2]
     assert blanco[2].startswith("white:") and car[2].startswith("car:"), "the aligner: blanco looks at white, coche or auto at car"
-    assert visitor.sent == frames
+    assert asked(visitor) == frames
 
 
 def test_another_head_changes_the_picture(visitor, app_url):
@@ -81,7 +55,7 @@ def test_another_head_changes_the_picture(visitor, app_url):
     tops = {first}
     for i in range(pills.count()):
         pills.nth(i).click()
-        idle(visitor)
+        settle(visitor)
         tops.add(data(visitor, "top"))
     assert len(tops) >= 2
 
@@ -93,12 +67,12 @@ def test_all_heads_and_the_full_view(visitor, app_url):
     assert visitor.locator("[data-heads]").get_attribute("data-heads") == "24"
     visitor.get_by_role("button", name="How is it computed?").click()
     visitor.wait_for_selector("[data-cell][data-scale]")
-    idle(visitor)
+    settle(visitor)
     assert "view=full" in visitor.url
     visitor.locator(".arith").scroll_into_view_if_needed()
     visitor.wait_for_selector(".arith[data-lines]")
     visitor.wait_for_selector(".source[data-taps]")
-    assert visitor.get_by_text(re.compile(r"How is (over )?\d+ % computed\?")).count() == 1 and visitor.get_by_text("The code that did it").count() == 1
+    assert visitor.get_by_text(re.compile(r"How is (over )?\d+ % computed\?")).count() == 1 and visitor.get_by_text("The code that computed it").count() == 1
 
 
 def test_in_the_full_view_heatmap_and_lines_mark_the_same_word_and_a_choice_is_calculated(visitor, app_url):
@@ -107,18 +81,18 @@ def test_in_the_full_view_heatmap_and_lines_mark_the_same_word_and_a_choice_is_c
     visitor.locator(".arith").scroll_into_view_if_needed()
     visitor.wait_for_selector(".arith[data-lines]")
     visitor.wait_for_selector(".source[data-taps]")
-    idle(visitor)
-    frames, heatmap = visitor.sent, visitor.locator("[data-cell][data-scale]")
+    settle(visitor)
+    frames, heatmap = asked(visitor), visitor.locator("[data-cell][data-scale]")
     visitor.locator(".matrix .frame").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowLeft"):  # the first one shows where the pointer stands
         visitor.keyboard.press(key)
     row = heatmap.get_attribute("data-hover").split(",")[0]
-    visitor.wait_for_timeout(200)
+    settle(visitor)
     assert visitor.locator("[data-touched]").first.get_attribute("data-touched") == f"query:{row}"
-    assert visitor.sent == frames
+    assert asked(visitor) == frames
     before = visitor.locator(".arith").get_attribute("data-weight")
     visitor.keyboard.press("Enter")
-    idle(visitor)
+    settle(visitor)
     assert heatmap.get_attribute("data-cell").split(",")[0] == row
     assert visitor.locator(".arith").get_attribute("data-weight") != before
 
@@ -149,7 +123,7 @@ def test_markup_in_the_sentence_stays_text(visitor, app_url):
 def test_odd_text_keeps_the_page_alive(visitor, app_url, text):
     visitor.goto(f"{app_url}/?model=gpt-mini&text={text}")
     visitor.wait_for_selector('[data-testid="stTextInput"] input', timeout=60_000)
-    idle(visitor)
+    settle(visitor)
     assert visitor.get_by_text("Something went wrong").count() == 0
 
 
@@ -167,14 +141,14 @@ def sentences(page):
     """The open list of ready-made sentences."""
     page.get_by_role("button", name="Try a sentence").click()
     page.wait_for_selector('[data-testid="stRadio"]')
-    idle(page)
+    settle(page)
     return page.get_by_test_id("stRadio").get_by_role("radio")
 
 
 def shows(page, *words: str) -> None:
     """Wait until the picture holds these words."""
     for _ in range(100):
-        idle(page)
+        settle(page)
         if all(word in data(page, "words") for word in words):
             return
     raise AssertionError(f"{words} are not in {data(page, 'words')}")
@@ -188,7 +162,7 @@ def test_a_ready_made_sentence_is_chosen_and_what_was_typed_comes_back(visitor, 
     shows(visitor, "own")
     assert 4 <= sentences(visitor).count() <= 6
     visitor.get_by_role("button", name="7 more").click()
-    idle(visitor)
+    settle(visitor)
     visitor.get_by_text("The soup is cold because the window is open.").click()
     shows(visitor, "window", "sopa")
     assert visitor.get_by_test_id("stRadio").count() == 0, "the list closes with a choice"

@@ -45,8 +45,10 @@ def test_each_picture_is_drawn_at_its_own_height_and_can_be_touched(page: Any) -
         inside = page.frame_locator("iframe").nth(i)
         atlas = inside.locator(f".atlas.{name}[data-mode]")
         atlas.wait_for(timeout=20_000)
-        page.wait_for_timeout(400)
-        assert abs(frame.bounding_box()["height"] - inside.locator("html").evaluate("(e) => e.offsetHeight")) <= 1
+        atlas.evaluate("""async () => {
+          const frame = () => new Promise(requestAnimationFrame), apart = () => Math.abs(window.frameElement.getBoundingClientRect().height - document.documentElement.offsetHeight);
+          while (apart() > 1) await frame();
+        }""")
         if name not in TOUCHED:
             continue
         inside.locator(".frame").first.focus()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
-from small_app import idle
+from settling import settle
 
 from core.lessons.look_up import look_up
 
@@ -62,11 +62,11 @@ def test_a_dragged_query_is_computed_alike_in_the_page_and_in_python(visit) -> N
     before = agree(seen, [{"rule": "dot", "sharpness": 2}])
     sent = len(seen.sent)
     drag(seen, 0, -150, 40)
-    seen.page.wait_for_timeout(100)
+    settle(seen.page)
     during = agree(seen, [{"rule": "dot", "sharpness": 2}])
     assert during["weights"] != before["weights"] and len(seen.sent) == sent, "nothing is sent while it is dragged"
     seen.page.mouse.up()
-    idle(seen.page)
+    settle(seen.page)
     found = agree(seen, [{"rule": "dot", "sharpness": 2}])
     assert found == during
     seen.says("python " + " ".join(f"{v:.6f}" for v in (*found["weights"], *found["mix"])))
@@ -74,7 +74,7 @@ def test_a_dragged_query_is_computed_alike_in_the_page_and_in_python(visit) -> N
     x, y = json.loads(seen.attribute("points"))[0]
     for key in ("ArrowRight", "ArrowRight", "Shift+ArrowUp"):
         seen.page.keyboard.press(key)
-    idle(seen.page)
+    settle(seen.page)
     assert np.allclose(json.loads(seen.attribute("points"))[0], [x + 0.2, y + 0.01])
     found = agree(seen, [{"rule": "dot", "sharpness": 2}])
     seen.says("python " + " ".join(f"{v:.6f}" for v in (*found["weights"], *found["mix"])))
@@ -97,7 +97,7 @@ def test_all_scores_at_once_and_a_phone(visit) -> None:
     before = agree(seen, every)
     drag(seen, 0, -120, -60)
     seen.page.mouse.up()
-    idle(seen.page)
+    settle(seen.page)
     after = agree(seen, every)
     assert np.allclose(before["every"][5]["weights"], after["every"][5]["weights"]), "linear additive does not see the query"
     phone = visit("all", 390)
@@ -111,7 +111,7 @@ def test_words_are_added_and_the_nearest_follows_the_hand(visit, tmp_path) -> No
     assert seen.text(".plane .told") == "king − man + woman = (0.00, 1.00); nearest: queen, 0.00 away."
     drag(seen, 3, 0, 250)
     seen.page.mouse.up()
-    idle(seen.page)
+    settle(seen.page)
     points, found = json.loads(seen.attribute("points")), json.loads(seen.attribute("found"))
     distance = [np.hypot(*np.subtract(points[i], [0, 1])) for i in (3, 4)]
     assert [i for i, _ in found["order"]] == [3 + int(i) for i in np.argsort(distance)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
-from small_app import idle
+from settling import settle
 
 from core.lessons.look_up import look_up
 from viz.exhibits import _retrieval_plane as arrows
@@ -32,14 +32,14 @@ def test_a_dragged_query_changes_weights_and_mix_in_the_page_and_in_python(visit
     assert not visitor.locator(".plane").get_attribute("data-found")
     visitor.get_by_role("radio", name="k1").or_(visitor.get_by_role("button", name="k1")).first.click()
     visitor.wait_for_selector('.plane[data-found^="{"]')
-    idle(visitor)
+    settle(visitor)
     before = found(visitor)
     drag(visitor, 0, -130, 10)
-    visitor.wait_for_timeout(150)
+    settle(visitor)
     during = found(visitor)
     assert during["mix"] != before["mix"]
     visitor.mouse.up()
-    idle(visitor)
+    settle(visitor)
     points = json.loads(visitor.locator(".plane").get_attribute("data-points"))
     again = look_up(points[0], points[1:], arrows.VALUES[:4], sharpness=2)
     np.testing.assert_allclose(found(visitor)["weights"], again.weights, rtol=1e-12)
@@ -51,7 +51,7 @@ def test_a_dragged_query_changes_weights_and_mix_in_the_page_and_in_python(visit
     visitor.wait_for_selector(".plane[data-points]")
     visitor.get_by_role("radio", name="k1").or_(visitor.get_by_role("button", name="k1")).first.click()
     visitor.wait_for_selector('.plane[data-found^="{"]')
-    idle(visitor)
+    settle(visitor)
     assert json.loads(visitor.locator(".plane").get_attribute("data-points")) == points, "the link brings the query back"
 
 
@@ -60,11 +60,11 @@ def test_another_word_in_the_ring_is_the_answer(visitor, app_url) -> None:
     visitor.wait_for_selector(".plane[data-points]")
     visitor.get_by_role("radio", name="queen").or_(visitor.get_by_role("button", name="queen")).first.click()
     visitor.wait_for_selector('.plane[data-found^="{"]')
-    idle(visitor)
+    settle(visitor)
     assert found(visitor)["target"] == [0, 1]
     drag(visitor, 3, -150, 150)
     visitor.mouse.up()
-    idle(visitor)
+    settle(visitor)
     points, other = json.loads(visitor.locator(".plane").get_attribute("data-points")), found(visitor)
     far = {i: float(np.hypot(points[i][0], points[i][1] - 1)) for i in (3, 4, 5, 6)}
     nearest = min(far, key=far.get)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from settling import settle, still
 from small_app import Visitor
 
 from viz.instruments.mount import bundle, kit
@@ -79,7 +80,7 @@ def alone(chromium: Any) -> Iterator[Any]:
         page.on("request", lambda r: None if r.url.startswith(("file:", "blob:", "data:")) else wrong.append(r.url))
         page.goto(path.as_uri())
         page.wait_for_selector(".atlas[data-mode]", state="attached")
-        page.wait_for_timeout(200)
+        still(page)
         return page
 
     yield open_file
@@ -182,7 +183,7 @@ def test_svg_is_clean_and_always_the_same(visit: Visitor, tmp_path: Path) -> Non
     assert names <= {"svg", "title", "rect", "path", "text", "tspan", "g", "defs", "clipPath", "pattern"}
     said = ["".join(element.itertext()) for element in tree.iter(f"{SVG}text")]
     assert set(ENGLISH + SPANISH + ["98 %", "English"]) <= set(said)
-    assert "Writing blanco, this head looks 98 % at white." in said  # one text: its words keep their spaces in any font
+    assert "Writing blanco, this head gives 98 % of its attention to white." in said  # one text: its words keep their spaces in any font
     assert not re.search(r"\d\.\d{3}", text)  # two places are enough for paper
     assert saved(seen.page, "svg", tmp_path).read_text("utf-8") == text
     seen.page.locator('.word[data-side="target"][data-index="3"]').click()
@@ -195,7 +196,7 @@ def test_a_saved_picture_says_whose_it_is(visit: Visitor, alone: Any, tmp_path: 
     assert path.name == "translator-en-es-cross-l1-h5.svg"
     said = ["".join(element.itertext()) for element in ET.fromstring(path.read_text("utf-8")).iter(f"{SVG}text")]
     assert said[:2] == ["translator-en-es, cross-attention, layer 1, head 5", "\u201cShe has a white car.\u201d"]
-    assert "Writing blanco, L1.H5 looks 98 % at white." in said and "this head" in page.locator(".sentence").first.inner_text()
+    assert "Writing blanco, L1.H5 gives 98 % of its attention to white." in said and "this head" in page.locator(".sentence").first.inner_text()
     with np.load(saved(page, "npz", tmp_path)) as arrays:
         assert (str(arrays["model"]), str(arrays["kind"]), int(arrays["layer"]), int(arrays["head"])) == ("translator-en-es", "cross", 1, 5)
     note = page.locator(".note").last.inner_text()
@@ -257,7 +258,7 @@ def test_a_mask_is_saved_as_it_is_now(visit: Visitor, alone: Any, tmp_path: Path
     for key in ("ArrowDown", "ArrowRight", "ArrowRight", "Space"):
         seen.page.keyboard.press(key)
     seen.page.wait_for_function("document.activeElement")
-    seen.page.wait_for_timeout(500)
+    settle(seen.page)
     now = np.tri(6, dtype=bool)
     now[0, 2] = True
     with np.load(saved(seen.page, "npz", tmp_path)) as arrays:
@@ -314,7 +315,7 @@ def test_csv_and_npz_hold_what_is_shown(visit: Visitor, tmp_path: Path) -> None:
         assert arrays["allowed"].dtype == bool and arrays["allowed"].all()
         assert arrays["queries"].tolist() == SPANISH and arrays["keys"].tolist() == ENGLISH
         assert arrays["weights.axes"].tolist() == ["query", "key"]
-    seen.page.wait_for_timeout(300)
+    settle(seen.page)
     assert len(seen.sent) == before
 
 
@@ -346,7 +347,7 @@ def test_without_a_clipboard_nothing_is_called_copy(visit: Visitor, alone: Any, 
     page = alone(saved(visit("words").page, "html", tmp_path))
     page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     page.emulate_media(color_scheme="dark")  # drawn anew
-    page.wait_for_timeout(100)
+    page.locator('.atlas[data-mode="dark"]').wait_for()
     page.locator(".save-open").click()
     assert page.locator('.save-item[data-kind="py"]').is_visible() and not page.locator('.save-item[data-kind="copy"]').is_visible()
 
@@ -360,15 +361,14 @@ def test_the_page_works_offline_and_saves_itself_again(visit: Visitor, alone: An
     first = saved(seen.page, "html", tmp_path)
     page = alone(first, color_scheme="dark")
     assert page.locator(".atlas").get_attribute("data-mode") == "dark"
-    assert page.locator(".sentence").inner_text() == "Writing auto, this head looks 84 % at car."  # as it was when saved
+    assert page.locator(".sentence").inner_text() == "Writing auto, this head gives 84 % of its attention to car."  # as it was when saved
     page.locator('.word[data-side="target"][data-index="4"]').hover()
-    assert page.locator(".sentence").inner_text() == "Writing blanco, this head looks 98 % at white."
+    assert page.locator(".sentence").inner_text() == "Writing blanco, this head gives 98 % of its attention to white."
     page.emulate_media(color_scheme="light")
-    page.wait_for_timeout(100)
-    assert page.locator(".atlas").get_attribute("data-mode") == "light"
+    page.locator('.atlas[data-mode="light"]').wait_for()
     (tmp_path / "again").mkdir()
     again = saved(page, "html", tmp_path / "again")
-    assert alone(again).locator(".sentence").inner_text() == "Writing blanco, this head looks 98 % at white."
+    assert alone(again).locator(".sentence").inner_text() == "Writing blanco, this head gives 98 % of its attention to white."
     with np.load(saved(page, "npz", tmp_path)) as arrays:
         assert np.array_equal(arrays["weights"], np.float32(LOOK))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
-from small_app import idle
+from settling import settle
 
 from core.lessons.score_functions import eight
 from viz.exhibits import _scores_steps as steps
@@ -15,7 +15,7 @@ def test_a_dragged_query_moves_every_table_but_the_linear_one(visitor, app_url) 
     """C017, C018."""
     visitor.goto(f"{app_url}/score_functions?score_functions.step=2")
     visitor.wait_for_selector('.plane[data-found^="{"]')
-    idle(visitor)
+    settle(visitor)
     before = json.loads(visitor.locator(".plane").get_attribute("data-found"))["every"]
     grip = visitor.locator('.grip[data-point="0"]').first
     grip.scroll_into_view_if_needed()
@@ -25,7 +25,7 @@ def test_a_dragged_query_moves_every_table_but_the_linear_one(visitor, app_url) 
     visitor.mouse.down()
     visitor.mouse.move(x - 90, y - 40, steps=6)
     visitor.mouse.up()
-    idle(visitor)
+    settle(visitor)
     points = json.loads(visitor.locator(".plane").get_attribute("data-points"))
     after = json.loads(visitor.locator(".plane").get_attribute("data-found"))["every"]
     for function, found, old in zip(eight(), after, before, strict=True):

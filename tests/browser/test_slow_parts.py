@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from small_app import idle
+from settling import settle
 
 TEXT = "I am a student."
 MASKS = "masks?masks.step=6&text=I+am+a+student."
@@ -56,7 +56,7 @@ def test_a_packet_that_another_one_overtakes_leaves_one_picture(visit) -> None:
     for n in (4, 5):
         page.get_by_role("button", name="More").click()
         page.get_by_text(f"now {n}", exact=True).wait_for()
-        idle(page)
+        settle(page)
         page.evaluate("letGo()")
     assert page.get_by_role("button", name="Undo").count() == 1
     assert page.locator(".editor").get_attribute("data-allowed") == "15"
@@ -67,5 +67,5 @@ def test_a_part_that_asks_while_a_link_is_followed_does_not_empty_the_new_page(v
     visitor.get_by_role("button", name="See all heads").wait_for(timeout=120_000)
     visitor.evaluate(OVERTAKE)
     visitor.wait_for_url("**/decode**")
-    idle(visitor)
+    settle(visitor)
     visitor.get_by_role("button", name="Play").first.wait_for()

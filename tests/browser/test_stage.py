@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from settling import settle
 from small_app import ROOT, served
 
 from viz import theme
@@ -63,23 +64,17 @@ def page(chromium: Any) -> Iterator[Any]:
     context.close()
 
 
-def idle(page: Any) -> None:
-    page.wait_for_timeout(500)
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=120_000)
-    page.wait_for_timeout(700)
-
-
 def visit(page: Any, address: str, selector: str = ".st-key-lesson-steps button") -> None:
     page.goto(address)
     page.wait_for_selector(selector, timeout=120_000)
-    idle(page)
+    settle(page)
 
 
 def press(page: Any, *keys: str) -> str:
     """Press keys one after the other; the link's path and query then."""
     for key in keys:
         page.keyboard.press(key)
-        idle(page)
+        settle(page)
     parts = urlsplit(page.url)
     return parts.path + (f"?{parts.query}" if parts.query else "")
 
@@ -99,14 +94,14 @@ def test_the_keys_walk_through_the_steps_and_on_to_the_next_exhibit(page: Any, c
     following = page.locator(".st-key-lesson-next a").get_attribute("href")
     assert press(page, "3", "ArrowRight").partition("?")[0] == "/" + urlsplit(following).path.lstrip("/")
     page.go_back()
-    idle(page)
+    settle(page)
     assert page.locator("h1").inner_text() == "Blackboard", "a page of the course is one press of the back button"
 
 
 def test_present_is_large_and_quiet_and_travels_and_escape_leaves_it(page: Any, course: str) -> None:
     visit(page, f"{course}/blackboard")
     page.get_by_role("button", name="Present").click()
-    idle(page)
+    settle(page)
     assert "present=1" in page.url
     for hidden in ('[data-testid="stHeader"]', '[data-testid="stExpander"]', ".st-key-lesson-foot", ".st-key-restore"):
         assert not page.locator(hidden).first.is_visible(), hidden
@@ -115,7 +110,7 @@ def test_present_is_large_and_quiet_and_travels_and_escape_leaves_it(page: Any, 
     frame = page.locator(".matrix .frame").first
     assert 12 * float(frame.evaluate("e => e.style.zoom")) >= 18, "the labels on the canvas have 12 and 13 px of their own"
     page.keyboard.press("f")
-    page.wait_for_timeout(1600)
+    page.locator('[data-atlas-full="fits"]').wait_for()
     box = page.locator("[data-atlas-full]").bounding_box()
     assert box is not None and (box["x"], box["y"], box["width"], box["height"]) == (0, 0, 1280, 720)
     assert page.evaluate(SIZES) and min(size for size, _ in page.evaluate(SIZES)) >= 18
@@ -138,14 +133,14 @@ def test_question_and_picture_are_on_one_screen(page: Any, course: str) -> None:
         page.goto(f"{course}/{slug}?present=1&{slug}.step={step}")
         page.locator(".st-key-lesson-says").wait_for(timeout=90_000)
         page.wait_for_function(f"{LAST.removeprefix('() => ')} > 250", timeout=60_000)
-        idle(page)
+        settle(page)
         assert page.evaluate(LAST) <= 720, (slug, "asked")
         asked = page.locator('[class*="st-key-asked-"]')
         if not asked.count():
             continue
         asked.locator("button").last.click()
         asked.get_by_test_id("stText").wait_for(timeout=60_000)
-        idle(page)
+        settle(page)
         box = asked.bounding_box()
         assert page.evaluate(LAST) <= 720 and box is not None and box["y"] + box["height"] <= 720, (slug, "answered")
 
@@ -161,7 +156,7 @@ FREE = "key => document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bu
 
 
 def test_a_page_without_steps_keeps_its_keys(page: Any, course: str) -> None:
-    visit(page, f"{course}/course", "h2")
+    visit(page, f"{course}/course", "h2:visible")
     assert all(page.evaluate(FREE, key) for key in ("ArrowRight", "ArrowLeft", " ", "2", "f", "Escape"))
     visit(page, f"{course}/blackboard")
     assert page.evaluate(FREE, "7") and page.evaluate(FREE, "f") and not page.evaluate(FREE, "2")
@@ -249,7 +244,7 @@ def test_a_finger_leaves_present_and_walks_by_the_rail(chromium: Any, course: st
         assert box is not None and min(box["width"], box["height"]) >= 44 and box["x"] + box["width"] <= 1280, name
     page.get_by_role("button", name="Next", exact=True).tap()
     page.wait_for_url("**step=2*")
-    idle(page)
+    settle(page)
     whole = page.get_by_role("button", name="The picture in the whole window")
     assert whole.inner_text() == "F", "the key is told"
     whole.tap()

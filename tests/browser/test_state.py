@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from settling import settle, until
 
 PAGE = "/positional_encoding"
 
@@ -27,14 +28,10 @@ def page(chromium, app_url: str) -> Iterator[object]:
 
 
 def settled(page, holds: Callable[[], bool] = lambda: True) -> None:
-    """Wait until the script is idle and `holds`, however slow the machine; then longer than one drag (history.js)."""
-    page.wait_for_timeout(200)
-    for _ in range(100):
-        page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
-        if holds():
-            break
-        page.wait_for_timeout(150)
-    page.wait_for_timeout(600)
+    """Wait until `holds` and the page is at rest; what comes then belongs to no drag that went before (history.js)."""
+    until(page, holds)
+    settle(page)
+    page.evaluate("globalThis.atlasHistory && (atlasHistory.at = -Infinity)")
 
 
 def visit(page, address: str) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from settling import settle
 from small_app import Visit
 
 DATA = """
@@ -20,16 +23,18 @@ APP = (
     DATA
     + """
 import time
+from pathlib import Path
 import streamlit as st
 from viz.instruments import Among, clicked, grid_packet, head_view, heatmap, show_grid, stacked, words_view
 late = st.query_params.get("show") == "late"
+ANSWER = Path(__file__).with_name("answer")
 
 @st.fragment
 def pictures():
     at, turn = clicked("g")
     at = at or (0, 0)
-    if late and turn:
-        time.sleep(1.5)
+    while late and turn and not ANSWER.exists():
+        time.sleep(0.01)
     among = Among(stacked(weights, may), at, turn)
     one = dict(allowed=may, among=among, group="g")
     words_view(weights[at], words, words, key="w", layout="one", reading=True, **one)
@@ -68,7 +73,15 @@ def all_at(layer: int, head: int) -> list[str]:
     return [f"{layer},{head}"] * 3
 
 
-def test_another_head_is_drawn_before_python_answers(visit: Any) -> None:
+@pytest.fixture
+def answer(small_apps: tuple[str, Path]) -> Iterator[Path]:
+    """Python is silent until this file is there."""
+    file = small_apps[1] / "answer"
+    yield file
+    file.unlink(missing_ok=True)
+
+
+def test_another_head_is_drawn_before_python_answers(visit: Any, answer: Path) -> None:
     seen = visit("late")
     assert seen.at() == all_at(0, 0)
     seen.open("Home", "ArrowRight", "ArrowRight")
@@ -76,12 +89,13 @@ def test_another_head_is_drawn_before_python_answers(visit: Any) -> None:
     title = seen.view("heatmap").locator(".title").first
     assert title.inner_text() == "L0.H2, c: look"
     assert seen.page.get_by_text("Python has (0, 0)").count() == 1
+    answer.touch()
     seen.says("Python has (0, 2)")
     assert seen.at() == all_at(0, 2)
     assert title.inner_text() == "L0.H2, c: look"
 
 
-def test_an_older_answer_does_not_turn_back(visit: Any) -> None:
+def test_an_older_answer_does_not_turn_back(visit: Any, answer: Path) -> None:
     seen = visit("late")
     seen.page.evaluate("""() => {
       globalThis.all = [];
@@ -90,10 +104,11 @@ def test_an_older_answer_does_not_turn_back(visit: Any) -> None:
       new MutationObserver(() => all.push(atlas.dataset.at)).observe(atlas, { attributes: true, attributeFilter: ['data-at'] });
     }""")
     seen.open("Home", "ArrowRight")
-    seen.page.wait_for_timeout(600)
+    seen.page.wait_for_function("wire.running")
     seen.open("ArrowRight")
+    answer.touch()
     seen.says("Python has (0, 2)")
-    seen.page.wait_for_timeout(300)
+    settle(seen.page)
     kept = seen.page.evaluate("() => all.filter((at, i) => at !== all[i - 1])")
     assert kept == ["0,1", "0,2"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
-from small_app import idle
+from settling import settle
 
 GRID, SENTENCE = ".heads[data-heads]", "next word"
 
@@ -12,7 +12,7 @@ GRID, SENTENCE = ".heads[data-heads]", "next word"
 def opened(page, address: str) -> None:
     page.goto(address)
     page.wait_for_selector(GRID, timeout=90_000)
-    idle(page)
+    settle(page)
 
 
 def said(page) -> str:
@@ -34,14 +34,14 @@ def test_a_head_is_switched_off_by_clicking_and_taken_back(visitor, app_url):
     opened(visitor, app_url + "/what_if?what_if.edits=none")
     assert "Nothing is changed" in visitor.get_by_text("Nothing is changed").last.inner_text() and chips(visitor).count() == 0
     walk(visitor, "ArrowRight", "ArrowRight", "ArrowUp", "Enter")
-    idle(visitor)
+    settle(visitor)
     layer, head = (parse_qs(urlsplit(visitor.url).query)[name][0] for name in ("layer", "head"))
-    visitor.get_by_role("radio", name="Off", exact=True).click()
-    idle(visitor)
+    visitor.get_by_role("radio", name="Zero-ablate", exact=True).click()
+    settle(visitor)
     assert chips(visitor).count() == 1 and f"layer {layer}, head {head}" in chips(visitor).first.inner_text().lower()
     assert "Without L" in said(visitor)
     chips(visitor).first.click()
-    idle(visitor)
+    settle(visitor)
     assert chips(visitor).count() == 0 and "what_if.edits=none" in visitor.url
 
 
@@ -50,7 +50,7 @@ def test_the_opening_is_telling_and_the_link_brings_everything_back(visitor, app
     first = said(visitor)
     assert "falls from" in first and chips(visitor).count() == 1
     visitor.get_by_role("radio", name="Half").click()
-    idle(visitor)
+    settle(visitor)
     link, half = visitor.url, said(visitor)
     assert half != first
     opened(visitor, link)
@@ -63,9 +63,9 @@ def test_a_cell_of_the_picture_before_is_forbidden(visitor, app_url):
     before.locator(".frame").focus()
     visitor.keyboard.press("End")
     visitor.keyboard.press("Enter")
-    idle(visitor)
-    visitor.get_by_role("button", name="Forbid it").click()
-    idle(visitor)
+    settle(visitor)
+    visitor.get_by_role("button", name="Mask it").click()
+    settle(visitor)
     assert chips(visitor).count() == 1 and "may not look at" in chips(visitor).first.inner_text()
     assert "forbid" in visitor.url
 
@@ -73,8 +73,8 @@ def test_a_cell_of_the_picture_before_is_forbidden(visitor, app_url):
 def test_the_visitor_is_the_head(visitor, app_url):
     visitor.goto(app_url + "/be_the_head")
     visitor.get_by_role("button", name="Put it into the model").wait_for(timeout=90_000)
-    idle(visitor)
-    assert visitor.get_by_text("Looking evenly").last.is_visible() and visitor.get_by_text("With your row").count() == 0
+    settle(visitor)
+    assert visitor.get_by_text("With uniform attention to its").last.is_visible() and visitor.get_by_text("With your row").count() == 0
     visitor.get_by_role("button", name="Put it into the model").click()
-    idle(visitor)
+    settle(visitor)
     assert visitor.get_by_text("With your row").last.is_visible() and "be_the_head.in=1" in visitor.url

@@ -75,5 +75,5 @@ def test_each_is_said_in_words():
     )
     assert in_words(edits.SwapPositions("embed.position", 1, 3), words) == "The places of “old” and “sat” are swapped"
     assert in_words(edits.ForceCell("encoder.layer.2.self_attn.allowed", 9, 0), words).startswith("Encoder layer 2: row 9 looks at “The” alone")
-    assert in_words(edits.Uniform("decoder.layer.*.cross_attn.scores")) == "All cross-attention layers: an even look at all that may be seen"
+    assert in_words(edits.Uniform("decoder.layer.*.cross_attn.scores")) == "All cross-attention layers: uniform attention to all unmasked keys"
     assert "Function" in in_words(edits.Function("x", lambda value: value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,30 +14,53 @@ from hypothesis import strategies as st
 from core.engine import RunRequest
 from core.serving.cache import ENTRY_BYTES, MISSING, ByteCache, parts, weigh
 
-CALLS = st.lists(st.tuples(st.sampled_from(["get", "put"]), st.integers(0, 7), st.integers(0, 3000)), max_size=60)
+CALLS = st.lists(st.tuples(st.sampled_from(["get", "put", "wait"]), st.integers(0, 7), st.integers(0, 3000)), max_size=60)
 
 
 @given(budget=st.integers(0, 8000), calls=CALLS)
-def test_the_cache_holds_the_longest_recent_run_of_entries_that_fits(budget, calls):
-    cache = ByteCache(budget)
-    model: list[tuple[int, int]] = []  # (key, bytes), least recently used first: the law, written plainly
+def test_the_cache_keeps_what_was_used_last_and_first_of_all_what_was_asked_for_again(budget, calls):
+    clock = [0.0]
+    cache = ByteCache(budget, now=lambda: clock[0])
+    once: list[tuple[int, int, float]] = []  # (key, bytes, when it came), least recently used first: the law, written plainly
+    again: list[tuple[int, int, float]] = []
+
+    def weight(*kept):
+        return sum(nbytes for _, nbytes, _ in itertools.chain(*kept))
+
     for what, key, size in calls:
-        known = dict(model)
-        if what == "get":
+        found = next((entry for entry in once + again if entry[0] == key), None)
+        if what == "wait":
+            clock[0] += 1.0
+        elif what == "get":
             value = cache.get(key)
-            assert (value is MISSING) == (key not in known)
-            if key in known:
-                assert value.nbytes + ENTRY_BYTES == known[key]
-                model = [entry for entry in model if entry[0] != key] + [(key, known[key])]
+            assert (value is MISSING) == (found is None)
+            if found:
+                assert value.nbytes + ENTRY_BYTES == found[1]
+                to = again if found in again or clock[0] - found[2] > ByteCache.SOON else once
+                (again if found in again else once).remove(found)
+                to.append(found)
+                while weight(again) > ByteCache.KEPT * budget:
+                    once.append(again.pop(0))
         else:
-            weight = size + ENTRY_BYTES
-            kept = cache.put(key, np.zeros(size, dtype=np.uint8))
-            assert kept == (weight <= budget)
-            model = [entry for entry in model if entry[0] != key] + [(key, weight)] * kept
-            while sum(nbytes for _, nbytes in model) > budget:
-                model.pop(0)
-        assert cache.keys() == tuple(key for key, _ in model)
-        assert cache.nbytes == sum(nbytes for _, nbytes in model) <= budget
+            entry = (key, size + ENTRY_BYTES, clock[0])
+            assert cache.put(key, np.zeros(size, dtype=np.uint8)) == (entry[1] <= budget)
+            once, again = ([other for other in part if other[0] != key] for part in (once, again))
+            once += [entry] * (entry[1] <= budget)
+            while weight(once, again) > budget:
+                (once if len(once) > 1 or not again else again).pop(0)
+        assert cache.keys() == tuple(key for key, _, _ in once + again)
+        assert cache.nbytes == weight(once, again) <= budget
+
+
+def test_a_crowd_that_nobody_asks_for_twice_drives_nothing_out():
+    clock = itertools.count(0, 10)
+    cache = ByteCache(10 * (100 + ENTRY_BYTES), now=lambda: next(clock))
+    for name in range(5):
+        cache.put(name, np.zeros(100, dtype=np.uint8))
+        cache.get(name)
+    for name in range(100, 200):
+        cache.put(name, np.zeros(100, dtype=np.uint8))
+    assert [cache.get(name) is MISSING for name in (0, 4, 150, 199)] == [False, False, True, False]
 
 
 def test_the_engine_keeps_its_budget_and_evicts_the_least_recently_used():

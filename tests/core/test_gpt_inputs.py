@@ -177,24 +177,24 @@ def test_what_learns_moves_and_nothing_else(body, tuned):
 def test_every_lambda_can_be_trained_and_recorded_runs_open(tmp_path):
     assert {named(task, weight) for task in TASKS for weight in LAMBDAS} == set(TUNINGS) <= set(jobs.JOBS)
     assert jobs.family("gpt-choice-0.5") == "gpt" and jobs.file(TUNINGS["gpt-choice-0.5"], 3) == "last.safetensors"
-    for name in gpt_tuning.recorded():
-        run = gpt_tuning.recorded_run(name)
-        assert run.reports[-1].step == run.tuning.steps and jobs.kept(name) == (run.tuning.steps,)
+    for name in gpt_tuning.Recorded.names():
+        run = gpt_tuning.Recorded.read(name)
+        assert run.reports[-1].step == run.job.steps and jobs.kept(name) == (run.job.steps,)
         assert sum(path.stat().st_size for path in run.folder.iterdir()) < 300_000
         assert run.reports[-1].right > max(0.8, run.reports[0].right)
-    assert {named(CLASSIFICATION, 0.0), *(named(task, 0.5) for task in TASKS)} <= set(gpt_tuning.recorded())
+    assert {named(CLASSIFICATION, 0.0), *(named(task, 0.5) for task in TASKS)} <= set(gpt_tuning.Recorded.names())
     with pytest.raises(InputError, match="no recorded run"):
-        gpt_tuning.recorded_run("gpt-choice-0.5", tmp_path)
+        gpt_tuning.Recorded.read("gpt-choice-0.5", tmp_path)
     (tmp_path / "run.json").write_text("{}")
     with pytest.raises(InputError, match="cannot be read"):
-        gpt_tuning.recorded_run("gpt-choice-0.5", tmp_path)
+        gpt_tuning.Recorded.read("gpt-choice-0.5", tmp_path)
 
 
 def test_recording_keeps_the_reports_of_other_seeds(tmp_path, monkeypatch):
     monkeypatch.setattr(gpt_tuning, "CHECKED", 32)
     monkeypatch.setattr(gpt_tuning, "MOMENTS", 2)
     tuning = replace(TUNINGS["gpt-classification-0"], n_texts=16, n_rows=4)
-    run = gpt_tuning.record(tuning, tmp_path / "run", steps=2, again=1)
+    run = gpt_tuning.Recorded.record(tuning, tmp_path / "run", steps=2, again=1)
     assert len(run.again) == 1 and [report.step for report in run.again[0]] == [report.step for report in run.reports] == [0, 1, 2]
     assert run.again[0] != run.reports
     model = run.model("again")

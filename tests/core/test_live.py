@@ -13,8 +13,9 @@ import torch
 
 from core.errors import InputError
 from core.serving.trainer import Trainer
-from core.training import live
-from core.training.live import TASKS, Report
+from core.training import live, records
+from core.training.live import TASKS
+from core.training.records import Report
 from core.training.tasks import MONTHS
 
 QUICK = [sys.executable, "-c"]
@@ -95,22 +96,22 @@ def test_the_share_of_weight_on_what_comes_next_is_that_of_the_patterns():
 
 
 def test_a_run_is_recorded_and_read(tmp_path):
-    run = live.record(TASKS["reverse"], tmp_path / "reverse", steps=12)
+    run = live.Recorded.record(TASKS["reverse"], tmp_path / "reverse", steps=12)
     assert run.steps[0] == 0 and run.steps[-1] == run.reports[-1].step == 12 and len(run.steps) <= live.KEPT
     assert run.at(12).name == "recorded: reverse at step 12" and run.at(12, "x").name == "x"
     assert abs(run.at(0).run(run.task.shown).logits - run.at(12).run(run.task.shown).logits).max() > 0.01
     with pytest.raises(InputError, match="no weights of step 5"):
         run.at(5)
-    (tmp_path / "reverse" / live.LOG).write_text('{"reports": [{}]}')
+    (tmp_path / "reverse" / records.LOG).write_text('{"reports": [{}]}')
     with pytest.raises(InputError, match="cannot be read"):
-        live.read("reverse", tmp_path / "reverse")
+        live.Recorded.read("reverse", tmp_path / "reverse")
     with pytest.raises(InputError, match="no recorded run"):
-        live.read("nothing")
+        live.Recorded.read("nothing")
 
 
-@pytest.mark.parametrize("name", live.recorded())
+@pytest.mark.parametrize("name", live.Recorded.names())
 def test_what_ships_has_learnt_its_task(name):
-    run = live.read(name)
+    run = live.Recorded.read(name)
     assert sum(path.stat().st_size for path in run.folder.iterdir()) < 700_000
     assert run.reports[0].right < 0.5 < 0.9 < run.reports[-1].right and run.reports[-1].seconds <= live.LONGEST
     looks = live.looks_of(run.at(run.steps[-1]).network, run.task)

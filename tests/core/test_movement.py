@@ -71,8 +71,8 @@ def test_a_frozen_recording_is_a_head_and_a_recorded_run_is_measured_as_it_is_re
     monkeypatch.setattr(tuning, "CHECKED", 24)
     for name in ("opinions-frozen", "opinions-full"):
         job = tuning.replace(TUNINGS[name], n_texts=32, n_rows=4)
-        monkeypatch.setattr(tuning, "TUNINGS", {name: job})
-        run = tuning.record(job, tmp_path / name, steps=2)
+        monkeypatch.setattr(tuning.Recorded, "jobs", {name: job})
+        run = tuning.Recorded.record(job, tmp_path / name, steps=2)
         model = run.model(name)
         (rows,) = tuning.checked(GOALS["opinions"], model.tokenizer, 0)
         with torch.inference_mode():

@@ -17,7 +17,7 @@ from core.errors import InputError
 from core.lessons.spans import spans
 from core.models.bert import BERT, BERTConfig
 from core.serving.trainer import Trainer
-from core.training import grammar, jobs, live, tuning
+from core.training import grammar, jobs, records, tuning
 from core.training.goals import GOALS, NONE, collated
 from core.training.tuning import ALL, HEADS, TUNINGS, Tuning
 
@@ -158,23 +158,23 @@ def test_a_tuned_model_runs_as_any_other(body):
 
 def test_a_run_is_recorded_and_read_again(body, tmp_path, monkeypatch):
     job = replace(TUNINGS["tags-frozen"], **QUICK)
-    monkeypatch.setattr(tuning, "TUNINGS", {job.name: job})
-    run = tuning.record(job, tmp_path / job.name, steps=4)
-    assert run.reports[-1].step == 4 and run.tuning == job
+    monkeypatch.setattr(tuning.Recorded, "jobs", {job.name: job})
+    run = tuning.Recorded.record(job, tmp_path / job.name, steps=4)
+    assert run.reports[-1].step == 4 and run.job == job
     model = run.model("recorded: tags-frozen")
     assert model.run("The dog slept.").tags.shape == (6, 12)
     with pytest.raises(InputError, match="no recorded run"):
-        tuning.read("tags-full", tmp_path / "nowhere")
-    (tmp_path / job.name / live.LOG).write_text('{"reports": 1}')
+        tuning.Recorded.read("tags-full", tmp_path / "nowhere")
+    (tmp_path / job.name / records.LOG).write_text('{"reports": 1}')
     with pytest.raises(InputError, match="cannot be read"):
-        tuning.read(job.name, tmp_path / job.name)
+        tuning.Recorded.read(job.name, tmp_path / job.name)
 
 
-@pytest.mark.parametrize("name", tuning.recorded())
+@pytest.mark.parametrize("name", tuning.Recorded.names())
 def test_recorded_runs_open_and_are_as_good_as_they_say(name):
-    run = tuning.read(name)
+    run = tuning.Recorded.read(name)
     model = core.engine.default().open(f"recorded: {name}")
-    goal = run.tuning.taught
+    goal = run.job.taught
     rows = collated(goal.examples(model.tokenizer, tuning.CHECKED, run.seed, "test"), 0)
     with torch.inference_mode():
         right = goal.right(goal.scores(model.network, rows.batch), rows.wanted)

@@ -84,3 +84,8 @@ def token_rows(test: AppTest, place: int = 0) -> dict[str, list[str]]:
     for cell in chart(test, place)[0]:
         found.setdefault(cell["row"], []).append(cell["exact"])
     return found
+
+
+def folds(test: AppTest) -> list[str]:
+    """The words of the folds below the picture."""
+    return [word.label for word in test.button if (word.key or "").startswith("word:fold:")]

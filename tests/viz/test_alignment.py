@@ -215,7 +215,7 @@ def test_each_fold_opens_with_its_content():
     told = said(test)
     for phrase in ("E27", "E28", "E42", "Both ways for this row", "Raise the score", "Each row of the matrix"):
         assert phrase in told, phrase
-    assert "How each weight answers to each score" in matrices(test)
+    assert "The derivative of each weight with respect to each score" in matrices(test)
     assert any("core.open_model('bahdanau-en-es')" in block.value for block in test.code)
 
 

@@ -62,7 +62,7 @@ def test_the_two_vectors_of_bank_are_covered_but_for_the_table():
     assert [row["said"] for row in chart(before)[0]] == ["1.000"] and "farthest apart" not in said(before)
     told = commit(before, "two")
     assert [row["value"] for row in chart(told)[0]] == pytest.approx(list(values))
-    assert "the same place: 1.000 before the first layer" in said(told) and f"end at {values[-1]:.3f}" in said(told)
+    assert "the same position: 1.000 before the first layer" in said(told) and f"end at {values[-1]:.3f}" in said(told)
     other = page(two="She put her money in the bank.")
     again = in_context.uses(bert(), (senses.DOCUMENTS[0], "She put her money in the bank."), "bank").by_layer()
     assert asked(other, "two")[3] == pytest.approx(max(again[-1], 0), abs=1e-5) and again[0] == 1 > again[1]

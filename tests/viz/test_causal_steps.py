@@ -53,7 +53,7 @@ def test_the_page_opens_with_a_question_and_only_chance_is_drawn():
     free = model.run(steps.TEXT, keep=(), edits=[core.edits.SetAllowed("layer.*.self_attn.allowed", ((True,) * n,) * n)])
     rows = free.logits[:-1].astype(float)
     logs = np.log(np.exp(rows - rows.max(-1, keepdims=True)).sum(-1)) + rows.max(-1) - rows[np.arange(n - 1), list(free.ids[1:])]
-    assert without == pytest.approx(logs.mean(), abs=1e-4) and f"{with_mask:.2f} nats with the mask and by {without:.2f} without" in said(told)
+    assert without == pytest.approx(logs.mean(), abs=1e-4) and f"{with_mask:.2f} nats per token with the mask and {without:.2f} without" in said(told)
 
 
 def test_other_eyes_give_another_answer():
@@ -124,7 +124,7 @@ def test_the_leak_is_told_for_both_orders_of_mask_and_division(number):
     for scores in ((q @ k.T + np.where(may, 0, number)) / np.sqrt(d), q @ k.T / np.sqrt(d) + np.where(may, 0, number)):
         terms = np.exp(scores - scores.max(1, keepdims=True))
         leaks.append(float(np.where(may, 0, terms / terms.sum(1, keepdims=True)).sum(1).max()))
-    assert leaks[0] > 5 * leaks[1] and f"puts {more._share(leaks[0])} on forbidden words; added after the division {more._share(leaks[1])};" in said(test)
+    assert leaks[0] > 5 * leaks[1] and f"puts {more._share(leaks[0])} on masked words; added after the division {more._share(leaks[1])};" in said(test)
 
 
 def test_a_finite_number_leaks_and_an_empty_line_is_told():
@@ -133,11 +133,11 @@ def test_a_finite_number_leaks_and_an_empty_line_is_told():
     found, p = runs.reading(SHORT, layer, head), core.open_model("gpt-mini").config.d_head
     row, most = lesson.filled(found.scores, np.tri(5, dtype=bool), -10, p=p, inside=True).worst
     test = guessed(page(*FOLDS, step="5", text=SHORT, m="-10"), "leaks")
-    assert not test.exception and f"“{found.words[row]}” puts {percent(most, 2)} on forbidden words" in said(test)
+    assert not test.exception and f"“{found.words[row]}” puts {percent(most, 2)} on masked words" in said(test)
     strict = guessed(page(step="5", text=SHORT, edge="strict", m="-10000"), "leaks")
     assert "NaN in all 5 cells of “The”. Here such a line is set to zeros." in said(strict)
     nothing = guessed(page(*FOLDS, step="5", text=SHORT, edge="nothing", m="-10000"), "leaks")
-    assert "“dog” may see nothing: the same number added to every score changes no weight, so it leaks 100 %" in said(nothing)
+    assert "“dog” is masked everywhere: the same number added to every score changes no weight, so it leaks 100 %" in said(nothing)
     names: dict[str, object] = {}
     exec(nothing.code[-1].value, names)
     assert names["leak"].worst[0] == 2 and names["leak"].worst[1] == pytest.approx(1)  # pyright: ignore[reportAttributeAccessIssue]

@@ -16,7 +16,7 @@ from test_look_page import named, packets
 import core.engine
 from core.analysis import first_token
 from core.edits import Scale
-from core.training import tuning
+from core.training import records, tuning
 from core.training.goals import GOALS
 from viz.exhibits import _cls_wrong as wrong
 from viz.exhibits import _tuning_live as live
@@ -120,7 +120,7 @@ def test_the_gradient_reaches_one_place_directly():
     drawn_map = unpacked(packet, page=packets(test))
     np.testing.assert_allclose(np.nan_to_num(drawn_map), shares[::-1], atol=1e-5)
     n = len(run.ids)
-    assert f"Out of the last layer: 1 of {n} places. Into it: {n} of {n}" in said(test)
+    assert f"Out of the last layer: 1 of {n} positions. Into it: {n} of {n}" in said(test)
 
 
 def test_a_pair_is_swapped_and_read_without_segments():
@@ -152,7 +152,7 @@ def test_the_errors_are_those_of_the_model_and_wait_for_the_guess():
 
 
 def test_without_recorded_runs_every_step_offers_the_live_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(tuning, "RUNS", tmp_path)
+    monkeypatch.setattr(records, "RUNS", tmp_path)
     for step in range(1, 7):
         test = page(step, *FOLDS)
         assert not test.exception and live.MISSING in said(test) and any(one.label == "Train it now" for one in test.button)

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from exhibit_pages import drawn
+from exhibit_pages import drawn, folds
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TESTING_KEY
 from typed_texts import Work
@@ -201,7 +201,7 @@ def walk(slug: str, steps: int) -> Visit:
         well(test, f"step {step}")
         found = [widget for widget in controls(test) if not ASIDE.match(widget.key or "") and not (widget.type == "button_group" and widget.label.startswith(READY))]
         assert [widget.key for widget in found if not name(widget)] == [], "what is chosen must be in the link: use viz.ui.controls"
-        assert parts.TAKE in [fold.label for fold in test.expander], f"nothing to take away at step {step}"
+        assert parts.TAKE in folds(test), f"nothing to take away at step {step}"
         for chart in test.get("plotly_chart"):
             assert "toImage" in chart.proto.config, "a figure is drawn by parts.show, so that it can be saved"
         for chart in test.get("vega_lite_chart"):

@@ -108,7 +108,7 @@ def test_one_unit_its_words_and_what_it_writes():
     test = page(5)
     np.testing.assert_allclose(lanes(test)[0], data.act[:, top], atol=6e-4)
     assert f"Unit {top} fires for {int((data.pre[:, top] > 0).sum())} of {len(data.tokens)} words" in said(test)
-    assert f"cosine {found.nearest[0][1]:.2f}; a drawn direction reaches {found.chance:.2f} by chance" in said(test)
+    assert f"cosine {found.nearest[0][1]:.2f}; a random direction reaches {found.chance:.2f} by chance" in said(test)
     second = int((-data.act[2]).argsort(kind="stable")[1])
     assert f"Unit {second} fires" in said(page(5, unit=str(second))) and f"Unit {top} fires" in said(page(5, unit="nonsense"))
 

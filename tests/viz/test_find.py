@@ -51,8 +51,8 @@ def test_the_nearest_head_is_named_with_its_distance(engine):
     assert (np.diff(found.apart[found.order]) >= 0).all()
     test = page(model="tiny-gpt", kind="causal", layer="1", head="1")
     first = found.pool.heads[found.order[0]]
-    assert f"Nearest is {first}, {found.apart[found.order[0]]:.2f} bits away on 32 sentences" in said(test)
-    tiles = [markdown.value for markdown in test.markdown if "bits away" in markdown.value]
+    assert f"Nearest is {first}: Jensen-Shannon divergence {found.apart[found.order[0]]:.2f} bits (maximum 1) on 32 sentences" in said(test)
+    tiles = [markdown.value for markdown in test.markdown if "JS divergence " in markdown.value]
     assert len(tiles) == 8 and tiles[0].startswith(f"**{first.place}**")
     assert len(named(test, "scale", "axis")) == 1 and len(test.get("plotly_chart")) == 8, "the head in view and eight others"
 

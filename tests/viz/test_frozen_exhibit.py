@@ -15,7 +15,7 @@ from test_instruments_faces import opened
 
 import core.engine
 from core.engine import Engine
-from core.training import live, tuning
+from core.training import records, tuning
 from core.training.movement import movement
 from core.training.tuning import TUNINGS
 from viz.exhibits import _frozen_read as reading
@@ -35,7 +35,7 @@ def write(folder, name: str, right: float, of) -> None:
     (folder / name).mkdir(parents=True, exist_ok=True)
     save_file(movement(weights, of.network.state_dict()), folder / name / tuning.WEIGHTS)
     reports = [{"step": step, "loss": 1.0, "right": share, "looks": [], "seconds": 0.5 * step} for step, share in ((0, 0.1), (40, right))]
-    (folder / name / live.LOG).write_text(json.dumps({"command": "", "seed": 0, "machine": "1 CPU thread", "reports": reports}))
+    (folder / name / records.LOG).write_text(json.dumps({"command": "", "seed": 0, "machine": "1 CPU thread", "reports": reports}))
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def runs(body, tmp_path_factory):
         for way, share in zip(("frozen", "full"), shares, strict=True):
             write(folder, f"{name}-{way}", share, body)
     with pytest.MonkeyPatch.context() as patch, Engine() as engine:
-        patch.setattr(tuning, "RUNS", folder)
+        patch.setattr(records, "RUNS", folder)
         patch.setattr(core.engine, "_default", engine)
         yield folder
 
@@ -88,14 +88,14 @@ def test_how_many_weights_learn_follows_the_task(runs, body):
         test = page(step="2", task=task, state={f"predict:{SLUG}.count": answer})
         total = sum(weight.numel() for weight in tuning.headed(TUNINGS[f"{task}-full"], body).parameters() if weight.requires_grad)
         alone = sum(weight.numel() for weight in tuning.headed(TUNINGS[f"{task}-frozen"], body).parameters() if weight.requires_grad)
-        assert "Right." in said(test) and f"In full {total:,} weights learn; frozen {alone:,}" in said(test) and f"{alone:,}" == answer
+        assert "Right." in said(test) and f"With full fine-tuning {total:,} weights learn; frozen {alone:,}" in said(test) and f"{alone:,}" == answer
 
 
 def test_the_course_over_steps_and_over_seconds(runs):
     for over, end in (("steps", 40), ("seconds", 20)):
         test = page(*FOLDS, step="3", task="tags", over=over)
         assert "Frozen: 40 steps, 20 seconds, from 10 % to 91 %, recorded before." in said(test)
-        assert "In full: 40 steps" in said(test) and any(button.label == "Train it now" for button in test.button)
+        assert "Full fine-tuning: 40 steps" in said(test) and any(button.label == "Train it now" for button in test.button)
         first = charts(test)[0]
         points = first["tables"]["rows"]
         assert first["layer"][0]["encoding"]["x"]["title"] == over and [point["at"] for point in points] == [0, end, 0, end]
@@ -103,23 +103,23 @@ def test_the_course_over_steps_and_over_seconds(runs):
 
 def test_how_far_the_body_went(runs, body):
     """C090: frozen 0, in full what `tuning.moved` says."""
-    run = tuning.read("tags-full")
-    moved = tuning.moved(run.model("x"), body, run.tuning)
+    run = tuning.Recorded.read("tags-full")
+    moved = tuning.moved(run.model("x"), body, run.job)
     names = ["embeddings", *(f"layer {i}" for i in range(6))]
     most = names[int(np.argmax([moved.embeddings, *moved.layers]))]
     hidden = page(*FOLDS, step="4", task="tags")
-    assert "the same in every bit. In full?" in said(hidden) and f"{percent(moved.body, 2)}" not in said(hidden)
+    assert "the same in every bit. Full fine-tuning?" in said(hidden) and f"{percent(moved.body, 2)}" not in said(hidden)
     test = page(*FOLDS, step="4", task="tags", state={f"predict:{SLUG}.far": most})
-    assert "Right." in said(test) and f"In full it moved by {percent(moved.body, 2)} of its length." in said(test)
-    frozen = tuning.read("tags-frozen")
-    assert tuning.moved(frozen.model("x"), body, frozen.tuning).body == 0
+    assert "Right." in said(test) and f"With full fine-tuning it moved by {percent(moved.body, 2)} of its length." in said(test)
+    frozen = tuning.Recorded.read("tags-frozen")
+    assert tuning.moved(frozen.model("x"), body, frozen.job).body == 0
 
 
 def test_attention_before_frozen_and_in_full(runs, body):
     """C090: frozen, exactly as before."""
     assert len(patterns(page(*FOLDS, step="5"))) == 2
     for text in ("The soup was not awful.", "Anna is kind."):
-        before, frozen, full = (model.run(text).attention().weights for model in (body, *(tuning.read(f"opinions-{way}").model(way) for way in ("frozen", "full"))))
+        before, frozen, full = (model.run(text).attention().weights for model in (body, *(tuning.Recorded.read(f"opinions-{way}").model(way) for way in ("frozen", "full"))))
         assert np.array_equal(before, frozen)
         change = np.abs(full - before).max((2, 3))
         most = np.unravel_index(change.argmax(), change.shape)
@@ -145,7 +145,7 @@ def test_two_texts_odd_links_and_no_runs(runs, monkeypatch, tmp_path):
         test = drawn(SLUG, {f"{SLUG}.{name}": value for name, value in link.items()} | {"text": text, "layer": "77", "head": "x"}, {}, guarded=True)
         assert not test.exception and "went wrong" not in said(test), (link, text)
     assert exhibit.thumbnail().count("<rect") >= 8
-    monkeypatch.setattr(tuning, "RUNS", tmp_path)
+    monkeypatch.setattr(records, "RUNS", tmp_path)
     for step in (1, 4):
         assert "There is no recorded run" in said(page(step=str(step)))
     assert exhibit.thumbnail().startswith("<svg")

@@ -124,7 +124,7 @@ def test_both_terms_and_lambda():
 
 def test_recorded_runs_and_a_training_of_ones_own(monkeypatch):
     """C102: the curves are those of the log, and a visitor's model answers on the page."""
-    runs = {weight: gpt_tuning.recorded_run(named(CLASSIFICATION, weight)) for weight in (0.0, 0.5)}
+    runs = {weight: gpt_tuning.Recorded.read(named(CLASSIFICATION, weight)) for weight in (0.0, 0.5)}
     half = live.halfway(runs[0.0].reports)
     answer = live.verdict(live.share(runs[0.0], half), live.share(runs[0.5], half))
     before = page(5, *FOLDS, tuned=CLASSIFICATION)

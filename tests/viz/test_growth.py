@@ -120,10 +120,10 @@ def test_a_moment_opens_on_other_pages_and_no_menu_lists_it():
     assert "has no weights of step 640" in said(test) and "643" in said(test)
 
 
-@pytest.mark.parametrize("task", live.recorded())
+@pytest.mark.parametrize("task", live.Recorded.names())
 def test_a_recorded_run_is_shown_as_recorded(task):
     test = page("growth", **{"growth.of": "here", "growth.task": task})
-    run = live.read(task)
+    run = live.Recorded.read(task)
     assert any("Recorded run" in str(element.proto.text) for element in test.get("progress"))
     now = named(test, "scale", "axis")[1]
     course = courses.recorded(task)

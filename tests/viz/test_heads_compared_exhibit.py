@@ -94,7 +94,7 @@ def test_two_heads_side_by_side_and_their_difference():
     test = page(step="3", a="2", b="7")
     assert not test.exception
     alike = likeness(data.weights[2], data.weights[7], data.allowed[2])
-    assert f"{alike.bits:.2f} bits from the other's" in said(test)
+    assert f"divergence of a row is {alike.bits:.2f} bits" in said(test)
     gap = data.weights[2] - data.weights[7]
     at = np.unravel_index(np.abs(gap).argmax(), gap.shape)
     names = steps.named(data.words)

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from exhibit_pages import folds
 from streamlit.testing.v1 import AppTest
 
 from viz.ui import asking
@@ -196,9 +197,34 @@ def test_the_slider_has_whole_numbers_where_they_are_enough(low: float, high: fl
 
 
 def test_before_a_room_there_are_no_folds() -> None:
-    assert [fold.label for fold in board().expander] == ["More"]
+    assert folds(board()) == ["More"]
     test = board(present="1")
-    assert not test.expander and "inside" not in said(test)
+    assert not folds(test) and "inside" not in said(test)
+
+
+def _two_folds() -> None:
+    import streamlit as st
+
+    from viz.ui import parts
+
+    for name in ("Equation", "Table"):
+        with parts.fold(name, name) as opened:
+            if opened.open:
+                st.text(f"the {name}")
+    with st.container(), parts.fold("Another place", "other") as opened:
+        if opened.open:
+            st.text("the other place")
+
+
+def test_of_the_folds_of_one_place_one_is_open_at_a_time() -> None:
+    test = AppTest.from_function(_two_folds).run()
+    assert folds(test) == ["Equation", "Table", "Another place"] and not test.text
+
+    def open_after(key: str) -> list[str]:
+        test.button(key=f"word:fold:{key}").click().run()
+        return [text.value for text in test.text]
+
+    assert [open_after(key) for key in ("Equation", "Table", "other", "Table")] == [["the Equation"], ["the Table"], ["the Table", "the other place"], ["the other place"]]
 
 
 def test_r_opens_the_page_anew_and_the_lecture_goes_on() -> None:

@@ -75,8 +75,8 @@ def test_both_masks_stand_side_by_side():
         shut = n * (n - 1) // 2
         counts.add(shut)
         before, after = page(3, *FOLDS, text=text), page(3, *FOLDS, text=text, guess=("shut", shut)).button(key="predict:next_token.shut:commit").click().run()
-        assert f"GPT forbids {shut}" not in said(before) and len([each for each in packets(before) if "queries" in each]) == 1
-        assert f"it is {shut}." in said(after).lower() and f"GPT forbids {shut} of {n * n}: on what comes later 0 %." in said(after) and "BERT forbids 0 of" in said(after)
+        assert f"GPT masks {shut}" not in said(before) and len([each for each in packets(before) if "queries" in each]) == 1
+        assert f"it is {shut}." in said(after).lower() and f"GPT masks {shut} of {n * n}: on what comes later 0 %." in said(after) and "BERT forbids 0 of" in said(after)
         assert len([each for each in packets(after) if "queries" in each]) == 2
         assert after.dataframe[0].value.to_numpy().tolist() == np.tril(np.ones((n, n), int)).tolist()
     assert len(counts) == 2
@@ -112,7 +112,7 @@ def test_the_lines_to_take_away_make_the_same_numbers(capsys):
         exec(page(step, *FOLDS).code[-1].value, names)
         if step != 3:
             assert names["found"].total == pytest.approx(exhibit.compute()[step == 4].total)
-    assert "gpt-mini 55 cells are forbidden" in capsys.readouterr().out
+    assert "gpt-mini 55 cells are masked" in capsys.readouterr().out
     assert exhibit.thumbnail().count("<rect") >= 8
 
 

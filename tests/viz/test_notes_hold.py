@@ -118,9 +118,9 @@ def test_what_is_said_of_a_ready_made_pair_is_so(pair: _compare_presets.Telling)
     assert PROMISES[pair.name](found, rows), pair.note
     most = both[int(rows.argmax())]
     said = _compare_pair.sentence(found, measured, measured.order[0])
-    looks = ", ".join(f"{'AB'[pane]} looks {percent(w[most].max())} at “{visible(found.word('keys', int(w[most].argmax()), pane))}”" for pane, w in enumerate((a, b)))
-    assert said.startswith(f"They differ most at “{visible(found.word('queries', most, 0))}”: {looks} ({rows.max():.2f} bits of 1)")
-    assert f"they are {rows.mean():.2f} bits apart" in said
+    looks = ", ".join(f"{'AB'[pane]} gives {percent(w[most].max())} to “{visible(found.word('keys', int(w[most].argmax()), pane))}”" for pane, w in enumerate((a, b)))
+    assert said.startswith(f"They differ most at “{visible(found.word('queries', most, 0))}”: {looks}; Jensen-Shannon divergence {rows.max():.2f} bits (maximum 1)")
+    assert f"is {rows.mean():.2f} bits" in said
     for line in _compare_pair.notes(found, measured):
         if "the two patterns are the same" in line:
             assert np.abs(a[: differing(found)[0]] - b[: differing(found)[0]]).max() < 1e-6
@@ -167,7 +167,7 @@ def test_what_if_says_what_two_plain_runs_say(model: str, text: str, raw: str):
     if any(table.any() for table in moved.values()):
         kind = max(looks, key=lambda name: looks[name].max())
         layer, head = np.unravel_index(int(looks[kind].argmax()), looks[kind].shape)
-        assert f"L{layer}.H{head} the most ({looks[kind].max():.3f} bits of 1)" in said
+        assert f"L{layer}.H{head} the most (JS divergence {looks[kind].max():.3f} bits, maximum 1)" in said
     else:
         assert "No head looks elsewhere" in said
         last = change.kind.name == one.kinds[-1] and change.edits[0].where == change.kind.path(change.kind.n_layers(reader.config) - 1, "heads")

@@ -79,7 +79,7 @@ def test_draws_are_half_and_half_and_counted():
     chance = next_sentence.follows(bert(), [(last.first, last.second)])[0]
     assert f"bert-mini gives P(IsNext) = {percent(chance)}. So far {count.follow} of 30 follow; expected 15 ± {3 * 7.5**0.5:.1f}" in said(test)
     test.button(key=SLUG + "more").click().run()
-    assert f"Pair 31: the lot says “{'follows' if next_pairs.draws(4, 31)[-1].follows else 'stranger'}”" in said(test)
+    assert f"Pair 31: the lot says “{'follows' if next_pairs.draws(4, 31)[-1].follows else 'NotNext'}”" in said(test)
     test.button(key=SLUG + "many").click().run()
     assert "Pair 81:" in said(test)
     test.button(key=SLUG + "draw.again").click().run()
@@ -131,7 +131,7 @@ def test_the_loss_is_two_means_added_and_turning_the_answer_moves_one():
     assert [cell["exact"] for cell in chart(told)[0]] == list(found.read[0])
     other = page(5, batch="4", follows="0", guess=("loss", answer))
     chance = float(found.chances[0])
-    assert f"P(IsNext) = {percent(chance)}, cost {-math.log(chance):.3f}" in said(told) and f"P(stranger) = {percent(1 - chance)}, cost {-math.log(1 - chance):.3f}" in said(other)
+    assert f"P(IsNext) = {percent(chance)}, cost {-math.log(chance):.3f}" in said(told) and f"P(NotNext) = {percent(1 - chance)}, cost {-math.log(1 - chance):.3f}" in said(other)
     assert chart(other, 1)[0][0]["nats"] == pytest.approx(chart(told, 1)[0][0]["nats"])
     told.button(key=SLUG + "draw.again").click().run()
     assert told.session_state["atlas.chosen"][SLUG + "draw"] == "4"

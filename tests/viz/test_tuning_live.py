@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import core.engine
 from core.serving import trainer
-from core.training import tuning
+from core.training import records, tuning
 from viz.exhibits import _tuning_live as live
 from viz.labels import percent
 
@@ -65,7 +65,7 @@ def test_without_a_recorded_run_the_page_says_so_and_trains(runs):
         assert job.state == "done", job.said
         assert f"uses {job.name}" in texts(test) and "random seed 7" in texts(test) and f"step {tuned_runs.STEPS} of 220" in texts(test)
         assert core.engine.default().open(job.name).run("The soup was good.").classes.shape == (2,)
-        tuning.record(tuning.TUNINGS["opinions-full"], tuning.RUNS / "opinions-full", steps=1)
+        tuning.Recorded.record(tuning.TUNINGS["opinions-full"], records.RUNS / "opinions-full", steps=1)
         assert f"uses {job.name}" in texts(test.run()), "one's own model stays in use"
         test.query_params["x.whose.opinions-full"] = "recorded"
         assert "uses recorded: opinions-full" in texts(test.run()) and "random seed 0" in texts(test) and not test.exception
@@ -74,7 +74,7 @@ def test_without_a_recorded_run_the_page_says_so_and_trains(runs):
 def test_a_recorded_run_is_used_and_told_and_a_training_can_be_stopped(runs):
     with runs("opinions-full"):
         test = page()
-        run = tuning.read("opinions-full")
+        run = tuning.Recorded.read("opinions-full")
         first, last = run.reports[0], run.reports[-1]
         assert not test.exception and "uses recorded: opinions-full" in texts(test)
         assert f"{last.step} steps of 8 texts" in texts(test) and f"{percent(first.right)} of the texts were right at step 0, {percent(last.right)} at the end" in texts(test)

@@ -105,7 +105,7 @@ def test_surprise_of_the_shipped_model():
     data = exhibit.compute(exhibit.Params(source="model"))
     assert data.bits is not None and max(data.raw) == 5.0
     top = int(np.argmax(data.bits))
-    assert f"“{lesson_of.WORDS[top]}” surprises gpt-mini by {data.bits[top]:.1f} bits" in said(test)
+    assert f"the surprisal of “{lesson_of.WORDS[top]}” is {data.bits[top]:.1f} bits" in said(test)
     informative, small = data.bits[[0, 1, 4, 7, 9]], data.bits[[2, 3, 6]]
     assert informative.min() > small.max(), "names and nouns surprise more than is, a, by"
 

@@ -82,7 +82,7 @@ def test_the_pictures_are_those_of_the_two_runs(engine, model):
     assert len(chips(test)) == 1 and "head 1 is off" in chips(test)[0]
     change = what_if.compute(what_if.Params(model, text, to_text([off]), Place(engine.open(model).spec.kinds[-1].name, 0, 1)))
     plain, changed = (engine.open(model).run(text, target=change.before.target_text, edits=each) for each in ((), (off,)))
-    found = picture(test, "Attention change of each head")
+    found = picture(test, "Change of attention per head")
     assert found.shape == (2 * len(plain.kinds), 3)
     rows = list(plain.kinds).index(change.place.kind) * 2
     assert (found[rows] == 0).all() and found[rows + 1].max() > 0
@@ -128,7 +128,7 @@ def test_a_change_is_taken_back_and_the_link_says_so(engine):
     assert len(chips(test)) == 1 and "even look" in chips(test)[0]
     touch(test, "what_if.chip.0")
     assert chips(test) == [] and "Nothing is changed" in said(test) and test.query_params[EDITS] in ("none", ["none"])
-    assert (picture(test, "Attention change of each head") == 0).all() and (picture(test, "residual stream") == 0).all()
+    assert (picture(test, "Change of attention per head") == 0).all() and (picture(test, "residual stream") == 0).all()
 
 
 def test_the_head_in_view_is_switched(engine):

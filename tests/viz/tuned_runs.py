@@ -15,7 +15,7 @@ import core.engine
 from core.engine import Engine
 from core.serving import trainer
 from core.serving.trainer import Trainer
-from core.training import tuning
+from core.training import records, tuning
 from core.training.tuning import TUNINGS
 
 STEPS = 2
@@ -34,11 +34,12 @@ def recorded(patch: pytest.MonkeyPatch, folder: Path, *names: str, steps: int = 
     """These recorded runs, and no others; an engine and a trainer of their own."""
     quick = {name: replace(job, n_texts=64, n_rows=8, longer=0) for name, job in TUNINGS.items()}
     patch.setattr(tuning, "TUNINGS", MappingProxyType(quick))
-    patch.setattr(tuning, "RUNS", folder)
+    patch.setattr(tuning.Recorded, "jobs", MappingProxyType(quick))
+    patch.setattr(records, "RUNS", folder)
     patch.setattr(tuning, "CHECKED", 32)
     patch.setattr(trainer, "_default", Trainer(lambda task, place: [sys.executable, "-c", CHILD, task, str(place), "--steps", str(steps)]))
     for name in names:
-        tuning.record(quick[name], folder / name, steps=steps)
+        tuning.Recorded.record(quick[name], folder / name, steps=steps)
     with Engine() as engine:
         patch.setattr(core.engine, "_default", engine)
         yield engine

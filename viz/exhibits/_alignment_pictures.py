@@ -66,8 +66,8 @@ def _guess(params: Any, data: Any, row: int, known: bool) -> str:
         allowed=None if upto else np.zeros((1, n), bool), selected=row if known else None, special=("START", "END"), names=("read", "written"), say=ALIGNING,
     )  # fmt: skip
     if not known:
-        return f"{data.model} has read {n} pieces and written {row}. Guess first, then the rest is shown."
-    return f"“{data.text}” For each of its {m} pieces, END among them, the {n} weights are new: {m} × {n} = {m * n}."
+        return f"{data.model} has read {n} tokens and written {row}. Guess first, then the rest is shown."
+    return f"“{data.text}” For each of its {m} tokens, END among them, the {n} weights are new: {m} × {n} = {m * n}."
 
 
 def _read(params: Any, data: Any, row: int, known: bool) -> str:
@@ -107,7 +107,7 @@ def _matrix(data: Any, below: DeltaGenerator) -> str:
     last = data.weights[rows - 1]
     places = [int(weights.argmax()) + 1 for weights in data.weights[:rows]]
     return (f"{rows} of {m} rows. The newest, “{data.written[rows - 1]}”, looks most at “{data.words[int(last.argmax())]}” ({percent(last.max())}). "
-            f"Places looked at most, row by row: {', '.join(map(str, places))}.")  # fmt: skip
+            f"Positions looked at most, row by row: {', '.join(map(str, places))}.")  # fmt: skip
 
 
 

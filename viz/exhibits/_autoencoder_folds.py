@@ -57,7 +57,7 @@ def documents() -> None:
     """What the documents show, and what is ours."""
     st.markdown("Slides and survey show *elephant* becoming *l'éléphant*, and a cartoon of an elephant becoming a photograph; the slides of 2021 one concept with "
                 "several target languages. They print no equation here beyond c ∈ ℝᵖ. The linear autoencoder is the smallest one that can be computed in full; those in "
-                "the documents have layers between that are not linear.")  # fmt: skip
+                "the slides and the survey have nonlinear layers between.")  # fmt: skip
 
 
 def table(data: Any, params: Any, step: int) -> pd.DataFrame:

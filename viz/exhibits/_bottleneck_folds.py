@@ -25,9 +25,9 @@ CELL_EQUATIONS = {
 LOOKING = (
     "A tile is one state: its numbers in rows, blue above 0, orange below, from −1 to 1. The encoder reads in both directions, as the "
     "translator of Bahdanau and others does: the upper lane from the left, the lower one from the right; a lane fills in the order in "
-    "which it is read. The documents write c = h_n for an encoder with one direction. With two, c holds the last state of each: behind the last letter, "
+    "which it is read. The slides and the survey write c = h_n for an encoder with one direction. With two, c holds the last state of each: after the last letter, "
     "and before the first. In this network c makes the decoder's first state and is not handed over again (Sutskever and others); Eq. (1) "
-    "lets each step read it. The shade of a written letter is the probability with which it was written. No training happens here: "
+    "lets each step read it. The shade of a written letter is its probability. No training happens here: "
     "six networks were trained once, on the same words of up to 20 letters, with the same number of steps."
 )
 
@@ -78,7 +78,7 @@ def _equation(params: Any, data: Any) -> None:
                 f"P(“{one.written[0] if one.written else 'END'}” | nothing yet) = {one.chances[0]:.4f}\n"
                 + "\n".join(f"P(“{letter}” | “{''.join(one.written[:i])}”) = {one.chances[i]:.4f}"
                             for i, letter in enumerate(one.written[1:4], start=1)))  # fmt: skip
-        st.text("Numbers that a cell learns, parts × (p (d + p) + 2 p), where d is the size of a letter's vector and p that of a state:")
+        st.text("Parameters of a cell, parts × (p (d + p) + 2 p), where d is the size of a letter's vector and p that of a state:")
         st.table(pd.DataFrame(
             [{"cell": name.upper(), "parts": cells.PARTS[name], "d = 4, p = 8": cells.parameters(name, 4, 8),
               "the same, both directions": cells.parameters(name, 4, 8, both_ways=True),

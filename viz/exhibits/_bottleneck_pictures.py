@@ -63,7 +63,7 @@ def _row(name: str, copy: Any) -> Row:
 
 
 def _ratio(copy: Any) -> str:
-    return f"{copy.right} of {len(copy.read)} letters stand in their places"
+    return f"{copy.right} of {len(copy.read)} letters are right"
 
 
 def _guess(params: Any, data: Any, known: bool) -> str:
@@ -107,7 +107,7 @@ def _read(params: Any, data: Any, known: bool) -> str:
         return (f"After {at} of {n} letters: the state from the left has read “{''.join(one.read[:at])}”, "
                 f"the one from the right “{''.join(reversed(one.read[n - at:]))}”.")  # fmt: skip
     half = one.read_states.shape[1] // 2
-    return (f"c = the last state of each direction: {half} numbers behind “{one.read[-1]}” and {half} before “{one.read[0]}”. "
+    return (f"c = the last state of each direction: {half} numbers after “{one.read[-1]}” and {half} before “{one.read[0]}”. "
             f"{n} letters became {2 * half} numbers from {number(float(one.context.min()))} to {number(float(one.context.max()))}.")  # fmt: skip
 
 
@@ -133,7 +133,7 @@ def _look_back(params: Any, data: Any, known: bool) -> str:
     step = min(len(looks.read), len(looks.pattern)) - 1
     most = int(looks.pattern[step].argmax())
     return (f"From one vector {one.right} of {len(one.read)} are right, looking back {looks.right}. Writing its last letter of the word, the "
-            f"decoder gives {percent(looks.pattern[step, most])} of its look to letter {most + 1}, “{looks.read[most]}”.")  # fmt: skip
+            f"decoder gives {percent(looks.pattern[step, most])} of its attention to letter {most + 1}, “{looks.read[most]}”.")  # fmt: skip
 
 
 def _length(params: Any, data: Any, known: bool) -> str:

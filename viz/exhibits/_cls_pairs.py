@@ -71,7 +71,7 @@ def pairs(params: Any) -> Shown:
     frame = pd.DataFrame({"A, then B": now, "B, then A": swapped, "without segments": off, "swapped, without": found[False][1]}, index=WORDS)
     return Shown(
         {"bert.class": {}, "bert.input": {}}, tuple(rf"P(\text{{{word}}}) = {chance:.6f}" for word, chance in zip(WORDS, now, strict=True)),
-        "BERT reads [CLS] A [SEP] B [SEP] at once, so that every word of A may look at every word of B. The head is the one of a single sentence with three classes. Swapped, the same words stand at other places and in the other segment. "
+        "BERT reads [CLS] A [SEP] B [SEP] at once, so that every word of A may look at every word of B. The head is the one of a single sentence with three classes. Swapped, the same words stand at other positions and in the other segment. "
         "The model was tuned with segment vectors: without them it is asked something that it never saw. The pairs to learn from are of our own grammar: who is taller, what came first, how many, and small dogs that are dogs.",
         lambda: frame if told else later(), {"now": now, "swapped": swapped, "without": off} if told else {"now": now},
         f"{live.opening(used)}\nfrom core.analysis import first_token\n\nfor a, b in (({both[0]!r}, {both[1]!r}), ({both[1]!r}, {both[0]!r})):\n"

@@ -51,7 +51,7 @@ def trained(params: Any) -> Shown:
     live.panel(name, SLUG)
     job = used.tuning.recorded if used.whose == "recorded" else used.tuning
     looking = (f"{GOALS[goal].says} It learns from {job.n_texts:,} labelled texts of our own small grammar, {job.n_rows} a step, and is measured on {tuning.CHECKED} others that it never reads. "
-               f"The dashed line is what a guess gets. Trained here it ends after {tuning.LONGEST:.0f} seconds, finished or not: on a slow machine it learns less. A text of the grammar is simple: of other English these numbers say little.")  # fmt: skip
+               f"The dashed line is the baseline by chance. Trained here it ends after {tuning.LONGEST:.0f} seconds, finished or not: on a slow machine it learns less. A text of the grammar is simple: of other English these numbers say little.")  # fmt: skip
     if used.model is None:
         return Shown({"bert.class": {}}, (), looking, later, {}, f"from core.training import tuning\n\nprint(tuning.TUNINGS[{name!r}])")
     model, seed = used.model, used.seed

@@ -12,4 +12,4 @@ def times(ratio: float) -> str:
     if ratio == 1:
         return "both the same"
     factor = ratio if ratio > 1 else 1 / ratio
-    return f"self-attention is {factor:.2g} times {'cheaper' if ratio > 1 else 'dearer'}" if factor < 100 else f"self-attention is {factor:,.0f} times {'cheaper' if ratio > 1 else 'dearer'}"
+    return f"self-attention is {factor:.2g} times {'cheaper' if ratio > 1 else 'more expensive'}" if factor < 100 else f"self-attention is {factor:,.0f} times {'cheaper' if ratio > 1 else 'more expensive'}"

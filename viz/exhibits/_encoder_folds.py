@@ -14,8 +14,8 @@ from viz.ui import lesson, parts
 LOOKING = (
     "The cosine says how alike two vectors point: 1 the same way, 0 at right angles. A heat picture shows a word a row, blue numbers above 0, orange below. A map has a "
     "row for each word that looks, a column for each that is looked at; each row adds up to 1. L0 is the first layer. The translator has the norm before each sub-layer "
-    "and one more above the stack; BERT has it behind each sum, as the paper of 2017. **Try** a sentence with one word twice: the two begin "
-    "alike but for their places, and part."
+    "and one more above the stack; BERT has it after each sum, as the paper of 2017. **Try** a sentence with one word twice: the two begin "
+    "alike but for their positions, and part."
 )
 
 

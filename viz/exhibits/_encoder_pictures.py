@@ -78,7 +78,7 @@ def _guess(data: Any) -> None:
     first = depth.cosines(data.states[0])
     names = {said[i]: float(last[word, i]) for i in others} or [said[word]]
     known = lesson.predict(
-        f"{SLUG}alike", f"Behind the last layer, to which word is the vector of “{said[word]}” nearest (largest cosine)?", names, said[best],
+        f"{SLUG}alike", f"After the last layer, to which word is the vector of “{said[word]}” nearest (largest cosine)?", names, said[best],
         why=f"The cosine of “{data.words[word]}” and “{data.words[best]}” goes from {number(float(first[word, best]))} to {number(float(last[word, best]))}; "
         f"with itself before any layer it is {number(float(data.depth.kept[-1, word]))} by now.",
     )  # fmt: skip
@@ -96,7 +96,7 @@ def _guess(data: Any) -> None:
         parts.numbers(f"One word, {len(data.states) - 1} layers: there is no other that it could resemble. Type a sentence.")
         return
     parts.numbers(f"{n} words, {len(data.states) - 1} layers. Before any layer the words resemble each other by {number(float(np.nanmean(data.depth.others[0])))} on average"
-                  + (f", behind the last by {number(float(np.nanmean(data.depth.others[-1])))}." if known else "."))  # fmt: skip
+                  + (f", after the last by {number(float(np.nanmean(data.depth.others[-1])))}." if known else "."))  # fmt: skip
 
 
 def _layer(data: Any) -> None:

@@ -89,7 +89,7 @@ def through(params: Any, data: Any) -> Shown:
     on, top = int(data.fires[word].sum()), int(act.argmax())
     told = lesson.predict_number(
         SLUG + "on", f"“{token}” meets {d_ff:,} hidden units ({params.model}, layer {layer_of(params)}). How many does it switch on?", 0.0, 1.0, round(on / d_ff, 3),
-        f"{on} of {d_ff:,} units have more than 0 before the bend. With weights drawn around 0 in place of the learned ones half of them would be, about {d_ff // 2:,}.", 0.05, "%",
+        f"{on} of {d_ff:,} units have more than 0 before the activation. With weights drawn around 0 in place of the learned ones half of them would be, about {d_ff // 2:,}.", 0.05, "%",
     )  # fmt: skip
     rows = math.ceil(d_ff / 32)
     tiles = [Tile(f"x\n{d}", into, math.ceil(d / rows)), Tile(f"hidden layer\n{d_ff:,}", act if told else None, 32, top if told else None, "unit"),
@@ -108,7 +108,7 @@ def through(params: Any, data: Any) -> Shown:
         {"ffn.inside": {}, "ffn.residual": {}}, made if told else (),
         f"Three vectors of one word, each folded into {rows} rows; pale is 0, blue above, orange below, each tile on its own scale. The network is that of layer {layer_of(params)} of "
         f"{params.model} ({CURVES[own_of(params)][0]}); in a translator, of its encoder. A unit counts as on where its pre-activation is above 0.",
-        lambda: pd.DataFrame({"before the bend": data.pre[word], "behind it": act}).rename_axis("unit") if told else LATER,
+        lambda: pd.DataFrame({"before the activation": data.pre[word], "after it": act}).rename_axis("unit") if told else LATER,
         {"into": into} | ({"pre": data.pre[word], "act": act, "out": out} if told else {}), lines(params) + f"print(found.fires[{word}].sum(), found.act[{word}].argmax(), found.out[{word}][:4])",
         lambda: pick_model(params),
     )  # fmt: skip
@@ -180,7 +180,7 @@ def sentence(params: Any, data: Any) -> Shown:
     pick_layer(params)
     return Shown(
         {"ffn.inside": {}}, (rf"\text{{on: }} W_1 x + b_1 > 0, \quad \text{{of }} {n} \times {d_ff:,} = {n * d_ff:,} \text{{ pairs of word and unit }} {int(data.fires.sum()):,}".replace(",", "{,}"),),
-        "Left, a bar is a word: the percentage of units above 0 before the bend. Right, units sorted by how many words of the sentence they fire for; the strong bar at 0 are those that stay quiet. "
+        "Left, a bar is a word: the percentage of units above 0 before the activation. Right, units sorted by how many words of the sentence they fire for; the strong bar at 0 are those that stay quiet. "
         "With relu a quiet unit gives exactly 0, with gelu a number a little below 0.",
         lambda: pd.DataFrame({"units on": data.fires.sum(1), "percent": share.round(2)}, index=names).rename_axis("word"),
         {"fires": data.fires.astype(float), "counts": counts}, lines(params) + "print(found.fires.mean(1), found.dead, found.counts)", lambda: pick_model(params, layers=False),

@@ -22,6 +22,9 @@ from viz.ui import compute as ask
 SLUG = "frozen_or_full."
 TASKS = tuple(GOALS)
 NAMES = {FROZEN: "frozen", FULL: "full"}
+IN_FULL = "in full"
+"""In a link: full fine-tuning."""
+TRAINED = {FROZEN: "frozen", IN_FULL: "full"}
 LONGEST = 24
 TWO = ("pairs", "answers")
 EXAMPLES = {
@@ -98,7 +101,7 @@ def task(name: str) -> Task:
 def recorded_right(name: str, way: str) -> float | None:
     """The share that was right at the end of a recorded run; None where there is none."""
     run = f"{name}-{NAMES[way]}"
-    return tuning.read(run).reports[-1].right if run in tuning.recorded() else None
+    return tuning.Recorded.read(run).reports[-1].right if run in tuning.Recorded.names() else None
 
 
 def far(using: Using) -> Moved:

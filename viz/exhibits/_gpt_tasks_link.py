@@ -114,7 +114,7 @@ class Used:
 
 def recorded_of(task: str) -> tuple[float, ...]:
     """Of which lambdas this task has a recorded run."""
-    there = set(gpt_tuning.recorded())
+    there = set(gpt_tuning.Recorded.names())
     return tuple(weight for weight in LAMBDAS if named(task, weight) in there)
 
 

@@ -12,7 +12,7 @@ from core.serving.trainer import Training
 from core.training import gpt_tuning
 from core.training.gpt_goals import ANSWERS, GOALS
 from core.training.gpt_tuning import CHECKED, LAMBDAS, LONGEST, TUNINGS, Recorded, named
-from core.training.live import Report
+from core.training.records import Report
 from viz.exhibits import _gpt_tasks_link as link
 from viz.exhibits._gpt_tasks_link import PAPER, SLUG, Params
 from viz.exhibits._gpt_tasks_loss import named as told
@@ -21,21 +21,21 @@ from viz.figures.tuned import curve
 from viz.labels import percent
 from viz.ui import controls, errors, lesson, parts, trainings
 
-KINDS = {"right": "texts right", "loss": "−L₂, nats a text", "text": "−L₁, nats a token"}
+KINDS = {"right": "texts right", "loss": "−L₂, nats per text", "text": "−L₁, nats per token"}
 """Measures, and what they are called."""
 NEAR = 0.02
 """Shares that differ by less count as equal."""
 ANSWERED = ("more right", "as many right", "fewer right")
 LOOKING = (
-    "The classification begins with the small gpt-twin, the multiple choice where the tuning to opinions ended, entailment behind the multiple choice, and similarity behind entailment. Three measures on {checked} texts that no tuning read, at even distances of the steps. Both recorded tunings begin with the same random numbers: the same head, the same rows for the three marks, the same texts in the same order. The paper reports that the second term helps on large data sets and not on small ones; "
-    "its data are reviews and examinations, ours a small grammar, so this is one small measurement and no proof. What the second term does for certain can be seen on the right: the network stays a model of the text. A step costs more with it, since the scores of all {vocabulary:,} tokens are needed at every place. "
+    "The classification begins with the small gpt-twin, the multiple choice where the tuning to opinions ended, entailment after the multiple choice, and similarity after entailment. Three measures on {checked} texts that no tuning read, at even distances of the steps. Both recorded tunings begin with the same random numbers: the same head, the same rows for the three marks, the same texts in the same order. The paper reports that the second term helps on large data sets and not on small ones; "
+    "its data are reviews and examinations, ours a small grammar, so this is one small measurement and no proof. What the second term does for certain can be seen on the right: the network stays a model of the text. A step costs more with it, since the scores of all {vocabulary:,} tokens are needed at every position. "
     "Here the old rows of the table of tokens stay as they are, so that a recorded run is small; in the paper they learn, too."
 )
 
 
 def train(params: Params) -> Shown:
     """The recorded runs of the task, the visitor's own, and the button."""
-    runs = {weight: gpt_tuning.recorded_run(named(params.task, weight)) for weight in link.recorded_of(params.task)}
+    runs = {weight: gpt_tuning.Recorded.read(named(params.task, weight)) for weight in link.recorded_of(params.task)}
     question, picture = st.container(), st.container()
     known = True
     if {0.0, PAPER} <= set(runs):
@@ -55,7 +55,7 @@ def train(params: Params) -> Shown:
             with st.container(width=240):
                 controls.stops("λ of your own training", LAMBDAS, SLUG + "weight", PAPER, lambda weight: f"{weight:g}")
     shown = {weight: run for weight, run in runs.items() if known or weight == 0}
-    code = (f"from core.training import gpt_tuning\n\nfor name in gpt_tuning.recorded():\n    run = gpt_tuning.recorded_run(name)\n    print(name, run.reports[-1])\n\n"
+    code = (f"from core.training import gpt_tuning\n\nfor name in gpt_tuning.Recorded.names():\n    run = gpt_tuning.Recorded.read(name)\n    print(name, run.reports[-1])\n\n"
             f"tuning = gpt_tuning.TUNINGS[{named(params.task, params.weight)!r}]  # for report, weights in gpt_tuning.training(tuning): trains it anew")  # fmt: skip
     arrays = {f"{kind}, {told(weight)}, {place}": np.array([getattr(report, kind) for report in reports]) for weight, run in shown.items() for place, reports in enumerate((run.reports, *run.again)) for kind in KINDS}
     vocabulary = link.vocabulary(link.used(params.task, PAPER))
@@ -127,12 +127,12 @@ def _standing(task: str, weight: float, own: Training | None) -> str:
 def _takes(task: str, weight: float) -> str:
     """How long the recorded run took."""
     name = named(task, weight if weight in link.recorded_of(task) else PAPER)
-    return f"The recorded one took {gpt_tuning.recorded_run(name).reports[-1].seconds:.0f} seconds of one processor core."
+    return f"The recorded one took {gpt_tuning.Recorded.read(name).reports[-1].seconds:.0f} seconds of one processor core."
 
 
 def _curves(task: str, weight: float, known: bool, own: Training | None) -> None:
     """Three measures side by side: of both recorded runs, and of the visitor's."""
-    runs: dict[str, Sequence[Report]] = {told(each): gpt_tuning.recorded_run(named(task, each)).reports for each in link.recorded_of(task) if known or each == 0}
+    runs: dict[str, Sequence[Report]] = {told(each): gpt_tuning.Recorded.read(named(task, each)).reports for each in link.recorded_of(task) if known or each == 0}
     if own is not None and own.reports:
         runs[f"yours, {told(weight)}"] = own.reports
     hues = {name: place if not name.startswith("yours") else 2 for place, name in enumerate(runs)}

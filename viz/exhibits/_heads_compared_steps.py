@@ -83,8 +83,8 @@ def all_heads(params: Any, data: Any) -> Shown:
     bits = _apart(data)
     a, b = (int(i) for i in np.unravel_index(int(np.nanargmax(bits)), bits.shape)) if len(bits) > 1 else (0, 0)
     parts.numbers(
-        f"{len(data.weights)} maps of {len(names)} × {len(names)}, each row adding up to 1. Farthest apart are H{min(a, b)} and H{max(a, b)}: {number(float(bits[a, b]))} bits a row, "
-        "where 0 is the same look and 1 no word in common."
+        f"{len(data.weights)} maps of {len(names)} × {len(names)}, each row adding up to 1. Largest Jensen-Shannon divergence: H{min(a, b)} and H{max(a, b)}: {number(float(bits[a, b]))} bits a row, "
+        "where 0 is the same attention and 1 no word in common."
     )
     links.to("look", "Open them full size", view="full", model=data.model, text=params.text, kind=data.kind, layer=data.layer, head=a)
     return folds.of_all(params, data, bits)
@@ -126,7 +126,7 @@ def two_heads(params: Any, data: Any) -> Shown:
         gap = float((one - other)[at])
         parts.numbers(
             f"They differ most where “{names[at[0]]}” looks at “{names[at[1]]}”: H{a} gives {percent(one[at])}, {called} {percent(other[at])}, a difference of {number(gap)}. "
-            f"On average a row of one is {number(alike.bits)} bits from the other's; the correlation of all weights is {number(alike.correlation)}."
+            f"The mean Jensen-Shannon divergence of a row is {number(alike.bits)} bits (maximum 1); the correlation of all weights is {number(alike.correlation)}."
             if np.isfinite(alike.correlation) else f"H{a} and {called} differ by {number(abs(gap))} at most."
         )  # fmt: skip
     return folds.of_two(params, data, a, b, one, other)

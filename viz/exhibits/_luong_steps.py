@@ -99,7 +99,7 @@ def window_and_bell(params: Any, data: Any, start: Any) -> bool:
     word, opening = distinct(data.written)[params.row], lessons.local(data.scores[params.row], middle(params, data), start.window)
     told = lesson.predict_number(
         f"{SLUG}total", f"“{word}”, p_t = {number(opening.centre)}, D = {opening.window}, σ = {number(opening.sigma)}: inside the window softmax sums to 1. Each weight is then "
-        "multiplied by the bell, at most 1. What do the products sum to?",
+        "multiplied by the Gaussian, at most 1. What do the products sum to?",
         0.0, 1.0, round(opening.total, 2), f"{opening.total:.3f}. Luong and others do not divide by it again: the further the weight lies from p_t, the less of it arrives.",
         0.05,
     )  # fmt: skip
@@ -123,7 +123,7 @@ def window_and_bell(params: Any, data: Any, start: Any) -> bool:
     with left:
         controls.slider("D, the words to each side", 1, WIDEST, SLUG + "window", start.window)
     with right:
-        controls.slider("σ, the width of the bell (D / 2 in the paper)", 0.25, 10.0, SLUG + "sigma", params.window / 2, 0.25)
+        controls.slider("σ, the width of the Gaussian (D / 2 in the paper)", 0.25, 10.0, SLUG + "sigma", params.window / 2, 0.25)
     return told
 
 
@@ -134,9 +134,9 @@ def savings(params: Any, data: Any, start: Any) -> bool:
     found = ask.submit(("luong.cost", params.text, data.model, data.target, where), lambda: data_of.cost(params.text, data, where, WIDEST), 60 * WIDEST * max(1, len(params.text)))
     dear = found.surprise[0] - data.surprise
     told = lesson.predict(
-        f"{SLUG}cost", f"{data.model} writes its translation again and may look only 1 word to each side of p_t ({CENTRES[params.centre]}). Is each word a surprise then?",
+        f"{SLUG}cost", f"{data.model} writes its translation again and may look only 1 word to each side of p_t ({CENTRES[params.centre]}). How does its cross-entropy loss change?",
         ("less than before", "hardly more", "much more"), "less than before" if dear < -0.02 else "hardly more" if dear < 0.25 else "much more",
-        f"{number(data.surprise)} nats a token with the whole source, {number(found.surprise[0])} with D = 1.",
+        f"{number(data.surprise)} nats per token with the whole source, {number(found.surprise[0])} with D = 1.",
     )  # fmt: skip
     shown = range(len(found.windows)) if told else range(len(found.windows) - 1, len(found.windows))
     marked = min(params.window, found.windows[-1])
@@ -145,13 +145,13 @@ def savings(params: Any, data: Any, start: Any) -> bool:
         whole=(data.surprise, n_target * n_source), marked=marked,
     )  # fmt: skip
     parts.show(
-        fitted(picture, lesson.presenting()), f"{SLUG}cost.picture", "Surprise of the model by the size of its window, with the number of scores.",
+        fitted(picture, lesson.presenting()), f"{SLUG}cost.picture", "Cross-entropy loss of the model by the size of its window, with the number of scores.",
     )  # fmt: skip
     i = found.windows.index(marked)
     parts.numbers(
-        f"D = {marked}: {found.touched[i]} scores instead of {n_target * n_source}, {number(found.surprise[i])} nats a token instead of {number(data.surprise)}. With 60 source words "
+        f"D = {marked}: {found.touched[i]} scores instead of {n_target * n_source}, {number(found.surprise[i])} nats per token instead of {number(data.surprise)}. With 60 source words "
         f"it would be {lessons.cells(n_target, 60, marked)} instead of {lessons.cells(n_target, 60)}." if told
-        else f"The numbers at the dots are scores computed. With the whole source: {number(data.surprise)} nats a token."
+        else f"The numbers at the dots are scores computed. With the whole source: {number(data.surprise)} nats per token."
     )  # fmt: skip
     controls.segmented("Where the window stands", tuple(centres(data)), SLUG + "centre", start.centre, CENTRES.__getitem__, quiet=True)
     return told

@@ -118,7 +118,7 @@ def split(params: Any, data: Any) -> Shown:
     grids("split", _named(found, *names), asked=False)
     stays = int((data.way.q.ravel() == data.way.project.ravel()).sum())
     parts.numbers(
-        f"All {data.way.q.size} numbers are still there, unchanged. The view cuts each word's {size.d} into {size.h} × {size.p}; the swap brings the heads to the front. "
+        f"All {data.way.q.size} numbers are still there, unchanged. The view cuts each word's {size.d} into {size.h} × {size.p}; the transpose brings the heads to the front. "
         f"Read one after the other, {stays} of {data.way.q.size} stand where they stood."
     )
     shapes(found, names)
@@ -144,8 +144,8 @@ def merge(params: Any, data: Any) -> Shown:
     size = params.sizes
     every, right = size.n * size.d, lessons.in_place(size)
     told = lesson.predict_number(
-        f"{SLUG}merge", f"Flatten without swapping back: how many of the {every} numbers are in the right place?", 0, every, right,
-        "One head is one sheet: there the swap moves nothing." if size.h == 1 else
+        f"{SLUG}merge", f"Flatten without transposing back: how many of the {every} numbers are at the right index?", 0, every, right,
+        "One head is one slice: there the transpose moves nothing." if size.h == 1 else
         f"Row “{WORDS[0]}” holds {'head 1 alone' if size.n >= size.h else f'heads 1 to {-(-size.h // size.n)}'}, from word after word. The output is off by up to {number(data.way.off)}, without an error.",
         max(1.0, every / 16),
     )  # fmt: skip
@@ -155,15 +155,15 @@ def merge(params: Any, data: Any) -> Shown:
     forgot = False
     if told:
         with switch or st.container():
-            forgot = controls.toggle("Forget the swap", SLUG + "forgot", False)
-    found, names = lessons.stages(data.way, not forgot), ("out", "swap back", "flatten", "W_O")[: 3 if room else 4]
+            forgot = controls.toggle("Forget the transpose", SLUG + "forgot", False)
+    found, names = lessons.stages(data.way, not forgot), ("out", "transpose back", "flatten", "W_O")[: 3 if room else 4]
     with pictures:
         grids("merge", _named(found, *names), note=str(forgot))
     off = number(data.way.off)
     with said:
         if forgot:
-            parts.numbers(f"Without the swap {right} of {every} are in place; the output is off by up to {off}." if room
-                          else f"Without the swap {right} of {every} numbers stand where they should; after W_O the output is off by up to {off}.")  # fmt: skip
+            parts.numbers(f"Without the transpose {right} of {every} are at the right index; the output is off by up to {off}." if room
+                          else f"Without the transpose {right} of {every} numbers are at the right index; after W_O the output is off by up to {off}.")  # fmt: skip
         else:
             parts.numbers(f"Each row is one word again, {size.h} pieces of {size.p} side by side. W_O, {size.d} × {size.d}, mixes them" + ("." if room else ": from here on no number belongs to one head."))
     with below:
@@ -175,28 +175,28 @@ def redraw(params: Any, data: Any) -> Shown:
     """Head 1 gets other weights: what of the others changes?"""
     size, moved = params.sizes, lessons.changed(data.way, data.anew)
     rest = float(moved[1:].max(initial=0))
-    options = ("Nothing, to the last bit", "A little, in head 2 alone", "All heads behind it")
+    options = ("Nothing, to the last bit", "A little, in head 2 alone", "All heads after it")
     answer = options[0] if rest == 0 else options[1] if not moved[2:].any() else options[2]
     told = lesson.predict(
         f"{SLUG}redraw", f"Head 1 of {size.h} gets new weights. What changes in the outputs of the other heads?", options, answer,
         f"Head 1 changes by up to {number(float(moved[0]))}, the others by {rest:g}. What builds on what came before is a layer, not a head.",
     )  # fmt: skip
     before, after = ({stage.name: stage for stage in lessons.stages(way)}["out"] for way in (data.way, data.anew))
-    named = [Stage(title, code, stage.value, stage.head_of, stage.word_of) for title, code, stage in (("before", "weights @ v", before), ("head 1 anew", "weights @ v", after))]
+    named = [Stage(title, code, stage.value, stage.head_of, stage.word_of) for title, code, stage in (("before", "weights @ v", before), ("head 1 re-initialised", "weights @ v", after))]
     rows = size.h * (size.n + 1)
     left, right = st.columns([3, 2], gap="medium", vertical_alignment="center")
     with left:
-        grids("redraw", named, values=True, covered=() if told else ("head 1 anew",))
+        grids("redraw", named, values=True, covered=() if told else ("head 1 re-initialised",))
     with right:
         figure = per_head(moved if told else np.zeros(size.h), [f"head {k + 1}" for k in range(size.h)], title="largest change of an output", number="{:.2f}" if told else "?")
         parts.show(figure, f"{SLUG}redraw.bars", "How much the output of each head changes, a bar a head." if told else "Covered until you guess.")
     out = float(np.abs(data.way.out - data.anew.out).max())
     parts.numbers(
         f"Of {rows - size.h} rows the {size.n} of head 1 are new{'' if lesson.presenting() else '; the others are the same to the last bit'}. After W_O every word has changed, by up to {number(out)}"
-        + ("." if lesson.presenting() else ": the mix knows all heads.")
+        + ("." if lesson.presenting() else ": W_O mixes all heads.")
         if told else f"{size.h} head{'s' * (size.h > 1)}, {size.n} words, {size.p} numbers each."
     )
-    controls.draw(SLUG + "redrawn", 1, 99, first=1, label="Draw, head 1", again="Draw head 1 anew", strong=True)
+    controls.draw(SLUG + "redrawn", 1, 99, first=1, label="Draw, head 1", again="Re-initialise head 1", strong=True)
     return folds.of_redrawing(params, data, told)
 
 

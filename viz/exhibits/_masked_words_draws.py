@@ -76,15 +76,15 @@ def drawn(params: Any, text: Text) -> Shown:
     m = int((~text.special).sum())
     parts.numbers(
         f"{percent(params.rates.share)} of {m} tokens are {params.rates.share * m:.2f}, so {len(places)} {'is' if len(places) == 1 else 'are'} chosen: "
-        + ", ".join(f"“{visible(text.tokens[at])}” {'→ ' + visible(tokenizer.token(int(one.read[at]))) if one.fate[at] != masking.LEFT else 'stays'} (said right with {percent(found[at].wanted)})" for at in places)
+        + ", ".join(f"“{visible(text.tokens[at])}” {'→ ' + visible(tokenizer.token(int(one.read[at]))) if one.fate[at] != masking.LEFT else 'stays'} (predicted with {percent(found[at].wanted)})" for at in places)
         + ". [CLS] and [SEP] are never chosen."
     )  # fmt: skip
     controls.draw(SLUG + "draw", START, strong=True)
     labels = ", ".join(str(label) for label in one.labels)
     return Shown(
         {"bert.masked": {}}, (rf"\text{{labels: }} {labels}", rf"L = {np.mean([-np.log(max(said.wanted, 1e-300)) for said in found.values()]):.4f} \text{{ nats, the mean over }} {len(places)}"),
-        "Blue became [MASK], red a random word, green stayed as it is. The loss asks only for the chosen tokens; the label of every other one is −100 and counts nothing. "
-        "The last row is bert-mini's best guess, green where it is right. Pieces are chosen one by one, so half of a word may be hidden.",
+        "Blue became [MASK], red a random word, green stayed as it is. The loss counts only the chosen tokens; the label of every other one is −100 and counts nothing. "
+        "The last row is bert-mini's best guess, green where it is right. Tokens are chosen one by one, so half of a word may be masked.",
         lambda: pd.DataFrame({"text": [visible(t) for t in text.tokens], "reads": [visible(tokenizer.token(int(i))) for i in one.read], "what became of it": [masking.FATES[f] for f in one.fate], "label": one.labels}),
         {"read": one.read, "fate": one.fate, "labels": one.labels}, lines(params) + f"print(masking.draw(text.ids, text.special, {params.draw}, **how))", rates,
     )  # fmt: skip

@@ -77,7 +77,7 @@ def recipe(params: Any, text: Any) -> Shown:
     ]  # fmt: skip
     return Shown(
         {"bert.rate": {}}, (rf"{params.sequences} \times {params.length} = {a_step}, \quad \frac{{{a_step} \times {steps}}}{{3.3 \times 10^9}} = {masking.epochs(a_step, steps, CORPUS):.2f}",),
-        f"Left, the recipe of the paper with your numbers; right, bert-mini's recipe: {read}; the cosine of that run followed the clock. An epoch here counts words of the corpus as if each were one token, as the quotation does; in pieces the corpus is longer. "
+        f"Left, the recipe of the paper with your numbers; right, bert-mini's recipe: {read}; the cosine of that run followed the clock. An epoch here counts words of the corpus as if each were one token, as the quotation does; in tokens the corpus is longer. "
         "Fine-tuning takes far less: batches of 16 or 32, a rate of 5e-5, 3e-5 or 2e-5, 2 to 4 epochs.",
         lambda: pd.DataFrame(rows, columns=["", "BERT, 2019", "bert-mini"]),
         {"step": np.array([t for t, _ in rates]), "rate": np.array([r for _, r in rates])},

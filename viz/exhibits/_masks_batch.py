@@ -48,7 +48,7 @@ def draw(first: str, second: str, key: str, lot: int = 0, *, across: int = 2, he
         "Each cell is the factor e^M: 1 keeps, e^−∞ = 0 removes. The translator's cross-attention uses the first mask, its "
         "decoder's self-attention the last.\n"
         f"Other tokens on the {change.padded} padded positions of this batch: the hidden states of the real words change by "
-        f"{change.with_mask:.1f} with the masks, and by up to {change.without:.2f} when padding passes for words."
+        f"{change.with_mask:.1f} with the masks, and by up to {change.without:.2f} when padding counts as words."
     )
 
 

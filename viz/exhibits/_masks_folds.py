@@ -53,7 +53,7 @@ def sentence(data: Any, query: int, key: int) -> str:
     n, open_ = len(names), int(data.allowed[query].sum())
     blind = [i for i in range(n) if not data.allowed[i].any()]
     if row.empty:
-        said = (f"“{names[query]}” may look at nothing: e^−∞ = 0 in all {n} cells, and 0 / 0 is no number. "
+        said = (f"“{names[query]}” is masked everywhere: e^−∞ = 0 in all {n} cells, and 0 / 0 is no number. "
                 f"This model then uses zeros.")  # fmt: skip
         blind.remove(query)
     else:
@@ -68,7 +68,7 @@ def sentence(data: Any, query: int, key: int) -> str:
                      f"the rest grows {number(1 / (1 - row.hidden))}-fold.")  # fmt: skip
     if blind:
         others = ", ".join(f"“{names[i]}”" for i in blind[:5]) + (", .." if len(blind) > 5 else "")
-        said += f" Nothing to look at for {others}: zeros, not NaN."
+        said += f" Everything masked for {others}: zeros, not NaN."
     return said
 
 
@@ -94,7 +94,7 @@ def finite(data: Any) -> None:
             return
         left, right = st.columns(2, gap="large")
         with left:
-            fill = controls.segmented("The number M of a forbidden cell", FILLS, "masks.fill", -5, lambda f: f"−{-f:,}")
+            fill = controls.segmented("The number M of a masked cell", FILLS, "masks.fill", -5, lambda f: f"−{-f:,}")
         with right:
             where = controls.segmented("Where it is added", tuple(WHERE), "masks.where", "inside", WHERE.__getitem__)
         p, names = data.d_head, panels.labels(data.tokens)
@@ -116,7 +116,7 @@ def finite(data: Any) -> None:
                 "Largest leak of a row over the number in place of minus infinity.",
             )
         row, most = found.worst
-        told = f"Largest leak: “{names[row]}” puts {_share(most)} on words that are forbidden to it; with −∞ exactly 0."
+        told = f"Largest leak: “{names[row]}” puts {_share(most)} on masked words; with −∞ exactly 0."
         if where == "inside":
             told += f" Added before the division, the number itself is divided by √{p} = {number(math.sqrt(p))}."
         if not data.allowed.any(-1).all():
@@ -141,9 +141,9 @@ def question(data: Any, query: int) -> None:
     names = panels.labels(data.tokens)
     ask.predict(
         "masks.guess",
-        f"“{names[told.query]}” looks most at “{names[told.key]}”. Forbid that word. Where does its weight go?",
+        f"“{names[told.query]}” looks most at “{names[told.key]}”. Mask that word. Where does its weight go?",
         answers, answers[2],
-        f"“{names[told.query]}” gives {told.weight:.3f} to “{names[told.key]}”. Forbidden, that term leaves the sum below the "
+        f"“{names[told.query]}” gives {told.weight:.3f} to “{names[told.key]}”. Masked, that term leaves the sum below the "
         f"fraction: every other weight of the row is divided by 1 − {told.weight:.3f}, so it grows {told.factor:.3f} times; "
         f"“{names[told.other]}” from {told.before:.3f} to {told.after:.3f}. Click the cell in the mask to see it happen.",
     )  # fmt: skip
@@ -157,7 +157,7 @@ def equation(data: Any, query: int, key: int) -> None:
         row, name = lesson.row(data.scores[query], data.allowed[query]), panels.labels(data.tokens)[query]
         s, m = number(row.scores[key]), "0" if row.mask[key] == 0 else r"-\infty"
         parts.equation(r"\text{weight}_j = \frac{e^{s_j + M_j}}{\sum_{j'} e^{s_{j'} + M_{j'}}}, \qquad "
-                       r"M_j = \begin{cases} 0 & \text{allowed: } e^0 = 1 \text{ keeps} \\ -\infty & \text{forbidden: } "
+                       r"M_j = \begin{cases} 0 & \text{allowed: } e^0 = 1 \text{ keeps} \\ -\infty & \text{masked: } "
                        r"e^{-\infty} = 0 \text{ removes} \end{cases}")  # fmt: skip
         result = r"\frac{0}{0} \rightarrow 0" if row.empty else (
             rf"\frac{{{number(row.exponentials[key], 4)}}}{{{number(row.total, 4)}}} = {number(row.weights[key], 4)}")  # fmt: skip
@@ -200,7 +200,7 @@ def looking_at(data: Any, params: Any) -> None:
         st.markdown(
             "Three matrices of one head of gpt-mini, reading your sentence. A row is a word that looks (query), a column a word "
             "that is looked at (key). **Left**, the scores q·k / √d: they exist for every pair, the future included; blue is "
-            "positive, orange negative. **Middle**, the mask: allowed or, hatched, forbidden. **Right**, what softmax makes of "
+            "positive, orange negative. **Middle**, the mask: allowed or, hatched, masked. **Right**, what softmax makes of "
             "both, from 0 to 1; each row sums to 1."
         )
         st.markdown(formulas(
@@ -212,7 +212,7 @@ def looking_at(data: Any, params: Any) -> None:
         blind = int((~data.allowed.any(-1)).sum())
         st.markdown(
             f"**Rows with nothing allowed: {blind}.** Softmax would divide 0 by 0. Many programs print NaN, which then spreads "
-            "to everything; some look everywhere evenly. Here the weights are zeros, the head hands on a zero vector, and the "
+            "to everything; some attend uniformly. Here the weights are zeros, the head's output is a zero vector, and the "
             "sentence under the picture names the row."
         )
         st.markdown(
@@ -230,7 +230,7 @@ def table(data: Any) -> pd.DataFrame:
     """The pattern in words and numbers, one row a query."""
     names = distinct(panels.labels(data.tokens))
     cells = [
-        [f"{w:.4f}" if may else "forbidden" for w, may in zip(*row, strict=True)]
+        [f"{w:.4f}" if may else "masked" for w, may in zip(*row, strict=True)]
         for row in zip(data.pattern, data.allowed, strict=True)
     ]
     return pd.DataFrame(cells, index=names, columns=names).rename_axis("query \\ key")

@@ -24,7 +24,7 @@ SEVERAL = "more than one"
 RULE_OF = {"concat": "additive"}
 REASON = {
     "linear": "w·q is one number, added to every score alike, and softmax does not see what all scores share.",
-    "location": "its formula W q has no key in it: only the place in the row counts.",
+    "location": "its formula W q has no key in it: only the position in the row counts.",
     "cosine": "it divides by the query's length, so only the direction counts.",
     "sharp": "it divides by the query's length, so only the direction counts.",
 }
@@ -173,7 +173,7 @@ def drawn(function: lessons.Function) -> Score:
 
 
 def _beta(start: Any) -> None:
-    controls.slider("β, the sharpness of the last cosine", 0.0, 20.0, SLUG + "beta", start.beta, 0.5)
+    controls.slider("β, the inverse temperature of the last cosine", 0.0, 20.0, SLUG + "beta", start.beta, 0.5)
 
 
 SHOWN: tuple[Callable[[Any, Any, Any], bool], ...] = (two_rules, all_eight, ignores, one)

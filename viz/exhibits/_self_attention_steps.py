@@ -180,5 +180,5 @@ def _example(start: Any) -> None:
         sentences = {name: " ".join(example.words) for name, example in EXAMPLES.items()}
         with st.container(width="content"):
             controls.segmented("Example", tuple(EXAMPLES), SLUG + "example", start.example, sentences.__getitem__, quiet=True)
-        st.button("The documents' shares", key=f"{SLUG}given", on_click=lambda: state.write(**{SLUG + "scores": None}), disabled=not state.peek(SLUG + "scores"))
+        st.button("The printed weights", key=f"{SLUG}given", on_click=lambda: state.write(**{SLUG + "scores": None}), disabled=not state.peek(SLUG + "scores"))
         controls.toggle("The word attends to itself", SLUG + "own", start.own)

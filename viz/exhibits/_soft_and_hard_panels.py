@@ -87,7 +87,7 @@ def choose(slug: str, start: Any, step: int) -> None:
                 with st.container(width="content"):
                     controls.pills("What should be read", ("brighter", "redder", "greener", "bluer"), slug + "wanted", start.wanted)
             controls.draw(slug + "draw", start.lot)
-    controls.slider("How sharp: β, from all patches alike to almost one", 0, 100, slug + "beta", start.beta)
+    controls.slider("Inverse temperature β, from all patches alike to almost one", 0, 100, slug + "beta", start.beta)
 
 
 def first_guess(slug: str, data: Any, params: Any) -> bool:

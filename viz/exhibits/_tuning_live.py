@@ -16,7 +16,7 @@ import streamlit as st
 from core.names import RECORDED
 from core.serving.trainer import SEEDS, Training
 from core.training import tuning
-from core.training.live import Report
+from core.training.records import Report
 from core.training.tuning import LONGEST, TUNINGS, Tuning
 from viz.figures.tuned import curve
 from viz.labels import percent
@@ -97,9 +97,9 @@ def brief(run: Using) -> str:
 def _offered(name: str) -> dict[str, Using]:
     """The models that this visitor may use, the recorded one first."""
     found: dict[str, Using] = {}
-    if name in tuning.recorded():
-        run = tuning.read(name)
-        found["recorded"] = Using(run.tuning, "recorded", RECORDED + name, run.reports, run.seed, run.machine)
+    if name in tuning.Recorded.names():
+        run = tuning.Recorded.read(name)
+        found["recorded"] = Using(run.job, "recorded", RECORDED + name, run.reports, run.seed, run.machine)
     own = trainings.mine(name)
     if own is not None and own.over and own.reports:
         found["yours"] = Using(TUNINGS[name], "yours", own.name, own.reports, own.seed)

@@ -92,7 +92,7 @@ def fits(text: str, model: str) -> None:
     """Errors: InputError for more pieces than can be drawn, before anything is translated."""
     n = len(default().open(model).tokenizer.encode(text).ids)
     if n > LONGEST:
-        raise InputError(f"The sentence has {n} pieces.", f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example.")
+        raise InputError(f"The sentence has {n} tokens.", f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example.")
 
 
 def read_off(run: Any) -> Data:

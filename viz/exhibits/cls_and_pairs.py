@@ -64,8 +64,8 @@ class Params:
 
 def compute(params: Params = Params()) -> steps.Read:
     """The sentence through bert-mini before and after its recorded tuning; where there is none, with a new head only."""
-    there = link.SINGLE in tuning.recorded()
-    return steps.read(params.text, RECORDED + link.SINGLE if there else None, tuning.read(link.SINGLE).seed if there else 0)
+    there = link.SINGLE in tuning.Recorded.names()
+    return steps.read(params.text, RECORDED + link.SINGLE if there else None, tuning.Recorded.read(link.SINGLE).seed if there else 0)
 
 
 def thumbnail() -> str:

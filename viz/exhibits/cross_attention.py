@@ -85,7 +85,7 @@ def compute(params: Params = Params()) -> Data:
     model = default().open(MODEL)
     n = len(model.tokenizer.encode(params.text).ids)
     if n > LONGEST:
-        raise InputError(f"The sentence has {n} pieces.", f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example.")
+        raise InputError(f"The sentence has {n} tokens.", f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example.")
     run = default().run(RunRequest(MODEL, params.text, keep=across.KEEP))
     found, best = run.attention("cross", writing=True), opening()
     names = tuple(tuple(word.removeprefix(" ") or word for word in side) for side in (found.keys, found.queries))

@@ -31,10 +31,10 @@ EXHIBIT = Exhibit(
     ),
 )  # fmt: skip
 STEPS = (
-    lesson.Step("Guess", "A model reads from left to right and says at each token how probable it was. Which one did it not expect?"),
+    lesson.Step("Guess", "A model reads from left to right and says at each token how probable it was. Which one has the highest surprisal?"),
     lesson.Step("The block", "GPT is the right half of the Transformer. One part of each layer has nothing to do any more."),
     lesson.Step("Two masks", "The same sentence before BERT and before GPT. One may look at everything, the other only back."),
-    lesson.Step("The window", "Let the model see only the last k tokens. What it forgets, it has to guess."),
+    lesson.Step("The window", "Let the model see only the last k tokens. What lies further back cannot help."),
 )
 
 

@@ -20,7 +20,7 @@ from viz.ui import controls, errors, lesson, parts, state
 
 EXHIBIT = Exhibit(
     title="Sentence pairs", chapter=Chapter.BERT, order=25, minutes=10,
-    claim="BERT's second game: does text B follow text A? One vector, [CLS], must answer for both texts.",
+    claim="BERT's second pre-training objective: does text B follow text A? One vector, [CLS], must answer for both texts.",
     cites=(
         Cite("beigy2021", "BERT, next sentence prediction"),
         Cite("beigy2024", "BERT, next sentence prediction", step=2),
@@ -33,11 +33,11 @@ EXHIBIT = Exhibit(
 SLUG = "sentence_pairs."
 STEPS = (
     lesson.Step("A pair", "Two texts in one row. From the vector of [CLS] the model says how probable it is that B follows A."),
-    lesson.Step("By lot", "Training draws pairs: in half of them B really follows, in half it is a stranger."),
-    lesson.Step("Does it know?", "All our 64 pairs: of each first text, once with what follows and once with a stranger."),
+    lesson.Step("Random pairs", "Training draws pairs: in half of them B really follows, in half it is not the next sentence."),
+    lesson.Step("Does it know?", "All our 64 pairs: of each first text, once with the next sentence and once with another."),
     lesson.Step("What [CLS] reads", "Every token may look at both texts. How much goes to its own, and how much across?"),
-    lesson.Step("The loss", "Both games at once: the mean surprise at the hidden words, plus the mean surprise at the answer."),
-    lesson.Step("Swap", "The same two texts in the other order, or without telling which is which. What does the answer rest on?"),
+    lesson.Step("The loss", "Both objectives at once: the mean cross-entropy of the masked words, plus that of the next-sentence answer."),
+    lesson.Step("Swap", "The same two texts in the other order, or without telling which is which. What does the answer depend on?"),
 )
 MODEL, LONGEST = game.MODEL, 64
 

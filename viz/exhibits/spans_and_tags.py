@@ -68,7 +68,7 @@ def compute(params: Params = Params(), model: str = "recorded: answers-full") ->
 
 def thumbnail() -> str:
     """Where the answer starts and ends in the opening text; a sign where there is no recorded run."""
-    if "answers-full" not in tuning.recorded():
+    if "answers-full" not in tuning.Recorded.names():
         return thumbs.plain("?")
     found = compute().found
     return thumbs.bars(np.maximum(found.start, found.end))

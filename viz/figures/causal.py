@@ -40,8 +40,8 @@ def rightness(shares: Mapping[str, Array], chance: float, last: str = "writes", 
         for turn, (name, values) in enumerate(zip(names, shares.values(), strict=True)) for at, share in enumerate(values)
     ]  # fmt: skip
     under = f"datum.value == {n - 1} ? ['{n}', {json.dumps(phrase(last))}] : datum.value + 1 + ''"
-    across = alt.X("left:Q", title="place in the list", scale=alt.Scale(domain=[-0.55, n - 0.45], nice=False), axis=alt.Axis(values=list(range(n)), labelExpr=under, grid=False, ticks=False, domain=False, labelFontSize=14, labelPadding=6))
-    up = alt.Y("from:Q", title="next digit right", scale=alt.Scale(domain=[0, 1.12], nice=False), axis=alt.Axis(values=[0, 0.5, 1], format=".0%", domain=False, ticks=False, labelPadding=6))
+    across = alt.X("left:Q", title="position in the list", scale=alt.Scale(domain=[-0.55, n - 0.45], nice=False), axis=alt.Axis(values=list(range(n)), labelExpr=under, grid=False, ticks=False, domain=False, labelFontSize=14, labelPadding=6))
+    up = alt.Y("from:Q", title="accuracy, next digit", scale=alt.Scale(domain=[0, 1.12], nice=False), axis=alt.Axis(values=[0, 0.5, 1], format=".0%", domain=False, ticks=False, labelPadding=6))
     told = [alt.Tooltip("name:N", title="model"), alt.Tooltip("place:Q", title="place"), alt.Tooltip("exact:N", title="right")]
     drawn = alt.Chart(alt.Data(values=bars)).encode(x=across, y=up, tooltip=told)
     hue = alt.Color("name:N", sort=names, scale=alt.Scale(domain=names, range=theme.CATEGORICAL[: len(names)]), legend=_legend(symbolType="square") if names else None)

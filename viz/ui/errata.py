@@ -18,7 +18,7 @@ from viz.ui import compute, parts
 
 
 def show(*ids: str) -> None:
-    """The entries of these names below each other, for the fold "In the documents" of an exhibit."""
+    """The entries of these names below each other, for the fold "Sources" of an exhibit."""
     for id in ids:
         found = errata.find(id)
         st.markdown(f"**{id}** {formulas(found.title)}")

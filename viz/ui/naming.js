@@ -9,6 +9,10 @@ function nameAll() {
     const name = fold.querySelector(`summary ${NAMED}`)?.textContent.trim() ?? "";
     if (fold.getAttribute("aria-label") !== name) fold.setAttribute("aria-label", name);
   }
+  for (const word of document.querySelectorAll('[class*="st-key-word-fold"] button')) {
+    const open = String(word.querySelector("[data-testid=stIconMaterial]")?.textContent.includes("_up"));
+    if (word.getAttribute("aria-expanded") !== open) word.setAttribute("aria-expanded", open);
+  }
   for (const drawing of document.querySelectorAll('[data-testid="stVegaLiteChart"] > svg:not([aria-hidden])')) drawing.setAttribute("aria-hidden", "true");
   for (const asked of document.querySelectorAll('[class*="st-key-asked-"]:not([aria-live])')) {
     asked.setAttribute("aria-live", "polite");

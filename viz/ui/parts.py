@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import altair as alt
 import numpy as np
@@ -16,7 +16,9 @@ import streamlit as st
 from altair.utils import schemapi
 from plotly.basedatatypes import BaseFigure
 from streamlit import dataframe_util
-from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.delta_generator_singletons import context_dg_stack
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz import theme
 from viz.instruments import origin
@@ -27,7 +29,7 @@ from viz.ui import export, links, notices, room, serving, state, told
 from viz.ui.restoring import restore
 
 EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE = (
-    "The equation with these numbers", "What am I looking at", "In the documents", "As a table", "Take it with you")
+    "The equation with these numbers", "What am I looking at", "Sources", "As a table", "Export")
 _TOOLS: dict[str, Any] = {"responsive": True, "displaylogo": False, "modeBarButtons": [["toImage"]]}
 """Of Plotly's own buttons the one that saves the picture, drawn by the browser, seen while the mouse is over it."""
 Maybe = Callable[[], Any]
@@ -120,23 +122,49 @@ def picked(key: str, name: str) -> Mapping[str, Any] | None:
 class Fold:
     """A closed fold. `with fold(...) as f:` and then `if f.open:`, so that a closed one computes nothing."""
 
-    box: ExpanderContainer | None
+    open: bool
+    """Whether the visitor has it open, so whether to compute its content."""
 
-    @property
-    def open(self) -> bool:
-        """Whether the visitor has it open, so whether to compute its content."""
-        return self.box is not None and bool(self.box.open)
+
+class _Line(NamedTuple):
+    """The folds of one container: a line of words, and below it the one that is open."""
+
+    words: DeltaGenerator
+    below: DeltaGenerator
+    names: list[str]
 
 
 @contextmanager
 def fold(name: str, key: str) -> Iterator[Fold]:
-    """A closed fold below the picture; the names of the five usual ones are constants of this module. None in Present."""
+    """A fold below the picture: a word in the line of its container's folds, of which one opens at a time. None in Present.
+
+    The names of the five usual ones are constants of this module.
+    """
     if state.presenting():
-        yield Fold(None)
+        yield Fold(False)
         return
-    box = st.expander(name, key=f"fold:{key}", on_change="rerun")
-    with box:
-        yield Fold(box)
+    line, named = _line(key), f"fold:{key}"
+    line.names.append(named)
+    opened = bool(st.session_state.get(named))
+    line.words.button(name, key=f"word:{named}", type="tertiary", icon=f":material/keyboard_arrow_{'up' if opened else 'down'}:", icon_position="right", on_click=_turn, args=(named, line.names))
+    with line.below.container(border=True) if opened else line.below:
+        yield Fold(opened)
+
+
+def _line(key: str) -> _Line:
+    """That of the container in which we are, in this run: the whole page's, or a part's that is drawn anew."""
+    at, run = context_dg_stack.get()[-1], getattr(get_script_run_ctx(suppress_warning=True), "cursors", None)
+    known, line = vars(at).get("_folds", (None, None))
+    if line is None or known is not run:
+        line = _Line(st.container(horizontal=True, gap="medium", key=f"folds-{key}"), st.container(), [])
+        vars(at)["_folds"] = run, line
+    return line
+
+
+def _turn(named: str, line: list[str]) -> None:
+    """Open or close a fold, and close the others of its line."""
+    opened = not st.session_state.get(named)
+    st.session_state.update(dict.fromkeys(line, False) | {named: opened})
 
 
 def equation(latex: str) -> None:
@@ -150,7 +178,7 @@ def numbers(text: str) -> None:
 
 
 def documents(info: Page | Exhibit, erratum: str | Callable[[], None] | None = None) -> None:
-    """The fold "In the documents": where this stands, and the erratum with its evidence (our text, or drawn)."""
+    """The fold "Sources": where this stands, and the erratum with its evidence (our text, or drawn)."""
     with fold(DOCUMENTS, f"{info.title}.documents") as opened:
         if not opened.open:
             return
@@ -189,7 +217,7 @@ def as_table(frame: pd.DataFrame | Maybe, key: str) -> None:
 
 def take_away(data: Mapping[str, np.ndarray] | Maybe, code: str, png: bytes | Maybe | None = None,
               key: str = "take") -> None:
-    """The fold "Take it with you": the link and its QR code (drawn here), the data, the picture, the Python lines."""
+    """The fold "Export": the link and its QR code (drawn here), the data, the picture, the Python lines."""
     with fold(TAKE, f"{key}.take") as opened:
         if not opened.open:
             return

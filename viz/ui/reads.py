@@ -80,5 +80,5 @@ def judge(model: str, text: str) -> Note | None:
     if missing := unknown(text, reads):
         return Note(f"{model} has no token for “{visible(shorten(missing, 20))}”. What follows is the same unknown sign wherever such a character stands.")
     if of and of.language == "English" and not is_english(text):
-        return Note(f"{model} has read only {of.language}; this looks like another language. What follows is what it makes of unknown pieces.")
+        return Note(f"{model} has read only {of.language}; this looks like another language. What follows is what it makes of unknown tokens.")
     return None

@@ -24,7 +24,7 @@ from viz.workspace._compare_data import LETTERS, Compared, Pane
 
 GROUP = "compare"
 ROW = "compare.row"
-SHORT = {"self": "reads itself", "causal": "words so far", "cross": "to the source", "alignment": "to the source"}
+SHORT = {"self": "encoder", "causal": "causal", "cross": "cross", "alignment": "alignment"}
 NUMBERS = 12
 """Words up to which values stand in the cells of two panes."""
 

@@ -16,7 +16,7 @@ from core.lessons.texts import texts
 from core.run import Attention
 from core.serving import trainer
 from core.training import growth, live
-from core.training.live import Report
+from core.training.records import Report
 from viz.labels import head_name
 from viz.ui import compute
 from viz.workspace._tasks import CONTINUE
@@ -24,7 +24,7 @@ from viz.workspace._toys import kind_of
 
 KEEP = ("*.pattern",)
 NEXT = "next"
-"""The habit of models of small tasks: to look at the place that holds what comes next."""
+"""The habit of models of small tasks: to look at the position that holds what comes next."""
 SAID = {NEXT: "what comes next"}
 
 
@@ -85,7 +85,7 @@ def shipped(name: str, habit: str = "") -> Course:
 
 def recorded(task: str) -> Course:
     """The recorded run of a small task."""
-    run = compute.submit(("growth.recorded", task), lambda: live.read(task), cost=1.0)
+    run = compute.submit(("growth.recorded", task), lambda: live.Recorded.read(task), cost=1.0)
     return _reported(f"{names.RECORDED}{task}", task, run.reports, run.steps)
 
 
@@ -115,5 +115,5 @@ def patterns(course: Course, step: int) -> Attention:
 def table(course: Course) -> Mapping[str, object]:
     """All that was measured, a row a moment."""
     curves = {f"{name}, {course.says}": course.curve(name) for name in course.heads}
-    share = {"share right": course.right} if course.right else {}
-    return {"step": course.measured, "loss in nats": course.loss, **share, **curves}
+    share = {"token accuracy": course.right} if course.right else {}
+    return {"step": course.measured, "loss, nats per token": course.loss, **share, **curves}

@@ -23,7 +23,7 @@ def running(course: Course | None = None) -> bool:
 
 def show() -> Course | None:
     """The task, the button, a line that says how it stands; then the course: one's own where there is one, else the recorded one."""
-    tasks = live.recorded() or tuple(live.TASKS)
+    tasks = live.Recorded.names() or tuple(live.TASKS)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         name = controls.segmented("What it has to learn", tasks, "growth.task", tasks[0], lambda task: live.TASKS[task].title, quiet=True)
         mine = trainings.mine(name)
@@ -31,10 +31,10 @@ def show() -> Course | None:
             st.button("Stop", icon=":material/stop_circle:", key="growth.halt", on_click=trainings.stop)
         else:
             st.button("Train it yourself" if mine is None else "Train it again", icon=":material/model_training:", type="primary", key="growth.start", on_click=_start, args=(name,))
-        if mine is not None and mine.over and name in live.recorded():
+        if mine is not None and mine.over and name in live.Recorded.names():
             st.button("The recorded run", type="tertiary", key="growth.recorded", on_click=lambda: state.write(**{"growth.whose": "recorded"}))
     own = mine is not None and state.read("growth.whose", "own", state.one_of(("own", "recorded"), "own")) == "own"
-    course = courses.own(mine) if own and mine else courses.recorded(name) if name in live.recorded() else None
+    course = courses.own(mine) if own and mine else courses.recorded(name) if name in live.Recorded.names() else None
     _said(name, mine if own else None, course)
     return course
 
@@ -48,9 +48,9 @@ def _said(task: str, mine: Training | None, course: Course | None) -> None:
     """What is to be learnt, and how the training stands: always a line of text and a bar."""
     st.text(f"{live.TASKS[task].says} For example: {live.TASKS[task].shown}")
     if mine is None:
-        run = live.read(task) if course is not None else None
+        run = live.Recorded.read(task) if course is not None else None
         last = run.reports[-1] if run else None
-        told = f"Recorded run, made before: {last.step:,} steps in {last.seconds:.0f} seconds on {run.machine}, {percent(last.right)} of the signs right at the end." if run and last else "There is no recorded run of this task: start one."
+        told = f"Recorded run, made before: {last.step:,} steps in {last.seconds:.0f} seconds on {run.machine}, token accuracy {percent(last.right)} at the end." if run and last else "There is no recorded run of this task: start one."
         st.progress(1.0 if run else 0.0, told)
         return
     steps = live.TASKS[task].steps

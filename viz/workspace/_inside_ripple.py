@@ -100,7 +100,7 @@ def _reach(params: Any, run: Run, side: str | None) -> None:
     found = reach(masked, of)
     inputs = [_asked.word(token) for token in (run.source.tokens if of == "source" and run.source else run.tokens)]
     outputs = [_asked.word(token) for token in run.tokens]
-    heatmap(found.astype(np.float32), outputs, inputs, key=f"inside.reach.{of}", allowed=found, axis=("output", "input"), title="Who can reach whom", height=380)
+    heatmap(found.astype(np.float32), outputs, inputs, key=f"inside.reach.{of}", allowed=found, axis=("output", "input"), title="Which input can reach which output", height=380)
     pairs, ways = int(found.sum()), found.size
     st.caption(literal(f"By the masks of all layers, {pairs} of {ways} pairs of an input and an output are connected; a hatched cell is a pair in which the input cannot matter, whatever the weights."))
 

@@ -48,7 +48,7 @@ def show(run: Run, steps: tuple[Step, ...]) -> None:
                  format_func=lambda token: f"{literal(visible(token.strip() or token))} :gray[:small[{percent(offered[token])}]]", label_visibility="collapsed")  # fmt: skip
         with st.popover(f"Temperature {state.read(TEMPERATURE, 0.0, state.real(0, 2)):g}", icon=":material/thermostat:", type="tertiary"):
             controls.slider("Temperature", 0.0, 2.0, TEMPERATURE, 0.0, 0.1,
-                            help="0 is greedy: always the most probable token. Above 0 tokens are sampled, from logits divided by it before the softmax: higher is more surprising.")  # fmt: skip
+                            help="0 is greedy: always the most probable token. Above 0 tokens are sampled, from logits divided by it before the softmax: higher is more random.")  # fmt: skip
             if first.filters or _how()["temperature"]:
                 controls.draw(SEED, 1, label="Seed", again="Sample again")
         links.to("decode", "Watch it write in Decode", icon=":material/arrow_forward:",

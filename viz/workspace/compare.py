@@ -27,9 +27,10 @@ PAGE = Page(
         Cite("ghojogh2020", "3.2.2", "Eqs. (19)-(22)"),
         Cite("beigy2021", "Multi-head attention", "different heads focus on different words"),
     ),
-    menu="top",
+    menu="lab",
+    does="two heads, models or texts side by side",
 )
-BY = {"word": "Words", "token": "Pieces"}
+BY = {"word": "Words", "token": "Tokens"}
 
 
 @dataclass(frozen=True)

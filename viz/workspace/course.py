@@ -42,6 +42,16 @@ def page() -> None:
         _go_on(visits.latest(), draw)
         for chapter, entries in compute():
             _chapter(chapter, entries, draw)
+    _beside()
+
+
+def _beside() -> None:
+    """The pages for who reads along in a paper or a script."""
+    with st.container(border=True, key="course-beside"):
+        st.header("Beside the course", anchor=False)
+        for entry in pages.workspace():
+            if entry.info.menu == "course":  # type: ignore[union-attr]
+                parts.line(entry, entry.info.claim)
 
 
 def _go_on(entry: Entry | None, picture: Picture) -> None:

@@ -23,9 +23,10 @@ PAGE = Page(
         Cite("he2016", "3.1", "residual connections"),
         Cite("ghojogh2020", "3.3.1", "masked attention"),
     ),
-    menu="hidden",
+    menu="lab",
+    does="layer by layer",
 )
-VIEWS = {"guesses": "Guesses by layer", "who": "Who wrote it", "ripple": "Ripple"}
+VIEWS = {"guesses": "Logit lens", "who": "Direct logit attribution", "ripple": "Effect of one changed word"}
 
 
 @dataclass(frozen=True)

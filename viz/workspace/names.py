@@ -14,7 +14,7 @@ from viz.ui import controls, equations, links, parts
 from viz.workspace import _names_sections as book
 from viz.workspace._names_sections import Line, Section
 
-PAGE = Page(title="Names", order=70, menu="more",
+PAGE = Page(title="Names", order=70, menu="course",
             claim="One name for each tensor, the same in the code, on the pages and in the address bar.",
             cites=(Cite("ghojogh2020", "2.4 to 3.3", "the symbols of all equations"),
                    Cite("vaswani2017", "3.2, 3.3", "h, d_model, d_ff")))

@@ -31,7 +31,8 @@ PAGE = Page(
         Cite("ghojogh2020", "3.2.2", "Eqs. (19)-(22)"),
         Cite("beigy2021", "Multi-head attention", "different heads focus on different words"),
     ),
-    menu="hidden",
+    menu="lab",
+    does="switch heads off, change the run",
 )
 TEXT = "She took the silver key and opened the silver"
 """Of some twenty beginnings that were measured the one whose next word hangs most on a head of an early layer."""

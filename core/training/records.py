@@ -1,0 +1,128 @@
+"""Recorded trainings: what one reported, in assets/runs/NAME, with what it learned, so that a page opens with it.
+
+A kind of training is a module with its jobs by name, `training(job, seed, ...)` and a `Recorded`; `python -m MODULE NAME` records one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+import torch
+from torch import Tensor
+
+from core.checkpoints.files import json_object
+from core.checkpoints.writing import whole_folder, write_json
+from core.errors import InputError
+from core.home import assets
+from core.model import Model
+
+LOG = "run.json"
+RUNS = assets("runs")
+Job = TypeVar("Job")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is known at a moment of a training: `loss` in nats an answered sign, `right` the share of right signs, both on
+    lines that no training draws; `looks` (layer, head), how much of each head's weight goes to the place that holds what comes next.
+    Of a GPT that is tuned `loss` is minus L_2 in nats a text, and `text` minus L_1 in nats a token.
+    """
+
+    step: int
+    loss: float
+    right: float
+    looks: tuple[tuple[float, ...], ...]
+    seconds: float
+    text: float | None = None
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> Report:
+        """From JSON. Raises ValueError, TypeError or KeyError for anything else than a report."""
+        looks = tuple(tuple(float(value) for value in layer) for layer in row["looks"])
+        return cls(int(row["step"]), float(row["loss"]), float(row["right"]), looks, float(row["seconds"]), None if row.get("text") is None else float(row["text"]))
+
+
+Moments = Sequence[tuple[Report, Mapping[str, Tensor]]]
+
+
+@dataclass(frozen=True)
+class Recorded(ABC, Generic[Job]):
+    """A training that was made before: its reports, those of other random seeds, and in `folder` what it learned."""
+
+    job: Job
+    machine: str
+    seed: int
+    reports: tuple[Report, ...]
+    again: tuple[tuple[Report, ...], ...]
+    folder: Path
+
+    module: ClassVar[str]
+    jobs: ClassVar[Mapping[str, Any]]
+    training: ClassVar[Callable[..., Iterator[tuple[Report, dict[str, Tensor]]]]]
+
+    @classmethod
+    @abstractmethod
+    def keep(cls, folder: Path, job: Job, seed: int, moments: Moments) -> Sequence[Report]:
+        """Write into `folder` what was learned; the reports of what can be read back from there."""
+
+    @abstractmethod
+    def model(self, name: str) -> Model:
+        """The trained model."""
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """The jobs of this kind that have a recorded run."""
+        return tuple(name for name in cls.jobs if (RUNS / name / LOG).is_file())
+
+    @classmethod
+    def read(cls, name: str, folder: Path | None = None) -> Self:
+        """The recorded run of a job. Raises InputError where there is none, or its files cannot be read."""
+        folder = RUNS / name if folder is None else folder
+        if name not in cls.jobs or not (folder / LOG).is_file():
+            raise InputError(f"There is no recorded run of '{name}'.", f"Recorded: {', '.join(cls.names()) or 'none'}.", "Choose one of them, or train it.")
+        try:
+            held = json_object(folder, LOG)
+            reports, *again = (tuple(Report.read(row) for row in rows) for rows in (held["reports"], *held.get("again", ())))
+            found = cls(cls.jobs[name], str(held["machine"]), int(held["seed"]), reports, tuple(again), folder)
+            found.check()
+            return found
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"The recorded run of {name} cannot be read ({type(error).__name__}).", f"It is written by {cls.module}.", "Write it again.") from None
+
+    def check(self) -> None:
+        """Raises ValueError where reports and files do not belong together."""
+
+    @classmethod
+    def record(cls, job: Any, folder: Path, seed: int = 0, *, steps: int | None = None, again: int = 0) -> Self:
+        """Train it and write what a page opens with, and the reports of `again` other seeds; its seconds are those of the processor."""
+        first, *others = (list(cls.training(job, seed + more, steps=steps, longest=float("inf"), clock=time.process_time)) for more in range(1 + again))
+        with whole_folder(folder) as new:
+            reports = cls.keep(new, job, seed, first)
+            log = {"command": f"python -m {cls.module} {job.name} --seed {seed}", "seed": seed, "machine": "1 CPU thread", "reports": [*map(vars, reports)]}
+            write_json(new / LOG, log | ({"again": [[vars(report) for report, _ in other] for other in others]} if others else {}))
+        return cls.read(job.name, folder)
+
+    @classmethod
+    def main(cls, argv: list[str] | None = None) -> int:
+        """The command that records one of the jobs, on one thread."""
+        ask = argparse.ArgumentParser(prog=f"python -m {cls.module}", description="Record a training in assets/runs.")
+        ask.add_argument("name", choices=sorted(cls.jobs))
+        ask.add_argument("--steps", type=int)
+        ask.add_argument("--seed", type=int, default=0)
+        opts = ask.parse_args(argv)
+        torch.set_num_threads(1)
+        if hasattr(os, "nice"):
+            os.nice(10)
+        found = cls.record(cls.jobs[opts.name], RUNS / opts.name, opts.seed, steps=opts.steps)
+        for report in found.reports:
+            print(json.dumps(vars(report)))
+        print(f"{opts.name}: {sum(path.stat().st_size for path in found.folder.iterdir()) / 1e6:.2f} MB")
+        return 0

@@ -1,0 +1,54 @@
+"""When a page has come to rest: all that it asked the server for is answered and drawn, and it has nothing more in mind.
+
+What happens on the page's own websocket is counted in the page: `WIRE` runs before any script of it. A rerun asked for
+is answered by a run that begins after it and ends other than for the sake of another run; part of a page (a fragment) or all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+PATIENCE = 120_000
+"""Milliseconds after which a page that does not come to rest is broken; a machine that is only busy needs less."""
+
+
+def _number(message: Any, name: str) -> str:
+    return str(message.DESCRIPTOR.fields_by_name[name].number)
+
+
+WIRE = (
+    (Path(__file__).parent / "settling.js").read_text("utf-8")
+    .replace("RERUN_SCRIPT", _number(BackMsg, "rerun_script"))
+    .replace("NEW_SESSION", _number(ForwardMsg, "new_session"))
+    .replace("SCRIPT_FINISHED", _number(ForwardMsg, "script_finished"))
+    .replace("FOR_ANOTHER_RUN", str(ForwardMsg.FINISHED_EARLY_FOR_RERUN))
+)  # fmt: skip
+
+
+def settle(page: Any) -> None:
+    """Wait until the page of a server is at rest."""
+    page.wait_for_function("window.wire?.rests()", timeout=PATIENCE)
+
+
+def still(page: Any) -> None:
+    """Wait until a page changes no more, whoever made it."""
+    page.wait_for_function("window.wire?.still()", timeout=PATIENCE)
+
+
+def until(page: Any, holds: Callable[[], bool]) -> None:
+    """Wait until `holds`; it is asked anew after a change of the page."""
+    while True:
+        seen = page.evaluate("wire.changes")
+        if holds():
+            return
+        page.wait_for_function("(seen) => window.wire?.changes !== seen", arg=seen, timeout=PATIENCE)
+
+
+def asked(page: Any) -> int:
+    """How many runs the page has asked for since it was loaded."""
+    return page.evaluate("wire.asked")
