@@ -117,6 +117,7 @@ def test_every_box_for_a_sentence_names_the_model_that_reads_it():
 @pytest.mark.parametrize(("slug", "model", "most"), [("encoder", "translator-en-es", 28), ("masked_words", "bert-mini", 30), ("permutation", "bert-mini", 12)])
 def test_an_exhibit_says_what_is_read_and_answers_what_is_not(slug, model, most):
     assert reads.line(model, f"up to {most} tokens") in captions(drawn(slug, {}, {}))
+    assert reads.line(model) == _reads.line(core.open_model(model), "")
     test = drawn(slug, {"text": "Das Haus ist sehr alt."}, {})
     assert f"{model} has read only English; this looks like another language." in said(test)
 

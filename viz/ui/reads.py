@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from core import bounds
 from core.checkpoints import history
 from core.engine import default
 from core.text.readable import in_small_letters, is_english, shouted, unknown
@@ -29,13 +30,13 @@ def learnt(model: str) -> Reads | None:
     return recipe.reads if recipe else None
 
 
-def line(model: str, most: str) -> str:
-    """One line for the box: language, kind of text, how much of it.
+def line(model: str, most: str = "") -> str:
+    """One line for the box: language, kind of text, how much of it (`most`; without it what the model reads at once).
 
     >>> line("translator-en-es", "up to 24 tokens"), line("somebody's", "up to 24 tokens")
     ('Reads English: short everyday sentences, up to 24 tokens. Writes Spanish.', 'Reads up to 24 tokens.')
     """
-    found = learnt(model)
+    found, most = learnt(model), most or f"up to {bounds.most(default().open(model)):,} tokens"
     if found is None:
         return f"Reads {most}."
     return f"Reads {found.language}: {found.kind}, {most}." + (f" Writes {found.writes}." if found.writes else "")
