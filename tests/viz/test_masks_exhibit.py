@@ -72,7 +72,7 @@ def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> A
 
 
 def said(test: AppTest) -> str:
-    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind)
+    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind).replace("\\", "")
 
 
 def packets(test: AppTest) -> dict[str, dict]:
@@ -153,9 +153,9 @@ def test_every_kind_of_mask_shows_three_matrices_and_a_sentence_of_numbers(kind)
 def test_a_row_with_nothing_allowed_is_told_in_words():
     """C036."""
     test = page(kind="strict", text="I am a student.")
-    assert "Nothing to look at for “I”: zeros, not NaN." in said(test)
+    assert "Everything masked for “I”: zeros, not NaN." in said(test)
     chosen = page(kind="strict", text="I am a student.", cell="0.3")
-    assert "“I” may look at nothing: $e^{-infty}$ = 0 in all 5 cells" in said(chosen)
+    assert "“I” is masked everywhere: $e^{-infty}$ = 0 in all 5 cells" in said(chosen)
     assert "nan" not in said(chosen).replace("NaN", "").lower().split()
 
 

@@ -39,6 +39,7 @@ MAY_STAND = {
     "weigh over 90 %": "something to try", "kept 90 % of a signal": "supposed by the question", "1/2 or 50 %": "ways to write an answer", "at step {} and falls": "computed, to 0",
     "in 1 step, recurrence": "counted by definition", "recurrence 3 steps": "a drawing of four states", "prompt-tiny, step 1": "of the page",
     "Above 0 tokens are sampled": "a value of the knob", "in 15 steps a weight": "recomputed below", "after 437 steps": "recomputed below", "after two minutes at most": "recomputed below",
+    "no better than chance": "said only where it is so", "ever better than chance?": "a question", "worse, but better than chance": "an answer that is offered",
 }  # fmt: skip
 """Parts of sentences that may stand, and why: a document's own number, a scale, a definition, a rule of the page."""
 
