@@ -75,7 +75,7 @@ def test_both_masks_stand_side_by_side():
         counts.add(shut)
         before, after = page(3, *FOLDS, text=text), page(3, *FOLDS, text=text, guess=("shut", shut)).button(key="predict:next_token.shut:commit").click().run()
         assert f"GPT masks {shut}" not in said(before) and len([each for each in packets(before) if "queries" in each]) == 1
-        assert f"it is {shut}." in said(after).lower() and f"GPT masks {shut} of {n * n}: on what comes later 0%." in said(after) and "BERT forbids 0 of" in said(after)
+        assert f"it is {shut}." in said(after).lower() and f"GPT masks {shut} of {n * n}: on what comes later 0%." in said(after) and "BERT masks 0 of" in said(after)
         assert len([each for each in packets(after) if "queries" in each]) == 2
         assert after.dataframe[0].value.to_numpy().tolist() == np.tril(np.ones((n, n), int)).tolist()
     assert len(counts) == 2
