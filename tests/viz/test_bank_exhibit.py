@@ -114,8 +114,8 @@ def test_sentences_and_what_is_nearer():
     before = page(5)
     assert asked(before, "whole")[3] == wins[in_context.HOWS[1]] and not chart(before)[1]
     told = commit(before, "whole")
-    assert f"By {in_context.HOWS[1]} {wins[in_context.HOWS[1]]} of 10 are nearer" in said(told) and len(chart(told)[1]) == 20
-    assert "; ".join(f"{how}: {count} of 10" for how, count in wins.items()) in said(told)
+    assert f"By mean of all positions {wins[in_context.HOWS[1]]} of 10 are nearer" in said(told) and len(chart(told)[1]) == 20
+    assert "; ".join(f"{how.replace('places', 'positions')}: {count} of 10" for how, count in wins.items()) in said(told)
     mine = commit(page(5, how=in_context.HOWS[2], sentence="It was very cold!"), "whole")
     texts = [text for row in senses.TRIPLES for text in (row.text, row.same, row.alike)]
     values = in_context.cosines(in_context.sentences(bert(), ["It was very cold!", *texts], in_context.HOWS[2]))[0, 1:]

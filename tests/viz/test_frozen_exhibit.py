@@ -72,7 +72,7 @@ def test_for_which_task_the_head_is_enough(runs, body):
     hidden = page(*FOLDS)
     assert "52 %" not in said(hidden) and "91 %" not in said(hidden) and "96 %" in said(hidden)
     test = page(*FOLDS, state={f"predict:{SLUG}.enough": "Tags"})
-    assert "Right." in said(test) and "Tags 91 % frozen, 98 % in full" in said(test) and "frozen 52 %" in said(test)
+    assert "Right." in said(test) and "Tags 91 % frozen, 98 % fully fine-tuned" in said(test) and "frozen 52 %" in said(test)
     write(runs, "opinions-frozen", 0.95, body)
     try:
         assert "Right." in said(page(state={f"predict:{SLUG}.enough": "Opinions"}))

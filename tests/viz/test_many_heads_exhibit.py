@@ -183,7 +183,7 @@ def hues(test: Any, place: int) -> list[int]:
 def test_before_a_room_the_merge_has_three_grids_without_code():
     test = drawn("many_heads", {"present": "1", "many_heads.step": "4"}, {})
     assert not test.exception and len(test.get("vega_lite_chart")) == 3
-    assert not any("transpose" in line["text"] for layer in chart(test, 1)[3:] for line in layer)
+    assert not any(".transpose(" in line["text"] for layer in chart(test, 1)[3:] for line in layer)
     assert [part.split("`")[0].strip("* ").replace("\\", "") for part in shape_line(test).split(" → ")] == ["…", "softmax", "out", "transpose back", "flatten", "W_O"]
 
 

@@ -147,7 +147,7 @@ def test_every_kind_of_mask_shows_three_matrices_and_a_sentence_of_numbers(kind)
     assert (
         shown["Scores, before the mask"]["scale"] == "score" and shown["Pattern, after softmax"]["scale"] == "pattern"
     )
-    assert any("may look at" in text.value for text in test.text)
+    assert any("may attend to" in text.value for text in test.text)
 
 
 def test_a_row_with_nothing_allowed_is_told_in_words():
@@ -163,7 +163,7 @@ def test_the_sentence_says_what_the_mask_took_away():
     data = exhibit.compute(exhibit.Params(text="I am a student.", layer=1))
     row = lesson.row(data.scores[1], data.allowed[1])
     told = folds.sentence(data, 1, 0)
-    assert "“am” may look at 2 of 5 words" in told and f"{percent(data.pattern[1, 0])} to “I”" in told
+    assert "“am” may attend to 2 of 5 words" in told and f"{percent(data.pattern[1, 0])} to “I”" in told
     assert f"{1 / (1 - row.hidden):.2f}-fold" in told
     assert f"removes {percent(row.hidden)} of what its scores alone would give" in told
     without = data.pattern[1, :2] * (1 - row.hidden)
@@ -199,7 +199,7 @@ def test_nonsense_in_the_link_leaves_a_page(link):
 def test_a_link_restores_a_drawn_mask():
     mask = np.eye(N, dtype=bool)
     test = page(kind="own", drawn=panels.pack(mask), text="I am a student.")
-    assert "may look at 1 of 5 words" in said(test)
+    assert "may attend to 1 of 5 words" in said(test)
     other = page(kind="own", drawn=panels.pack(mask), text="She was hungry, so she ate the apple.")
     assert not other.exception, "a mask of another sentence: the last one chosen by name stands in"
 

@@ -37,7 +37,7 @@ def test_one_set_of_weights_and_the_word_chooses_the_task():
         assert "E57" in said(before) and "E52" in said(before) and "Guess first" in str(before.dataframe[0].value)
         after = page(1, *FOLDS, string=string, guess=("written", string[::-1]))
         found = {task: written(tiny(), f"{task}: {string} =") for task in PROMPTS}
-        assert "Right." in said(after) and "3 of 3 wholly right" in said(after) and f"{tiny().n_parameters:,} weights" in said(after)
+        assert "Right." in said(after) and "3 of 3 exactly right" in said(after) and f"{tiny().n_parameters:,} weights" in said(after)
         for row, (task, make) in enumerate(PROMPTS.items()):
             tiles = [tile for tile in chart(after)[3] if tile["row"] == row]
             assert [tile["text"] for tile in tiles] == list(make(string)) == list(found[task].text)

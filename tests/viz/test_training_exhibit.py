@@ -77,7 +77,7 @@ def test_the_shift_is_covered_and_then_shown():
     assert all(token in texts(after) for token in (*read, *wanted))
     assert before.dataframe[0].value["decoder input"].tolist() == ["?"] * len(wanted)
     straight = page(1, guess=("shift", read[1]), shift="0")
-    assert f"loses {found.unshifted.mean():.2f} nats" in said(straight)
+    assert f"its loss is {found.unshifted.mean():.2f} nats" in said(straight)
     other = at_once(model(), "I am a student.", "Soy.")
     assert "Right" in said(page(1, guess=("shift", named(other.read)[1]), text="I am a student.", target="Soy."))
 

@@ -7,7 +7,7 @@ def times(ratio: float) -> str:
     """How much cheaper (ratio above 1) or dearer self-attention is.
 
     >>> times(10.24), times(0.125), times(1.0)
-    ('self-attention is 10 times cheaper', 'self-attention is 8 times dearer', 'both the same')
+    ('self-attention is 10 times cheaper', 'self-attention is 8 times more expensive', 'both the same')
     """
     if ratio == 1:
         return "both the same"

@@ -211,7 +211,7 @@ def alone(params: Any, data: Any) -> Shown:
     return Shown(
         {"ffn.inside": {}}, (rf"\max_{{i \ne {word + 1}}} \lVert \mathrm{{FFN}}(x'_i) - \mathrm{{FFN}}(x_i) \rVert_\infty = {others['network']:g}",) if told else (),
         "A bar is the largest change of one number of that word's output. Network and attention are those of the same layer, each with the input that it gets in the model; only the vector of the "
-        "chosen word is turned round. In a GPT earlier words cannot notice in the attention either: the mask forbids them to look ahead.",
+        "chosen word is turned round. In a GPT earlier words cannot notice in the attention either: what comes later is masked.",
         lambda: pd.DataFrame({"attention": far.attention} | ({"network": far.network} if told else {}), index=names).rename_axis("word"),
         {"attention": far.attention} | ({"network": far.network} if told else {}), lines(params) + f"print(inner_layer.changed(model, {layer_of(params)}, found, {word}))",
         lambda: pick_model(params),

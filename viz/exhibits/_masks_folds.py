@@ -62,7 +62,7 @@ def sentence(data: Any, query: int, key: int) -> str:
         given = " and ".join(
             f"{percent(data.pattern[query, j])} to {'itself' if j == query else f'“{names[j]}”'}" for j in shown
         )
-        said = f"“{names[query]}” may look at {open_} of {n} words and gives {given}."
+        said = f"“{names[query]}” may attend to {open_} of {n} words and gives {given}."
         if open_ < n:
             said += (f" The mask removes {percent(row.hidden)} of what its scores alone would give; "
                      f"the rest grows {number(1 / (1 - row.hidden))}-fold.")  # fmt: skip
