@@ -48,13 +48,13 @@ def _word(words: Sequence[str], at: int | None, what: str) -> str:
 def _written(edit, where: _Where, row, column) -> str:
     match edit:
         case edits.ZeroHead():
-            return f"{where} is off"
+            return f"{where} zero-ablated"
         case edits.ScaleHead():
             return f"{where} counts {_times(edit.factor)}"
         case edits.MeanHead():
-            return f"{where} is off: its mean over {edit.over or ('other texts' if edit.vector else 'this text')} stands in"
+            return f"{where} mean-ablated: its mean over {edit.over or ('other texts' if edit.vector else 'this text')} stands in"
         case edits.PatchHead():
-            return f"{where} hands on what it did for {_recipe(edit.recipe)}"
+            return f"{where} has the output that it had for {_recipe(edit.recipe)}"
         case edits.Patch():
             return f"The value at {edit.where} is that of {_recipe(edit.recipe)}"
         case edits.Scale():
@@ -64,21 +64,21 @@ def _written(edit, where: _Where, row, column) -> str:
         case edits.SetAllowed():
             return f"{where}: another mask"
         case edits.Forbid(query=None, key=None):
-            return f"{where}: nobody may look at anything"
+            return f"{where}: everything masked"
         case edits.Forbid(query=None):
-            return f"{where}: nobody may look at {column(edit.key)}"
+            return f"{where}: {column(edit.key)} masked for all"
         case edits.Forbid(key=None):
-            return f"{where}: {row(edit.query)} may look at nothing"
+            return f"{where}: everything masked for {row(edit.query)}"
         case edits.Forbid():
-            return f"{where}: {row(edit.query)} may not look at {column(edit.key)}"
+            return f"{where}: {column(edit.key)} masked for {row(edit.query)}"
         case edits.ForceCell():
             return f"{where}: {row(edit.query)} looks at {column(edit.key)} alone"
         case edits.DropToken():
-            return f"Nobody looks at {column(edit.key)}: the word is dropped"
+            return f"Dropped: {column(edit.key)} is masked everywhere"
         case edits.SetPattern():
             return f"{where}: the row of {row(edit.query)} is set by hand"
         case edits.Uniform():
-            return f"{where}: an even look at all that may be seen"
+            return f"{where}: uniform attention to all unmasked keys"
         case edits.Temperature():
             return f"{where}: softmax temperature {edit.temperature:g}"
         case edits.NoScale():
@@ -86,7 +86,7 @@ def _written(edit, where: _Where, row, column) -> str:
         case edits.NoPositions():
             return f"No positions{' in the ' + where.stack if where.stack else ''}"
         case edits.SwapPositions():
-            return f"The places of {row(edit.first)} and {row(edit.second)} are swapped"
+            return f"The positions of {row(edit.first)} and {row(edit.second)} are swapped"
         case edits.ReplaceToken():
             return f"{row(edit.position)} is replaced by “{edit.token.strip() or edit.token}”"
     return f"{type(edit).__name__} at {edit.where}"

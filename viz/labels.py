@@ -14,11 +14,15 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import SupportsFloat
 
+from core.shares import percent as percent
+
 _MARKS = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽"}
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=\"'@/])")
-_INDEXED = re.compile(r"(`[^`]*`|\$[^$]*\$)|(?<![\w\\{^])([A-Za-zα-ω])_(\([A-Za-z0-9+−-]+\)|[A-Za-z0-9]{1,2})(?![\w(])")
-"""Code and mathematics that is set already; or a letter with an index as one types it, x_i or s_(t-1)."""
+_INDEXED = re.compile(
+    r"(`[^`]*`|\$[^$]*\$)|(?<![\w\\{^])([A-Za-zα-ω])(?:_(\([\w+−-]+\)|\{[\w+−-]+\}|[A-Za-z0-9]{1,2})(?![\w(])|\^(\([^()]+\)|\{[^{}]+\}|[−-]?(?:\d+(?:\.\d+)?|∞|[a-z](?!\w))))"
+)
+"""Code and mathematics that is set already; or a letter with an index or a power as one types it, x_i, s_(t-1) or e^2.5."""
 _SIGNS = re.compile(r"[\\`*_\[\]<>$~#|{}]+|:(?=\w)|(?<=\w):(?=/)")
 
 SHORT, PHRASE = 40, 200
@@ -87,21 +91,25 @@ def literal(text: str) -> str:
 
 
 def formulas(text: str, ours: bool = False) -> str:
-    r"""Markdown in which a letter with an index is set as mathematics; the rest is literal, or Markdown of `ours`.
+    r"""Markdown in which a letter with an index or a power is set as mathematics; the rest is literal, or Markdown of `ours`.
 
     >>> formulas("*s_(t-1)* and s_t"), formulas("**s_(t−1)**, `x_i`", ours=True)
     ('\\*$s_{t-1}$\\* and $s_{t}$', '**$s_{t-1}$**, `x_i`')
+    >>> formulas("e^−∞ or e^(s + M), 5^x?")
+    '$e^{-\\infty}$ or $e^{s + M}$, 5\\^x?'
     """
     parts, at, plain_ = [], 0, (lambda words: words) if ours else literal
     for found in _INDEXED.finditer(text):
         if found[2]:
-            parts += [plain_(text[at:found.start()]) if text[at:found.start()] else "", f"${found[2]}_{{{found[3].strip('()').replace('−', '-')}}}$"]
+            sign, set_ = ("_", found[3]) if found[3] else ("^", found[4])
+            set_ = set_.strip("(){}").replace("−", "-").replace("∞", r"\infty").replace("√", r"\sqrt ")
+            parts += [plain_(text[at:found.start()]) if text[at:found.start()] else "", f"${found[2]}{sign}{{{set_}}}$"]
             at = found.end()
     return "".join([*parts, plain_(text[at:]) if text[at:] or not parts else ""])
 
 
 def indexed(text: str) -> bool:
-    """Whether there is a letter with a typed index in it."""
+    """Whether there is a letter with a typed index or power in it."""
     return any(found[2] for found in _INDEXED.finditer(text))
 
 
@@ -120,22 +128,6 @@ def _escaped(text: str) -> str:
 
 
 _labelled = lru_cache(4096)(_escaped)
-
-
-def percent(p: SupportsFloat) -> str:
-    """A probability in per cent, never a false 0 or 100.
-
-    >>> percent(0.614), percent(0.0312), percent(0.00004), percent(0.99996), percent(1.0), percent(0.0)
-    ('61 %', '3.1 %', '<0.1 %', '>99.9 %', '100 %', '0 %')
-    """
-    p = float(p)
-    if p in (0.0, 1.0):
-        return f"{100 * p:.0f} %"
-    if p < 0.001:
-        return "<0.1 %"
-    if p > 0.999:
-        return ">99.9 %"
-    return f"{100 * p:.1f} %" if p < 0.0995 or p > 0.9949 else f"{100 * p:.0f} %"
 
 
 def changes(a: SupportsFloat, b: SupportsFloat) -> str:

@@ -122,7 +122,7 @@ def counted(model: Model, layer: int = 0) -> dict[str, int]:
     """
     block: Any = blocks(model)[1][layer]
     parts = {
-        "W_Q, b_Q": block.self_attn.to_q, "W_K, b_K": block.self_attn.to_k, "W_V, b_V": block.self_attn.to_v, "W_O, b_O": block.self_attn.to_out,
-        "W_1, b_1": block.ffn.to_hidden, "W_2, b_2": block.ffn.to_out, "norm 1": block.norm1, "norm 2": block.norm2,
+        "queries": block.self_attn.to_q, "keys": block.self_attn.to_k, "values": block.self_attn.to_v, "output": block.self_attn.to_out,
+        "inner (W₁, b₁)": block.ffn.to_hidden, "back (W₂, b₂)": block.ffn.to_out, "norm 1": block.norm1, "norm 2": block.norm2,
     }  # fmt: skip
     return {name: sum(weight.numel() for weight in part.parameters()) for name, part in parts.items()}

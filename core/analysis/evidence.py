@@ -24,11 +24,11 @@ KEPT = 0.8
 """A habit that keeps this share of its score on shuffled words is one of place."""
 TESTS = {
     "previous": "Mean weight on the word just before, from the third word on, in plain sentences.",
-    "itself": "Mean weight on the word's own place, from the third word on, in plain sentences.",
-    "next": "Mean weight on the word just behind, from the third word on, in plain sentences.",
+    "itself": "Mean weight on the word's own position, from the third word on, in plain sentences.",
+    "next": "Mean weight on the word just after, from the third word on, in plain sentences.",
     "first": "Mean weight on the first word, from the third word on, in plain sentences.",
     "induction": "Where a word comes a second time: mean weight on the word that followed it the first time.",
-    "duplicate": "Where a word comes a second time: mean weight on its first place.",
+    "duplicate": "Where a word comes a second time: mean weight on its first position.",
     "coreference": "Mean weight of a pronoun on the word it stands for.",
     "agreement": "Mean weight of a verb on its subject.",
     "quotes": "Mean weight of a closing quotation mark on the opening one.",
@@ -37,7 +37,7 @@ TESTS = {
     "punctuation": "Mean weight on signs without a letter or digit, whichever word looks.",
     "separator": "Mean weight on the mark between texts, whichever word looks.",
     "aligner": "Mean weight of a written word on the source words it translates; the pairs are set by hand.",
-    "spread": "Entropy of a row as a share of the largest possible one: 1 is an even look at everything allowed.",
+    "spread": "Entropy of a row as a share of the largest possible one: 1 is uniform attention over everything allowed.",
 }
 """The test that defines each score, in words."""
 Text = Sentence | Example

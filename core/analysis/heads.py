@@ -21,22 +21,22 @@ REASON = 2.0  # a habit of linked words gets this many times what other words gi
 SPREAD = 0.7  # entropy, as a share of the largest possible, above which a head is spread out
 
 WORDS = {
-    "aligner": "the aligner",
+    "aligner": "alignment",
     "previous": "previous word",
-    "itself": "the word itself",
+    "itself": "self (diagonal)",
     "next": "next word",
-    "first": "first word",
-    "induction": "what followed last time",
-    "duplicate": "the same word before",
-    "coreference": "what a pronoun means",
-    "agreement": "the verb's subject",
+    "first": "first token (attention sink)",
+    "induction": "induction head",
+    "duplicate": "duplicate token",
+    "coreference": "coreference",
+    "agreement": "subject-verb agreement",
     "quotes": "the opening quote",
     "questions": "the question word",
     "lists": "earlier items of a list",
     "punctuation": "punctuation",
-    "separator": "the separator",
-    "spread": "spread out",
-    "mixed": "a mixture",
+    "separator": "separator [SEP]",
+    "spread": "near-uniform",
+    "mixed": "no clear pattern",
 }
 RARE = ("coreference", "agreement", "quotes", "questions", "lists")
 """Habits of a few words of a sentence: they name a head that has no habit for all words."""

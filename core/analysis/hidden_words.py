@@ -45,7 +45,7 @@ class Said:
 
 
 def read(model: Model, text: str, longest: int) -> Text:
-    """The text with [CLS] and [SEP]. Raises InputError for no word, or more than `longest` pieces.
+    """The text with [CLS] and [SEP]. Raises InputError for no word, or more than `longest` tokens.
 
     >>> import core
     >>> read(core.open_model("bert-mini"), "The door.", 9).tokens
@@ -55,7 +55,7 @@ def read(model: Model, text: str, longest: int) -> Text:
     if not encoded.ids:
         raise InputError("There is no word.", "A blank needs a sentence around it.", "Type a sentence.")
     if len(encoded.ids) > longest:
-        raise InputError(f"The sentence has {len(encoded.ids)} pieces.", f"This page draws sentences of up to {longest}.", "Shorten it, or take an example.")
+        raise InputError(f"The sentence has {len(encoded.ids)} tokens.", f"This page draws sentences of up to {longest}.", "Shorten it, or take an example.")
     ids, _ = framed(model.tokenizer, np.array(encoded.ids))
     special = np.isin(ids, list(model.tokenizer.special_tokens.values()))
     found = words_of(text, encoded.tokens, encoded.spans)

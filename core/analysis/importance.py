@@ -56,7 +56,7 @@ def _asked(run: Run, truth: str | None) -> tuple[list[int], list[int]]:
 
 
 def ablation(model: Model, samples: Sequence[Sample], kind: str) -> Array:
-    """How many nats a token the mean loss rises when one head is switched off (Michel et al. 2019): (layer, head).
+    """How many nats per token the mean loss rises when one head is switched off (Michel et al. 2019): (layer, head).
 
     Each head alone, its output zero, over all tokens of the samples together; below 0 the model does better without it.
     """
@@ -69,7 +69,7 @@ def ablation(model: Model, samples: Sequence[Sample], kind: str) -> Array:
 
 
 def mean_loss(model: Model, samples: Sequence[Sample], edits: Sequence[Edit] = ()) -> float:
-    """`loss` over all tokens of the samples together, in nats a token."""
+    """`loss` over all tokens of the samples together, in nats per token."""
     targets = [sample.truth for sample in samples] if model.spec.has_source else None
     runs = model.run_many([sample.text for sample in samples], targets=targets, keep=(), edits=edits)
     return float(np.concatenate([loss(run, sample.truth) for run, sample in zip(runs, samples, strict=True)]).mean())

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 Texts = tuple[str, str]
 GROUPS = ("[CLS]", "A", "B", "[SEP]")
 """Whose place in a pair of texts: the mark in front, the words of the first text, those of the second, the marks behind."""
-WAYS = ("as trained", "A and B swapped", "all as text A", "no text vectors")
+WAYS = ("as trained", "A and B swapped", "all as text A", "no segment embeddings")
 AT_ONCE = 32
 KEEP = ("layer.*.resid_out",)
 

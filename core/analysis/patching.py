@@ -82,8 +82,8 @@ def pair_of(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
     ids = [(run.source or run.side).ids for run in (clean, corrupted)]
     if len(ids[0]) != len(ids[1]) or clean.side.n_real != corrupted.side.n_real:
         raise InputError(
-            f"The first sentence has {len(ids[0])} tokens here, the second {len(ids[1])}.", "A patch goes between places of equal number.",
-            "Change a word into one with as many pieces.",
+            f"The first sentence has {len(ids[0])} tokens here, the second {len(ids[1])}.", "A patch goes between equal numbers of positions.",
+            "Change a word into one with as many tokens.",
         )  # fmt: skip
     tops = [run.logits[: run.side.n_real].argmax(-1) for run in (clean, corrupted)]
     hidden = blanks(clean) or [place for place in rows(clean) if clean.ids[place] == corrupted.ids[place] or not clean.model.spec.framed]

@@ -112,7 +112,7 @@ def tagged(model: Model, text: str, longest: int = 40) -> Tagged:
     found = model.run(text, keep=())
     tokens, places = found.tokens[1:-1], found.spans[1:-1]
     if len(tokens) > longest:
-        raise InputError(f"The sentence has {len(tokens)} pieces.", f"This page draws sentences of up to {longest}.", "Shorten it, or take an example.")
+        raise InputError(f"The sentence has {len(tokens)} tokens.", f"This page draws sentences of up to {longest}.", "Shorten it, or take an example.")
     heads = {min(word.pieces) - 1 for word in found.side.words}
     begins = np.array([at in heads for at in range(len(tokens))], dtype=bool)
     return Tagged(text, tokens, places, begins, probabilities(found.tags[1:-1]))

@@ -47,8 +47,8 @@ def ripple(before: Run, after: Run, side: str | None = None) -> Array:
     one, other = before.hidden(side), after.hidden(side)
     if one.shape != other.shape:
         raise InputError(
-            f"The first text has {one.shape[1]} tokens here, the second {other.shape[1]}.", "A ripple compares place by place.",
-            "Change a word into one with as many pieces.",
+            f"The first text has {one.shape[1]} tokens here, the second {other.shape[1]}.", "The comparison goes position by position.",
+            "Change a word into one with as many tokens.",
         )  # fmt: skip
     moved = np.linalg.norm((other - one).astype(np.float64), axis=-1)
     return moved / np.maximum(np.linalg.norm(one.astype(np.float64), axis=-1), 1e-12)

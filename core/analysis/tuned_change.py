@@ -11,6 +11,7 @@ from core.errors import InputError
 from core.lessons.spans import spans
 from core.lessons.weighting import softmax
 from core.run import Run
+from core.shares import percent
 
 Array = NDArray[np.floating]
 
@@ -33,7 +34,7 @@ def said(run: Run, labels: Sequence[str]) -> str:
     """
     if run.model.config.n_classes:
         chances = softmax(np.asarray(run.classes, dtype=np.float64))
-        return f"{labels[int(chances.argmax())]}, {chances.max():.0%}"
+        return f"{labels[int(chances.argmax())]}, {percent(chances.max())}"
     inner = [place for place, span in enumerate(run.spans) if span is not None]
     if run.model.config.n_tags:
         return ", ".join(f"{run.tokens[place]} {labels[int(np.argmax(run.tags[place]))]}" for place in inner)
@@ -43,4 +44,4 @@ def said(run: Run, labels: Sequence[str]) -> str:
     starts, ends = np.asarray(run.answer, dtype=np.float64).T
     found = spans(starts, ends, second)
     first, last = found.best
-    return f"{' '.join(run.tokens[first : last + 1])}, {found.probability:.0%}"
+    return f"{' '.join(run.tokens[first : last + 1])}, {percent(found.probability)}"

@@ -14,11 +14,11 @@ from core.checkpoints.scores import MEASURES, TABLES, Score, by_part, read_score
 from core.checkpoints.weights import SINGLE, find_weights
 
 CURVE = "curve.svg"
-NAMES = {"loss": "loss in training", "valid_nats": "nats a token on valid"}
+NAMES = {"loss": "loss in training", "valid_nats": "nats per token on valid"}
 SIZES = {
     "family": "Family", "n_layers": "Layers", "n_heads": "Heads", "d_model": "Width", "d_ff": "Inner width", "n_vocab": "Vocabulary",
     "n_ctx": "Context, tokens", "n_segments": "Segments", "cell": "Cell", "bidirectional": "Reads both ways", "attention": "Attention", "score": "Score",
-    "window": "Words to each side of the place", "input_feeding": "Fed with its last output", "activation": "Activation", "order": "Norm", "dropout": "Dropout in training",
+    "window": "Words to each side of the position", "input_feeding": "Fed with its last output", "activation": "Activation", "order": "Norm", "dropout": "Dropout in training",
 }  # fmt: skip
 SAID = {"pre": "before each sub-layer", "post": "after each sum", True: "yes", False: "no"}
 
@@ -29,7 +29,7 @@ UNTRAINED = (
 EXPLAINED = {
     "own": f"A score is the mean share of a head's attention on that place, over held-out items of its own task. {UNTRAINED}",
     "pairs": f"A score is the mean share of a head's attention on that place, over `assets/texts/heads_en-es.tsv`. {UNTRAINED}",
-    "battery": "A score is the mean share of a head's attention on that place (*spread out*: of the largest possible entropy), over the groups of "
+    "battery": "A score is the mean share of a head's attention on that place (*near-uniform*: of the largest possible entropy), over the groups of "
     "`assets/texts/battery.tsv`, for attention from a text that is written over `heads_en-es.tsv`. *Shuffled*: the same with the words in "
     "another order. *Other words*: what the other words of the sentence give to the same word; a head has found it only if its score is well "
     f"above that. {UNTRAINED}",

@@ -66,7 +66,7 @@ class MeanHead:
             return replaced(heads, (slice(None), head), heads[:, head].mean(1, keepdim=True))
         if len(self.vector) != heads.shape[-1]:
             raise InputError(
-                f"The mean has {len(self.vector)} numbers, a head at '{self.where}' hands on {heads.shape[-1]}.",
+                f"The mean has {len(self.vector)} numbers, a head at '{self.where}' has {heads.shape[-1]}.",
                 "A mean belongs to one head of one model.",
                 "Take it anew for this model.",
             )

@@ -6,10 +6,10 @@ from core.equations.form import Sign, both, equation, matrix, number, same, vect
 
 SIGNS: dict[str, Sign] = {
     "x_i": vector("d", "word vector", "the token table", "Word i, then with its position added.", "embed.out"),
-    "p_i": vector("d", "position vector", "Eq. (17)", "The vector of place i.", "embed.position"),
-    "i": number("position", "counts the words", "The place of the word."),
+    "p_i": vector("d", "position vector", "Eq. (17)", "The vector of position i.", "embed.position"),
+    "i": number("position", "counts the words", "The position of the word."),
     "j": number("pair of dimensions", "counts the pairs", "Dimensions 2j and 2j + 1 turn together."),
-    "d": number("size of a word vector", "the model", "In the exponent; one of the documents prints p there."),
+    "d": number("size of a word vector", "the model", "In the exponent; Ghojogh and Ghodsi 2020 print p there."),
     "X": matrix("d", "n", "the words as they came in", "the layer below", "One word a column; in PyTorch one a row.", "resid_in"),
     "Z_t": matrix("d", "n", "attention output", "Eq. (22)", "What attention adds to the words.", "self_attn.out"),
     "Z'_t": matrix("d", "n", "after the first sum", "Eq. (23)", "The words with what attention added.", "resid_mid"),
@@ -26,7 +26,7 @@ SIGNS: dict[str, Sign] = {
     "W_2": same("d × d_ff", "second weights", "learned", "Back to the size of a word.", "ffn.out"),
     "b_2": vector("d", "second bias", "learned", "A constant for each number of the word."),
     "P": vector("V", "probabilities", "softmax of the logits", "One for each word of the vocabulary.", "logits"),
-    "z": vector("d", "last state", "the last layer", "What the last layer says about the place.", "resid_out"),
+    "z": vector("d", "last state", "the last layer", "The last layer's output at the position.", "resid_out"),
     "W": same("V × d", "output weights", "learned", "A row for each word of the vocabulary."),
     "b": vector("V", "output bias", "learned", "A constant for each word."),
 }  # fmt: skip
@@ -35,7 +35,7 @@ ANGLE = "frac{ i }{ 10000 ^{ 2j / d } }"
 EQUATIONS = (
     equation("positions.sinusoid", "Positions as waves", f"lines{{ p_i ( 2j ) = sin ( {ANGLE} ) }}{{ p_i ( 2j + 1 ) = cos ( {ANGLE} ) }}", "",
              both(17), SIGNS, note="The survey prints p in the exponent, the slides d; d is right."),
-    equation("positions.add", "A word and its place", "x_i <- x_i + p_i", "", both(18), SIGNS),
+    equation("positions.add", "A word and its position", "x_i <- x_i + p_i", "", both(18), SIGNS),
     equation("residual.first", "The first sum", "Z'_t <- Z_t + X", "", both(23), SIGNS),
     equation("norm.apply", "Layer norm", "h_i <- frac{ g }{ sigma } ( h_i - mu )", "", both(24), SIGNS),
     equation("norm.mean", "Its mean", "mu = frac{ 1 }{ H } sum{ i=1 }{ H } h_i", "", both(25), SIGNS),

@@ -18,11 +18,11 @@ SIGNS: dict[str, Sign] = {
     "U": same("p × d", "input weights", "learned", "How the word enters the state."),
     "b": vector("p", "bias", "learned", "A constant added to each number of the state."),
     "c": vector("p", "context vector", "the encoder's last state", "The one vector that carries the whole source.", "start.context"),
-    "c_i": vector("p", "context vector", "Eq. (3)", "A mix of all encoder states, made anew for output word i.", "attn.context"),
+    "c_i": vector("p", "context vector", "Eq. (3)", "A weighted sum of all encoder states, computed anew for output word i.", "attn.context"),
     "y_i": same("one word", "output word", "the decoder's choice", "The word that is written at step i."),
     "y_1": same("one word", "first output word", "the decoder's choice", "The first word that was written."),
     "y_i-1": same("one word", "word before", "the decoder's choice one step earlier", "The word that was written last; the decoder reads it."),
-    "l_i": vector("p", "decoder state", "the decoder's recurrence", "The decoder's state at output word i; other documents call it s.", "hidden"),
+    "l_i": vector("p", "decoder state", "the decoder's recurrence", "The decoder's state at output word i; others call it s.", "hidden"),
     "l_i-1": vector("p", "decoder state before", "the decoder's recurrence", "The decoder's state before it writes word i: what asks.", "attn.q"),
     "s_ij": number("score", "Eq. (4)", "How well source word j fits what the decoder needs for word i.", "attn.scores"),
     "s_ik": number("score", "Eq. (4)", "The same for each source word k: all of them share the sum below.", "attn.scores"),
@@ -65,20 +65,20 @@ GLOBAL: dict[str, Sign] = {
     "W_p": same("u × p", "weights of the centre", "learned", "The hidden layer that predicts where to look."),
     "v_p": vector("u", "weights of the centre", "learned", "Turns that hidden layer into one number."),
     "v_a": vector("u", "weights of the answer", "learned", "Turns the hidden layer of the score into one number."),
-    "p_t": number("centre", "predicted from the decoder's state", "The place in the source around which to look: a real number.", "attn.centre"),
+    "p_t": number("centre", "predicted from the decoder's state", "The position in the source around which to look: a real number.", "attn.centre"),
     "n": number("source length", "the source", "The number of words of the source."),
-    "s": number("place", "counts the source words", "The place of a source word."),
+    "s": number("place", "counts the source words", "The position of a source word."),
     "sigma": number("width", "half of the window's radius D", "How fast the weights fall off away from the centre."),
     "D": number("radius of the window", "chosen", "So many words to each side are looked at."),
 }  # fmt: skip
 CONCAT = {"W_a": same("u × 2p", "weights of the score", "learned", "Reads both states side by side.")}
-PLACES = {"W_a": same("n × p", "weights of the places", "learned", "A row for each place: n is the longest source it can serve.")}
+PLACES = {"W_a": same("n × p", "weights of the positions", "learned", "A row for each position: n is the longest source it can serve.")}
 WEIGHTS = "frac{ exp ( score ( %s , %s ) ) }{ sum{ j=1 }{ n } exp ( score ( %s , %s ) ) }"
 
 EQUATIONS = (
     equation("rnn.state", "A recurrent state", "h_i = tanh ( W h_i-1 + U x_i + b )",
              "h_i = tanh ( h_i-1 W ^T + x_i U ^T + b )", [("ghojogh2020", "section 2.2", "")], SIGNS,
-             note="The documents draw it and print no formula."),
+             note="The slides draw it and print no formula."),
     equation("rnn.context", "One context for the whole source", "c = h_n", "", [("ghojogh2020", "section 2.2", "")], SIGNS),
     equation("seq2seq.probability", "The next word from one context",
              "P ( y_i | y_1 , … , y_i-1 ) = g ( y_i-1 , l_i , c )", "", both(1), SIGNS),
@@ -108,7 +108,7 @@ EQUATIONS = (
     equation("luong.concat", "Score: concat", "score ( h_t , hbar_s ) = v_a ^T tanh ( W_a [ h_t ; hbar_s ] )",
              "score ( h_t , hbar_s ) = tanh ( [ h_t , hbar_s ] W_a ^T ) v_a ^T",
              [SLIDES, ("luong2015", "section 3.1", "Eq. (8)")], GLOBAL, CONCAT),
-    equation("luong.location", "Weights from the place alone", "a_t = softmax ( W_a h_t )", "a_t = softmax ( h_t W_a ^T )",
+    equation("luong.location", "Weights from the position alone", "a_t = softmax ( W_a h_t )", "a_t = softmax ( h_t W_a ^T )",
              [SLIDES, ("luong2015", "section 3.1", "Eq. (9)")], GLOBAL, PLACES, note="No key at all: the words of the source do not matter."),
     equation("luong.attentional", "What the output layer reads", "htilde_t = tanh ( W_c [ c_t ; h_t ] )",
              "htilde_t = tanh ( [ c_t , h_t ] W_c ^T )", [("luong2015", "section 3", "Eq. (5)")], GLOBAL),

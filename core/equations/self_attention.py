@@ -26,7 +26,7 @@ SIGNS: dict[str, Sign] = {
     "Z_m": matrix("r", "n", "masked attention output", "values times the weights that the mask leaves", "Each word as a mix of the words up to itself.", "self_attn.heads"),
     "M": same("n × n", "mask", "Eq. (29)", "0 where row i may look at column j, minus infinity where not.", "self_attn.allowed"),
     "p": number("size of query and key", "the model", "The root keeps the scores from growing with it."),
-    "d_k": number("size of query and key", "the model", "The documents also write p."),
+    "d_k": number("size of query and key", "the model", "The survey and the slides also write p."),
     "n": number("number of words", "the sentence", "How many words stand in a row."),
     "y_i": vector("d", "output", "the weights times the words", "Word i after attention, without any projection."),
     "alpha_ij": number("attention weight", "the softmax over the words up to i", "The share of word j for word i; 0 for words behind i.", "self_attn.pattern"),
@@ -44,7 +44,7 @@ HEADS: dict[str, Sign] = {
     "Z_1": matrix("r", "n", "output of the first head", "Eq. (16) in head 1", "The mix that the first head made.", "self_attn.heads"),
     "Z_h": matrix("r", "n", "output of the last head", "Eq. (16) in head h", "The mix that the last head made.", "self_attn.heads"),
     "Z_t": matrix("d", "n", "attention output", "all heads, mixed by W_O", "What attention adds to the words.", "self_attn.out"),
-    "W_O": same("hr × d", "output weights", "learned", "Mixes the heads. Its shape is not printed in the documents."),
+    "W_O": same("hr × d", "output weights", "learned", "Mixes the heads. Its shape is not printed in the slides and the survey."),
 }  # fmt: skip
 CROSS: dict[str, Sign] = {
     "Q": matrix("p", "m", "queries", "the decoder's words", "What each target word asks.", "self_attn.q"),

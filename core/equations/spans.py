@@ -23,5 +23,5 @@ EQUATIONS = (
     equation("spans.end", "Where the answer ends", "p_e = softmax ( H ^T w_e )", "p_e = softmax ( w_e H ^T )", ASKED, SIGNS),
     equation("spans.pair", "The score of an answer", "r_ij = w_s ^T h_i + w_e ^T h_j", "r_ij = h_i w_s ^T + h_j w_e ^T", [ASKED[1]], SIGNS, note="For i ≤ j alone; the greatest one is the answer."),
     equation("spans.tag", "The tag of each token", "P_i = softmax ( W ^T h_i )", "P_i = softmax ( h_i W )", [("devlin2019", "section 5.3", "named entities")], SIGNS,
-             note="Of a word the first piece is asked."),
+             note="Of a word the first token is asked."),
 )  # fmt: skip

@@ -30,8 +30,8 @@ SIGNS: dict[str, Sign] = {
 }  # fmt: skip
 
 EQUATIONS = (
-    equation("weighting.softmax", "Importance becomes a share", "a_i = frac{ exp ( s_i ) }{ sum{ j=1 }{ n } exp ( s_j ) }", "",
-             [("ghojogh2020", "section 1", "")], SIGNS, note="The documents say it in words; the formula is that of Eq. (8)."),
+    equation("weighting.softmax", "Scores become weights", "a_i = frac{ exp ( s_i ) }{ sum{ j=1 }{ n } exp ( s_j ) }", "",
+             [("ghojogh2020", "section 1", "")], SIGNS, note="Ghojogh and Ghodsi 2020 say it in words; the formula is that of Eq. (8)."),
     equation("autoencoder.code", "Into the hidden space", "c = W_enc x", "c = x W_enc ^T", [SURVEY], SIGNS),
     equation("autoencoder.decode", "And back", "xhat = W_dec c", "xhat = c W_dec ^T", [SURVEY], SIGNS),
     equation("autoencoder.error", "What is lost, at best", "|| X - Xhat || ^2 = sum{ i=p+1 }{ d } sigma_i ^2", "",

@@ -29,7 +29,7 @@ def _read(network: BERT, ids: list[int]) -> dict[str, torch.Tensor]:
     "E19", "W", "“Every missing word is assigned to every encoder block”: only the top of the stack predicts.",
     (Where("ghojogh2023", "BERT"), Where("ghojogh2020", "4")),
     says="A sentence with a missing word is given to every encoder block in the stack, and the block is supposed to predict the missing word.",
-    right="The sentence with masks enters the first block, each block receives what the one below hands on, and one head reads the last.",
+    right="The sentence with masks enters the first block, each block receives the output of the one below, and one head reads the last.",
     note="What lower layers would say can be asked, as an extra (the logit lens); the model does not.",
 )  # fmt: skip
 def top_predicts() -> Evidence:
@@ -39,11 +39,11 @@ def top_predicts() -> Evidence:
     apart = [gap(network.logits(found[f"layer.{i}.resid_out"]), logits) for i in range(len(network.layers))]
     numbers = {f"block_{i}": value for i, value in enumerate(apart, start=1)}
     sentence = (
-        f"A BERT of {len(apart)} blocks drawn once. The head on the output of block {len(apart)} differs from the model's own scores by "
+        f"A BERT of {len(apart)} blocks drawn once. The head on the output of block {len(apart)} differs from the model's own logits by "
         f"{tiny(apart[-1])}, on the output of the first block by up to {apart[0]:.2f}."
     )
     return Evidence(numbers, sentence, (
-        Panel("Distance from the model's scores", [[v] for v in apart], tuple(f"block {i + 1}" for i in range(len(apart))), ("distance",),
+        Panel("Distance from the model's logits", [[v] for v in apart], tuple(f"block {i + 1}" for i in range(len(apart))), ("distance",),
               "bars", 2),
     ))  # fmt: skip
 
@@ -74,7 +74,7 @@ def over_positions() -> Evidence:
     "E23", "W", "The slide on BERT's last task repeats the text of the first.",
     (Where("beigy2024", "BERT, page after question answering"),),
     says="“Taking the final hidden state of the token [CLS]” and softmax(h^cls W^cls), word for word as for classification.",
-    right="By its place this should be sequence tagging, which uses every h⁽ⁱ⁾: softmax(h⁽ⁱ⁾ W) for each token.",
+    right="By its position this should be sequence tagging, which uses every h⁽ⁱ⁾: softmax(h⁽ⁱ⁾ W) for each token.",
     note="That the slide means tagging is our inference: its title and picture are not in the text.",
 )  # fmt: skip
 def one_label_or_many() -> Evidence:

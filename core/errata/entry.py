@@ -16,7 +16,7 @@ Form = Literal["weights", "bars", "table"]
 
 KINDS: dict[Kind, str] = {
     "W": "Wrong as printed",
-    "D": "The documents differ",
+    "D": "The sources differ",
     "L": "Loosely worded",
     "A": "Names and credits",
 }

@@ -96,8 +96,8 @@ def _seen(x: Tensor) -> Array:
     (Where("beigy2024", "introduction"), Where("beigy2021", "multi-head attention")),
     says="Multi-head self-attention splits the inputs into smaller chunks; later slides split Q, K and V after the "
          "projection.",
-    right="Each head projects the whole input. What is cut into pieces is the result, Q, K and V.",
-    note="A head can read every feature of a word, whichever piece it writes.",
+    right="Each head projects the whole input. What is cut into parts is the result, Q, K and V.",
+    note="A head can read every feature of a word, whichever part it writes.",
 )  # fmt: skip
 def project_then_split() -> Evidence:
     d, h = 16, 4
@@ -109,8 +109,8 @@ def project_then_split() -> Evidence:
     printed = x[0, :, rows] @ weight[rows, rows].T
     numbers = {"gap": gap(printed, right), "whole": float(weight.numel()), "pieces": float(h * piece * piece)}
     sentence = (
-        f"d = {d}, {h} heads: the query of head {HEAD} made from the whole word and the one made from its piece of {piece} features "
-        f"differ by up to {numbers['gap']:.2f}. Projecting the whole word takes {weight.numel()} weights, projecting pieces "
+        f"d = {d}, {h} heads: the query of head {HEAD} made from the whole word and the one made from its part of {piece} features "
+        f"differ by up to {numbers['gap']:.2f}. Projecting the whole word takes {weight.numel()} weights, projecting parts "
         f"{h * piece * piece}."
     )
     return Evidence(numbers, sentence, (

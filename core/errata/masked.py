@@ -24,7 +24,7 @@ EXAMPLES = {name: example.weights for name, example in examples.items()}
      Where("beigy2021", "self-attention", "the mix for apple")),
     says="“student” is made of I, am and a; “apple” of the words before it. Fig. 6 has four keys and one query for a fifth "
          "word.",
-    right="Both are possible. Eq. (16) and the mask j ≤ i include the word, and so do the models that the documents tell of.",
+    right="Both are possible. Eq. (16) and the mask j ≤ i include the word, and so do the models that the sources describe.",
     note="Under a strict mask the first word has nothing to look at. The Reformer (Kitaev et al. 2020) leaves the word out, and makes an exception there.",
 )  # fmt: skip
 def itself() -> Evidence:

@@ -60,7 +60,7 @@ def credits() -> Evidence:
     note="2019 is GPT-2.",
 )  # fmt: skip
 def spelled_out() -> Evidence:
-    return Evidence({}, "The papers themselves and the other documents have these names; the deck's own list of references has A Lite BERT.",
+    return Evidence({}, "The papers themselves and the other sources have these names; the deck's own list of references has A Lite BERT.",
                     computed=False)  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def spelled_out() -> Evidence:
     (Where("ghojogh2023", "encoder", "Eq. (23)"), Where("ghojogh2020", "3.2.3", "Eq. (23)")),
     says="z'_t ← z_t + x_t in the slides, Z'_t ← Z_t + X in the survey; numbers shift by one after (25); W_O has no size in either.",
     right="The survey's letters are matrices, all words at once. Eq. (23) forces the size of W_O: h·r × d.",
-    note="Citations in the atlas name document and number.",
+    note="Citations in the atlas name source and number.",
 )  # fmt: skip
 def same_author() -> Evidence:
     n, d, h, r = 4, 6, 2, 5

@@ -100,7 +100,7 @@ def no_window() -> Evidence:
     names = tuple(str(int(place)) for place in places)
     chosen = slice(4, 13)
     return Evidence(numbers, sentence, (
-        Panel("Weights around p_t", np.array([printed, right])[:, chosen], ("no window", f"D = {d}"), names[chosen], "weights"),
+        Panel("Weights around pₜ", np.array([printed, right])[:, chosen], ("no window", f"D = {d}"), names[chosen], "weights"),
     ))  # fmt: skip
 
 

@@ -118,12 +118,12 @@ def saturation() -> Evidence:
                "overflows": float(overflows), "safe": float(safe[0])}  # fmt: skip
     sentence = (
         f"d_k = {d_k}, {n_keys} keys: the mean entropy of the weights is {bare:.2f} without the division and {scaled:.2f} with "
-        f"it; even weights have {math.log(n_keys):.2f}. A score of {score:.0f} divided by √{d_score} is {divided:.0f}, and its "
+        f"it; uniform weights have {math.log(n_keys):.2f}. A score of {score:.0f} divided by √{d_score} is {divided:.0f}, and its "
         f"exponential {'still overflows' if overflows else 'fits'} in {bits} bits (the limit is {limit:.2f}). torch's softmax of "
-        f"{listed([score, 0], 0)}, undivided, is {listed(safe, 0)}: it subtracts the largest score."
+        f"{listed([score, 0], 0)}, unscaled, is {listed(safe, 0)}: it subtracts the largest score."
     )
     return Evidence(numbers, sentence, (
-        Panel(f"Entropy over {n_keys} keys", [[bare], [scaled], [math.log(n_keys)]], ("q·k", "q·k / √d_k", "even weights"), ("entropy",),
+        Panel(f"Entropy over {n_keys} keys", [[bare], [scaled], [math.log(n_keys)]], ("q·k", "q·k / √dₖ", "uniform weights"), ("entropy",),
               "bars", 2),
     ))  # fmt: skip
 
@@ -161,10 +161,10 @@ def _looked(query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> Ar
 
 
 @erratum(
-    "E53", "L", "Addressing by cosine without a sharpness stays flat.",
+    "E53", "L", "Addressing by cosine without an inverse temperature stays flat.",
     (Where("beigy2021", "alignment score functions, table"),),
     says="score = cosine(s_t, h_i)",
-    right="The neural Turing machine uses β · cosine, with a sharpness β that is learned.",
+    right="The neural Turing machine uses β · cosine, with an inverse temperature β that is learned.",
     note="Cosines lie between −1 and 1, so two weights can differ only by a fixed factor.",
 )  # fmt: skip
 def flat_cosine() -> Evidence:

@@ -90,7 +90,7 @@ def crossing() -> Evidence:
     numbers = {f"attention_{n}": a for n, (a, _) in cost.items()} | {f"recurrence_{n}": r for n, (_, r) in cost.items()}
     sentence = (
         f"p = {p}: for n = {short} words {cost[short][0]:,} against {cost[short][1]:,}, {cost[short][1] / cost[short][0]:.1f} times "
-        f"cheaper; equal at n = {p}; for n = {long:,} {cost[long][0] / cost[long][1]:.0f} times dearer."
+        f"cheaper; equal at n = {p}; for n = {long:,} {cost[long][0] / cost[long][1]:.0f} times more expensive."
     )
     return Evidence(_floats(numbers), sentence, (
         Panel("Multiplications, millions", [[a / 1e6, r / 1e6] for a, r in cost.values()], tuple(f"n = {n:,}" for n in cost),

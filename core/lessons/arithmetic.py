@@ -135,8 +135,8 @@ class _Cell:
 
 def _mask_line(cell: _Cell) -> Line:
     may, n = bool(cell.allowed[cell.key]), int(cell.allowed.sum())
-    open_keys = f"{n} of {len(cell.allowed)} keys are open in this row"
-    words = f"The mask lets {{query}} look at {{key}}; {open_keys}." if may else f"The mask forbids {{key}} to {{query}}, whatever the score: e to the −∞ is 0. {open_keys[0].upper()}{open_keys[1:]}."
+    open_keys = f"{n} of {len(cell.allowed)} keys are not masked in this row"
+    words = f"The mask lets {{query}} attend to {{key}}; {open_keys}." if may else f"{{key}} is masked for {{query}}, whatever the score: e to the −∞ is 0. {open_keys[0].upper()}{open_keys[1:]}."
     return puts("mask", "the mask", words, "s_{ij} + M_{ij}", MASK, form="{} + 0" if may else "{} − ∞", formula=lambda s: s if may else -math.inf,
                 values=[cell.score], reads=[cell.paths("scores"), cell.paths("allowed")])  # fmt: skip
 
@@ -147,22 +147,22 @@ def _softmax_lines(cell: _Cell, leaf: str, cites: tuple[Place, ...]) -> list[Lin
     recorded = float(cell.part(leaf)[cell.query, cell.key])
     equation, ends = "a_{ij} = e^{s_{ij}} / Σ_{k} e^{s_{ik}}", {"path": cell.paths(leaf), "reads": [cell.paths("scores"), cell.paths("allowed")]}
     if not len(open_keys):
-        words = "Nothing is allowed in this row. By decision such a row is all 0, where other programs give NaN or equal weights."
+        words = "Every key of this row is masked. Here such a row is all 0; other programs give NaN or equal weights."
         return [puts("weight", "the weight", words, equation, cites, form="{}", formula=lambda x: x, values=[0.0], recorded=recorded, **ends)]
     scores = cell.part("scores")[cell.query][open_keys].astype(np.float64)
     largest = int(np.argmax(scores))
     top, place = np.full(len(scores), scores[largest]), np.flatnonzero(open_keys == cell.key)
-    off = "The largest open score of the row is taken off every score first: all weights stay the same, and no e to the s can grow too large."
+    off = "The largest unmasked score of the row is subtracted from every score first: all weights stay the same, and no e to the s can grow too large."
     lines = []
     if len(place):
         lines.append(puts("numerator", "e to the score", off, "e^{s_{ij} − max_{k} s_{ik}}", (*cites, ("lifei2022", "practical considerations", "overflow, underflow")),
                           form="e^({} − {})", formula=lambda s, m: math.exp(s - m), values=[cell.score, float(top[0])], reads=[cell.paths("scores")]))  # fmt: skip
     shut = len(cell.allowed) - len(open_keys)
-    words = "The same for every open key of the row, added" + (f"; the {shut} that the mask forbids add exactly 0." if shut else ".")
+    words = "The same for every unmasked key of the row, added" + (f"; the {shut} masked ones add exactly 0." if shut else ".")
     chosen = int(place[0]) if len(place) else None
     below = adds("denominator", "the sum over the row", words, "Σ_{k} e^{s_{ik} − max}", cites, columns={"s": scores, "max": top}, form="e^({} − {})", axis="key",
                  labels=cell.keys, at=open_keys, chosen=chosen, shared=True, reads=[cell.paths("scores"), cell.paths("allowed")])  # fmt: skip
-    share = "The share of {key} in the row: its weight." if len(place) else "Forbidden: its share in the row is exactly 0."
+    share = "The share of {key} in the row: its weight." if len(place) else "Masked: its weight in the row is exactly 0."
     over = lines[0].value if lines else 0.0
     return [*lines, below, puts("weight", "the weight", share, equation, cites, form="{} / {}", formula=lambda a, b: a / b, values=[over, below.value],
                                 recorded=recorded, **ends)]  # fmt: skip

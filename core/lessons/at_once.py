@@ -94,7 +94,7 @@ def wanted_ids(model: Model, prompt: Prompt, target: str) -> tuple[int, ...]:
     ids = target_ids(model, prompt, target)
     if len(ids) >= LONGEST or len(prompt.source) > READS:
         raise InputError(
-            f"The pair has {len(prompt.source)} and {len(ids)} pieces.",
+            f"The pair has {len(prompt.source)} and {len(ids)} tokens.",
             f"This page draws sentences of up to {READS} and translations of up to {LONGEST - 1}.",
             "Shorten it, or take an example.",
         )

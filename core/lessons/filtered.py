@@ -70,7 +70,7 @@ def way(candidate: Candidate, step: Step | Choice) -> Way:
 def _stages(candidate: Candidate, filters: Sequence[Filter], log_sum: float, kept: int, decimals: int) -> tuple[tuple[Stage, ...], bool]:
     """The stages with so many decimals, and whether they end in the probability that the candidate has."""
     now = shown(candidate.logit, decimals)
-    found = [Stage("score z", "", now)]
+    found = [Stage("logit z", "", now)]
     for number, each in enumerate(filters):
         put, now = _PUT[each.name](each, now, candidate.measures[number], decimals)
         found.append(Stage(title(each), put, now))

@@ -74,7 +74,7 @@ class Forcing:
 
     @property
     def loss(self) -> float:
-        """The mean of -ln p over the wanted tokens: the loss that training lowers, in nats a token."""
+        """The mean of -ln p over the wanted tokens: the loss that training lowers, in nats per token."""
         return sum(place.loss for place in self.forced) / len(self.forced)
 
 

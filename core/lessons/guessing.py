@@ -13,7 +13,8 @@ import numpy as np
 import torch
 
 from core.analysis.guesses import probabilities
-from core.decoding.prompt import Prompt, fit
+from core.bounds import most
+from core.decoding.prompt import Prompt, Window, fit
 from core.decoding.reader import Reader
 from core.decoding.steps import largest
 from core.errors import InputError
@@ -23,6 +24,8 @@ from core.text import Tokenizer
 
 Array = np.ndarray
 MOST_PIECES = 12
+READS = 32
+"""Runs of the text that a round costs, with the words to choose from: the text read a few times, and a batch of words behind it."""
 OPENING = re.compile(r"[(\[{“‘—\-\s]$")
 
 
@@ -31,7 +34,7 @@ class Guess:
     """One word behind a text, as the model reads it: its `pieces`, and what each is worth behind those before.
 
     `closes` is the probability that the word ends behind its last piece: that no letter or digit follows a letter or
-    digit. `n_vocab` is the size of the vocabulary, for the score of guessing by lot.
+    digit. `n_vocab` is the size of the vocabulary, for the score of guessing by chance.
     """
 
     text: str
@@ -71,7 +74,7 @@ class Round:
     The last factor makes it the word and not only its beginning (Pimentel and Meister 2024): " the" also begins
     " then" and " theatre". A word is written behind a space unless the text is empty or ends in white space, an opening
     bracket or quote, or the word is a sign that clings to the word before. A space at the end of the text belongs to
-    the word, since tokens begin with theirs. Of a long text the last part is read, `read` says how much of it.
+    the word, since tokens begin with theirs. Of a long text the last part is read, `window` says which.
     Raises InputError for a model that does not go on with a text.
 
     >>> import core
@@ -88,14 +91,14 @@ class Round:
             raise InputError(f"{self.model.name} does not go on with a text.", "The next word is asked of a model of the GPT kind.", "Choose another model.")
 
     @cached_property
-    def prompt(self) -> Prompt:
-        """What is read: the end of the text, with room for a word."""
-        return start_of(self.model, fit(self.model, self.text.removesuffix(" "), self.model.config.n_ctx - MOST_PIECES).text)
+    def window(self) -> Window:
+        """What is read: the end of the text, with room for a word, and no more than is answered in a moment."""
+        return fit(self.model, self.text.removesuffix(" "), min(self.model.config.n_ctx - MOST_PIECES, most(self.model, runs=READS)))
 
-    @property
-    def read(self) -> tuple[int, int]:
-        """How many of the text's tokens are read, and how many there are."""
-        return len(self.prompt.ids) - self.prompt.hidden, len(self.model.tokenizer.encode(self.text.removesuffix(" ")).ids)
+    @cached_property
+    def prompt(self) -> Prompt:
+        """The tokens of the window."""
+        return start_of(self.model, self.window.text)
 
     @cached_property
     def distribution(self) -> Array:
@@ -117,7 +120,7 @@ class Round:
         if encoded.lost or not encoded.ids:
             raise InputError(f"'{word}' has a sign that {self.model.name} does not know.", "A guess is made of its tokens.", "Guess another word.")
         if len(encoded.ids) > MOST_PIECES:
-            raise InputError(f"The guess has {len(encoded.ids)} pieces.", f"A guess has at most {MOST_PIECES}.", "Guess a shorter word.")
+            raise InputError(f"The guess has {len(encoded.ids)} tokens.", f"A guess has at most {MOST_PIECES}.", "Guess a shorter word.")
         scores = logits_behind(self.model, self.prompt, [encoded.ids])[0]
         log_p = scores[:-1].log_softmax(-1)
         pieces = tuple(float(log_p[t, index]) for t, index in enumerate(encoded.ids))
@@ -216,7 +219,7 @@ class Played:
 
 @dataclass(frozen=True)
 class Score:
-    """Bits over all rounds, fewer being better: of the visitor's guesses, the model's own, and guessing by lot.
+    """Bits over all rounds, fewer being better: of the visitor's guesses, the model's own, and guessing by chance.
 
     `alike` counts the rounds in which both said the same.
     """
@@ -261,7 +264,7 @@ def told(history: Sequence[Played]) -> str:
 
     >>> sure, far = (Guess("a", (" a",), (number,), (math.log(p),), 1.0, 8) for number, p in ((1, 0.5), (2, 0.125)))
     >>> told([Played(far, sure)])
-    "After 1 round: your words cost 3.0 bits, the model's own 1.0, guessing by lot 3.0. You are 2.0 bits behind the model."
+    "After 1 round: your words cost 3.0 bits, the model's own 1.0, guessing by chance 3.0. You are 2.0 bits behind the model."
     """
     if not history:
         return "No round has been played."
@@ -269,4 +272,4 @@ def told(history: Sequence[Played]) -> str:
     rounds = "1 round" if now.rounds == 1 else f"{now.rounds} rounds"
     gap = now.behind
     stand = "You are even with the model." if abs(gap) < 0.05 else f"You are {abs(gap):.1f} bits {'behind' if gap > 0 else 'ahead of'} the model."
-    return f"After {rounds}: your words cost {now.you:.1f} bits, the model's own {now.model:.1f}, guessing by lot {now.chance:.1f}. {stand}"
+    return f"After {rounds}: your words cost {now.you:.1f} bits, the model's own {now.model:.1f}, guessing by chance {now.chance:.1f}. {stand}"

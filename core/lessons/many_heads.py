@@ -165,7 +165,7 @@ class Stage:
         return self.value.shape
 
 
-NAMES = ("x", "project", "view", "swap", "scores", "softmax", "out", "swap back", "flatten", "W_O")
+NAMES = ("x", "project", "view", "swap", "scores", "softmax", "out", "transpose back", "flatten", "W_O")
 
 
 def stages(way: Followed, swapped: bool = True) -> tuple[Stage, ...]:
@@ -189,7 +189,7 @@ def stages(way: Followed, swapped: bool = True) -> tuple[Stage, ...]:
         Stage("scores", "q @ k.mT / p ** 0.5", way.scores, *pairs),
         Stage("softmax", ".softmax(-1)", way.pattern, *pairs),
         Stage("out", "weights @ v", way.heads, *by_head),
-        Stage("swap back", ".transpose(1, 2)" if swapped else "forgotten", way.back if swapped else way.heads, *back),
+        Stage("transpose back", ".transpose(1, 2)" if swapped else "forgotten", way.back if swapped else way.heads, *back),
         Stage("flatten", ".flatten(-2)" if swapped else f".reshape(B, n, {sizes.d})", way.merged if swapped else way.unswapped, *flat),
         Stage("W_O", "to_out(..)", way.out if swapped else way.out_unswapped, nobody, word),
     )

@@ -42,7 +42,7 @@ def mixing_lines(weights: Array, values: Array, heads: Array, key: int, keys: Se
     part = adds("value", "weight times value", "What {query} takes from {key}: the weight times each number of {key}'s value vector.",
                 f"a_{{ij}} {value}_{{j}}", cites, columns={"a": scale, value: values[key]}, reads=[paths("pattern"), paths("v")])  # fmt: skip
     which = f"its number {shown}" + (f", the largest of {len(heads)}" if element is None else f" of {len(heads)}")
-    whole = adds("output", f"the sum over all keys, number {shown}", f"All keys give their part; added up they are what this head hands on for {{query}}. Here {which}.",
+    whole = adds("output", f"the sum over all keys, number {shown}", f"All keys give their part; added up they are the output of this head for {{query}}. Here {which}.",
                  f"{mixture}_{{i}} = Σ_{{j}} a_{{ij}} {value}_{{j}}", cites, columns={"a": weights, value: values[:, shown]}, labels=keys, axis="key", chosen=key, shared=True,
                  recorded=float(heads[shown]), path=paths("heads"), reads=[paths("pattern"), paths("v")])  # fmt: skip
     return [beside(part), whole]
@@ -60,17 +60,17 @@ def projection_lines(module: Any, head: int, heads: Array, out: Array, stream: S
     if module.to_out.bias is not None:
         shares, labels = np.append(shares, float(module.to_out.bias[at])), [*labels, "bias"]
     return [
-        adds("projection", f"this head's slice of W_O, number {at}", f"The output matrix has {width} columns for this head. They turn what it hands on into a vector as wide as the stream; here number {at} of {len(out)}, the largest.",
+        adds("projection", f"this head's slice of W_O, number {at}", f"The output matrix has {width} columns for this head. They turn its output into a vector as wide as the stream; here number {at} of {len(out)}, the largest.",
              f"c_{{{at}}} = Σ_{{e}} W_{{O,{at}e}} z_{{ie}}", PROJECTED, columns={"W_O": row[head], "z": heads[head]}, shared=True, reads=[paths("heads")]),
         adds("heads", "all heads together", f"Number {at} of all {n_heads} heads" + (" and the bias" if len(labels) > n_heads else "") + ", added: what the sublayer gives.",
              "Z_{t} = W_{O}^{⊤} concat(Z_{1} … Z_{h})", PROJECTED, columns={"c": shares}, form="{}", labels=labels, axis="head", chosen=head, shared=True,
              recorded=float(out[at]), path=paths("out"), reads=[paths("heads")]),
-        puts("stream", "into the residual stream", f"Added to number {at} of what stood there before: the residual stream behind this sublayer.",
+        puts("stream", "into the residual stream", f"Added to number {at} of what stood there before: the residual stream after this sublayer.",
              "z'_{t} = z_{t} + x_{t}", RESIDUAL, form="{} + {}", formula=lambda x, z: x + z, values=[float(stream.before[at]), float(out[at])],
              size=abs(float(stream.before[at])) + abs(float(out[at])), recorded=float(stream.after[at]), path=stream.after_path, reads=[stream.before_path, paths("out")]),
         share("share", "this head's share of the sublayer", "How much of what the sublayer gives points where this head's vector c points. The shares of all heads and of the bias add up to 1.",
               mine, out, "out", PROJECTED, paths("out")),
-        share("stream_share", "this head's share of the stream", "The same against the whole stream behind the sublayer.", mine, stream.after, "x", RESIDUAL, stream.after_path),
+        share("stream_share", "this head's share of the stream", "The same against the whole stream after the sublayer.", mine, stream.after, "x", RESIDUAL, stream.after_path),
     ]  # fmt: skip
 
 

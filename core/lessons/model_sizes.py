@@ -21,7 +21,7 @@ from core.lessons.sizes import attention, encoder_layer, feed_forward, norm
 from core.models.bert import BERT, BERTConfig
 from core.models.gpt import GPT, GPTConfig
 
-WORDS, PLACES, ATTENTION, NETWORK, NORMS, POOLER = "word table", "places and segments", "attention", "feed-forward", "layer norms", "pooler"
+WORDS, PLACES, ATTENTION, NETWORK, NORMS, POOLER = "token embeddings", "positions and segments", "attention", "feed-forward", "layer norms", "pooler"
 PARTS = (WORDS, PLACES, ATTENTION, NETWORK, NORMS, POOLER)
 GIGA = 10**9
 BYTES = MappingProxyType({"float32, to use it": 4, "float16, to use it": 2, "float32, to train it (Adam)": 16})
@@ -78,9 +78,9 @@ RACE = MappingProxyType({
     "BERT-Base": BERTS["BERT-Base"],
     "BERT-Large": BERTS["BERT-Large"],
     "GPT-2 XL": GPT2["GPT-2 XL"],
-    "Megatron-LM": Shape(n_layers=72, d_model=3072, n_heads=32, stated=8.0, year=2019.7, differs="GPT-2's vocabulary and 1,024 places"),
-    "Turing-NLG": Shape(n_layers=78, d_model=4256, n_heads=28, stated=17.0, year=2020.1, differs="GPT-2's vocabulary and 1,024 places assumed"),
-    "GPT-3": Shape(n_layers=96, d_model=12_288, n_heads=96, n_ctx=2048, stated=175.0, year=2020.4, differs="GPT-2's vocabulary, 2,048 places"),
+    "Megatron-LM": Shape(n_layers=72, d_model=3072, n_heads=32, stated=8.0, year=2019.7, differs="GPT-2's vocabulary and 1,024 positions"),
+    "Turing-NLG": Shape(n_layers=78, d_model=4256, n_heads=28, stated=17.0, year=2020.1, differs="GPT-2's vocabulary and 1,024 positions assumed"),
+    "GPT-3": Shape(n_layers=96, d_model=12_288, n_heads=96, n_ctx=2048, stated=175.0, year=2020.4, differs="GPT-2's vocabulary, 2,048 positions"),
 })  # fmt: skip
 ALL = MappingProxyType({**BERTS, **GPT2, **RACE})
 

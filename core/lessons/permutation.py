@@ -25,7 +25,7 @@ from core.trace import record
 Array = NDArray[np.float64]
 Order = tuple[int, ...]
 
-STAYS, MOVES, CHANGES = "The same rows in the same places", "The same rows, each moved along with its word", "Other rows"
+STAYS, MOVES, CHANGES = "The same rows in the same positions", "The same rows, each moved along with its word", "Other rows"
 SAME = 1e-9
 """Two numbers that differ by less are the same: rounding is about 1e-15."""
 

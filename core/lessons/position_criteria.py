@@ -153,6 +153,6 @@ def reasons(verdicts: Sequence[Verdict], short: int, long: int, unseen: int = 10
         if not v.anywhere:
             lines.append(
                 f"{v.name}: at one and the same number of steps, distances in {long} words differ by up to "
-                f"{v.unequal:.3f} from place to place."
+                f"{v.unequal:.3f} from position to position."
             )
     return lines

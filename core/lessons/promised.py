@@ -74,7 +74,7 @@ def _guessed(row: Preset, run: Run, position: int, first: int, tokens: Callable[
     found = {word: int((scores > scores[token]).sum()) + 1 for word in row.wanted for token in tokens(word)}
     word = min(found, key=found.__getitem__)
     best = guesses(run, position, 1)[0][0].strip() or "a line break"
-    return Outcome(found[word] <= first, f"{run.model.name} has “{word}” in place {found[word]:,} of {len(scores):,}; first comes “{best}”.")
+    return Outcome(found[word] <= first, f"{run.model.name} has “{word}” at rank {found[word]:,} of {len(scores):,}; first comes “{best}”.")
 
 
 def _follows(row: Preset, run: Run) -> Outcome:

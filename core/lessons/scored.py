@@ -77,7 +77,7 @@ def scaled_lines(pair: Pair, score: Any = None) -> list[Line]:
 
 def product(pair: Pair, *, cites: tuple[Place, ...], recorded: float | None = None, path: str = "") -> Line:
     return adds(
-        "product", "query · key", "Each number of {query}'s query times the number of {key}'s key in the same place; all products added.",
+        "product", "query · key", "Each number of {query}'s query times the number of {key}'s key at the same index; all products added.",
         "q_{i} · k_{j} = Σ_{e} q_{ie} k_{je}", cites, columns={"q": pair.q, "k": pair.k}, recorded=recorded, path=path,
         reads=[pair.q_path, pair.k_path],
     )  # fmt: skip
@@ -92,7 +92,7 @@ def general_lines(pair: Pair, score: Any) -> list[Line]:
         adds("mapped", f"W · key, element {most}",
              f"A matrix W of the network turns {{key}}'s state first. Its element {most}, the one that weighs most in the next line:",
              f"(W k_{{j}})_{{{most}}} = Σ_{{e}} W_{{{most},e}} k_{{je}}", cites, columns={"W": weight[most], "k": pair.k}, reads=[pair.k_path]),
-        adds("product", "query · W key", "Each number of {query}'s state times the number of {key}'s turned state in the same place; all products added. This is the score.",
+        adds("product", "query · W key", "Each number of {query}'s state times the number of {key}'s turned state at the same index; all products added. This is the score.",
              "s_{ij} = q_{i} · W k_{j}", cites, columns={"q": pair.q, "W k": mapped}, reads=[pair.q_path, pair.k_path], **pair.scored),
     ]  # fmt: skip
 
@@ -153,7 +153,7 @@ def cosine_lines(pair: Pair, score: Any) -> list[Line]:
 def location_lines(pair: Pair, score: Any) -> list[Line]:
     weight = plain(score.to_position.weight)[pair.at]
     cites = ((*TABLE, "location-base"), LUONG_SCORE)
-    return [adds("score", f"row {pair.at} of W · query", f"Place {pair.at} of the source has a row of weights of its own; that row times {{query}}'s state is the score. What stands there, {{key}}, is not asked.",
+    return [adds("score", f"row {pair.at} of W · query", f"Position {pair.at} of the source has a row of weights of its own; that row times {{query}}'s state is the score. What stands there, {{key}}, is not asked.",
                  "s_{ij} = W_{j} · q_{i}", cites, columns={f"W[{pair.at}]": weight, "q": pair.q}, reads=[pair.q_path], **pair.scored)]  # fmt: skip
 
 
@@ -173,17 +173,17 @@ def window_lines(attend: Any, q: Array, query: int, key: int, n: int, centre: fl
     """Local attention: where the window's middle p_t is, and how far the key lies from it."""
     read, window = paths("q"), attend.window
     if attend.to_hidden is None:
-        made = [puts("centre", "the middle of the window", "Word after word: the window stands at the place that is being written.", "p_{t} = t", LOCAL,
+        made = [puts("centre", "the middle of the window", "Word after word: the window stands at the position that is being written.", "p_{t} = t", LOCAL,
                      form="{}", formula=lambda t: t, values=[float(query)], recorded=centre, path=paths("centre"))]  # fmt: skip
     else:
         hidden, v = plain(attend.to_hidden.weight).astype(np.float64) @ q, plain(attend.to_centre.weight)[0]
         place = adds("place", "where to look", "A small network reads {query}'s state and says where in the source to look.", "x_{t} = v_{p} · tanh(W_{p} q_{t})", LOCAL,
                      columns={"v": v, "W q": hidden}, form="{} · tanh({})", axis="unit", shared=True, reads=[read])  # fmt: skip
-        made = [place, puts("centre", "the middle of the window", f"Squashed to a share between 0 and 1 of the {n} places: the middle of the window, counted from 0.",
+        made = [place, puts("centre", "the middle of the window", f"Squashed to a share between 0 and 1 of the {n} positions: the middle of the window, counted from 0.",
                             "p_{t} = n · σ(x_{t})", LOCAL, form=f"{n} · σ({{}})", formula=lambda x: n / (1 + math.exp(-x)), values=[place.value],
                             size=n, recorded=centre, path=paths("centre"))]  # fmt: skip
     inside = abs(key - centre) <= window
-    words = f"{{key}} stands at place {key}. The window reaches {window} places to each side: " + ("it is inside." if inside else "it is outside, and its weight is exactly 0.")
+    words = f"{{key}} stands at position {key}. The window reaches {window} places to each side: " + ("it is inside." if inside else "it is outside, and its weight is exactly 0.")
     return [*made, puts("window", "how far the key is from the middle", words, f"|j − p_{{t}}| ≤ {window}", LOCAL, form=f"|{key} − {{}}|",
                         formula=lambda p: abs(key - p), values=[centre], reads=[paths("centre"), paths("allowed")])]  # fmt: skip
 
@@ -192,10 +192,10 @@ def gaussian_lines(attend: Any, key: int, centre: float, align: float, factor: f
     """The Gaussian around the predicted place, and the weight: what the softmax gave, times it."""
     sigma = attend.window / 2
     return [
-        puts("gaussian", "the Gaussian", f"A factor that favours places near the middle: 1 in it, less on both sides; σ is half the window, {sigma:g}.",
+        puts("gaussian", "the Gaussian", f"The Gaussian favours positions near the middle: 1 in it, less on both sides; σ is half the window, {sigma:g}.",
              "g_{j} = e^{−(j − p_{t})^{2} / 2σ^{2}}", GAUSSIAN, form=f"e^(−({key} − {{}})² / (2 · {sigma:g}²))",
              formula=lambda p: math.exp(-((key - p) ** 2) / (2 * sigma**2)), values=[centre], recorded=factor, path=paths("gaussian"), reads=[paths("centre")]),
-        puts("weighted", "softmax times Gaussian", "The weight with which {key} is mixed in. The row is not divided by its sum again, so it adds up to less than 1.",
+        puts("weighted", "softmax times Gaussian", "The weight of {key}. The row is not divided by its sum again, so it adds up to less than 1.",
              "a_{ij} = align_{ij} · g_{j}", GAUSSIAN, form="{} · {}", formula=lambda a, b: a * b, values=[align, factor], recorded=weight, path=paths("pattern"),
              reads=[paths("align"), paths("gaussian")]),
     ]  # fmt: skip

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from core.errors import InputError
 
-TABLE, SELF, CROSS, NETWORK, NORMS = "word table", "self-attention", "cross-attention", "feed-forward", "layer norms"
+TABLE, SELF, CROSS, NETWORK, NORMS = "token embeddings", "self-attention", "cross-attention", "feed-forward", "layer norms"
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ def stacks(sizes: Sizes) -> int:
 
 
 def counted(sizes: Sizes) -> dict[str, int]:
-    """The parameters by what they are for; one word table serves both sides and the output (Vaswani et al. 2017, 3.4).
+    """The parameters by what they are for; one token embeddings serves both sides and the output (Vaswani et al. 2017, 3.4).
 
-    >>> counted(Sizes())["word table"], sum(counted(Sizes()).values()) - stacks(Sizes())
+    >>> counted(Sizes())["token embeddings"], sum(counted(Sizes()).values()) - stacks(Sizes())
     (18944000, 18944000)
     """
     n, d = sizes.n_layers, sizes.d_model

@@ -62,7 +62,7 @@ def teach(model: Model, source: str, target: str, rule: str = "SGD", rate: float
     gradient says. Raises InputError: an empty or too long pair, a rule or a rate that is not offered.
     """
     if rule not in RATES or not 1 / FASTEST <= rate <= FASTEST:
-        raise InputError(f"The rule {rule} at {rate} times its rate is not offered.", f"Rules: {', '.join(RATES)}; {1 / FASTEST:g} to {FASTEST:g} times.", "Choose another.")
+        raise InputError(f"The optimiser {rule} at {rate} times its rate is not offered.", f"Optimisers: {', '.join(RATES)}; {1 / FASTEST:g} to {FASTEST:g} times.", "Choose another.")
     prompt = start_of(model, source)
     wanted = wanted_ids(model, prompt, target)
     network = _copy(model)

@@ -18,7 +18,7 @@ KEEP = ("*.scores", "*.pattern", "*.allowed", "logits")
 @dataclass(frozen=True)
 class Reading:
     """One run: spread (layer,) is the deviation of the allowed scores, evenness (layer head) the entropy of a row as a
-    share of an even look, the mean over the rows that have a choice; `surprise` is nats a token, of each next token."""
+    share of an even look, the mean over the rows that have a choice; `surprise` is nats per token, of each next token."""
 
     spread: Array
     evenness: Array

@@ -135,6 +135,11 @@ class Tokenizer:
         return " " if pre.get("type") == "ByteLevel" and pre.get("add_prefix_space") else ""
 
 
+def typed(text: str) -> str:
+    """The letters of a text that are read: nothing is made of more, whoever typed them or sent the link."""
+    return text[:LONGEST]
+
+
 def check_text(text: str) -> None:
     """Raise InputError for more than `LONGEST` letters, or half of a surrogate pair."""
     if len(text) > LONGEST:

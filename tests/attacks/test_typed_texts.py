@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from crafting import good_tokenizer
-from streamlit.testing.v1 import AppTest
+from typed_texts import MODELS, PAGES, TEXTS, Work, drawn
 
 import core
 from core import bounds, engine, model
@@ -14,23 +14,6 @@ from core.serving.gate import Gate
 from core.text import Tokenizer
 from core.text.tokenizer import LONGEST
 
-TEXTS = {
-    "an unusual script": "\U00010400\U00010428" * 10_000,
-    "a combining stack": "a" + "\u0301" * 30_000,
-    "zero-width joiners": "\u200d" * 20_000,
-    "an emoji family": "👩‍👩‍👧‍👦" * 4_000,
-    "private use": "\ue000" * 20_000,
-    "controls": "\x01\x02" * 10_000,
-    "one letter": "q" * 20_000,
-    "white space": " \n\t" * 7_000,
-    "words": "The cat sat on a mat. " * 1_000,
-    "a million letters": "Each word counts. " * 60_000,
-}
-MODELS = ("gpt-mini", "bert-mini", "translator-en-es", "bahdanau-en-es")
-PAGES = {
-    "look": {}, "what_if": {}, "find": {}, "compare": {}, "inside": {}, "be_the_head": {}, "decode": {},
-    "importance": {}, "importance, words": {"importance.by": "words"}, "importance, patch": {"importance.by": "patch"},
-}  # fmt: skip
 PASSES = {"be_the_head": 3.0}
 """So many times the bound a page may do: the row of a translation is chosen among its first ones."""
 
@@ -77,27 +60,6 @@ def test_a_translator_that_does_not_end_is_stopped(monkeypatch):
     assert limits == [3 * sources[0] + 10, max(64, 3 * sources[1] // 2), 255]
 
 
-class Work:
-    """What is asked of models and tokenizers while a page is drawn."""
-
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.letters, self.cost = 0, 0.0
-        encode, forward = Tokenizer.encode, model.Model._forward
-
-        def counted(tokenizer, text, **options):
-            self.letters = max(self.letters, len(text))
-            return encode(tokenizer, text, **options)
-
-        def weighed(reader, batch, *given):
-            side = 0 if batch.source is None else batch.source.shape[1]
-            rows, tokens = batch.ids.shape
-            self.cost += rows * (tokens + side + bounds.FIXED) * reader.n_parameters
-            return forward(reader, batch, *given)
-
-        patch.setattr(Tokenizer, "encode", counted)
-        patch.setattr(model.Model, "_forward", weighed)
-
-
 @pytest.fixture
 def fresh(monkeypatch):
     """An engine that remembers the models and no answer."""
@@ -106,16 +68,6 @@ def fresh(monkeypatch):
     monkeypatch.setattr(served, "_gate", Gate(served._cache))
     yield
     served._gate.close()
-
-
-def drawn(slug, **chosen):
-    """A page as it is when this was chosen on it: a text so long is no part of a link."""
-    test = AppTest.from_string(
-        f"from viz import pages\nfrom viz.ui import errors, state\nentry = next(entry for entry in pages.discover() if entry.slug == {slug!r})\n"
-        "with errors.guard(), state.visit(entry.slug):\n    entry.page()", default_timeout=120,
-    )  # fmt: skip
-    test.session_state["atlas.chosen"] = chosen
-    return test.run()
 
 
 @pytest.mark.parametrize("name", ["gpt-mini", "translator-en-es"])

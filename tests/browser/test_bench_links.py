@@ -20,11 +20,11 @@ SEEN = """() => {
 }"""
 SENTENCE = "text=The+cat+sat+on+the+mat."
 STATES = {
-    "compare": (f"model=gpt-mini&{SENTENCE}", "radio", "Pieces"),
+    "compare": (f"model=gpt-mini&{SENTENCE}", "radio", "Tokens"),
     "what_if": (f"{SENTENCE}&layer=1&head=2&what_if.edits=none", "radio", "Half"),
     "find": (f"{SENTENCE}&kind=causal&layer=2&head=3", "radio", "Sketch"),
-    "inside": (SENTENCE, "radio", "Who wrote it"),
-    "importance": (SENTENCE, "radio", "Its mean in its place"),
+    "inside": (SENTENCE, "radio", "Direct logit attribution"),
+    "importance": (SENTENCE, "radio", "Mean-ablate"),
     "growth": ("growth.step=440", "radio", "L0.H1"),
     "be_the_head": ("text=The+king+had+a+red+horse.+The+red+horse", "button", "Put it into the model"),
 }

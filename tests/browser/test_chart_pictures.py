@@ -14,7 +14,7 @@ from test_accessibility import walk
 BUTTONS = {"Show data", "Download as PNG", "Copy Vega-Lite spec", "Fullscreen", "Download plot as a PNG"}
 """All that may be pressed beside a chart; a new version of Streamlit or Plotly may have another way to save without a name."""
 MOST = 8
-"""Charts of a page that are saved; Models has the same three for every model, and a browser slows down the files of one page."""
+"""Charts of a page that are saved: a browser slows down the files of one page."""
 CHARTS = """() => [...document.querySelectorAll('[data-testid="stPlotlyChart"], [data-testid="stVegaLiteChart"]')].map((chart) => {
   const frame = chart.closest('[data-testid="stElementContainer"]'), labels = [...frame.querySelectorAll("button, [data-title], a[href]")].map((e) => e.dataset.title ?? e.getAttribute("aria-label") ?? e.textContent);
   return { name: chart.getAttribute("aria-label"), whose: JSON.parse(chart.dataset.whose ?? "[]"), wide: chart.clientWidth, labels };

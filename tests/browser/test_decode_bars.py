@@ -22,8 +22,8 @@ if st.query_params.get("show") == "bars":
     st.text(f"asked {asked('c')}")
 if st.query_params.get("show") in ("ways", "told"):
     ways = [
-        Way("score 2.0 → e^{2.0} = 7.4", (("score z", "", "2.0"), ("e to the x", "e^{2.0}", "7.4")), (2.0, 2.0)),
-        Way("score 1.0 → cut by top-k 1: it is 2nd", (("score z", "", "1.0"), ("top-k 1", "it is 2nd", "cut")), (1.0, float("-inf")), "top-k 1: it is 2nd"),
+        Way("score 2.0 → e^{2.0} = 7.4", (("logit z", "", "2.0"), ("e to the x", "e^{2.0}", "7.4")), (2.0, 2.0)),
+        Way("score 1.0 → cut by top-k 1: it is 2nd", (("logit z", "", "1.0"), ("top-k 1", "it is 2nd", "cut")), (1.0, float("-inf")), "top-k 1: it is 2nd"),
     ]
     told = [Bar(5, " the", 0.7, 1.0, None, ways[0]), Bar(7, "<b>", 0.3, 0.0, "top_k", ways[1])]
     candidates(told, taken=5, key="w", filters=["top-k 1"], on_ask=(lambda: None) if st.query_params.get("show") == "ways" else None)
@@ -112,7 +112,7 @@ def test_the_timeline_goes_to_a_step_and_tells_its_numbers(visit: Any) -> None:
     assert line.locator(".token").all_inner_texts()[2].strip() == "<i>" and line.locator("i.x").count() == 0
     line.locator(".token").nth(1).hover()
     assert line.get_attribute("data-hover") == "1"
-    assert "Step 2" in line.locator(".told").inner_text() and "surprise 1.50 bits" in line.locator(".told").inner_text()
+    assert "Step 2" in line.locator(".told").inner_text() and "surprisal 1.50 bits" in line.locator(".told").inner_text()
     assert len(seen.sent) == before
     line.locator(".token").nth(1).click()
     seen.says("gone 1")

@@ -158,13 +158,13 @@ def test_the_keyboard_alone_drives_a_whole_decoding(opened: Any) -> None:
     hands.has("button", "Last")
 
     # a beam, and it goes on writing
-    hands.tab_to("button", "Most probable")
+    hands.tab_to("button", "Greedy")
     hands.press("ArrowRight", "ArrowRight")
-    hands.has("button", "Beam")
+    hands.has("button", "Beam search")
     hands.press("Enter")
     hands.page.wait_for_url("**decode.beam=4**", timeout=PATIENCE)
     hands.settled()
-    hands.has("button", "Beam")
+    hands.has("button", "Beam search")
     nodes = int(hands.data("tree", "nodes"))
     hands.tab_to("button", "Next token", back=True)
     hands.press("Enter")
@@ -174,7 +174,7 @@ def test_the_keyboard_alone_drives_a_whole_decoding(opened: Any) -> None:
 
 def test_the_views_stand_in_one_row_on_a_phone_and_none_is_hidden(opened: Any) -> None:
     hands = opened(viewport={"width": 390, "height": 844})
-    names = ("Watch it write", "Guess the next word", "Prompts", "Training and inference", "What is kept")
+    names = ("Watch it write", "Guess the next word", "Prompts", "Training and inference", "KV cache")
     views = [hands.page.get_by_role("radio", name=name).or_(hands.page.get_by_role("button", name=name, exact=True)).first for name in names]
     assert len({round(one.bounding_box()["y"]) for one in views}) == 1
     assert hands.page.evaluate("document.documentElement.scrollWidth") == 390

@@ -154,12 +154,12 @@ def test_a_touched_token_keeps_its_lines_and_the_others_fade(visit: Any) -> None
     assert float(base.evaluate("(c) => c.style.opacity")) < 0.2
     assert int(seen.get("touched-lines")) == np.count_nonzero(KNOWN[:, 1] >= LEAST)
     assert [float(w) for w in seen.get("weights").split()] == pytest.approx(KNOWN[:, 1].max(0), abs=1e-3)
-    assert seen.sentence() == "Reading cats: head 7 looks 60 % at cats and head 2 looks 50 % at [CLS]."
+    assert seen.sentence() == "Reading cats: head 7 gives 60 % to cats and head 2 gives 50 % to [CLS]."
     seen.hover("key", 3)
     assert seen.get("touched") == "key:3"
     assert int(seen.get("touched-lines")) == np.count_nonzero(KNOWN[:, :, 3] >= LEAST)
     most = "[CLS] (70 % by head 7), dogs (30 % by head 2), sleep (25 % by head 2)"
-    assert seen.sentence() == f"sleep is looked at most while reading {most}."
+    assert seen.sentence() == f"sleep gets most attention while reading {most}."
     seen.page.mouse.move(2, 2)
     assert (seen.get("touched"), base.evaluate("(c) => c.style.opacity")) == ("", "1")
     settle(seen.page)
@@ -258,7 +258,7 @@ def test_hidden_tokens_and_the_share_they_held(visit: Any) -> None:
     seen.page.locator(".lines select").select_option("1")  # the strongest of what is left
     assert int(seen.get("lines")) == 5  # three rows of two heads; one row has nothing left that can be seen
     seen.click("query", 0)
-    assert seen.sentence() == "What [CLS] looks at is hidden."
+    assert seen.sentence() == "What [CLS] attends to is hidden."
 
 
 def test_pairs_of_sentences(visit: Any) -> None:
@@ -280,7 +280,7 @@ def test_pairs_of_sentences(visit: Any) -> None:
     weights = [float(w) for w in seen.get("weights").split()]
     assert max(weights[:5]) == 0 < max(weights[5:])
     seen.hover("query", 6)
-    assert seen.sentence() == "What they looks at is hidden."
+    assert seen.sentence() == "What they attends to is hidden."
     assert "between other sentences, hidden" in seen.page.locator(".note").inner_text()
 
 
@@ -469,12 +469,12 @@ def test_what_the_visitor_chose_survives_another_text(visit: Any) -> None:
 def test_tokens_are_never_markup(visit: Any) -> None:
     seen = visit("odd", height=1800)
     seen.hover("query", 0)
-    assert seen.sentence() == "Reading <img src=x onerror=window.owned=1>, this head looks 100 % at <img src=x onerror=window.owned=1>."
+    assert seen.sentence() == "Reading <img src=x onerror=window.owned=1>, this head gives 100 % of its attention to <img src=x onerror=window.owned=1>."
     seen.hover("query", 1)
     assert seen.sentence() == "The row of ·leading holds a number that is not finite."
     seen.hover("query", 2)
     assert "\u202e" not in seen.sentence()
-    assert seen.sentence().endswith("this head may look at nothing.")
+    assert seen.sentence().endswith("every key is masked for this head.")
     assert "1 weight is not a finite number" in seen.page.locator(".note").first.inner_text()
     assert seen.page.evaluate("window.owned") is None
     assert seen.page.locator(".atlas img").count() == 0

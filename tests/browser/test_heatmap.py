@@ -136,7 +136,7 @@ def test_hover_says_query_key_weight_score_and_both_bars(visit: Any) -> None:
     for words in ("weight", "score", "value-weighted", "entropy of this query", "of at most 2.32 bits", "received by this key"):
         assert words in said
     seen.hover(1, 5)
-    assert seen.state("value") == "forbidden" and "forbidden" in seen.tip.inner_text()
+    assert seen.state("value") == "masked" and "masked" in seen.tip.inner_text()
     settle(seen.page)
     assert len(seen.sent) == before
 
@@ -149,7 +149,7 @@ def test_the_score_stands_beside_a_weight_before_anybody_asks_for_its_lens(visit
     assert float(seen.state("score")) == pytest.approx(scores[4, 2], abs=1e-5)
     assert f"score: {scores[4, 2]:.4f}".replace("-", "\u2212") in (seen.tip.text_content() or "")
     seen.hover(1, 5)
-    assert seen.state("value") == "forbidden" and seen.state("score") is None
+    assert seen.state("value") == "masked" and seen.state("score") is None
 
 
 def test_the_score_stands_there_in_the_window_of_a_long_text_too(visit: Any) -> None:
@@ -485,7 +485,7 @@ def test_what_is_shown_is_saved(visit: Any, tmp_path: Path) -> None:
     assert len(rows) == 37 and rows[2][4:] == ["", "", "", "0"] and rows[7][7] == "1"
     assert [float(v) for v in rows[7][4:6]] == pytest.approx([weights[1, 0], scores[1, 0]], rel=1e-6)
     drawn = seen.saved("svg", tmp_path).read_text("utf-8")
-    for words in ("L2.H5", "She", "received", "entropy", "forbidden", "score", "read (key)"):
+    for words in ("L2.H5", "She", "received", "entropy", "masked", "score", "read (key)"):
         assert words in drawn, words
     assert "<image" not in drawn  # clean lines and boxes
     assert seen.saved("png", tmp_path).read_bytes()[:4] == b"\x89PNG"
@@ -584,7 +584,7 @@ LEGEND = "(all) => all.map((entry) => entry.textContent)"
 def test_a_word_without_a_counterpart_is_grey_and_called_so(visit: Any) -> None:
     seen = visit("lone")
     legend = seen.atlas.locator(".legend .entry").evaluate_all(LEGEND)
-    assert "no counterpart" in legend and "forbidden" not in legend
+    assert "no counterpart" in legend and "masked" not in legend
     seen.hover(2, 1)
     assert seen.tip.inner_text().startswith("a \u2192 has no counterpart")
     left, top, unit = (float(value) for value in (seen.state("place") or "").split(","))
@@ -592,7 +592,7 @@ def test_a_word_without_a_counterpart_is_grey_and_called_so(visit: Any) -> None:
     colours = seen.atlas.locator("canvas").first.evaluate("(canvas, spots) => spots.map(([x, y]) => [...canvas.getContext('2d').getImageData(x * canvas.width / canvas.offsetWidth, y * canvas.height / canvas.offsetHeight, 1, 1).data].join())", spots)
     assert len(set(colours)) == 1, "one grey, no hatching"
     both = visit("lone&causal").atlas.locator(".legend .entry").evaluate_all(LEGEND)
-    assert {"no counterpart", "forbidden"} <= set(both), "a mask still closes the others"
+    assert {"no counterpart", "masked"} <= set(both), "a mask still closes the others"
 
 
 GROUNDS = """(unit) => {

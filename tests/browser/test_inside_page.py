@@ -46,13 +46,13 @@ def test_it_opens_with_a_table_of_guesses_and_a_click_shows_the_five_best(page, 
 def test_the_view_is_in_the_link_and_the_bars_add_up(page, app_url):
     page.goto(f"{app_url}/inside")
     drawn(page)
-    page.get_by_role("radio", name="Who wrote it").click()
+    page.get_by_role("radio", name="Direct logit attribution").click()
     page.get_by_text("Added up:").wait_for()
     page.wait_for_url("**inside.by=who**")
     said = page.get_by_text("Added up:").inner_text()
     logit, total = said.split(" is ")[1].split(":")[0], said.rsplit(": ", 1)[1].rstrip(".")
     assert logit == total
-    page.get_by_role("radio", name="Ripple").click()
+    page.get_by_role("radio", name="Effect of one changed word").click()
     page.get_by_text("Left of “tired” nothing changed, exactly").wait_for()
 
 

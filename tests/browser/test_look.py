@@ -72,7 +72,7 @@ def test_all_heads_and_the_full_view(visitor, app_url):
     visitor.locator(".arith").scroll_into_view_if_needed()
     visitor.wait_for_selector(".arith[data-lines]")
     visitor.wait_for_selector(".source[data-taps]")
-    assert visitor.get_by_text(re.compile(r"How is (over )?\d+ % computed\?")).count() == 1 and visitor.get_by_text("The code that did it").count() == 1
+    assert visitor.get_by_text(re.compile(r"How is (over )?\d+ % computed\?")).count() == 1 and visitor.get_by_text("The code that computed it").count() == 1
 
 
 def test_in_the_full_view_heatmap_and_lines_mark_the_same_word_and_a_choice_is_calculated(visitor, app_url):

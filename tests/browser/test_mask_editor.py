@@ -80,7 +80,7 @@ def test_a_label_takes_the_whole_row_or_column(visit: Visitor) -> None:
     seen = visit("mask")
     seen.page.mouse.click(*place(seen, 2, -1))
     is_(seen, changed(2, slice(None), 1))
-    assert seen.text(".tip") == "a may look at all 6. Click: at none"
+    assert seen.text(".tip") == "a may attend to all 6. Click: to none"
     seen.page.mouse.click(*place(seen, 2, -1))
     is_(seen, changed(2, slice(None), 0))
     assert seen.attribute("empty") == "2"

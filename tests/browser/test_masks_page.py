@@ -52,7 +52,7 @@ def said(page, words: str) -> None:
 
 def test_a_clicked_cell_changes_the_run_the_link_and_can_be_undone(page) -> None:
     n, row = opened(page)
-    causal, more = (f"may look at {row + extra} of {n} words" for extra in (1, 2))
+    causal, more = (f"may attend to {row + extra} of {n} words" for extra in (1, 2))
     said(page, causal)
     toggle(page, row, n - 1)
     said(page, more)
@@ -73,7 +73,7 @@ def test_a_clicked_cell_changes_the_run_the_link_and_can_be_undone(page) -> None
 
 def test_an_emptied_row_is_told_in_words(page) -> None:
     toggle(page, 0, 0)
-    said(page, "Nothing to look at for “I”: zeros, not NaN.")
+    said(page, "Everything masked for “I”: zeros, not NaN.")
     page.locator(".editor .legend", has_text="1 row allows nothing").first.wait_for()
 
 
@@ -86,7 +86,7 @@ def test_a_cell_chosen_in_one_matrix_is_chosen_in_the_other(page) -> None:
     for step in ("ArrowUp", "ArrowUp", "Enter"):
         page.keyboard.press(step)
     page.wait_for_url("**masks.cell=**")
-    said(page, f"may look at {row} of {n} words")
+    said(page, f"may attend to {row} of {n} words")
     chosen = pattern.get_attribute("data-cell")
     assert chosen.startswith(f"{row - 1},")
     scores.and_(page.locator(f'[data-cell="{chosen}"]')).wait_for()

@@ -183,7 +183,7 @@ def test_svg_is_clean_and_always_the_same(visit: Visitor, tmp_path: Path) -> Non
     assert names <= {"svg", "title", "rect", "path", "text", "tspan", "g", "defs", "clipPath", "pattern"}
     said = ["".join(element.itertext()) for element in tree.iter(f"{SVG}text")]
     assert set(ENGLISH + SPANISH + ["98 %", "English"]) <= set(said)
-    assert "Writing blanco, this head looks 98 % at white." in said  # one text: its words keep their spaces in any font
+    assert "Writing blanco, this head gives 98 % of its attention to white." in said  # one text: its words keep their spaces in any font
     assert not re.search(r"\d\.\d{3}", text)  # two places are enough for paper
     assert saved(seen.page, "svg", tmp_path).read_text("utf-8") == text
     seen.page.locator('.word[data-side="target"][data-index="3"]').click()
@@ -196,7 +196,7 @@ def test_a_saved_picture_says_whose_it_is(visit: Visitor, alone: Any, tmp_path: 
     assert path.name == "translator-en-es-cross-l1-h5.svg"
     said = ["".join(element.itertext()) for element in ET.fromstring(path.read_text("utf-8")).iter(f"{SVG}text")]
     assert said[:2] == ["translator-en-es, cross-attention, layer 1, head 5", "\u201cShe has a white car.\u201d"]
-    assert "Writing blanco, L1.H5 looks 98 % at white." in said and "this head" in page.locator(".sentence").first.inner_text()
+    assert "Writing blanco, L1.H5 gives 98 % of its attention to white." in said and "this head" in page.locator(".sentence").first.inner_text()
     with np.load(saved(page, "npz", tmp_path)) as arrays:
         assert (str(arrays["model"]), str(arrays["kind"]), int(arrays["layer"]), int(arrays["head"])) == ("translator-en-es", "cross", 1, 5)
     note = page.locator(".note").last.inner_text()
@@ -361,14 +361,14 @@ def test_the_page_works_offline_and_saves_itself_again(visit: Visitor, alone: An
     first = saved(seen.page, "html", tmp_path)
     page = alone(first, color_scheme="dark")
     assert page.locator(".atlas").get_attribute("data-mode") == "dark"
-    assert page.locator(".sentence").inner_text() == "Writing auto, this head looks 84 % at car."  # as it was when saved
+    assert page.locator(".sentence").inner_text() == "Writing auto, this head gives 84 % of its attention to car."  # as it was when saved
     page.locator('.word[data-side="target"][data-index="4"]').hover()
-    assert page.locator(".sentence").inner_text() == "Writing blanco, this head looks 98 % at white."
+    assert page.locator(".sentence").inner_text() == "Writing blanco, this head gives 98 % of its attention to white."
     page.emulate_media(color_scheme="light")
     page.locator('.atlas[data-mode="light"]').wait_for()
     (tmp_path / "again").mkdir()
     again = saved(page, "html", tmp_path / "again")
-    assert alone(again).locator(".sentence").inner_text() == "Writing blanco, this head looks 98 % at white."
+    assert alone(again).locator(".sentence").inner_text() == "Writing blanco, this head gives 98 % of its attention to white."
     with np.load(saved(page, "npz", tmp_path)) as arrays:
         assert np.array_equal(arrays["weights"], np.float32(LOOK))
 

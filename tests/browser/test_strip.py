@@ -81,7 +81,7 @@ def test_every_token_is_shaded_by_the_row_of_the_touched_one(visit: Visitor, sch
     assert (seen.attribute("mode"), seen.attribute("selected"), seen.attribute("direction")) == (scheme, "4", "from")
     assert (weight(seen, 3), weight(seen, 4)) == ("0.9000", "0.0083")
     assert tok(seen, 3).evaluate("(t) => t.style.background") != ""
-    assert seen.text(".sentence") == "Reading is, this head looks 90 % at I."
+    assert seen.text(".sentence") == "Reading is, this head gives 90 % of its attention to I."
     assert tok(seen, 3).locator(".share").inner_text() == "90 %"
     assert "0" in seen.text(".legend") and "1" in seen.text(".legend")
 
@@ -93,7 +93,7 @@ def test_hovering_selects_and_the_switch_turns_it_round_without_a_message(visit:
     assert (seen.attribute("selected"), seen.attribute("top")) == ("8", "a:0.90")
     seen.page.get_by_role("button", name="What looks at it").click()
     assert (seen.attribute("direction"), seen.attribute("selected"), seen.attribute("top")) == ("to", "8", "on:0.90")
-    assert seen.text(".sentence") == "criminal is looked at most while reading on: 90 %."
+    assert seen.text(".sentence") == "criminal gets most attention while reading on: 90 %."
     tok(seen, 0).hover()
     assert weight(seen, 1) == "0.9000"
     settle(seen.page)
@@ -115,10 +115,10 @@ def test_a_held_token_stays_and_others_tell_their_share(visit: Visitor) -> None:
 
 def test_what_may_not_be_looked_at_is_not_zero(visit: Visitor) -> None:
     seen = visit("fbi")
-    assert weight(seen, 9) == "forbidden"
+    assert weight(seen, 9) == "masked"
     assert "shut" in tok(seen, 9).get_attribute("class")
-    assert "may not be looked at" in seen.text(".legend")
-    assert tok(seen, 9).get_attribute("aria-label") == "on, may not be looked at"
+    assert "masked" in seen.text(".legend")
+    assert tok(seen, 9).get_attribute("aria-label") == "on, masked"
 
 
 def test_leading_spaces_and_joined_pieces(visit: Visitor) -> None:
@@ -141,8 +141,8 @@ def test_one_line_a_word_is_the_picture_of_cheng(visit: Visitor) -> None:
         marked = lines.nth(r).locator(".tok").evaluate_all("(all) => all.map((t) => t.classList.contains('me'))")
         assert [i for i, me in enumerate(marked) if me] == [r]
         weights = [weight(seen, i, r) for i in range(13)]
-        assert all((w == "forbidden") == (i > r) for i, w in enumerate(weights))
-        assert abs(sum(float(w) for w in weights if w != "forbidden") - 1) < 1e-3
+        assert all((w == "masked") == (i > r) for i, w in enumerate(weights))
+        assert abs(sum(float(w) for w in weights if w != "masked") - 1) < 1e-3
     tok(seen, 3, 5).hover()
     assert seen.attribute("selected") == "5" and seen.attribute("tip").endswith("%")
     assert seen.text(".sentence").startswith("Reading cha, this head ")
@@ -150,7 +150,7 @@ def test_one_line_a_word_is_the_picture_of_cheng(visit: Visitor) -> None:
     for key in ("ArrowDown", "ArrowRight", "End"):
         seen.page.keyboard.press(key)
     assert seen.attribute("selected") == "6"
-    assert seen.attribute("tip") == "may not be looked at"
+    assert seen.attribute("tip") == "masked"
     settle(seen.page)
     assert len(seen.sent) == before
 
@@ -215,7 +215,7 @@ def test_chinese_breaks_and_the_arrows_follow_the_lines(visit: Visitor) -> None:
 def test_no_token_and_one(visit: Visitor) -> None:
     assert visit("none").text(".sentence") == "There are no words to look at yet."
     seen = visit("single")
-    assert seen.text(".sentence") == "Reading START, this head has only START to look at: 100 %."
+    assert seen.text(".sentence") == "Reading START, this head may attend to START only: 100 %."
     assert "special" in tok(seen, 0).get_attribute("class")
 
 

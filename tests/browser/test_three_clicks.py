@@ -29,7 +29,7 @@ def full_view(page) -> None:
 
 def test_two_heads_beside_each_other_and_their_difference_in_one_click(page) -> None:
     page.get_by_role("link", name="Compare").first.click()
-    page.get_by_text("bits apart").first.wait_for()
+    page.get_by_text("Jensen-Shannon divergence").first.wait_for()
     page.wait_for_function(DEEP)
     for words in ("A: L", "B: L", "A − B"):
         page.get_by_text(words).first.wait_for()

@@ -127,7 +127,7 @@ def test_pointing_says_the_reason_and_lights_the_path_without_a_message(visit: V
     before = len(seen.sent)
     seen.page.mouse.move(*dog)
     assert (seen.attribute("hover"), seen.attribute("path")) == ("1", "Once upon a time the dog")
-    assert seen.text(".tree .tip").split("\n") == ["dog: probability 30 %, score \u22121.20, given up", "sum of ln p -1.20; not among the 2 best"]
+    assert seen.text(".tree .tip").split("\n") == ["dog: probability 30 %, score \u22121.20, pruned", "sum of ln p -1.20; not among the 2 best"]
     spoken = seen.page.locator('.tree div.sr[role="status"][aria-live="polite"]').text_content()
     assert "Once upon a time the dog" in spoken and "not among the 2 best" in spoken
     seen.page.mouse.move(*bold)
@@ -251,7 +251,7 @@ def test_what_is_saved_is_the_whole_tree(visit: Visitor, chromium: Any, tmp_path
     assert arrays["parent"].tolist() == [-1, -1, -1, 0, 0, 3, 2, 2] and arrays["step"].tolist() == [0, 0, 0, 1, 1, 2, 1, 1]
     assert arrays["state"][4] == "now" and np.isnan(arrays["p"][6]) and arrays["score"][7] == -np.inf
     drawn = list(ET.fromstring(seen.saved("svg", tmp_path).read_text("utf-8")).itertext())
-    assert {"Everything tried", "<b>bold</b>", "antidisantidisant\u2026", "\u2212\u221e", "given up"} <= {text.strip() for text in drawn}
+    assert {"Everything tried", "<b>bold</b>", "antidisantidisant\u2026", "\u2212\u221e", "pruned"} <= {text.strip() for text in drawn}
     assert seen.saved("png", tmp_path).read_bytes()[:4] == b"\x89PNG"
     context = chromium.new_context(offline=True)
     page = context.new_page()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.lessons.weighting import BY_HAND, softmax
+from viz.labels import percent
 
 
 def test_a_slider_shades_the_words_and_reaches_the_sentence_and_the_link(visitor, app_url: str) -> None:
@@ -19,11 +20,11 @@ def test_a_slider_shades_the_words_and_reaches_the_sentence_and_the_link(visitor
     slider.press("End")
     raw = [*BY_HAND[:2], 5.0, *BY_HAND[3:]]
     visitor.wait_for_url("**weighting.source=own**")
-    visitor.get_by_text(f"“is” gets {softmax(raw)[2]:.1%}").wait_for()
+    visitor.get_by_text(f"“is” gets {percent(softmax(raw)[2], 2)}").wait_for()
     shown = np.array([float(x) for x in words.get_attribute("data-weights").split()])
     np.testing.assert_allclose(shown, softmax(raw), atol=1e-4)
     visitor.reload()
-    visitor.get_by_text(f"“is” gets {softmax(raw)[2]:.1%}").wait_for()
+    visitor.get_by_text(f"“is” gets {percent(softmax(raw)[2], 2)}").wait_for()
 
 
 def test_words_below_the_threshold_vanish(visitor, app_url: str) -> None:

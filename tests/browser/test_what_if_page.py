@@ -36,7 +36,7 @@ def test_a_head_is_switched_off_by_clicking_and_taken_back(visitor, app_url):
     walk(visitor, "ArrowRight", "ArrowRight", "ArrowUp", "Enter")
     settle(visitor)
     layer, head = (parse_qs(urlsplit(visitor.url).query)[name][0] for name in ("layer", "head"))
-    visitor.get_by_role("radio", name="Off", exact=True).click()
+    visitor.get_by_role("radio", name="Zero-ablate", exact=True).click()
     settle(visitor)
     assert chips(visitor).count() == 1 and f"layer {layer}, head {head}" in chips(visitor).first.inner_text().lower()
     assert "Without L" in said(visitor)
@@ -64,7 +64,7 @@ def test_a_cell_of_the_picture_before_is_forbidden(visitor, app_url):
     visitor.keyboard.press("End")
     visitor.keyboard.press("Enter")
     settle(visitor)
-    visitor.get_by_role("button", name="Forbid it").click()
+    visitor.get_by_role("button", name="Mask it").click()
     settle(visitor)
     assert chips(visitor).count() == 1 and "may not look at" in chips(visitor).first.inner_text()
     assert "forbid" in visitor.url
@@ -74,7 +74,7 @@ def test_the_visitor_is_the_head(visitor, app_url):
     visitor.goto(app_url + "/be_the_head")
     visitor.get_by_role("button", name="Put it into the model").wait_for()
     settle(visitor)
-    assert visitor.get_by_text("Looking evenly").last.is_visible() and visitor.get_by_text("With your row").count() == 0
+    assert visitor.get_by_text("With uniform attention to its").last.is_visible() and visitor.get_by_text("With your row").count() == 0
     visitor.get_by_role("button", name="Put it into the model").click()
     settle(visitor)
     assert visitor.get_by_text("With your row").last.is_visible() and "be_the_head.in=1" in visitor.url

@@ -197,7 +197,7 @@ def test_a_forbidden_cell_and_an_empty_row() -> None:
     empty = model.run(SHIPPED["gpt-mini"], edits=[edits.Forbid("layer.0.self_attn.allowed", query=1)])
     nothing = lines_of(empty, "causal", 0, 0, 1, 0)
     check_all(empty, nothing)
-    assert nothing["weight"].result == "0.0000" and "Nothing is allowed" in nothing["weight"].words and "denominator" not in nothing
+    assert nothing["weight"].result == "0.0000" and "Every key of this row is masked" in nothing["weight"].words and "denominator" not in nothing
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The greedy cut against the library's, the draw of hidden words and its counts, the sum of the three vectors, the recipe."""
+"""The greedy cut against the library's, the draw of masked words and its counts, the sum of the three vectors, the recipe."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_what_cls_says_of_a_pair_is_the_runs():
     assert ways["A and B swapped"] == pytest.approx(torch.tensor(np.array(model.run(rows[0][1], pair=rows[0][0]).next_sentence)).softmax(-1)[0].item(), rel=1e-4)
     table, run = model.network.embed["segment"].weight, model.run(rows[0][0], pair=rows[0][1])
     first = torch.tensor(np.asarray(run.trace["embed.sum"])) - table[list(run.segments)]
-    for way, extra in (("all as text A", table[0]), ("no text vectors", torch.zeros(256))):
+    for way, extra in (("all as text A", table[0]), ("no segment embeddings", torch.zeros(256))):
         hidden = model.network.embed["norm"]((first + extra)[None])
         for block in model.network.layers:
             hidden = block(hidden, torch.ones(1, 1, 1, hidden.shape[1], dtype=torch.bool))

@@ -61,9 +61,9 @@ def test_the_heads_of_a_card_are_named_beside_an_untrained_copy(folder):
 @pytest.mark.parametrize(
     ("config", "there", "not_there"),
     [
-        ({"attention": "none", "bidirectional": False}, {"Reads both ways"}, {"Inner width", "Score", "Words to each side of the place", "Width of a head", "Heads"}),
-        ({"attention": "bahdanau"}, {"Inner width", "Score"}, {"Words to each side of the place", "Fed with its last output"}),
-        ({"attention": "luong-local-p", "score": "general"}, {"Inner width", "Words to each side of the place", "Fed with its last output"}, {"Heads"}),
+        ({"attention": "none", "bidirectional": False}, {"Reads both ways"}, {"Inner width", "Score", "Words to each side of the position", "Width of a head", "Heads"}),
+        ({"attention": "bahdanau"}, {"Inner width", "Score"}, {"Words to each side of the position", "Fed with its last output"}),
+        ({"attention": "luong-local-p", "score": "general"}, {"Inner width", "Words to each side of the position", "Fed with its last output"}, {"Heads"}),
     ],
 )
 def test_a_card_lists_only_what_a_recurrent_translator_uses(tmp_path, config, there, not_there):

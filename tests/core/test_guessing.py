@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import core
+from core import bounds
 from core.decoding import decode
 from core.lessons.choices import choices
-from core.lessons.guessing import Round, played, score, told
+from core.lessons.guessing import READS, Round, played, score, told
 from tests.core.decoding_helpers import build
 
 
@@ -73,8 +74,13 @@ def test_scores_add_up_and_are_told(gpt):
 
 def test_a_long_text_is_read_from_its_end(gpt):
     game = Round(gpt, "the old cat sat on " * 20)
-    n, of = game.read
-    assert n <= gpt.config.n_ctx - 12 < of and 0 < game.probability_of("the").p < 1
+    assert game.window.tokens <= gpt.config.n_ctx - 12 < game.window.of and 0 < game.probability_of("the").p < 1
+
+
+def test_what_a_round_reads_is_bounded_by_what_it_costs(mini):
+    game = Round(mini, "The cat sat on a mat. " * 200)
+    assert game.window.tokens == bounds.most(mini, runs=READS) < mini.config.n_ctx - 12
+    assert len(game.prompt.ids) - game.prompt.hidden == game.window.tokens and game.text.endswith(game.window.text + " ")
 
 
 @pytest.mark.parametrize("guess", ["", "   ", "the\ncat", "\ncat", "the cat", "zq" * 40])

@@ -43,7 +43,7 @@ def test_shapes_and_whose_number_is_where() -> None:
     assert tuple(steps) == lessons.NAMES
     expected = {
         "x": (2, 3, 8), "project": (2, 3, 8), "view": (2, 3, 4, 2), "swap": (2, 4, 3, 2), "scores": (2, 4, 3, 3), "softmax": (2, 4, 3, 3),
-        "out": (2, 4, 3, 2), "swap back": (2, 3, 4, 2), "flatten": (2, 3, 8), "W_O": (2, 3, 8),
+        "out": (2, 4, 3, 2), "transpose back": (2, 3, 4, 2), "flatten": (2, 3, 8), "W_O": (2, 3, 8),
     }  # fmt: skip
     assert {name: stage.shape for name, stage in steps.items()} == expected
     assert all(stage.head_of.shape == stage.word_of.shape == stage.shape for stage in steps.values())

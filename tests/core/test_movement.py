@@ -14,6 +14,7 @@ from core.training import tuning
 from core.training.goals import GOALS
 from core.training.movement import MOST, ROWS, SCALE, moved_by, movement
 from core.training.tuning import TUNINGS
+from viz.labels import percent
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +99,7 @@ def test_what_tuning_changed_in_a_run(body):
     with pytest.raises(InputError, match="same text"):
         attention_change(before, full.run("The soup."))
     chances = softmax(full.run(text).classes)
-    assert said(full.run(text), GOALS["opinions"].labels) == f"{GOALS['opinions'].labels[int(chances.argmax())]}, {chances.max():.0%}"
+    assert said(full.run(text), GOALS["opinions"].labels) == f"{GOALS['opinions'].labels[int(chances.argmax())]}, {percent(chances.max())}"
     tags = tuning.model(TUNINGS["tags-frozen"], taught(body, "tags-frozen"), "tags", of=body)
     assert len(said(tags.run("We ate."), GOALS["tags"].labels).split(", ")) == 3
     answers = tuning.model(TUNINGS["answers-frozen"], taught(body, "answers-frozen"), "answers", of=body)

@@ -64,9 +64,9 @@ def test_every_sentence_promises_something_but_those_that_only_show_where_a_mode
 def test_a_broken_promise_is_told_with_what_came_instead():
     row = Preset("fill", "topic", "Money is in the [MASK].", "bank", (), (), "")
     found = outcome(row, run("bert-mini", row))
-    assert found and not found.kept and "“bank” in place " in found.says and "first comes “" in found.says
+    assert found and not found.kept and "“bank” at rank " in found.says and "first comes “" in found.says
     kept = outcome(row.__class__(**{**vars(row), "also": (found.says.split("first comes “")[1].split("”")[0],)}), run("bert-mini", row))
-    assert kept and kept.kept and "in place 1 of" in kept.says
+    assert kept and kept.kept and "at rank 1 of" in kept.says
 
 
 def test_a_word_in_pieces_counts_by_its_first_piece_alone():

@@ -50,7 +50,7 @@ def test_a_translator_is_moved_in_both_stacks():
 
 def test_texts_of_different_length_are_refused():
     model = build_other("gpt")
-    with pytest.raises(core.InputError, match="place by place"):
+    with pytest.raises(core.InputError, match="position by position"):
         ripple(model.run(ONE), model.run(ONE + " It was"))
 
 

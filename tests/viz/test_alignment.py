@@ -16,6 +16,7 @@ from test_instruments_faces import opened, unpacked
 import core.engine
 from core import edits
 from core.engine import Engine, Listing
+from core.lessons.promised import translated
 from core.model import Model
 from core.models import families
 from core.text import Tokenizer
@@ -24,6 +25,7 @@ from viz.exhibits import _alignment_folds as folds
 from viz.exhibits import _alignment_pictures as pictures
 from viz.exhibits import alignment as exhibit
 from viz.figures.aligned import mixing
+from viz.labels import percent
 
 KINDS = {
     "bahdanau-en-es": {"attention": "bahdanau"},
@@ -59,7 +61,7 @@ def engine(request, monkeypatch) -> Iterator[Engine]:
 def page(step: int = 1, *folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
     test = AppTest.from_string(SCRIPT, default_timeout=120)
     for name, value in ({"step": str(step), "text": TEXT} | link).items():
-        test.query_params[name if name == "text" else f"alignment.{name}"] = value
+        test.query_params[name if name in ("text", "present") else f"alignment.{name}"] = value
     for name in folded:
         test.session_state[f"fold:{name}"] = True
     for name, value in (state or {}).items():
@@ -142,9 +144,9 @@ def test_the_guess_is_answered_by_this_sentence():
         answer = pictures.names(data.words)[int(data.weights[row].argmax())]
         answers.add(answer)
         before = page(1, text=text)
-        assert f"{data.weights[row].max():.0%} to" not in said(before)
+        assert f"{percent(data.weights[row].max())} to" not in said(before)
         test = page(1, text=text, state={"predict:alignment.first": answer})
-        assert "Right." in said(test).replace("\\", "") and f"It gives {data.weights[row].max():.0%} to" in said(test)
+        assert "Right." in said(test).replace("\\", "") and f"It gives {percent(data.weights[row].max())} to" in said(test)
     assert len(answers) > 1
 
 
@@ -213,7 +215,7 @@ def test_each_fold_opens_with_its_content():
     told = said(test)
     for phrase in ("E27", "E28", "E42", "Both ways for this row", "Raise the score", "Each row of the matrix"):
         assert phrase in told, phrase
-    assert "How each weight answers to each score" in matrices(test)
+    assert "The derivative of each weight with respect to each score" in matrices(test)
     assert any("core.open_model('bahdanau-en-es')" in block.value for block in test.code)
 
 
@@ -243,4 +245,6 @@ def test_a_telling_error_of_one_vector_is_told_beside_it_for_a_ready_made_senten
 
     written = core.engine.default().open(exhibit.ONE_VECTOR).run(TEXT, keep=[]).target_text
     assert f"A telling error: {exhibit.ONE_VECTOR} writes “{written}”; right is “Ella tiene un auto blanco.”." in errors(text=TEXT)
-    assert errors(text=exhibit.SENTENCES[3]) == [], "nothing is promised of it"
+    assert "A telling error: right is “Ella tiene un auto blanco.”." in errors(text=TEXT, present="1"), "before a room too"
+    assert errors(text="I gave my little sister a red ball.") == [], "nothing is promised of it"
+    assert all(translated(text, exhibit.ONE_VECTOR, "") for text in exhibit.SENTENCES), "each ready-made sentence has a right translation"

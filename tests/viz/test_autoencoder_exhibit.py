@@ -13,6 +13,7 @@ from core.lessons.glyphs import glyphs, letters
 from viz.exhibits import _autoencoder_folds as folds
 from viz.exhibits import _autoencoder_panels as panels
 from viz.exhibits import autoencoder as exhibit
+from viz.labels import percent
 
 FOLDS = ("autoencoder.equation", "autoencoder.looking", "The context vector.documents", "autoencoder.table", "autoencoder.take")
 FLOOR = Data(glyphs()).floor()
@@ -48,7 +49,7 @@ def test_the_elephant_becomes_the_word_of_four_languages():
     assert {"elephant", "c: 24 numbers", "4 decoders", "Spanish", "French", "German", "Persian"} <= set(shown)
     assert {"el elefante", "l'éléphant", "der Elefant", "فیل"} <= set(shown)
     data = exhibit.compute(exhibit.Params(step=2, p=24))
-    assert f"French {data.right['french']:.0%}" in said(test)
+    assert f"French {percent(data.right['french'])}" in said(test)
     assert notes(page(step="2", p="24"))[-1] == "l'éléphant"
 
 
@@ -93,7 +94,7 @@ def test_letters_come_back_as_the_truncated_decomposition_says():
     tiles, dots, *_ = chart(test)
     assert not tiles and [dot["value"] for dot in dots[:35]] == entry.ravel().tolist()
     np.testing.assert_allclose([dot["value"] for dot in dots[35:]], np.concatenate([np.ravel(made) for made in data.exits.values()]), atol=1e-6)
-    assert f"{wrong} of the S's 35 dots" in said(test) and f"{FLOOR[6]:.1%} is lost" in said(test)
+    assert f"{wrong} of the S's 35 dots" in said(test) and f"{percent(FLOOR[6], 2)} is lost" in said(test)
     whole = exhibit.compute(exhibit.Params(step=3, letter="S", p=24))
     np.testing.assert_allclose(whole.exits["plain"], entry, atol=1e-8)
 
@@ -114,11 +115,11 @@ def test_the_error_is_drawn_against_the_size_and_learning_reaches_it():
 
 def test_the_last_question_has_the_runs_answer():
     test = page(step="5")
-    assert "How many numbers" in said(test) and f"{FLOOR[12]:.1%}" not in said(test)
+    assert "How many numbers" in said(test) and f"{percent(FLOOR[12], 2)}" not in said(test)
     test.button(key="predict:autoencoder.size:commit").click().run()
     enough = int((FLOOR <= panels.ENOUGH).argmax())
-    assert f"with {enough} {FLOOR[enough]:.1%}" in said(test) and f"With {enough - 1} numbers {FLOOR[enough - 1]:.1%}" in said(test)
-    assert f"smallest possible loss of the letters is {FLOOR[4]:.2%}" in said(test)
+    assert f"with {enough} {percent(FLOOR[enough], 2)}" in said(test) and f"With {enough - 1} numbers {percent(FLOOR[enough - 1], 2)}" in said(test)
+    assert f"smallest possible loss of the letters is {percent(FLOOR[4], 2)}" in said(test)
 
 
 @pytest.mark.parametrize("link", [{"p": "0"}, {"p": "99", "step": "4"}, {"p": "x"}, {"word": "<b>", "step": "2"}, {"letter": "é", "step": "4"}, {"step": "0"}])

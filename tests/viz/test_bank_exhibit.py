@@ -16,6 +16,7 @@ from core.lessons import senses
 from viz.exhibits import _bank_many as many
 from viz.exhibits import _bank_words as words
 from viz.exhibits import bank as exhibit
+from viz.labels import percent
 
 SLUG = "bank."
 FOLDS = ("bank.equation", "bank.looking", "One word, two meanings.documents", "bank.table", "bank.take")
@@ -61,7 +62,7 @@ def test_the_two_vectors_of_bank_are_covered_but_for_the_table():
     assert [row["said"] for row in chart(before)[0]] == ["1.000"] and "farthest apart" not in said(before)
     told = commit(before, "two")
     assert [row["value"] for row in chart(told)[0]] == pytest.approx(list(values))
-    assert "the same place: 1.000 before the first layer" in said(told) and f"end at {values[-1]:.3f}" in said(told)
+    assert "the same position: 1.000 before the first layer" in said(told) and f"end at {values[-1]:.3f}" in said(told)
     other = page(two="She put her money in the bank.")
     again = in_context.uses(bert(), (senses.DOCUMENTS[0], "She put her money in the bank."), "bank").by_layer()
     assert asked(other, "two")[3] == pytest.approx(max(again[-1], 0), abs=1e-5) and again[0] == 1 > again[1]
@@ -94,7 +95,7 @@ def test_the_map_and_the_one_vector_of_the_table():
     test = page(3, which="letter", layer="2")
     places = np.array([[row["x"], row["y"]] for row in chart(test)[0]])
     shares = np.linalg.svd(found.vectors[2] - found.vectors[2].mean(0), compute_uv=False) ** 2
-    assert places.shape == (8, 2) and f"the two directions hold {shares[:2].sum() / shares.sum():.0%}" in said(test)
+    assert places.shape == (8, 2) and f"the two directions hold {percent(shares[:2].sum() / shares.sum())}" in said(test)
     assert [row["kind"] for row in chart(test)[0]] == [held.meanings[kind] for _, kind in held.uses]
     assert "all points lie on each other" in said(page(3, layer="0"))
     before, told = page(4, which="letter"), page(4, which="letter", guess=("static.letter", "alphabet"))
@@ -113,8 +114,8 @@ def test_sentences_and_what_is_nearer():
     before = page(5)
     assert asked(before, "whole")[3] == wins[in_context.HOWS[1]] and not chart(before)[1]
     told = commit(before, "whole")
-    assert f"By {in_context.HOWS[1]} {wins[in_context.HOWS[1]]} of 10 are nearer" in said(told) and len(chart(told)[1]) == 20
-    assert "; ".join(f"{how}: {count} of 10" for how, count in wins.items()) in said(told)
+    assert f"By mean of all positions {wins[in_context.HOWS[1]]} of 10 are nearer" in said(told) and len(chart(told)[1]) == 20
+    assert "; ".join(f"{how.replace('places', 'positions')}: {count} of 10" for how, count in wins.items()) in said(told)
     mine = commit(page(5, how=in_context.HOWS[2], sentence="It was very cold!"), "whole")
     texts = [text for row in senses.TRIPLES for text in (row.text, row.same, row.alike)]
     values = in_context.cosines(in_context.sentences(bert(), ["It was very cold!", *texts], in_context.HOWS[2]))[0, 1:]

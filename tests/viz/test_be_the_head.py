@@ -60,7 +60,7 @@ def test_nothing_is_revealed_before_the_row_is_put_in(engine):
     assert bars(test) == [percent(found.even), "?", "?"]
     test.button("be_the_head.commit").click().run()
     assert not test.exception and bars(test)[2] == percent(found.true) and "?" not in bars(test)
-    assert "With your row" in said(test) and "Yours is the even row" in said(test) and "does better" not in said(test)
+    assert "With your row" in said(test) and "Yours is the uniform row" in said(test) and "does better" not in said(test)
 
 
 def test_the_row_of_the_link_is_the_row_of_the_run(engine):

@@ -108,9 +108,9 @@ def test_three_vectors_and_their_sum():
 def test_one_of_the_three_is_switched_off():
     model = core.engine.default().open("bert-mini")
     found = {part: input_sum.without(model, *wordpiece.EXAMPLE, part) for part in input_sum.PARTS}
-    before, told = page(5), page(5, guess=("off", "which place"), off="segment")
+    before, told = page(5), page(5, guess=("off", "position embedding"), off="segment")
     answer = max(found, key=lambda part: found[part].turned.mean())
-    assert before.session_state[f"predict:{SLUG}off:asked"]["of"][2] == {"token": "which piece", "segment": "which text", "position": "which place"}[answer]
+    assert before.session_state[f"predict:{SLUG}off:asked"]["of"][2] == {"token": "token embedding", "segment": "segment embedding", "position": "position embedding"}[answer]
     assert lanes(before) == [] and covers(before)
     np.testing.assert_allclose(lanes(told)[1], found["segment"].turned, atol=6e-4)
     assert f"turn by {found['segment'].turned.mean():.3f} on average" in said(told)

@@ -139,7 +139,7 @@ def test_quality_over_length_is_what_ships_with_the_six_models():
     assert exhibit.thumbnail().count("<polyline") == 2
     assert len(found) == 6 and all(set(row) >= {1, 10, 20, 40, 80} for row in found.values())
     one, looks = found["copy-lstm"], found["copy-lstm-attention"]
-    assert f"20 letters: {one[20]:.0%} and {looks[20]:.0%}" in said(test) and looks[20] - one[20] > 0.4
+    assert f"20 letters: {percent(one[20])} and {percent(looks[20])}" in said(test) and looks[20] - one[20] > 0.4
     _, line, dots, own, *_ = chart(test)
     assert line == dots and {(row["name"], row["dashed"]) for row in line} == {(f"{cell}, {how}", how == "one vector") for cell in ("RNN", "LSTM", "GRU") for how in ("one vector", "looking back")}
     assert {row["x"]: row["y"] for row in line if row["name"] == "LSTM, one vector"} == one and {row["name"] for row in line if row["strong"]} == {"LSTM, one vector", "LSTM, looking back"}

@@ -34,7 +34,7 @@ def test_the_lot_lies_in_the_part_of_the_taken_token():
 
 
 def test_a_way_travels_with_its_bar_and_says_no_infinity():
-    way = Way("score 1.0 → cut by top-k 1: it is 2nd", (("score z", "", "1.0"),), (1.0, float("-inf")), "top-k 1: it is 2nd")
+    way = Way("score 1.0 → cut by top-k 1: it is 2nd", (("logit z", "", "1.0"),), (1.0, float("-inf")), "top-k 1: it is 2nd")
     packet = candidates_packet([Bar(1, "a", 0.7, 1.0), Bar(2, "b", 0.3, 0.0, "top_k", way)], taken=1, filters=["top-k 1"])
     first, second = rows(packet)
     assert "way" not in first and packet.header["filters"] == ["top-k 1"]

@@ -16,6 +16,7 @@ from viz.exhibits import _causal_run as runs
 from viz.exhibits import _causal_steps as steps
 from viz.exhibits import masks as exhibit
 from viz.figures.causal import rightness, sums
+from viz.labels import percent
 
 FOLDS = ("masks.equation", "masks.looking", "Masks.documents", "masks.table", "masks.take")
 SHORT = "The little dog ran."
@@ -38,21 +39,21 @@ def titles(test: AppTest) -> list[str]:
 def test_the_page_opens_with_a_question_and_only_chance_is_drawn():
     test = page()
     assert not test.exception and test.title[0].value == "Masks"
-    assert chart(test)[1] == [] and [line["name"] for line in chart(test)[3]] == ["chance: 10 %"] and "10%" in said(test)
+    assert chart(test)[1] == [] and [line["name"] for line in chart(test)[3]] == ["chance: 10 %"] and "10 %" in said(test)
     found, past = leaking.learned("all", 10), leaking.learned("past", 10)
-    assert f"{found.inside:.1%}" not in said(test)
+    assert f"{percent(found.inside, 2)}" not in said(test)
     told = guessed(page(*FOLDS), "leak")
     bars = [bar["share"] for bar in chart(told)[1]]
     assert not told.exception and len(bars) == 16
     np.testing.assert_allclose(bars[:8], found.right)
     np.testing.assert_allclose(bars[8:], past.right)
-    assert f"{found.inside:.0%} right where the answer stands in the list, {found.writing:.0%} where it has to write" in said(told)
+    assert f"{percent(found.inside)} right where the answer stands in the list, {percent(found.writing)} where it has to write" in said(told)
     with_mask, without = runs.surprises(steps.TEXT)
     model, n = core.open_model("gpt-mini"), len(core.open_model("gpt-mini").run(steps.TEXT, keep=()).tokens)
     free = model.run(steps.TEXT, keep=(), edits=[core.edits.SetAllowed("layer.*.self_attn.allowed", ((True,) * n,) * n)])
     rows = free.logits[:-1].astype(float)
     logs = np.log(np.exp(rows - rows.max(-1, keepdims=True)).sum(-1)) + rows.max(-1) - rows[np.arange(n - 1), list(free.ids[1:])]
-    assert without == pytest.approx(logs.mean(), abs=1e-4) and f"{with_mask:.2f} nats with the mask and by {without:.2f} without" in said(told)
+    assert without == pytest.approx(logs.mean(), abs=1e-4) and f"{with_mask:.2f} nats per token with the mask and {without:.2f} without" in said(told)
 
 
 def test_other_eyes_give_another_answer():
@@ -106,7 +107,7 @@ def test_the_sentence_of_the_documents_has_ten_lines():
     np.testing.assert_allclose(rows.sum(1), 1, atol=1e-5)
     assert (rows[np.triu_indices(10, 1)] == 0).all()
     best = max(range(1, 10), key=lambda i: rows[i, :i].max())
-    assert f"“{found.queries[best]}” of “{found.queries[int(rows[best, :best].argmax())]}” {rows[best, :best].max():.0%}" in said(test)
+    assert f"“{found.queries[best]}” of “{found.queries[int(rows[best, :best].argmax())]}” {percent(rows[best, :best].max())}" in said(test)
     assert "Ten lines" not in said(before) and "E55" in said(test) and len(test.dataframe) == 1
     other = page(step="4", text="One two three", state={"predict:masks.count": "3"})
     assert "Right." in said(other)
@@ -123,7 +124,7 @@ def test_the_leak_is_told_for_both_orders_of_mask_and_division(number):
     for scores in ((q @ k.T + np.where(may, 0, number)) / np.sqrt(d), q @ k.T / np.sqrt(d) + np.where(may, 0, number)):
         terms = np.exp(scores - scores.max(1, keepdims=True))
         leaks.append(float(np.where(may, 0, terms / terms.sum(1, keepdims=True)).sum(1).max()))
-    assert leaks[0] > 5 * leaks[1] and f"puts {more._share(leaks[0])} on forbidden words; added after the division {more._share(leaks[1])};" in said(test)
+    assert leaks[0] > 5 * leaks[1] and f"puts {more._share(leaks[0])} on masked words; added after the division {more._share(leaks[1])};" in said(test)
 
 
 def test_a_finite_number_leaks_and_an_empty_line_is_told():
@@ -132,11 +133,11 @@ def test_a_finite_number_leaks_and_an_empty_line_is_told():
     found, p = runs.reading(SHORT, layer, head), core.open_model("gpt-mini").config.d_head
     row, most = lesson.filled(found.scores, np.tri(5, dtype=bool), -10, p=p, inside=True).worst
     test = guessed(page(*FOLDS, step="5", text=SHORT, m="-10"), "leaks")
-    assert not test.exception and f"“{found.words[row]}” puts {most:.1%} on forbidden words" in said(test)
+    assert not test.exception and f"“{found.words[row]}” puts {percent(most, 2)} on masked words" in said(test)
     strict = guessed(page(step="5", text=SHORT, edge="strict", m="-10000"), "leaks")
     assert "NaN in all 5 cells of “The”. Here such a line is set to zeros." in said(strict)
     nothing = guessed(page(*FOLDS, step="5", text=SHORT, edge="nothing", m="-10000"), "leaks")
-    assert "“dog” may see nothing: the same number added to every score changes no weight, so it leaks 100.0%" in said(nothing)
+    assert "“dog” is masked everywhere: the same number added to every score changes no weight, so it leaks 100 %" in said(nothing)
     names: dict[str, object] = {}
     exec(nothing.code[-1].value, names)
     assert names["leak"].worst[0] == 2 and names["leak"].worst[1] == pytest.approx(1)  # pyright: ignore[reportAttributeAccessIssue]

@@ -120,7 +120,7 @@ def test_the_gradient_reaches_one_place_directly():
     drawn_map = unpacked(packet, page=packets(test))
     np.testing.assert_allclose(np.nan_to_num(drawn_map), shares[::-1], atol=1e-5)
     n = len(run.ids)
-    assert f"Out of the last layer: 1 of {n} places. Into it: {n} of {n}" in said(test)
+    assert f"Out of the last layer: 1 of {n} positions. Into it: {n} of {n}" in said(test)
 
 
 def test_a_pair_is_swapped_and_read_without_segments():
@@ -134,7 +134,7 @@ def test_a_pair_is_swapped_and_read_without_segments():
     assert list(bars(test, 0).values()) == pytest.approx(chances[False][0].tolist(), abs=1e-6)
     assert list(bars(test, 1).values()) == pytest.approx(chances[False][1].tolist(), abs=1e-6)
     moved = 0.5 * np.abs(chances[True][0] - chances[False][0]).sum()
-    assert f"{moved:.1%} of the probability" in said(test)
+    assert f"{percent(moved, 2)} of the probability" in said(test)
     swapped = before.button(key=SLUG + "swap.button").click().run()
     assert swapped.query_params[SLUG + "first"] in (b, [b]) and list(bars(swapped, 0).values()) == pytest.approx(chances[True][1].tolist())
 

@@ -129,7 +129,7 @@ def test_every_telling_pair_that_is_offered_can_be_shown(pair):
     found = compared(*pair.views)
     told = found.pair(0, 1)
     assert len(told.order) > 3 and told.likeness.rows[told.order[0]] > 0.05, "a pair that tells something differs"
-    assert "bits apart" in pair_of.sentence(found, told, pair_of.row_of(told))
+    assert "Jensen-Shannon divergence" in pair_of.sentence(found, told, pair_of.row_of(told))
 
 
 @pytest.mark.parametrize("name", ["Tired or wide?", "One word changed", "One word changed, both ways"])

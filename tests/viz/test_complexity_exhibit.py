@@ -46,7 +46,7 @@ def test_the_curves_wait_for_the_guess_and_their_crossing_is_marked():
         line = [row for row in chart(after)[0] if row["line"] == name]
         assert len(line) > 30 and [row["value"] for row in line] == [cost(row["n"], 512).operations for row in line]
     other = page(1, guess=("more", "self-attention"), n="4096", p="256")
-    assert "Right" in said(other) and "16 times dearer" in said(other)
+    assert "Right" in said(other) and "16 times more expensive" in said(other)
     assert "Right" in said(page(1, guess=("more", "both the same"), n="512"))
 
 

@@ -15,6 +15,7 @@ from viz.exhibits import _cross_layer as layers
 from viz.exhibits import _cross_steps as steps
 from viz.exhibits import cross_attention as exhibit
 from viz.figures.across import computed, flow
+from viz.labels import percent
 
 SLUG = "cross_attention"
 FOLDS = (*(f"{SLUG}.{name}" for name in ("equation", "looking", "table", "take")), f"{exhibit.EXHIBIT.title}.documents")
@@ -46,7 +47,7 @@ def test_the_map_has_both_sentences_as_axes_and_comes_after_the_guess():
     weights = run.attention("cross", writing=True).weights[data.layer, data.head]
     np.testing.assert_array_equal(data.pattern, weights)
     row = int(weights[:-1].max(1).argmax())
-    assert f"Writing “{data.written[row]}”, L{data.layer}.H{data.head} looks {weights[row].max():.0%} at “{data.read[int(weights[row].argmax())]}”" in said(test)
+    assert f"Writing “{data.written[row]}”, L{data.layer}.H{data.head} looks {percent(weights[row].max())} at “{data.read[int(weights[row].argmax())]}”" in said(test)
     assert "E32" in said(test)
     names: dict[str, object] = {}
     exec(next(code.value for code in test.code if "core.open_model" in code.value), names)
@@ -146,7 +147,7 @@ def test_odd_links_and_texts_leave_a_page():
 
 
 def test_figures_and_the_small_picture():
-    assert [note.text for note in flow(3, 5, 8, 2, 4).layout.annotations].count("W_Q") == 1
+    assert [note.text for note in flow(3, 5, 8, 2, 4).layout.annotations].count("times W of Q") == 1
     assert computed([1], [2], [], ["<b>"]).layout.xaxis.ticktext == ("&lt;b&gt;",)
     assert exhibit.thumbnail().count("<rect") > 20
     with pytest.raises(core.InputError, match="24"):

@@ -54,7 +54,7 @@ def test_one_line_says_which_text_is_followed(engine):
     lost = min(data.last.tree.pruned(), key=lambda place: (-data.last.tree.nodes[place].step, place))
     length = len(data.last.tree.path(lost))
     test = drawn(**LINK, decode__n=str(player.MOST), decode__node=str(lost))
-    assert f"the text that you chose, {length} tokens, given up" in said(test)
+    assert f"the text that you chose, {length} tokens, pruned" in said(test)
     test = press(test, "decode.node.back")
     assert "decode.node" not in test.query_params and "Followed below: the winner" in said(test)
 

@@ -45,7 +45,7 @@ def test_the_sentence_of_a_text_within_another_of_equals_and_of_the_same():
 def test_the_score_of_a_beam_can_rank_them_the_other_way():
     found = Comparison((), side((" cat", 0.5), score=-0.7), side((" dog", 0.4), (" ran", 0.9), score=-0.51))
     assert comparison.caution(found, 1.0) == "By the beam's score, sum of ln p / length^1, B is ahead: A −0.700, B −0.510."
-    assert list(comparison.sums(found, 1.0)[""]) == ["sum of ln p", "score, / length^1", "bits a token", "tokens"]
+    assert list(comparison.sums(found, 1.0)[""]) == ["sum of ln p", "score, / length^1", "bits per token", "tokens"]
     table = comparison.continuations(found)
     assert table["token"].tolist() == [1, 2] and table["A"].tolist() == ["·cat", ""] and math.isnan(table["p, A"][1])
 

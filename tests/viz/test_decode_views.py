@@ -77,7 +77,7 @@ def test_the_score_is_over_all_rounds(engine):
 def test_training_and_inference_stand_side_by_side(engine, model, text, name, target):
     test = drawn(model=model, text=text, decode__show=FORCING, **{name: target})
     found = side_by_side(engine.models[model], text, target)
-    assert not test.exception and f"loses {found.loss / math.log(2):.3f} bits a token" in whole(test)
+    assert not test.exception and f"is {found.loss / math.log(2):.3f} bits per token" in whole(test)
     assert {"decode.forced", "decode.free"} <= {one.key for one in test.get("bidi_component")}
     assert (found.parts is None) == ("it writes the same" in whole(test))
 
@@ -116,7 +116,7 @@ def test_you_are_welcome_is_trained_place_by_place(engine):
     test = drawn(model="translator-en-es", text="You are welcome.", decode__show=FORCING)
     found = side_by_side(engine.models["translator-en-es"], "You are welcome.", "De nada.")
     assert next(one for one in test.text_input if one.label == "What should be written").value == "De nada."
-    assert f"loses {found.loss / math.log(2):.3f} bits a token" in whole(test) and len(found.forced) > 2
+    assert f"is {found.loss / math.log(2):.3f} bits per token" in whole(test) and len(found.forced) > 2
     table = forcing._table(found)
     wanted, given = (table[name].tolist()[: len(found.forced)] for name in ("wanted", "given: reads"))
     assert wanted[-1] == "END" and table["-ln p"].notna().sum() == len(found.forced)

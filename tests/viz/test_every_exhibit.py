@@ -18,8 +18,11 @@ import torch
 from exhibit_pages import drawn, folds
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TESTING_KEY
+from typed_texts import Work
 
 import core.engine
+from core.bounds import WORK
+from core.text.tokenizer import LONGEST
 from viz import pages
 from viz.labels import indexed
 from viz.ui import notices, parts
@@ -52,6 +55,7 @@ CHOICES = ("button_group", "selectbox", "select_slider", "radio")
 MARKUP = "<script>alert(1)</script> **bold** [link](http://x) $x^2$ :red[x] 🙂"
 LIVE = re.compile(r"<script>|(?<!\\)\*\*bold|(?<!\\)\[link\]|(?<!\\):red\[|(?<!\\)\$x\^2")
 LONG = "word " * 1000
+ENDLESS = "\U00010400x \u0301" * 250_000
 OUR_FAULT = "Something went wrong"
 
 
@@ -236,7 +240,7 @@ def has_a_table(chart: Any, where: str) -> None:
 
 
 @pytest.mark.parametrize("entry", pages.exhibits(), ids=lambda entry: entry.slug)
-def test_an_exhibit_is_in_its_link_its_draws_have_a_number_and_any_text_may_be_typed(entry: pages.Entry, engine: object, told: Told, alone: list[str]) -> None:
+def test_an_exhibit_is_in_its_link_its_draws_have_a_number_and_any_text_may_be_typed(entry: pages.Entry, engine: object, told: Told, alone: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """C114 to C117 of one exhibit, in one visit: see the four functions, each of which names what it asserts."""
     slug = entry.slug
     visit = walk(slug, last(slug))
@@ -244,7 +248,7 @@ def test_an_exhibit_is_in_its_link_its_draws_have_a_number_and_any_text_may_be_t
     assert visit.draws or not told.seeds, f"drawn at random without a number that is shown: {told.seeds[:3]}"
     another_visitor_sees_the_same(slug, visit)
     the_same_number_draws_the_same(slug, visit)
-    any_text_may_be_typed(slug, visit, told)
+    any_text_may_be_typed(slug, visit, told, Work(monkeypatch))
     assert alone == [], "asked for outside this machine"
 
 
@@ -273,20 +277,22 @@ def the_same_number_draws_the_same(slug: str, visit: Visit) -> None:
         assert (pictures[0] == pictures[1]) == (called in UNMOVED), called
 
 
-def any_text_may_be_typed(slug: str, visit: Visit, told: Told) -> None:
-    """C114: whatever is typed, the page stands, the text stays in its box, and what is wrong is told in three parts."""
+def any_text_may_be_typed(slug: str, visit: Visit, told: Told, work: Work) -> None:
+    """C114: whatever is typed, the page stands, the text stays in its box, and what is wrong is told in three parts; the work is bounded before it begins."""
     for step in dict.fromkeys(visit.boxes.values()):
         mine = [called for called, at in visit.boxes.items() if at == step]
         told.boxes.clear()
         test = drawn(slug, {f"{slug}.step": str(step)} | dict.fromkeys(mine, LONG), {}, guarded=True)
         mine = [name(widget) for widget in test.text_input if name(widget) in mine]  # others come with another choice
-        for typed in (LONG, "", "cat", MARKUP):
+        for typed in (LONG, ENDLESS, "", "cat", MARKUP):
+            work.begin()
             boxes = [widget for widget in test.text_input if name(widget) in mine]
             if typed != LONG:
                 for box in boxes:
                     box.set_value(typed)
                 test.run()
             well(test, f"{typed[:20]!r} at step {step}")
+            assert work.letters <= LONGEST and work.cost <= WORK, (typed[:20], step, work)
             boxes = [widget for widget in test.text_input if name(widget) in mine]
             assert [box.value for box in boxes] == [typed] * len(mine), f"{typed[:20]!r} is lost"
             assert all(part.strip() and part.rstrip()[-1] in ".?!”'" for box in told.boxes for part in box), told.boxes

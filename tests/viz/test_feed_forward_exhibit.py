@@ -18,6 +18,7 @@ from viz.exhibits import _feed_forward_steps as steps
 from viz.exhibits import _feed_forward_units as units
 from viz.exhibits import feed_forward as exhibit
 from viz.figures.hidden_layer import Tile, through
+from viz.labels import percent
 
 SLUG = "feed_forward."
 TEXT = "She was hungry, so she ate."
@@ -54,7 +55,7 @@ def test_the_hidden_layer_is_covered_until_one_guessed_and_is_the_runs_own():
     units = [float(cell["value"]) for cell in chart(told)[1] if cell["name"].startswith("unit")]
     np.testing.assert_allclose(units, data.act[2], atol=6e-4)
     on = int((data.pre[2] > 0).sum())
-    assert f"{on} units are on ({on / 40:.1%})" in said(told) and "units are on" not in said(before)
+    assert f"{on} units are on ({percent(on / 40, 2)})" in said(told) and "units are on" not in said(before)
     assert answer(before) == round(on / 40, 3)
     assert f"half of them would be, about {data.act.shape[1] // 2:,}" in said(told)
 
@@ -85,7 +86,7 @@ def test_units_by_word_and_words_by_unit():
     np.testing.assert_allclose(lanes(test, 0)[0], 100 * (data.pre > 0).mean(1), atol=0.06)
     counts = np.bincount((data.pre > 0).sum(0), minlength=len(data.tokens) + 1)
     np.testing.assert_allclose(lanes(test, 1)[0], counts)
-    assert f"{counts[0]} units ({counts[0] / 40:.0%}) fire for no word" in said(test)
+    assert f"{counts[0]} units ({percent(counts[0] / 40)}) fire for no word" in said(test)
 
 
 def test_a_word_turned_round_moves_only_its_own_output():
@@ -107,7 +108,7 @@ def test_one_unit_its_words_and_what_it_writes():
     test = page(5)
     np.testing.assert_allclose(lanes(test)[0], data.act[:, top], atol=6e-4)
     assert f"Unit {top} fires for {int((data.pre[:, top] > 0).sum())} of {len(data.tokens)} words" in said(test)
-    assert f"cosine {found.nearest[0][1]:.2f}; a drawn direction reaches {found.chance:.2f} by chance" in said(test)
+    assert f"cosine {found.nearest[0][1]:.2f}; a random direction reaches {found.chance:.2f} by chance" in said(test)
     second = int((-data.act[2]).argsort(kind="stable")[1])
     assert f"Unit {second} fires" in said(page(5, unit=str(second))) and f"Unit {top} fires" in said(page(5, unit="nonsense"))
 

@@ -51,8 +51,8 @@ def test_the_nearest_head_is_named_with_its_distance(engine):
     assert (np.diff(found.apart[found.order]) >= 0).all()
     test = page(model="tiny-gpt", kind="causal", layer="1", head="1")
     first = found.pool.heads[found.order[0]]
-    assert f"Nearest is {first}, {found.apart[found.order[0]]:.2f} bits away on 32 sentences" in said(test)
-    tiles = [markdown.value for markdown in test.markdown if "bits away" in markdown.value]
+    assert f"Nearest is {first}: Jensen-Shannon divergence {found.apart[found.order[0]]:.2f} bits (maximum 1) on 32 sentences" in said(test)
+    tiles = [markdown.value for markdown in test.markdown if "JS divergence " in markdown.value]
     assert len(tiles) == 8 and tiles[0].startswith(f"**{first.place}**")
     assert len(named(test, "scale", "axis")) == 1 and len(test.get("plotly_chart")) == 8, "the head in view and eight others"
 
@@ -164,3 +164,13 @@ def test_a_drawing_survives_the_link():
     np.testing.assert_array_equal(pad.unpack(pad.pack(drawn)), drawn)
     with pytest.raises(ValueError, match="36 of the signs"):
         pad.unpack("xyz")
+
+
+@pytest.mark.parametrize(("model", "text"), [("bert-mini", "\x01\x02" * 50), ("translator-en-es", "q" * 400)])
+@pytest.mark.parametrize("by", ["like", "map"])
+def test_a_text_without_a_word_is_told(model, text, by):
+    test = AppTest.from_string("from viz.ui import errors\nfrom viz.workspace import find\nwith errors.guard():\n    find.page()", default_timeout=120)
+    for name, value in {"model": model, "text": text, "find.by": by}.items():
+        test.query_params[name] = value
+    told = [line.value for line in test.run().text]
+    assert not test.exception and any("No word stands in this text" in line for line in told) and not any("Something went wrong" in line for line in told)

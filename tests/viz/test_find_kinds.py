@@ -23,7 +23,7 @@ def test_the_table_has_every_head_with_the_scores_that_ship_beside_an_untrained_
     assert sorted(table["head"]) == ["L0.H0", "L0.H1", "L1.H0", "L1.H1"] and list(table["score"]) == sorted(table["score"], reverse=True)
     for row, place in enumerate((int(name[1]), int(name[4])) for name in table["head"]):
         assert table["habit"][row] == trained.word(*place)
-        assert table["what followed last time"][row] == pytest.approx(trained.scores["induction"][place], abs=1e-6)
+        assert table["induction head"][row] == pytest.approx(trained.scores["induction"][place], abs=1e-6)
         name = kinds.card.telling(trained, *place)
         assert table["untrained"][row] == pytest.approx(bare.scores[name][place], abs=1e-6)
     assert "have a clear habit on 32 texts" in said(test) and "standard deviation" in said(test)

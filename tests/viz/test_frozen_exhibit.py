@@ -20,6 +20,7 @@ from core.training.movement import movement
 from core.training.tuning import TUNINGS
 from viz.exhibits import _frozen_read as reading
 from viz.exhibits import frozen_or_full as exhibit
+from viz.labels import percent
 
 SLUG = "frozen_or_full"
 FOLDS = (*(f"{SLUG}.{name}" for name in ("equation", "looking", "table", "take")), f"{exhibit.EXHIBIT.title}.documents")
@@ -69,9 +70,9 @@ def patterns(test: AppTest) -> list[dict]:
 def test_for_which_task_the_head_is_enough(runs, body):
     """C090: side by side, and the answer is what was measured."""
     hidden = page(*FOLDS)
-    assert "52%" not in said(hidden) and "91%" not in said(hidden) and "96%" in said(hidden)
+    assert "52 %" not in said(hidden) and "91 %" not in said(hidden) and "96 %" in said(hidden)
     test = page(*FOLDS, state={f"predict:{SLUG}.enough": "Tags"})
-    assert "Right." in said(test) and "Tags 91% frozen, 98% in full" in said(test) and "frozen 52%" in said(test)
+    assert "Right." in said(test) and "Tags 91 % frozen, 98 % fully fine-tuned" in said(test) and "frozen 52 %" in said(test)
     write(runs, "opinions-frozen", 0.95, body)
     try:
         assert "Right." in said(page(state={f"predict:{SLUG}.enough": "Opinions"}))
@@ -87,14 +88,14 @@ def test_how_many_weights_learn_follows_the_task(runs, body):
         test = page(step="2", task=task, state={f"predict:{SLUG}.count": answer})
         total = sum(weight.numel() for weight in tuning.headed(TUNINGS[f"{task}-full"], body).parameters() if weight.requires_grad)
         alone = sum(weight.numel() for weight in tuning.headed(TUNINGS[f"{task}-frozen"], body).parameters() if weight.requires_grad)
-        assert "Right." in said(test) and f"In full {total:,} weights learn; frozen {alone:,}" in said(test) and f"{alone:,}" == answer
+        assert "Right." in said(test) and f"With full fine-tuning {total:,} weights learn; frozen {alone:,}" in said(test) and f"{alone:,}" == answer
 
 
 def test_the_course_over_steps_and_over_seconds(runs):
     for over, end in (("steps", 40), ("seconds", 20)):
         test = page(*FOLDS, step="3", task="tags", over=over)
-        assert "Frozen: 40 steps, 20 seconds, from 10% to 91%, recorded before." in said(test)
-        assert "In full: 40 steps" in said(test) and any(button.label == "Train it now" for button in test.button)
+        assert "Frozen: 40 steps, 20 seconds, from 10 % to 91 %, recorded before." in said(test)
+        assert "Full fine-tuning: 40 steps" in said(test) and any(button.label == "Train it now" for button in test.button)
         first = charts(test)[0]
         points = first["tables"]["rows"]
         assert first["layer"][0]["encoding"]["x"]["title"] == over and [point["at"] for point in points] == [0, end, 0, end]
@@ -107,11 +108,11 @@ def test_how_far_the_body_went(runs, body):
     names = ["embeddings", *(f"layer {i}" for i in range(6))]
     most = names[int(np.argmax([moved.embeddings, *moved.layers]))]
     hidden = page(*FOLDS, step="4", task="tags")
-    assert "the same in every bit. In full?" in said(hidden) and f"{moved.body:.1%}" not in said(hidden)
+    assert "the same in every bit. Full fine-tuning?" in said(hidden) and f"{percent(moved.body, 2)}" not in said(hidden)
     test = page(*FOLDS, step="4", task="tags", state={f"predict:{SLUG}.far": most})
-    assert "Right." in said(test) and f"In full it moved by {moved.body:.1%} of its length." in said(test)
+    assert "Right." in said(test) and f"With full fine-tuning it moved by {percent(moved.body, 2)} of its length." in said(test)
     frozen = tuning.Recorded.read("tags-frozen")
-    assert tuning.moved(frozen.model("x"), body, frozen.tuning).body == 0
+    assert tuning.moved(frozen.model("x"), body, frozen.job).body == 0
 
 
 def test_attention_before_frozen_and_in_full(runs, body):

@@ -95,7 +95,7 @@ def test_what_extract_says_and_where_it_looks():
         before = page(3, *FOLDS, task=task, layer="1")
         assert words(before).count("?") == len(labels) and "The head says" not in said(before)
         look = found.looks[0][1].mean(0)
-        assert f"itself {look[-1]:.0%}, Start {look[0]:.0%}" in said(before)
+        assert f"itself {percent(look[-1])}, Start {percent(look[0])}" in said(before)
         after = page(3, task=task, layer="1", guess=("says", best))
         assert "Right." in said(after) and all(f"“{label}” {percent(p)}" in said(after) for label, p in zip(labels, found.said.probabilities, strict=True))
 
@@ -130,7 +130,7 @@ def test_recorded_runs_and_a_training_of_ones_own(monkeypatch):
     before = page(5, *FOLDS, tuned=CLASSIFICATION)
     assert {row["run"] for row in tables(before) if "run" in row} == {"λ = 0"}
     after = page(5, *FOLDS, tuned=CLASSIFICATION, guess=("helps", answer))
-    assert "Right." in said(after) and f"{live.share(runs[0.5], half):.1%} against {live.share(runs[0.0], half):.1%}" in said(after)
+    assert "Right." in said(after) and f"{percent(live.share(runs[0.5], half), 2)} against {percent(live.share(runs[0.0], half), 2)}" in said(after)
     assert len(after.dataframe[0].value) == sum(len(reports) for run in runs.values() for reports in (run.reports, *run.again))
     own = Trainer(lambda task, place: [sys.executable, "-m", "core.training.child", task, str(place), "--steps", "1"], patience=600.0)
     monkeypatch.setattr(trainer, "_default", own)

@@ -19,6 +19,7 @@ from viz.exhibits import _heads_compared_folds as folds
 from viz.exhibits import _heads_compared_steps as steps
 from viz.exhibits import heads_compared as exhibit
 from viz.figures.head_words import looks, maps
+from viz.labels import percent
 
 FOLDS = ("heads_compared.equation", "heads_compared.looking", "Heads compared.documents", "heads_compared.table", "heads_compared.take")
 SHORT = "She has a white car."
@@ -60,7 +61,7 @@ def test_the_page_opens_with_a_question_about_it():
     bars = spec(test)["layer"][0]["encoding"]
     assert bars["color"]["scale"] == {"domain": [f"H{h}" for h in range(8)], "range": list(theme.HEADS[:8])} and labels(bars["y"])[data.row] == "it →"
     head = looking.pointing(w, data.row)
-    assert f"H{head} looks {w[head, data.row].max():.0%} at “milk”" in said(test)
+    assert f"H{head} looks {percent(w[head, data.row].max())} at “milk”" in said(test)
 
 
 def test_another_sentence_has_another_answer():
@@ -93,11 +94,11 @@ def test_two_heads_side_by_side_and_their_difference():
     test = page(step="3", a="2", b="7")
     assert not test.exception
     alike = likeness(data.weights[2], data.weights[7], data.allowed[2])
-    assert f"{alike.bits:.2f} bits from the other's" in said(test)
+    assert f"divergence of a row is {alike.bits:.2f} bits" in said(test)
     gap = data.weights[2] - data.weights[7]
     at = np.unravel_index(np.abs(gap).argmax(), gap.shape)
     names = steps.named(data.words)
-    assert f"“{names[at[0]]}” looks at “{names[at[1]]}”: H2 gives {data.weights[2][at]:.0%}, H7 {data.weights[7][at]:.0%}" in said(test)
+    assert f"“{names[at[0]]}” looks at “{names[at[1]]}”: H2 gives {percent(data.weights[2][at])}, H7 {percent(data.weights[7][at])}" in said(test)
     mean = page(step="3", a="2", b="mean")
     assert f"{likeness(data.weights[2], data.weights.mean(0), data.allowed[2]).bits:.2f} bits" in said(mean) and "the mean" in said(mean)
 
@@ -109,7 +110,7 @@ def test_kinds_are_those_measured_over_many_sentences():
     for head in range(8):
         assert f"H{head} {data.heads.word(1, head)}" in said(test)
     head = looking.pointing(data.weights, data.row)
-    assert f"it gives {data.heads.scores['coreference'][1, head]:.0%} to what they mean" in said(test)
+    assert f"it gives {percent(data.heads.scores['coreference'][1, head])} to what they mean" in said(test)
     assert test.dataframe[0].value.loc["named"].tolist() == [data.heads.word(1, head) for head in range(8)]
     own = page("heads_compared.table", step="2").dataframe[0].value
     assert list(own.columns) == ["entropy, nats", "distance, words", "on the first", "on the one before", "on itself"] and len(own) == 8
@@ -163,7 +164,7 @@ def test_the_lines_to_take_away_make_the_same_numbers():
 
 def test_figures_as_data():
     shown = looks(np.ones((1, 1)), ["<b>"], 0).to_dict()
-    assert labels(shown["layer"][0]["encoding"]["y"]) == ["<b> →"] and [piece["text"] for piece in shown["data"]["values"]] == ["H0 100%"]
+    assert labels(shown["layer"][0]["encoding"]["y"]) == ["<b> →"] and [piece["text"] for piece in shown["data"]["values"]] == ["H0 100 %"]
     one = maps(np.ones((1, 1, 1)), ["a"], 0, allowed=np.zeros((1, 1, 1), dtype=bool)).to_dict()
     assert one["layer"][1]["data"]["values"] == [] and len(one["layer"][0]["data"]["values"]) == 1
     two = maps(np.full((5, 2, 2), 0.5), ["a", "b"], 1, named=True).to_dict()

@@ -209,4 +209,4 @@ def test_the_legend_says_what_the_numbers_and_the_hatched_cells_are():
     names = ["a", "b"]
     plain = heatmap_packet(np.eye(2), names, names, allowed=np.tri(2, dtype=bool)).header
     moved = heatmap_packet(np.eye(2), names, names, allowed=np.tri(2, dtype=bool), unit="moved by", shut="not moved at all").header
-    assert (plain["unit"], plain["shut"]) == ("", "forbidden") and (moved["unit"], moved["shut"]) == ("moved by", "not moved at all")
+    assert (plain["unit"], plain["shut"]) == ("", "masked") and (moved["unit"], moved["shut"]) == ("moved by", "not moved at all")

@@ -99,7 +99,7 @@ def test_over_many_sentences_it_is_the_rise_of_the_loss(engine):
     _, values = picture(page(model="tiny-gpt", text=TEXT, importance__by="many"))
     np.testing.assert_allclose(values, ablation(model, samples(model, 3), "causal"), atol=1e-5)
     for name in ("tiny-translator", "tiny-bert", "prompt-tiny"):
-        assert "nats a token" in said(page(model=name, importance__by="many"))
+        assert "nats per token" in said(page(model=name, importance__by="many"))
 
 
 @pytest.mark.parametrize(("model", "text", "n"), [("tiny-gpt", TEXT, 5), ("tiny-translator", TEXT, 4), ("tiny-bert", "She has a [MASK] car.", 5)])
@@ -109,7 +109,7 @@ def test_words_are_read_in_every_way_and_taken_away(engine, model, text, n):
     reader = engine.open(model)
     item, asked = asked_of(engine, model, text)
     run, kind = item.run(reader), reader.spec.kinds[-1].name
-    assert len(values) == n and header["queries"][-1] == "word taken away" and not header["margins"], "over methods a column has no sum"
+    assert len(values) == n and header["queries"][-1] == "word ablated" and not header["margins"], "over methods a column has no sum"
     np.testing.assert_allclose(values.sum(1), 1, atol=1e-4)
     drops = [asked.value(run.logits) - asked.value(item.run(reader, edits=(hidden_from(reader, kind, key),)).logits) for key in range(values.shape[1])]
     worth = np.maximum(drops, 0)

@@ -68,7 +68,7 @@ def test_the_picture_is_the_alignment_of_the_run_or_says_that_there_is_none(mode
     (packet,) = packets(test, "layout", "words")
     assert opened(packet)[0]["layout"] == "two" and opened(packet)[0]["keys"] == list(wanted.keys)
     np.testing.assert_allclose(unpacked(packet, page=packets(test)), wanted.weights[0, 0], atol=1e-6)
-    table = next(frame.value for frame in test.dataframe if "weight" in frame.value.columns and "e^(s − max)" in frame.value.columns)
+    table = next(frame.value for frame in test.dataframe if "weight" in frame.value.columns and "exp(s − max)" in frame.value.columns)
     assert ("Gaussian" in table.columns) == (model.name == "luong-local-p") and "q · k" not in table.columns
     page = packets(test)
     (cell,) = packets(test, "cell", "residue")

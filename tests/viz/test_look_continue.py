@@ -12,6 +12,7 @@ from test_instruments_faces import opened
 import core
 from core.analysis.guesses import guesses
 from core.decoding import Greedy, Sample, decode
+from viz.labels import percent
 from viz.workspace import _look_continue
 
 MODEL, TEXT = "gpt-mini", "Once upon a time there was a little"
@@ -44,7 +45,7 @@ def test_the_next_tokens_stand_behind_the_text_with_their_probabilities():
     assert [word for word, _ in after(look())] == [step.token.strip() for step in written]
     for (_, said), step in zip(after(look()), written, strict=True):
         chance = np.exp(step.logprob)
-        assert said == ("under 1 %" if chance < 0.01 else f"{chance:.0%}".replace("%", " %"))
+        assert said == percent(chance)
 
 
 def test_one_is_chosen_and_written_and_others_follow():
@@ -73,7 +74,7 @@ def test_the_temperature_samples_and_goes_along_to_decode():
     drawn = steps(Sample(1.5, seed=3))
     assert [word for word, _ in after(test)] == [step.token.strip() for step in drawn] != [step.token.strip() for step in steps(Greedy())]
     for (_, said), step in zip(after(test), drawn, strict=True):
-        assert said == ("under 1 %" if step.chosen.after < 0.01 else f"{step.chosen.after:.0%}".replace("%", " %"))
+        assert said == percent(step.chosen.after)
     (link,) = [one.value for one in test.markdown if "in Decode" in one.value]
     query = dict(parse_qsl(link.partition("?")[2].rstrip(")")))
     there = AppTest.from_string("from viz.workspace import decode as page\npage.page()", default_timeout=60)

@@ -249,7 +249,7 @@ def test_of_words_with_several_pieces_the_heaviest_pair_is_calculated_and_said_s
     text = "The old man didn't know."
     test = page("look", model="gpt-mini", text=text, view="full", layer="3", head="6", **{"look.word": word})
     (cell,) = named(test, "cell", "residue")
-    header, said = opened(cell)[0], [caption.value for caption in test.caption if "pair of pieces" in caption.value]
+    header, said = opened(cell)[0], [caption.value for caption in test.caption if "pair of tokens" in caption.value]
     run = core.open_model("gpt-mini").run(text)
     row = run.attention("causal", by="word").weights[3, 6, int(word)]
     pieces, key = (run.side.words[place].pieces for place in (int(word), int(row.argmax())))

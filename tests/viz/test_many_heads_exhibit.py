@@ -15,6 +15,7 @@ from viz.exhibits import _many_heads_steps as steps
 from viz.exhibits import many_heads as exhibit
 from viz.figures.bar_pairs import bar_pairs
 from viz.figures.head_grids import ABOVE, head_grid, per_head
+from viz.labels import percent
 
 DATA = exhibit.compute(exhibit.Params(2, 4))
 FOLDS = ("many_heads.equation", "many_heads.looking", "Many heads.documents", "many_heads.table", "many_heads.take")
@@ -87,7 +88,7 @@ def test_the_merge_without_the_swap():
     assert written(test, 2)[:8] == ["we"] * 8
     test.toggle[0].set_value(True).run()
     assert "Exactly: it is 8." in said(test)
-    assert f"Without the swap 8 of 32 numbers stand where they should; after $W_{{O}}$ the output is off by up to {way.off:.2f}" in said(test)
+    assert f"Without the transpose 8 of 32 numbers are at the right index; after $W_{{O}}$ the output is off by up to {way.off:.2f}" in said(test)
     assert written(test, 2)[:8] == ["we"] * 4 + ["saw"] * 4
     assert hues(test, 2)[:8] == [0] * 8
     test.toggle[0].set_value(False).run()
@@ -98,7 +99,7 @@ def test_head_1_drawn_anew_and_only_head_1_changes():
     """C048, E15."""
     covered = page(step="5")
     assert {(row["value"], row["said"]) for row in chart(covered, 2)[0]} == {(0.0, "?")}
-    test = page(step="5", h="4", state=told("redraw", "All heads behind it"))
+    test = page(step="5", h="4", state=told("redraw", "All heads after it"))
     moved = lessons.changed(*(lessons.followed(lessons.Sizes(2, 4, 8, 4), 0, r) for r in (0, 1)))
     assert "It is “Nothing, to the last bit”" in said(test) and "the others by 0." in said(test)
     bars = chart(test, 2)[0]
@@ -115,7 +116,7 @@ def test_one_against_several():
     assert [(bar["value"], bar["said"]) for bar in chart(test)[0]] == [(0.0, "?")] * 8 and "75" not in said(test) and "have 288; with d = 512 both have 1,050,624" in said(test)
     test.slider(key="predict:many_heads.several").set_value(50.0)
     test.button(key="predict:many_heads.several:commit").click().run()
-    assert "It is 75 %" in said(test) and "One head loses 75%, 4 heads 0%" in said(test) and f"{lessons.measured_loss(4, 1):.1%}" in said(test)
+    assert "It is 75 %" in said(test) and "One head loses 75 %, 4 heads 0 %" in said(test) and f"{percent(lessons.measured_loss(4, 1), 2)}" in said(test)
     assert [bar["said"] for bar in chart(test)[0]][::2] == ["0.750", "0.500", "0.250", "0.000"]
     np.testing.assert_allclose([bar["value"] for bar in chart(test)[0]][1::2], [lessons.measured_loss(4, m) for m in range(1, 5)])
     other = page(step="6", d="16", wanted="2")
@@ -182,8 +183,8 @@ def hues(test: Any, place: int) -> list[int]:
 def test_before_a_room_the_merge_has_three_grids_without_code():
     test = drawn("many_heads", {"present": "1", "many_heads.step": "4"}, {})
     assert not test.exception and len(test.get("vega_lite_chart")) == 3
-    assert not any("transpose" in line["text"] for layer in chart(test, 1)[3:] for line in layer)
-    assert [part.split("`")[0].strip("* ").replace("\\", "") for part in shape_line(test).split(" → ")] == ["…", "softmax", "out", "swap back", "flatten", "W_O"]
+    assert not any(".transpose(" in line["text"] for layer in chart(test, 1)[3:] for line in layer)
+    assert [part.split("`")[0].strip("* ").replace("\\", "") for part in shape_line(test).split(" → ")] == ["…", "softmax", "out", "transpose back", "flatten", "W_O"]
 
 
 def test_before_a_room_the_shapes_end_where_nothing_is_told_yet():

@@ -74,7 +74,7 @@ def test_one_draw_shows_what_is_read_what_is_to_be_said_and_predictions():
     assert rows["to say"] == [text.tokens[at] for at in places] and len(rows["bert-mini"]) == len(places)
     at = int(places[0])
     chance = hidden_words.at(bert(), one.read[None], [at])[0]
-    assert rows["bert-mini"][0] == token(int(chance.argmax())) and f"said right with {percent(chance[text.ids[at]])}" in said(test)
+    assert rows["bert-mini"][0] == token(int(chance.argmax())) and f"predicted with {percent(chance[text.ids[at]])}" in said(test)
     assert not (text.special & (one.labels >= 0)).any()
     same, other = page(2, draw="5", share="0.5"), page(2, draw="6", share="0.5")
     assert token_rows(same)["reads"] == rows["reads"] != token_rows(other)["reads"]
@@ -108,7 +108,7 @@ def test_left_right_and_both():
     before, told = page(4, word="2"), page(4, word="2", guess=("sides", best))
     assert asked(before, "sides")[2] == best and "Right." in said(told) and covers(before) == 1 and not lanes(before)
     np.testing.assert_allclose(lanes(told)[0], [100 * said.wanted for said in found.values()], atol=0.06)
-    assert f"both {found['both'].wanted:.2%}" in said(told) and f"both {found['both'].wanted:.2%}" not in said(before)
+    assert f"both {percent(found['both'].wanted, 2)}" in said(told) and f"both {percent(found['both'].wanted, 2)}" not in said(before)
 
 
 def test_both_sides_against_the_left_on_every_word():

@@ -29,6 +29,7 @@ from viz.exhibits import _masks_folds as folds
 from viz.exhibits import _masks_panels as panels
 from viz.exhibits import masks as exhibit
 from viz.figures.mask_figures import leak
+from viz.labels import percent
 
 NAMES = {"gpt-mini": "gpt", "translator-en-es": "transformer"}
 N = 5  # words of "I am a student."
@@ -71,7 +72,7 @@ def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> A
 
 
 def said(test: AppTest) -> str:
-    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind)
+    return "\n".join(str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind).replace("\\", "")
 
 
 def packets(test: AppTest) -> dict[str, dict]:
@@ -146,15 +147,15 @@ def test_every_kind_of_mask_shows_three_matrices_and_a_sentence_of_numbers(kind)
     assert (
         shown["Scores, before the mask"]["scale"] == "score" and shown["Pattern, after softmax"]["scale"] == "pattern"
     )
-    assert any("may look at" in text.value for text in test.text)
+    assert any("may attend to" in text.value for text in test.text)
 
 
 def test_a_row_with_nothing_allowed_is_told_in_words():
     """C036."""
     test = page(kind="strict", text="I am a student.")
-    assert "Nothing to look at for “I”: zeros, not NaN." in said(test)
+    assert "Everything masked for “I”: zeros, not NaN." in said(test)
     chosen = page(kind="strict", text="I am a student.", cell="0.3")
-    assert "“I” may look at nothing: e^−∞ = 0 in all 5 cells" in said(chosen)
+    assert "“I” is masked everywhere: $e^{-infty}$ = 0 in all 5 cells" in said(chosen)
     assert "nan" not in said(chosen).replace("NaN", "").lower().split()
 
 
@@ -162,9 +163,9 @@ def test_the_sentence_says_what_the_mask_took_away():
     data = exhibit.compute(exhibit.Params(text="I am a student.", layer=1))
     row = lesson.row(data.scores[1], data.allowed[1])
     told = folds.sentence(data, 1, 0)
-    assert "“am” may look at 2 of 5 words" in told and f"{data.pattern[1, 0]:.0%} to “I”" in told
+    assert "“am” may attend to 2 of 5 words" in told and f"{percent(data.pattern[1, 0])} to “I”" in told
     assert f"{1 / (1 - row.hidden):.2f}-fold" in told
-    assert f"removes {row.hidden:.0%} of what its scores alone would give" in told
+    assert f"removes {percent(row.hidden)} of what its scores alone would give" in told
     without = data.pattern[1, :2] * (1 - row.hidden)
     np.testing.assert_allclose(without, lesson.softmax(data.scores)[1, :2], rtol=1e-4)
 
@@ -198,7 +199,7 @@ def test_nonsense_in_the_link_leaves_a_page(link):
 def test_a_link_restores_a_drawn_mask():
     mask = np.eye(N, dtype=bool)
     test = page(kind="own", drawn=panels.pack(mask), text="I am a student.")
-    assert "may look at 1 of 5 words" in said(test)
+    assert "may attend to 1 of 5 words" in said(test)
     other = page(kind="own", drawn=panels.pack(mask), text="She was hungry, so she ate the apple.")
     assert not other.exception, "a mask of another sentence: the last one chosen by name stands in"
 
@@ -249,7 +250,7 @@ def test_a_finite_number_leaks():
     data = exhibit.compute(exhibit.Params(text="I am a student."))
     expected = lesson.filled(data.scores, data.allowed, -1, p=data.d_head, inside=True).worst[1]
     test = page("masks.finite", text="I am a student.", fill="-1", layer="0", head="0")
-    assert f"{expected:.1%}" in said(test) and expected > 0.2
+    assert f"{percent(expected, 2)}" in said(test) and expected > 0.2
     curves = chart(test)[0]
     assert list(dict.fromkeys(point["name"] for point in curves)) == [f"{when} dividing by √{data.d_head}" for when in ("before", "after")]
 

@@ -15,6 +15,7 @@ from viz.exhibits import _next_token_map as plan
 from viz.exhibits import _next_token_steps as steps
 from viz.exhibits import next_token as exhibit
 from viz.figures import conditionals as figures
+from viz.labels import percent
 
 FOLDS = [f"fold:next_token.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.EXHIBIT.title}.documents"]
 OTHER = "Psychology is the study of the mind."
@@ -41,7 +42,7 @@ def test_the_bars_are_the_conditionals_and_wait_for_the_guess():
         assert not before.exception and not page(1, text=text).get("plotly_chart") and {row["said"] for layer in chart(before) for row in layer} == {"?"} and not any("value" in row for layer in chart(before) for row in layer) and f"{found.perplexity:.1f}" not in said_and_set(before)
         assert "E43" in said(before) and "E51" in said(before) and "Guess first" in str(before.dataframe[0].value)
         after = page(1, *FOLDS, text=text, guess=("least", answer))
-        assert "Right." in said(after) and f"P = {np.exp(found.logprobs[lowest]):.2%}" in said(after)
+        assert "Right." in said(after) and f"P = {percent(np.exp(found.logprobs[lowest]), 2)}" in said(after)
         rows = chart(after)[0]
         np.testing.assert_allclose([row["value"] for row in rows], found.logprobs)
         np.testing.assert_allclose([row["sum"] for row in rows], np.cumsum(found.logprobs))
@@ -74,8 +75,8 @@ def test_both_masks_stand_side_by_side():
         shut = n * (n - 1) // 2
         counts.add(shut)
         before, after = page(3, *FOLDS, text=text), page(3, *FOLDS, text=text, guess=("shut", shut)).button(key="predict:next_token.shut:commit").click().run()
-        assert f"GPT forbids {shut}" not in said(before) and len([each for each in packets(before) if "queries" in each]) == 1
-        assert f"it is {shut}." in said(after).lower() and f"GPT forbids {shut} of {n * n}: on what comes later 0%." in said(after) and "BERT forbids 0 of" in said(after)
+        assert f"GPT masks {shut}" not in said(before) and len([each for each in packets(before) if "queries" in each]) == 1
+        assert f"it is {shut}." in said(after).lower() and f"GPT masks {shut} of {n * n}: on what comes later 0 %." in said(after) and "BERT masks 0 of" in said(after)
         assert len([each for each in packets(after) if "queries" in each]) == 2
         assert after.dataframe[0].value.to_numpy().tolist() == np.tril(np.ones((n, n), int)).tolist()
     assert len(counts) == 2
@@ -111,7 +112,7 @@ def test_the_lines_to_take_away_make_the_same_numbers(capsys):
         exec(page(step, *FOLDS).code[-1].value, names)
         if step != 3:
             assert names["found"].total == pytest.approx(exhibit.compute()[step == 4].total)
-    assert "gpt-mini 55 cells are forbidden" in capsys.readouterr().out
+    assert "gpt-mini 55 cells are masked" in capsys.readouterr().out
     assert exhibit.thumbnail().count("<rect") >= 8
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import core
 from core.decoding import Greedy, decode
 from core.edits import ScaleHead, ZeroHead
 from core.edits_text import to_text
+from core.lessons.texts import texts
 from core.run import Run
 from viz.labels import literal, percent, visible
 from viz.ui.pins import View
@@ -20,6 +22,7 @@ from viz.workspace import (
     _compare_data,
     _compare_pair,
     _compare_presets,
+    _decode_pictures,
     _look_full,
     _what_if_views,
     _what_if_words,
@@ -115,9 +118,9 @@ def test_what_is_said_of_a_ready_made_pair_is_so(pair: _compare_presets.Telling)
     assert PROMISES[pair.name](found, rows), pair.note
     most = both[int(rows.argmax())]
     said = _compare_pair.sentence(found, measured, measured.order[0])
-    looks = ", ".join(f"{'AB'[pane]} looks {w[most].max():.0%} at “{visible(found.word('keys', int(w[most].argmax()), pane))}”" for pane, w in enumerate((a, b)))
-    assert said.startswith(f"They differ most at “{visible(found.word('queries', most, 0))}”: {looks} ({rows.max():.2f} bits of 1)")
-    assert f"they are {rows.mean():.2f} bits apart" in said
+    looks = ", ".join(f"{'AB'[pane]} gives {percent(w[most].max())} to “{visible(found.word('keys', int(w[most].argmax()), pane))}”" for pane, w in enumerate((a, b)))
+    assert said.startswith(f"They differ most at “{visible(found.word('queries', most, 0))}”: {looks}; Jensen-Shannon divergence {rows.max():.2f} bits (maximum 1)")
+    assert f"is {rows.mean():.2f} bits" in said
     for line in _compare_pair.notes(found, measured):
         if "the two patterns are the same" in line:
             assert np.abs(a[: differing(found)[0]] - b[: differing(found)[0]]).max() < 1e-6
@@ -164,7 +167,7 @@ def test_what_if_says_what_two_plain_runs_say(model: str, text: str, raw: str):
     if any(table.any() for table in moved.values()):
         kind = max(looks, key=lambda name: looks[name].max())
         layer, head = np.unravel_index(int(looks[kind].argmax()), looks[kind].shape)
-        assert f"L{layer}.H{head} the most ({looks[kind].max():.3f} bits of 1)" in said
+        assert f"L{layer}.H{head} the most (JS divergence {looks[kind].max():.3f} bits, maximum 1)" in said
     else:
         assert "No head looks elsewhere" in said
         last = change.kind.name == one.kinds[-1] and change.edits[0].where == change.kind.path(change.kind.n_layers(reader.config) - 1, "heads")
@@ -188,3 +191,19 @@ def test_what_if_says_what_two_plain_runs_say(model: str, text: str, raw: str):
 
 def test_every_ready_made_pair_has_its_condition():
     assert set(PROMISES) == {pair.name for pair in _compare_presets.TELLING}
+
+
+# ---- Decode
+
+
+@pytest.mark.parametrize("model", ["rnn-en-es", "bahdanau-en-es"])
+def test_decode_tells_a_ready_made_sentence_that_came_out_wrong_when_it_has_ended(model: str):
+    text = "She has a white car."
+    steps = tuple(decode(core.open_model(model), text))
+    right = next(row.wanted for row in texts("presets") if row.text == text)
+
+    def said(n: int) -> str:
+        return _decode_pictures.sentence(SimpleNamespace(model=core.open_model(model), steps=steps[:n], last=steps[n - 1], window=SimpleNamespace(text=text)))
+
+    wrong = f"A telling error: {model} writes “{steps[-1].text}”; right is “{right[0]}”."
+    assert (wrong in said(len(steps))) == (steps[-1].text not in right) and "A telling error" not in said(3)

@@ -71,18 +71,18 @@ def test_what_is_patched_is_what_two_plain_runs_want(model: str, clean: str, oth
     two = reader.run(other, keep=KEEP) if one.source is None else reader.run(other, target=one.target_text, keep=KEEP)
     pair = pair_of(one, two)
     row, names = pair.asked.row, [_asked.named(one, int(run.logits[pair.asked.row].argmax())) for run in (one, two)]
-    assert names[0] != names[1] and f"the first sentence wants “{names[0]}”, the other “{names[1]}”" in _importance_patch._difference(pair)
+    assert names[0] != names[1] and f"the first sentence favours “{names[0]}”, the other “{names[1]}”" in _importance_patch._difference(pair)
     assert _asked.word(one.tokens[row]) in _importance_patch._difference(pair)
     stack, n = next(iter(reader.spec.stacks.values())), len((one.source or one.side).ids)
     differ = [place for place, (a, b) in enumerate(zip((one.source or one.side).ids, (two.source or two.side).ids, strict=True)) if a != b]
     shares = np.array([[patched(pair, at_position(pair, stack, layer, place)) for place in range(n)] for layer in (0, 1)])
     columns = [str(place) for place in range(n)]
     said = _importance_patch._places_said(pair, shares, columns)
-    assert f"entering layer 0 it sits most at “{int(shares[0].argmax())}” ({shares[0].max():.0%} comes back)" in said and int(shares[0].argmax()) in differ
+    assert f"entering layer 0 it sits most at “{int(shares[0].argmax())}” ({percent(shares[0].max())} restored)" in said and int(shares[0].argmax()) in differ
     assert (f"entering layer 1 it sits most at “{int(shares[1].argmax())}”" in said) == (shares[0].argmax() != shares[1].argmax())
     assert len(differ) > 1 or (shares[0, differ[0]] == pytest.approx(1, abs=1e-3) and np.abs(np.delete(shares[0], differ)).max() < 1e-3), "as the page says of entering layer 0"
     heads = np.array([[patched(pair, of_head(pair, one.kinds[-1], 0, head)) for head in range(reader.config.n_heads)]])
-    assert f"The head that brings back most is L0.H{int(heads.argmax())}: {heads.max():.0%}" in _importance_patch._heads_said(pair, heads)
+    assert f"The head that brings back most is L0.H{int(heads.argmax())}: {percent(heads.max())}" in _importance_patch._heads_said(pair, heads)
 
 
 # ---- Inside
@@ -150,7 +150,7 @@ def test_a_ripple_is_told_as_far_as_it_goes(model: str, text: str, other: str):
 @pytest.mark.parametrize(("model", "kind"), [(GPT, "causal"), (READER, "self"), (READER, "cross"), (FILLER, "self"), ("induction-tiny", "causal")])
 def test_a_card_says_what_the_scores_of_its_head_say(model: str, kind: str):
     measured, bare = chooser.survey(model)[kind], _find_pool.untrained(model).get(kind)
-    clear = {place for place in np.ndindex(measured.shape) if measured.word(*place) not in ("spread out", "a mixture")}
+    clear = {place for place in np.ndindex(measured.shape) if measured.word(*place) not in ("near-uniform", "no clear pattern")}
     assert _find_kinds._sentence(measured, bare, model).startswith(f"{len(clear)} of the {np.prod(measured.shape)} heads of {model} have a clear habit")
     for place in np.ndindex(measured.shape):
         name = _find_card.telling(measured, *place)

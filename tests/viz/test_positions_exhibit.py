@@ -16,6 +16,7 @@ from viz.exhibits import _places_without as last
 from viz.exhibits import positions as exhibit
 from viz.figures.curves import number
 from viz.figures.reordered import share
+from viz.labels import percent
 
 FOLDS = ("positions.equation", "positions.looking", "Positions.documents", "positions.table", "positions.take")
 
@@ -85,7 +86,7 @@ def test_a_learned_table_is_read_from_the_model():
     for model in steps.TABLES:
         test = page(step="5", table=model)
         found = default().open(model).network.embed["position"].weight[: steps.SEEN].double().numpy()
-        assert f"in {ideas.neighbours(found):.0%} of the first 40 places; for the sinusoids in 100%" in said(test)
+        assert f"in {percent(ideas.neighbours(found))} of the first 40 places; for the sinusoids in 100 %" in said(test)
         seen = [(row["x"], row["y"]) for row in chart(test)[1] if row["table"] == f"learned by {model}"]
         path = ideas.thread(found)[0]
         longer = np.ptp(path, 0) / np.ptp(np.array(seen), 0)

@@ -14,6 +14,7 @@ from core.training.tasks import PROMPT_LENGTHS, PROMPTS
 from viz.exhibits import _prompting_few as few
 from viz.exhibits import _prompting_steps as steps
 from viz.exhibits import prompting as exhibit
+from viz.labels import percent
 
 FOLDS = [f"fold:prompting.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.EXHIBIT.title}.documents"]
 
@@ -36,7 +37,7 @@ def test_one_set_of_weights_and_the_word_chooses_the_task():
         assert "E57" in said(before) and "E52" in said(before) and "Guess first" in str(before.dataframe[0].value)
         after = page(1, *FOLDS, string=string, guess=("written", string[::-1]))
         found = {task: written(tiny(), f"{task}: {string} =") for task in PROMPTS}
-        assert "Right." in said(after) and "3 of 3 wholly right" in said(after) and f"{tiny().n_parameters:,} weights" in said(after)
+        assert "Right." in said(after) and "3 of 3 exactly right" in said(after) and f"{tiny().n_parameters:,} weights" in said(after)
         for row, (task, make) in enumerate(PROMPTS.items()):
             tiles = [tile for tile in chart(after)[3] if tile["row"] == row]
             assert [tile["text"] for tile in tiles] == list(make(string)) == list(found[task].text)
@@ -51,8 +52,8 @@ def test_held_out_strings_by_length_with_the_recorded_measure():
     assert [max(row["x"] for row in chart(before)[1] if row["name"] == task) for task in PROMPTS] == [10, 10, 10] and before.dataframe[0].value.index.max() == 10
     for task in PROMPTS:
         assert [(row["x"], row["y"]) for row in chart(after)[1] if row["name"] == task] == [(n, found[n][task]) for n in found]
-        assert f"{task} {np.mean([found[n][task] for n in PROMPT_LENGTHS]):.1%}" in said(after)
-        assert f"{task} {steps.recorded()[task]:.1%}" in said(after)
+        assert f"{task} {percent(np.mean([found[n][task] for n in PROMPT_LENGTHS]), 2)}" in said(after)
+        assert f"{task} {percent(steps.recorded()[task], 2)}" in said(after)
     assert answer < 0.5 < np.mean(list(found[10].values())) and f"it is {round(answer * 100, 1):g} %" in said(after).lower()
 
 
@@ -64,7 +65,7 @@ def test_the_documents_example_and_what_a_small_model_says():
         best = min(found, key=lambda each: each.place)
         before = page(3, *FOLDS, asked=str(at))
         assert "(translate to french, english text, french text)" in before.code[0].value and asked.prompt == before.code[1].value
-        assert {bar["said"] for bar in chart(before)[0]} == {"?"} and f"{best.share:.1%}" not in said(before)
+        assert {bar["said"] for bar in chart(before)[0]} == {"?"} and f"{percent(best.share, 2)}" not in said(before)
         after = page(3, *FOLDS, asked=str(at), guess=("best", best.text.strip()))
         assert "Right." in said(after) and [bar["value"] for bar in chart(after)[0]] == pytest.approx([each.share for each in found])
     right = sum(answers(default().open(few.MODEL), each.prompt, each.candidates)[each.right].place == 1 for each in ASKED)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
+from pathlib import Path
 
 import pytest
+from exhibit_pages import drawn
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
@@ -12,8 +15,15 @@ import core
 from core import bounds
 from core.lessons.texts import texts
 from core.text.readable import in_small_letters
+from viz.ui import reads
 from viz.workspace import _reads
 
+NO_SENTENCE = {
+    "_autoencoder_panels": "one word, which no model reads", "_bert_input_pieces": "pieces of a vocabulary", "_prompting_few": "one word, as its label says",
+    "_retrieval_table": "a query", "_self_attention_steps": "words that only name rows", "_words_sum": "words of a table", "bottleneck": "letters, as its label says",
+    "prompting": "letters, as its label says",
+}  # fmt: skip
+"""Files of exhibits whose boxes take no sentence for a model, and why; beside them only boxes of single words and wanted translations."""
 GERMAN, LOUD = "Das weiße Auto steht vor dem Haus.", "I AM VERY ANGRY WITH YOU"
 
 
@@ -92,3 +102,35 @@ def test_a_blank_is_read_as_one_however_it_is_typed(name, sign):
 
 def test_markup_in_a_text_is_not_read_as_such():
     assert "no token for" in said(page("look", model="bert-mini", text="**汉** ![x](http://a.b/c.png)"))
+
+
+def test_every_box_for_a_sentence_names_the_model_that_reads_it():
+    missing = []
+    for file in sorted(Path("viz/exhibits").glob("*.py")):
+        for call in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "controls.text" and not any(word.arg == "of" for word in call.keywords):
+                missing.append((file.stem, ast.unparse(call.args[1])))
+    assert [each for each in missing if each[0] not in NO_SENTENCE] == [("_training_link", "'target'"), ("bank", "SLUG + 'word'")]
+    assert set(NO_SENTENCE) <= {file for file, _ in missing}
+
+
+@pytest.mark.parametrize(("slug", "model", "most"), [("encoder", "translator-en-es", 28), ("masked_words", "bert-mini", 30), ("permutation", "bert-mini", 12)])
+def test_an_exhibit_says_what_is_read_and_answers_what_is_not(slug, model, most):
+    assert reads.line(model, f"up to {most} tokens") in captions(drawn(slug, {}, {}))
+    assert reads.line(model) == _reads.line(core.open_model(model), "")
+    test = drawn(slug, {"text": "Das Haus ist sehr alt."}, {})
+    assert f"{model} has read only English; this looks like another language." in said(test)
+
+
+def test_an_exhibit_writes_capitals_small_by_one_touch():
+    test = drawn("encoder", {"text": LOUD}, {})
+    assert "has read little in capitals" in said(test)
+    test = ran(button(test, "small letters").click())
+    assert test.text_input[0].value == in_small_letters(LOUD) and "capitals" not in said(test)
+
+
+def test_in_compare_a_box_of_one_pane_says_it_too():
+    test = page("compare", model="gpt-twin", text="The cat sat.")
+    test = ran(next(box for box in test.text_input if box.key == "compare.text.1").set_value(GERMAN))
+    assert "gpt-twin has read only English; this looks like another language." in said(test)
+    assert captions(test).count(_reads.line(core.open_model("gpt-twin"), "")) == 3

@@ -20,6 +20,7 @@ from viz.exhibits import residual_norm as exhibit
 from viz.exhibits._residual_norm_folds import TRY
 from viz.figures.bar_lanes import Lane, bar_lanes
 from viz.figures.by_depth import Panel, block, by_depth
+from viz.labels import percent
 
 SLUG = "residual_norm."
 TEXT = "She was hungry, so she ate."
@@ -49,8 +50,8 @@ def test_the_sum_is_covered_until_one_guessed_and_is_the_models_own():
     assert len(lanes(before)) == 1 and covers(before) == 2
     told = page(layer="1", guess=("long", sums.LENGTHS[0]))
     np.testing.assert_allclose(lanes(told), [v[2][: sums.FIRST] for v in (data.before, data.added, data.after)], atol=6e-4)
-    assert data.gap == 0 and "differ by at most 0." in said(told) and f"{ratio:.0%} of it" in said(told)
-    assert f"{ratio:.0%} of it" not in said(before)
+    assert data.gap == 0 and "differ by at most 0." in said(told) and f"{percent(ratio)} of it" in said(told)
+    assert f"{percent(ratio)} of it" not in said(before)
 
 
 def test_the_answer_follows_the_model_and_the_word():

@@ -113,7 +113,7 @@ def test_the_plane_is_blind_until_the_guess_and_the_answer_follows_the_query():
         header = vectors(test)
         assert "Right." in said(test) and header["blind"] is False and header["points"][0]["at"] == list(query)
         x, y = found.mix
-        assert f"the mix is ({x:.3f}, {y:.3f})".replace("-", "−") in said(test)
+        assert f"the weighted sum is ({x:.3f}, {y:.3f})".replace("-", "−") in said(test)
     assert {f"k{1 + int(look_up(q, arrows.KEYS[:4], arrows.VALUES[:4]).weights.argmax())}" for q in ((0.9, 0.8), (-1.0, 0.4))} == {"k1", "k3"}
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened as read
+from typed_texts import unfold
 
 import core
 import viz
@@ -155,6 +156,16 @@ def test_every_instrument_of_a_page_is_told_what_it_shows(slug: str, monkeypatch
     assert not test.exception and told
     for key, said in told.items():
         assert said["page"] and (slug in TOYS or (said["model"] and said["text"])), key
+
+
+@pytest.mark.parametrize("name", ["gpt-mini", "translator-en-es"])
+def test_every_chart_of_a_model_card_is_told_whose_it_is_and_what_was_measured(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    unfold(monkeypatch)
+    test = AppTest.from_string("from viz.workspace import models\nmodels.page()", default_timeout=120)
+    test.query_params["models.which"] = name
+    charts = [chart.proto.alt.split("\n") for chart in test.run().get("vega_lite_chart")]
+    assert not test.exception and charts and {whose for _, whose, *_ in charts} == {name}
+    assert all(": " in said and len(said.split(": ")[0]) > 10 for said, *_ in charts), charts
 
 
 def test_a_new_page_forgets_what_the_last_one_showed() -> None:

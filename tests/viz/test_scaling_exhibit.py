@@ -19,6 +19,7 @@ from core.lessons import unscaled
 from viz.exhibits import _scaling_steps as steps
 from viz.exhibits import scaling as exhibit
 from viz.exhibits._scaling_folds import GUESS
+from viz.labels import percent
 
 SLUG = "scaling."
 FOLDS = [f"fold:{SLUG}equation", f"fold:{SLUG}looking", f"fold:{exhibit.EXHIBIT.title}.documents", "fold:scaling.table", "fold:scaling.take"]
@@ -85,7 +86,7 @@ def test_one_row_with_and_without():
     raw, scaled = (float(e.max() / e.sum()) for e in best)
     order = np.argsort(-drawn.raw[row])
     np.testing.assert_allclose([float(bar["weight"]) for bar in chart(test)[0]], np.concatenate([(e / e.sum())[order] for e in best]), atol=6e-5)
-    assert f"undivided its best key takes {raw:.0%}" in said(test) and f"divided {scaled:.0%}" in said(test)
+    assert f"unscaled its best key takes {percent(raw)}" in said(test) and f"scaled {percent(scaled)}" in said(test)
 
 
 def test_entropy_over_every_width_with_and_without_scaling():
@@ -97,7 +98,7 @@ def test_entropy_over_every_width_with_and_without_scaling():
     found = lessons.by_width()
     wanted = [[getattr(m, leaf) for m in found[name]] for leaf in ("entropy", "slope") for name in ("raw", "scaled")]
     np.testing.assert_allclose(lines, wanted)
-    assert f"At d = 16 the mean entropy is {lessons.measured(lessons.drawn(16).raw).entropy:.2f} nats undivided" in said(test)
+    assert f"At d = 16 the mean entropy is {lessons.measured(lessons.drawn(16).raw).entropy:.2f} nats unscaled" in said(test)
 
 
 def test_the_real_model_with_and_without_the_division():

@@ -12,6 +12,7 @@ from test_instruments_faces import opened
 from core.lessons import score_functions as lessons
 from viz.exhibits import _scores_steps as steps
 from viz.exhibits import score_functions as exhibit
+from viz.labels import percent
 
 SLUG = steps.SLUG
 FOLDS = [f"fold:{SLUG}equation", f"fold:{SLUG}looking", f"fold:{exhibit.EXHIBIT.title}.documents", "fold:score_functions.table", "fold:score_functions.take"]
@@ -58,7 +59,7 @@ def test_each_of_the_eight_can_be_chosen(rule):
     function = next(f for f in data.functions if f.name == rule)
     assert [t["label"] for t in drawn(test)["scores"]] == [function.title]
     best = int(data.weights[rule].argmax())
-    assert f"gives {steps.NAMES[best]} {data.weights[rule][best]:.0%}" in said(test)
+    assert f"gives {steps.NAMES[best]} {percent(data.weights[rule][best])}" in said(test)
     assert test.table[0].value["weight"].tolist() == [f"{w:.4f}" for w in data.weights[rule]]
 
 

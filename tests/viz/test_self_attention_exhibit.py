@@ -19,6 +19,7 @@ from viz.exhibits import _self_attention_link as link
 from viz.exhibits import self_attention as exhibit
 from viz.figures.curves import number
 from viz.instruments.board import Edited
+from viz.labels import percent
 
 FOLDS = ("self_attention.equation", "self_attention.looking", "Self-attention.documents", "self_attention.table", "self_attention.take")
 REACHES = "predict:self_attention.reaches"
@@ -107,7 +108,7 @@ def test_scores_are_covered_until_the_best_key_is_guessed_and_the_answer_is_the_
     assert "eating" in str(before.get("button_group")[1].options) and "Right." not in said(before)
     after = page(step="4")
     found = exhibit.compute().found
-    assert "Right." in said(after) and f"gives it {found.weights[5, 2]:.0%} of its attention; its row sums to 1.00" in said(after)
+    assert "Right." in said(after) and f"gives it {percent(found.weights[5, 2])} of its attention; its row sums to 1.00" in said(after)
     moved = exhibit.Params(changes=link.changes("K00:9_K10:-9"))
     best = link_best(exhibit.compute(moved).found)
     assert best != "eating" and f"It is “{best}”." in said(page(step="4", set="K00:9_K10:-9"))

@@ -79,7 +79,7 @@ def test_draws_are_half_and_half_and_counted():
     chance = next_sentence.follows(bert(), [(last.first, last.second)])[0]
     assert f"bert-mini gives P(IsNext) = {percent(chance)}. So far {count.follow} of 30 follow; expected 15 ± {3 * 7.5**0.5:.1f}" in said(test)
     test.button(key=SLUG + "more").click().run()
-    assert f"Pair 31: the lot says “{'follows' if next_pairs.draws(4, 31)[-1].follows else 'stranger'}”" in said(test)
+    assert f"Pair 31: drawn: “{'IsNext' if next_pairs.draws(4, 31)[-1].follows else 'NotNext'}”" in said(test)
     test.button(key=SLUG + "many").click().run()
     assert "Pair 81:" in said(test)
     test.button(key=SLUG + "draw.again").click().run()
@@ -94,13 +94,13 @@ def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
     assert asked(before, "known")[3] == half and not any(chart(before)[0]) and "cases" not in said(before)
     told = before.button(key=f"predict:{SLUG}known:commit").click().run()
     np.testing.assert_allclose([row["at"] for row in chart(told)[0]], values, rtol=1e-5)
-    assert f"Cut at 50%: {half} of 64 right" in said(told) and f"in {better} of {firsts} cases" in said(told)
+    assert f"Threshold 50%: {half} of 64 right" in said(told) and f"in {better} of {firsts} cases" in said(told)
     assert sum(row["told"] == "right" for row in chart(told)[0]) == half == sum((v >= 0.5) == r.follows for v, r in zip(values, rows, strict=True))
     told.slider[-1].set_value(0.6).run()
-    assert f"Cut at 60%: {next_pairs.right(values, rows, 0.6)} of 64 right" in said(told)
+    assert f"Threshold 60%: {next_pairs.right(values, rows, 0.6)} of 64 right" in said(told)
     monkeypatch.setattr(game, "read_scores", lambda folder: (Score(game.MEASURE, "the test", "bert-mini", 0.25), Score(game.MEASURE, "the test", "always no", 0.75)))
     game.scored.cache_clear()
-    assert game.record() == "Recorded on the test, books that it never read: 25.0% right; always no: 75.0%."
+    assert game.record() == "Recorded on the test, books that it never read: 25.0 % right; always no: 75.0 %."
     game.scored.cache_clear()
 
 
@@ -114,7 +114,7 @@ def test_who_looks_at_which_text():
     np.testing.assert_allclose([cell["value"] for cell in chart(told, 1)[0]], found[..., 0, 2].ravel(), atol=1e-4)
     n_heads = found.shape[1]
     one = page(4, guess=("who", best), head=str(n_heads + 1))
-    assert f"L1.H1: A gives {found[1, 1, 1, 1]:.1%} to A and {found[1, 1, 1, 2]:.1%} to B" in said(one)
+    assert f"L1.H1: A gives {percent(found[1, 1, 1, 1], 2)} to A and {percent(found[1, 1, 1, 2], 2)} to B" in said(one)
     assert [cell["row"] * n_heads + cell["column"] for cell in chart(one, 1)[0] if cell["chosen"]] == [n_heads + 1]
 
 
@@ -131,7 +131,7 @@ def test_the_loss_is_two_means_added_and_turning_the_answer_moves_one():
     assert [cell["exact"] for cell in chart(told)[0]] == list(found.read[0])
     other = page(5, batch="4", follows="0", guess=("loss", answer))
     chance = float(found.chances[0])
-    assert f"P(IsNext) = {percent(chance)}, cost {-math.log(chance):.3f}" in said(told) and f"P(stranger) = {percent(1 - chance)}, cost {-math.log(1 - chance):.3f}" in said(other)
+    assert f"P(IsNext) = {percent(chance)}, cost {-math.log(chance):.3f}" in said(told) and f"P(NotNext) = {percent(1 - chance)}, cost {-math.log(1 - chance):.3f}" in said(other)
     assert chart(other, 1)[0][0]["nats"] == pytest.approx(chart(told, 1)[0][0]["nats"])
     told.button(key=SLUG + "draw.again").click().run()
     assert told.session_state["atlas.chosen"][SLUG + "draw"] == "4"

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from core.lessons import model_sizes as sizes
 from viz.exhibits import _sizes_calculator as own
 from viz.exhibits import sizes as exhibit
+from viz.labels import percent
 
 SLUG = "sizes"
 FOLDS = (*(f"{SLUG}.{name}" for name in ("equation", "looking", "table", "take")), f"{exhibit.EXHIBIT.title}.documents")
@@ -93,7 +94,7 @@ def test_the_calculator_and_its_memory():
     assert "Guess first" in str(hidden.dataframe[0].value) and {bar["said"] for bar in chart(hidden)[0]} == {"?"}
     test = hidden.button(key=f"predict:{SLUG}.rule:commit").click().run()
     total = sizes.total(shape)
-    assert f"{12 * 24 * 1024**2:,} / {total:,} = {12 * 24 * 1024**2 / total:.1%}" in said(test)
+    assert f"{12 * 24 * 1024**2:,} / {total:,} = {percent(12 * 24 * 1024**2 / total, 2)}" in said(test)
     assert f"{total:,} parameters: {total * 4 / 1e9:,.1f} GB in float32, {total * 2 / 1e6:,.1f} MB in float16" in said(test)
     assert drawn_values(test) == list(sizes.counted(shape).values())
     ready = page(step="5")

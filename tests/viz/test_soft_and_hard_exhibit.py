@@ -17,6 +17,7 @@ from viz.exhibits import _soft_and_hard_panels as panels
 from viz.exhibits import soft_and_hard as exhibit
 from viz.figures.lots import guesses
 from viz.figures.patches import PICKED, VEIL, lit, reads
+from viz.labels import percent
 
 FOLDS = ("soft_and_hard.equation", "soft_and_hard.looking", "Soft and hard attention.documents", "soft_and_hard.table", "soft_and_hard.take")
 SOFTLY = "The soft mix of all patches"
@@ -61,8 +62,8 @@ def test_weights_are_a_softmax_of_colours_and_the_picture_is_veiled_by_them():
     layers = chart(page(step="2", asks="2", beta="4"))
     np.testing.assert_allclose([row["veil"] for row in layers[1]], VEIL * (1 - data.weights / data.weights.max()))
     assert [row["patch"] for row in layers[2]] == ["C1"] and not layers[3]
-    assert [row["text"] for row in layers[4]] == [f"{weight:.0%}" for weight in data.weights if weight >= 0.03]
-    assert [row["weight"] for row in layers[8]] == [f"{weight:.2%}" for weight in data.weights]
+    assert [row["text"] for row in layers[4]] == [f"{percent(weight)}" for weight in data.weights if weight >= 0.03]
+    assert [row["weight"] for row in layers[8]] == [f"{percent(weight, 2)}" for weight in data.weights]
     even = exhibit.compute(exhibit.Params(beta=0))
     np.testing.assert_allclose(even.weights, 1 / 24)
 
@@ -82,7 +83,7 @@ def test_the_mean_of_hard_draws_approaches_the_soft_read():
     assert data.near.distance[-1] == pytest.approx(np.linalg.norm(data.values[data.drawn].mean(0) - soft))
     shown = page(step="3", draw="3")
     assert titles(shown) == ["soft", f"hard: {panels.NAMES[data.drawn[0]]}"] and [row["place"] for row in chart(shown)[3]] == [data.drawn[0]]
-    assert f"Drawn: {panels.thing(int(data.drawn[0]))}, which happens in {data.weights[data.drawn[0]]:.1%}" in said(shown)
+    assert f"Drawn: {panels.thing(int(data.drawn[0]))}, which happens in {percent(data.weights[data.drawn[0]], 2)}" in said(shown)
 
 
 def test_another_draw_is_another_lot():
@@ -156,7 +157,7 @@ def test_figures_as_data():
     with pytest.raises(ValueError, match="3 weights for 2"):
         lit((), (2, 1), (1, 2), np.ones(3))
     drawn = lit((), (2, 1), (1, 2), np.array([0.25, 0.75]), framed=0, asked=1, told=0.5).to_dict()["layer"]
-    assert [[row["place"] for row in drawn[layer]["data"]["values"]] for layer in (2, 3)] == [[1], [0]] and [row["text"] for row in drawn[4]["data"]["values"]] == ["75%"]
+    assert [[row["place"] for row in drawn[layer]["data"]["values"]] for layer in (2, 3)] == [[1], [0]] and [row["text"] for row in drawn[4]["data"]["values"]] == ["75 %"]
     seen, covered, _, above = (layer["data"]["values"] for layer in reads([("<b>", np.full((2, 2, 3), 2.0)), ("x", None)]).to_dict()["layer"])
     assert [row["title"] for row in above] == ["<b>", "x"] and pixels(seen[0]["image"]).max() == 255 and [row["title"] for row in covered] == ["x"]
     assert guesses(["a"], np.array([1.0]), [("p", np.array([1.0]), np.array([0.1]))]).to_dict()["layer"][1]["data"]["values"][0]["high"] == 1.2

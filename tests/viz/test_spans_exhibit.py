@@ -77,7 +77,7 @@ def test_one_marks_the_answer_and_then_sees_where_it_starts_and_ends(sent):
     best = answers.told(one, one.found.best)
     assert f"together {percent(one.found.probability)} for “{best}”. " + ("It is right." if best == "a red hat" else "It is wrong: right is “a red hat”.") in said(told)
     right = tuning.Recorded.read("answers-full").reports[-1].right
-    assert f"never read, this model gets {1 - right:.0%} wrong. It cannot be relied on" in told.text[0].value, "the first line"
+    assert f"never read, this model gets {percent(1 - right)} wrong. It cannot be relied on" in told.text[0].value, "the first line"
     other = next(item for item in answers.pool() if item.asked == "who")
     assert asked(page(question=other.question, passage=other.passage), "mark")[1] == other.answer
 
@@ -106,7 +106,7 @@ def test_all_pairs_and_ends_that_cross(monkeypatch):
     assert given["allowed"].sum() == n * (n + 1) // 2 and not np.tril(given["allowed"], -1).any() and given["selected"] == one.found.best
     for i, j in [(0, 3), (5, 5), (2, n - 1)]:
         assert given["values"][i, j] == pytest.approx(one.starts[i] + one.ends[j])
-    assert "and forbidden: it would end before it starts." in said(before)
+    assert "and masked: it would end before it starts." in said(before)
     answer = asked(before, "crossed")[2]
     assert answer == answers.told(crossed, crossed.found.best) and crossed.found.best[0] <= crossed.found.best[1]
     assert "has the greatest sum" not in said(before)
@@ -145,8 +145,8 @@ def test_a_tag_for_each_word_at_its_first_piece(sent):
     for place, note in enumerate(header["notes"]):
         assert note == (grammar.TAGS[one.chances[place].argmax()] if one.begins[place] else "–")
     assert len({tags.HUES[tag] for tag in grammar.TAGS}) == 12 and header["hues"][at] == tags.HUES[answer]
-    assert f"{len(one.words)} words, {len(one.tokens)} pieces, {len(one.words)} tags" in said(told)
-    assert f"{tuning.Recorded.read('tags-full').reports[-1].right:.1%} of the words get the right tag" in said(told)
+    assert f"{len(one.words)} words, {len(one.tokens)} tokens, {len(one.words)} tags" in said(told)
+    assert f"{percent(tuning.Recorded.read('tags-full').reports[-1].right, 2)} of the words get the right tag" in said(told)
     assert tags.word_of(exhibit.Params(), read_answers.tagged(core.engine.default().open("recorded: tags-full"), tags.SENTENCES[0])) == 4
     known = next(iter(tags.taught()))
     assert re.search(r"\d+ of \d+ are right here", said(page(3, text=known, guess=("tag", asked(page(3, text=known), "tag")[2]))))
@@ -161,7 +161,7 @@ def test_what_a_head_reads_before_and_after(sent):
     header = sent[SLUG + "looks"]
     np.testing.assert_allclose(header["above"], before[2, 1, 4], atol=1e-6)
     np.testing.assert_allclose(header["below"], after[2, 1, 4], atol=1e-6)
-    assert f"Over all tokens {moved[2, 1]:.0%} of this head's look went elsewhere, {moved.mean():.0%} over all {moved.size} heads." in said(told)
+    assert f"Over all tokens {percent(moved[2, 1])} of this head's attention went elsewhere, {percent(moved.mean())} over all {moved.size} heads." in said(told)
     assert asked(page(4, body="frozen"), "layer")[2] == "none: it stayed as it was"
 
 

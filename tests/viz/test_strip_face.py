@@ -77,7 +77,7 @@ def test_the_selected_position_is_found_inside_its_unit() -> None:
 
 def test_the_sentence_names_whom_it_speaks_of() -> None:
     packet = strip_packet(np.eye(2), "ab", who="the average of 8 heads")
-    assert packet.header["say"]["looks"] == "Reading {word}, the average of 8 heads looks {percent} at {key}."
+    assert packet.header["say"]["looks"] == "Reading {word}, the average of 8 heads gives {percent} of its attention to {key}."
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_the_shift_is_covered_and_then_shown():
     assert all(token in texts(after) for token in (*read, *wanted))
     assert before.dataframe[0].value["decoder input"].tolist() == ["?"] * len(wanted)
     straight = page(1, guess=("shift", read[1]), shift="0")
-    assert f"loses {found.unshifted.mean():.2f} nats" in said(straight)
+    assert f"its loss is {found.unshifted.mean():.2f} nats" in said(straight)
     other = at_once(model(), "I am a student.", "Soy.")
     assert "Right" in said(page(1, guess=("shift", named(other.read)[1]), text="I am a student.", target="Soy."))
 
@@ -99,7 +99,7 @@ def test_step_by_step_has_the_same_scores():
     found = at_once(model(), "You are welcome.", "De nada.")
     m = len(found.wanted)
     test = page(3)
-    assert f"Training: 1 pass. Use: {m} passes." in said(test) and f"differ by {tiny(float(found.differences.max()))} at most" in said(test)
+    assert f"Training: 1 pass. Inference: {m} passes." in said(test) and f"differ by {tiny(float(found.differences.max()))} at most" in said(test)
     shown = [text for text in texts(test) if text.startswith(("0.", "1."))]
     assert len(shown) == 2 * m and shown[:m] == [f"{np.exp(-loss):.4f}" for loss in found.losses] == shown[m:]
     first = page(3, passes="1")
@@ -110,7 +110,7 @@ def test_a_press_takes_one_step_and_leaves_the_shipped_weights():
     weights = {name: value.clone() for name, value in model().network.state_dict().items()}
     steps = list(taught.teach(model(), "You are welcome.", "De nada."))
     before = page(4)
-    assert f"costs it {steps[0].loss:.3f} nats a token" in said(before)
+    assert f"costs it {steps[0].loss:.3f} nats per token" in said(before)
     gained = steps[0].losses - steps[1].losses
     found = at_once(model(), "You are welcome.", "De nada.")
     places = [f"{i + 1}: {token}" for i, token in enumerate(named(found.wanted))]

@@ -12,6 +12,7 @@ import core.engine
 from core.serving import trainer
 from core.training import records, tuning
 from viz.exhibits import _tuning_live as live
+from viz.labels import percent
 
 PAGE = """
 import streamlit as st
@@ -76,7 +77,7 @@ def test_a_recorded_run_is_used_and_told_and_a_training_can_be_stopped(runs):
         run = tuning.Recorded.read("opinions-full")
         first, last = run.reports[0], run.reports[-1]
         assert not test.exception and "uses recorded: opinions-full" in texts(test)
-        assert f"{last.step} steps of 8 texts" in texts(test) and f"{first.right:.0%} of the texts were right at step 0, {last.right:.0%} at the end" in texts(test)
+        assert f"{last.step} steps of 8 texts" in texts(test) and f"{percent(first.right)} of the texts were right at step 0, {percent(last.right)} at the end" in texts(test)
         button(test, "Train it now").click().run()
         button(test, "Stop").click().run()
         (job,) = trainer.default()._jobs.values()

@@ -39,6 +39,7 @@ MAY_STAND = {
     "weigh over 90 %": "something to try", "kept 90 % of a signal": "supposed by the question", "1/2 or 50 %": "ways to write an answer", "at step {} and falls": "computed, to 0",
     "in 1 step, recurrence": "counted by definition", "recurrence 3 steps": "a drawing of four states", "prompt-tiny, step 1": "of the page",
     "Above 0 tokens are sampled": "a value of the knob", "in 15 steps a weight": "recomputed below", "after 437 steps": "recomputed below", "after two minutes at most": "recomputed below",
+    "no better than chance": "said only where it is so", "ever better than chance?": "a question", "worse, but better than chance": "an answer that is offered",
 }  # fmt: skip
 """Parts of sentences that may stand, and why: a document's own number, a scale, a definition, a rule of the page."""
 
@@ -92,7 +93,7 @@ def test_such_sentences_are_found(said: str):
 
 
 def test_what_is_computed_may_stand():
-    assert not [part for _, part in sentences(ast.parse('told = f"trained for {minutes:.0f} minutes, {share:.0%} right in {steps:,} steps by gpt-mini"')) if typed(part)]
+    assert not [part for _, part in sentences(ast.parse('told = f"trained for {minutes:.0f} minutes, {percent(share)} right in {steps:,} steps by gpt-mini"')) if typed(part)]
 
 
 def test_numbers_that_stand_hold():
@@ -101,3 +102,10 @@ def test_numbers_that_stand_hold():
     assert live.LONGEST == 2 * 60 and 2 * movement.MOST + 1 == 15
     assert core.open_model("vectors-mini").config.d_model == 80 and "80 numbers a word" in word_vectors.STEPS[1].says
     assert len(grammar.TAGS) == 12
+
+
+def test_a_share_is_written_by_one_function():
+    """`percent` never says a false 0 or 100: so no page formats a share itself."""
+    files = [path for folder in ("exhibits", "workspace", "figures", "ui") for path in sorted((ROOT / "viz" / folder).glob("*.py"))]
+    own = [(path.stem, spec) for path in files for spec in re.findall(r"(?<!%\{z):\.\d%", path.read_text("utf-8"))]
+    assert own == [("_prompting_few", ":.1%"), ("sentence_pairs", ":.0%"), ("word_map", ":.1%")], "templates of charts"

@@ -127,7 +127,7 @@ def test_counts_follow_the_sliders_and_the_tensors_do_not(data):
     assert "encoder layer 3,152,384, decoder layer 4,204,032, both stacks 44,140,544" in said(base)
     covered = page(4)
     assert "parameters:" not in said(covered) and all("k" not in node["label"].split()[-1] or node["label"].endswith("mask") for node in the_map(covered)["nodes"] if node["name"] == "encoder.ffn")
-    table = page(4, state={"predict:walk_through.most": "word table"}, N="1", V="50000")
+    table = page(4, state={"predict:walk_through.most": "token embeddings"}, N="1", V="50000")
     assert "Right." in said(table) and "It is" not in said(table)
 
 

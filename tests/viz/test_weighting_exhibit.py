@@ -17,6 +17,7 @@ from viz.exhibits import _weighting_panels as panels
 from viz.exhibits import weighting as exhibit
 from viz.figures.patches import PICKED
 from viz.instruments.weighing import weighed, weighing_packet
+from viz.labels import percent
 from viz.ui import state
 
 FOLDS = ("weighting.equation", "weighting.looking", "Attention is a weighting.documents", "weighting.table", "weighting.take")
@@ -45,13 +46,13 @@ def test_after_the_guess_the_words_are_shaded_and_the_answer_is_the_runs_own():
     weights = lesson_of.softmax(lesson_of.BY_HAND)
     assert not words(test)["covered"] and words(test)["raw"] == list(lesson_of.BY_HAND)
     assert "You said “is”. It is “Leonardo”." in said(test)
-    assert f"is {weights[7]:.1%}" in said(test) and f"“Leonardo” gets {weights[7]:.1%}" in said(test)
+    assert f"is {percent(weights[7], 2)}" in said(test) and f"“Leonardo” gets {percent(weights[7], 2)}" in said(test)
 
 
 def test_other_importances_make_another_answer():
     raw = "0_0_0_0_0_0_0_0_0_4"
     test = page(source="own", raw=raw, state={"predict:weighting.first": "Vinci"})
-    assert "Right." in said(test) and f"“Vinci” gets {np.exp(4) / (np.exp(4) + 9):.1%}" in said(test)
+    assert "Right." in said(test) and f"“Vinci” gets {percent(np.exp(4) / (np.exp(4) + 9), 2)}" in said(test)
     assert "None more than another" in said(page(source="equal", state={"predict:weighting.first": "is"}))
 
 
@@ -60,15 +61,15 @@ def test_the_sentence_can_be_weighed_by_sliders_and_skimmed():
     test = page(step="2", source="own", raw="0_0_1_0_5_0_0_5_0_0")
     header, weights = words(test), lesson_of.softmax([0, 0, 1, 0, 5, 0, 0, 5, 0, 0])
     assert header["words"] == list(lesson_of.WORDS) and header["raw"][4] == 5 and header["threshold"] is None
-    assert f"all ten together {weights.sum():.1%}" in said(test) and weights.sum() == pytest.approx(1)
+    assert f"all ten together {percent(weights.sum(), 2)}" in said(test) and weights.sum() == pytest.approx(1)
     skimmed = page(step="4", threshold="20", source="own", raw="0_0_1_0_5_0_0_5_0_0")
     kept = [word for word, weight in zip(lesson_of.WORDS, weights, strict=True) if weight >= 0.2]
     assert words(skimmed)["threshold"] == 0.2 and kept == ["portrait", "Leonardo"]
-    assert f"{len(kept)} of 10 words weigh 20 % or more. Together they hold {2 * weights[4]:.0%}" in said(skimmed)
+    assert f"{len(kept)} of 10 words weigh 20 % or more. Together they hold {percent(2 * weights[4])}" in said(skimmed)
 
 
 def test_equal_sliders_give_a_tenth_each():
-    assert "gets 10.0%" in said(page(step="2", source="equal"))
+    assert "gets 10.0 %" in said(page(step="2", source="equal"))
 
 
 def test_a_slider_that_is_let_go_makes_the_importances_the_visitors_own(monkeypatch):
@@ -104,7 +105,7 @@ def test_surprise_of_the_shipped_model():
     data = exhibit.compute(exhibit.Params(source="model"))
     assert data.bits is not None and max(data.raw) == 5.0
     top = int(np.argmax(data.bits))
-    assert f"“{lesson_of.WORDS[top]}” surprises gpt-mini by {data.bits[top]:.1f} bits" in said(test)
+    assert f"the surprisal of “{lesson_of.WORDS[top]}” is {data.bits[top]:.1f} bits" in said(test)
     informative, small = data.bits[[0, 1, 4, 7, 9]], data.bits[[2, 3, 6]]
     assert informative.min() > small.max(), "names and nouns surprise more than is, a, by"
 
@@ -115,7 +116,7 @@ def test_the_picture_is_lit_where_the_patch_is():
     assert not test.get("plotly_chart") and len(veils) == 80 and int(np.argmin(veils)) in (8 * 8 + 3, 8 * 8 + 4)
     data = exhibit.compute(exhibit.Params(at=panels.PLACES["hands"]))
     first = max(data.parts, key=data.parts.__getitem__)
-    assert f"{data.parts[first]:.0%} is on the {first}" in said(test) and sum(data.parts.values()) == pytest.approx(1)
+    assert f"{percent(data.parts[first])} is on the {first}" in said(test) and sum(data.parts.values()) == pytest.approx(1)
     touched = page(step="5", part=panels.TOUCHED, cell="79")
     assert "The brightest patch, H10" in said(touched)
 
@@ -163,7 +164,7 @@ def test_ones_own_sentence_is_weighed_by_the_models_surprise():
     test = page(step="2", sentence=own)
     data = exhibit.compute(exhibit.Params(text=own, source="model"))
     assert data.words == ("The", "king", "ate", "the", "zebra") and words(test)["words"] == list(data.words) and words(test)["raw"] == list(data.raw)
-    assert f"all 5 together {data.weights.sum():.1%}" in said(test)
+    assert f"all 5 together {percent(data.weights.sum(), 2)}" in said(test)
     first = page(sentence=own)
     assert words(first)["covered"] and data.words[int(np.argmax(data.weights))] in first.get("button_group")[1].options
     names: dict[str, object] = {}

@@ -79,10 +79,10 @@ def test_the_pictures_are_those_of_the_two_runs(engine, model):
     text = "She has a [MASK] car." if model == "tiny-bert" else TEXT
     off = edits.ZeroHead(f"{HEADS[model]}.heads", 1)
     test = page(model=model, text=text, **link(off, **{"what_if.inside": "heads"}))
-    assert len(chips(test)) == 1 and "head 1 is off" in chips(test)[0]
+    assert len(chips(test)) == 1 and "head 1 zero-ablated" in chips(test)[0]
     change = what_if.compute(what_if.Params(model, text, to_text([off]), Place(engine.open(model).spec.kinds[-1].name, 0, 1)))
     plain, changed = (engine.open(model).run(text, target=change.before.target_text, edits=each) for each in ((), (off,)))
-    found = picture(test, "Attention change of each head")
+    found = picture(test, "Change of attention per head")
     assert found.shape == (2 * len(plain.kinds), 3)
     rows = list(plain.kinds).index(change.place.kind) * 2
     assert (found[rows] == 0).all() and found[rows + 1].max() > 0
@@ -109,7 +109,7 @@ def test_it_opens_with_two_pictures_and_offers_the_rest_one_at_a_time(engine):
 def test_it_opens_with_the_head_off_that_matters_most(engine):
     test = page()
     change = what_if.compute(what_if.Params("tiny-gpt", TEXT))
-    assert len(chips(test)) == 1 and f"layer {change.place.layer}, head {change.place.head} is off" in chips(test)[0].lower()
+    assert len(chips(test)) == 1 and f"layer {change.place.layer}, head {change.place.head} zero-ablated" in chips(test)[0].lower()
     model, top = engine.open("tiny-gpt"), int(change.before.logits[-1].argmax())
 
     def still(layer: int, head: int) -> float:
@@ -128,13 +128,13 @@ def test_a_change_is_taken_back_and_the_link_says_so(engine):
     assert len(chips(test)) == 1 and "even look" in chips(test)[0]
     touch(test, "what_if.chip.0")
     assert chips(test) == [] and "Nothing is changed" in said(test) and test.query_params[EDITS] in ("none", ["none"])
-    assert (picture(test, "Attention change of each head") == 0).all() and (picture(test, "residual stream") == 0).all()
+    assert (picture(test, "Change of attention per head") == 0).all() and (picture(test, "residual stream") == 0).all()
 
 
 def test_the_head_in_view_is_switched(engine):
     test = page(**{EDITS: "none", "layer": "0", "head": "2"})
     (switch,) = [control for control in test.button_group if (control.key or "").startswith("what_if.mode")]
-    for mode, says in (("zero", "head 2 is off"), ("half", "head 2 counts half"), ("mean", "its mean over our sentences")):
+    for mode, says in (("zero", "head 2 zero-ablated"), ("half", "head 2 counts half"), ("mean", "its mean over our sentences")):
         switch.set_value(mode)
         go(test)
         assert not test.exception and says in chips(test)[0].replace("\\", "")
@@ -166,7 +166,7 @@ def test_a_cell_is_forbidden_and_forced(engine):
 
 def test_another_page_leads_here_with_a_head_off(engine):
     test = page(model="tiny-translator", kind="cross", layer="1", head="2", **{EDITS: OFF})
-    assert "Cross" in chips(test)[0] and "layer 1, head 2 is off" in chips(test)[0]
+    assert "Cross" in chips(test)[0] and "layer 1, head 2 zero-ablated" in chips(test)[0]
     assert "Its translation after" in said(test) and "the translation" in said(test)
 
 
@@ -174,7 +174,7 @@ def test_another_page_leads_here_with_a_head_off(engine):
                                  "patch:layer.0.self_attn.heads:0:One", "word:embed.token:0:%20xylophonist", "zero:layer.0.self_attn.heads:99"])  # fmt: skip
 def test_what_cannot_be_made_is_explained_and_the_rest_is_made(engine, raw):
     test = page(**{EDITS: f"{raw};zero:layer.0.self_attn.heads:1", "layer": "0", "head": "1"})
-    assert len(chips(test)) == 1 and "head 1 is off" in chips(test)[0]
+    assert len(chips(test)) == 1 and "head 1 zero-ablated" in chips(test)[0]
     assert "Something went wrong" not in said(test) and len(test.text) > 2
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -9,13 +10,14 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core import glossary
+from core import errata, glossary
 from core.equations import EQUATIONS, Equation
 from core.errors import InputError
 from core.lessons import named
 from core.lessons.homework import evaluate, right, told
 from core.lessons.homework_questions import DOCUMENTS, GROUPS, QUESTIONS
 from viz import cited, pages
+from viz.labels import indexed
 from viz.sources import SOURCES
 from viz.ui import equations, lesson, parts
 from viz.workspace import _names_sections, documents, names
@@ -287,3 +289,26 @@ def test_the_page_checks_an_answer_and_shows_nothing_before() -> None:
     assert DOCUMENTS == "The documents' own"
     typed = drawn("homework", **{"homework.group": "Why attention", "homework.share": "1/(1+e^-1+e^-2)", "homework.alike": "one eighth"})
     assert not typed.exception and "Right. The softmax gives it 0.665241." in said(typed) and "cannot be calculated" in said(typed)
+
+
+def test_mathematics_is_set_or_said_in_plain_words():
+    """Charts cannot set it: there a letter has a real small index, or a word stands for it; documents and errata are set like the rest."""
+    typed = []
+    for path in (ROOT / "viz" / "figures").glob("*.py"):
+        tree = ast.parse(path.read_text("utf-8"))
+        notes = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        typed += [(path.stem, node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in notes and indexed(node.value)]
+    panels = [panel for id in ("E27", "E29", "E31") for panel in errata.find(id).evidence().panels]
+    assert typed == [] and [panel.title for panel in panels if indexed(" ".join((panel.title, *panel.rows, *panel.columns)))] == []
+    test = AppTest.from_string("from viz.exhibits import luong as e\ne.page()", default_timeout=120)
+    test.session_state["fold:Global and local attention.documents"] = True
+    told = [line.value for line in test.run().markdown]
+    assert any("$p_{t}$, $a_{st}$" in line for line in told) and not [line for line in told if indexed(line.replace("\\", ""))]
+
+
+def test_pictures_of_an_erratum_are_its_own_and_the_pages_are_the_pages():
+    test = AppTest.from_string("from viz.exhibits import luong as e\ne.page()", default_timeout=120)
+    test.session_state["fold:Global and local attention.documents"] = True
+    charts = [chart.proto.alt.split("\n") for kind in ("vega_lite_chart", "plotly_chart") for chart in test.run().get(kind)]
+    assert charts and {(chart[1], *filter(None, chart[2:])) for chart in charts} <= {("E27",), ("E29",)}, "neither the page's model nor its sentence"
+    assert test.session_state["_instrument_origin"].model == "bahdanau-en-es"

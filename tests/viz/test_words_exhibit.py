@@ -19,6 +19,7 @@ from viz.exhibits import _vectors_link as link
 from viz.exhibits import _words_context as context
 from viz.exhibits import _words_sum as sums
 from viz.exhibits import word_vectors as exhibit
+from viz.labels import percent
 
 
 def page(step: int = 1, guess: dict[str, object] | None = None, folded: tuple[str, ...] = (), **values: str) -> AppTest:
@@ -98,7 +99,7 @@ def test_the_map_keeps_the_sum():
     np.testing.assert_allclose(found.map[0] - found.map[1], found.map[-1] - found.map[2], atol=1e-5)
     test = page(3)
     step = np.linalg.norm(found.map[0] - found.map[1])
-    assert f"The arrow prince → king is {step:.2f} long, the one from princess to the sum {step:.2f}" in said(test) and f"{found.share:.0%}" in said(test)
+    assert f"The arrow prince → king is {step:.2f} long, the one from princess to the sum {step:.2f}" in said(test) and f"{percent(found.share)}" in said(test)
     assert "queen" in figure(test)["data"][0]["text"]
 
 

@@ -18,7 +18,7 @@ from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
 
 LOOKING = (
-    "Each row of the matrix belongs to a piece that the decoder writes, each column to a piece of the English sentence that it has read; most pieces are "
+    "Each row of the matrix belongs to a token that the decoder writes, each column to a token of the English sentence that it has read; most tokens are "
     "whole words. A row is one softmax: its weights add up to 1. The last row writes END. The states h_j are those of the encoder, both "
     "directions side by side; a tile is one state, its numbers in rows, from −1 to 1. A dark cell says how much of h_j is mixed into c_i, not "
     "that the words mean the same: h_j has also read the neighbours. Where the two languages order their words alike, the dark cells lie on "
@@ -68,7 +68,7 @@ def _split(run: Any, row: int) -> None:
         return
     gap = float(np.abs(found.stacked - found.parted).max())
     lesson.equation("bahdanau.split", "alignment")
-    st.text(f"Both ways for this row, {found.width} hidden numbers: {', '.join(number(float(s), 3) for s in found.stacked)}. Largest difference {gap:.0e}. "
+    parts.numbers(f"Both ways for this row, {found.width} hidden numbers: {', '.join(number(float(s), 3) for s in found.stacked)}. Largest difference {gap:.0e}. "
             f"W_2 h_j is the same for every written word, so it is computed once a sentence.")  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def _slopes(data: Any, row: int, labels: list[str]) -> None:
     slopes = asking.slopes(weights)
     parts.equation(r"\frac{\partial a_{ij}}{\partial s_{ik}} = a_{ij} (\delta_{jk} - a_{ik}) = \left[\mathrm{diag}(a_i) - a_i a_i^\top\right]_{jk}")
     heatmap(slopes, labels, labels, key="alignment.slopes", scale="difference", limit=0.25, axis=("weight", "score"),
-            title="How each weight answers to each score", numbers=True, height=240)  # fmt: skip
+            title="The derivative of each weight with respect to each score", numbers=True, height=240)  # fmt: skip
     st.text(f"Raise the score of “{data.words[most]}” by 0.1 and its weight moves by about {0.1 * slopes[most, most]:+.4f}; the others give that up. "
             f"A row that has decided (a weight near 1) hardly learns any more.")  # fmt: skip
 

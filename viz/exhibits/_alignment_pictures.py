@@ -16,7 +16,7 @@ from viz.figures.aligned import mixing
 from viz.figures.curves import number
 from viz.figures.unrolled import Lane, unrolled
 from viz.instruments import ALIGNING, heatmap, origin, words_view
-from viz.labels import distinct, literal
+from viz.labels import distinct, literal, percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
 
@@ -66,8 +66,8 @@ def _guess(params: Any, data: Any, row: int, known: bool) -> str:
         allowed=None if upto else np.zeros((1, n), bool), selected=row if known else None, special=("START", "END"), names=("read", "written"), say=ALIGNING,
     )  # fmt: skip
     if not known:
-        return f"{data.model} has read {n} pieces and written {row}. Guess first, then the rest is shown."
-    return f"“{data.text}” For each of its {m} pieces, END among them, the {n} weights are new: {m} × {n} = {m * n}."
+        return f"{data.model} has read {n} tokens and written {row}. Guess first, then the rest is shown."
+    return f"“{data.text}” For each of its {m} tokens, END among them, the {n} weights are new: {m} × {n} = {m * n}."
 
 
 def _read(params: Any, data: Any, row: int, known: bool) -> str:
@@ -106,8 +106,8 @@ def _matrix(data: Any, below: DeltaGenerator) -> str:
                 numbers=len(data.words) <= 16, height=280 if lesson.presenting() else 360)  # fmt: skip
     last = data.weights[rows - 1]
     places = [int(weights.argmax()) + 1 for weights in data.weights[:rows]]
-    return (f"{rows} of {m} rows. The newest, “{data.written[rows - 1]}”, looks most at “{data.words[int(last.argmax())]}” ({last.max():.0%}). "
-            f"Places looked at most, row by row: {', '.join(map(str, places))}.")  # fmt: skip
+    return (f"{rows} of {m} rows. The newest, “{data.written[rows - 1]}”, looks most at “{data.words[int(last.argmax())]}” ({percent(last.max())}). "
+            f"Positions looked at most, row by row: {', '.join(map(str, places))}.")  # fmt: skip
 
 
 
@@ -127,6 +127,12 @@ def one_vector(params: Any) -> str | None:
     if not exhibit.usable(exhibit.ONE_VECTOR):
         return None
     return default().run(exhibit.RunRequest(exhibit.ONE_VECTOR, params.text, keep=())).target_text
+
+
+def told(text: str, model: str, written: str | None) -> None:
+    """That a ready-made sentence came out wrong: before a room in a few words, the translation stands above."""
+    if written and (found := translated(text, model, written)) and not found.kept:
+        st.text(f"A telling error: {found.says.rpartition('; ')[2] if lesson.presenting() else found.says}")
 
 
 def _without(params: Any, data: Any, row: int, known: bool) -> str:
@@ -151,9 +157,8 @@ def _without(params: Any, data: Any, row: int, known: bool) -> str:
         with place, st.container(border=not lesson.presenting(), gap=None, height="stretch"):
             st.markdown(f":gray[{literal(label)}]")
             st.markdown(f"{'####' if lesson.presenting() else '###'} {literal(line or '(nothing)')}")
-            model, written = own.get(nth, ("", None))
-            if written and not lesson.presenting() and (found := translated(params.text, model, written)) and not found.kept:
-                st.text(f"A telling error: {found.says}")
+            if nth in own:
+                told(params.text, *own[nth])
     left, right = maps.columns(2, gap="medium")
     with left:
         heatmap(data.weights, data.written, data.words, key="alignment.with", axis=AXIS, title="As it was trained", height=200)
@@ -181,6 +186,7 @@ def _who(params: Any, data: Any, row: int, known: bool) -> str:
             origin.tell(model=each.model, text=params.text, beside=each.text, kind="alignment")
             heatmap(each.weights, each.written, each.words, key=f"alignment.asks.{asks}", axis=AXIS, title=f"{exhibit.CALLED[asks]}: {each.model}", height=300)
             st.text(each.text)
+            told(params.text, each.model, each.text)
     if len(found) < 2:
         columns[1].text(f"{exhibit.ASKERS['now']} is not here yet: one model is shown. It was trained with its own order; there is no switch inside one model.")
     return " ".join(f"{each.model}: its query differs from s_(t-1) by {each.before:.2g} at most, from s_t by {each.now:.2g}." for _, each in found)

@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.lessons import concepts
 from core.lessons.glyphs import letters
+from viz.labels import percent
 from viz.ui import lesson, parts
 
 LETTERS, LOST = 3, 4
@@ -26,7 +27,7 @@ def equation(data: Any, params: Any, step: int) -> None:
         lesson.equation("autoencoder.decode", "autoencoder.", marks=middle | {"xhat": "what comes out"})
         lesson.equation("autoencoder.error", "autoencoder.", values={"p": str(params.p), "d": str(d)}, marks={"p": "the slider"})
         shown = ", ".join(f"{value:.2f}" for value in data.context[:6]).replace("-", "−") + (", …" if params.p > 6 else "")
-        st.text(f"x has {d} numbers, taken from the mean of all inputs; the encoder is {params.p} by {d}; c = ({shown}). Of all variation {data.lost:.2%} is lost: "
+        st.text(f"x has {d} numbers, taken from the mean of all inputs; the encoder is {params.p} by {d}; c = ({shown}). Of all variation {percent(data.lost, 2)} is lost: "
                 f"the sum of the squared singular values behind number {params.p}, divided by the sum of all.")  # fmt: skip
         st.markdown("No pair of linear encoder and decoder can lose less (Eckart and Young 1936). The first p right singular vectors reach it; so does "
                     "learning, by other axes of the same p-dimensional space.")  # fmt: skip
@@ -56,14 +57,14 @@ def documents() -> None:
     """What the documents show, and what is ours."""
     st.markdown("Slides and survey show *elephant* becoming *l'éléphant*, and a cartoon of an elephant becoming a photograph; the slides of 2021 one concept with "
                 "several target languages. They print no equation here beyond c ∈ ℝᵖ. The linear autoencoder is the smallest one that can be computed in full; those in "
-                "the documents have layers between that are not linear.")  # fmt: skip
+                "the slides and the survey have nonlinear layers between.")  # fmt: skip
 
 
 def table(data: Any, params: Any, step: int) -> pd.DataFrame:
     """The numbers of the picture."""
     if step == LOST:
         floor = data.floors["letters, 35 dots"]
-        rows = [(p, f"{floor[p]:.4%}", f"{data.learned[p]:.4%}" if p in data.learned else "") for p in range(len(floor))]
+        rows = [(p, percent(floor[p], 4), percent(data.learned[p], 4) if p in data.learned else "") for p in range(len(floor))]
         return pd.DataFrame(rows, columns=["p", "smallest possible loss", "learned"]).set_index("p")
     if step == LETTERS:
         return pd.DataFrame(np.asarray(data.exits["plain"]).round(3)).rename_axis(index="row", columns="column").rename(columns=str)

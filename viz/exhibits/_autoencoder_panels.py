@@ -10,7 +10,7 @@ import streamlit as st
 from core.lessons import concepts
 from core.lessons.glyphs import COLUMNS, ROWS, letters
 from viz.figures import coding as figures
-from viz.labels import shorten, visible
+from viz.labels import percent, shorten, visible
 from viz.ui import controls, lesson, parts, state
 
 TAUGHT = tuple(concept.english for concept in concepts.taught())
@@ -33,7 +33,7 @@ def translation(word: str, language: str) -> str | None:
 def picture(slug: str, data: Any, params: Any, step: int, known: bool) -> None:
     """Three boxes; at the last step the curve of what is lost."""
     if step == LOST:
-        told = f"; with {params.p} numbers {data.lost:.1%} of the letters." if known else ", still covered."
+        told = f"; with {params.p} numbers {percent(data.lost, 2)} of the letters." if known else ", still covered."
         parts.show(figures.lost(data.floors, data.learned, params.p, covered=not known), f"{slug}lost", f"What is lost by the size of the context{told}")
         return
     if step == LETTERS:
@@ -52,7 +52,7 @@ def choose(slug: str, start: Any, step: int) -> None:
     """p, and what goes in."""
     controls.slider("p, the numbers in the context", 1, 24, slug + "p", start.p)
     if step in (BOXES, TARGETS) or (step == GUESS and not lesson.presenting()):
-        now = state.read(slug + "word", start.word)
+        now = state.read(slug + "word", start.word, str)  # whole, however long: the list and the box hold one text
         with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
             controls.select("The word that goes in", dict.fromkeys((*WORDS, now)), slug + "word", start.word, name)
             controls.text("or an English word of your own", slug + "word", start.word, placeholder="Type a word")
@@ -70,7 +70,7 @@ def first_guess(slug: str, data: Any, params: Any) -> bool:
     measure = "; ".join(f"{word} {cosine:.2f}" for word, cosine in near[:3])
     why = (
         f"The decoder spells from {params.p} number{'s' if params.p > 1 else ''}; the nearest words of its list, with their cosines, are {measure}. "
-        f"With this size it names {data.right['french']:.0%} of the {len(TAUGHT)} words as the list does."
+        f"With this size it names {percent(data.right['french'])} of the {len(TAUGHT)} words as the list does."
     )  # fmt: skip
     question = f"“{params.word}” is squeezed from 80 numbers into {params.p}. Which word does the French decoder write?"
     return lesson.predict(slug + "first", question, offered, said, why)
@@ -80,10 +80,10 @@ def last_guess(slug: str, floor: np.ndarray) -> bool:
     """How many numbers are needed for the letters? Asked before the curve is shown."""
     enough, n = int((floor <= ENOUGH).argmax()), len(letters())
     why = (
-        f"With {enough - 1} numbers {floor[enough - 1]:.1%} is lost, with {enough} {floor[enough]:.1%}. "
+        f"With {enough - 1} numbers {percent(floor[enough - 1], 2)} is lost, with {enough} {percent(floor[enough], 2)}. "
         f"That {len(floor) - 1} lose nothing says little: {n} letters around their mean lie in {n - 1} dimensions, whatever they show. Fewer do because letters are made of few strokes."
     )  # fmt: skip
-    question = f"26 letters of 35 dots each. How many numbers must the context have so that at most {ENOUGH:.0%} is lost?"
+    question = f"26 letters of 35 dots each. How many numbers must the context have so that at most {percent(ENOUGH)} is lost?"
     return lesson.predict_number(slug + "size", question, 1, 35, enough, why, near=2)
 
 
@@ -92,17 +92,17 @@ def numbers(data: Any, params: Any, step: int) -> str:
     p = f"{params.p} number{'s' if params.p > 1 else ''}"
     if step == LOST:
         return (
-            f"With {p} the smallest possible loss of the letters is {data.lost:.2%}; learned from a random start it is {data.course[0]:.2%} after "
-            f"one step and {data.course[-1]:.2%} after {len(data.course)}."
+            f"With {p} the smallest possible loss of the letters is {percent(data.lost, 2)}; learned from a random start it is {percent(data.course[0], 2)} after "
+            f"one step and {percent(data.course[-1], 2)} after {len(data.course)}."
         )  # fmt: skip
     if step == LETTERS:
         made = data.exits["plain"]
         wrong = int(((made > 0.5) != (data.entry.reshape(made.shape) > 0.5)).sum())
-        return f"With {p} of context {wrong} of the {params.letter}'s 35 dots come back on the wrong side of one half; of all 26 letters {data.lost:.1%} is lost."
+        return f"With {p} of context {wrong} of the {params.letter}'s 35 dots come back on the wrong side of one half; of all 26 letters {percent(data.lost, 2)} is lost."
     if step == TARGETS:
         words = ", ".join(data.exits.values())
-        right = ", ".join(f"{language.title()} {share:.0%}" for language, share in data.right.items())
+        right = ", ".join(f"{language.title()} {percent(share)}" for language, share in data.right.items())
         return f"From the same {p}: {words}. Of the {len(TAUGHT)} words in the list these come out right: {right}."
     wanted, said = translation(params.word, "french"), data.exits["french"]
     verdict = "" if wanted is None else " That is the word of the list." if wanted == said else f" The list says {wanted}."
-    return f"From {p} the French decoder writes {said}.{verdict} It names {data.right['french']:.0%} of the {len(TAUGHT)} words as the list does."
+    return f"From {p} the French decoder writes {said}.{verdict} It names {percent(data.right['french'])} of the {len(TAUGHT)} words as the list does."

@@ -17,7 +17,7 @@ from viz.exhibits._bank_words import LATER, MODEL, SLUG, check, lines, names_of,
 from viz.exhibits._shown import Shown
 from viz.figures import in_context as figures
 from viz.figures.sentence_pairs import squares
-from viz.labels import visible
+from viz.labels import percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
 
@@ -58,7 +58,7 @@ def matrix(params: Any) -> Shown:
     right = in_context.agree(last, kinds[:k])
     by_lot = sum((kinds[:k].count(kind) - 1) / (k - 1) for kind in kinds[:k])
     told = lesson.predict_number(SLUG + f"many.{params.which}", f"After the last layer each of {k} sentences has a nearest one, by the vector of “{params.which}”. How many of these mean the same by it?", 0.0, float(k), float(right),
-                                 f"By lot it would be {by_lot:.1f}. Half of the sentences mean {meanings[0]}, half {meanings[1]}.", 0.9)  # fmt: skip
+                                 f"By chance (baseline): {by_lot:.1f}. Half of the sentences mean {meanings[0]}, half {meanings[1]}.", 0.9)  # fmt: skip
     layer = min(params.layer, n - 1)
     now = found.cosines(layer)
     numbers = [str(at + 1) for at in range(len(kinds))]
@@ -73,11 +73,11 @@ def matrix(params: Any) -> Shown:
     near = in_context.nearest(now)
     yours = f" Yours is nearest to {near[-1] + 1} ({meanings[kinds[near[-1]]]})." if len(kinds) > k else ""
     parts.numbers(f"At “{names_of(n)[layer]}” {same:.3f} on average between sentences of one meaning, {other:.3f} between the two; {in_context.agree(now[:k, :k], kinds[:k])} of {k} have a nearest one of their own meaning.{yours}"
-                  if told else f"{len(kinds)} sentences, {len(kinds) * (len(kinds) - 1) // 2} cosines. The meaning stands behind each number.")  # fmt: skip
+                  if told else f"{len(kinds)} sentences, {len(kinds) * (len(kinds) - 1) // 2} cosines. The meaning stands after each number.")  # fmt: skip
     pick_layer(n)
     return Shown(
         {"vectors.cosine": {}}, (rf"\text{{same meaning }} {same:.4f}, \quad \text{{other }} {other:.4f}, \quad \text{{nearest of the same: }} {right} / {k} \text{{ after the last layer}}",) if told else (),
-        "A square is the cosine of the word's vectors in two sentences; colours run from the lowest tenth to 1. Not perfect: bert-mini is small, and its vectors tell the place and the grammar of a word at least as much as its meaning. "
+        "A square is the cosine of the word's vectors in two sentences; colours run from the lowest tenth to 1. Not perfect: bert-mini is small, and its vectors tell the position and the grammar of a word at least as much as its meaning. "
         "A large BERT does this far better. In the table all squares are 1.",
         lambda: pd.DataFrame(now, index=numbers, columns=numbers) if told else LATER, {"cosines": now} if told else {},
         code(params) + f"print(found.cosines({layer}).round(3))\nprint(in_context.agree(found.cosines(-1)[:{k}, :{k}], [kind for _, kind in word.uses]))", which,
@@ -95,21 +95,26 @@ def on_map(params: Any) -> Shown:
     left, side = st.columns([1, 1] if lesson.presenting() else [3, 2], gap="medium")
     with left:
         parts.show(figures.on_a_map(places, found.texts, [meanings[kind] for kind in kinds], meanings if 2 in kinds else meanings[:2]), SLUG + "map",
-                   f"{len(kinds)} points at “{names_of(n)[layer]}”" + (": all at one place, since the table has one vector." if same_everywhere else f"; the two directions hold {share:.0%} of the differences."))  # fmt: skip
+                   f"{len(kinds)} points at “{names_of(n)[layer]}”" + (": all at one point, since the table has one vector." if same_everywhere else f"; the two directions hold {percent(share)} of the differences."))  # fmt: skip
     with side:
         listed(found, kinds, meanings)
     k = len(senses.WORDS[params.which].uses)
     agrees = in_context.agree(found.cosines(layer)[:k, :k], kinds[:k])
     parts.numbers("table: one vector, so all points lie on each other." if same_everywhere
-                  else f"At “{names_of(n)[layer]}” the two directions hold {share:.0%} of all differences between the {len(kinds)} vectors. By the whole vectors {agrees} of {k} have a nearest one of their own meaning.")  # fmt: skip
+                  else f"At “{names_of(n)[layer]}” the two directions hold {percent(share)} of all differences between the {len(kinds)} vectors. By the whole vectors {agrees} of {k} have a nearest one of their own meaning.")  # fmt: skip
     pick_layer(n)
     return Shown(
         {}, (rf"\text{{held by two directions: }} {share:.4f}",),
         "A point is the word's vector in one sentence, named by the sentence's number. The directions are the two principal components of these vectors: those in which they differ most, whatever the reason. "
-        "If meaning were the main difference, the colours would part. Where they do not, something else differs more: the place in the sentence, the neighbours, the full stop.",
+        "If meaning were the main difference, the colours would part. Where they do not, something else differs more: the position in the sentence, the neighbours, the full stop.",
         lambda: pd.DataFrame({"text": found.texts, "meaning": [meanings[kind] for kind in kinds], "x": places[:, 0], "y": places[:, 1]}), {"places": places},
         code(params) + f"from core.lessons.word_vectors import spread_out\nprint(spread_out(found.vectors[{layer}]))", which,
     )  # fmt: skip
+
+
+def shown(how: str) -> str:
+    """Its name on screen; in a link it keeps its old one."""
+    return how.replace("places", "positions")
 
 
 def vectors(how: str) -> tuple[np.ndarray, np.ndarray]:
@@ -128,8 +133,8 @@ def whole(params: Any) -> Shown:
     each = {how: ask.submit(("bank.whole", how), lambda how=how: vectors(how), 4000) for how in in_context.HOWS}
     wins = {how: int((same > alike).sum()) for how, (same, alike) in each.items()}
     n = len(senses.TRIPLES)
-    told = lesson.predict_number(SLUG + "whole", f"{n} sentences: in how many is the one that means the same nearer than the one that only looks alike? (bert-mini, {in_context.HOWS[1]})", 0.0, float(n), float(wins[in_context.HOWS[1]]),
-                                 "; ".join(f"{how}: {count} of {n}" for how, count in wins.items()) + ".", 1.0)  # fmt: skip
+    told = lesson.predict_number(SLUG + "whole", f"{n} sentences: in how many is the one that means the same nearer than the one that only looks alike? (bert-mini, {shown(in_context.HOWS[1])})", 0.0, float(n), float(wins[in_context.HOWS[1]]),
+                                 "; ".join(f"{shown(how)}: {count} of {n}" for how, count in wins.items()) + ".", 1.0)  # fmt: skip
     same, alike = each[params.how]
     low = float(np.floor(10 * min(same.min(), alike.min())) / 10)
     parts.show(figures.nearer([row.text for row in senses.TRIPLES], [(row.same, row.alike) for row in senses.TRIPLES], same if told else None, alike, low=max(-1.0, low), high=26), SLUG + "whole",
@@ -141,12 +146,12 @@ def whole(params: Any) -> Shown:
         return texts[int(values.argmax())], float(values.max())
 
     text, value = ask.submit(("bank.nearest", params.sentence, params.how), nearest, 4000)
-    parts.numbers(f"By {params.how} {wins[params.how]} of {n} are nearer to what means the same. Your sentence “{visible(params.sentence).replace('·', ' ')}” is nearest to “{text}” ({value:.3f})."
+    parts.numbers(f"By {shown(params.how)} {wins[params.how]} of {n} are nearer to what means the same. Your sentence “{visible(params.sentence).replace('·', ' ')}” is nearest to “{text}” ({value:.3f})."
                   if told else f"“{senses.TRIPLES[0].text}” means “{senses.TRIPLES[0].same}” but looks like “{senses.TRIPLES[0].alike}”")  # fmt: skip
-    controls.segmented("The sentence's vector", in_context.HOWS, SLUG + "how", in_context.HOWS[1])
+    controls.segmented("The sentence's vector", in_context.HOWS, SLUG + "how", in_context.HOWS[1], shown)
     return Shown(
         {"vectors.cosine": {}}, (rf"\text{{nearer to the same meaning: }} {wins[params.how]} / {n}",) if told else (),
-        "A row is a sentence. Green is its cosine with a sentence of the same meaning in other words, orange with one that shares nearly all its words and means something else. [CLS] is the vector at the first place of the last layer; "
+        "A row is a sentence. Green is its cosine with a sentence of the same meaning in other words, orange with one that shares nearly all its words and means something else. [CLS] is the last layer's vector at the first position; "
         "the means are over the words. Such vectors are used for spam or sentiment with a small layer on top. Without that training they are not perfect: words in common count for more than meaning.",
         lambda: pd.DataFrame({"sentence": [row.text for row in senses.TRIPLES], "same": [row.same for row in senses.TRIPLES], "cosine, same": same, "alike": [row.alike for row in senses.TRIPLES], "cosine, alike": alike}) if told else LATER,
         {"same": same, "alike": alike} if told else {},

@@ -26,7 +26,7 @@ EXAMPLES = (
     ("Money is in the bank.", "Money is in the bank.", "bank"), ("He can see the can.", "They can see the moon.", "see"),
 )  # fmt: skip
 TRY = (
-    "**Try.** The same sentence twice: 1 at every layer. Then move the word one place with *Now*, in front: the second number leaves 1.",
+    "**Try.** The same sentence twice: 1 at every layer. Then move the word one position with *Now*, in front: the second number leaves 1.",
     "**Try.** Move the layer to the table: all squares are 1, whatever the sentence.",
     "**Try.** Type a sentence of your own. On which side does it fall?",
     "**Try.** The other words. Does the table's one vector always lean to the same kind of meaning: the more frequent one?",
@@ -36,7 +36,7 @@ TRY = (
 
 def names_of(n: int) -> list[str]:
     """The rows of the vectors: the table, what enters the first layer, what leaves each layer."""
-    return ["table", "+ place", *(f"after L{i}" for i in range(n - 2))]
+    return ["table", "+ position", *(f"after L{i}" for i in range(n - 2))]
 
 
 def lines(code: str) -> str:
@@ -76,7 +76,7 @@ def two(params: Any) -> Shown:
                                  f"{values[0]:.3f} in the table, {values[-1]:.3f} after the last layer.", 0.05)  # fmt: skip
     parts.show(figures.by_layer({word: values}, names_of(n), known=None if told else 1), SLUG + "two",
                "Cosine: " + ", ".join(f"{name} {value:.3f}" for name, value in zip(names_of(n), values, strict=True)) if told else "The table gives 1; the rest is covered until you guessed.")  # fmt: skip
-    places = "the same place" if found.places[0] == found.places[1] else "different places"
+    places = "the same position" if found.places[0] == found.places[1] else "different positions"
     lowest = int(values.argmin())
     parts.numbers(
         f"“{word}” is token {found.places[0]} and token {found.places[1]}, {places}: {values[1]:.3f} before the first layer. The vectors are farthest apart at “{names_of(n)[lowest]}” ({values[lowest]:.3f}) and end at {values[-1]:.3f}."
@@ -85,7 +85,7 @@ def two(params: Any) -> Shown:
     examples(params)
     return Shown(
         {"vectors.cosine": {}}, tuple(rf"\cos_{{\text{{{name}}}}} = {value:.6f}" for name, value in zip(names_of(n), values, strict=True)) if told else (),
-        "A point is the cosine of the word's two vectors. “table”: one row, so exactly 1. “+ place”: the vectors of text and place are added and normed; at the same place still exactly 1. Then each layer adds what attention brings from the other words. "
+        "A point is the cosine of the word's two vectors. “table”: one row, so exactly 1. “+ position”: the segment and position embeddings are added and normed; at the same position still exactly 1. Then each layer adds what attention brings from the other words. "
         "Cosines of BERT's vectors are never small: all its vectors point a little the same way, so compare cosines with each other, not with 0.",
         lambda: pd.DataFrame({"where": names_of(n), "cosine": values}) if told else LATER, {"cosines": values} if told else {},
         lines(f"found = in_context.uses(model, ({params.one!r}, {params.two!r}), {params.word!r})\nprint(found.by_layer())"),
@@ -109,7 +109,7 @@ def static(params: Any) -> Shown:
     which()
     return Shown(
         {"vectors.cosine": {}}, (rf"\text{{mean: }} {means[0]:.4f}, \quad {means[1]:.4f}",) if told else (),
-        "A bar is the cosine of the word's vector with another word's, in the table of vectors-mini, which learned by guessing the words around. The table cannot tell the meanings apart: its vector is a mix of both, by how often each occurs in its books. "
+        "A bar is the cosine of the word's vector with another word's, in the table of vectors-mini, which learned by predicting the words around. The table cannot tell the meanings apart: its vector is a mix of both, by how often each occurs in its books. "
         "Words that the table does not have are left out.",
         lambda: pd.DataFrame(rows, columns=["word", "meaning", "cosine"]) if told else LATER, {"cosines": np.array([cosine for *_, cosine in rows])} if told else {},
         lines(f"word = senses.WORDS[{held.word!r}]\nprint(in_context.belongs(core.open_model({TABLE!r}), word.word, word.near))"),

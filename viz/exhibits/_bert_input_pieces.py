@@ -82,7 +82,7 @@ def edit_vocabulary(params: Any, usual: str = wordpiece.DOCUMENTS) -> None:
     with st.container(horizontal=True):
         for name, pieces, off in ((f"Take {last} out", less, last == UNKNOWN), (f"Put {word} in", more, word in known), ("Put every letter in", letters, False)):
             st.button(controls.literal(shorten(name, 30)), key=f"{SLUG}edit:{name[:8]}", on_click=_put, args=(" ".join(pieces),), disabled=off)
-        st.button("The documents' own", key=SLUG + "edit:own", on_click=_put, args=(wordpiece.DOCUMENTS,))
+        st.button("From the slides", key=SLUG + "edit:own", on_click=_put, args=(wordpiece.DOCUMENTS,))
 
 
 def _put(pieces: str) -> None:
@@ -173,19 +173,19 @@ def marks(params: Any, data: Any) -> Shown:
     row = row_of(params, data)
     n, n_first = len(row.tokens), row.segments.count(0)
     known = lesson.predict_number(SLUG + "marks", f"“{shorten(params.text, 40)}” and “{shorten(params.pair, 40)}” are {len(words_of(params))} words. How many tokens does BERT read?",
-                                  1.0, float(max(30, 3 * n)), float(n), f"{n} tokens: the pieces, [CLS] in front, and [SEP] behind each text.", 0.0)  # fmt: skip
+                                  1.0, float(max(30, 3 * n)), float(n), f"{n} tokens: the pieces, [CLS] in front, and [SEP] after each text.", 0.0)  # fmt: skip
     hues = [A if segment == 0 else B for segment in row.segments]
     odd = [ODD if token == UNKNOWN else hue for token, hue in zip(row.tokens, hues, strict=True)]
     table = [Row("token", row.tokens, odd), Row("text", ["AB"[s] for s in row.segments], hues), Row("place", [str(i) for i in row.positions])]
     covered = [Row(name, ["?"] * len(words_of(params))) for name in ("token", "text", "place")]
     parts.show(token_rows(table if known else covered, across=8, breaks=[n_first] if known else [], high=42 if lesson.presenting() else 34), SLUG + "marks",
-               (f"{told(row.tokens)}; {n_first} of text A, {n - n_first} of text B; places 0 to {n - 1}.") if known else "Covered until you guessed.")  # fmt: skip
-    parts.numbers(f"{n} tokens: {n_first} of text A, {n - n_first} of text B, places 0 to {n - 1}." if known else "Guess, and the table opens.")
+               (f"{told(row.tokens)}; {n_first} of text A, {n - n_first} of text B; positions 0 to {n - 1}.") if known else "Covered until you guessed.")  # fmt: skip
+    parts.numbers(f"{n} tokens: {n_first} of text A, {n - n_first} of text B, positions 0 to {n - 1}." if known else "Guess, and the table opens.")
     controls.segmented("Pieces", WHOSE, SLUG + "whose", WHOSE[0])
     return Shown(
         {"bert.input": {}}, (rf"n = {n}, \quad A \times {n_first}, \quad B \times {n - n_first}, \quad 0, \dots, {n - 1}",) if known else (),
-        "[CLS] is a place without a word: later heads read the whole text from it. [SEP] ends a text and belongs to it. Blue is text A, orange text B, red is unknown. "
-        "The places count on through both texts.",
+        "[CLS] is a position without a word: later heads read the whole text from it. [SEP] ends a text and belongs to it. Blue is text A, orange text B, red is unknown. "
+        "The positions count on through both texts.",
         lambda: pd.DataFrame({"token": [visible(t) for t in row.tokens], "text": ["AB"[s] for s in row.segments], "place": row.positions}) if known else LATER,
         {"segments": np.array(row.segments), "positions": np.array(row.positions)} if known else {},
         "from core.lessons import wordpiece\n\n" + (f"known = wordpiece.vocabulary({params.pieces!r})\n"

@@ -19,12 +19,12 @@ from viz.ui import controls, lesson, parts
 
 MODEL = "bert-mini"
 SHOWN = 16
-NAMES = {"token": "which piece", "segment": "which text", "position": "which place"}
+NAMES = {"token": "token embedding", "segment": "segment embedding", "position": "position embedding"}
 TRY = (
     "**Try.** Take ##ing out, then put every letter in: unknown becomes readable, and longer.",
     "**Try.** Type a rare word, an emoji, a word in another language.",
     "**Try.** Leave the second text empty: there is only A, and one [SEP] less.",
-    "**Try.** Choose the same word at two places: the token vector stays, the place's vector is another.",
+    "**Try.** Choose the same word at two positions: the token embedding stays, the position embedding differs.",
     "**Try.** Put both texts into one: what is the segment worth then?",
 )
 
@@ -40,7 +40,7 @@ def added(params: Any, data: Any) -> Shown:
     place, names = min(params.place, len(data.tokens) - 1), distinct(data.tokens)
     vectors = [data.parts[name][place] for name in input_sum.PARTS]
     sizes = [float(np.linalg.norm(vector)) for vector in (*vectors, data.total[place])]
-    say = (f"the piece {visible(data.tokens[place])}", f"text {'AB'[data.segments[place]]}", f"place {place}", "the sum")
+    say = (f"the token {visible(data.tokens[place])}", f"text {'AB'[data.segments[place]]}", f"position {place}", "the sum")
     lanes = [Lane(f"{'+ ' if 0 < at < 3 else '= ' if at == 3 else ''}{name}", vector[:SHOWN], hue)
              for at, (name, vector, hue) in enumerate(zip(say, (*vectors, data.total[place]), (0, 1, 2, 4), strict=True))]  # fmt: skip
     parts.show(bar_lanes(lanes, x_title=f"the first {SHOWN} of {len(vectors[0])} numbers", height=390 if lesson.presenting() else 430), SLUG + "sum",
@@ -53,7 +53,7 @@ def added(params: Any, data: Any) -> Shown:
     controls.pills("Token", range(len(names)), SLUG + "place", place, lambda at: names[at])
     return Shown(
         {"bert.input": {}}, (rf"{number(a, 6)} + {number(b, 6)} + {number(c, 6)} = {number(total, 6)}".replace("−", "-"),),
-        "Four vectors of bert-mini at one place, all on one scale. All three tables are learned, that of the places too: BERT has no sine waves in it, though bert-mini's places began as such. "
+        "Four vectors of bert-mini at one position, all on one scale. All three tables are learned, the position embeddings too: BERT has no sine waves in it, though bert-mini's position embeddings began as such. "
         "A layer norm follows before the first block.",
         lambda: pd.DataFrame({NAMES[name]: vector for name, vector in zip(input_sum.PARTS, vectors, strict=True)} | {"sum": data.total[place]}).rename_axis("number"),
         {name: data.parts[name] for name in input_sum.PARTS} | {"total": data.total},
@@ -78,7 +78,7 @@ def without(params: Any, data: Any) -> Shown:
     means = {part: float(one.turned.mean()) for part, one in found.items()}
     most = max(means, key=lambda part: means[part])
     told = lesson.predict(
-        SLUG + "off", "One of the three vectors is switched off everywhere. Which one changes the end most?", {NAMES[part]: mean for part, mean in means.items()}, NAMES[most],
+        SLUG + "off", "One of the three embeddings is set to zero everywhere. Which one changes the last layer most?", {NAMES[part]: mean for part, mean in means.items()}, NAMES[most],
         "; ".join(f"{NAMES[part]}: 1 − cosine {mean:.3f} on average" for part, mean in means.items()) + ".",
     )  # fmt: skip
     names, off = distinct(data.tokens), params.off

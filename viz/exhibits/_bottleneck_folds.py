@@ -11,6 +11,7 @@ import streamlit as st
 from core.lessons import cells
 from viz.exhibits import _bottleneck_pictures as pictures
 from viz.figures.curves import number
+from viz.labels import formulas, percent
 from viz.ui import compute as ask
 from viz.ui import lesson, parts
 
@@ -24,9 +25,9 @@ CELL_EQUATIONS = {
 LOOKING = (
     "A tile is one state: its numbers in rows, blue above 0, orange below, from −1 to 1. The encoder reads in both directions, as the "
     "translator of Bahdanau and others does: the upper lane from the left, the lower one from the right; a lane fills in the order in "
-    "which it is read. The documents write c = h_n for an encoder with one direction. With two, c holds the last state of each: behind the last letter, "
+    "which it is read. The slides and the survey write c = h_n for an encoder with one direction. With two, c holds the last state of each: after the last letter, "
     "and before the first. In this network c makes the decoder's first state and is not handed over again (Sutskever and others); Eq. (1) "
-    "lets each step read it. The shade of a written letter is the probability with which it was written. No training happens here: "
+    "lets each step read it. The shade of a written letter is its probability. No training happens here: "
     "six networks were trained once, on the same words of up to 20 letters, with the same number of steps."
 )
 
@@ -54,7 +55,7 @@ def show(info: Any, params: Any, data: Any) -> None:
     _equation(params, data)
     with parts.fold(parts.LOOKING, "bottleneck.looking") as opened:
         if opened.open:
-            st.markdown(LOOKING)
+            st.markdown(formulas(LOOKING, ours=True))
     parts.documents(info, lambda: lesson.errata("E42"))
     parts.as_table(lambda: table(params), "bottleneck")
     parts.take_away(lambda: arrays(data), code(params), key="bottleneck")
@@ -77,7 +78,7 @@ def _equation(params: Any, data: Any) -> None:
                 f"P(“{one.written[0] if one.written else 'END'}” | nothing yet) = {one.chances[0]:.4f}\n"
                 + "\n".join(f"P(“{letter}” | “{''.join(one.written[:i])}”) = {one.chances[i]:.4f}"
                             for i, letter in enumerate(one.written[1:4], start=1)))  # fmt: skip
-        st.text("Numbers that a cell learns, parts × (p (d + p) + 2 p), where d is the size of a letter's vector and p that of a state:")
+        st.text("Parameters of a cell, parts × (p (d + p) + 2 p), where d is the size of a letter's vector and p that of a state:")
         st.table(pd.DataFrame(
             [{"cell": name.upper(), "parts": cells.PARTS[name], "d = 4, p = 8": cells.parameters(name, 4, 8),
               "the same, both directions": cells.parameters(name, 4, 8, both_ways=True),
@@ -90,7 +91,7 @@ def table(params: Any) -> pd.DataFrame:
     from viz.exhibits import bottleneck
 
     found = ask.submit("bottleneck.tables", pictures.tables, 50)
-    frame = pd.DataFrame({pictures._called(name): {f"{k} letters": f"{v:.1%}" for k, v in sorted(row.items())} for name, row in found.items()})
+    frame = pd.DataFrame({pictures._called(name): {f"{k} letters": percent(v, 2) for k, v in sorted(row.items())} for name, row in found.items()})
     copies = {name: ask.submit(("bottleneck.copy", name, params.word), lambda name=name: bottleneck.copied(name, params.word), 30 * len(params.word))
               for name in found}  # fmt: skip
     frame.loc["your word"] = {pictures._called(name): f"{''.join(copy.written)} ({copy.right} of {len(copy.read)})" for name, copy in copies.items()}

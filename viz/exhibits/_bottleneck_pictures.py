@@ -63,7 +63,7 @@ def _row(name: str, copy: Any) -> Row:
 
 
 def _ratio(copy: Any) -> str:
-    return f"{copy.right} of {len(copy.read)} letters stand in their places"
+    return f"{copy.right} of {len(copy.read)} letters are right"
 
 
 def _guess(params: Any, data: Any, known: bool) -> str:
@@ -107,7 +107,7 @@ def _read(params: Any, data: Any, known: bool) -> str:
         return (f"After {at} of {n} letters: the state from the left has read “{''.join(one.read[:at])}”, "
                 f"the one from the right “{''.join(reversed(one.read[n - at:]))}”.")  # fmt: skip
     half = one.read_states.shape[1] // 2
-    return (f"c = the last state of each direction: {half} numbers behind “{one.read[-1]}” and {half} before “{one.read[0]}”. "
+    return (f"c = the last state of each direction: {half} numbers after “{one.read[-1]}” and {half} before “{one.read[0]}”. "
             f"{n} letters became {2 * half} numbers from {number(float(one.context.min()))} to {number(float(one.context.max()))}.")  # fmt: skip
 
 
@@ -133,7 +133,7 @@ def _look_back(params: Any, data: Any, known: bool) -> str:
     step = min(len(looks.read), len(looks.pattern)) - 1
     most = int(looks.pattern[step].argmax())
     return (f"From one vector {one.right} of {len(one.read)} are right, looking back {looks.right}. Writing its last letter of the word, the "
-            f"decoder gives {looks.pattern[step, most]:.0%} of its look to letter {most + 1}, “{looks.read[most]}”.")  # fmt: skip
+            f"decoder gives {percent(looks.pattern[step, most])} of its attention to letter {most + 1}, “{looks.read[most]}”.")  # fmt: skip
 
 
 def _length(params: Any, data: Any, known: bool) -> str:
@@ -149,7 +149,7 @@ def _length(params: Any, data: Any, known: bool) -> str:
                "Share of letters right over the length of the word, six models.")  # fmt: skip
     one, looks = (found[copy.model] for copy in (data.one, data.looks))
     shown = [length for length in (10, 20, 40) if length in one and length in looks]
-    told = "; ".join(f"{length} letters: {one[length]:.0%} and {looks[length]:.0%}" for length in shown)
+    told = "; ".join(f"{length} letters: {percent(one[length])} and {percent(looks[length])}" for length in shown)
     return f"{CELLS[params.cell]}, from one vector and looking back. {told}. Diamonds: your word of {n}."
 
 
@@ -180,4 +180,4 @@ def _slope(params: Any, data: Any, known: bool) -> str:
 
 def _share(part: float) -> str:
     """A share in percent that never rounds something to nothing."""
-    return f"{part:.0%}" if part >= 0.005 else f"{100 * part:.0e} %".replace("e-0", "e-").replace("-", "−")
+    return percent(part) if part >= 0.005 else f"{100 * part:.0e} %".replace("e-0", "e-").replace("-", "−")

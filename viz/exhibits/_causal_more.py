@@ -14,7 +14,7 @@ from viz.exhibits import _causal_steps as steps
 from viz.exhibits._shown import Shown
 from viz.figures.curves import number
 from viz.instruments import heatmap, origin, strip
-from viz.labels import distinct, head_name, visible
+from viz.labels import distinct, head_name, percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, state
 
@@ -29,8 +29,8 @@ LOOKING_LINES = (
     "to 1; a line never holds a word that comes later. Pieces of a word are joined. Cheng, Dong and Lapata drew this picture for a recurrent reader; a causal head gives it at once. **Try** another head, in the fold."
 )
 LOOKING_EDGE = (
-    "Left, the weights when a forbidden score gets the number M instead of −∞, added before the division by √d as the equation prints it; right, with −∞. What is left of the diagonal of forbidden cells on the left is a "
-    "leak: weight on words that must not be seen. **Strict** forbids the word itself too, so the first line has nothing to look at: e^−∞ / Σ e^−∞ = 0 / 0. Many programs print NaN there, and NaN spreads to everything; "
+    "Left, the weights when a masked score gets the number M instead of −∞, added before the division by √d as the equation prints it; right, with −∞. What is left of the masked cells on the left is a "
+    "leak: weight on words that must not be seen. **Strict** masks the word itself too, so the first line has nothing to look at: e^−∞ / Σ e^−∞ = 0 / 0. Many programs print NaN there, and NaN spreads to everything; "
     "with a finite number the line looks at all words by their scores, the future included; here it is zeros."
 )
 
@@ -38,7 +38,7 @@ LOOKING_EDGE = (
 def lines(start: Any) -> Shown:
     """Ten lines for the sentence of the documents; before the guess only the sentence."""
     top = st.container()
-    text = controls.text("Sentence", "text", FBI, placeholder="Type a sentence")
+    text = controls.text("Sentence", "text", FBI, placeholder="Type a sentence", of=runs.MODEL, most=f"up to {runs.LONGEST} tokens")
     controls.preset_row(READ, "text", FBI)
     with top:
         layer, head = steps._head()
@@ -62,7 +62,7 @@ def lines(start: Any) -> Shown:
         if told:
             best = {i: int(weights[i, :i].argmax()) for i in range(1, n)}
             strong = sorted(best, key=lambda i: -weights[i, best[i]])[:3]
-            picture.text(f"{n} lines. What {head_name(layer, head)} remembers most: " + "; ".join(f"“{names[i]}” of “{names[best[i]]}” {weights[i, best[i]]:.0%}" for i in sorted(strong)) + ". Each line sums to 1."
+            picture.text(f"{n} lines. What {head_name(layer, head)} remembers most: " + "; ".join(f"“{names[i]}” of “{names[best[i]]}” {percent(weights[i, best[i]])}" for i in sorted(strong)) + ". Each line sums to 1."
                           if n > 1 else "One line, and one weight: 1.")  # fmt: skip
         else:
             picture.text("The first line has one word, so its weight is 1. Guess first, then the others are shown.")
@@ -88,8 +88,8 @@ def edges(start: Any) -> Shown:
         question, picture = st.container(), st.container()
         with question:
             told = lesson.predict_number(
-                SLUG + "leaks", f"M = {_minus(fill)} in place of −∞, added before the division by √{p}, as Eq. (28) of the documents prints it. How much of its weight does the leakiest line put on words that are forbidden to it?", 0.0, 1.0, round(most, 2),
-                f"“{names[worst]}” puts {_share(most)} there: the number is divided by √{p} as well, so e^(M/√{p}) = {np.exp(fill / np.sqrt(p)):.3g} is left of each forbidden term. "
+                SLUG + "leaks", f"M = {_minus(fill)} in place of −∞, added before the division by √{p}, as Eq. (28) of Ghojogh and Ghodsi 2020 prints it. How much of its weight does the leakiest line put on masked words?", 0.0, 1.0, round(most, 2),
+                f"“{names[worst]}” puts {_share(most)} there: the number is divided by √{p} as well, so e^(M/√{p}) = {np.exp(fill / np.sqrt(p)):.3g} is left of each masked term. "
                 f"Look, like PyTorch, adds the mask after the division: then e^M = {np.exp(fill):.3g} is left, and the leakiest line puts {_share(beside)} there.", 0.05, "%",
             )  # fmt: skip
         left, right = picture.columns(2, gap="small" if lesson.presenting() else "medium")
@@ -97,10 +97,10 @@ def edges(start: Any) -> Shown:
             heatmap(loose.weights if told else np.zeros_like(loose.weights), names, names, key=f"{SLUG}edge.loose.{told}", title=f"M = {_minus(fill)}" if told else "Guess first", numbers=told, height=steps.LOW if lesson.presenting() else 300)
         with right:
             heatmap(np.where(may, np.nan_to_num(exact.weights), 0.0), names, names, key=SLUG + "edge.exact", allowed=may, title="M = −∞", numbers=True, height=steps.LOW if lesson.presenting() else 300)
-        picture.text(told_of(names, may, loose, exact, fill, beside) if told else f"With −∞ every forbidden weight is exactly 0. {empty(names, may, exact)}")
+        picture.text(told_of(names, may, loose, exact, fill, beside) if told else f"With −∞ every masked weight is exactly 0. {empty(names, may, exact)}")
         with st.container(horizontal=True, gap="medium"):
             with st.container(width="content"):
-                controls.segmented("M of a forbidden cell", NUMBERS, SLUG + "m", -5, _minus)
+                controls.segmented("M of a masked cell", NUMBERS, SLUG + "m", -5, _minus)
             with st.container(width="content"):
                 controls.segmented("The mask", tuple(ROWS), SLUG + "edge", "causal", ROWS.__getitem__)
     code = steps._code(text, layer, head) + (
@@ -129,11 +129,11 @@ def blind(n: int) -> int:
 def told_of(names: list[str], may: np.ndarray, loose: Any, exact: Any, fill: float, beside: float) -> str:
     """How much leaks, and what becomes of a row with nothing."""
     row, most = loose.worst
-    said = f"With M = {_minus(fill)} “{names[row]}” puts {_share(most)} on forbidden words; added after the division {_share(beside)}; with −∞ exactly 0. "
+    said = f"With M = {_minus(fill)} “{names[row]}” puts {_share(most)} on masked words; added after the division {_share(beside)}; with −∞ exactly 0. "
     nothing = np.flatnonzero(~may.any(1))
     if len(nothing):
         at = int(nothing[0])
-        said += f"“{names[at]}” may see nothing: the same number added to every score changes no weight, so it leaks {_share(float(loose.leaks[at]))} whatever M is. "
+        said += f"“{names[at]}” is masked everywhere: the same number added to every score changes no weight, so it leaks {_share(float(loose.leaks[at]))} whatever M is. "
     return said + empty(names, may, exact)
 
 
@@ -147,7 +147,7 @@ def empty(names: list[str], may: np.ndarray, exact: Any) -> str:
 
 
 def _share(part: float) -> str:
-    return f"{part:.1%}" if part >= 0.0005 or part == 0 else f"{number(100 * part, 4)} %" if part >= 1e-6 else "less than 0.0001 %"
+    return percent(part, 2) if part >= 0.0005 or part == 0 else f"{number(100 * part, 4)} %" if part >= 1e-6 else "less than 0.0001 %"
 
 
 def _minus(value: float) -> str:

@@ -42,7 +42,7 @@ def reading(text: str, layer: int, head: int, *, without: bool = False) -> Readi
     model = default().open(MODEL)
     n = len(model.tokenizer.encode(text).ids)
     if n > LONGEST:
-        raise InputError(f"The sentence has {n} pieces.", f"This step draws lines of up to {LONGEST}.", "Shorten it, or take an example.")
+        raise InputError(f"The sentence has {n} tokens.", f"This step draws lines of up to {LONGEST}.", "Shorten it, or take an example.")
     return ask.submit(("masks.reading", text, layer, head, without), lambda: _read(text, layer, head, without), 4 * len(text))
 
 

@@ -17,7 +17,7 @@ from viz.exhibits._shown import Shown
 from viz.figures import causal as figures
 from viz.figures.curves import number, tiny
 from viz.instruments import heatmap, origin
-from viz.labels import distinct
+from viz.labels import distinct, percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
@@ -31,12 +31,12 @@ LOW = 260
 """Pixels of a map before a room, above its numbers and its control."""
 LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 LOOKING_LEAK = (
-    "One head of attention learned to say the next digit of lists drawn by lot, twice: with a mask and with another. Nobody can know the next digit, so whoever is right more often than chance has read "
-    "it. A bar is the share of 4,000 fresh lists that it gets right at this place. At the shaded place the list ends: there the next digit does not exist yet, as for every word that a model writes. What "
-    "it learned, to look one place ahead, is worth nothing there. **Try** “back and one ahead”: one forbidden cell too few a row is enough."
+    "One head of attention learned to predict the next digit of random lists, twice: with a causal mask and with another. The next digit cannot be predicted, so a model that is right more often than chance has read "
+    "it. A bar is the share of 4,000 fresh lists that it gets right at this position. At the shaded position the list ends: there the next digit does not exist yet, as for every word that a model writes. What "
+    "it learned, to look one position ahead, is worth nothing there. **Try** “back and one ahead”: one masked cell too few per row is enough."
 )
 LOOKING_PREFIX = (
-    "Each line is one word, and its sum runs over the words up to itself: no cell is forbidden, there simply are no more terms. The weights of a line are a softmax over its own scores, so they add up to 1; the "
+    "Each line is one word, and its sum runs over the words up to itself: no cell is masked, there simply are no more terms. The weights of a line are a softmax over its own scores, so they add up to 1; the "
     "first line has one weight, 1, whatever its score. They are those of one head of gpt-mini; the vectors that are summed are its values."
 )
 LOOKING_MASK = (
@@ -54,9 +54,9 @@ def leak(start: Any) -> Shown:
     question, picture = st.container(), st.container()
     with question:
         told = lesson.predict_number(
-            SLUG + "leak", f"While it learns, a model sees {SEES[sees]}, and is to say the next of {digits} digits, which are drawn at random. How often is it right, at all places but the last?",
-            0.0, 1.0, round(found.inside, 2), f"By chance it would be {1 / digits:.0%}; measured on {leaking.FRESH:,} fresh lists: {found.inside:.1%}. "
-            + ("Nothing was learned: there is nothing to learn." if sees == "past" else f"It looks at the next digit itself and copies it. Where it has to write, it is right {found.writing:.1%} of the time."),
+            SLUG + "leak", f"While it learns, a model sees {SEES[sees]}, and is to say the next of {digits} digits, which are drawn at random. How often is it right, at all positions but the last?",
+            0.0, 1.0, round(found.inside, 2), f"By chance (baseline): {percent(1 / digits)}; measured on {leaking.FRESH:,} fresh lists: {percent(found.inside, 2)}. "
+            + ("Nothing was learned: there is nothing to learn." if sees == "past" else f"It looks at the next digit itself and copies it. Where it has to write, it is right {percent(found.writing, 2)} of the time."),
             0.05, "%",
         )  # fmt: skip
     shares = {SEES[sees] if sees != "past" else BACK: found.right} if told else {}
@@ -64,10 +64,10 @@ def leak(start: Any) -> Shown:
         shares[BACK] = _learned("past", digits, draw).right
     with picture:
         parts.show(figures.rightness(shares, 1 / digits, places=leaking.LENGTH, height=290 if lesson.presenting() else 340), SLUG + "leak.picture",
-                   "How often the next digit is said right, place by place." if told else "Nothing but chance is drawn before the guess.")  # fmt: skip
+                   "Accuracy of the next digit, position by position." if told else "Nothing but chance is drawn before the guess.")  # fmt: skip
     picture.text(
-        f"With {SEES[sees]} in sight: {found.inside:.0%} right where the answer stands in the list, {found.writing:.0%} where it has to write. " + _lost(sees, found) if told
-        else f"The digits are drawn by lot. Whoever cannot see the next one is right {1 / digits:.0%} of the time."
+        f"With {SEES[sees]} in sight: {percent(found.inside)} right where the answer stands in the list, {percent(found.writing)} where it has to write. " + _lost(sees, found) if told
+        else f"The digits are random. A model that cannot see the next one is right {percent(1 / digits)} of the time."
     )  # fmt: skip
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         with st.container(width="content"):
@@ -83,8 +83,8 @@ def leak(start: Any) -> Shown:
 
 def _lost(sees: str, found: leaking.Learned) -> str:
     if sees == "past":
-        return "It cannot cheat, and on lists by lot there is nothing else to learn."
-    return f"Its heads look {found.pattern[np.arange(7), np.arange(1, 8)].mean():.0%} at the next digit: it learned to copy, not to expect."
+        return "It cannot cheat, and in random lists there is nothing else to learn."
+    return f"Its heads look {percent(found.pattern[np.arange(7), np.arange(1, 8)].mean())} at the next digit: it learned to copy, not to predict."
 
 
 def _learned(sees: str, digits: int, draw: int = 0) -> leaking.Learned:
@@ -161,14 +161,14 @@ def surprise_aside() -> Callable[[], None]:
     def draw() -> None:
         text = state.read("text", TEXT)
         with_mask, without = runs.surprises(text)
-        st.text(f"gpt-mini learned with the mask. Lift it now, in every layer, on “{text}”: each next token surprises it by {with_mask:.2f} nats with the mask and by {without:.2f} without. "
+        st.text(f"gpt-mini learned with the mask. Lift it now, in every layer, on “{text}”: its cross-entropy loss is {with_mask:.2f} nats per token with the mask and {without:.2f} without. "
                 "It never learned to read ahead, so the answer lies open and it can hardly use it: the mask matters while a model learns.")  # fmt: skip
 
     return draw
 
 
 def _sentence() -> str:
-    text = controls.text("Sentence", "text", TEXT, placeholder="Type a sentence")
+    text = controls.text("Sentence", "text", TEXT, placeholder="Type a sentence", of=runs.MODEL, most=f"up to {runs.LONGEST} tokens")
     controls.preset_row(SENTENCES, "text", TEXT)
     return text
 

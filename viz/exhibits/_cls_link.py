@@ -31,7 +31,7 @@ def ran(model: str, text: str, pair: str | None = None, **options: Any) -> Run:
     found = default().open(model)
     n = sum(len(found.tokenizer.encode(side).ids) for side in (text, pair or ""))
     if n > LONGEST:
-        raise InputError(f"The text has {n} pieces.", f"This page draws up to {LONGEST}.", "Shorten it, or take an example.")
+        raise InputError(f"The text has {n} tokens.", f"This page draws up to {LONGEST}.", "Shorten it, or take an example.")
     return found.run(text, pair=pair or None, keep=first_token.KEEP, **options)
 
 

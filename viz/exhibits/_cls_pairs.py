@@ -12,7 +12,7 @@ from core.analysis import first_token
 from core.edits import Scale
 from core.training import grammar
 from viz.exhibits import _tuning_live as live
-from viz.exhibits._cls_link import PAIRED, SAYS, SLUG, covered, missing, ran, tall
+from viz.exhibits._cls_link import LONGEST, PAIRED, SAYS, SLUG, covered, missing, ran, tall
 from viz.exhibits._shown import Shown, later
 from viz.figures.tuned import shares
 from viz.instruments import origin
@@ -64,14 +64,14 @@ def pairs(params: Any) -> Shown:
     on, off = found[True][0], found[False][0]
     moved = 0.5 * float(np.abs(on - off).sum())
     parts.numbers((f"A, then B: {before} {percent(now.max())}. Swapped: {after} {percent(swapped.max())}. " if told else f"A, then B: {before} {percent(now.max())}. ")
-                  + f"Without the segment vectors, which say A or B, {moved:.1%} of the probability goes to other answers.")  # fmt: skip
+                  + f"Without the segment vectors, which say A or B, {percent(moved, 2)} of the probability goes to other answers.")  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.button("Swap A and B", key=SLUG + "swap.button", icon=":material/swap_horiz:", type="primary", on_click=_swap, args=both)
         controls.toggle("Segment vectors", SLUG + "segments", True)
     frame = pd.DataFrame({"A, then B": now, "B, then A": swapped, "without segments": off, "swapped, without": found[False][1]}, index=WORDS)
     return Shown(
         {"bert.class": {}, "bert.input": {}}, tuple(rf"P(\text{{{word}}}) = {chance:.6f}" for word, chance in zip(WORDS, now, strict=True)),
-        "BERT reads [CLS] A [SEP] B [SEP] at once, so that every word of A may look at every word of B. The head is the one of a single sentence with three classes. Swapped, the same words stand at other places and in the other segment. "
+        "BERT reads [CLS] A [SEP] B [SEP] at once, so that every word of A may look at every word of B. The head is the one of a single sentence with three classes. Swapped, the same words stand at other positions and in the other segment. "
         "The model was tuned with segment vectors: without them it is asked something that it never saw. The pairs to learn from are of our own grammar: who is taller, what came first, how many, and small dogs that are dogs.",
         lambda: frame if told else later(), {"now": now, "swapped": swapped, "without": off} if told else {"now": now},
         f"{live.opening(used)}\nfrom core.analysis import first_token\n\nfor a, b in (({both[0]!r}, {both[1]!r}), ({both[1]!r}, {both[0]!r})):\n"
@@ -88,9 +88,9 @@ def texts() -> None:
     start = PAIRS[0]
     left, right = st.columns(2, gap="medium")
     with left:
-        first = controls.text("A", SLUG + "first", start[0], placeholder="Type a sentence")
+        first = controls.text("A", SLUG + "first", start[0], placeholder="Type a sentence", of=live.BEFORE, most=f"up to {LONGEST} tokens, both together")
     with right:
-        second = controls.text("B", SLUG + "second", start[1], placeholder="Type a second one")
+        second = controls.text("B", SLUG + "second", start[1], placeholder="Type a second one", of=live.BEFORE, most=f"up to {LONGEST} tokens, both together")
     now = PAIRS.index((first, second)) if (first, second) in PAIRS else None
     state.held(_PILLS, now)
     st.pills("Examples", range(len(PAIRS)), format_func=lambda i: controls.literal(shorten(PAIRS[i][1], 40)), key=_PILLS, default=now, on_change=_chosen, label_visibility="collapsed")

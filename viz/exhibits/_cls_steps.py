@@ -69,7 +69,7 @@ def one_vector(params: Any) -> Shown:
     best, chances = CLASSES[data.said.best], data.said.chances
     told = lesson.predict(
         SLUG + "class", f"“{shorten(params.text, 70)}” BERT was tuned to tell good from bad, and says it from the vector of [CLS] alone. Which?", dict(zip(CLASSES, chances, strict=True)), best,
-        ", ".join(f"{name} {percent(chance)}" for name, chance in zip(CLASSES, chances, strict=True)) + f". Is it right? On texts it never read, {used.reports[-1].right:.0%} are.",
+        ", ".join(f"{name} {percent(chance)}" for name, chance in zip(CLASSES, chances, strict=True)) + f". Is it right? On texts it never read, {percent(used.reports[-1].right)} are.",
     )  # fmt: skip
     for column, name, found in zip(st.columns(2, gap="medium"), ("Before: a new head", "After tuning"), (data.untaught, chances if told else None), strict=True):
         with column:
@@ -83,7 +83,7 @@ def one_vector(params: Any) -> Shown:
     return Shown(
         {"bert.class": {}}, tuple(rf"P(\text{{{name}}}) = {chance:.6f}" for name, chance in zip(CLASSES, chances, strict=True)) if told else (),
         "The sentence goes through all of BERT. Of the vectors that leave the last layer only the first is used, that of [CLS]: one linear map makes a score for each class of it, softmax makes them probabilities. "
-        "The head is new, and drawn by lot at first. Tuned on sentences of our own small grammar, in which no single word gives the answer away: “not awful” is good.",
+        "The head is new, and randomly initialised. Tuned on sentences of our own small grammar, in which no single word gives the answer away: “not awful” is good.",
         lambda: pd.DataFrame({"class": CLASSES, "before": data.untaught, "after": chances}) if told else later(),
         {"before": data.untaught, "after": chances} if told else {}, _code(params, used, "print(first_token.said(run).chances)"),
     )  # fmt: skip
@@ -105,7 +105,7 @@ def what_it_reads(params: Any) -> Shown:
     whose = "all heads" if head == ALL_HEADS else f"head {head}"
     told = lesson.predict(
         SLUG + "gains", f"In the last layer ({whose}): which token does [CLS] read much more after tuning?", {visible(names[i]): float(gain[i]) for i in offered}, visible(names[most]),
-        f"“{visible(names[most])}” went from {before[-1, most]:.1%} to {after[-1, most]:.1%} of the look of [CLS].",
+        f"“{visible(names[most])}” went from {percent(before[-1, most], 2)} to {percent(after[-1, most], 2)} of the attention of [CLS].",
     )  # fmt: skip
     layers = [f"layer {i}" for i in range(n_layers)]
     with room.wide():
@@ -120,12 +120,12 @@ def what_it_reads(params: Any) -> Shown:
     a, b = float(before[-1, words].sum()), float(after[-1, words].sum())
     choose = controls.select if lesson.presenting() else controls.pills
     told_beside(
-        f"In the last layer [CLS] gives the words {a:.0%} of its look before tuning" + (f" and {b:.0%} after; the rest goes to [CLS] and [SEP]. “{visible(names[most])}” gained most." if told else "; the rest goes to [CLS] and [SEP]."),
+        f"In the last layer [CLS] gives the words {percent(a)} of its attention before tuning" + (f" and {percent(b)} after; the rest goes to [CLS] and [SEP]. “{visible(names[most])}” gained most." if told else "; the rest goes to [CLS] and [SEP]."),
         lambda: choose("Heads", (ALL_HEADS, *range(n_heads)), SLUG + "head", ALL_HEADS, lambda h: "all heads, mean" if h == ALL_HEADS and lesson.presenting() else "all, mean" if h == ALL_HEADS else f"H{h}", quiet=lesson.presenting()),
     )  # fmt: skip
     return Shown(
         {"self.weights": {}}, (rf"\text{{words before }} {a:.4f}, \quad \text{{after }} {b:.4f}",) if told else (),
-        "A row is a layer, 0 the lowest; a cell is the share of its look that [CLS] gives to a token there. Left the model as it was before, right after tuning; the same sentence. "
+        "A row is a layer, 0 the lowest; a cell is the share of its attention that [CLS] gives to a token there. Left before tuning, right after; the same sentence. "
         "A layer above reads vectors that have already read others: a large share at “.” may carry much that came from elsewhere. And a share is not yet a reason: take the word away in *What if* to see what it does.",
         lambda: pd.DataFrame({"token": names, "before": before[-1], "after": after[-1]}) if told else later(),
         {"before": data.before, "after": data.after} if told else {}, _code(params, used, "print(first_token.reads(run).mean(1).round(3))  # (layer, key)"),
@@ -197,8 +197,8 @@ def gradient(params: Any) -> Shown:
         covered("The gradient, layer by layer", tall(300, 330))
     top = int(found[0].argmax())
     told_beside(
-        f"Out of the last layer: {count} of {n} places. Into it: {below} of {n}, [CLS] has {share[-2, 0]:.0%} of it. Where words enter, “{visible(names[top])}” gets most, {share[0, top]:.0%}." if told
-        else f"The loss asks for “{CLASSES[label]}”, and the model gives it {data.said.chances[label]:.2%}.",
+        f"Out of the last layer: {count} of {n} positions. Into it: {below} of {n}, [CLS] has {percent(share[-2, 0])} of it. Where words enter, “{visible(names[top])}” gets most, {percent(share[0, top])}." if told
+        else f"The loss asks for “{CLASSES[label]}”, and the model gives it {percent(data.said.chances[label], 2)}.",
         lambda: controls.segmented("The right class is", range(len(CLASSES)), SLUG + "label", unsaid, CLASSES.__getitem__),
     )  # fmt: skip
     line = r"\frac{\partial L}{\partial h_i} = 0 \text{ for } i \neq \text{cls}, \quad \frac{\partial L}{\partial h_{cls}} = W^\top (p - y)"

@@ -17,7 +17,7 @@ from core.training.goals import GOALS, plain
 from viz.exhibits import _tuning_live as live
 from viz.exhibits._cls_link import PAIRED, SAYS, SINGLE, SLUG, tall
 from viz.exhibits._shown import Shown, later
-from viz.labels import literal
+from viz.labels import literal, percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
 
@@ -51,7 +51,7 @@ def trained(params: Any) -> Shown:
     live.panel(name, SLUG)
     job = used.tuning.recorded if used.whose == "recorded" else used.tuning
     looking = (f"{GOALS[goal].says} It learns from {job.n_texts:,} labelled texts of our own small grammar, {job.n_rows} a step, and is measured on {tuning.CHECKED} others that it never reads. "
-               f"The dashed line is what a guess gets. Trained here it ends after {tuning.LONGEST:.0f} seconds, finished or not: on a slow machine it learns less. A text of the grammar is simple: of other English these numbers say little.")  # fmt: skip
+               f"The dashed line is the baseline by chance. Trained here it ends after {tuning.LONGEST:.0f} seconds, finished or not: on a slow machine it learns less. A text of the grammar is simple: of other English these numbers say little.")  # fmt: skip
     if used.model is None:
         return Shown({"bert.class": {}}, (), looking, later, {}, f"from core.training import tuning\n\nprint(tuning.TUNINGS[{name!r}])")
     model, seed = used.model, used.seed
@@ -83,6 +83,6 @@ def _frame(goal: str, found: first_token.Checked, places: list[int]) -> pd.DataF
     said = found.chances.argmax(-1)
     return pd.DataFrame({
         "text": [" / ".join(found.items[at][:-1]) for at in places],
-        "it says": [f"{labels[said[at]]}, {found.chances[at].max():.0%}" for at in places],
+        "it says": [f"{labels[said[at]]}, {percent(found.chances[at].max())}" for at in places],
         "right": [labels[found.wanted[at]] for at in places],
     }, index=np.arange(1, len(places) + 1))  # fmt: skip

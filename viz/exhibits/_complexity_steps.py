@@ -21,21 +21,21 @@ P = (32, 64, 128, 256, 512, 768, 1024, 2048)
 LENGTHS = (50, 512, 4096)
 COUNTED = (
     "Both axes grow by equal factors, so n² is a line twice as steep as n. Left of the dashed line self-attention multiplies less, right of it recurrence. The table counts one product "
-    "a layer: each query with each key, n²·p, and each state with the recurrent weights, n·p². Left out are the projections of attention, 4·n·p², the mix of the values, n²·p, and of a "
+    "a layer: each query with each key, n²·p, and each state with the recurrent weights, n·p². Left out are the projections of attention, 4·n·p², the weighted sum of the values, n²·p, and of a "
     "recurrent layer the weights of its input. With **everything** counted an LSTM needs 8·n·p² (four gates), and the lines meet at n = 2p. Against a plain recurrent layer, 2·n·p², attention then never is the cheaper one: "
     "its projections alone cost twice that. What speaks for attention is the rest of the table."
 )
 TABLED = (
-    "Operations: all multiplications of a layer. Sequential steps: how many have to wait for the one before; what need not wait can be done side by side on a parallel machine, so fewer "
-    "is faster there. Longest path: through how many steps a signal passes from one word to the farthest other; a long path is hard to learn along. Each block has its own logarithmic scale."
+    "Operations: all multiplications of a layer. Sequential operations: how many have to wait for the one before; what need not wait can be done side by side on a parallel machine, so fewer "
+    "is faster there. Maximum path length: through how many steps a signal passes from one word to the farthest other; a long path is hard to learn along. Each block has its own logarithmic scale."
 )
 PATHS = (
-    "Above, a chain of states: the last state knows of word 1 only what every state in between handed on, and the slope of the loss has to come back the same way. Below, the score of "
+    "Above, a chain of states: the last state knows of word 1 only what every state in between passed on, and the gradient of the loss has to come back the same way. Below, the score of "
     "word n with word 1 is one product, as for any other pair. The price is the n × n table of scores."
 )
 KEPT = (
     "A score is a number of 4 bytes. A layer of 8 heads keeps 8·n² of them, all at once, if they are formed as they are on this site; programs for long texts compute them in blocks "
-    "and keep only a few (the number of products stays). States are n·p numbers for either kind of layer. A recurrent network in use needs one state, whatever the length."
+    "and keep only a few (the number of products stays). States are n·p numbers for either kind of layer. At inference a recurrent network needs one state, whatever the length."
 )
 
 
@@ -48,7 +48,7 @@ def count(params: Any, data: Any, start: Any) -> Shown:
     sums = f"{data.attention.operations:,} for self-attention, {data.recurrence.operations:,} for recurrence"
     told = lesson.predict(
         SLUG + "more", f"A text of n = {n:,} words, each of p = {p:,} numbers. Which layer multiplies more?", options, answer,
-        f"{sums}: {times(ratio)}. Which one is dearer depends on n against p; they meet at n = {data.crossing:,}.",
+        f"{sums}: {times(ratio)}. Which one is more expensive depends on n against p; they meet at n = {data.crossing:,}.",
     )  # fmt: skip
     lines = {name: (data.lengths, values) for name, values in data.curves.items()}
     show(orders.over_length(lines, at=n, crossing=data.crossing, y_title="multiplications", covered=not told, said="n = 2p" if params.whole else "n = p", height=300), SLUG + "count.picture",
@@ -73,8 +73,8 @@ def table(params: Any, data: Any, start: Any) -> Shown:
     formulas = ("4np² + 2n²p", "8np²") if params.whole else ("O(n² p)", "O(n p²)")
     rows = [
         ("multiplications in a layer, log scale", {"self-attention": (formulas[0], a.operations), "recurrence": (formulas[1], r.operations)}),
-        ("steps that wait for each other, log scale", {"self-attention": ("O(1)", a.steps), "recurrence": ("O(n)", r.steps)}),
-        ("longest path between two words, log scale", {"self-attention": ("O(1)", a.path), "recurrence": ("O(n)", r.path)}),
+        ("sequential operations, log scale", {"self-attention": ("O(1)", a.steps), "recurrence": ("O(n)", r.steps)}),
+        ("maximum path length, log scale", {"self-attention": ("O(1)", a.path), "recurrence": ("O(n)", r.path)}),
     ]
     show(orders.table(rows), SLUG + "table.picture", f"Table 1 for n = {params.n:,}, p = {params.p:,}: {a.operations:,} against {r.operations:,} multiplications, 1 against {r.steps:,} steps, path 1 against {r.path:,}.", 340)
     parts.numbers(f"n = {params.n:,}, p = {params.p:,}: {times(r.operations / a.operations)} in multiplications. Attention does them in 1 step, recurrence in {r.steps:,}, each waiting for the one before.")
@@ -91,8 +91,8 @@ def path(params: Any, data: Any, start: Any) -> Shown:
     """The chain against the one step."""
     r = data.recurrence
     told = lesson.predict_number(
-        SLUG + "steps", f"Word 1 matters for word {params.n:,}. Through how many steps does a recurrent network hand it on?", 1, float(max(12, 3 * params.n)), float(r.path),
-        f"From state 1 to state {params.n:,} there are {r.path:,} steps, each a product with the same weights and a squashing. In self-attention it is 1, whatever n is.", max(1.0, params.n * 0.05), "steps",
+        SLUG + "steps", f"Word 1 matters for word {params.n:,}. Through how many steps does a recurrent network pass it on?", 1, float(max(12, 3 * params.n)), float(r.path),
+        f"From state 1 to state {params.n:,} there are {r.path:,} steps, each a product with the same weights and a nonlinearity. In self-attention it is 1, whatever n is.", max(1.0, params.n * 0.05), "steps",
     )  # fmt: skip
     with st.container(key=f"complexity-path-{'told' if told else 'asked'}"):
         if told:

@@ -21,12 +21,12 @@ SLUG = "cross_attention."
 PADDING = 4
 FIRST, SECOND = "The red house on the hill is very old.", "She has a white car."
 LOOKING_PADDING = (
-    "A batch is one rectangle of tokens, so the shorter sentence is filled up with PAD; these are the masks of the shorter one. A row is a target word, a column what it may look at; hatched is forbidden. **Source padding** is the mask of "
-    "cross-attention: its columns are source words. **Target padding** and **causal** are joined (what either forbids is forbidden) for the decoder's self-attention. Rows of padding are computed and never read: the loss leaves them out."
+    "A batch is one rectangle of tokens, so the shorter sentence is filled up with PAD; these are the masks of the shorter one. A row is a target word, a column what it may look at; hatched is masked. **Source padding** is the mask of "
+    "cross-attention: its columns are source words. **Target padding** and **causal** are joined (what either masks is masked) for the decoder's self-attention. Rows of padding are computed and never read: the loss leaves them out."
 )
 LOOKING_LAYER = (
-    "Left, masked self-attention: both axes are the Spanish words as they were read, and the future is hatched. Right, cross-attention: a row for each of the same places, a column for each English piece. The third sub-layer, the "
-    "feed-forward network, has no map: it works on each place by itself. The target enters at the bottom of the stack, the encoder's output enters in every layer."
+    "Left, masked self-attention: both axes are the Spanish words as they were read, and the future is hatched. Right, cross-attention: a row for each of the same positions, a column for each English token. The third sub-layer, the "
+    "feed-forward network, has no map: it works on each position by itself. The target enters at the bottom of the stack, the encoder's output enters in every layer."
 )
 
 
@@ -35,9 +35,9 @@ def padding(data: Any) -> Shown:
     top = st.container()
     left, right = st.columns(2, gap="large")
     with left:
-        first = controls.text("The longer sentence", SLUG + "first", FIRST)
+        first = controls.text("The longer sentence", SLUG + "first", FIRST, of=batch.TRANSLATOR)
     with right:
-        second = controls.text("The shorter one, filled up with PAD", SLUG + "second", SECOND)
+        second = controls.text("The shorter one, filled up with PAD", SLUG + "second", SECOND, of=batch.TRANSLATOR)
     controls.draw(SLUG + "draw", 0, 99, again="Other tokens on the padding")
     lot = state.read(SLUG + "draw", 0, state.whole(0, 99))
     with top:
@@ -59,7 +59,7 @@ def layer(data: Any) -> Shown:
     question, picture = st.container(), st.container()
     with question:
         told = lesson.predict(
-            SLUG + "less", "Take cross-attention and its norm out of a decoder layer. How many numbers are left, beside an encoder layer?", ("fewer", "exactly as many", "more"), _beside(ours),
+            SLUG + "less", "Take cross-attention and its norm out of a decoder layer. How many parameters are left, compared with an encoder layer?", ("fewer", "exactly as many", "more"), _beside(ours),
             f"{ours.decoder:,} − {ours.parts['cross-attention']:,} − {ours.parts['its norm']:,} = {ours.without_cross:,}; the encoder layer has {ours.encoder:,}. The mask of the other self-attention has nothing to learn.",
         )  # fmt: skip
     own = data.run.attention("causal")
@@ -75,7 +75,7 @@ def layer(data: Any) -> Shown:
         heatmap(data.pattern, tokens, distinct(data.read), key=SLUG + "layer.cross", title=f"2  cross-attention, {m} × {n}", numbers=m <= 9, height=260, axis=("target", "source"))
     shape = f"{data.weights.shape[1]} × {m} × {m} and {data.weights.shape[1]} × {m} × {n}"
     picture.text(f"Layer {data.layer} of {data.weights.shape[0]}, {head_name(data.layer, data.head)}: two map tensors, {shape}; then 3, the feed-forward network. " + (
-        ("" if lesson.presenting() else f"A decoder layer has {ours.decoder:,} numbers; without cross-attention and its norm {ours.without_cross:,}, an encoder layer {ours.encoder:,}. ") +
+        ("" if lesson.presenting() else f"A decoder layer has {ours.decoder:,} parameters; without cross-attention and its norm {ours.without_cross:,}, an encoder layer {ours.encoder:,}. ") +
         f"In the paper's model: {base.decoder:,} − "
         f"{base.decoder - base.without_cross:,} = {base.without_cross:,}." if told else ""))  # fmt: skip
     steps._choose()

@@ -15,7 +15,7 @@ from viz.figures import across as figures
 from viz.figures import evidence
 from viz.figures.curves import number, tiny
 from viz.instruments import SILENT, heatmap, words_view
-from viz.labels import distinct, head_name, literal
+from viz.labels import distinct, head_name, literal, percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
@@ -24,7 +24,7 @@ SIDES = {"source": "an English word", "target": "a Spanish word"}
 LEAVES = ("Q", "K", "V")
 GUESS = pd.DataFrame({"": ["Guess first: then the numbers are here."]})
 LOOKING_MAP = (
-    "A row of the map is a place of the Spanish sentence, named by the word that is written from it; a column is a piece of the English sentence. A row is one softmax over the English pieces and sums to 1; nothing is "
+    "A row of the map is a position of the Spanish sentence, named by the word that is written from it; a column is a token of the English sentence. A row is one softmax over the English tokens and sums to 1; nothing is "
     "hatched, for the whole sentence has been read. Touch a word to see where its lines go. The map is no square: in self-attention both axes are the same sentence, here they are two."
 )
 LOOKING_FLOW = (
@@ -33,11 +33,11 @@ LOOKING_FLOW = (
 )
 LOOKING_SWAP = (
     "The sentence is run twice with the same Spanish words; a bar is the largest change of any number of Q, K or V. In layer 0 the queries have met nothing but Spanish, so an English word cannot move them. From layer 1 on "
-    "they can move: layer 0 has mixed English values into the Spanish places. K and V are made of the encoder's output in every layer, and no Spanish word ever enters the encoder."
+    "they can move: layer 0 has mixed English values into the Spanish positions. K and V are made of the encoder's output in every layer, and no Spanish word ever enters the encoder."
 )
 LOOKING_ONCE = (
     "The sentence is written again token by token with a cache. A bar is the number of rows of keys and values that were computed at this step, in one layer. Self-attention needs one new row a step, for the new word; "
-    "cross-attention needs a row for each English piece, at the first step only, since the same arrays serve all later steps. Dashed: what every step would compute if nothing were kept."
+    "cross-attention needs a row for each English token, at the first step only, since the same arrays serve all later steps. Dashed: what every step would compute if nothing were kept."
 )
 
 
@@ -47,8 +47,8 @@ def two_axes(data: Any) -> Shown:
     question, picture = st.container(), st.container()
     with question:
         told = lesson.predict(
-            SLUG + "shape", f"Read: {n} English pieces. Written: {m} Spanish ones, END included. Rows × columns of this head's map?", sizes(m, n), f"{m} × {n}",
-            f"Each of the {m} Spanish places asks, so it has a row; each of the {n} English pieces can be looked at, so it is a column: {m * n} weights a head, "
+            SLUG + "shape", f"Read: {n} English tokens. Written: {m} Spanish ones, END included. Rows × columns of this head's map?", sizes(m, n), f"{m} × {n}",
+            f"Each of the {m} Spanish positions asks, so it has a row; each of the {n} English tokens can be looked at, so it is a column: {m * n} weights a head, "
             f"{data.weights.shape[0]} × {data.weights.shape[1]} heads.",
         )  # fmt: skip
     if lesson.presenting() and not told:  # the sentences need the width that the map does not take yet
@@ -68,8 +68,8 @@ def two_axes(data: Any) -> Shown:
             st.text("The map comes after your guess.")
     sharp = luong.crossing(pattern)
     picture.text(
-        f"Writing “{data.written[sharp]}”, {head_name(data.layer, data.head)} looks {pattern[sharp].max():.0%} at “{data.read[int(pattern[sharp].argmax())]}”. {m} × {n} = {m * n} weights; each row sums to 1." if told
-        else f"{n} English pieces were read and {m} Spanish ones written" + (": two languages, two lengths." if n != m else ", the same number by chance.")
+        f"Writing “{data.written[sharp]}”, {head_name(data.layer, data.head)} looks {percent(pattern[sharp].max())} at “{data.read[int(pattern[sharp].argmax())]}”. {m} × {n} = {m * n} weights; each row sums to 1." if told
+        else f"{n} English tokens were read and {m} Spanish ones written" + (": two languages, two lengths." if n != m else ", the same number by chance.")
     )  # fmt: skip
     _choose()
     return Shown(
@@ -97,7 +97,7 @@ def who_asks(data: Any) -> Shown:
     parts.show(figures.flow(n, m, config.d_model, config.n_heads, config.d_head, height=360), SLUG + "flow",
                f"Q {shapes['q']} from the decoder, K {shapes['k']} and V {shapes['v']} from the encoder, weights {shapes['pattern']}, output {shapes['out']}.")  # fmt: skip
     parts.numbers(f"{m} queries meet {n} keys: {config.n_heads} heads × {m} × {n} = {config.n_heads * m * n} scores, each divided by √{config.d_head} = {number(float(np.sqrt(config.d_head)))}. "
-                  f"Out come {m} × {config.d_model} numbers again, one row for each Spanish place.")  # fmt: skip
+                  f"Out come {m} × {config.d_model} numbers again, one row for each Spanish position.")  # fmt: skip
     table = pd.DataFrame({"tensor": [f"{path}.{leaf}" for leaf in shapes], "shape": [" × ".join(map(str, shape)) for shape in shapes.values()],
                           "made of": ["decoder", "encoder", "encoder", "both", "both", "both", "both"]})  # fmt: skip
     return Shown({"cross.matrix": {"p": str(config.d_head)}}, (), LOOKING_FLOW, lambda: table, {leaf: data.run.trace[f"{path}.{leaf}"] for leaf in ("q", "k", "v")},

@@ -14,8 +14,8 @@ from viz.ui import lesson, parts
 LOOKING = (
     "The cosine says how alike two vectors point: 1 the same way, 0 at right angles. A heat picture shows a word a row, blue numbers above 0, orange below. A map has a "
     "row for each word that looks, a column for each that is looked at; each row adds up to 1. L0 is the first layer. The translator has the norm before each sub-layer "
-    "and one more above the stack; BERT has it behind each sum, as the paper of 2017. **Try** a sentence with one word twice: the two begin "
-    "alike but for their places, and part."
+    "and one more above the stack; BERT has it after each sum, as the paper of 2017. **Try** a sentence with one word twice: the two begin "
+    "alike but for their positions, and part."
 )
 
 
@@ -38,7 +38,7 @@ def _equation(data: Any) -> None:
     parts.equation(r"\mathrm{layer} = \underbrace{4(d^2 + d)}_{\text{attention}} + \underbrace{2 d d_{ff} + d + d_{ff}}_{\text{network}} + \underbrace{4 d}_{\text{two norms}}")
     cfg = data.run.model.config
     each, base = sizes.encoder_layer(cfg.d_model, cfg.d_ff), sizes.encoder_layer(512, 2048)
-    st.text(
+    parts.numbers(
         f"d = {cfg.d_model}, d_ff = {cfg.d_ff:,}: {sizes.attention(cfg.d_model):,} + {sizes.feed_forward(cfg.d_model, cfg.d_ff):,} + {2 * sizes.norm(cfg.d_model):,} = {each:,}; "
         f"{cfg.n_layers} layers {cfg.n_layers * each:,}.\nThe base of 2017: {base:,} a layer, six of them {6 * base:,}; with 512 inner units only {sizes.encoder_layer(512, 512):,}."
     )

@@ -15,12 +15,12 @@ from viz.figures.depth import over_layers
 from viz.figures.evidence import bars
 from viz.figures.tensors import Panel, tensors
 from viz.instruments import grid, heatmap, origin
-from viz.labels import distinct, head_name
+from viz.labels import distinct, head_name, percent
 from viz.ui import controls, lesson, parts, state
 
 SLUG = "encoder."
 BASE = sizes.Sizes()
-SHAPES = {"own": "This encoder", "base": "Base of 2017", "printed": "The same with d_ff = 512"}
+SHAPES = {"own": "This encoder", "base": "Base of 2017", "printed": "The same with 512 inner units"}
 
 
 def show(step: int, data: Any) -> None:
@@ -78,7 +78,7 @@ def _guess(data: Any) -> None:
     first = depth.cosines(data.states[0])
     names = {said[i]: float(last[word, i]) for i in others} or [said[word]]
     known = lesson.predict(
-        f"{SLUG}alike", f"Behind the last layer, to which word is the vector of “{said[word]}” nearest (largest cosine)?", names, said[best],
+        f"{SLUG}alike", f"After the last layer, to which word is the vector of “{said[word]}” nearest (largest cosine)?", names, said[best],
         why=f"The cosine of “{data.words[word]}” and “{data.words[best]}” goes from {number(float(first[word, best]))} to {number(float(last[word, best]))}; "
         f"with itself before any layer it is {number(float(data.depth.kept[-1, word]))} by now.",
     )  # fmt: skip
@@ -96,7 +96,7 @@ def _guess(data: Any) -> None:
         parts.numbers(f"One word, {len(data.states) - 1} layers: there is no other that it could resemble. Type a sentence.")
         return
     parts.numbers(f"{n} words, {len(data.states) - 1} layers. Before any layer the words resemble each other by {number(float(np.nanmean(data.depth.others[0])))} on average"
-                  + (f", behind the last by {number(float(np.nanmean(data.depth.others[-1])))}." if known else "."))  # fmt: skip
+                  + (f", after the last by {number(float(np.nanmean(data.depth.others[-1])))}." if known else "."))  # fmt: skip
 
 
 def _layer(data: Any) -> None:
@@ -148,7 +148,7 @@ def _maps(data: Any) -> None:
     with right:
         heatmap(found, data.words, data.words, key=f"{SLUG}map", title=head_name(layer, head), height=300)
     query, key = (int(place) for place in np.unravel_index(int(found.argmax()), found.shape))
-    parts.numbers(f"{layers} × {heads} = {layers * heads} maps of {found.shape[0]} × {found.shape[1]} weights. In {head_name(layer, head)} the largest is {found.max():.0%}: "
+    parts.numbers(f"{layers} × {heads} = {layers * heads} maps of {found.shape[0]} × {found.shape[1]} weights. In {head_name(layer, head)} the largest is {percent(found.max())}: "
                   f"“{data.words[query]}” looks at “{data.words[key]}”.")  # fmt: skip
 
 
@@ -169,8 +169,8 @@ def _count(data: Any) -> None:
         parts_of = depth.counted(data.run.model)
     else:
         each = d * d + d
-        parts_of = {**dict.fromkeys(("W_Q, b_Q", "W_K, b_K", "W_V, b_V", "W_O, b_O"), each), "W_1, b_1": d * f + f, "W_2, b_2": f * d + d, "norm 1": 2 * d, "norm 2": 2 * d}
-    figure = bars(np.array([[count] for count in parts_of.values()], float), list(parts_of), ["parameters"], f"One layer: d = {d}, d_ff = {f:,}", places=0)
+        parts_of = {**dict.fromkeys(("queries", "keys", "values", "output"), each), "inner (W₁, b₁)": d * f + f, "back (W₂, b₂)": f * d + d, "norm 1": 2 * d, "norm 2": 2 * d}
+    figure = bars(np.array([[count] for count in parts_of.values()], float), list(parts_of), ["parameters"], f"One layer: d = {d}, {f:,} inner units", places=0)
     parts.show(figure, f"{SLUG}count", "Parameters of one layer, matrix by matrix.")
     total, formula = sum(parts_of.values()), sizes.encoder_layer(d, f)
     how = "counted in the network" if shape == "own" else "by the formula"

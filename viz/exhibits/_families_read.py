@@ -64,7 +64,7 @@ def read(text: str) -> Data:
     for name in (BERT, GPT, BOTH):
         n = len(default().open(name).tokenizer.encode(text).ids)
         if n > LONGEST:
-            raise InputError(f"The sentence has {n} pieces.", f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example.")
+            raise InputError(f"The sentence has {n} tokens.", f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example.")
     runs = [default().run(RunRequest(name, text, keep=("*pattern", "*allowed"))) for name in (BERT, GPT, BOTH)]
     places = [place for place in places if all(_pieces((run.source or run.side).spans, place) for run in runs)]
     if not places:

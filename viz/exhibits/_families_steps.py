@@ -14,7 +14,7 @@ from viz.exhibits import _families_read as reading
 from viz.exhibits._shown import Shown
 from viz.instruments import heatmap, origin
 from viz.instruments.heatmap import FORBIDDEN
-from viz.labels import distinct, literal
+from viz.labels import distinct, literal, percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, room, state
 
@@ -24,11 +24,11 @@ MOVES = ("none", "only its own", "its own and all after", "its own and all befor
 STILL = "not moved at all"
 LATER = "Comes after your guess."
 LOOKING_MASKS = (
-    "A row is a place of the model, a column what it may read; hatched is forbidden. The colours are the real weights, the mean over all heads and layers. **BERT** is an encoder: every place reads every other. **GPT** is a decoder without a "
-    "source: a place reads itself and what stands before. The **translator** has both: its encoder reads as BERT does, and each place of its decoder, shown here, reads all of the source and its own words so far."
+    "A row is a position of the model, a column what it may read; hatched is masked. The colours are the real weights, the mean over all heads and layers. **BERT** is an encoder: every position reads every other. **GPT** is a decoder without a "
+    "source: a position reads itself and what stands before. The **translator** has both: its encoder reads as BERT does, and each position of its decoder, shown here, reads all of the source and its own words so far."
 )
 LOOKING_RIPPLE = (
-    "The vector of one word is changed as it enters the first layer, and each model is run again. A row is a layer, a column a place, the colour how far the vector there has moved, as a share of its length, from 0 to 1 and more. In row “in” only the word itself has "
+    "The vector of one word is changed as it enters the first layer, and each model is run again. A row is a layer, a column a position, the colour how far the vector there has moved, as a share of its length, from 0 to 1 and more. In row “in” only the word itself has "
     "moved; of the translator's decoder nothing, for the word enters on the other side. Hatched: not moved at all."
 )
 LOOKING_PATTERN = (
@@ -40,7 +40,7 @@ LOOKING_CHAINS = (
     "of the sentence. The pattern depends on how they are built, not on what they have learned. Joined, all words can be heard; but no layer of either chain ever sees both sides, as every layer of BERT does."
 )
 LOOKING_TABLE = (
-    "The counts are those of this sentence: inputs that move the output at the place of the chosen word, counted by moving each. ELMo's row is counted on two chains with drawn weights, for no trained one is here. What the documents add: bidirectional reading is what "
+    "The counts are those of this sentence: inputs that move the output at the position of the chosen word, counted by moving each. ELMo's row is counted on two chains with drawn weights, for no trained one is here. What the sources add: bidirectional reading is what "
     "BERT gained, and it is why BERT cannot simply write on: a word that is read on both sides cannot be the next one."
 )
 
@@ -52,15 +52,15 @@ def masks(data: reading.Data) -> Shown:
     question, picture = st.container(), st.container()
     with question:
         told = lesson.predict(
-            SLUG + "open", f"BERT may use all {len(data.bert.inputs)} × {len(data.bert.inputs)} pairs. GPT reads the sentence in {n} pieces: how many of its {n} × {n} pairs may it use?",
-            tuple(str(count) for count in (n * n, n * (n + 1) // 2, n * (n - 1) // 2, n)), str(open_), f"1 + 2 + … + {n} = {open_}: each place reads itself and what stands before it.",
+            SLUG + "open", f"BERT may use all {len(data.bert.inputs)} × {len(data.bert.inputs)} pairs. GPT reads the sentence in {n} tokens: how many of its {n} × {n} pairs may it use?",
+            tuple(str(count) for count in (n * n, n * (n + 1) // 2, n * (n - 1) // 2, n)), str(open_), f"1 + 2 + … + {n} = {open_}: each position reads itself and what stands before it.",
         )  # fmt: skip
     for (name, each), place in _side_by_side(picture, (("BERT, encoder", data.bert), ("GPT, decoder", data.gpt), ("Translator's decoder: source, own words", data.both)), (2, 2, 3)):
         with place:
             _map(each.weights, each, name, "masks." + name[0], told or name[0] == "B", allowed=each.allowed)
     m, k = len(data.both.outputs), len(data.both.inputs)
     picture.text(f"Open pairs: BERT {data.bert.allowed.sum()} of {len(data.bert.inputs) ** 2}, GPT {open_} of {n * n}, the decoder of the translator {data.both.allowed.sum()} of {m * k}." if told else
-                 f"BERT puts [CLS] and [SEP] round the sentence: {len(data.bert.inputs)} pieces, and each may read each.")  # fmt: skip
+                 f"BERT puts [CLS] and [SEP] round the sentence: {len(data.bert.inputs)} tokens, and each may read each.")  # fmt: skip
     table = pd.DataFrame(data.gpt.allowed.astype(int), index=list(data.gpt.outputs), columns=list(data.gpt.inputs))
     arrays = {"bert": data.bert.allowed, "gpt": data.gpt.allowed, "both": data.both.allowed}
     return Shown({"masked.mask": {}, "masked.matrix": {}}, (), LOOKING_MASKS, lambda: table if told else GUESS, arrays if told else {}, _code(data, "print(run.attention().allowed[0, 0].astype(int))"))
@@ -75,7 +75,7 @@ def ripple(data: reading.Data) -> Shown:
     with question:
         told = lesson.predict(
             SLUG + "moves", f"“{data.words[word]}” is changed as it enters. Which outputs of GPT move?", MOVES, _who(hit, own),
-            f"{int(hit.sum())} of {len(hit)} move; the largest moves by {found.gpt[list(own), -1].max():.0%} of its length, those before by exactly 0.",
+            f"{int(hit.sum())} of {len(hit)} move; the largest moves by {percent(found.gpt[list(own), -1].max())} of its length, those before by exactly 0.",
         )  # fmt: skip
     layers = [(name, each, values[list(each.pieces[word])].max(0)) for name, each, values in (("BERT", data.bert, found.bert), ("GPT", data.gpt, found.gpt), ("Translator's decoder", data.both, found.source))]
     for (name, each, values), place in _side_by_side(picture, layers):
@@ -103,8 +103,8 @@ def who_moves_whom(data: reading.Data) -> Shown:
     question, picture = st.container(), st.container()
     with question:
         told = lesson.predict(
-            SLUG + "places", f"The translator: only the last piece of the English source, “{first}”, is moved. How many of the {m} places of its Spanish decoder move?", tuple(dict.fromkeys(("0", "1", str(m)))), str(reached),
-            f"{reached} of {m}, the first place too: the encoder has read the whole source before the decoder begins, and no mask stands between them.",
+            SLUG + "places", f"The translator: only the last token of the English source, “{first}”, is moved. How many of the {m} positions of its Spanish decoder move?", tuple(dict.fromkeys(("0", "1", str(m)))), str(reached),
+            f"{reached} of {m}, the first position too: the encoder has read the whole source before the decoder begins, and no mask stands between them.",
         )  # fmt: skip
     patterns = {name: found.pattern(name) for name in ("bert", "gpt", "both")}
     for (name, title), place in _side_by_side(picture, (("bert", "BERT"), ("gpt", "GPT"), ("both", "Translator's decoder: source, own words")), (2, 2, 3), left_out=(0, 1)):
@@ -157,17 +157,17 @@ def table(data: reading.Data) -> Shown:
     right = f"{counts['bert'][0]} and {counts['gpt'][0]}"
     with question:
         told = lesson.predict(
-            SLUG + "two", f"At the place of “{data.words[word]}”: how many inputs move the output of BERT, and how many that of GPT?",
+            SLUG + "two", f"At the position of “{data.words[word]}”: how many inputs move the output of BERT, and how many that of GPT?",
             tuple(dict.fromkeys((f"{counts['gpt'][0]} and {counts['gpt'][0]}", f"{counts['bert'][0]} and {counts['gpt'][1]}", right, f"{counts['gpt'][0]} and {counts['bert'][0]}"))), right,
-            f"BERT {counts['bert'][0]} of {counts['bert'][1]} pieces, GPT {counts['gpt'][0]} of {counts['gpt'][1]}, ELMo's joined chains {counts['elmo'][0]} of {counts['elmo'][1]} words.",
+            f"BERT {counts['bert'][0]} of {counts['bert'][1]} tokens, GPT {counts['gpt'][0]} of {counts['gpt'][1]}, ELMo's joined chains {counts['elmo'][0]} of {counts['elmo'][1]} words.",
         )  # fmt: skip
     said = {name: f"{got} of {of}" if told else "?" for name, (got, of) in counts.items()}
     rows = pd.DataFrame({
         "": ["BERT", "GPT", "ELMo (two chains, drawn)", "Translator"],
         "built of": ["encoder blocks", "decoder blocks without a source", "LSTMs from both ends", "encoder and decoder blocks"],
-        "learns to say": ["hidden words", "the next word", "the next word, and the one before", "the next word of the translation"],
+        "learns to say": ["masked words", "the next word", "the next word, and the one before", "the next word of the translation"],
         "an output hears": ["both sides, in every layer", "itself and before", "each side by itself, joined at the top", "the whole source, its own words so far"],
-        f"inputs that move its output at “{literal(data.words[word])}”": [said["bert"], said["gpt"], said["elmo"], f"{said['both']}, at its first place"],
+        f"inputs that move its output at “{literal(data.words[word])}”": [said["bert"], said["gpt"], said["elmo"], f"{said['both']}, at its first position"],
         "layers here": [str(data.bert.run.model.config.n_layers), str(data.gpt.run.model.config.n_layers), str(two_chains.LAYERS), f"{data.both.run.model.config.n_layers} and {data.both.run.model.config.n_layers}"],
     }).set_index("")  # fmt: skip
     with picture, room.wide():

@@ -19,7 +19,7 @@ from viz.figures.curves import number
 from viz.figures.hidden_layer import Curve, Tile
 from viz.figures.hidden_layer import activations as drawn_activations
 from viz.figures.hidden_layer import through as drawn_through
-from viz.labels import distinct, visible
+from viz.labels import distinct, percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
 
@@ -89,14 +89,14 @@ def through(params: Any, data: Any) -> Shown:
     on, top = int(data.fires[word].sum()), int(act.argmax())
     told = lesson.predict_number(
         SLUG + "on", f"“{token}” meets {d_ff:,} hidden units ({params.model}, layer {layer_of(params)}). How many does it switch on?", 0.0, 1.0, round(on / d_ff, 3),
-        f"{on} of {d_ff:,} units have more than 0 before the bend. With weights drawn around 0 in place of the learned ones half of them would be, about {d_ff // 2:,}.", 0.05, "%",
+        f"{on} of {d_ff:,} units have more than 0 before the activation. With weights drawn around 0 in place of the learned ones half of them would be, about {d_ff // 2:,}.", 0.05, "%",
     )  # fmt: skip
     rows = math.ceil(d_ff / 32)
     tiles = [Tile(f"x\n{d}", into, math.ceil(d / rows)), Tile(f"hidden layer\n{d_ff:,}", act if told else None, 32, top if told else None, "unit"),
              Tile(f"out\n{d}", out if told else None, math.ceil(d / rows))]  # fmt: skip
     parts.show(drawn_through(tiles, height=height(340, 250)), SLUG + "through", f"One word as {d} numbers" + (f", its {d_ff} hidden units and the {d} numbers that come out." if told else "; the rest is covered."))
     parts.numbers(
-        f"“{token}”: {d} → {d_ff:,} → {d}. {on} units are on ({on / d_ff:.1%}); the strongest, number {top}, has {number(float(act[top]))} and is framed. "
+        f"“{token}”: {d} → {d_ff:,} → {d}. {on} units are on ({percent(on / d_ff, 2)}); the strongest, number {top}, has {number(float(act[top]))} and is framed. "
         f"What comes out is {number(float(np.linalg.norm(out)))} long and is added to the word." if told else f"“{token}” is {d} numbers here. Guess, and the hidden layer opens."
     )  # fmt: skip
     pick_word(params, data)
@@ -108,7 +108,7 @@ def through(params: Any, data: Any) -> Shown:
         {"ffn.inside": {}, "ffn.residual": {}}, made if told else (),
         f"Three vectors of one word, each folded into {rows} rows; pale is 0, blue above, orange below, each tile on its own scale. The network is that of layer {layer_of(params)} of "
         f"{params.model} ({CURVES[own_of(params)][0]}); in a translator, of its encoder. A unit counts as on where its pre-activation is above 0.",
-        lambda: pd.DataFrame({"before the bend": data.pre[word], "behind it": act}).rename_axis("unit") if told else LATER,
+        lambda: pd.DataFrame({"before the activation": data.pre[word], "after it": act}).rename_axis("unit") if told else LATER,
         {"into": into} | ({"pre": data.pre[word], "act": act, "out": out} if told else {}), lines(params) + f"print(found.fires[{word}].sum(), found.act[{word}].argmax(), found.out[{word}][:4])",
         lambda: pick_model(params),
     )  # fmt: skip
@@ -139,7 +139,7 @@ def activations(params: Any, data: Any) -> Shown:
     beyond = int(((np.abs(pre) > END) | (act > HIGHEST)).sum())
     parts.numbers(
         f"At {number(params.at, 1)}: relu {number(told['relu'], 6)}, gelu {number(told['gelu'], 6)}, its tanh form {number(told['gelu_tanh'], 6)}. Of the {len(pre):,} units of “{names_of(data)[word]}” "
-        f"{(pre > 0).mean():.1%} get more than 0" + (f" ({beyond} lie outside the picture)." if beyond else ".")
+        f"{percent((pre > 0).mean(), 2)} get more than 0" + (f" ({beyond} lie outside the picture)." if beyond else ".")
     )  # fmt: skip
     controls.slider("The number that goes in", -END, 2.0, SLUG + "at", -1.0, 0.1)
 
@@ -174,13 +174,13 @@ def sentence(params: Any, data: Any) -> Shown:
         parts.show(bar_lanes([Lane("Units that fire for so many words", counts.astype(float), 1, (0, 1.1 * float(counts.max())), marked=frozenset([0]), places=0)],
                              labels=[str(i) for i in range(n + 1)], height=tall), SLUG + "counts", f"{data.dead} units fire for no word of the sentence.")  # fmt: skip
     parts.numbers(
-        f"{d_ff:,} units: “{names[most]}” switches on {share[most]:.1f} %, “{names[least]}” {share[least]:.1f} %. {data.dead} units ({data.dead / d_ff:.0%}) fire for no word of this sentence, "
+        f"{d_ff:,} units: “{names[most]}” switches on {share[most]:.1f} %, “{names[least]}” {share[least]:.1f} %. {data.dead} units ({percent(data.dead / d_ff)}) fire for no word of this sentence, "
         f"{int(counts[-1])} for all {n}. Quiet here is not dead for good: another sentence wakes others."
     )  # fmt: skip
     pick_layer(params)
     return Shown(
         {"ffn.inside": {}}, (rf"\text{{on: }} W_1 x + b_1 > 0, \quad \text{{of }} {n} \times {d_ff:,} = {n * d_ff:,} \text{{ pairs of word and unit }} {int(data.fires.sum()):,}".replace(",", "{,}"),),
-        "Left, a bar is a word: the percentage of units above 0 before the bend. Right, units sorted by how many words of the sentence they fire for; the strong bar at 0 are those that stay quiet. "
+        "Left, a bar is a word: the percentage of units above 0 before the activation. Right, units sorted by how many words of the sentence they fire for; the strong bar at 0 are those that stay quiet. "
         "With relu a quiet unit gives exactly 0, with gelu a number a little below 0.",
         lambda: pd.DataFrame({"units on": data.fires.sum(1), "percent": share.round(2)}, index=names).rename_axis("word"),
         {"fires": data.fires.astype(float), "counts": counts}, lines(params) + "print(found.fires.mean(1), found.dead, found.counts)", lambda: pick_model(params, layers=False),
@@ -211,7 +211,7 @@ def alone(params: Any, data: Any) -> Shown:
     return Shown(
         {"ffn.inside": {}}, (rf"\max_{{i \ne {word + 1}}} \lVert \mathrm{{FFN}}(x'_i) - \mathrm{{FFN}}(x_i) \rVert_\infty = {others['network']:g}",) if told else (),
         "A bar is the largest change of one number of that word's output. Network and attention are those of the same layer, each with the input that it gets in the model; only the vector of the "
-        "chosen word is turned round. In a GPT earlier words cannot notice in the attention either: the mask forbids them to look ahead.",
+        "chosen word is turned round. In a GPT earlier words cannot notice in the attention either: what comes later is masked.",
         lambda: pd.DataFrame({"attention": far.attention} | ({"network": far.network} if told else {}), index=names).rename_axis("word"),
         {"attention": far.attention} | ({"network": far.network} if told else {}), lines(params) + f"print(inner_layer.changed(model, {layer_of(params)}, found, {word}))",
         lambda: pick_model(params),

@@ -15,7 +15,7 @@ from viz.figures.bar_lanes import Lane, bar_lanes
 from viz.figures.curves import number
 from viz.figures.hidden_layer import shares
 from viz.figures.scores import bars
-from viz.labels import visible
+from viz.labels import percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, parts, state
 
@@ -56,7 +56,7 @@ def one_unit(params: Any, data: Any) -> Shown:
     clear = found.nearest[0][1] > found.chance + 0.05
     parts.numbers(
         f"Unit {unit} fires for {on} of {len(names)} words, most for “{names[int(found.share.argmax())]}” ({number(high)}). What it writes is nearest to “{written[0]}”, cosine {number(found.nearest[0][1])}; "
-        f"a drawn direction reaches {number(found.chance)} by chance" + ("." if clear else ", so this says nothing: not every unit speaks in words.")
+        f"a random direction reaches {number(found.chance)} by chance" + ("." if clear else ", so this says nothing: not every unit speaks in words.")
     )  # fmt: skip
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         with st.container(width="content"):
@@ -70,7 +70,7 @@ def one_unit(params: Any, data: Any) -> Shown:
     return Shown(
         {"ffn.inside": {}}, (rf"\mathrm{{FFN}}(x) = b_2 + \sum_u a_u w_u, \quad a_{{{unit}}} = {number(float(found.share[word]), 4)}, \quad \lVert w_{{{unit}}} \rVert = {number(float((found.vector**2).sum() ** 0.5), 4)}",),
         "What comes out is a sum over units: each adds its own column of W_2, as much as it fires. Left, the activation of the chosen unit for each word. Right, the tokens of the table whose vectors have "
-        "the largest cosine with that column, and the best that a drawn direction reaches, the mean of 20. That a direction lies near a word's vector does not mean that the layers behind read it so.",
+        "the largest cosine with that column, and the best that a random direction reaches, the mean of 20. That a direction lies near a word's vector does not mean that later layers read it so.",
         lambda: pd.DataFrame({"token": written, "cosine": [round(cosine, 4) for _, cosine in found.nearest]}).rename_axis("place"),
         {"share": found.share, "vector": found.vector}, lines(params) + f"unit = inner_layer.written(model, {layer_of(params)}, found, {unit}, lot={lot})\nprint([(model.tokenizer.decode([row]), cosine) for row, cosine in unit.nearest], unit.chance)",
         change,
@@ -97,7 +97,7 @@ def count(params: Any, data: Any) -> Shown:
     parts.show(shares(rows, pieces, height=height(300, 230)), SLUG + "count", "Parameters of one layer, by part: " + ", ".join(f"{name} {value:,}" for name, value in counted.items()) + ".")
     total = sum(counted.values())
     parts.numbers(
-        f"{params.model}: 2 · {d} · {d_ff:,} + {d_ff:,} + {d} = {closed:,}; counted in the network: {counted['network']:,}, {counted['network'] / total:.0%} of its layer. "
+        f"{params.model}: 2 · {d} · {d_ff:,} + {d_ff:,} + {d} = {closed:,}; counted in the network: {counted['network']:,}, {percent(counted['network'] / total)} of its layer. "
         f"An encoder layer of the base model has {sum(base.values()):,} with d_ff = {params.d_ff:,}."
     )  # fmt: skip
     controls.stops("Hidden width of the base model, $d_{ff}$ (its words have d = 512)", WIDTHS, SLUG + "d_ff", 2048, lambda width: f"{width:,}")
@@ -106,8 +106,8 @@ def count(params: Any, data: Any) -> Shown:
         {"ffn.inside": {}},
         (r"W_1: d_{ff} \times d, \quad b_1: d_{ff}, \quad W_2: d \times d_{ff}, \quad b_2: d \qquad 2\, d\, d_{ff} + d_{ff} + d",
          rf"2 \cdot {d} \cdot {d_ff} + {d_ff} + {d} = {closed}", rf"2 \cdot {BASE} \cdot {params.d_ff} + {params.d_ff} + {BASE} = {base['network']}"),
-        "A bar is one layer, its parts are the numbers that were learned. Attention has four square matrices with biases, 4 (d² + d); the network two long ones. “512 hidden units in the fully connected "
-        "network”, as two of the documents say, is the width of the words: the hidden layer has 2,048.",
+        "A bar is one layer, its parts are parameters. Attention has four square matrices with biases, 4 (d² + d); the network two long ones. “512 hidden units in the fully connected "
+        "network”, as Ghojogh and Ghodsi 2020 and the slides of 2023 say, is the width of the words: the hidden layer has 2,048.",
         lambda: pd.DataFrame(table, index=[rows[0].replace("\n", ": "), rows[1].replace("\n", ": ")]).rename_axis("one layer"), dict(table),
         lines(params) + f"print(inner_layer.n_parameters(model, {layer_of(params)}), inner_layer.closed_form({d}, {d_ff}))",
     )  # fmt: skip

@@ -22,6 +22,9 @@ from viz.ui import compute as ask
 SLUG = "frozen_or_full."
 TASKS = tuple(GOALS)
 NAMES = {FROZEN: "frozen", FULL: "full"}
+IN_FULL = "in full"
+"""In a link: full fine-tuning."""
+TRAINED = {FROZEN: "frozen", IN_FULL: "full"}
 LONGEST = 24
 TWO = ("pairs", "answers")
 EXAMPLES = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.analysis.extracted import Extracted, extracted
+from core.analysis.extracted import LONGEST, Extracted, extracted
 from core.engine import default
 from core.errors import InputError
 from core.lessons.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, SIMILARITY, TASKS
@@ -98,7 +98,7 @@ def boxes(task: str) -> None:
     columns = st.columns(2 if names[1] else 1, gap="medium")
     for column, name, label, text in zip(columns, ("first", "second"), names, TEXTS[task], strict=False):
         with column:
-            controls.text(label, f"{SLUG}{task}.{name}", text, placeholder="Type here", quiet=lesson.presenting())
+            controls.text(label, f"{SLUG}{task}.{name}", text, placeholder="Type here", quiet=lesson.presenting(), of=gpt_tuning.BODY, most=f"up to {LONGEST} tokens, all boxes together")
     if not names[1]:
         controls.preset_row(EXAMPLES, f"{SLUG}{task}.first", TEXTS[task][0])
 

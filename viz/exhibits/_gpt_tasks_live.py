@@ -18,16 +18,17 @@ from viz.exhibits._gpt_tasks_link import PAPER, SLUG, Params
 from viz.exhibits._gpt_tasks_loss import named as told
 from viz.exhibits._shown import Shown, later
 from viz.figures.tuned import curve
+from viz.labels import percent
 from viz.ui import controls, errors, lesson, parts, trainings
 
-KINDS = {"right": "texts right", "loss": "−L₂, nats a text", "text": "−L₁, nats a token"}
+KINDS = {"right": "texts right", "loss": "−L₂, nats per text", "text": "−L₁, nats per token"}
 """Measures, and what they are called."""
 NEAR = 0.02
 """Shares that differ by less count as equal."""
 ANSWERED = ("more right", "as many right", "fewer right")
 LOOKING = (
-    "The classification begins with the small gpt-twin, the multiple choice where the tuning to opinions ended, entailment behind the multiple choice, and similarity behind entailment. Three measures on {checked} texts that no tuning read, at even distances of the steps. Both recorded tunings begin with the same random numbers: the same head, the same rows for the three marks, the same texts in the same order. The paper reports that the second term helps on large data sets and not on small ones; "
-    "its data are reviews and examinations, ours a small grammar, so this is one small measurement and no proof. What the second term does for certain can be seen on the right: the network stays a model of the text. A step costs more with it, since the scores of all {vocabulary:,} tokens are needed at every place. "
+    "The classification begins with the small gpt-twin, the multiple choice where the tuning to opinions ended, entailment after the multiple choice, and similarity after entailment. Three measures on {checked} texts that no tuning read, at even distances of the steps. Both recorded tunings begin with the same random numbers: the same head, the same rows for the three marks, the same texts in the same order. The paper reports that the second term helps on large data sets and not on small ones; "
+    "its data are reviews and examinations, ours a small grammar, so this is one small measurement and no proof. What the second term does for certain can be seen on the right: the network stays a model of the text. A step costs more with it, since the scores of all {vocabulary:,} tokens are needed at every position. "
     "Here the old rows of the table of tokens stay as they are, so that a recorded run is small; in the paper they learn, too."
 )
 
@@ -44,7 +45,7 @@ def train(params: Params) -> Shown:
         with question:
             known = lesson.predict(
                 SLUG + "helps", f"After half of the {runs[0.0].reports[-1].step} steps: how many texts has λ = 0.5 right, compared with λ = 0?", ANSWERED, verdict(plain, both),
-                f"{both:.1%} against {plain:.1%}, {f'the mean of {n} random seeds' if n > 1 else 'one random seed'}; at the end {share(runs[PAPER], -1):.1%} against {share(runs[0.0], -1):.1%}. A token of the text costs {runs[PAPER].reports[-1].text or 0:.2f} nats with λ = 0.5, and {runs[0.0].reports[-1].text or 0:.2f} without.",
+                f"{percent(both, 2)} against {percent(plain, 2)}, {f'the mean of {n} random seeds' if n > 1 else 'one random seed'}; at the end {percent(share(runs[PAPER], -1), 2)} against {percent(share(runs[0.0], -1), 2)}. A token of the text costs {runs[PAPER].reports[-1].text or 0:.2f} nats with λ = 0.5, and {runs[0.0].reports[-1].text or 0:.2f} without.",
             )  # fmt: skip
     with picture:
         ticking = trainings.BEAT if trainings.running() else None

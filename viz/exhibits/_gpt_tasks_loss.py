@@ -18,7 +18,7 @@ from viz.instruments import origin
 from viz.ui import controls, lesson, parts
 
 LOOKING = (
-    "A bar is what a token costs: minus the logarithm of its probability behind the tokens before it. L₁ is minus the mean of these bars, over all tokens of all rows, the marks left out. L₂ is the logarithm of the probability of the label that counts as right. The paper writes both as sums over a data set; "
+    "A bar is the surprisal of a token: minus the logarithm of its probability given the tokens before it. L₁ is minus the mean of these bars, over all tokens of all rows, the marks left out. L₂ is the logarithm of the probability of the label that counts as right. The paper writes both as sums over a data set; "
     "its published code, and the tuning here, take the mean over the tokens for L₁ and the mean over the texts for L₂, and make −L small. With λ = 0 nothing asks the network to go on as a language model, and it does not: it keeps of the text what the label needs."
 )
 

@@ -23,7 +23,7 @@ from viz.ui import controls, lesson, parts, state
 
 HUES: dict[str, int] = dict(zip(MARKS, (START, DELIM, EXTRACT), strict=True))
 LOOKING_PLACE = (
-    "A GPT looks only back. The vector at a place knows the tokens up to that place, and nothing of what follows. So the one vector that knows the whole text is that of the last token. "
+    "A GPT looks only back. The vector at a position depends on the tokens up to that position, and nothing of what follows. So the one vector that depends on the whole text is that of the last token. "
     "**Extract** is a token of its own, which stands there in every text; its row of the token table begins as small random numbers and learns in the tuning. The strip is its vector after the last layer, blue below zero and orange above."
 )
 LOOKING_ROWS = (
@@ -61,14 +61,14 @@ def place(params: Params) -> Shown:
     with question:
         known = lesson.predict(
             SLUG + "place", f"GPT reads {len(tokens)} tokens, each looks only back. The head gets one of the {len(tokens)} vectors. Which?", offered, _name(end, tokens[end]),
-            f"Place {end}, Extract, is the only one that may look at all {len(tokens)} tokens; place 0 sees itself only, and nothing of the text.",
+            f"Position {end}, Extract, is the only one that may look at all {len(tokens)} tokens; position 0 sees itself only, and nothing of the text.",
         )  # fmt: skip
     with picture:
         row = InputRow(cells(tokens), found.vectors[0] if known else None, "what the head reads")
         parts.show(input_rows([row], [Outcome(name, p if known else None, known and p == found.said.probabilities.max()) for name, p in zip(params.labels, found.said.probabilities.tolist(), strict=True)], line=line()),
-                   SLUG + "place.rows", " ".join(visible(token) for token in tokens) + (f". The head reads place {end}." if known else ""))  # fmt: skip
+                   SLUG + "place.rows", " ".join(visible(token) for token in tokens) + (f". The head reads position {end}." if known else ""))  # fmt: skip
         parts.numbers(
-            f"The vector of {found.vectors.shape[1]} numbers at place {end} times W_y, {found.vectors.shape[1]} × {len(params.labels)}, gives {len(params.labels)} scores; the softmax says {_said(params, found)}." if known
+            f"The vector of {found.vectors.shape[1]} numbers at position {end} times W_y, {found.vectors.shape[1]} × {len(params.labels)}, gives {len(params.labels)} scores; the softmax says {_said(params, found)}." if known
             else f"{len(tokens)} tokens, {len(tokens)} vectors of {found.vectors.shape[1]} numbers, one head."
         )  # fmt: skip
     values = {"yhat": [f"{p:.3f}" for p in found.said.probabilities]} if known else {}
@@ -104,12 +104,12 @@ def _layout(params: Params, found: Extracted) -> str:
     """What happens to the rows, in words with numbers of this text."""
     n, ends = len(found.tokens), ", ".join(map(str, extracts(found.tokens)))
     if params.task == CHOICE:
-        return f"{n} answers, {n} rows; the head reads place {ends}. Each row gets one number: {', '.join(number(score) for score in found.said.scores)}; the softmax goes over them."
+        return f"{n} answers, {n} rows; the head reads position {ends}. Each row gets one number: {', '.join(number(score) for score in found.said.scores)}; the softmax goes over them."
     if params.task == SIMILARITY:
         swapped = link.heard(Params(params.task, params.second, params.first), link.used(params.task))
         apart = float(np.abs(swapped.said.probabilities - found.said.probabilities).max())
-        return f"2 rows, one for each order; the head reads places {ends} and adds the vectors. With the texts swapped every probability is the same (largest difference {apart:.0e})."
-    return f"1 row of {len(found.tokens[0])} tokens; the head reads place {ends}, Extract."
+        return f"2 rows, one for each order; the head reads positions {ends} and adds the vectors. With the texts swapped every probability is the same (largest difference {apart:.0e})."
+    return f"1 row of {len(found.tokens[0])} tokens; the head reads position {ends}, Extract."
 
 
 def says(params: Params) -> Shown:
@@ -144,11 +144,11 @@ def _looked(found: Extracted, layer: int) -> str:
     """Where Extract of the first row looks most, besides itself and Start."""
     look, tokens = found.looks[0][layer].mean(0), found.tokens[0]
     most = max(range(1, len(tokens) - 1), key=lambda at: look[at])
-    return f"In layer {layer} Extract gives “{tokens[most].strip()}” {look[most]:.0%}, itself {look[-1]:.0%}, Start {look[0]:.0%}."
+    return f"In layer {layer} Extract gives “{tokens[most].strip()}” {percent(look[most])}, itself {percent(look[-1])}, Start {percent(look[0])}."
 
 
 def _alt(found: Extracted, layer: int) -> str:
-    return "; ".join(", ".join(f"{visible(token)} {weight:.0%}" for token, weight in zip(tokens, look[layer].mean(0), strict=True)) for tokens, look in zip(found.tokens, found.looks, strict=True))
+    return "; ".join(", ".join(f"{visible(token)} {percent(weight)}" for token, weight in zip(tokens, look[layer].mean(0), strict=True)) for tokens, look in zip(found.tokens, found.looks, strict=True))
 
 
 def _said(params: Params, found: Extracted) -> str:

@@ -17,15 +17,15 @@ LATER = pd.DataFrame({"": [GUESS]})
 LOOKING = {
     "word": "The word with the arrow looks; every word has a bar, made of what each head gives to it, in the head's colour. A head gives away 1 in all, so all bars together are as long as "
     "there are heads. Heads count from 0 here, as in a trace; the equations count i = 1 to h. A large share says where a head looks, not why, and not that the model uses it. "
-    "**Try** another layer: many heads only look at a neighbour, or rest on a mark such as [SEP].",
-    "all": "Rows look (queries), columns are looked at (keys), in the order of the sentence. All maps have the same scale, so a pale map is a head that spreads out. A diagonal beside the main "
-    "one is a habit of place: the word before, the next one. What a causal mask forbids has the colour of the ground.",
+    "**Try** another layer: many heads only look at a neighbour, or rest on a separator such as [SEP] (attention sink).",
+    "all": "Rows look (queries), columns are looked at (keys), in the order of the sentence. All maps have the same scale, so a pale map is a head that spreads its attention. A diagonal beside the main "
+    "one is a positional habit: the word before, the next one. Masked cells have the colour of the ground.",
     "two": "A and B are patterns of the same words on the same scale; the third picture is their difference, blue where A gives more, orange where B does. A mean of heads looks like none of "
     "them: averaging them in a report, as `average_attn_weights=True` of PyTorch does, hides what they do.",
     "kinds": "A cell is the mean weight that a head gives to what the row names (to the word before, to the word that a pronoun means ...), over sentences of our own that were written to test it; "
-    "“spread out” is the entropy as a share of the largest possible. A head is named by its strongest habit, if that is strong enough. **Look** at a head that found the right word on your sentence: "
+    "“near-uniform” is the entropy as a share of the largest possible. A head is named by its strongest habit, if that is strong enough. **Look** at a head that found the right word on your sentence: "
     "over many sentences it often does not.",
-    "off": "The head's output is replaced by zeros, which is the same as zeroing its rows of W_O; everything else runs on. A bar is by how many halvings (−) or doublings (+) the probability of "
+    "off": "Zero-ablation: the head's output is replaced by zeros, which is the same as zeroing its rows of W_O; everything else runs on. A bar is by how many halvings (−) or doublings (+) the probability of "
     "everything the model says changes: −1 is half. Around the layer leads a residual connection, which carries the words past it, and other heads do similar work: often little is lost. The model never learned to do without a head, so a loss may also be confusion; that a word survives does not say that the head does nothing.",
 }
 

@@ -22,7 +22,7 @@ from viz.figures.curves import number
 from viz.figures.head_grids import per_head
 from viz.figures.head_words import looks, maps
 from viz.instruments import heatmap
-from viz.labels import distinct, head_name, literal
+from viz.labels import distinct, head_name, literal, percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, links, parts
 
@@ -58,8 +58,8 @@ def one_word(params: Any, data: Any) -> Shown:
     parts.show(looks(data.weights[:, row][:, seen], [names[i] for i in seen], seen.index(row), only=None if told else head), f"{SLUG}looks",
                f"What each head gives to each word, reading {names[row]}." if told else f"What H{head} gives to each word, reading {names[row]}; the other heads when you have guessed.")  # fmt: skip
     parts.numbers(
-        f"Reading “{names[row]}”, H{head} looks {data.weights[head, row, key]:.0%} at “{names[key]}”. All {n_heads} heads together give “{names[int(total.argmax())]}” most: "
-        f"{total.max():.2f} of {total.sum():.2f}." if told else f"This is one of the {n_heads} heads of layer {data.layer} of {data.model}: H{head} looks {data.weights[head, row, key]:.0%} at “{names[key]}”. The others when you have guessed."
+        f"Reading “{names[row]}”, H{head} looks {percent(data.weights[head, row, key])} at “{names[key]}”. All {n_heads} heads together give “{names[int(total.argmax())]}” most: "
+        f"{total.max():.2f} of {total.sum():.2f}." if told else f"This is one of the {n_heads} heads of layer {data.layer} of {data.model}: H{head} looks {percent(data.weights[head, row, key])} at “{names[key]}”. The others when you have guessed."
     )
     controls.pills("The word that looks", names, SLUG + "word", names[row])
     return folds.of_a_word(params, data, told)
@@ -83,8 +83,8 @@ def all_heads(params: Any, data: Any) -> Shown:
     bits = _apart(data)
     a, b = (int(i) for i in np.unravel_index(int(np.nanargmax(bits)), bits.shape)) if len(bits) > 1 else (0, 0)
     parts.numbers(
-        f"{len(data.weights)} maps of {len(names)} × {len(names)}, each row adding up to 1. Farthest apart are H{min(a, b)} and H{max(a, b)}: {number(float(bits[a, b]))} bits a row, "
-        "where 0 is the same look and 1 no word in common."
+        f"{len(data.weights)} maps of {len(names)} × {len(names)}, each row adding up to 1. Largest Jensen-Shannon divergence: H{min(a, b)} and H{max(a, b)}: {number(float(bits[a, b]))} bits a row, "
+        "where 0 is the same attention and 1 no word in common."
     )
     links.to("look", "Open them full size", view="full", model=data.model, text=params.text, kind=data.kind, layer=data.layer, head=a)
     return folds.of_all(params, data, bits)
@@ -125,8 +125,8 @@ def two_heads(params: Any, data: Any) -> Shown:
         at = np.unravel_index(int(np.abs(one - other).argmax()), one.shape)
         gap = float((one - other)[at])
         parts.numbers(
-            f"They differ most where “{names[at[0]]}” looks at “{names[at[1]]}”: H{a} gives {one[at]:.0%}, {called} {other[at]:.0%}, a difference of {number(gap)}. "
-            f"On average a row of one is {number(alike.bits)} bits from the other's; the correlation of all weights is {number(alike.correlation)}."
+            f"They differ most where “{names[at[0]]}” looks at “{names[at[1]]}”: H{a} gives {percent(one[at])}, {called} {percent(other[at])}, a difference of {number(gap)}. "
+            f"The mean Jensen-Shannon divergence of a row is {number(alike.bits)} bits (maximum 1); the correlation of all weights is {number(alike.correlation)}."
             if np.isfinite(alike.correlation) else f"H{a} and {called} differ by {number(abs(gap))} at most."
         )  # fmt: skip
     return folds.of_two(params, data, a, b, one, other)
@@ -155,8 +155,8 @@ def kinds(params: Any, data: Any) -> Shown:
         parts.show(figure, f"{SLUG}kinds.bars", "For each head the weight on one word of this sentence, and the mean weight of pronouns on what they mean.")
     told = [f"H{h} {heads.word(layer, h)}" for h in range(n)]
     parts.numbers(
-        f"{'; '.join(told)}. Here H{head} looks {data.weights[head, data.row, key]:.0%} from “{names[data.row]}” to “{names[key]}”; over all pronouns of the test it gives "
-        f"{habit[head]:.0%} to what they mean. One sentence does not make a kind."
+        f"{'; '.join(told)}. Here H{head} looks {percent(data.weights[head, data.row, key])} from “{names[data.row]}” to “{names[key]}”; over all pronouns of the test it gives "
+        f"{percent(habit[head])} to what they mean. One sentence does not make a kind."
     )
     links.to("find", "Find heads of a kind in all models", model=data.model, text=params.text, kind=data.kind, layer=layer, head=head)
     return folds.of_kinds(params, data, rows, values)
@@ -173,7 +173,7 @@ def without(params: Any, data: Any) -> Shown:
     answer = FACTORS[0 if factor < 0.5 else 1 if factor <= 0.95 else 2 if factor < 1.05 else 3]
     best = int(factors[:n].argmin())
     told = lesson.predict(
-        f"{SLUG}off", f"Reading “{names[data.row]}”, H{head} looks {data.weights[head, data.row, key]:.0%} at “{names[key]}”. Without it: the probability of {what}?",
+        f"{SLUG}off", f"Reading “{names[data.row]}”, H{head} looks {percent(data.weights[head, data.row, key])} at “{names[key]}”. Without it: the probability of {what}?",
         FACTORS, answer, f"It is multiplied by {factor:.3f}; without H{best}, missed most, by {factors[best]:.3f}; without all {n} at once by {factors[n]:.3g}.",
     )  # fmt: skip
     picture = st.container()
@@ -198,7 +198,7 @@ def _lost(params: Any, data: Any, found: Removal, off: int) -> str:
     after = found.bare[data.layer] if off == n else found.without[data.layer, off]
     worst = int((after - found.before).argmin())
     called = f"all {n} heads of the layer" if off == n else f"H{off}"
-    said = f"Without {called} the token hit most is “{found.tokens[worst].strip()}”: from {np.exp(found.before[worst]):.1%} to {np.exp(after[worst]):.1%}."
+    said = f"Without {called} the token hit most is “{found.tokens[worst].strip()}”: from {percent(np.exp(found.before[worst]), 2)} to {percent(np.exp(after[worst]), 2)}."
     layers = ", ".join(f"L{layer} {found.factors(layer)[n]:.2g}" for layer in range(data.n_layers))
     said += f" All heads of one layer off, the probability is multiplied by: {layers}."
     if found.target is None:

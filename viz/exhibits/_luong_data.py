@@ -12,7 +12,7 @@ from core.lessons import luong as lessons
 from core.lessons import unscaled
 
 CONCAT, GENERAL, PREDICTIVE = "bahdanau-en-es", "luong-global-en-es", "luong-local-en-es"
-SCORES = {"concat": "concat (trained)", "general": "general (trained)", "dot": "dot (nobody trained it here)"}
+SCORES = {"concat": "concat (trained)", "general": "general (trained)", "dot": "dot (not trained here)"}
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def predicted(text: str, data: Data) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a window of each size costs the trained model: surprise in nats a token, and how many scores it computes."""
+    """What a window of each size costs the trained model: surprise in nats per token, and how many scores it computes."""
 
     windows: tuple[int, ...]
     surprise: tuple[float, ...]

@@ -12,7 +12,7 @@ import streamlit as st
 from core.lessons import luong as lessons
 from viz.exhibits import _luong_steps as steps
 from viz.figures.curves import number
-from viz.labels import distinct
+from viz.labels import distinct, formulas
 from viz.ui import controls, lesson, parts
 
 SLUG = "luong."
@@ -21,13 +21,13 @@ LATER = pd.DataFrame({"": [GUESS]})
 LOOKING = (
     "A row is a word that the model writes, a column a word that it reads; END is written last. A cell is a weight; each row sums to 1. Concat is the score that "
     "bahdanau-en-es learned: it asks with the decoder's state before the word. General is Luong's, which asks with the state of the word itself. Dot compares the same "
-    "states without any learned number: nobody trained the model for it, so its rows say little.",
+    "states without any parameter: the model was not trained for it, so its rows say little.",
     "The weights are the global ones; hatched cells lie outside the windows. Positions count from 0. “Where the global row points” is the mean position of a row: what a "
     "predictive model would have to find. Monotonic windows walk along the diagonal.",
-    "Orange bars are the softmax inside the shaded window, the green curve is the bell around p_t, blue bars are the products: what mixes the source. The scores are "
+    "Orange bars are the softmax inside the shaded window, the green curve is the Gaussian around p_t, blue bars are the products: what mixes the source. The scores are "
     "those of the trained model for this word.",
     "Each dot is a run of the trained model, shut into windows of that size while it writes its own translation again. The number at the dot counts the scores. The dotted "
-    "line is the model with the whole source. It was trained to see everything: a model trained with windows would cope better.",
+    "line is the model with the whole source. It was trained to see everything: a model trained with windows would do better.",
 )
 
 
@@ -67,8 +67,8 @@ def looking_at(at: int, params: Any, data: Any) -> None:
     """Axes and colours of the step, and what to try."""
     with parts.fold(parts.LOOKING, SLUG + "looking") as opened:
         if opened.open:
-            st.markdown(LOOKING[at])
-            st.markdown("**Try** step 3 with a large σ: the bell becomes flat and the product comes back to the softmax. Then drag p_t away from the word that is needed.")
+            st.markdown(formulas(LOOKING[at], ours=True))
+            st.markdown(formulas("**Try** step 3 with a large σ: the Gaussian becomes flat and the product comes back to the softmax. Then drag p_t away from the word that is needed.", ours=True))
 
 
 def table(params: Any, data: Any) -> pd.DataFrame:

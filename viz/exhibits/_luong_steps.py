@@ -15,7 +15,7 @@ from viz.figures import local_attention as figures
 from viz.figures.curves import number
 from viz.figures.scaling import fitted
 from viz.instruments import heatmap
-from viz.labels import distinct
+from viz.labels import distinct, percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
@@ -35,7 +35,7 @@ def everywhere(params: Any, data: Any, start: Any) -> bool:
     word, top = data.written[row], int(data.weights[row].argmax())
     told = lesson.predict(
         f"{SLUG}global", f"Writing “{word}”, at which source word does the model look most?", dict(zip(keys, data.weights[row].tolist(), strict=True)), keys[top],
-        f"It gives “{keys[top]}” {data.weights[row, top]:.0%}. Its {len(keys)} weights sum to {data.weights[row].sum():.2f}.",
+        f"It gives “{keys[top]}” {percent(data.weights[row, top])}. Its {len(keys)} weights sum to {data.weights[row].sum():.2f}.",
     )  # fmt: skip
     rows = [i for i in range(len(data.written)) if told or i != row]
     written = distinct(data.written)
@@ -46,7 +46,7 @@ def everywhere(params: Any, data: Any, start: Any) -> bool:
     n_target, n_source = data.weights.shape
     parts.numbers(
         f"{data.model} writes “{data.target}”. Global attention computes {n_target} × {n_source} = {lessons.cells(n_target, n_source)} scores, one for each pair"
-        + (f"; {written[row]} looks at {keys[top]} with {data.weights[row, top]:.0%}." if told else f". The row of {written[row]} is left out until you guess.")
+        + (f"; {written[row]} looks at {keys[top]} with {percent(data.weights[row, top])}." if told else f". The row of {written[row]} is left out until you guess.")
     )
     _written(params, data)
     controls.segmented("Score", tuple(data_of.offered()), SLUG + "score", data_of.opening(), data_of.SCORES.__getitem__, quiet=True)
@@ -60,7 +60,7 @@ def a_centre(params: Any, data: Any, start: Any) -> bool:
     share = lessons.kept(data.weights, diagonal)
     told = lesson.predict_number(
         f"{SLUG}kept", f"Monotonic windows stand at p_t = t and reach D = {start.window} to each side. How many percent of the global weight lies inside them?",
-        0.0, 1.0, round(share, 2), f"{share:.1%}. " + _lost(share), 0.05, "%",
+        0.0, 1.0, round(share, 2), f"{percent(share, 2)}. " + _lost(share), 0.05, "%",
     )  # fmt: skip
     where = middles(params, data)
     inside = lessons.windows(where, params.window, n_source)
@@ -71,7 +71,7 @@ def a_centre(params: Any, data: Any, start: Any) -> bool:
     )  # fmt: skip
     t = params.row
     parts.numbers(
-        f"Inside the windows: {lessons.kept(data.weights, inside):.1%} of the weight, {int(inside.sum())} of {inside.size} cells. For {distinct(data.written)[t]} "
+        f"Inside the windows: {percent(lessons.kept(data.weights, inside), 2)} of the weight, {int(inside.sum())} of {inside.size} cells. For {distinct(data.written)[t]} "
         f"p_t = {number(where[t])}" + _sigmoid(where[t], n_source) if told else f"Every cell is there: {inside.size} of {inside.size}."
     )
     controls.segmented("Where the window stands", tuple(centres(data)), SLUG + "centre", start.centre, CENTRES.__getitem__, quiet=True)
@@ -83,7 +83,7 @@ def _lost(share: float) -> str:
     """What windows in a straight line cost this sentence."""
     if share > 0.98:
         return "The two languages keep nearly one order here, and each word looks at few others: nothing to speak of is lost."
-    return f"{1 - share:.1%} lies outside: of words that change places, and of rows that spread their weight. For these the window must be wide or elsewhere."
+    return f"{percent(1 - share, 2)} lies outside: of words that change places, and of rows that spread their weight. For these the window must be wide or elsewhere."
 
 
 def _sigmoid(centre: float, n_source: int) -> str:
@@ -99,7 +99,7 @@ def window_and_bell(params: Any, data: Any, start: Any) -> bool:
     word, opening = distinct(data.written)[params.row], lessons.local(data.scores[params.row], middle(params, data), start.window)
     told = lesson.predict_number(
         f"{SLUG}total", f"“{word}”, p_t = {number(opening.centre)}, D = {opening.window}, σ = {number(opening.sigma)}: inside the window softmax sums to 1. Each weight is then "
-        "multiplied by the bell, at most 1. What do the products sum to?",
+        "multiplied by the Gaussian, at most 1. What do the products sum to?",
         0.0, 1.0, round(opening.total, 2), f"{opening.total:.3f}. Luong and others do not divide by it again: the further the weight lies from p_t, the less of it arrives.",
         0.05,
     )  # fmt: skip
@@ -123,7 +123,7 @@ def window_and_bell(params: Any, data: Any, start: Any) -> bool:
     with left:
         controls.slider("D, the words to each side", 1, WIDEST, SLUG + "window", start.window)
     with right:
-        controls.slider("σ, the width of the bell (D / 2 in the paper)", 0.25, 10.0, SLUG + "sigma", params.window / 2, 0.25)
+        controls.slider("σ, the width of the Gaussian (D / 2 in the paper)", 0.25, 10.0, SLUG + "sigma", params.window / 2, 0.25)
     return told
 
 
@@ -134,9 +134,9 @@ def savings(params: Any, data: Any, start: Any) -> bool:
     found = ask.submit(("luong.cost", params.text, data.model, data.target, where), lambda: data_of.cost(params.text, data, where, WIDEST), 60 * WIDEST * max(1, len(params.text)))
     dear = found.surprise[0] - data.surprise
     told = lesson.predict(
-        f"{SLUG}cost", f"{data.model} writes its translation again and may look only 1 word to each side of p_t ({CENTRES[params.centre]}). Is each word a surprise then?",
+        f"{SLUG}cost", f"{data.model} writes its translation again and may look only 1 word to each side of p_t ({CENTRES[params.centre]}). How does its cross-entropy loss change?",
         ("less than before", "hardly more", "much more"), "less than before" if dear < -0.02 else "hardly more" if dear < 0.25 else "much more",
-        f"{number(data.surprise)} nats a token with the whole source, {number(found.surprise[0])} with D = 1.",
+        f"{number(data.surprise)} nats per token with the whole source, {number(found.surprise[0])} with D = 1.",
     )  # fmt: skip
     shown = range(len(found.windows)) if told else range(len(found.windows) - 1, len(found.windows))
     marked = min(params.window, found.windows[-1])
@@ -145,13 +145,13 @@ def savings(params: Any, data: Any, start: Any) -> bool:
         whole=(data.surprise, n_target * n_source), marked=marked,
     )  # fmt: skip
     parts.show(
-        fitted(picture, lesson.presenting()), f"{SLUG}cost.picture", "Surprise of the model by the size of its window, with the number of scores.",
+        fitted(picture, lesson.presenting()), f"{SLUG}cost.picture", "Cross-entropy loss of the model by the size of its window, with the number of scores.",
     )  # fmt: skip
     i = found.windows.index(marked)
     parts.numbers(
-        f"D = {marked}: {found.touched[i]} scores instead of {n_target * n_source}, {number(found.surprise[i])} nats a token instead of {number(data.surprise)}. With 60 source words "
+        f"D = {marked}: {found.touched[i]} scores instead of {n_target * n_source}, {number(found.surprise[i])} nats per token instead of {number(data.surprise)}. With 60 source words "
         f"it would be {lessons.cells(n_target, 60, marked)} instead of {lessons.cells(n_target, 60)}." if told
-        else f"The numbers at the dots are scores computed. With the whole source: {number(data.surprise)} nats a token."
+        else f"The numbers at the dots are scores computed. With the whole source: {number(data.surprise)} nats per token."
     )  # fmt: skip
     controls.segmented("Where the window stands", tuple(centres(data)), SLUG + "centre", start.centre, CENTRES.__getitem__, quiet=True)
     return told

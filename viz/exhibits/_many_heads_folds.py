@@ -20,13 +20,13 @@ GRIDS = (
     "(B sentences, n words, d numbers, h heads of p = d / h) and how it is written in PyTorch. "
 )
 LOOKING = {
-    "read": GRIDS + "The projection has a weight for every pair of an incoming and an outgoing number, so each outgoing number has read the whole word. Two documents say that the *input* is split: it is "
+    "read": GRIDS + "The projection has a weight for every pair of an incoming and an outgoing number, so each outgoing number has read the whole word. Beigy's slides of 2021 and 2024 say that the *input* is split: it is "
     "not. The split is only logical, one matrix serves all heads. **Try** h = 1: then there is nothing to split.",
-    "split": GRIDS + "In a cell stands the word it was made for. Rows are words until the swap; behind it there is a sheet for each head, and from here on the heads are like sentences of a batch: "
+    "split": GRIDS + "In a cell stands the word it was made for. Rows are words until the transpose; after it there is one slice per head, and from here on the heads are like sentences of a batch: "
     "what is computed for one never touches another. **Try** d = 12 and h = 5.",
     "attend": GRIDS + "In a cell stands its number. A row of scores is one word looking at all n words; softmax makes it shares. The weights are drawn, not learned, so that nothing here has a meaning; "
     "the page on the heads of a trained model is the next one. What is merged later are the outputs, not the scores.",
-    "merge": GRIDS + "In a cell stands the word it was made for. With the swap each row of the merged grid has its own word in all cells, and all colours. Without it a row has one colour and many words. "
+    "merge": GRIDS + "In a cell stands the word it was made for. With the transpose each row of the merged grid has its own word in all cells, and all colours. Without it a row has one colour and many words. "
     "Only one head, or one word, survives that. **Try** n = h.",
     "redraw": GRIDS + "In a cell stands its number. The bars are the largest change of a number of each head's output. That a head does not notice the others is why they can be computed at the same "
     "time, and why one can be switched off. **Try** h = 8.",
@@ -107,7 +107,7 @@ def of_merging(params: Any, data: Any, told: bool) -> Shown:
     """Eq. (22), and how far off the output is without the swap."""
     size = params.sizes
     numbers = (
-        rf"\text{{with the swap: row }} i, \text{{ column }} k \cdot {size.p} + c \quad\leftarrow\quad Z_k[i, c]",
+        rf"\text{{with the transpose: row }} i, \text{{ column }} k \cdot {size.p} + c \quad\leftarrow\quad Z_k[i, c]",
         rf"\text{{without: block }} k \cdot {size.n} + i \text{{ in place of }} i \cdot {size.h} + k; \text{{ the same for }} {lessons.in_place(size)} \text{{ of }} {size.n * size.d} \text{{ numbers}}",
         rf"\max |Z_t - Z_t^{{\text{{forgot}}}}| = {data.way.off:.3f}",
     )

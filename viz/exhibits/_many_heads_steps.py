@@ -15,6 +15,7 @@ from viz.exhibits._shown import Shown
 from viz.figures.bar_pairs import bar_pairs
 from viz.figures.curves import number
 from viz.figures.head_grids import head_grid, per_head
+from viz.labels import percent
 from viz.ui import controls, lesson, parts
 
 SLUG = "many_heads."
@@ -117,7 +118,7 @@ def split(params: Any, data: Any) -> Shown:
     grids("split", _named(found, *names), asked=False)
     stays = int((data.way.q.ravel() == data.way.project.ravel()).sum())
     parts.numbers(
-        f"All {data.way.q.size} numbers are still there, unchanged. The view cuts each word's {size.d} into {size.h} × {size.p}; the swap brings the heads to the front. "
+        f"All {data.way.q.size} numbers are still there, unchanged. The view cuts each word's {size.d} into {size.h} × {size.p}; the transpose brings the heads to the front. "
         f"Read one after the other, {stays} of {data.way.q.size} stand where they stood."
     )
     shapes(found, names)
@@ -131,7 +132,7 @@ def attend(params: Any, data: Any) -> Shown:
     grids("attend", _named(found, *names), values=True, asked=False)
     looks = [int(way.pattern[0, k, 0].argmax()) for k in range(size.h)]
     parts.numbers(
-        f"Reading “{WORDS[0]}”, " + ", ".join(f"head {k + 1} looks most at “{WORDS[j]}” ({way.pattern[0, k, 0, j]:.0%})" for k, j in list(enumerate(looks))[:4])
+        f"Reading “{WORDS[0]}”, " + ", ".join(f"head {k + 1} looks most at “{WORDS[j]}” ({percent(way.pattern[0, k, 0, j])})" for k, j in list(enumerate(looks))[:4])
         + f". {size.h} × {size.n} rows of weights, each adding up to {way.pattern[0].sum(-1).mean():.2f}; the scores of different heads never meet."
     )
     shapes(found, names)
@@ -143,8 +144,8 @@ def merge(params: Any, data: Any) -> Shown:
     size = params.sizes
     every, right = size.n * size.d, lessons.in_place(size)
     told = lesson.predict_number(
-        f"{SLUG}merge", f"Flatten without swapping back: how many of the {every} numbers are in the right place?", 0, every, right,
-        "One head is one sheet: there the swap moves nothing." if size.h == 1 else
+        f"{SLUG}merge", f"Flatten without transposing back: how many of the {every} numbers are at the right index?", 0, every, right,
+        "One head is one slice: there the transpose moves nothing." if size.h == 1 else
         f"Row “{WORDS[0]}” holds {'head 1 alone' if size.n >= size.h else f'heads 1 to {-(-size.h // size.n)}'}, from word after word. The output is off by up to {number(data.way.off)}, without an error.",
         max(1.0, every / 16),
     )  # fmt: skip
@@ -154,15 +155,15 @@ def merge(params: Any, data: Any) -> Shown:
     forgot = False
     if told:
         with switch or st.container():
-            forgot = controls.toggle("Forget the swap", SLUG + "forgot", False)
-    found, names = lessons.stages(data.way, not forgot), ("out", "swap back", "flatten", "W_O")[: 3 if room else 4]
+            forgot = controls.toggle("Forget the transpose", SLUG + "forgot", False)
+    found, names = lessons.stages(data.way, not forgot), ("out", "transpose back", "flatten", "W_O")[: 3 if room else 4]
     with pictures:
         grids("merge", _named(found, *names), note=str(forgot))
     off = number(data.way.off)
     with said:
         if forgot:
-            parts.numbers(f"Without the swap {right} of {every} are in place; the output is off by up to {off}." if room
-                          else f"Without the swap {right} of {every} numbers stand where they should; after W_O the output is off by up to {off}.")  # fmt: skip
+            parts.numbers(f"Without the transpose {right} of {every} are at the right index; the output is off by up to {off}." if room
+                          else f"Without the transpose {right} of {every} numbers are at the right index; after W_O the output is off by up to {off}.")  # fmt: skip
         else:
             parts.numbers(f"Each row is one word again, {size.h} pieces of {size.p} side by side. W_O, {size.d} × {size.d}, mixes them" + ("." if room else ": from here on no number belongs to one head."))
     with below:
@@ -174,28 +175,28 @@ def redraw(params: Any, data: Any) -> Shown:
     """Head 1 gets other weights: what of the others changes?"""
     size, moved = params.sizes, lessons.changed(data.way, data.anew)
     rest = float(moved[1:].max(initial=0))
-    options = ("Nothing, to the last bit", "A little, in head 2 alone", "All heads behind it")
+    options = ("Nothing, to the last bit", "A little, in head 2 alone", "All heads after it")
     answer = options[0] if rest == 0 else options[1] if not moved[2:].any() else options[2]
     told = lesson.predict(
         f"{SLUG}redraw", f"Head 1 of {size.h} gets new weights. What changes in the outputs of the other heads?", options, answer,
         f"Head 1 changes by up to {number(float(moved[0]))}, the others by {rest:g}. What builds on what came before is a layer, not a head.",
     )  # fmt: skip
     before, after = ({stage.name: stage for stage in lessons.stages(way)}["out"] for way in (data.way, data.anew))
-    named = [Stage(title, code, stage.value, stage.head_of, stage.word_of) for title, code, stage in (("before", "weights @ v", before), ("head 1 anew", "weights @ v", after))]
+    named = [Stage(title, code, stage.value, stage.head_of, stage.word_of) for title, code, stage in (("before", "weights @ v", before), ("head 1 re-initialised", "weights @ v", after))]
     rows = size.h * (size.n + 1)
     left, right = st.columns([3, 2], gap="medium", vertical_alignment="center")
     with left:
-        grids("redraw", named, values=True, covered=() if told else ("head 1 anew",))
+        grids("redraw", named, values=True, covered=() if told else ("head 1 re-initialised",))
     with right:
         figure = per_head(moved if told else np.zeros(size.h), [f"head {k + 1}" for k in range(size.h)], title="largest change of an output", number="{:.2f}" if told else "?")
         parts.show(figure, f"{SLUG}redraw.bars", "How much the output of each head changes, a bar a head." if told else "Covered until you guess.")
     out = float(np.abs(data.way.out - data.anew.out).max())
     parts.numbers(
         f"Of {rows - size.h} rows the {size.n} of head 1 are new{'' if lesson.presenting() else '; the others are the same to the last bit'}. After W_O every word has changed, by up to {number(out)}"
-        + ("." if lesson.presenting() else ": the mix knows all heads.")
+        + ("." if lesson.presenting() else ": W_O mixes all heads.")
         if told else f"{size.h} head{'s' * (size.h > 1)}, {size.n} words, {size.p} numbers each."
     )
-    controls.draw(SLUG + "redrawn", 1, 99, first=1, label="Draw, head 1", again="Draw head 1 anew", strong=True)
+    controls.draw(SLUG + "redrawn", 1, 99, first=1, label="Draw, head 1", again="Re-initialise head 1", strong=True)
     return folds.of_redrawing(params, data, told)
 
 
@@ -207,14 +208,14 @@ def several(params: Any, data: Any) -> Shown:
     values = np.array([[lessons.lost(k, m), lessons.measured_loss(k, m, params.lot)] for m in heads])
     told = lesson.predict_number(
         f"{SLUG}several", f"A word needs {k} things, each from another word, and one head looks at one of them only. What share of what is needed does it miss?", 0.0, 1.0, float(values[0, 0]),
-        f"Wherever it looks, it keeps at most the worth of one part in {k}. Measured on 4,000 random words: {values[0, 1]:.1%}.", 0.05, "%",
+        f"Wherever it looks, it keeps at most the worth of one part in {k}. Measured on 4,000 random words: {percent(values[0, 1], 2)}.", 0.05, "%",
     )  # fmt: skip
     room = lesson.presenting()
     figure = bar_pairs(values, [f"{m} head{'s' * (m > 1)}" for m in heads], ["closed form: (k − heads) / k", "measured, least squares"], f"What is lost of {k} parts", places=3, covered=not told,
                        height=min(94 + 52 * k, 302) if room else 0)  # fmt: skip
     parts.show(figure, f"{SLUG}several.picture", "The share that is lost with 1 head, 2 heads and so on." if told else "Covered until you guess.")
     parts.numbers(
-        (f"One head loses {values[0, 0]:.0%}, {k} heads {values[-1, 0]:.0%}. " if told and not room else "")
+        (f"One head loses {percent(values[0, 0])}, {k} heads {percent(values[-1, 0])}. " if told and not room else "")
         + f"With d = {size.d} one head of {size.d} has 4 (d² + d) = {weights[1]} weights, {size.h} heads of {size.p} have {weights[size.h]}" + ("." if room else f"; with d = 512 both have {lessons.parameters(512):,}.")
     )
     controls.segmented("From how many words a word should be made, k", WANTED, SLUG + "wanted", 4)

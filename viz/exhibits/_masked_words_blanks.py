@@ -30,7 +30,7 @@ LATER = pd.DataFrame({"": ["Guess first: then the numbers are here."]})
 WHO = ("bert-mini, from both sides", "gpt-mini, from the left", "both equally often")
 TRY = (
     "**Try.** Hide *the*, then *went*: small words are easy, the model knows the grammar better than the story.",
-    "**Try.** Draw again until a word is left as it is: the model must say it too, and does not know that it was chosen.",
+    "**Try.** Draw again until a word is left as it is: the model must say it too, and cannot tell that it was chosen.",
     "**Try.** Put all to [MASK]: then the model never has to look at a word that it can see.",
     "**Try.** Hide the first word: the left side is empty. Hide the full stop: the left side is all there is.",
     "**Try.** Look at the first word: gpt-mini has read nothing there.",
@@ -80,7 +80,7 @@ def blank(params: Any, text: Text) -> Shown:
     truth = text.tokens[place]
     names = [visible(word) for word, _ in found.best]
     told = lesson.predict(
-        SLUG + "blank", f"One word is hidden: {' '.join(visible(t) for t in with_blank(text, place)[1:-1])} Which word does bert-mini hold most probable there?",
+        SLUG + "blank", f"One word is hidden: {' '.join(visible(t) for t in with_blank(text, place)[1:-1])} Which word is most probable there for bert-mini?",
         dict(sorted(({visible(truth): found.wanted} | {name: chance for name, (_, chance) in zip(names, found.best, strict=True)}).items())), names[0], f"{names[0]} {percent(found.best[0][1])}; the sentence has “{visible(truth)}”, which gets {percent(found.wanted)}.",
     )  # fmt: skip
     parts.show(token_rows([Row("reads", with_blank(text, place), [0 if at == place else None for at in range(len(text.tokens))])], across=6, high=26),
@@ -90,12 +90,12 @@ def blank(params: Any, text: Text) -> Shown:
     parts.show(revealed((rows if told else sorted((name, None, False) for name, _, _ in [*rows, *more])) + (more if told else [])), SLUG + "said",
                "Probabilities at the blank" + (": " + ", ".join(f"{name} {percent(chance)}" for name, (_, chance) in zip(names, found.best, strict=True)) + "." if told else ", covered until you guessed."))  # fmt: skip
     bits = -math.log2(max(found.wanted, 1e-300))
-    parts.numbers(f"“{visible(truth)}” was hidden and gets {percent(found.wanted)}: a surprise of {bits:.2f} bits. By lot, each of {len(default().open(MODEL).tokenizer):,} tokens would get {1 / len(default().open(MODEL).tokenizer):.3%}."
+    parts.numbers(f"“{visible(truth)}” was hidden and gets {percent(found.wanted)}: surprisal {bits:.2f} bits. By chance (baseline), each of {len(default().open(MODEL).tokenizer):,} tokens would get {percent(1 / len(default().open(MODEL).tokenizer), 3)}."
                   if told else "Guess, and the probabilities come. The strong bar will be the hidden word.")  # fmt: skip
     pick_word(params, text)
     return Shown(
         {"bert.masked": {}, "output.softmax": {}}, (rf"L = -\log P = {-math.log(max(found.wanted, 1e-300)):.4f} \text{{ nats}}",) if told else (),
-        "One token of the sentence is replaced by [MASK]; the bars are the softmax over all tokens at that place. The strong bar is the word that stood there. Words of several pieces are not offered here.",
+        "One token of the sentence is replaced by [MASK]; the bars are the softmax over all tokens at that position. The strong bar is the word that stood there. Words of several tokens are not offered here.",
         lambda: pd.DataFrame(found.best, columns=["token", "probability"]) if told else LATER,
         {"probability": np.array([chance for _, chance in found.best])} if told else {},
         lines(params, place) + "print(hidden_words.in_turn(model, text, [place]))",
@@ -110,7 +110,7 @@ def sides(params: Any, text: Text) -> Shown:
     best = CONTEXTS[int(wanted.argmax())]
     truth, mask = visible(text.tokens[place]), default().open(MODEL).tokenizer.mask
     told = lesson.predict(SLUG + "sides", f"“{truth}” is hidden. With which words in sight does it get the highest probability?", dict(zip(CONTEXTS, wanted.tolist(), strict=True)), best,
-                          "; ".join(f"{name}: {chance:.2%}" for name, chance in zip(CONTEXTS, wanted, strict=True)) + ".")  # fmt: skip
+                          "; ".join(f"{name}: {percent(chance, 2)}" for name, chance in zip(CONTEXTS, wanted, strict=True)) + ".")  # fmt: skip
     said = {name: f"{visible(found[name].best[0][0])}:{percent(found[name].best[0][1])}" if told else "?" for name in CONTEXTS}
     table = [Row(name, [said[name] if at == place else MASK if index == mask else token for at, (index, token) in enumerate(zip(row, text.tokens, strict=True))],
                  [1 if at == place else 0 if index == mask else None for at, index in enumerate(row)]) for name, row in zip(CONTEXTS, rows, strict=True)]  # fmt: skip
@@ -121,11 +121,11 @@ def sides(params: Any, text: Text) -> Shown:
                              labels=[name.split()[0] for name in CONTEXTS], height=270), SLUG + "sides", f"The probability of {truth} with neither side, the left, the right, and both in sight" + (f": highest with {best}." if told else "; covered."))  # fmt: skip
     with right:
         parts.show(token_rows(table, across=6, high=22 if lesson.presenting() else 28), SLUG + "rows", "What is read in each of the four cases; the blank holds the best guess.")
-    parts.numbers(", ".join(f"{name} {chance:.2%}" for name, chance in zip(CONTEXTS, wanted, strict=True)) + f": what “{truth}” gets." if told else "Four times the same blank, with more or less of the sentence in sight.")
+    parts.numbers(", ".join(f"{name} {percent(chance, 2)}" for name, chance in zip(CONTEXTS, wanted, strict=True)) + f": what “{truth}” gets." if told else "Four times the same blank, with more or less of the sentence in sight.")
     pick_word(params, text)
     return Shown(
         {"bert.masked": {}}, tuple(rf"P_{{\text{{{name}}}}} = {chance:.6f}" for name, chance in zip(CONTEXTS, wanted, strict=True)) if told else (),
-        f"A side that may not be seen is hidden word by word behind [MASK], [CLS] and [SEP] stay: so the model still knows how many words stand there. So much was never hidden in training ({bert_mini.mix(trained(MODEL).steps).share:.0%} to {bert_mini.HIDDEN:.0%}), "
+        f"A side that may not be seen is hidden word by word behind [MASK], [CLS] and [SEP] stay: so the model still knows how many words stand there. So much was never hidden in training ({percent(bert_mini.mix(trained(MODEL).steps).share)} to {percent(bert_mini.HIDDEN)}), "
         "which makes one side look somewhat worse than a model would be that learned from one side. Orange is the blank with its best guess.",
         lambda: pd.DataFrame({"context": CONTEXTS, "P": wanted, "best guess": [found[name].best[0][0] for name in CONTEXTS]}) if told else LATER,
         {"P": wanted} if told else {}, lines(params, place) + "rows, found = hidden_words.contexts(model, text, place)\nfor name, said in found.items():\n    print(name, said.wanted, said.best[0])",

@@ -75,16 +75,16 @@ def drawn(params: Any, text: Text) -> Shown:
                f"{len(places)} of {int((~text.special).sum())} tokens are chosen: " + "; ".join(f"{visible(text.tokens[at])} becomes {masking.FATES[one.fate[at]]}" for at in places) + ".")  # fmt: skip
     m = int((~text.special).sum())
     parts.numbers(
-        f"{params.rates.share:.0%} of {m} tokens are {params.rates.share * m:.2f}, so {len(places)} {'is' if len(places) == 1 else 'are'} chosen: "
-        + ", ".join(f"“{visible(text.tokens[at])}” {'→ ' + visible(tokenizer.token(int(one.read[at]))) if one.fate[at] != masking.LEFT else 'stays'} (said right with {percent(found[at].wanted)})" for at in places)
+        f"{percent(params.rates.share)} of {m} tokens are {params.rates.share * m:.2f}, so {len(places)} {'is' if len(places) == 1 else 'are'} chosen: "
+        + ", ".join(f"“{visible(text.tokens[at])}” {'→ ' + visible(tokenizer.token(int(one.read[at]))) if one.fate[at] != masking.LEFT else 'stays'} (predicted with {percent(found[at].wanted)})" for at in places)
         + ". [CLS] and [SEP] are never chosen."
     )  # fmt: skip
     controls.draw(SLUG + "draw", START, strong=True)
     labels = ", ".join(str(label) for label in one.labels)
     return Shown(
         {"bert.masked": {}}, (rf"\text{{labels: }} {labels}", rf"L = {np.mean([-np.log(max(said.wanted, 1e-300)) for said in found.values()]):.4f} \text{{ nats, the mean over }} {len(places)}"),
-        "Blue became [MASK], red a random word, green stayed as it is. The loss asks only for the chosen tokens; the label of every other one is −100 and counts nothing. "
-        "The last row is bert-mini's best guess, green where it is right. Pieces are chosen one by one, so half of a word may be hidden.",
+        "Blue became [MASK], red a random word, green stayed as it is. The loss counts only the chosen tokens; the label of every other one is −100 and counts nothing. "
+        "The last row is bert-mini's best guess, green where it is right. Tokens are chosen one by one, so half of a word may be masked.",
         lambda: pd.DataFrame({"text": [visible(t) for t in text.tokens], "reads": [visible(tokenizer.token(int(i))) for i in one.read], "what became of it": [masking.FATES[f] for f in one.fate], "label": one.labels}),
         {"read": one.read, "fate": one.fate, "labels": one.labels}, lines(params) + f"print(masking.draw(text.ids, text.special, {params.draw}, **how))", rates,
     )  # fmt: skip
@@ -96,8 +96,8 @@ def counted(params: Any, text: Text) -> Shown:
     found = ask.submit(key, lambda: masking.count(text.ids, text.special, params.draws, params.draw, **how(text, params)), 20 * params.draws)
     now, (hidden, changed, kept) = params.rates, (TOKENS * params.rates.share * params.rates.parts)
     told = lesson.predict_number(
-        SLUG + "count", f"A long text of {TOKENS:,} tokens, {now.share:.0%} chosen. How many become [MASK]?", 0.0, 3000.0 if now.share <= 0.3 else 5000.0, float(round(hidden)),
-        f"{TOKENS * now.share:,.0f} are chosen, and of these {now.parts[0]:.0%} become [MASK]: {hidden:,.0f}. {changed:,.0f} become a random word, {kept:,.0f} stay. The loss counts all {TOKENS * now.share:,.0f}.", 50.0,
+        SLUG + "count", f"A long text of {TOKENS:,} tokens, {percent(now.share)} chosen. How many become [MASK]?", 0.0, 3000.0 if now.share <= 0.3 else 5000.0, float(round(hidden)),
+        f"{TOKENS * now.share:,.0f} are chosen, and of these {percent(now.parts[0])} become [MASK]: {hidden:,.0f}. {changed:,.0f} become a random word, {kept:,.0f} stay. The loss counts all {TOKENS * now.share:,.0f}.", 50.0,
     )  # fmt: skip
     free = int(np.flatnonzero(~text.special)[0])
     middle, far = float(found.chosen_expected[free]), masking.NEAR * float(found.chosen_deviation[free])

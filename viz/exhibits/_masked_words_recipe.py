@@ -18,6 +18,7 @@ from viz.exhibits._masked_words_blanks import MODEL, SLUG
 from viz.exhibits._shown import Shown
 from viz.figures.curves import tiny
 from viz.figures.training import learning
+from viz.labels import percent
 from viz.ui import controls, parts
 
 WARM_UPS = (0, 1_000, 10_000, 100_000, 300_000)
@@ -72,11 +73,11 @@ def recipe(params: Any, text: Any) -> Shown:
         ("steps", "1,000,000", f"{own.steps:,}"), ("tokens a step", "131,072", f"{kept.tokens / kept.steps:,.0f}" if kept else "–"), ("warm-up", "10,000 steps", f"{own.warm_up} steps"),
         ("then", "a straight line to 0", "a cosine to 0"), ("highest rate", "0.0001", f"{own.lr:g} (tables, vectors), {own.matrix_lr:g} (matrices)"), ("optimiser", "Adam, 0.9, 0.999", "Muon for matrices, AdamW for the rest"),
         ("weight decay", "0.01", f"{own.weight_decay:g}"), ("dropout", "0.1", f"{own.config.dropout:g}"), ("activation", "gelu", own.config.activation),
-        ("tokens chosen", "15 %", f"{bert_mini.HIDDEN:.0%} at first, {bert_mini.mix(kept.steps if kept else own.steps).share:.0%} at the end"), ("longest text", "512", f"{own.config.n_ctx}"),
+        ("tokens chosen", "15 %", f"{percent(bert_mini.HIDDEN)} at first, {percent(bert_mini.mix(kept.steps if kept else own.steps).share)} at the end"), ("longest text", "512", f"{own.config.n_ctx}"),
     ]  # fmt: skip
     return Shown(
         {"bert.rate": {}}, (rf"{params.sequences} \times {params.length} = {a_step}, \quad \frac{{{a_step} \times {steps}}}{{3.3 \times 10^9}} = {masking.epochs(a_step, steps, CORPUS):.2f}",),
-        f"Left, the recipe of the paper with your numbers; right, bert-mini's recipe: {read}; the cosine of that run followed the clock. An epoch here counts words of the corpus as if each were one token, as the quotation does; in pieces the corpus is longer. "
+        f"Left, the recipe of the paper with your numbers; right, bert-mini's recipe: {read}; the cosine of that run followed the clock. An epoch here counts words of the corpus as if each were one token, as the quotation does; in tokens the corpus is longer. "
         "Fine-tuning takes far less: batches of 16 or 32, a rate of 5e-5, 3e-5 or 2e-5, 2 to 4 epochs.",
         lambda: pd.DataFrame(rows, columns=["", "BERT, 2019", "bert-mini"]),
         {"step": np.array([t for t, _ in rates]), "rate": np.array([r for _, r in rates])},

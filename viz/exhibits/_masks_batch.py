@@ -21,9 +21,9 @@ def fold() -> None:
             return
         left, right = st.columns(2, gap="large")
         with left:
-            first = controls.text("The longer sentence", "masks.first", "The red house on the hill is very old.")
+            first = controls.text("The longer sentence", "masks.first", "The red house on the hill is very old.", of=TRANSLATOR)
         with right:
-            second = controls.text("The shorter one, filled up with PAD", "masks.second", "She has a white car.")
+            second = controls.text("The shorter one, filled up with PAD", "masks.second", "She has a white car.", of=TRANSLATOR)
         controls.draw("masks.draw", 0, 99)
         with errors.guard():  # what the translator cannot read leaves the rest of the page alone
             parts.numbers(draw(first, second, "masks.batch", state.read("masks.draw", 0, state.whole(0, 99))))
@@ -48,7 +48,7 @@ def draw(first: str, second: str, key: str, lot: int = 0, *, across: int = 2, he
         "Each cell is the factor e^M: 1 keeps, e^−∞ = 0 removes. The translator's cross-attention uses the first mask, its "
         "decoder's self-attention the last.\n"
         f"Other tokens on the {change.padded} padded positions of this batch: the hidden states of the real words change by "
-        f"{change.with_mask:.1f} with the masks, and by up to {change.without:.2f} when padding passes for words."
+        f"{change.with_mask:.1f} with the masks, and by up to {change.without:.2f} when padding counts as words."
     )
 
 

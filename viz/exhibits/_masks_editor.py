@@ -30,7 +30,7 @@ def show(info: Any, model: str, sentences: tuple[str, ...], start: Any, compute:
     order = ("kinds", "picture", "words") if lesson.presenting() else ("words", "kinds", "picture")
     place = {name: st.container() for name in order}
     with place["words"]:
-        text = controls.text("Sentence", "text", start.text, placeholder="Type a sentence")
+        text = controls.text("Sentence", "text", start.text, placeholder="Type a sentence", of=model)
         controls.preset_row(sentences, "text", start.text)
     with place["kinds"]:
         kind = controls.pills("Mask", panels.PILLS, "masks.kind", start.recipe.kind, panels.PILLS.__getitem__, quiet=True)

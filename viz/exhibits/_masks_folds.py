@@ -15,7 +15,7 @@ from viz.exhibits import _masks_panels as panels
 from viz.figures.curves import number, tiny
 from viz.figures.mask_figures import leak
 from viz.instruments import heatmap
-from viz.labels import distinct
+from viz.labels import distinct, formulas, percent
 from viz.ui import controls, errata, parts, state
 from viz.ui import lesson as ask
 
@@ -53,22 +53,22 @@ def sentence(data: Any, query: int, key: int) -> str:
     n, open_ = len(names), int(data.allowed[query].sum())
     blind = [i for i in range(n) if not data.allowed[i].any()]
     if row.empty:
-        said = (f"“{names[query]}” may look at nothing: e^−∞ = 0 in all {n} cells, and 0 / 0 is no number. "
+        said = (f"“{names[query]}” is masked everywhere: e^−∞ = 0 in all {n} cells, and 0 / 0 is no number. "
                 f"This model then uses zeros.")  # fmt: skip
         blind.remove(query)
     else:
         top = int(data.pattern[query].argmax())
         shown = [top] if key == top or not data.allowed[query, key] else [top, key]
         given = " and ".join(
-            f"{data.pattern[query, j]:.0%} to {'itself' if j == query else f'“{names[j]}”'}" for j in shown
+            f"{percent(data.pattern[query, j])} to {'itself' if j == query else f'“{names[j]}”'}" for j in shown
         )
-        said = f"“{names[query]}” may look at {open_} of {n} words and gives {given}."
+        said = f"“{names[query]}” may attend to {open_} of {n} words and gives {given}."
         if open_ < n:
-            said += (f" The mask removes {row.hidden:.0%} of what its scores alone would give; "
+            said += (f" The mask removes {percent(row.hidden)} of what its scores alone would give; "
                      f"the rest grows {number(1 / (1 - row.hidden))}-fold.")  # fmt: skip
     if blind:
         others = ", ".join(f"“{names[i]}”" for i in blind[:5]) + (", .." if len(blind) > 5 else "")
-        said += f" Nothing to look at for {others}: zeros, not NaN."
+        said += f" Everything masked for {others}: zeros, not NaN."
     return said
 
 
@@ -94,7 +94,7 @@ def finite(data: Any) -> None:
             return
         left, right = st.columns(2, gap="large")
         with left:
-            fill = controls.segmented("The number M of a forbidden cell", FILLS, "masks.fill", -5, lambda f: f"−{-f:,}")
+            fill = controls.segmented("The number M of a masked cell", FILLS, "masks.fill", -5, lambda f: f"−{-f:,}")
         with right:
             where = controls.segmented("Where it is added", tuple(WHERE), "masks.where", "inside", WHERE.__getitem__)
         p, names = data.d_head, panels.labels(data.tokens)
@@ -116,7 +116,7 @@ def finite(data: Any) -> None:
                 "Largest leak of a row over the number in place of minus infinity.",
             )
         row, most = found.worst
-        told = f"Largest leak: “{names[row]}” puts {_share(most)} on words that are forbidden to it; with −∞ exactly 0."
+        told = f"Largest leak: “{names[row]}” puts {_share(most)} on masked words; with −∞ exactly 0."
         if where == "inside":
             told += f" Added before the division, the number itself is divided by √{p} = {number(math.sqrt(p))}."
         if not data.allowed.any(-1).all():
@@ -127,7 +127,7 @@ def finite(data: Any) -> None:
 def _share(part: float) -> str:
     """A share in percent that never rounds something to nothing."""
     return (
-        f"{part:.1%}" if part >= 0.0005 or part == 0 else f"{100 * part:.0e} %".replace("e-0", "e-").replace("-", "−")
+        percent(part, 2) if part >= 0.0005 or part == 0 else f"{100 * part:.0e} %".replace("e-0", "e-").replace("-", "−")
     )
 
 
@@ -141,9 +141,9 @@ def question(data: Any, query: int) -> None:
     names = panels.labels(data.tokens)
     ask.predict(
         "masks.guess",
-        f"“{names[told.query]}” looks most at “{names[told.key]}”. Forbid that word. Where does its weight go?",
+        f"“{names[told.query]}” looks most at “{names[told.key]}”. Mask that word. Where does its weight go?",
         answers, answers[2],
-        f"“{names[told.query]}” gives {told.weight:.3f} to “{names[told.key]}”. Forbidden, that term leaves the sum below the "
+        f"“{names[told.query]}” gives {told.weight:.3f} to “{names[told.key]}”. Masked, that term leaves the sum below the "
         f"fraction: every other weight of the row is divided by 1 − {told.weight:.3f}, so it grows {told.factor:.3f} times; "
         f"“{names[told.other]}” from {told.before:.3f} to {told.after:.3f}. Click the cell in the mask to see it happen.",
     )  # fmt: skip
@@ -157,7 +157,7 @@ def equation(data: Any, query: int, key: int) -> None:
         row, name = lesson.row(data.scores[query], data.allowed[query]), panels.labels(data.tokens)[query]
         s, m = number(row.scores[key]), "0" if row.mask[key] == 0 else r"-\infty"
         parts.equation(r"\text{weight}_j = \frac{e^{s_j + M_j}}{\sum_{j'} e^{s_{j'} + M_{j'}}}, \qquad "
-                       r"M_j = \begin{cases} 0 & \text{allowed: } e^0 = 1 \text{ keeps} \\ -\infty & \text{forbidden: } "
+                       r"M_j = \begin{cases} 0 & \text{allowed: } e^0 = 1 \text{ keeps} \\ -\infty & \text{masked: } "
                        r"e^{-\infty} = 0 \text{ removes} \end{cases}")  # fmt: skip
         result = r"\frac{0}{0} \rightarrow 0" if row.empty else (
             rf"\frac{{{number(row.exponentials[key], 4)}}}{{{number(row.total, 4)}}} = {number(row.weights[key], 4)}")  # fmt: skip
@@ -175,7 +175,7 @@ def steps(data: Any, query: int) -> pd.DataFrame:
     row, names = lesson.row(data.scores[query], data.allowed[query]), distinct(panels.labels(data.tokens))
     lines = [
         {"key": key, "score s": number(s, 4), "M": "0" if m == 0 else "−∞", "s + M": "−∞" if math.isinf(x) else number(x, 4),
-         "e^(s + M)": "0" if math.isinf(x) else number(e, 4), "weight": "0" if math.isinf(x) else number(w, 4)}
+         "exp(s + M)": "0" if math.isinf(x) else number(e, 4), "weight": "0" if math.isinf(x) else number(w, 4)}
         for key, s, m, x, e, w in zip(
             names, row.scores, row.mask, row.summed, row.exponentials, row.weights, strict=True
         )
@@ -185,7 +185,7 @@ def steps(data: Any, query: int) -> pd.DataFrame:
         "score s": "",
         "M": "",
         "s + M": "",
-        "e^(s + M)": number(row.total, 4),
+        "exp(s + M)": number(row.total, 4),
         "weight": number(sum(row.weights), 4),
     }
     return pd.DataFrame([*lines, total]).set_index("key")
@@ -200,19 +200,19 @@ def looking_at(data: Any, params: Any) -> None:
         st.markdown(
             "Three matrices of one head of gpt-mini, reading your sentence. A row is a word that looks (query), a column a word "
             "that is looked at (key). **Left**, the scores q·k / √d: they exist for every pair, the future included; blue is "
-            "positive, orange negative. **Middle**, the mask: allowed or, hatched, forbidden. **Right**, what softmax makes of "
+            "positive, orange negative. **Middle**, the mask: allowed or, hatched, masked. **Right**, what softmax makes of "
             "both, from 0 to 1; each row sums to 1."
         )
-        st.markdown(
+        st.markdown(formulas(
             f"The mask was put into {where} of the real run before softmax, and the pattern is the tensor of that run. "
             "gpt-mini was trained with the causal mask only: with another it does something that it never learned, and that "
             "is what you see. Without the mask its task, the next word, would lie open in the keys, and nothing would have to "
-            "be learned. Under the causal mask the first word sees only itself: e^s / e^s = 1, whatever the score."
-        )
+            "be learned. Under the causal mask the first word sees only itself: e^s / e^s = 1, whatever the score.", ours=True
+        ))
         blind = int((~data.allowed.any(-1)).sum())
         st.markdown(
             f"**Rows with nothing allowed: {blind}.** Softmax would divide 0 by 0. Many programs print NaN, which then spreads "
-            "to everything; some look everywhere evenly. Here the weights are zeros, the head hands on a zero vector, and the "
+            "to everything; some attend uniformly. Here the weights are zeros, the head's output is a zero vector, and the "
             "sentence under the picture names the row."
         )
         st.markdown(
@@ -230,7 +230,7 @@ def table(data: Any) -> pd.DataFrame:
     """The pattern in words and numbers, one row a query."""
     names = distinct(panels.labels(data.tokens))
     cells = [
-        [f"{w:.4f}" if may else "forbidden" for w, may in zip(*row, strict=True)]
+        [f"{w:.4f}" if may else "masked" for w, may in zip(*row, strict=True)]
         for row in zip(data.pattern, data.allowed, strict=True)
     ]
     return pd.DataFrame(cells, index=names, columns=names).rename_axis("query \\ key")

@@ -29,19 +29,19 @@ class Part:
 
 PARTS = (
     Part("embed", "embed", "embed.token", "Takes one row of the token table for each token."),
-    Part("position", "position", "embed.out", "Adds a learned vector for the place. Once, below the first block; the blocks add no positions."),
+    Part("position", "position", "embed.out", "Adds the learned position embedding. Once, below the first block; the blocks add no positions."),
     Part("norm1", "norm", "layer.{}.norm1.out", "Brings each token's numbers to mean 0 and deviation 1, then stretches them as learned."),
-    Part("self", "self", "layer.{}.self_attn.out", "Every token looks at itself and at those before it, in all heads at once. Later ones are forbidden."),
+    Part("self", "self", "layer.{}.self_attn.out", "Every token looks at itself and at those before it, in all heads at once. Later ones are masked."),
     Part("add1", "add", "layer.{}.resid_mid", "What came in, plus what was found."),
     Part("norm.cross", "norm", "", "Its norm goes with it."),
     Part("cross", "cross", "", "In the Transformer the decoder asks the encoder here. GPT has no encoder, so there is nothing to ask."),
     Part("add.cross", "add", "", "Its sum goes with it."),
     Part("norm2", "norm", "layer.{}.norm2.out", "The second norm."),
     Part("ffn", "ffn", "layer.{}.ffn.out", "The same small network for each token by itself."),
-    Part("add2", "add", "layer.{}.resid_out", "What the block hands to the next one."),
+    Part("add2", "add", "layer.{}.resid_out", "The input of the next block."),
     Part("final", "final", "final_norm.out", "One more norm above the last block."),
-    Part("linear", "linear", "logits", "Compares each place with every row of the token table: one score for each token there is."),
-    Part("softmax", "softmax", "probabilities", "Makes the scores probabilities: P(next token | all before)."),
+    Part("linear", "linear", "logits", "Compares each position with every row of the token table: one logit for each token of the vocabulary."),
+    Part("softmax", "softmax", "probabilities", "Makes the logits probabilities: P(next token | all before)."),
 )  # fmt: skip
 BLOCK = [part.name for part in PARTS if part.leaf.startswith("layer") or not part.leaf]
 GONE = ("norm.cross", "cross", "add.cross")

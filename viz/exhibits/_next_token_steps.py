@@ -32,20 +32,20 @@ MAP = SLUG + "map"
 CHOICES = 3
 LATER = pd.DataFrame({"": ["Guess first: then the numbers are here."]})
 LOOKING_BARS = (
-    "A bar hangs from 0: the lower it ends, the less the model expected this token behind those before it. −2.3 is one in ten, −4.6 one in a hundred, −6.9 one in a thousand. Logarithms of a product add up, so the line "
-    "below, the sum so far, ends at the logarithm of the probability of the whole text. The first token stands behind START only, so little is known there."
+    "A bar hangs from 0: the lower it ends, the higher the surprisal of this token given those before it. −2.3 is one in ten, −4.6 one in a hundred, −6.9 one in a thousand. Logarithms of a product add up, so the line "
+    "below, the sum so far, ends at the logarithm of the probability of the whole text. The first token is predicted from START only."
 )
 LOOKING_BLOCK = (
     "The plan is read from the bottom to the top. The small pictures are real: weights of attention (the mean of the heads) or the tensor that leaves the box, one row a token. This network has the norm before each sub-layer, "
-    "as GPT-2 has; GPT-1 had it behind the sum. At the top stands the token that each place holds to be most probable. **Touch** any box."
+    "as GPT-2 has; GPT-1 had it after the sum. At the top stands the most probable next token of each position. **Touch** any box."
 )
 LOOKING_MASKS = (
-    "A row is a token that looks, a column a token that is looked at; the colour is the weight, the mean over all layers and heads. Hatched cells are forbidden: for GPT all that lies to the right of the diagonal. BERT adds [CLS] and [SEP] and "
-    "forbids nothing. So GPT cannot use what comes later to understand a word. BERT can be asked for the next word, with [MASK] at the end, but its training asked for words in the middle, and with each new word it has to read the whole text again."
+    "A row is a token that looks, a column a token that is looked at; the colour is the weight, the mean over all layers and heads. Hatched cells are masked: for GPT all that lies to the right of the diagonal. BERT adds [CLS] and [SEP] and "
+    "masks nothing. So GPT cannot use what comes later to understand a word. BERT can be asked for the next word, with [MASK] at the end, but its training asked for words in the middle, and with each new word it has to read the whole text again."
 )
 LOOKING_WINDOW = (
-    "Strong bars: the model sees only the last k tokens before the one it judges. Pale bars: it sees all of them. START stands in front wherever the window reaches back to the beginning. A window is read as a text of its own. "
-    "Perplexity is exp(−L₁ / n): the model is as unsure as if so many tokens were equally probable each time. A wider window need not help at every single token."
+    "Strong bars: the model sees only the last k tokens before the one it predicts. Pale bars: it sees all of them. START stands in front wherever the window reaches back to the beginning. A window is read as a text of its own. "
+    "Perplexity is exp(−L₁ / n): as unsure as a uniform choice among so many tokens. A wider window need not help at every single token."
 )
 
 
@@ -69,13 +69,13 @@ def guess(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
     if n > 2:
         with question:
             known = lesson.predict(
-                SLUG + "least", "Behind the first token: which one did the model expect least?", options(found.logprobs[1:], names[1:]), names[lowest],
-                f"P = {np.exp(found.logprobs[lowest]):.2%}. In its place the model would have put “{found.best[lowest].removeprefix(' ')}” ({percent(found.best_p[lowest])}).",
+                SLUG + "least", "After the first token: which one has the highest surprisal?", options(found.logprobs[1:], names[1:]), names[lowest],
+                f"P = {percent(np.exp(found.logprobs[lowest]), 2)}. In its place the model would have put “{found.best[lowest].removeprefix(' ')}” ({percent(found.best_p[lowest])}).",
             )  # fmt: skip
     with picture:
         parts.show(figures.bars(names, found.logprobs if known else None, marked=lowest, height=290 if lesson.presenting() else 330), SLUG + "bars",
                    "ln P of each token: " + ", ".join(f"{name} {value:.2f}" for name, value in zip(names, found.logprobs, strict=True)) if known else "The tokens; their probabilities come after the guess.")  # fmt: skip
-        parts.numbers(_sum(found) if known else f"{n} tokens. Each is judged behind those to its left.")
+        parts.numbers(_sum(found) if known else f"{n} tokens. Each is predicted from those to its left.")
     return Shown({"gpt.conditionals": {"n": str(n), "L_1": number(found.total, 3)}} if known else {"gpt.conditionals": {}},
                  (rf"{number(found.total, 4)} = \ln ({found.product:.3g})",) if known else (), LOOKING_BARS, (lambda: _table(found, names)) if known else (lambda: LATER),
                  {"logprobs": found.logprobs, "running": found.running} if known else {}, _code(params.text))  # fmt: skip
@@ -83,12 +83,12 @@ def guess(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
 
 def _sum(found: Conditionals) -> str:
     n = len(found.tokens)
-    return (f"L₁ = {number(found.total, 3)}: the text has probability e^{number(found.total, 1)}. A token costs {-found.total / n:.4f} nats in the mean; torch's cross_entropy says {found.mean_by_torch:.4f}. "
+    return (f"L₁ = {number(found.total, 3)}: the text has probability e^{number(found.total, 1)}. Cross-entropy loss {-found.total / n:.4f} nats per token; torch's cross_entropy says {found.mean_by_torch:.4f}. "
             f"Perplexity {found.perplexity:.1f}.")  # fmt: skip
 
 
 def _table(found: Conditionals, names: Sequence[str]) -> pd.DataFrame:
-    return pd.DataFrame({"token": names, "P": np.exp(found.logprobs), "ln P": found.logprobs, "sum so far": found.running, "its favourite": found.best, "P of that": found.best_p})
+    return pd.DataFrame({"token": names, "P": np.exp(found.logprobs), "ln P": found.logprobs, "sum so far": found.running, "most probable": found.best, "its P": found.best_p})
 
 
 def missing() -> str:
@@ -115,7 +115,7 @@ def block(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
     with right:
         known = lesson.predict(
             SLUG + "gone", "Three parts of the Transformer's decoder layer. GPT has no encoder: which part goes?", ("masked self-attention", "cross-attention", "the feed-forward network"), missing(),
-            f"It asked the encoder. A block of {MODEL} has {own:,} numbers; with cross-attention and its norm it would have {cross:,} more.",
+            f"It asked the encoder. A block of {MODEL} has {own:,} parameters; with cross-attention and its norm it would have {cross:,} more.",
         )  # fmt: skip
         part = next(each for each in drawn.PARTS if each.name == chosen)
         if known:
@@ -154,7 +154,7 @@ def two_masks(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
     question, picture = st.container(), st.container()
     with question:
         known = lesson.predict_number(
-            SLUG + "shut", f"GPT cuts the sentence into {n} tokens, so its map has {n} × {n} = {n * n} cells. How many are forbidden?", 0, n * n, shut,
+            SLUG + "shut", f"GPT cuts the sentence into {n} tokens, so its map has {n} × {n} = {n * n} cells. How many are masked?", 0, n * n, shut,
             f"n (n − 1) / 2 = {n} × {n - 1} / 2 = {shut}: all that lies to the right of the diagonal.", max(1, n // 4),
         ) if n > 3 else True  # fmt: skip
     left, right = picture.columns(2, gap="small" if lesson.presenting() else "large")
@@ -170,12 +170,12 @@ def two_masks(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
             st.markdown("**GPT: ?**  \nIts map comes after the guess.")
     m, row = len(sees.queries), sees.weights.mean((0, 1))
     ahead = float(np.triu(row, 1).sum() / m)
-    aside = "" if lesson.presenting() else f" ({row[:, -1].mean():.0%} on [SEP] alone)"
-    picture.text(f"BERT forbids {int((~sees.allowed[0, 0]).sum())} of {m * m} cells; {ahead:.0%} of its weight lies on what comes later{aside}. " + (
-        f"GPT forbids {shut} of {n * n}: on what comes later {float(np.triu(looks.weights.mean((0, 1)), 1).sum() / n):.0%}." if known else "And GPT?"))  # fmt: skip
+    aside = "" if lesson.presenting() else f" ({percent(row[:, -1].mean())} on [SEP] alone)"
+    picture.text(f"BERT masks {int((~sees.allowed[0, 0]).sum())} of {m * m} cells; {percent(ahead)} of its weight lies on what comes later{aside}. " + (
+        f"GPT masks {shut} of {n * n}: on what comes later {percent(float(np.triu(looks.weights.mean((0, 1)), 1).sum() / n))}." if known else "And GPT?"))  # fmt: skip
     table = pd.DataFrame(looks.allowed[0, 0].astype(int), index=named(looks.queries), columns=named(looks.keys))
     code = (f"import core\n\nfor name, kind in (({READER!r}, 'self'), ({MODEL!r}, 'causal')):\n    found = core.open_model(name).run({params.text!r}).attention(kind)\n"
-            "    print(name, int((~found.allowed[0, 0]).sum()), 'cells are forbidden')")  # fmt: skip
+            "    print(name, int((~found.allowed[0, 0]).sum()), 'cells are masked')")  # fmt: skip
     return Shown({"self.matrix": {}, "masked.matrix": {}}, (), LOOKING_MASKS, (lambda: table) if known else (lambda: LATER),
                  {"bert": row, "gpt": looks.weights.mean((0, 1))} if known else {"bert": row}, code)  # fmt: skip
 
@@ -192,11 +192,11 @@ def window(params: Any, data: tuple[Conditionals, Conditionals]) -> Shown:
         with question:
             known = lesson.predict(
                 SLUG + "lost", "Now it sees one token only, k = 1. Which token becomes most improbable, against before?", options(lost[2:], names[2:]), names[most],
-                f"From P = {np.exp(full.logprobs[most]):.2%} to {np.exp(one.logprobs[most]):.3%}. All that it sees there is “{names[most - 1]}”.",
+                f"From P = {percent(np.exp(full.logprobs[most]), 2)} to {percent(np.exp(one.logprobs[most]), 3)}. All that it sees there is “{names[most - 1]}”.",
             )  # fmt: skip
     with picture:
         parts.show(figures.bars(names, near.logprobs if known else None, full.logprobs, height=290 if lesson.presenting() else 330), SLUG + "window",
-                   f"ln P of each token behind {near.k} tokens, and behind all." if known else "ln P of each token behind all those before it; the window comes after the guess.")  # fmt: skip
+                   f"ln P of each token given {near.k} tokens, and given all." if known else "ln P of each token given all those before it; the window comes after the guess.")  # fmt: skip
         parts.numbers(
             f"k = {near.k}: L₁ = {number(near.total, 2)}, perplexity {near.perplexity:.1f}. With everything before: {number(full.total, 2)}, {full.perplexity:.1f}. " +
             (f"The window makes the text {_factor(near.total - full.total)}." if near.k < n - 1 else "The window covers the whole past: the same numbers.") if known

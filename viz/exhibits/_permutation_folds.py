@@ -16,11 +16,11 @@ from viz.ui import lesson, links, parts
 LOOKING = (
     "Each coloured strip is the output of one word: the first numbers of its row, blue positive, orange negative. The layer is the first attention layer of bert-mini with its trained "
     "weights, all heads together, calculated in 64-bit numbers. It reads the words of the sentence, without [CLS] and [SEP]. A blue line joins a word to itself where all its "
-    "numbers are the same after (up to rounding), an orange one where they are not; behind the word stands how far its row moved, as a share of its length."
+    "numbers are the same after (up to rounding), an orange one where they are not; after the word stands how far its row moved, as a share of its length."
 )
 MORE = (
     "**Without positions** “the dog saw the man” and “the man saw the dog” are one and the same bag of outputs: nothing downstream can tell who saw whom. "
-    "**With positions** every row changes, also that of a word that stayed in its place: its neighbours are other vectors now. **Under a causal mask** a row depends on the words up to it, "
+    "**With positions** every row changes, also that of a word that kept its position: its neighbours are other vectors now. **Under a causal mask** a row depends on the words up to it, "
     "so the order leaves a trace; this is how a decoder without positions can still learn some order. **Try** a sentence with a word that is there twice: without positions its two rows are equal."
 )
 DOCUMENTS = (
@@ -90,7 +90,7 @@ def _latex(values: np.ndarray) -> str:
 def table(data: Any, step: int, known: bool) -> pd.DataFrame:
     """Each word after: where it stood, how far its row moved."""
     moved = shown(data, step)
-    frame = pd.DataFrame({"word": [data.names[i] for i in moved.origin], "place before": list(moved.origin), "place after": range(len(moved.origin))})
+    frame = pd.DataFrame({"word": [data.names[i] for i in moved.origin], "position before": list(moved.origin), "position after": range(len(moved.origin))})
     return frame.assign(**{"change of its row": moved.change, "largest difference": np.abs(moved.after - moved.along).max(1)}) if known else frame
 
 

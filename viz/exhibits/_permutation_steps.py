@@ -41,7 +41,7 @@ def order_of(n: int) -> Callable[[str], Order]:
     def parse(text: str) -> Order:
         places = text.split("_")
         if sorted(places) != sorted(map(str, range(n))):
-            raise state.Unusable(f"It must hold each place from 0 to {n - 1} once, with _ between.", Order())
+            raise state.Unusable(f"It must hold each position from 0 to {n - 1} once, with _ between.", Order())
         return Order(map(int, places))
 
     return parse
@@ -58,8 +58,8 @@ def ask(data: Any, params: Any, step: int) -> bool:
         moved = data.plain
         return lesson.predict(
             SLUG + "first", f"“{params.text}” in another order: what comes out of the layer?", (lesson_of.STAYS, lesson_of.MOVES, lesson_of.CHANGES), moved.kind,
-            f"Word by word the numbers agree up to {tiny(moved.largest)}; place by place they differ by up to {moved.in_place:.2f}. "
-            + ("Equal words stand in each place." if moved.kind == lesson_of.STAYS else "It is equivariant, not invariant."),
+            f"Word by word the numbers agree up to {tiny(moved.largest)}; position by position they differ by up to {moved.in_place:.2f}. "
+            + ("Equal words stand at each position." if moved.kind == lesson_of.STAYS else "It is equivariant, not invariant."),
         )  # fmt: skip
     if step == SET:
         word = spoken(data)
@@ -141,10 +141,10 @@ def numbers(data: Any, step: int, known: bool) -> str:
         return f"Left the {n} rows as they were, {d} numbers each. And after?"
     most, kept = float(moved.change.max()), int(moved.kept.sum())
     if step == GUESS and lesson.presenting():
-        return f"The largest difference of any number is {tiny(moved.largest)}, which is rounding; place by place it is {tiny(moved.in_place)}."
+        return f"The largest difference of any number is {tiny(moved.largest)}, which is rounding; position by position it is {tiny(moved.in_place)}."
     if step == GUESS:
         return (f"Each row moved along with its word: the largest difference of any number is {tiny(moved.largest)}, which is rounding. "
-                f"Compared place by place it is {tiny(moved.in_place)}.")  # fmt: skip
+                f"Compared position by position it is {tiny(moved.in_place)}.")  # fmt: skip
     if step == WHY:
         a, b = data.patterns
         order = list(data.order)
@@ -156,7 +156,7 @@ def numbers(data: Any, step: int, known: bool) -> str:
     if step == PLACES:
         at = int(moved.change.argmax())
         if kept == n:
-            return f"{kept} of {n} rows keep their numbers: no word stands in another place. Move one."
+            return f"{kept} of {n} rows keep their numbers: no word changed its position. Move one."
         return (f"{kept} of {n} rows keep their numbers; without positions it was {int(data.plain.kept.sum())} of {n}. “{data.names[moved.origin[at]]}” changes most, "
                 f"by {share(most)} of its length; the average is {share(float(moved.change.mean()))}.")  # fmt: skip
     if step == MEAN:
@@ -183,7 +183,7 @@ def control(data: Any, step: int) -> None:
             controls.pills("Say twice", range(n + 1), SLUG + "twice", data.twice, lambda i: names[i])
             return
         key = f"{SLUG}touch"
-        st.pills("Touch a word" if lesson.presenting() else "Touch a word: it moves one place to the front", range(n), format_func=lambda place: literal(data.names[data.order[place]]), key=key,
+        st.pills("Touch a word" if lesson.presenting() else "Touch a word: it moves one position to the front", range(n), format_func=lambda place: literal(data.names[data.order[place]]), key=key,
                  on_change=_touch, args=(key, data.order))  # fmt: skip
         with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
             orders = {"As written": tuple(range(n)), "Swap two words": lesson_of.swapped(data.pieces), "Reverse": tuple(range(n))[::-1]}
@@ -207,8 +207,8 @@ def shuffled(n: int) -> Order:
     return Order(int(i) for i in np.random.default_rng(lot).permutation(n)) if lot else Order()
 
 
-def change() -> None:
+def change(model: str, longest: int) -> None:
     """The visitor's own sentence."""
     with st.container(key="permutation-text", gap="small"):
-        controls.text("Sentence", "text", SENTENCES[0], placeholder="Type a sentence", drops=(SLUG + "order", SLUG + "draw", SLUG + "twice", SLUG + "asked"))
+        controls.text("Sentence", "text", SENTENCES[0], placeholder="Type a sentence", drops=(SLUG + "order", SLUG + "draw", SLUG + "twice", SLUG + "asked"), of=model, most=f"up to {longest} tokens")
         controls.preset_row(SENTENCES, "text", SENTENCES[0])

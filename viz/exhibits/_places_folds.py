@@ -24,12 +24,12 @@ LOOKING = {
     IDEAS: "Each dot is a word, at the number that it would get. The fraction stays between 0 and 1, but one step is a different number in each sentence. The count has steps of 1, but grows without "
            "end: a sentence longer than those of the training brings numbers that the model never saw.",
     TABLE: "Each row is one way to give positions, each column a criterion; every tick is computed. Touch a cell to read on what it rests. The last column is not on the slide: equally many "
-           "steps should be equally far apart at the beginning and at the end. “sinusoid, i/d” is the formula as two of the documents print it.",
+           "steps should be equally far apart at the beginning and at the end. “sinusoid, i/d” is the formula as Beigy's slides of 2021 and 2024 print it.",
     WAVE: "The vector of a position holds, for each clock, the sine and the cosine of its angle: where the tip of the hand is. The dots on the rim are the positions 0 to 19. The first clock tells "
           "neighbours apart, the slow ones tell the start from the end: like seconds, minutes and hours.",
     LEARNED: "Each dot is one position of a trained model's table, the first 40, dark ones later, in the plane in which they differ most; at the right the sinusoids of the same width. bert-mini's table "
              "was started from sinusoids and has kept their order. gpt-mini's was started from random numbers.",
-    WITHOUT: "The maps show one head, the one that looks most at the word before it. Surprise is −ln p, in nats, of what the model should say: the next token (gpt-mini), each word hidden in turn "
+    WITHOUT: "The maps show one head, the one that looks most at the word before it. The loss is the mean surprisal −ln p, in nats, of what the model should predict: the next token (gpt-mini), each word hidden in turn "
              "(bert-mini), or its own translation (translator-en-es, whose encoder loses its positions). No model was trained for this: a model that never had positions would do better.",
 }  # fmt: skip
 

@@ -17,19 +17,20 @@ from core.lessons import position_ideas as ideas
 from core.lessons.position_criteria import CRITERIA
 from core.lessons.positions import Formula, learned_table
 from viz.exhibits import _places_folds as more
-from viz.exhibits._places_without import without
+from viz.exhibits._places_without import LONGEST, without
 from viz.exhibits._shown import Shown
 from viz.figures import places as figures
 from viz.figures.curves import number
 from viz.figures.reordered import share
 from viz.instruments import origin
+from viz.labels import percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
 
 SLUG = "positions."
 SENTENCES = ("The dog saw the man.", "She has a white car and he has a red car.", "The king loved the queen.", "The cat did not drink the milk because it was sour.")
 CODES = ("none", "fraction", "integer", "sinusoid", "sinusoid, i/d", "learned")
-SHORT = ("unique", "same / step", "bounded", "fixed", "same / all over")
+SHORT = ("unique", "same / step", "bounded", "fixed", "same / everywhere")
 TABLES = {"bert-mini": "bert-mini's", "gpt-mini": "gpt-mini's"}
 MODELS = {"translator-en-es": "Translator", "gpt-mini": "GPT", "bert-mini": "BERT"}
 READER, WRITER = "bert-mini", "gpt-mini"
@@ -47,10 +48,10 @@ def learned(model: str) -> np.ndarray | None:
         return None
 
 
-def sentence() -> None:
+def sentence(model: str) -> None:
     """The visitor's own sentence."""
     with st.container(key="positions-text", gap="small"):
-        controls.text("Sentence", "text", SENTENCES[0], placeholder="Type a sentence")
+        controls.text("Sentence", "text", SENTENCES[0], placeholder="Type a sentence", of=model, most=f"up to {LONGEST} tokens")
         controls.preset_row(SENTENCES, "text", SENTENCES[0])
 
 
@@ -58,7 +59,7 @@ def twins(text: str) -> tuple[str, tuple[int, int], str, dict[str, np.ndarray]]:
     """A word that is there twice (else the first is said again at the end): the text, its places, the word, and the distance by layer of three runs."""
     encoded = default().open(READER).tokenizer.encode(text)
     if not encoded.ids:
-        raise InputError("The text is empty.", "A word is needed that can stand in two places.", "Type a sentence.")
+        raise InputError("The text is empty.", "A word is needed that can stand at two positions.", "Type a sentence.")
     pair = ideas.twice_said(encoded.tokens)
     if pair is None:
         first = encoded.spans[0] or (0, 1)
@@ -79,7 +80,7 @@ def twins(text: str) -> tuple[str, tuple[int, int], str, dict[str, np.ndarray]]:
 def guess(params: Any, start: Any, judged: Any) -> Shown:
     """Two copies of a word through the layers, with positions and without."""
     top = st.container()
-    sentence()
+    sentence(READER)
     with top:
         text, pair, word, found = ask.submit(("positions.twins", params.text), lambda: twins(params.text), 40 * len(params.text))
         bare, with_ = found["bert-mini without"], found["bert-mini with positions"]
@@ -96,7 +97,7 @@ def guess(params: Any, start: Any, judged: Any) -> Shown:
         parts.show(figures.by_layer(lines, top=tallest, height=250 if lesson.presenting() else 300), SLUG + "twins",
                    f"Distance of the two vectors of {word} after each layer: {', '.join(lines)}.")  # fmt: skip
         gpt = f" {more.causal_too(float(found['gpt-mini without'][-1]))}" if "gpt-mini without" in found else ""
-        parts.numbers(f"“{word}” at places {pair[0] + 1} and {pair[1] + 1}: {share(float(with_[-1]))} apart with positions, {share(far)} without.{gpt}" if known
+        parts.numbers(f"“{word}” at positions {pair[0] + 1} and {pair[1] + 1}: {share(float(with_[-1]))} apart with positions, {share(far)} without.{gpt}" if known
                       else f"With positions the two vectors of “{word}” are {share(float(with_[0]))} apart at the input and {share(float(with_[-1]))} at the end.")  # fmt: skip
     code = (f"import core\nfrom core.analysis.unplaced import twins\n\nmodel = core.open_model({READER!r})\n"
             f"bare = model.run({text!r}, edits=[core.edits.NoPositions('embed.position')])\nfar = twins(bare, {pair[0] + 1}, {pair[1] + 1})")  # fmt: skip
@@ -154,7 +155,7 @@ def wave(params: Any, start: Any, judged: Any) -> Shown:
     parts.show(figures.clocks(angles, rim, [f"{value:.3g}° a step" for value in turn], height=250 if lesson.presenting() else 270), SLUG + "clocks",
                f"{PAIRS} clocks at position {params.position}; their hands turn by {', '.join(f'{value:.3g}' for value in turn)} degrees a step.")  # fmt: skip
     parts.numbers(f"Position {params.position}: the hands stand at {', '.join(f'{np.degrees(angle) % 360:.3g}°' for angle in angles)}. As sine and cosine, "
-                  f"p = [{', '.join(number(float(value), 3) for value in vector)}]. From any place, {turn[0]:.1f}° further is one word further.")  # fmt: skip
+                  f"p = [{', '.join(number(float(value), 3) for value in vector)}]. From any position, {turn[0]:.1f}° further is one word further.")  # fmt: skip
     controls.slider("Position", 0, RIM - 1, SLUG + "position", start.position)
     frame = {"sine": vector[::2], "cosine": vector[1::2], "degrees": np.degrees(angles), "degrees a step": turn}
     return Shown({"positions.sinusoid": {"i": str(params.position), "d": str(2 * PAIRS)}, "positions.add": {}}, (), more.LOOKING[3], lambda: pd.DataFrame(frame), {"vector": vector, "angles": angles},
@@ -176,10 +177,10 @@ def table(params: Any, start: Any, judged: Any) -> Shown:
     with box:
         parts.show(figures.paths({name: places for name, (places, _) in drawn.items()}, height=290 if lesson.presenting() else 330), SLUG + "paths",
                    f"The first {SEEN} position vectors of {model} and of the sinusoids, as paths in the plane.")  # fmt: skip
-        parts.numbers(f"{model} has learned {len(whole)} vectors of {width} numbers, and none for place {len(whole)}. The vector most like a place's own is that of the place before or after "
-                      f"in {near[0]:.0%} of the first {SEEN} places; for the sinusoids in {near[1]:.0%}.")  # fmt: skip
+        parts.numbers(f"{model} has learned {len(whole)} vectors of {width} numbers, and none for position {len(whole)}. The most similar vector is that of the position before or after "
+                      f"in {percent(near[0])} of the first {SEEN} places; for the sinusoids in {percent(near[1])}.")  # fmt: skip
     frame = pd.DataFrame(np.hstack([places for places, _ in drawn.values()]), columns=[f"{name}, {axis}" for name in drawn for axis in "xy"])
-    return Shown({"positions.add": {}}, tuple(rf"\text{{{name}: }} {part:.1%} \text{{ of the variance lies in this plane}}".replace("%", r"\%") for name, (_, part) in drawn.items()), more.LOOKING[4],
+    return Shown({"positions.add": {}}, tuple(rf"\text{{{name}: }} {percent(part, 2)} \text{{ of the variance lies in this plane}}".replace("%", r"\%") for name, (_, part) in drawn.items()), more.LOOKING[4],
                  lambda: frame.rename_axis("position"), dict(zip(("learned", "sinusoids"), tables.values(), strict=True)),
                  f"import core\nfrom core.lessons.position_ideas import neighbours, thread\nfrom core.lessons.positions import learned_table\n\n"
                  f"table = learned_table(core.open_model({model!r}).network)[:{SEEN}]\nplaces, share = thread(table)\nnear = neighbours(table)")  # fmt: skip
@@ -193,9 +194,9 @@ def lost(params: Any, start: Any, judged: Any) -> Shown:
             controls.segmented("Model", tuple(MODELS), SLUG + "model", start.model, MODELS.__getitem__)
         controls.draw(SLUG + "draw", start.lot, again="Shuffle again")
         if lesson.presenting():  # one row is left below the maps; the examples stand at the first step
-            controls.text("Sentence", "text", SENTENCES[0], quiet=True, placeholder="Type a sentence")
+            controls.text("Sentence", "text", SENTENCES[0], quiet=True, placeholder="Type a sentence", of=params.model, most=f"up to {LONGEST} tokens")
     if not lesson.presenting():
-        sentence()
+        sentence(params.model)
     with top:
         return without(params)
 

@@ -48,10 +48,10 @@ def without(params: Any) -> Shown:
     family = default().open(model).spec.name
     told = {way: each.surprise for way, each in found.ways.items()}
     nats = [number(told[way]) for way in analysis.WAYS]
-    here, answer = "on this sentence", f"Mean surprise, in nats: {nats[0]} as trained, {nats[1]} shuffled, {nats[2]} removed."
+    here, answer = "on this sentence", f"Loss, nats per token: {nats[0]} as trained, {nats[1]} shuffled, {nats[2]} removed."
     if lesson.presenting():  # one line each, and no sentence below
-        looks = ", ".join(f"{part:.0%}" for part in _before(found).values())
-        here, answer = "here", f"Surprise in nats: {nats[0]}, shuffled {nats[1]}, removed {nats[2]}; {head_name(*found.head)} at the word before: {looks}."
+        looks = ", ".join(percent(part) for part in _before(found).values())
+        here, answer = "here", f"Loss in nats per token: {nats[0]}, shuffled {nats[1]}, removed {nats[2]}; {head_name(*found.head)} at the word before: {looks}."
     known = lesson.predict(
         f"{SLUG}worse", f"What harms {model} more {here}: positions shuffled, or removed?", {way: told[way] for way in (analysis.SHUFFLED, analysis.REMOVED)} | {EQUAL: 0.0}, worse(found),
         answer,
@@ -73,12 +73,12 @@ def without(params: Any) -> Shown:
             heatmap(pattern if open_ else np.zeros_like(pattern), names, names, key=f"{SLUG}map.{way}", **small)
     kept = {way: value if known or way == analysis.AS_TRAINED else None for way, value in told.items()}
     if not lesson.presenting():  # there the answer says it all
-        parts.numbers(_numbers(found, told) if known else f"As trained, head {head_name(*found.head)} looks at the word before; the mean surprise {OF.get(family, '')} is {number(told[analysis.AS_TRAINED])} nats.")
+        parts.numbers(_numbers(found, told) if known else f"As trained, head {head_name(*found.head)} looks at the word before; its loss {OF.get(family, '')} is {number(told[analysis.AS_TRAINED])} nats.")
     code = (f"import core\nfrom core.analysis.unplaced import unplaced\n\nfound = unplaced(core.open_model({model!r}), {text!r}, {params.lot})\n"
             "surprise = {way: told.surprise for way, told in found.ways.items()}")  # fmt: skip
-    frame = pd.DataFrame({"surprise, nats": list(kept.values()), "says": [said(found.ways[way], family, found.hidden) if kept[way] is not None else "" for way in kept]}, index=list(kept))
+    frame = pd.DataFrame({"loss, nats per token": list(kept.values()), "says": [said(found.ways[way], family, found.hidden) if kept[way] is not None else "" for way in kept]}, index=list(kept))
     arrays = {f"pattern_{way.split()[0]}": found.ways[way].pattern for way in kept if kept[way] is not None}
-    return Shown({"positions.add": {}}, (r"\text{surprise} = -\frac{1}{n} \sum_i \ln p_i",), more.LOOKING[5], lambda: frame, arrays, code)
+    return Shown({"positions.add": {}}, (r"\text{loss} = -\frac{1}{n} \sum_i \ln p_i",), more.LOOKING[5], lambda: frame, arrays, code)
 
 
 def said(told: analysis.Told, family: str, hidden: str) -> str:
@@ -97,5 +97,5 @@ def _before(found: analysis.Unplaced) -> dict[str, float]:
 def _numbers(found: analysis.Unplaced, told: dict[str, float]) -> str:
     prev = _before(found)
     worst = max(told, key=told.__getitem__)
-    looked = f"Head {head_name(*found.head)} looked {prev[analysis.AS_TRAINED]:.0%} at the word before; shuffled {prev[analysis.SHUFFLED]:.0%}, removed {prev[analysis.REMOVED]:.0%}."
-    return (f"Mean surprise {number(told[analysis.AS_TRAINED])} nats as trained; {number(told[analysis.SHUFFLED])} shuffled, {number(told[analysis.REMOVED])} removed: worst is {worst}. {looked}")
+    looked = f"Head {head_name(*found.head)} looked {percent(prev[analysis.AS_TRAINED])} at the word before; shuffled {percent(prev[analysis.SHUFFLED])}, removed {percent(prev[analysis.REMOVED])}."
+    return (f"Loss {number(told[analysis.AS_TRAINED])} nats as trained; {number(told[analysis.SHUFFLED])} shuffled, {number(told[analysis.REMOVED])} removed: worst is {worst}. {looked}")

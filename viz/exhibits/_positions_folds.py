@@ -37,7 +37,7 @@ LOOKING = {
     "before any weights are learned. With the right formula it depends only on the distance t − s, so every diagonal "
     "has one colour. No query and no key is involved yet.",
     "Distance": "Above: how far apart two position vectors are when the positions are k steps apart. The line is the "
-    "mean over all places, the ribbon reaches from the smallest to the largest; where there is no ribbon the place "
+    "mean over all positions, the ribbon reaches from the smallest to the largest; where there is no ribbon the position "
     "does not matter. Below, on the same axis: how a score between a query and a key changes with their distance when "
     "nothing but position tells them apart. Rotary turns queries and keys (heads of 32 dimensions here, mean over all "
     "directions, which gives exactly the sinusoid's curve); ALiBi subtracts slope × distance (three of 8 heads); "

@@ -75,7 +75,7 @@ def sentence(at: int, data: Any) -> str:
                 f"{number(near)}; with position {n - 1}: {number(far)}.")  # fmt: skip
     if data.distance:
         mean, low, high = next(iter(data.distance.values())).at(min(5, n - 1))
-        where = "wherever they stand" if high - low < 1e-9 else f"from {number(low, 3)} to {number(high, 3)} by place"
+        where = "at every position" if high - low < 1e-9 else f"from {number(low, 3)} to {number(high, 3)} by position"
         return f"Two positions {min(5, n - 1)} steps apart have vectors {number(mean, 3)} apart, {where}."
     half, most = lesson.share_of_variance(data.table), lesson.most_changed(data.table)
     return (f"The first half of the {len(row)} dimensions holds {100 * half:.3f}\u00a0% of all variation over the {n} "

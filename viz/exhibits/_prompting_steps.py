@@ -17,6 +17,7 @@ from viz.exhibits._shown import Shown
 from viz.figures import by_length
 from viz.figures.copied import Row, letters
 from viz.instruments import origin
+from viz.labels import percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
@@ -29,11 +30,11 @@ TOO_LONG = 12
 TASK = "reverse"
 LATER = pd.DataFrame({"": ["Guess first: then the numbers are here."]})
 LOOKING_WORD = (
-    "Three prompts, three rows. A tile is a letter that the model wrote, the shade is how probable it held it; a framed tile is not what was wanted. It writes one token at a time and reads what it wrote, as GPT-2 does; at the end it says END. "
+    "Three prompts, three rows. A tile is a letter that the model wrote, the shade is its probability; a framed tile is not what was wanted. It writes one token at a time and reads what it wrote, as GPT-2 does; at the end it says END. "
     "The prompt word is one token among the others: whoever reads on from the equals sign looks back at it. **Try** a word of twelve letters, and a palindrome."
 )
 LOOKING_WELL = (
-    f"Each point is the share of {EACH} strings that were answered wholly right: every letter, and END where it belongs. The same strings stand behind each word. None of them is in the training: a string belongs to training or "
+    f"Each point is the share of {EACH} strings that were answered exactly (exact match): every letter, and END where it belongs. The same strings stand after each word. None of them is in the training: a string belongs to training or "
     "test by its hash. The dotted line is the longest string that it learned from."
 )
 
@@ -49,7 +50,7 @@ def one_word(data: Any) -> Shown:
         with question:
             known = lesson.predict(
                 SLUG + "written", f"The same weights read “{prompt}”. What do they write?", offered, wrote[TASK].text or "nothing",
-                f"Its least sure letter has {share(min(wrote[TASK].p, default=0))}. What was wanted: “{wanted[TASK]}”.",
+                f"Its least sure letter has {percent(min(wrote[TASK].p, default=0), 2)}. What was wanted: “{wanted[TASK]}”.",
             )  # fmt: skip
     with picture:
         origin.tell(model=TINY, text=prompt)
@@ -63,16 +64,11 @@ def one_word(data: Any) -> Shown:
         parts.show(letters(rows, shade="probability"), SLUG + "letters", "; ".join(f"{row.name} {''.join(row.letters)}" for row in rows))
         n = default().open(TINY).n_parameters
         right = sum(wrote[task].text == wanted[task] and wrote[task].ended for task in wanted)
-        parts.numbers(f"One set of {n:,} weights, three tasks: {right} of {len(wanted)} wholly right, END included." if known else f"One set of {n:,} weights. Behind “copy” it writes “{wrote['copy'].text}”. And behind the other words?")
+        parts.numbers(f"One set of {n:,} weights, three tasks: {right} of {len(wanted)} exactly right, END included." if known else f"One set of {n:,} weights. After “copy” it writes “{wrote['copy'].text}”. And behind the other words?")
     table = pd.DataFrame([(toy.prompt, wrote[toy.task].text, toy.answer, min(wrote[toy.task].p, default=0.0)) for toy in data.asked], columns=["prompt", "written", "wanted", "least sure letter"])
     code = (f"import core\nfrom core.lessons.shots import written\n\nmodel = core.open_model({TINY!r})\nfor prompt in {[toy.prompt for toy in data.asked]!r}:\n"
             "    found = written(model, prompt)\n    print(prompt, found.text, found.p)")  # fmt: skip
     return Shown({"gpt.prompted": {}}, (), LOOKING_WORD, (lambda: table) if known else (lambda: LATER), {task: np.array(found.p) for task, found in wrote.items() if known or task == "copy"}, code)
-
-
-def share(p: float) -> str:
-    """A probability in percent, never rounded to certainty."""
-    return "over 99.9%" if p > 0.999 else "under 0.1%" if p < 0.001 else f"{p:.1%}"
 
 
 def recorded() -> dict[str, float]:
@@ -90,19 +86,19 @@ def how_well(data: Any) -> Shown:
     question, picture = st.container(), st.container()
     with question:
         known = lesson.predict_number(
-            SLUG + "long", f"It learned from strings of 1 to {longest} letters. Of new strings of {TOO_LONG} letters, how many will it answer wholly right?", 0, 1, answer,
-            f"At {longest} letters it was {np.mean(list(found[longest].values())):.0%}, at {longest + 1} it is {np.mean(list(found[longest + 1].values())):.0%}. Nothing in its training asked for more letters.", 0.05, "%",
+            SLUG + "long", f"It learned from strings of 1 to {longest} letters. Of new strings of {TOO_LONG} letters, how many will it answer exactly?", 0, 1, answer,
+            f"At {longest} letters it was {percent(np.mean(list(found[longest].values())))}, at {longest + 1} it is {percent(np.mean(list(found[longest + 1].values())))}. Nothing in its training asked for more letters.", 0.05, "%",
         )  # fmt: skip
     shown = [n for n in lengths if known or n <= longest]
     with picture:
         curves = [by_length.Curve(task, [(n, found[n][task]) for n in shown], hue) for hue, task in enumerate(PROMPTS)]
-        figure = by_length.quality(curves, trained=longest, longest=LONGEST + 0.6, titles=("letters in the string", "strings wholly right"), height=320)
-        parts.show(figure, SLUG + "lengths", "Share of strings answered wholly right by length: " + "; ".join(f"{n} letters {np.mean(list(found[n].values())):.0%}" for n in shown))
+        figure = by_length.quality(curves, trained=longest, longest=LONGEST + 0.6, titles=("letters in the string", "exact match"), height=320)
+        parts.show(figure, SLUG + "lengths", "Exact match by length: " + "; ".join(f"{n} letters {percent(np.mean(list(found[n].values())))}" for n in shown))
         told = recorded()
         inside = {task: float(np.mean([found[n][task] for n in PROMPT_LENGTHS])) for task in PROMPTS}
         parts.numbers(
-            f"Now, {EACH} strings a length, 1 to {longest} letters: " + ", ".join(f"{task} {part:.1%}" for task, part in inside.items()) + "." +
-            (" The model's card (up to 60 a length): " + ", ".join(f"{task} {part:.1%}" for task, part in told.items()) + "." if told else "")
+            f"Now, {EACH} strings a length, 1 to {longest} letters: " + ", ".join(f"{task} {percent(part, 2)}" for task, part in inside.items()) + "." +
+            (" The model's card (up to 60 a length): " + ", ".join(f"{task} {percent(part, 2)}" for task, part in told.items()) + "." if told else "")
         )  # fmt: skip
         controls.draw(SLUG + "draw", 0, 99, again="Other strings")
     table = pd.DataFrame({task: {n: found[n][task] for n in shown} for task in PROMPTS}).rename_axis("letters")

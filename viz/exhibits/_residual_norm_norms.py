@@ -46,9 +46,9 @@ def norm(params: Any, data: Any) -> Shown:
     bare = norms.layer_norm(x, printed=params.printed)
     limit = 1.1 * float(np.abs(plain).max()) * max(1.0, params.gain) + abs(params.bias)
     said = f"“{visible(data.tokens[word_of(params, data)].strip())}”" if params.numbers == "word" else "the drawn numbers"
-    lanes = [Lane(f"before: {said}", x[:FIRST], 2, band=_band(x)), Lane(f"behind the norm, g = {params.gain:g}, b = {number(params.bias, 1)}", y[:FIRST], 0, (-limit, limit), _band(y))]
-    parts.show(bar_lanes(lanes, x_title=f"first {FIRST} of {h} numbers; shaded: mean ± deviation", across=lesson.presenting(), height=height(360, 210)), SLUG + "norm",
-               f"{h} numbers before and behind layer norm.")  # fmt: skip
+    lanes = [Lane(f"before: {said}", x[:FIRST], 2, band=_band(x)), Lane(f"after the norm, g = {params.gain:g}, b = {number(params.bias, 1)}", y[:FIRST], 0, (-limit, limit), _band(y))]
+    parts.show(bar_lanes(lanes, x_title=f"first {FIRST} of {h} numbers; shaded: mean ± standard deviation", across=lesson.presenting(), height=height(360, 210)), SLUG + "norm",
+               f"{h} numbers before and after layer norm.")  # fmt: skip
     parts.numbers(
         f"{h} numbers: mean {number(float(x.mean()))}, variance {number(float(x.var()))}. Divided by σ = {number(sigma, 3)}"
         + (f", as printed, without 1/{h}: the variance is {bare.var():.6f} = 1/{h}, not 1." if params.printed else f": mean {number(float(bare.mean()))}, variance {bare.var():.3f}.")
@@ -77,7 +77,7 @@ def norm(params: Any, data: Any) -> Shown:
         (rf"\frac{{{params.gain:g}}}{{\sqrt{{{number(sigma**2, 4)} + 10^{{-5}}}}}} \left({number(float(x[0]), 4)} - ({number(mean, 4)})\right) + ({number(params.bias, 1)}) = {number(float(y[0]), 4)}",
          rf"\text{{as printed: }} \sigma = \sqrt{{\textstyle\sum (h_i - \mu)^2}} = \sqrt{{{h}}} \cdot \sqrt{{\tfrac{{1}}{{{h}}} \textstyle\sum (h_i - \mu)^2}}, \quad \sqrt{{{h}}} = {h**0.5:.3f}",
          rf"\text{{learned: one }} g \text{{ and one }} b \text{{ for each number, }} 2 \cdot {h} = {2 * h}"),
-        "Above, the word's numbers after the sum; below, the same behind the norm. The shaded band is the mean plus and minus one deviation of all numbers, not only of those drawn. "
+        "Above, the word's numbers after the sum; below, the same after the norm. The shaded band is the mean plus and minus one deviation of all numbers, not only of those drawn. "
         "In a model each number has a g and a b of its own; here one slider moves all. The small 10⁻⁵ under the root keeps a word whose numbers are all equal from dividing by zero.",
         lambda: pd.DataFrame({"before": x, "behind": y}).rename_axis("number"), {"before": x, "behind": y},
         _lines(params, data) + f"y = norms.layer_norm(x, {params.gain:g}, {params.bias:g}, printed={params.printed})\nprint(y.mean(), y.var(), norms.layer_norm(x, printed=True).var(), 1 / len(x))",
@@ -124,7 +124,7 @@ def which_axis(params: Any, data: Any) -> Shown:
         heatmap(found["pushed"], names, columns, key=SLUG + "before", scale="score", unit="number", axis=("word", "number"), title="The words", numbers=True, height=tall, selected=(word, 0))
     now = found[f"{params.axis} now"]
     with right:
-        heatmap(now, names, columns, key=SLUG + "after", scale="score", unit="number", axis=("word", "number"), title=f"Behind {AXES[params.axis].split(':')[0]}", numbers=True, height=tall, selected=(word, 0))
+        heatmap(now, names, columns, key=SLUG + "after", scale="score", unit="number", axis=("word", "number"), title=f"After {AXES[params.axis].split(':')[0]}", numbers=True, height=tall, selected=(word, 0))
     far = {name: norms.moved(found[f"{name} before"], found[f"{name} now"]) for name in AXES}
     count = {name: int((moved > 1e-9).sum()) for name, moved in far.items()}
     others = {name: float(np.delete(moved, word).max(initial=0)) for name, moved in far.items()}
@@ -199,7 +199,7 @@ def orders(params: Any, data: Any) -> Shown:
         f"The drawing is one sub-layer: x comes from below, f is attention or the feed-forward network, LN the norm, the blue line is the way around. The curves are {LAYERS} drawn layers "
         f"of two sub-layers each, {depth.WORDS} words of {depth.WIDTH} numbers, g = 1 and b = 0. Make the sub-layers small: x + LN(f(x)) does not notice, for its norm blows every addition up "
         "to the same size. Post-norm keeps the signal at 1, and its gradient shrinks on the way down, the more the larger the sub-layers; pre-norm lets the signal grow and keeps the gradient.",
-        lambda: pd.DataFrame({f"{leaf}, {name}": getattr(d, leaf) for name, d in found.items() for leaf in ("signal", "gradient")}).rename_axis("layers behind it"),
+        lambda: pd.DataFrame({f"{leaf}, {name}": getattr(d, leaf) for name, d in found.items() for leaf in ("signal", "gradient")}).rename_axis("layers after it"),
         {f"{leaf}: {name}": getattr(d, leaf) for name, d in found.items() for leaf in ("signal", "gradient")},
         f"from core.lessons.depth import by_depth\n\nfor order in {tuple(ORDERS)}:\n    found = by_depth(order, size={params.size:g}, n_layers={LAYERS}, lot={params.draw})\n"
         "    print(order, found.signal[-1], found.gradient[0] / found.gradient[-1])",
@@ -215,4 +215,4 @@ def _trained(params: Any) -> str:
     if not (entry and entry.ok):
         return ""
     sizes = residuals.by_layer(ask.run(name, params.text, keep=residuals.KEEP))
-    return f"Trained, {name} is built so: its signal is {number(float(sizes[0]))} before and {number(float(sizes[1:].min()))} to {number(float(sizes[1:].max()))} behind its {len(sizes) - 1} layers."
+    return f"Trained, {name} is built so: its signal is {number(float(sizes[0]))} before and {number(float(sizes[1:].min()))} to {number(float(sizes[1:].max()))} after its {len(sizes) - 1} layers."

@@ -16,7 +16,7 @@ from viz.exhibits._shown import Shown
 from viz.figures.bar_lanes import Lane, bar_lanes
 from viz.figures.by_depth import Panel, by_depth
 from viz.figures.curves import number, power_of_ten
-from viz.labels import distinct, visible
+from viz.labels import distinct, percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts
 
@@ -29,7 +29,7 @@ ON, OFF = "x + f(x), with sums", "f(x), without"
 SHOWN_AS = {"on": ON, "off": OFF}
 HUES = {ON: 0, OFF: 1}
 LENGTHS = ("less than half as long", "from half to 1½ times as long", "longer than that")
-FARES = ("about as well as before", "worse, but better than a blind guess", "worse than a blind guess")
+FARES = ("about as well as before", "worse, but better than chance", "worse than chance")
 GUESS = "Guess first: then the numbers are here."
 LATER = pd.DataFrame({"": [GUESS]})
 
@@ -83,10 +83,10 @@ def add(params: Any, data: Any) -> Shown:
     end = {LENGTHS[0]: " The word is moved, not replaced.", LENGTHS[2]: " In the sum the word is the smaller part."}.get(answer, "")
     told = lesson.predict(
         SLUG + "long", f"How long is what attention adds to “{token}”, beside the word itself? ({params.model}, layer {layer})",
-        LENGTHS, answer, f"The word is {number(long)} long, what is added {number(more)}: {ratio:.0%} of it.{end}",
+        LENGTHS, answer, f"The word is {number(long)} long, what is added {number(more)}: {percent(ratio)} of it.{end}",
     )  # fmt: skip
     here, adds = ("", "from attention") if lesson.presenting() else (" as it came in", "what attention adds")
-    lanes = [Lane(f"x: “{token}”{here}", x[:FIRST]), Lane(f"z: {adds}", z[:FIRST] if told else None, 1), Lane("x + z: handed on", y[:FIRST] if told else None, 2)]
+    lanes = [Lane(f"x: “{token}”{here}", x[:FIRST]), Lane(f"z: {adds}", z[:FIRST] if told else None, 1), Lane("x + z: passed on", y[:FIRST] if told else None, 2)]
     parts.show(bar_lanes(lanes, x_title=f"the first {FIRST} of {len(x)} numbers", across=lesson.presenting(), height=height(340, 210)), SLUG + "add",
                "Bars of one word: as it came in" + (", what attention adds, and the sum." if told else ". The rest is covered."))  # fmt: skip
     parts.numbers(
@@ -141,10 +141,10 @@ def without(params: Any, data: Any) -> Shown:
         {"residual.first": {}},
         (r"\frac{\partial (x + f(x))}{\partial x} = I + \frac{\partial f}{\partial x}",
          rf"\text{{measured for one drawn network and one word of {depth.WIDTH} numbers: largest difference }} {gap:.0e}, \quad \left\lVert \partial f / \partial x \right\rVert = {slope:.2f}"),
-        f"{depth.WORDS} drawn words of {depth.WIDTH} numbers go through {LAYERS} layers of attention and feed-forward network, both our own, with drawn weights (variance 1 / inputs) and no "
+        f"{depth.WORDS} drawn words of {depth.WIDTH} numbers go through {LAYERS} layers of attention and feed-forward network, both our own, with random weights (variance 1 / inputs) and no "
         "norms. Signal: the root mean square of all numbers. Gradient: the length of the derivative of a drawn sum of what comes out. Both axes grow by factors. The I in the "
         "derivative is why sums help: whatever f does, one path back is left alone.",
-        lambda: pd.DataFrame({f"{leaf}, {name}": getattr(d, leaf) for name, d in found.items() for leaf in ("signal", "gradient", "alike")}).rename_axis("layers behind it"),
+        lambda: pd.DataFrame({f"{leaf}, {name}": getattr(d, leaf) for name, d in found.items() for leaf in ("signal", "gradient", "alike")}).rename_axis("layers after it"),
         {f"{leaf}: {name}": getattr(d, leaf) for name, d in found.items() for leaf in ("signal", "gradient", "alike")},
         f"from core.lessons.depth import by_depth, identity_gap\n\nfor residual in (True, False):\n    found = by_depth('none', residual=residual, size={params.size:g}, n_layers={LAYERS}, lot={params.draw})\n"
         f"    print(found.signal[-1] / found.signal[0], found.gradient[0] / found.gradient[-1])\nprint(identity_gap({params.draw}))",
@@ -160,8 +160,8 @@ def real(params: Any, data: Any) -> Shown:
     kept, bare, blind = found[ON].surprise, found[OFF].surprise, math.log(model.config.n_vocab)
     answer = FARES[0] if bare < kept + 0.1 else FARES[1] if bare < blind else FARES[2]
     told = lesson.predict(
-        SLUG + "fares", f"The next piece costs {MODEL} {number(kept)} nats, a blind guess {number(blind)}. And without sums?",
-        FARES, answer, f"{number(bare)} nats. Each layer then hands on only what it found, and was trained to find what is to be added.",
+        SLUG + "fares", f"The loss of {MODEL} on the next token is {number(kept)} nats, by chance {number(blind)}. And without sums?",
+        FARES, answer, f"{number(bare)} nats. Each layer then passes on only what it computed, and was trained to find what is to be added.",
     )  # fmt: skip
     alike, size = ("How alike two words are", "Signal: the numbers' size") if lesson.presenting() else ("How alike two words are (mean cosine)", "Signal: size of the words' numbers")
     panels = [Panel(alike, {name: t.depths.alike for name, t in found.items()}, (-0.1, 1.08)),
@@ -170,16 +170,16 @@ def real(params: Any, data: Any) -> Shown:
     parts.show(picture, SLUG + "real", f"How alike words are and how large, by depth, in {MODEL}" + (", with sums and without." if told else " as it was trained."))
     ends = {name: t.depths.alike[-1] for name, t in found.items()}
     parts.numbers(
-        f"Without sums: {number(bare)} nats instead of {number(kept)}. Behind the last layer the mean cosine of two words is {number(ends[OFF])}, with sums {number(ends[ON])}: "
+        f"Without sums: {number(bare)} nats instead of {number(kept)}. After the last layer the mean cosine of two words is {number(ends[OFF])}, with sums {number(ends[ON])}: "
         "the signal is still large, for every norm makes it so, but the words can no longer be told apart." if told
         else f"As it was trained, {MODEL} has a mean cosine of {number(ends[ON])} between two words behind its last layer."
     )  # fmt: skip
     shown = {name: t for name, t in found.items() if told or name == ON}
     return Shown(
-        {"residual.first": {}}, (rf"\text{{surprise with sums }} {number(kept, 3)}",) + ((rf"\text{{without }} {number(bare, 3)}, \quad \ln {model.config.n_vocab} = {number(blind, 3)}",) if told else ()),
+        {"residual.first": {}}, (rf"\text{{loss with sums }} {number(kept, 3)}",) + ((rf"\text{{without }} {number(bare, 3)}, \quad \ln {model.config.n_vocab} = {number(blind, 3)}",) if told else ()),
         f"{MODEL} norms before each sub-layer, x + f(LN(x)). Taken out means f(LN(x)): the weights stay as they were trained, so this shows what the trained layers rely on, not what a "
         "model trained without sums could do.",
-        lambda: pd.DataFrame({f"{leaf}, {name}": getattr(t.depths, leaf) for name, t in shown.items() for leaf in ("signal", "gradient", "alike")}).rename_axis("layers behind it"),
+        lambda: pd.DataFrame({f"{leaf}, {name}": getattr(t.depths, leaf) for name, t in shown.items() for leaf in ("signal", "gradient", "alike")}).rename_axis("layers after it"),
         {f"{leaf}: {name}": getattr(t.depths, leaf) for name, t in shown.items() for leaf in ("signal", "gradient", "alike")},
         f"import core\nfrom core.analysis.residuals import through\n\nmodel = core.open_model({MODEL!r})\nfor residual in (True, False):\n    print(through(model, {params.text!r}, residual=residual).surprise)",
     )  # fmt: skip

@@ -19,7 +19,7 @@ SLUG = "retrieval."
 PRESETS = {"Three rows": (*memory_read.THREE, (1.0, 0.2, 0.4)), "Ten rows, one that matches": (*memory_read.TEN, (1.0, 1.0, 0.0))}
 LOOKING = (
     "Every row of the grid is a row of the memory; blue is positive, orange negative. Above it the key that asks, below it what is read. The bar before a row is its weight. "
-    "**Why a sharpness?** A cosine lies between −1 and 1, so without β no weight is more than e² times another: with ten rows even a perfect match gets less than half. "
+    "**Why an inverse temperature β?** A cosine lies between −1 and 1, so without β no weight is more than e² times another: with ten rows even a perfect match gets less than half. "
     "**Try** the ten rows with β = 1 and β = 10, and then one row alone: a plain memory, the weights one-hot."
 )
 
@@ -44,7 +44,7 @@ def show(params: Any) -> Shown:
     how = f"row {row} alone" if row else f"β = {params.beta:g}"
     parts.numbers("Say how much, and the weights appear." if hidden else
                   f"Read with {how}: weights from {read.weights.min():.4f} to {read.weights.max():.4f}, r = ({vector}).".replace("-", "−"))  # fmt: skip
-    controls.slider("Sharpness β", 0.0, 20.0, SLUG + "beta", 1.0, 0.5)
+    controls.slider("Inverse temperature β", 0.0, 20.0, SLUG + "beta", 1.0, 0.5)
     controls.segmented("Read", range(rows + 1), SLUG + "row", 0, lambda i: f"row {i}" if i else "by content", quiet=True)
     terms = " + ".join(f"{w:.4f} M({i})" for i, w in enumerate(read.weights[:4], start=1)) + (r" + \dots" if rows > 4 else "")
     return Shown(

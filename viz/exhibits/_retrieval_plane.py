@@ -21,8 +21,8 @@ VALUES = ((1.5, 1.5), (-1.5, 1.0), (-1.0, -1.5), (1.2, -1.0), (0.2, 1.8), (-1.8,
 OPENING: link.Vectors = ((0.9, 0.8), *KEYS[:4], *VALUES[:4])
 LOOKING = (
     "**Left:** the keys are coloured arrows, as thick as their weights; the dashed one is the query. The ground shows, for every place, the colour that a query "
-    "there would mix: at a small sharpness the colours blend, at a large one the borders are sharp. **Middle:** scores, and their softmax. "
-    "**Right:** each key's value, and their mix. Weights are not negative and add up to 1, so the mix never leaves the shaded hull. "
+    "there would mix: at a small inverse temperature the colours blend, at a large one the borders are sharp. **Middle:** scores, and their softmax. "
+    "**Right:** each key's value, and their weighted sum. Weights are not negative and add up to 1, so the sum never leaves the shaded hull. "
     "**Try** to lengthen the query: with the dot product it asks more sharply, with the cosine nothing changes."
 )
 
@@ -54,7 +54,7 @@ def show(params: Any) -> Shown:
     names = [f"k{i}" for i in range(1, len(keys) + 1)]
     best = int(first.weights.argmax())
     space = link.pack([query]).replace(",", ", ")
-    why = (f"Its score with the query at ({space}) is the largest of {', '.join(f'{s:.2f}' for s in first.scores)}; at sharpness {params.sharpness:g} "
+    why = (f"Its score with the query at ({space}) is the largest of {', '.join(f'{s:.2f}' for s in first.scores)}; at inverse temperature {params.sharpness:g} "
            f"softmax makes that {first.weights[best]:.2f}.").replace("-", "−")  # fmt: skip
     known = lesson.predict(SLUG + "plane", f"Which key gets the largest weight from the query at ({space})?", dict(zip(names, first.weights.tolist(), strict=True)), names[best], why)
     drawn = params.points if known else asked
@@ -67,9 +67,9 @@ def show(params: Any) -> Shown:
     plane(_points(drawn), values=values, value_names=[f"v{i}" for i in range(1, len(keys) + 1)], scores=(Score(params.score, params.sharpness),), limit=link.LIMIT,
           blind=not known, python=script, key=KEY, height=330, on_move=lambda: _moved(drawn, link.pack(asked)))  # fmt: skip
     x, y = found.mix
-    parts.numbers(f"Weights {', '.join(f'{w:.3f}' for w in found.weights)}, together {found.weights.sum():.3f}; the mix is ({x:.3f}, {y:.3f}).".replace("-", "−")
+    parts.numbers(f"Weights {', '.join(f'{w:.3f}' for w in found.weights)}, together {found.weights.sum():.3f}; the weighted sum is ({x:.3f}, {y:.3f}).".replace("-", "−")
                   if known else "Four keys, one query. Say which key it is closest to, then drag it.")  # fmt: skip
-    controls.slider("Sharpness: soft (0) to hard (50)", 0.0, 50.0, SLUG + "sharpness", link.SHARPNESS, 0.5)
+    controls.slider("Inverse temperature β: soft (0) to hard (50)", 0.0, 50.0, SLUG + "sharpness", link.SHARPNESS, 0.5)
     terms = " + ".join(f"{w:.2f} v_{{{i}}}" for i, w in enumerate(found.weights, start=1))
     return Shown(
         {"retrieval.mix": {}, "retrieval.similarity": {}, "retrieval.softmax": {}, "retrieval.sharp": {"beta": f"{params.sharpness:g}"}},

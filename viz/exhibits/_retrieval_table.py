@@ -31,8 +31,8 @@ LOOKING_HARD = (
 )
 LOOKING_SOFT = (
     "A key fits by the share of what was asked that it begins with: 1 is all of it. Before each row stands its weight, the softmax of "
-    "sharpness × fit. The curves show the weights for every sharpness. **Try** 0 (every row the same) and 50 (hardly anything but what fits best is "
-    "left; rows that fit equally share). No sharpness makes a weight 1 or 0: that is what is soft in it. **One difference stays:** SQL returns both rows that fit, each with 1; softmax splits the 1 between them."
+    "β × fit, with the inverse temperature β. The curves show the weights for every β. **Try** 0 (every row the same) and 50 (hardly anything but what fits best is "
+    "left; rows that fit equally share). No β makes a weight 1 or 0: that is what is soft in it. **One difference stays:** SQL returns both rows that fit, each with 1; softmax splits the 1 between them."
 )
 
 
@@ -112,19 +112,19 @@ def _soft(params: Any) -> Shown:
     weights = softmax(fits, params.sharpness)
     best = int(weights.argmax())
     parts.show(look_up_table(("ID", "Name"), [row[:2] for row in params.rows], {"fit": fits, "weight": weights}), SLUG + "soft",
-               f"Weights {weights.round(2).tolist()} at sharpness {params.sharpness:g}.")  # fmt: skip
-    parts.numbers(f"Asked “{asked}”, sharpness {params.sharpness:g}: {ids[best]} gets {_told(weights[best])}, the least {_told(weights.min())}; "
+               f"Weights {weights.round(2).tolist()} at β = {params.sharpness:g}.")  # fmt: skip
+    parts.numbers(f"Asked “{asked}”, β = {params.sharpness:g}: {ids[best]} gets {_told(weights[best])}, the least {_told(weights.min())}; "
                   f"all alike would be {1 / len(ids):.4f} each.")  # fmt: skip
     room = lesson.presenting()  # then the slider stands below both pictures
     if not room:
         _sharpness()
     twice = softmax(fits, ASKED_AT)
-    known = lesson.predict_number(SLUG + "twice", f"At sharpness {ASKED_AT:g}, what weight does {ids[best]} get?", 0, 1, float(twice[best]),
+    known = lesson.predict_number(SLUG + "twice", f"At β = {ASKED_AT:g}, what weight does {ids[best]} get?", 0, 1, float(twice[best]),
                           f"Softmax of {ASKED_AT:g} times the fits {', '.join(f'{fit:.2f}' for fit in fits)} gives {', '.join(f'{w:.3f}' for w in twice)}.", 0.03)  # fmt: skip
     curve = CURVE if known else CURVE[CURVE <= link.SHARPNESS]
     curves = sharpening(_names(ids), curve, np.stack([softmax(fits, sharp) for sharp in curve], axis=1), min(params.sharpness, curve[-1]), legend=not room, height=220 if room else 260)
     parts.show(curves, SLUG + "curves",
-               "The weight of each row over the sharpness" + ("." if known else f", up to {link.SHARPNESS:g}."))  # fmt: skip
+               "The weight of each row over the inverse temperature β" + ("." if known else f", up to {link.SHARPNESS:g}."))  # fmt: skip
     if room:
         _sharpness()
     told, numbers = (r",\; ".join(f"{v:.4f}" for v in row) for row in (fits, weights))
@@ -140,7 +140,7 @@ def _soft(params: Any) -> Shown:
 
 
 def _sharpness() -> None:
-    controls.slider("Sharpness: soft (0) to hard (50)", 0.0, 50.0, SLUG + "sharpness", link.SHARPNESS, 0.5)
+    controls.slider("Inverse temperature β: soft (0) to hard (50)", 0.0, 50.0, SLUG + "sharpness", link.SHARPNESS, 0.5)
 
 
 def _told(weight: float) -> str:

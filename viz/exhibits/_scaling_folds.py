@@ -12,6 +12,7 @@ import streamlit as st
 from core.lessons import scaling as lessons
 from viz.exhibits import _scaling_steps as steps
 from viz.figures.curves import number
+from viz.labels import formulas
 from viz.ui import lesson, parts
 
 SLUG = "scaling."
@@ -19,14 +20,14 @@ GUESS = "Guess first: then the numbers are here."
 LATER = pd.DataFrame({"": [GUESS]})
 REAL, OVERFLOW = 3, 4
 LOOKING = {
-    0: "Each bar counts how often a dot product of that size came up; both lanes have the same axis. The line is a bell curve with the "
-    "variance of the closed form. For small d the bars are more pointed than the bell: a sum of few products is not yet normal.",
+    0: "Each bar counts how often a dot product of that size came up; both lanes have the same axis. The line is a Gaussian with the "
+    "variance of the closed form. For small d the bars are more pointed than the Gaussian: a sum of few products is not yet normal.",
     1: "Each bar is the weight of one key, in the order of their scores; both lanes have the same keys and the same scale from 0 to 1. The row "
     "belongs to the query whose entropy is in the middle of all queries of the draw.",
-    2: "Above, the entropy of a row of weights, the mean over all queries: ln n for an even look, 0 when one key has everything. Below, the slope, "
-    "the sum of a(1 − a): how much each weight still answers to its own score. Training follows slopes; where they are 0 it stands still. "
+    2: "Above, the entropy of a row of weights, the mean over all queries: ln n for uniform attention, 0 when one key has everything. Below, the gradient, "
+    "the sum of a(1 − a): how much each weight still answers to its own score. Training follows gradients; where they are 0 it stops. "
     "The dotted upright line is your d.",
-    3: "A dot is a head, the line is the mean of its layer. Evenness is the entropy of a row as a share of the largest it could have, the mean over "
+    3: "A dot is a head, the line is the mean of its layer. The normalised entropy is the entropy of a row as a share of the largest possible, the mean over "
     "the rows that have a choice. The model learned with the division; taking it away afterwards shows what the factor does, not how a model "
     "trained without it would do.",
     4: "The line is e^s, on an axis that grows by factors of ten. Dots are the three scores as they go into exp. A cross in the hatched part has no "
@@ -53,8 +54,8 @@ def _scale(params: Any, data: Any) -> None:
     st.text(f"Measured on this draw: variance {number(data.raw.variance)} of q·k, {number(data.scaled.variance)} after the division.")
     lesson.equation("softmax.gradient", SLUG)
     parts.equation(
-        r"\frac{\partial a_j}{\partial s_j} = a_j (1 - a_j), \quad \sum_j a_j(1 - a_j) = " + number(data.raw.slope) + r"\text{ undivided, }"
-        + number(data.scaled.slope) + r"\text{ divided}"
+        r"\frac{\partial a_j}{\partial s_j} = a_j (1 - a_j), \quad \sum_j a_j(1 - a_j) = " + number(data.raw.slope) + r"\text{ unscaled, }"
+        + number(data.scaled.slope) + r"\text{ scaled}"
     )  # fmt: skip
     st.text(f"The first line is the best key of the middle query of this draw; the others are over all {data.scores.raw.size:,} pairs.")
 
@@ -71,7 +72,7 @@ def _exponentials(params: Any) -> pd.DataFrame:
     for safe in (False, True):
         found = lessons.in_float32(steps.three(params.score), safe=safe)
         for s, e, w in zip(found.inputs, found.exponentials, found.weights, strict=True):
-            rows.append({"": "largest subtracted" if safe else "plain", "into exp": number(float(s), 0), "e^s": f"{float(e):.3g}", "weight": steps._weight(w)})
+            rows.append({"": "largest subtracted" if safe else "plain", "into exp": number(float(s), 0), "eˢ": f"{float(e):.3g}", "weight": steps._weight(w)})
     return pd.DataFrame(rows).set_index("")
 
 
@@ -79,7 +80,7 @@ def looking_at(at: int) -> None:
     """Axes and colours of the step, and what to try."""
     with parts.fold(parts.LOOKING, SLUG + "looking") as opened:
         if opened.open:
-            st.markdown(LOOKING[at])
+            st.markdown(formulas(LOOKING[at], ours=True))
             st.markdown("Orange is the dot product as it is, blue the same divided by √d. **Try** d = 4: the division hardly matters. Then d = 1024.")
 
 
@@ -91,7 +92,7 @@ def table(at: int, params: Any) -> pd.DataFrame:
         found = steps.readings(params.text)
         columns = {"with 1/√d": found["scaled"], "without": found["raw"]}
         return pd.DataFrame({f"{name}, {what}": values for name, r in columns.items() for what, values in
-                             (("evenness", r.evenness.mean(1)), ("spread of scores", r.spread))}).rename_axis("layer")  # fmt: skip
+                             (("evenness", r.evenness.mean(1)), ("standard deviation of scores", r.spread))}).rename_axis("layer")  # fmt: skip
     found = steps.every_width(params.draw)
     return pd.DataFrame(
         {f"{leaf}, {said}": [getattr(m, leaf) for m in found[name]] for leaf in ("variance", "entropy", "slope")

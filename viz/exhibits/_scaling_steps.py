@@ -16,6 +16,7 @@ from viz.exhibits import _shown
 from viz.figures import scaling as figures
 from viz.figures.curves import number
 from viz.instruments import origin
+from viz.labels import percent
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 
@@ -76,8 +77,8 @@ def one_row(params: Any, data: Any, start: Any) -> bool:
     titles = {name: f"{figures.NAMES[name]}: best key {number(float(values[0]))}, entropy {number(entropies[name])} nats" for name, values in weights.items()}
     _picture(figures.weights(weights, titles, line=_tall()), f"{SLUG}row.picture", "Softmax weights of one query: " + "; ".join(titles.values()))
     parts.numbers(
-        f"One middling query of {len(data.scores.raw)}, d = {params.d_k}: undivided its best key takes {weights['raw'][0]:.0%} of all weight, "
-        f"divided {weights['scaled'][0]:.0%}. An even look over {lessons.N_KEYS} keys would have the entropy ln {lessons.N_KEYS} = {number(EVEN)} nats."
+        f"One middling query of {len(data.scores.raw)}, d = {params.d_k}: unscaled its best key takes {percent(weights['raw'][0])} of all weight, "
+        f"scaled {percent(weights['scaled'][0])}. Uniform attention over {lessons.N_KEYS} keys would have the entropy ln {lessons.N_KEYS} = {number(EVEN)} nats."
     )
     _width(start)
     return True
@@ -89,16 +90,16 @@ def widths(params: Any, data: Any, start: Any) -> bool:
     panels = tuple(
         (title, {name: [getattr(m, leaf) for m in rows] for name, rows in found.items()}, limit)
         for title, leaf, limit in (
-            ("Entropy, nats: how much choice is left", "entropy", (EVEN, f"even: ln {lessons.N_KEYS}")),
-            ("Slope: how much scores can teach", "slope", (1 - 1 / lessons.N_KEYS, "even: 1 − 1/n")),
+            ("Entropy of the weights, nats", "entropy", (EVEN, f"uniform: ln {lessons.N_KEYS}")),
+            ("Gradient of the softmax, Σ a(1 − a)", "slope", (1 - 1 / lessons.N_KEYS, "uniform: 1 − 1/n")),
         )
     )
     _picture(figures.by_width(lessons.WIDTHS, panels, marked=params.d_k, line=_tall()), f"{SLUG}widths.picture",
-               "Entropy and slope of the softmax over the width, with and without the division.")  # fmt: skip
+               "Entropy and gradient of the softmax over the width, scaled and unscaled.")  # fmt: skip
     last = {name: rows[-1] for name, rows in found.items()}
     parts.numbers(
-        f"At d = {params.d_k} the mean entropy is {number(data.raw.entropy)} nats undivided and {number(data.scaled.entropy)} divided; the slope "
-        f"{number(data.raw.slope)} and {number(data.scaled.slope)}. At d = {lessons.WIDTHS[-1]} undivided, {number(last['raw'].entropy)} and "
+        f"At d = {params.d_k} the mean entropy is {number(data.raw.entropy)} nats unscaled and {number(data.scaled.entropy)} scaled; the gradient "
+        f"{number(data.raw.slope)} and {number(data.scaled.slope)}. At d = {lessons.WIDTHS[-1]} unscaled, {number(last['raw'].entropy)} and "
         f"{number(last['raw'].slope)} are left: the winner takes all, and moving a score changes nothing."
     )
     _width(start)
@@ -108,7 +109,7 @@ def widths(params: Any, data: Any, start: Any) -> bool:
 def real(params: Any, data: Any, start: Any) -> bool:
     """gpt-mini reads the sentence with and without the division; before the guess only as it was trained."""
     box = st.container()
-    text = controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type a sentence")
+    text = controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type a sentence", of=MODEL)
     controls.preset_row(SENTENCES, "text", start.text)
     found = readings(text)
     origin.tell(model=MODEL, text=text)
@@ -116,24 +117,24 @@ def real(params: Any, data: Any, start: Any) -> bool:
     with box:
         told = lesson.predict_number(
             f"{SLUG}real",
-            f"{MODEL} reads “{text}”. Its heads look {evenness['scaled']:.0%} as evenly as they could. How many percent without the division?",
-            0.0, 1.0, round(evenness["raw"], 2), f"Every score is √{d_head()} = {number(math.sqrt(d_head()))} times as large, so softmax sharpens: from "
-            f"{evenness['scaled']:.1%} to {evenness['raw']:.1%} on average over all heads.", 0.1, "%",
+            f"{MODEL} reads “{text}”. The mean normalised entropy of its heads is {percent(evenness['scaled'])}. How many percent unscaled?",
+            0.0, 1.0, round(evenness["raw"], 2), f"Every score is √{d_head()} = {number(math.sqrt(d_head()))} times as large, so the softmax gets sharper: from "
+            f"{percent(evenness['scaled'], 2)} to {percent(evenness['raw'], 2)} on average over all heads.", 0.1, "%",
         )  # fmt: skip
         shown = ("scaled", "raw") if told else ("scaled",)
         _picture(figures.layers({name: found[name].evenness for name in shown}), f"{SLUG}real.picture",
-                   "How evenly the heads of each layer look, with and without the division.")  # fmt: skip
+                   "Normalised entropy of the heads of each layer, scaled and unscaled.")  # fmt: skip
         parts.numbers(_told(found, told))
     return told
 
 
 def _told(found: dict[str, unscaled.Reading], told: bool) -> str:
     with_, without = found["scaled"], found["raw"]
-    said = (f"Trained, its scores stray by {number(with_.spread.min(), 1)} to {number(with_.spread.max(), 1)} from layer to layer: 1/√d makes a fair start, "
+    said = (f"Trained, the standard deviation of its scores is {number(with_.spread.min(), 1)} to {number(with_.spread.max(), 1)} from layer to layer: 1/√d makes a fair start, "
             f"training goes its own way.")  # fmt: skip
     if not told:
         return said
-    return (f"Without the division the next token surprises the model by {number(without.surprise)} nats on average instead of "
+    return (f"Unscaled, the loss on the next token is {number(without.surprise)} nats instead of "
             f"{number(with_.surprise)}. " + said)  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def equation(told: bool, params: Any, data: Any) -> None:
         st.table(
             pd.DataFrame({
                 "key": steps.NAMES, "k": [_pair(k) for k in params.keys], "score s": [number(float(s), 4) for s in scores],
-                "e^s": [number(float(e), 4) for e in raised], "weight": [number(float(w), 4) for w in weights],
+                "eˢ": [number(float(e), 4) for e in raised], "weight": [number(float(w), 4) for w in weights],
             }).set_index("key"), border="horizontal",
         )  # fmt: skip
 

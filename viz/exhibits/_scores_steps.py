@@ -11,6 +11,7 @@ import numpy as np
 from core.lessons import score_functions as lessons
 from viz.figures.curves import number
 from viz.instruments import Point, Score, heatmap, moved, plane
+from viz.labels import percent
 from viz.ui import controls, lesson, parts, state
 
 SLUG = "score_functions."
@@ -23,7 +24,7 @@ SEVERAL = "more than one"
 RULE_OF = {"concat": "additive"}
 REASON = {
     "linear": "w·q is one number, added to every score alike, and softmax does not see what all scores share.",
-    "location": "its formula W q has no key in it: only the place in the row counts.",
+    "location": "its formula W q has no key in it: only the position in the row counts.",
     "cosine": "it divides by the query's length, so only the direction counts.",
     "sharp": "it divides by the query's length, so only the direction counts.",
 }
@@ -66,7 +67,7 @@ def two_rules(params: Any, data: Any, start: Any) -> bool:
     )  # fmt: skip
     _plane(params, data, ("dot", "cosine") if told else ("cosine",), "dot" if told else "cosine", asked if told else None)
     most = {name: NAMES[int(data.weights[name].argmax())] for name in rules}
-    share = {name: f"{data.weights[name].max():.0%}" for name in most}
+    share = {name: percent(data.weights[name].max()) for name in most}
     parts.numbers(
         f"By the dot product {most['dot']} gets most, {share['dot']}; by the cosine {most['cosine']}, {share['cosine']}." if told
         else f"By the cosine {most['cosine']} gets most, {share['cosine']}: the softmax of numbers between −1 and 1 stays flat."
@@ -84,8 +85,8 @@ def all_eight(params: Any, data: Any, start: Any) -> bool:
     told = ", ".join(f"{name} by {count}" for name, count in votes.items() if count)
     sharpest = max(data.functions, key=lambda f: data.weights[f.name].max())
     parts.numbers(
-        f"The favourite key is {told} of the {len(RULES)} rules. The sharpest is {sharpest.title}, with {data.weights[sharpest.name].max():.0%} on one key; "
-        f"the plain cosine gives its favourite {data.weights['cosine'].max():.0%}."
+        f"The favourite key is {told} of the {len(RULES)} rules. The sharpest is {sharpest.title}, with {percent(data.weights[sharpest.name].max())} on one key; "
+        f"the plain cosine gives its favourite {percent(data.weights['cosine'].max())}."
     )
     _beta(start)
     return True
@@ -127,7 +128,7 @@ def one(params: Any, data: Any, start: Any) -> bool:
     best = int(weights.argmax())
     blind = [what for what, experiment in (("the query", "turn"), ("the keys", "keys")) if params.rule in lessons.unmoved(params.place, experiment, params.beta)]
     said = f" It does not see {' and '.join(blind)}: the ground has one colour." if blind == ["the query"] else f" It does not see {blind[0]}." if blind else ""
-    parts.numbers(f"{function.title} ({function.paper}) gives {NAMES[best]} {weights[best]:.0%}, with the score {number(float(data.scores[params.rule][best]))}.{said}")
+    parts.numbers(f"{function.title} ({function.paper}) gives {NAMES[best]} {percent(weights[best])}, with the score {number(float(data.scores[params.rule][best]))}.{said}")
     controls.pills("Rule", RULES, SLUG + "rule", start.rule, {f.name: f.title for f in data.functions}.__getitem__, quiet=True)
     if params.rule == "sharp":
         _beta(start)
@@ -172,7 +173,7 @@ def drawn(function: lessons.Function) -> Score:
 
 
 def _beta(start: Any) -> None:
-    controls.slider("β, the sharpness of the last cosine", 0.0, 20.0, SLUG + "beta", start.beta, 0.5)
+    controls.slider("β, the inverse temperature of the last cosine", 0.0, 20.0, SLUG + "beta", start.beta, 0.5)
 
 
 SHOWN: tuple[Callable[[Any, Any, Any], bool], ...] = (two_rules, all_eight, ignores, one)

@@ -97,7 +97,7 @@ def _hand(grids: Grids, data: Any, params: Any, known: bool) -> Board:
     scores, weights = mixed.scores[keep], mixed.weights[keep]
     powers = np.exp(scores)
     total = " + ".join(number(power) for power in powers)
-    shares = [f"Share of “{name}”: e^{inside(s, 3)} = {number(power)}, out of {total} = {number(powers.sum())}: {number(a, 3)}"
+    shares = [f"Share of “{name}”: exp({inside(s, 3)}) = {number(power)}, out of {total} = {number(powers.sum())}: {number(a, 3)}"
               for name, s, power, a in zip(names, scores, powers, weights, strict=True)]  # fmt: skip
     mixes = [f"“{example.word}”, number {c + 1}: {products(weights, values[:, c], 3)} = {number(mixed.mix[c], 3)}" for c in range(values.shape[1])]
     wide, r = len(names), values.shape[1]

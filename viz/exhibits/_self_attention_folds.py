@@ -24,13 +24,13 @@ WHERE_FROM = (
 LOOKING = (
     WHERE_FROM + "There are no positions: two equal words have equal numbers, whatever their place. **Try** a sentence with a word twice.",
     WHERE_FROM + "A frame marks the word. Touch a number of q, k or v: the word and the column of the weights that made it light up. **Try** to make the query all zeros.",
-    WHERE_FROM + "A number of Q is the product of a word with a column of W_Q. The switch above the grids turns words from columns, as the documents write, to rows, as "
+    WHERE_FROM + "A number of Q is the product of a word with a column of W_Q. The switch above the grids turns words from columns, as the slides and the survey write, to rows, as "
     "PyTorch keeps them: X, Q, K, V and Z change their shapes, no number changes, and W, S and A stay as they are. **Try** p = 1, or r larger than p.",
     "Row: the word that asks. Column: the word that answers. Scores are coloured around 0, shares from 0 to 1; what is left out is hatched. **Try** to leave the word itself "
     "out, and with W_K := W_Q find two scores that mirror each other.",
     "A row of A belongs to the word that asks, so it must meet the values. As Eq. (16) is printed, V A, the *columns* of A meet them, and they do not sum to 1: turn the "
     "switch and compare both results. With one word, or when all shares are alike, nothing is seen of it.",
-    "The documents give the shares and no scores. The scores here are their logarithms, moved so that the smallest is 0: softmax gives the shares back exactly. The values "
+    "The slides give the weights and no scores. The scores here are their logarithms, moved so that the smallest is 0: softmax gives the shares back exactly. The values "
     "are those of the drawn words. **Try** to make *student* all *am*; and let the word look at itself, as Eq. (16) and the models here do.",
 )  # fmt: skip
 

@@ -98,7 +98,7 @@ class Grids:
 
         def told(i: int, j: int) -> str:
             parts = " + ".join(number(power) for power, may in zip(powers[i], self.found.allowed[i], strict=True) if may)
-            return (f"Share of “{self.names[j]}” for “{self.names[i]}”: e^{inside(self.found.scores[i, j], 3)} = {number(powers[i, j])}, out of "
+            return (f"Share of “{self.names[j]}” for “{self.names[i]}”: exp({inside(self.found.scores[i, j], 3)}) = {number(powers[i, j])}, out of "
                     f"{parts} = {number(powers[i].sum())}: {number(self.found.weights[i, j], 3)}")  # fmt: skip
 
         return self._square("A", self.found.weights, told, (("S", "row", "row"),), scale="weights", sums=sums, line=line)

@@ -11,7 +11,7 @@ from core.lessons.self_attention import EXAMPLES, LARGEST, LONGEST
 from viz.exhibits import _self_attention_link as link
 from viz.exhibits._self_attention_grids import neat, products, vector
 from viz.figures.curves import number
-from viz.labels import distinct
+from viz.labels import distinct, percent
 from viz.ui import controls, lesson, state
 
 SLUG = link.SLUG
@@ -99,7 +99,7 @@ def _scored(data: Any, names: list[str], at: int) -> str:
     mirror = f" S is symmetric, like a kernel: with W_K = W_Q two scores that mirror each other differ by {neat(data.kernel.asymmetry)}." if not data.kernel.asymmetry else ""
     return (
         f"“{names[at]}” scores “{names[best]}” highest, {neat(found.dots[at, best])} / √{found.q.shape[1]} = {number(found.scores[at, best])}, and gives it "
-        f"{found.weights[at, best]:.0%} of its attention; its row sums to {number(found.weights[at].sum())}.{mirror}"
+        f"{percent(found.weights[at, best])} of its attention; its row sums to {number(found.weights[at].sum())}.{mirror}"
     )
 
 
@@ -180,5 +180,5 @@ def _example(start: Any) -> None:
         sentences = {name: " ".join(example.words) for name, example in EXAMPLES.items()}
         with st.container(width="content"):
             controls.segmented("Example", tuple(EXAMPLES), SLUG + "example", start.example, sentences.__getitem__, quiet=True)
-        st.button("The documents' shares", key=f"{SLUG}given", on_click=lambda: state.write(**{SLUG + "scores": None}), disabled=not state.peek(SLUG + "scores"))
+        st.button("The printed weights", key=f"{SLUG}given", on_click=lambda: state.write(**{SLUG + "scores": None}), disabled=not state.peek(SLUG + "scores"))
         controls.toggle("The word attends to itself", SLUG + "own", start.own)

@@ -11,6 +11,7 @@ from core.lessons import model_sizes as sizes
 from viz.exhibits import _sizes_steps as steps
 from viz.exhibits._shown import Shown
 from viz.figures import sizes as figures
+from viz.labels import percent
 from viz.ui import controls, lesson, parts, state
 
 SLUG = "sizes."
@@ -68,7 +69,7 @@ def calculator(data: Any) -> Shown:
     with question:
         told = lesson.predict_number(
             SLUG + "rule", f"12·L·d² = 12·{shape.n_layers}·{shape.d_model:,}² = {rule:,}. What share of all parameters of this model is that?", 0, 1, rule / total,
-            f"{rule:,} / {total:,} = {rule / total:.1%}. The word table alone has {found[sizes.WORDS]:,}, {found[sizes.WORDS] / total:.1%}.", near=0.05, unit="%",
+            f"{rule:,} / {total:,} = {percent(rule / total, 2)}. The token embeddings alone has {found[sizes.WORDS]:,}, {percent(found[sizes.WORDS] / total, 2)}.", near=0.05, unit="%",
         )  # fmt: skip
     held = sizes.memory(total)
     with picture:
@@ -84,7 +85,7 @@ def calculator(data: Any) -> Shown:
                            "Memory: " + ", ".join(f"{name} {_bytes(gb)}" for name, gb in held.items()) if told else "Memory, covered until you guess")  # fmt: skip
     first, second, _ = held.values()
     picture.text(f"{total:,} parameters: {_bytes(first)} in float32, {_bytes(second)} in float16. {shape.n_heads} heads of {shape.d_model // shape.n_heads} numbers; their number changes no count." if told else
-                 f"{shape.n_layers} layers of width {shape.d_model:,}, {shape.n_heads} heads, {shape.n_vocab:,} tokens, {shape.n_ctx:,} places.")  # fmt: skip
+                 f"{shape.n_layers} layers of width {shape.d_model:,}, {shape.n_heads} heads, {shape.n_vocab:,} tokens, {shape.n_ctx:,} positions.")  # fmt: skip
     key, values = steps._formula(shape)
     code = (
         f"from core.lessons.model_sizes import Shape, blocks, counted, memory\n\nshape = Shape(n_layers={shape.n_layers}, d_model={shape.d_model}, n_heads={shape.n_heads}, n_vocab={shape.n_vocab}, n_ctx={shape.n_ctx})\n"

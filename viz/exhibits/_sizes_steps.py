@@ -12,6 +12,7 @@ import streamlit as st
 from core.lessons import model_sizes as sizes
 from viz.exhibits._shown import Shown
 from viz.figures import sizes as figures
+from viz.labels import percent
 from viz.ui import controls, lesson, parts, state
 
 SLUG = "sizes."
@@ -23,16 +24,16 @@ HUES = {part: hue for hue, part in enumerate(sizes.PARTS)}
 OPTIONS = (sizes.WORDS, sizes.PLACES, sizes.ATTENTION, sizes.NETWORK)
 GUESS = pd.DataFrame({"": ["Guess first: then the numbers are here."]})
 LOOKING_PARTS = (
-    "A bar is how many learned numbers one part of the model has. They are counted: a network of our own class with the published shape is built without memory, and its weights are sorted by what they are for. The **word table** has a "
+    "A bar is how many parameters one part of the model has. They are counted: a network of our own class with the published shape is built without memory, and its weights are sorted by what they are for. The **embedding matrix** has a "
     "row for each token; **attention** is four matrices in each layer, **feed-forward** two wide ones. The number of heads changes nothing, for the heads share the width."
 )
 LOOKING_VARIANTS = (
     "Each bar is a whole model, counted from its published shape; XLNet, which has no class here, by its closed form. ClinicalBERT and BioBERT are BERT-Base trained on other texts, with the vocabulary that keeps capital letters: other "
-    "numbers in the weights, nearly as many of them. What one of the documents calls small is small only beside BERT-Large."
+    "numbers in the weights, nearly as many of them. What Ghojogh and Ghodsi 2020 call small is small only beside BERT-Large."
 )
 LOOKING_GPT = (
     "Four models carry the name GPT-2; the size everyone quotes is that of the largest. Width enters the blocks as a square: twice the width makes four times the parameters of a layer. DistilGPT-2 has half the layers of the small one, but all "
-    "of its word table."
+    "of its embedding matrix."
 )
 LOOKING_RACE = (
     "Each dot is a model when it came out. On the logarithmic axis a step of the same height multiplies by ten; on the plain axis all models before the last two lie on the ground. The shapes are published, the numbers counted from them; "
@@ -49,7 +50,7 @@ def by_part(data: Any) -> Shown:
     with question:
         told = lesson.predict(
             SLUG + "most", f"{name} has {total:,} parameters. In which part do most of them stand?", {part: found[part] for part in OPTIONS}, most,
-            f"{most}: {found[most]:,}, that is {found[most] / total:.0%}. Attention has {found[sizes.ATTENTION]:,}, {found[sizes.ATTENTION] / total:.0%}.",
+            f"{most}: {found[most]:,}, that is {percent(found[most] / total)}. Attention has {found[sizes.ATTENTION]:,}, {percent(found[sizes.ATTENTION] / total)}.",
         )  # fmt: skip
     rows = [figures.Bar(part, n, f"{n:,}", HUES[part]) for part, n in found.items()]
     with picture:
@@ -60,7 +61,7 @@ def by_part(data: Any) -> Shown:
     controls.segmented("Model", MODELS, SLUG + "model", MODELS[0], quiet=True)
     key, values = _formula(shape)
     return Shown({key: values}, (rf"{' + '.join(f'{n:,}' for n in found.values())} = {total:,}".replace(",", r"\,") if told else rf"P = {total:,}".replace(",", r"\,"),), LOOKING_PARTS,
-                 lambda: pd.DataFrame({"parameters": found, "share": {part: f"{n / total:.1%}" for part, n in found.items()}}) if told else GUESS,
+                 lambda: pd.DataFrame({"parameters": found, "share": {part: percent(n / total, 2) for part, n in found.items()}}) if told else GUESS,
                  {"parameters": list(found.values())} if told else {}, code((name,)))  # fmt: skip
 
 
@@ -100,7 +101,7 @@ def gpt2(data: Any) -> Shown:
     with question:
         told = lesson.predict_number(
             SLUG + "times", f"{name} has {shape.n_layers} layers of width {shape.d_model:,}, {small} {first.n_layers} of width {first.d_model}. How many times as many parameters?", 0, 20, times,
-            f"{data.total(name):,} / {data.total(small):,} = {times:.2f}. Layers × {shape.n_layers / first.n_layers:g}; the width enters squared, × {(shape.d_model / first.d_model) ** 2:.2f}; the word table grows with the width alone.",
+            f"{data.total(name):,} / {data.total(small):,} = {times:.2f}. Layers × {shape.n_layers / first.n_layers:g}; the width enters squared, × {(shape.d_model / first.d_model) ** 2:.2f}; the embedding matrix grows with the width alone.",
             near=1.0, unit="times",
         )  # fmt: skip
     rows = [figures.Bar(f"{each}\n{one.n_layers} layers × {one.d_model:,}", data.total(each), f"{data.total(each):,}", weak=each not in (name, small)) for each, one in sizes.GPT2.items()]
@@ -109,7 +110,7 @@ def gpt2(data: Any) -> Shown:
                    "Parameters: " + ", ".join(f"{each} {data.total(each):,}" for each in sizes.GPT2) if told else "Layers and widths of GPT-2, sizes covered until you guess")  # fmt: skip
     close = [each for each in sizes.GPT2 if data.total(each) >= 1.45e9]
     parts.numbers(f"“GPT-2 has 1.5 billion parameters” holds for {len(close)} of {len(sizes.GPT2)}: {', '.join(close)} with {data.total(close[0]):,}." if told else
-                  f"The documents say: GPT-2 has {sizes.GPT2['GPT-2 XL'].stated} billion parameters. {len(sizes.GPT2)} models have that name.")  # fmt: skip
+                  f"Ghojogh and Ghodsi 2020 say: GPT-2 has {sizes.GPT2['GPT-2 XL'].stated} billion parameters. {len(sizes.GPT2)} models have that name.")  # fmt: skip
     controls.segmented("Compare with the small one", GROWN, SLUG + "grown", "GPT-2 XL", quiet=True)
     key, values = _formula(shape)
     return Shown({key: values, "sizes.blocks": {"L": str(shape.n_layers), "d": f"{shape.d_model:,}", **({"B": f"{sizes.blocks(shape):,}"} if told else {})}}, (), LOOKING_GPT,

@@ -52,8 +52,8 @@ def looking_at() -> None:
                     "learned queries and keys.")  # fmt: skip
         st.markdown("At the last step each row is the score of one patch: the tick is the exact derivative, the dots are the means of the draws' estimates, the bars "
                     "two standard errors to each side, from the closed form of the variance.")  # fmt: skip
-        st.markdown("**Soft** is smooth, so it can be trained by derivatives, and it reads every patch, which is dear when there are many. **Hard** reads one, which is cheap "
-                    "when the model is used, and needs draws, and means against their scatter, when it is trained. **Try** β = 100: the two hardly differ.")  # fmt: skip
+        st.markdown("**Soft** is smooth, so it can be trained by derivatives, and it reads every patch, which is expensive when there are many. **Hard** reads one, which is cheap "
+                    "at inference, and needs draws, and variance reduction, when it is trained. **Try** β = 100: the two hardly differ.")  # fmt: skip
 
 
 def documents() -> None:

@@ -12,6 +12,7 @@ from core.lessons import soft_and_hard as lesson_of
 from core.lessons.scene import HARBOUR
 from viz.figures import lots
 from viz.figures.patches import PICKED, lit, place_name, reads
+from viz.labels import percent
 from viz.ui import controls, lesson, parts, state
 
 GUESS, SOFT, HARD, MANY, LEARN = range(5)
@@ -32,7 +33,7 @@ def picture(slug: str, data: Any, params: Any, step: int) -> None:
     framed = int(data.drawn[0]) if step == HARD else None
     figure = lit(HARBOUR.shapes, (HARBOUR.width, HARBOUR.height), (ROWS, COLUMNS), data.weights, framed=framed, asked=params.asks,
                  told=0.03, height=350)  # fmt: skip
-    parts.show(figure, key, f"{HARBOUR.say} Patch {thing(params.asks)} asks; the largest weight is {data.weights.max():.0%}, on {thing(int(data.weights.argmax()))}.",
+    parts.show(figure, key, f"{HARBOUR.say} Patch {thing(params.asks)} asks; the largest weight is {percent(data.weights.max())}, on {thing(int(data.weights.argmax()))}.",
                on_pick=partial(_touch, key))  # fmt: skip
 
 
@@ -86,7 +87,7 @@ def choose(slug: str, start: Any, step: int) -> None:
                 with st.container(width="content"):
                     controls.pills("What should be read", ("brighter", "redder", "greener", "bluer"), slug + "wanted", start.wanted)
             controls.draw(slug + "draw", start.lot)
-    controls.slider("How sharp: β, from all patches alike to almost one", 0, 100, slug + "beta", start.beta)
+    controls.slider("Inverse temperature β, from all patches alike to almost one", 0, 100, slug + "beta", start.beta)
 
 
 def first_guess(slug: str, data: Any, params: Any) -> bool:
@@ -127,10 +128,10 @@ def numbers(data: Any, params: Any, step: int) -> str:
     top = int(data.weights.argmax())
     if step in (GUESS, SOFT):
         over = int((data.weights >= 0.01).sum())
-        return f"Patch {thing(params.asks)} asks. {over} of 24 patches weigh 1 % or more; {thing(top)} weighs most, {data.weights[top]:.1%}. All 24 together: {data.weights.sum():.1%}."
+        return f"Patch {thing(params.asks)} asks. {over} of 24 patches weigh 1 % or more; {thing(top)} weighs most, {percent(data.weights[top], 2)}. All 24 together: {percent(round(data.weights.sum(), 6), 2)}."
     if step == HARD:
         place = int(data.drawn[0])
-        return f"Drawn: {thing(place)}, which happens in {data.weights[place]:.1%} of all draws. The soft read touched 24 patches, this one 1: less work, and less certain."
+        return f"Drawn: {thing(place)}, which happens in {percent(data.weights[place], 2)} of all draws. The soft read touched 24 patches, this one 1: less work, and less certain."
     if step == MANY:
         near, n = data.near, len(data.drawn)
         return f"The mean of {n:,} draw{'s' if n > 1 else ''} is {near.distance[-1]:.4f} away from the soft read; chance alone lets {near.expect[-1]:.4f} expect. A hundred times the draws, a tenth of the distance."

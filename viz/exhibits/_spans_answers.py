@@ -83,7 +83,7 @@ def measured(run: live.Using) -> str:
         return ""
     right = run.reports[-1].right
     worth = "It cannot be relied on: watch how an answer is found, not whether it is right." if right < RELIABLE else "It answers questions of this one kind only."
-    return f"Of {tuning.CHECKED} questions about texts that it never read, this model gets {1 - right:.0%} wrong. {worth}"
+    return f"Of {tuning.CHECKED} questions about texts that it never read, this model gets {percent(1 - right)} wrong. {worth}"
 
 
 def choose_question() -> None:
@@ -155,7 +155,7 @@ def marking(params: Any) -> Shown:
     return Shown(
         {"spans.start": {}, "spans.end": {}}, numbers if committed else (),
         "Blue above a word: the probability that the answer starts there. Orange below: that it ends there. Both are a softmax **over the positions** of the text; over one token's single number it would be 1 for every token. "
-        "Question and text are read together, [CLS] question [SEP] text [SEP]; nothing starts or ends in the question. [SEP] behind the text takes part. "
+        "Question and text are read together, [CLS] question [SEP] text [SEP]; nothing starts or ends in the question. [SEP] after the text takes part. "
         f"The new head is two vectors, all else is bert-mini, tuned on questions of our own small grammar: {live.made(run)}",
         lambda: pd.DataFrame({"token": words(one), "start score": one.starts, "P start": found.start, "end score": one.ends, "P end": found.end}).round(5) if committed else later(),
         {"starts": one.starts, "ends": one.ends, "p_start": found.start, "p_end": found.end} if committed else {},
@@ -236,4 +236,4 @@ def _said(one: Answer, cell: tuple[int, int]) -> str:
     i, j = cell
     names = words(one)
     total = f"start “{visible(names[i])}” {one.starts[i]:.2f} + end “{visible(names[j])}” {one.ends[j]:.2f} = {one.starts[i] + one.ends[j]:.2f}"
-    return f"{total}, and forbidden: it would end before it starts." if j < i else f"{total}: “{told(one, cell)}”."
+    return f"{total}, and masked: it would end before it starts." if j < i else f"{total}: “{told(one, cell)}”."

@@ -17,7 +17,7 @@ from viz.exhibits._shown import Shown, later
 from viz.exhibits._spans_answers import SLUG, asked, glued, missing
 from viz.instruments import heatmap, marked, origin, picked
 from viz.instruments.picture import drawing
-from viz.labels import head_name, visible
+from viz.labels import head_name, percent, visible
 from viz.ui import compute as ask
 from viz.ui import lesson, parts, room, state
 
@@ -54,7 +54,7 @@ def looked(params: Any) -> Shown:
     halves = {f"layers 0 to {half - 1}": float(by_layer[:half].mean()), f"layers {half} to {layers - 1}": float(by_layer[half:].mean())}
     answer = NONE if by_layer.max() < SMALL else max(halves, key=lambda name: halves[name])
     told = lesson.predict(SLUG + "layer", f"Tuned for answers: in which half of bert-mini’s {layers} layers did attention move more?", halves | {NONE: 0.0}, answer,
-                          f"Over all heads and tokens {by_layer.max():.1%} of the look went elsewhere in layer {int(by_layer.argmax())}, {by_layer.min():.1%} in layer {int(by_layer.argmin())}.")  # fmt: skip
+                          f"Over all heads and tokens {percent(by_layer.max(), 2)} of the attention went elsewhere in layer {int(by_layer.argmax())}, {percent(by_layer.min(), 2)} in layer {int(by_layer.argmin())}.")  # fmt: skip
     most = np.unravel_index(int(moved.argmax()), moved.shape)
     tokens = surface(runs[0])
     n, key = len(tokens), SLUG + "looks"
@@ -72,14 +72,14 @@ def looked(params: Any) -> Shown:
     rows = before[layer, head, at], after[layer, head, at]
     went = [max(range(n), key=row.__getitem__) for row in rows]
     parts.numbers(
-        f"{head_name(layer, head)} from “{visible(tokens[at])}”: before most at “{visible(tokens[went[0]])}” ({rows[0][went[0]]:.0%}), after at “{visible(tokens[went[1]])}” ({rows[1][went[1]]:.0%})."
-        + ("" if lesson.presenting() else f" Over all tokens {moved[layer, head]:.0%} of this head's look went elsewhere, {moved.mean():.0%} over all {moved.size} heads.") if told
-        else f"{head_name(layer, head)} before the tuning: “{visible(tokens[at])}” looks most at “{visible(tokens[went[0]])}”, {rows[0][went[0]]:.0%}."
+        f"{head_name(layer, head)} from “{visible(tokens[at])}”: before most at “{visible(tokens[went[0]])}” ({percent(rows[0][went[0]])}), after at “{visible(tokens[went[1]])}” ({percent(rows[1][went[1]])})."
+        + ("" if lesson.presenting() else f" Over all tokens {percent(moved[layer, head])} of this head's attention went elsewhere, {percent(moved.mean())} over all {moved.size} heads.") if told
+        else f"{head_name(layer, head)} before the tuning: “{visible(tokens[at])}” looks most at “{visible(tokens[went[0]])}”, {percent(rows[0][went[0]])}."
     )  # fmt: skip
     return Shown(
         {"self.weights": {}}, (rf"\tfrac{{1}}{{2}} \sum_j |a_{{ij}} - b_{{ij}}| = {0.5 * np.abs(rows[0] - rows[1]).sum():.4f} \text{{ for this token}}",) if told else (),
-        "Blue above a word: how much of its look the head gave to it before the tuning; orange below: after. The grid has for every head the share of its look that went elsewhere, mean over all tokens. "
-        "If only the head on top was tuned (frozen), not one weight below it moved, and attention is the same to the last bit. What a head looks at is not yet what it is for: see *What matters*.",
+        "Blue above a word: how much of its attention the head gave to it before the tuning; orange below: after. The grid has for every head the share of its attention that went elsewhere, mean over all tokens. "
+        "If only the head on top was tuned (frozen), not one weight below it changed, and attention is the same to the last bit. What a head looks at is not yet what it is for: see *What matters*.",
         lambda: pd.DataFrame({"token": tokens, "before": rows[0], "after": rows[1]}).round(5) if told else later(),
         {"moved": moved, "before": rows[0], "after": rows[1]} if told else {},
         lines(params, used, layer, head, at),

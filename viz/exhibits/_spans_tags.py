@@ -102,7 +102,7 @@ def tagging(params: Any) -> Shown:
     with room.wide():
         marked(one.tokens, key=key, on_pick=partial(_take, key, firsts, len(one.tokens)), glued=[k for k in range(len(one.tokens)) if not one.begins[k]] + [k for k in glued(one.places) if one.begins[k]],
                notes=notes, hues=hues, span=(at, (*firsts, len(one.tokens))[word + 1] - 1), pick="word", hint="Touch a word to ask about it.", python=lines(params, run) + drawing("marked", f"one.tokens, notes=[{list(grammar.TAGS)}[chances.argmax()] for chances in one.chances]", origin.now()))  # fmt: skip
-        marked(grammar.TAGS, key=SLUG + "chances", above=mine if told else None, names=(f"chances of “{visible(one.words[word])}”", ""), hues=[HUES[tag] for tag in grammar.TAGS],
+        marked(grammar.TAGS, key=SLUG + "chances", above=mine if told else None, names=(f"probabilities of “{visible(one.words[word])}”", ""), hues=[HUES[tag] for tag in grammar.TAGS],
                python=lines(params, run) + drawing("marked", f"{list(grammar.TAGS)}, above=one.chances[{at}], names={('chance', '')}", origin.now()))  # fmt: skip
         parts.numbers(_sentence(one, best, run, told))
     if not lesson.presenting():
@@ -110,7 +110,7 @@ def tagging(params: Any) -> Shown:
     i = at + 1
     return Shown(
         {"spans.tag": {}}, (rf"P_{{{i}}}(\text{{{answer}}}) = {mine.max():.4f}, \qquad \sum_k P_{{{i},k}} = {mine.sum():.4f}",) if told else (),
-        "A colour is a tag. A word in several pieces (## goes on a word) has the tag of its **first piece**; the other pieces are read, and not asked. Every token has its own softmax over the 12 tags, from its own vector: "
+        "A colour is a tag. A word in several tokens (## continues a word) has the tag of its **first token**; the other tokens are read, and not asked. Every token has its own softmax over the 12 tags, from its own vector: "
         "n tokens need n vectors, [CLS] alone gives one label. DET: the, a, my. PROPN: a name. AUX: can, is. ADP: in, by, after. CONJ: and, that. NUM: two. PUNCT: signs. The same word gets different tags because its vector depends on its neighbours.",
         lambda: pd.DataFrame(one.chances, index=distinct(one.tokens), columns=list(grammar.TAGS)).round(4) if told else later(),
         {"chances": one.chances, "begins": one.begins} if told else {},
@@ -137,11 +137,11 @@ def _labels(one: Tagged, best: np.ndarray, covered: int | None) -> tuple[list[st
 def _sentence(one: Tagged, best: np.ndarray, run: live.Using, told: bool) -> str:
     """How many words and pieces, how good on this sentence where its tags are known, and on words never read."""
     n, cut = len(one.firsts), len(one.tokens) - len(one.firsts)
-    here, asked = "", f" ({cut} {'piece is' if cut == 1 else 'pieces are'} not asked)" if cut else ""
+    here, asked = "", f" ({cut} {'token is' if cut == 1 else 'tokens are'} not asked)" if cut else ""
     if told and one.text in taught():
         right = sum(grammar.TAGS[best[at]] == tag for at, tag in zip(one.firsts, taught()[one.text], strict=False))
         here = f" {right} of {n} are right here."
-    return f"{n} words, {len(one.tokens)} pieces, {n} tags{asked}.{here} In {tuning.CHECKED} sentences that it never read, {run.reports[-1].right:.1%} of the words get the right tag."
+    return f"{n} words, {len(one.tokens)} tokens, {n} tags{asked}.{here} In {tuning.CHECKED} sentences that it never read, {percent(run.reports[-1].right, 2)} of the words get the right tag."
 
 
 def choose_sentence() -> None:

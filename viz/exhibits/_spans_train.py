@@ -21,7 +21,7 @@ BODIES = {"full": "all layers learn", "frozen": "only the head learns"}
 TRY = (
     "**Try.** Ask about another person of the text, then something that the text does not say: it always gives an answer. Ask in words that our grammar has not.",
     "**Try.** Move the slider on until the pushed word wins altogether: then the answer starts there, too.",
-    "**Try.** *They light the lamp*: in its lessons *light* was never a verb. Does it see it from the place? Type a word of your own that is cut into pieces.",
+    "**Try.** *They light the lamp*: in its lessons *light* was never a verb. Does it see it from the position? Type a word of your own that is cut into tokens.",
     "**Try.** Touch the question word, then the person asked about. Choose *only the head learns* in the last step and come back: nothing moved.",
     "**Try.** Only the head learns: how much of it did bert-mini know before? Another random seed: how much of it was luck?",
 )

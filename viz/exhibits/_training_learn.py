@@ -21,8 +21,8 @@ from viz.ui import controls, lesson, parts, state
 
 FACTORS = (0.25, 1.0, 4.0)
 LEARNING = (
-    "Left the loss of each place, pale as shipped, strong now. Right its mean after each step; thin lines are the places. The step is taken on a copy that nobody else "
-    "sees: the shipped weights stay as they are, and another pair begins from them again. A step here is one pass forward, one backward, and every weight moved against its slope, "
+    "Left the loss of each position, pale as shipped, strong now. Right its mean after each step; thin lines are the positions. The step is taken on a copy that nobody else "
+    "sees: the shipped weights stay as they are, and another pair begins from them again. A step here is one pass forward, one backward, and every weight moved against its gradient, "
     "as in the training of the model itself, which took {steps:,} such steps on batches of pairs. That one counted a share of its loss on all other words (label smoothing), so that "
     "a loss of nothing was not its aim: plain cross-entropy, as here, pushes on. "
     "**Try** “Con mucho gusto.”: do a few steps turn the model's own answer over?"
@@ -52,7 +52,7 @@ def one_step(params: Any, data: Any) -> Shown:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         show(taught.losses(read, wanted, now.losses, first.losses, height=min(300, 96 + 44 * len(wanted))), SLUG + "learn.picture",
-                   f"The loss of each place after {now.step} steps: " + ", ".join(f"{a} {b:.3f}" for a, b in zip(wanted, now.losses, strict=True)) + ".", 260)  # fmt: skip
+                   f"The loss of each position after {now.step} steps: " + ", ".join(f"{a} {b:.3f}" for a, b in zip(wanted, now.losses, strict=True)) + ".", 260)  # fmt: skip
     with right:
         show(taught.curve([each.loss for each in found], MOST, np.stack([each.losses for each in found]), height=min(300, 96 + 44 * len(wanted))), SLUG + "curve.picture",
                    f"The mean loss over the steps: {', '.join(number(each.loss, 3) for each in found)}.", 260)  # fmt: skip
@@ -61,9 +61,9 @@ def one_step(params: Any, data: Any) -> Shown:
         st.button("Take one optimiser step", key=SLUG + "go", type="primary", icon=":material/trending_down:", on_click=_go, disabled=params.steps >= MOST)
         st.button("Begin again", key=SLUG + "again", on_click=_again, disabled=not params.steps)
         with st.container(width="content"):
-            controls.segmented("Rule", tuple(RATES), SLUG + "rule", "SGD")
+            controls.segmented("Optimiser", tuple(RATES), SLUG + "rule", "SGD")
         with st.container(width="content"):
-            controls.segmented("Rate, times the usual", FACTORS, SLUG + "rate", 1.0, lambda factor: f"{factor:g}")
+            controls.segmented("Learning rate ×", FACTORS, SLUG + "rate", 1.0, lambda factor: f"{factor:g}")
     frame = pd.DataFrame({f"{place + 1}: {name}": [each.losses[place] for each in found] for place, name in enumerate(wanted)} | {
         "mean": [each.loss for each in found], "other pairs": [each.others for each in found], "writes": [each.writes for each in found]}).rename_axis("steps")  # fmt: skip
     eta = RATES[params.rule] * params.rate
@@ -80,7 +80,7 @@ def _asked(params: Any, wanted: list[str]) -> bool:
     places = [f"{i + 1}: {token}" for i, token in enumerate(wanted)]
     best = int(gained.argmax())
     return lesson.predict(
-        SLUG + "gain", "One step on this pair. At which place will the loss fall most?", dict(zip(places, gained.tolist(), strict=True)), places[best],
+        SLUG + "gain", "One step on this pair. At which position will the loss fall most?", dict(zip(places, gained.tolist(), strict=True)), places[best],
         f"From {number(before.losses[best], 3)} to {number(after.losses[best], 3)} there; in all from {number(before.loss, 3)} to {number(after.loss, 3)}. Press the button to take it.",
     )  # fmt: skip
 
@@ -88,7 +88,7 @@ def _asked(params: Any, wanted: list[str]) -> bool:
 def _numbers(found: tuple[Taught, ...], n_weights: int) -> str:
     first, now = found[0], found[-1]
     if now.step == 0:
-        return f"As shipped the model writes “{now.writes}”, and the pair costs it {number(now.loss, 3)} nats a token. It has {n_weights:,} weights; a step moves them all at once."
+        return f"As shipped the model writes “{now.writes}”, and the pair costs it {number(now.loss, 3)} nats per token. It has {n_weights:,} weights; a step moves them all at once."
     return (f"{now.step} step{'s' * (now.step > 1)}: the copy writes “{now.writes}”, its loss went from {number(first.loss, 3)} to {number(now.loss, 3)}, {now.changed:,} weights moved. "
             f"Four other pairs went from {number(first.others, 4)} to {number(now.others, 4)}.")  # fmt: skip
 

@@ -36,7 +36,7 @@ def pair(text: str, start: str) -> None:
     drops = (SLUG + "steps", SLUG + "passes", SLUG + "place")
     left, right = st.columns(2, gap="medium")
     with left:
-        controls.text("English sentence", "text", start, placeholder="Type a sentence", drops=("target", *drops))
+        controls.text("English sentence", "text", start, placeholder="Type a sentence", drops=("target", *drops), of=MODEL)
     with right:
         target = controls.text("Spanish, as it is wanted", "target", wanted, placeholder="Type its translation", drops=drops)
     now = PAIRS.index((text, target)) if (text, target) in PAIRS else None

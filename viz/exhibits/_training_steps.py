@@ -21,19 +21,19 @@ from viz.labels import percent
 from viz.ui import controls, lesson, links, parts, room
 
 SHIFTED = (
-    "The upper row is the translation that is wanted, piece by piece, with END. The lower row is what the decoder is given: the same, moved one place to the right, START "
-    "in front. A place reads what stands below it and everything to its left (the causal mask forbids the rest), and should say what stands above it. Each piece "
-    "enters as its row of the token table, {d} numbers, times √{d}, plus its position; the same table, turned round, makes the scores at the end."
+    "The upper row is the target, token by token, with END. The lower row is what the decoder is given: the same, shifted one position to the right, START "
+    "in front. A position reads what stands below it and everything to its left (the rest is masked), and should predict what stands above it. Each token "
+    "enters as its row of the token table, {d} numbers, times √{d}, plus its position; the same table, transposed, makes the logits at the end."
 )
 COSTS = (
-    "A bar is one place of the decoder: left of the arrow what it reads, right of it what it should say. The loss is −ln of the probability that the model "
+    "A bar is one position of the decoder: left of the arrow what it reads, right of it what it should predict. The loss is −ln of the probability that the model "
     "gave the wanted token: 0 if it was sure, ln {V:,} = {even:.2f} if it had no idea. The mean of the bars is what training lowers. All bars come from one pass: "
-    "the right words are given (teacher forcing), so no place has to wait for another."
+    "the right words are given (teacher forcing), so no position has to wait for another."
 )
 STAIRS = (
-    "Each row is one pass of use. It reads one tile more, the strong one; keys and values of the paler ones are kept from the passes before. The two columns are the "
-    "probability of the wanted token, from the one pass of training and from this pass. They agree because the causal mask hides from a place exactly what use does not have yet. "
-    "In real use the tile that is read next is the one that the model chose, right or wrong."
+    "Each row is one pass at inference. It reads one tile more, the strong one; keys and values of the paler ones come from the KV cache. The two columns are the "
+    "probability of the wanted token, from the one pass of training and from this pass. They agree because the causal mask hides from a position exactly what inference does not have yet. "
+    "At inference the tile that is read next is the one that the model chose, right or wrong."
 )
 
 
@@ -43,19 +43,19 @@ def shift(params: Any, data: Any) -> Shown:
     at = min(1, m - 1)
     answer = read[at]
     told = lesson.predict(
-        SLUG + "shift", f"At one place the decoder should say “{wanted[at]}”. What does it read at this place?", tuple(dict.fromkeys((*read[:4], wanted[at]))), answer,
-        f"The target moved one place to the right: at the place of “{wanted[at]}” stands “{answer}”. So each place learns: after this word, say that one.",
+        SLUG + "shift", f"At one position the decoder should predict “{wanted[at]}”. What does it read there?", tuple(dict.fromkeys((*read[:4], wanted[at]))), answer,
+        f"The target shifted one position to the right: at the position of “{wanted[at]}” stands “{answer}”. So each position learns: after this word, predict that one.",
     )  # fmt: skip
     picture, told_numbers = st.container(), st.container()
     with st.container():
-        moved = controls.toggle("Shift the target by one place", SLUG + "shift", True)
+        moved = controls.toggle("Shift the target by one position", SLUG + "shift", True)
     given = list(read if moved else wanted)
     with picture:
         shown = given if told else [given[0] if moved else None] + [None] * (m - 1)
         show(teaching.rows(wanted, shown, arrows=moved, chosen=at), SLUG + "shift.picture",
                    f"Two rows of {m} tokens: the target, and what the decoder reads." + (f" It reads {', '.join(given)}." if told else ""), 260 if m <= teaching.WRAPPED else room.LARGEST)  # fmt: skip
     with told_numbers:
-        parts.numbers(_shift_numbers(data, moved) if told else f"The target has {m} pieces, END among them. The decoder reads as many.")
+        parts.numbers(_shift_numbers(data, moved) if told else f"The target has {m} tokens, END among them. The decoder reads as many.")
     frame = pd.DataFrame({"target": wanted, "decoder input": given if told else ["?"] * m}, index=range(1, m + 1)).rename_axis("place")
     ids = data.ids
     return Shown(
@@ -66,9 +66,9 @@ def shift(params: Any, data: Any) -> Shown:
 
 def _shift_numbers(data: Any, moved: bool) -> str:
     if moved:
-        return f"{len(data.wanted)} places, {len(data.wanted)} questions: the mean loss is {number(data.losses.mean(), 3)} nats a token."
-    return (f"Now each place reads the very word that it should say: copying would be enough, and nothing about translating would be learnt. This decoder learnt with the "
-            f"shift; fed like this it loses {number(data.unshifted.mean(), 2)} nats a token instead of {number(data.losses.mean(), 3)}.")  # fmt: skip
+        return f"{len(data.wanted)} positions, {len(data.wanted)} predictions: the mean loss is {number(data.losses.mean(), 3)} nats per token."
+    return (f"Now each position reads the very word that it should predict: copying would be enough, and nothing about translating would be learnt. This decoder learnt with the "
+            f"shift; fed like this its loss is {number(data.unshifted.mean(), 2)} nats per token instead of {number(data.losses.mean(), 3)}.")  # fmt: skip
 
 
 def at_once(params: Any, data: Any) -> Shown:
@@ -77,15 +77,15 @@ def at_once(params: Any, data: Any) -> Shown:
     places = [f"{i + 1}: {token}" for i, token in enumerate(wanted)]
     values, most, least = data.losses, int(data.losses.argmax()), int(data.losses.argmin())
     told = lesson.predict(
-        SLUG + "most", "The model gave each wanted token a probability. Which one surprised it most?", dict(zip(places, values.tolist(), strict=True)), places[most],
+        SLUG + "most", "The model gave each wanted token a probability. Which one has the largest loss?", dict(zip(places, values.tolist(), strict=True)), places[most],
         f"It gave “{wanted[most]}” {percent(np.exp(-values[most]))}, so the loss there is {number(values[most], 3)}; “{wanted[least]}” got {percent(np.exp(-values[least]))}.",
     )  # fmt: skip
     show(taught.losses(named(data.read), wanted, values if told else None), SLUG + "once.picture",
-               "The loss of each place" + (": " + ", ".join(f"{a} {b:.3f}" for a, b in zip(places, values, strict=True)) if told else ", still covered") + ".", 260)  # fmt: skip
+               "The loss of each position" + (": " + ", ".join(f"{a} {b:.3f}" for a, b in zip(places, values, strict=True)) if told else ", still covered") + ".", 260)  # fmt: skip
     n_vocab = data.logits.shape[1]
-    one_pass = f"One pass gives {m} × {n_vocab:,} scores"
-    parts.numbers(f"{one_pass}. The mean of the {m} losses is {number(values.mean(), 4)}; torch's cross_entropy says {number(by_torch(data), 4)}." if told else f"{one_pass}: for every place, every token of the vocabulary.")
-    frame = pd.DataFrame({"reads": named(data.read), "should say": wanted, "probability": np.exp(-values).round(5), "loss": values.round(5)}, index=range(1, m + 1))
+    one_pass = f"One pass gives {m} × {n_vocab:,} logits"
+    parts.numbers(f"{one_pass}. The mean of the {m} losses is {number(values.mean(), 4)}; torch's cross_entropy says {number(by_torch(data), 4)}." if told else f"{one_pass}: for every position, every token of the vocabulary.")
+    frame = pd.DataFrame({"reads": named(data.read), "target": wanted, "probability": np.exp(-values).round(5), "loss": values.round(5)}, index=range(1, m + 1))
     sums = " + ".join(number(value, 3) for value in values)
     return Shown(
         {"training.loss": {"m": str(m), "L": number(values.mean(), 4)} if told else {"m": str(m)}}, (rf"L = \tfrac{{1}}{{{m}}} ({sums}) = {number(values.mean(), 4)}",) if told else (),
@@ -109,8 +109,8 @@ def step_by_step(params: Any, data: Any) -> Shown:
     own = "".join(place.next for place in free if place.next != "END").strip()
     same = "the same" if data.forcing.parts is None else "something else"
     with sentence:
-        parts.numbers(f"Training: 1 pass. Use: {m} passes. The {m} × {data.logits.shape[1]:,} scores differ by {tiny(float(data.differences.max()))} at most. Left to itself the model writes “{own}”, {same}.")
-    frame = pd.DataFrame({"reads": named(data.read), "P, one pass": one.round(6), "P, step by step": step.round(6), "largest difference of a score": data.differences}, index=range(1, m + 1))
+        parts.numbers(f"Training: 1 pass. Inference: {m} passes. The {m} × {data.logits.shape[1]:,} logits differ by {tiny(float(data.differences.max()))} at most. Left to itself the model writes “{own}”, {same}.")
+    frame = pd.DataFrame({"reads": named(data.read), "P, one pass": one.round(6), "P, step by step": step.round(6), "largest difference of a logit": data.differences}, index=range(1, m + 1))
     return Shown(
         {"decoding.greedy": {"y_t": word(free[0].next)}}, (rf"\max_{{t, v}} |z_{{t v}} - z'_{{t v}}| = {data.differences.max():.1e}",), STAIRS, lambda: frame,
         {"one pass": one, "step by step": step, "difference": data.differences}, _code(params),

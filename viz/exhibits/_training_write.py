@@ -22,13 +22,13 @@ TOP = 7
 WHERE = {"paper": "On paper", "model": "The translator"}
 SENTENCES = ("It was so cold that nobody went out.", "The teacher asked us to be quiet.", "Keep an eye on my bag.")
 BARS = (
-    "The decoder's last state at this place, {d} numbers, is multiplied with one row for each of the {V:,} tokens (a linear layer; in this model its rows are those of the token "
-    "table, and there is no bias). Softmax makes the {V:,} scores positive and lets them add up to 1. The bars are the largest, the last one all others together. "
-    "Temperature divides the scores first: below 1 the winner takes more, above 1 the others come up; the order never changes."
+    "The decoder's last state at this position, {d} numbers, is multiplied with one row for each of the {V:,} tokens (a linear layer; in this model its rows are those of the token "
+    "table, and there is no bias). Softmax makes the {V:,} logits positive and lets them add up to 1. The bars are the largest, the last one all others together. "
+    "Temperature divides the logits first: below 1 the winner takes more, above 1 the others come up; the order never changes."
 )
 WAYS = (
-    "Each line is a text being written, from left to right; its height is the probability of everything written so far, on a logarithmic axis, so each token leads down by its own −ln p. Orange always "
-    "takes the most probable next token. Green gave up a little at one place and lost less afterwards. Greedy cannot know that: it looks one word ahead. A beam keeps several texts open; it finds more, though not surely "
+    "Each line is a text being written, from left to right; its height is the probability of everything written so far, on a logarithmic axis, so each token leads down by its own −ln p. Orange is greedy: it always "
+    "takes the most probable next token. Green lost a little at one position and less afterwards. Greedy cannot know that: it looks one word ahead. A beam keeps several texts open; it finds more, though not surely "
     "the best of all. The most probable text is not always the best translation either, but here it is the better one to read."
 )
 
@@ -39,7 +39,7 @@ def last_layer(params: Any, data: Any) -> Shown:
     picture, sentence = st.container(), st.container()
     left, right = st.columns(2, gap="medium")
     with left:
-        place = controls.pills("At the place of", range(len(labels)), SLUG + "place", 0, lambda i: labels[i])
+        place = controls.pills("At the position of", range(len(labels)), SLUG + "place", 0, lambda i: labels[i])
     with right:
         heat = controls.slider("Temperature", 0.25, 4.0, SLUG + "temperature", 1.0, 0.25)
     z = data.logits[place] / heat
@@ -54,7 +54,7 @@ def last_layer(params: Any, data: Any) -> Shown:
         show(taught.largest([*rows, (f"{len(p) - TOP:,} others", max(rest, 0.0), False)]), SLUG + "bars.picture",
                    "The most probable tokens: " + ", ".join(f"{name} {percent(value)}" for name, value, _ in rows) + ".", 270)  # fmt: skip
     with sentence:
-        parts.numbers(f"{len(p):,} outputs, one for each token; together {p.sum():.6f}. “{names[0]}” has the largest, {percent(p[best[0]])}, because its score is {number(z[best[0]] - z[best[1]])} above the next: e^{number(z[best[0]] - z[best[1]])} = {number(float(p[best[0]] / p[best[1]]), 1)} times as probable.")
+        parts.numbers(f"{len(p):,} outputs, one for each token; together {p.sum():.6f}. “{names[0]}” has the largest, {percent(p[best[0]])}, because its logit is {number(z[best[0]] - z[best[1]])} above the next: e^{number(z[best[0]] - z[best[1]])} = {number(float(p[best[0]] / p[best[1]]), 1)} times as probable.")
     frame = pd.DataFrame({"token": names, "score": data.logits[place][best].round(4), "probability": p[best].round(6)})
     config = default().open(MODEL).config
     return Shown(
@@ -71,7 +71,7 @@ def not_always(params: Any, data: Any) -> Shown:
     with st.container():
         text = SENTENCES[0]
         if where == "model":
-            text = controls.text("English sentence", SLUG + "sentence", SENTENCES[0], placeholder="Type a sentence")
+            text = controls.text("English sentence", SLUG + "sentence", SENTENCES[0], placeholder="Type a sentence", of=MODEL)
             controls.preset_row(SENTENCES, SLUG + "sentence", SENTENCES[0])
     if where == "paper":
         (first, best), every = greedy.on_paper()
@@ -103,7 +103,7 @@ def _which(every: tuple[greedy.Way, ...], first: greedy.Way, best: greedy.Way) -
     letters = {way.tokens[0]: max(each.total for each in every if each.tokens[0] == way.tokens[0]) for way in every}
     return lesson.predict(
         SLUG + "best", f"Three words, then three again. Greedy begins with “{first.tokens[0]}”. With which word does the most probable sentence begin?", letters, best.tokens[0],
-        f"“{first.tokens[0]}” is more probable at first, {first.p[0]:g} against {best.p[0]:g}; but behind it nothing has more than {first.p[1]:g}, behind “{best.tokens[0]}” one word has {best.p[1]:g}.",
+        f"“{first.tokens[0]}” is more probable at first, {first.p[0]:g} against {best.p[0]:g}; but after it nothing has more than {first.p[1]:g}, after “{best.tokens[0]}” one word has {best.p[1]:g}.",
     )  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def _ways_numbers(first: greedy.Way, best: greedy.Way, parting: int, name: str, 
     one, other = ("".join(token for token in way.tokens if token != "END").strip() for way in (first, best))
     if first.tokens == best.tokens:
         return f"Both write “{one}” ({first.total:.4f}): here the greedy choice is as good as the beam's."
-    fork = f"At place {parting + 1} greedy takes “{word(first.tokens[parting])}” ({percent(first.p[parting])}), the other “{word(best.tokens[parting])}” ({percent(best.p[parting])})."
+    fork = f"At position {parting + 1} greedy takes “{word(first.tokens[parting])}” ({percent(first.p[parting])}), the other “{word(best.tokens[parting])}” ({percent(best.p[parting])})."
     return f"Greedy: “{one}”, {first.total:.4f}. A {name}: “{other}”, {best.total:.4f}, {best.total / first.total:.1f} times as probable. {fork}"
 
 

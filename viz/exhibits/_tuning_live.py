@@ -19,6 +19,7 @@ from core.training import tuning
 from core.training.records import Report
 from core.training.tuning import LONGEST, TUNINGS, Tuning
 from viz.figures.tuned import curve
+from viz.labels import percent
 from viz.ui import controls, errors, lesson, parts, state, trainings
 
 BEFORE = tuning.BODY
@@ -82,7 +83,7 @@ def made(run: Using) -> str:
     first, last = run.reports[0], run.reports[-1]
     what = "Only the head learns" if run.tuning.frozen else "All layers and the head learn" if run.tuning.learns == tuning.ALL else f"The upper {run.tuning.learns} layers and the head learn"
     how = f"{last.step:,} steps of {run.tuning.n_rows} texts, {last.seconds:.0f} seconds" + (" of one processor core, recorded before" if run.whose == "recorded" else " just now")
-    return f"{what}: {how}, random seed {run.seed}. Of {tuning.CHECKED} texts it never read, {first.right:.0%} of the {run.counted} were right at step {first.step}, {last.right:.0%} at the end."
+    return f"{what}: {how}, random seed {run.seed}. Of {tuning.CHECKED} texts it never read, {percent(first.right)} of the {run.counted} were right at step {first.step}, {percent(last.right)} at the end."
 
 
 def brief(run: Using) -> str:
@@ -90,7 +91,7 @@ def brief(run: Using) -> str:
     if not run.reports:
         return MISSING
     first, last = run.reports[0], run.reports[-1]
-    return f"{last.step:,} steps, {last.seconds:.0f} seconds, random seed {run.seed}: from {first.right:.0%} to {last.right:.0%} of the unseen {run.counted}."
+    return f"{last.step:,} steps, {last.seconds:.0f} seconds, random seed {run.seed}: from {percent(first.right)} to {percent(last.right)} of the unseen {run.counted}."
 
 
 def _offered(name: str) -> dict[str, Using]:

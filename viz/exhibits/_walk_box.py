@@ -12,26 +12,26 @@ from core.analysis.journey import Station
 from viz import pages
 from viz.exhibits._walk_map import label, plain
 from viz.figures.tensors import Panel, side_by_side, tensors
-from viz.labels import distinct, percent
+from viz.labels import distinct, formulas, percent
 from viz.ui import lesson, links, parts
 
 DOES = {
-    "embed": "Takes one row of the word table for each piece, times √d. Equal pieces get equal vectors.",
-    "position": "Adds to each word the wave of its place, so that order is not lost.",
+    "embed": "Takes one row of the embedding matrix for each token, times √d. Equal tokens get equal vectors.",
+    "position": "Adds to each word the sinusoids of its position, so that order is not lost.",
     "norm": "Brings the d numbers of each word to mean 0 and deviation 1, then stretches and shifts them as learned.",
-    "self": "Every word looks at every word of its sentence and takes a mix of their values, in h heads at once.",
-    "masked": "Every word looks at itself and at the words before it. Those behind it are forbidden: they are not written yet.",
+    "self": "Every word looks at every word of its sentence and takes a weighted sum of their values, in h heads at once.",
+    "masked": "Every word looks at itself and at the words before it. Those after it are masked: they are not written yet.",
     "cross": "The queries come from the Spanish side, keys and values from the encoder: here one sentence reads the other.",
     "add": "What came in, plus what was found. The word goes on along this line through all layers.",
     "ffn": "The same small network for each word by itself: from d numbers to d_ff, negative ones cut to 0, and back to d.",
-    "final": "One more norm at the end of the stack. What it gives is what the stack hands on.",
-    "linear": "Compares each place with every row of the word table: one score for each word of the vocabulary.",
-    "softmax": "Makes the scores probabilities. The largest is the word that is written.",
+    "final": "One more norm at the end of the stack. What it gives is the output of the stack.",
+    "linear": "Compares each position with every row of the embedding matrix: one logit for each word of the vocabulary.",
+    "softmax": "Makes the logits probabilities. The largest is the word that is written.",
 }
 FORMULA = {"embed": "V d", "self": "4 (d² + d)", "cross": "4 (d² + d)", "ffn": "2 d d_ff + d_ff + d", "norm": "2 d", "final": "2 d"}
 NOTHING = {
-    "embed": "none of its own: both sides share one word table", "position": "none: the waves are computed", "add": "none", "softmax": "none",
-    "linear": "none of its own: it reads the word table of the embedding, turned round",
+    "embed": "none of its own: both sides share one embedding matrix", "position": "none: the sinusoids are computed", "add": "none", "softmax": "none",
+    "linear": "none of its own: it is the embedding matrix, transposed",
 }  # fmt: skip
 EXPLAINED = {
     "embed": ("word_vectors",), "position": ("positional_encoding",), "norm": ("residual_norm",), "add": ("residual_norm",), "final": ("residual_norm", "encoder"),
@@ -91,7 +91,7 @@ def panels(run: Any, box: Box, row: int | None = None) -> list[Panel]:
         first = read[box.reads[0]]
         before = first if box.what == "linear" else pooled(first)
         each = f"the largest of each {-(-gives.shape[1] // COLUMNS)} of the {gives.shape[1]:,} words"
-        return [one("in" if box.what == "linear" else f"scores: {each}", before), one(f"{'scores' if box.what == 'linear' else 'probabilities'}: {each}", pooled(gives), box.what == "softmax")]
+        return [one("in" if box.what == "linear" else f"logits: {each}", before), one(f"{'logits' if box.what == 'linear' else 'probabilities'}: {each}", pooled(gives), box.what == "softmax")]
     return [*(one("in", found) for found in list(read.values())[:1]), one("out", gives)]
 
 
@@ -109,11 +109,11 @@ def said(run: Any, station: Station, row: int) -> str:
         seen = source[key] if box.side == "encoder" or box.what == "cross" else target[key]
         return f"{word} looks most at “{seen}”: {percent(weight)} in head H{head}. What it takes along has length {station.size:.2f}."
     if box.what == "ffn":
-        return f"For {word} {station.alive:,} of {run.model.config.d_ff:,} inner numbers are above 0. What it adds has length {station.size:.2f}."
+        return f"For {word} {station.alive:,} of {run.model.config.d_ff:,} hidden units are above 0. What it adds has length {station.size:.2f}."
     if box.what == "softmax":
-        return f"Behind {word} it writes “{station.guess[0]}”, with {percent(station.guess[1])}." if station.guess else ""
+        return f"After {word} it writes “{station.guess[0]}”, with {percent(station.guess[1])}." if station.guess else ""
     if box.what == "linear":
-        return f"{word} gets {len(station.vector):,} scores; the largest is {station.vector.max():.2f}, the mean {station.vector.mean():.2f}."
+        return f"{word} gets {len(station.vector):,} logits; the largest is {station.vector.max():.2f}, the mean {station.vector.mean():.2f}."
     if box.what in ("norm", "final"):
         before = float(np.linalg.norm(value(run, box.reads[0])[row]))
         return f"The vector of {word} had length {before:.2f} and has now {station.size:.2f}."
@@ -129,14 +129,14 @@ def owns(run: Any, box: Box, total: int) -> str:
     count = parameters(run.model, box)
     if not count:
         return f"Parameters: {NOTHING[box.what]}."
-    return f"Parameters: {FORMULA[box.what]} = {count:,}, {count / total:.1%} of the network's {total:,}."
+    return f"Parameters: {FORMULA[box.what]} = {count:,}, {percent(count / total, 2)} of the network's {total:,}."
 
 
 def show(run: Any, station: Station, row: int, total: int, key: str, *, height: int = 330) -> None:
     """The column beside the map: name, sentence, tensors, shapes, parameters, link."""
     box, room = station.box, lesson.presenting()
     with st.container(gap="small"):
-        st.markdown(f"**{heading(box)}**" + ("" if room else f"  \n{DOES[kind(box)]}"))
+        st.markdown(f"**{heading(box)}**" + ("" if room else f"  \n{formulas(DOES[kind(box)])}"))
         parts.show(tensors(panels(run, box, row), height=height, room=room), f"{key}.tensors", f"What goes into the box {heading(box)} and what comes out, as heat pictures.")
         parts.numbers(said(run, station, row))
         if not room:

@@ -20,12 +20,12 @@ EQUATIONS = {
 }  # fmt: skip
 LOOKING = (
     "The map is Vaswani's figure, drawn as the network here is built. The small picture in a box is real: the weights of attention (from 0 to 1, the mean of the heads), or "
-    "the tensor that leaves the box (blue above 0, orange below, white 0). A row is a word, a column one of its d numbers. Thick lines hand the word on unchanged: around "
+    "the tensor that leaves the box (blue above 0, orange below, white 0). A row is a word, a column one of its d numbers. Thick lines pass the word on unchanged (residual connections): around "
     "each sub-layer to its sum, and from the encoder to every cross-attention. One layer of each stack is shown; the layer is chosen at the third step."
 )
 ORDER = (
-    "The figure of the paper has the norm behind each sum; this network has it before each sub-layer and once more above each stack, which trains more easily. "
-    "Shifted right means one place, START first: the target itself never stands where it is to be written."
+    "The figure of the paper has the norm after each sum; this network has it before each sub-layer and once more above each stack, which trains more easily. "
+    "Shifted right means one position, START first: the target itself never stands where it is to be written."
 )
 
 
@@ -53,9 +53,9 @@ def _equation(data: Any, told: Any) -> None:
         lesson.equation(key, "walk_through")
     chosen, by = told.chosen, sizes.counted(told.chosen)
     parts.equation(r"V d + N\,(\underbrace{4(d^2+d) + 2 d d_{ff} + d + d_{ff} + 4 d}_{\text{encoder layer}} + \underbrace{8(d^2+d) + 2 d d_{ff} + d + d_{ff} + 6 d}_{\text{decoder layer}}) + 4 d")
-    st.text(
+    parts.numbers(
         f"N = {chosen.n_layers}, d = {chosen.d_model}, d_ff = {chosen.d_ff}, V = {chosen.n_vocab:,}: encoder layer {sizes.encoder_layer(chosen.d_model, chosen.d_ff):,}, "
-        f"decoder layer {sizes.decoder_layer(chosen.d_model, chosen.d_ff):,}, both stacks {sizes.stacks(chosen):,}, with the word table {sum(by.values()):,}.\n"
+        f"decoder layer {sizes.decoder_layer(chosen.d_model, chosen.d_ff):,}, both stacks {sizes.stacks(chosen):,}, with the embedding matrix {sum(by.values()):,}.\n"
         f"The base model of 2017 without its table: {sizes.stacks(sizes.Sizes()):,}, as torch.nn.Transformer() has.\n"
         f"The network that runs, counted: {data.total:,}; the sum over its boxes: {sum(data.counts.values()):,}."
     )

@@ -17,7 +17,7 @@ from viz.figures.shifted import shifted
 from viz.figures.trip import trip
 from viz.instruments import diagram
 from viz.instruments.diagram import picked
-from viz.labels import distinct, literal, percent
+from viz.labels import distinct, formulas, literal, percent
 from viz.ui import controls, lesson, parts, state
 
 SLUG = "walk_through."
@@ -93,15 +93,15 @@ def _guess(told: Told, data: Any, left: Any, right: Any) -> Told:
     so_far = " ".join(drawn.plain(token) for token in run.tokens[1 : row + 1]) or "(nothing)"
     with right:
         known = lesson.predict(
-            f"{SLUG}next", f"Read: “{run.source.text.strip()}”. Written so far: “{so_far}”. Which piece comes next?", dict(sorted(zip(labels, chances[best].tolist(), strict=True))), labels[0],
-            why=f"It gives {percent(chances[best[0]])} to “{labels[0]}” and {percent(chances[best[1]])} to “{labels[1]}”; the other {len(chances) - 2:,} pieces share the rest.",
+            f"{SLUG}next", f"Read: “{run.source.text.strip()}”. Written so far: “{so_far}”. Which token comes next?", dict(sorted(zip(labels, chances[best].tolist(), strict=True))), labels[0],
+            why=f"It gives {percent(chances[best[0]])} to “{labels[0]}” and {percent(chances[best[1]])} to “{labels[1]}”; the other {len(chances) - 2:,} tokens share the rest.",
         )  # fmt: skip
         with st.container(key="walk-minute"):
             st.markdown("" if lesson.presenting() else "**Left, the encoder:** every word looks at every word, layer upon layer. It reads once.  \n"
                         "**Right, the decoder:** looks at what is written so far, then across at what the encoder found.  \n"
                         "**Top:** one probability for each word there is. The best is written, and read again at the bottom.")  # fmt: skip
         n, m = len(run.source.tokens), len(run.tokens)
-        parts.numbers(f"{n} pieces in, {len(data.boxes)} boxes, {data.total:,} learned numbers." + (f" Written: {m - 1} pieces and END, {m} rounds of the right half." if known else ""))
+        parts.numbers(f"{n} tokens in, {len(data.boxes)} boxes, {data.total:,} parameters." + (f" Written: {m - 1} tokens and END, {m} rounds of the right half." if known else ""))
     _map(told, data, left, upto=None if known else row + 1)
     return told
 
@@ -113,11 +113,11 @@ def _feed(told: Told, data: Any, left: Any, right: Any) -> Told:
     _map(told, data, left)
     with right:
         shift, upright = state.read(f"{SLUG}shift", True, state.flag), room and len(target) <= 8
-        parts.show(shifted(target, shift=shift, upright=upright, height=50 + 34 * len(target) if upright else 150 if room else 180), f"{SLUG}shifted", "The target and what the decoder reads, with arrows from each word to its place.")
+        parts.show(shifted(target, shift=shift, upright=upright, height=50 + 34 * len(target) if upright else 150 if room else 180), f"{SLUG}shifted", "The target and what the decoder reads, with arrows from each word to its position.")
         m = len(target) + 1
         parts.numbers(
-            f"Place t reads y_(t−1) and is to write y_t: {m} places, START in front, END to be written last." if shift
-            else f"Without the shift all {m} places read the very word that they are to write: there is nothing left to learn."
+            f"Position t reads y_(t−1) and is to write y_t: {m} positions, START in front, END to be written last." if shift
+            else f"Without the shift all {m} positions read the very word that they are to write: there is nothing left to learn."
         )  # fmt: skip
         controls.toggle("Shift right", f"{SLUG}shift", True)
         words = distinct(drawn.plain(token) for token in run.tokens)
@@ -169,9 +169,9 @@ def _count(told: Told, data: Any, left: Any, right: Any) -> Told:
         total, most = sum(by.values()), max(by, key=lambda part: by[part])
         with above:
             known = lesson.predict(
-                f"{SLUG}most", "Which part has learned the most numbers?",
+                f"{SLUG}most", "Which part has the most parameters?",
                 {part: by[part] for part in (sizes.TABLE, sizes.SELF, sizes.CROSS, sizes.NETWORK)}, most,
-                why=lambda: f"The {most} has {by[most]:,} of {total:,}, {by[most] / total:.0%}; both kinds of attention together {(by[sizes.SELF] + by[sizes.CROSS]) / total:.0%}.",
+                why=lambda: f"The {most} has {by[most]:,} of {total:,}, {percent(by[most] / total)}; both kinds of attention together {percent((by[sizes.SELF] + by[sizes.CROSS]) / total)}.",
             )  # fmt: skip
         counts = drawn.counted(data.boxes, chosen)
         one = counts[told.box.name]
@@ -198,13 +198,13 @@ def _walk(told: Told, data: Any, left: Any, right: Any) -> Told:
         at = controls.slider("Box", 1, len(way), f"{SLUG}station", 1) - 1
         station = way[at]
         here = looked_at(run, row) if station.box.side == "encoder" else row
-        st.markdown(f"**{at + 1} of {len(way)}: {literal(of.heading(station.box))}**" + ("" if lesson.presenting() else f"  \n{of.DOES[of.kind(station.box)]}"))
+        st.markdown(f"**{at + 1} of {len(way)}: {literal(of.heading(station.box))}**" + ("" if lesson.presenting() else f"  \n{formulas(of.DOES[of.kind(station.box)])}"))
         parts.numbers(of.said(run, station, here))
         keep = [i for i, each in enumerate(way) if each.box.what not in ("linear", "softmax", "norm")]
         stretch = [(i, "encoder" if way[k].box.side == "encoder" else "decoder") for i, k in enumerate(keep) if way[k].box.what == "embed"]
         near = max(i for i, k in enumerate(keep) if k <= max(at, 0))
         parts.show(trip(np.array([way[k].size for k in keep]), [of.heading(way[k].box) for k in keep], [way[k].stream for k in keep], near, stretch, 160 if lesson.presenting() else 220),
-                   f"{SLUG}trip", "The length of the word's vector behind each box on its way.")  # fmt: skip
+                   f"{SLUG}trip", "The length of the word's vector after each box on its way.")  # fmt: skip
         controls.pills("Written word", range(len(words)), f"{SLUG}word", telling(data), lambda i: words[i], quiet=True)
         source, word = drawn.plain(run.source.tokens[looked_at(run, row)]), words[row]
         parts.numbers(f"In at the left: “{source}”, which “{word}” looks at most. Through {len(way)} boxes to “{word}”, {percent(way[-1].guess[1])}." if way[-1].guess else "")

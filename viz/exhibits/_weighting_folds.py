@@ -33,9 +33,9 @@ def equation(data: Any, params: Any, picture: bool) -> None:
                     f"s = −{far:.3f}, a = {weight:.4f}.")  # fmt: skip
             return
         powers = np.exp(np.asarray(data.raw))
-        st.text(f"“{data.words[row_top]}”: e^{data.raw[row_top]:.1f} = {powers[row_top]:.3f}; all {len(data.words)} add up to {powers.sum():.3f}; "
+        parts.numbers(f"“{data.words[row_top]}”: e^{data.raw[row_top]:.1f} = {powers[row_top]:.3f}; all {len(data.words)} add up to {powers.sum():.3f}; "
                 f"{powers[row_top]:.3f} / {powers.sum():.3f} = {weight:.4f}.")  # fmt: skip
-        st.markdown("Why not divide the importances by their sum? Then an importance of 0 would always mean weight 0, and negative scores, which the "
+        st.markdown("Why not divide the scores by their sum? Then a score of 0 would always mean weight 0, and negative scores, which the "
                     "models of the later chapters produce, could not be used. With e to the power of it, only differences count.")  # fmt: skip
 
 
@@ -44,11 +44,11 @@ def looking_at() -> None:
     with parts.fold(parts.LOOKING, "weighting.looking") as opened:
         if not opened.open:
             return
-        st.markdown("The darker a word's ground, the larger its weight; the scale goes from 0 to 1 and never changes. The slider under a word is its importance, "
+        st.markdown("The darker a word's ground, the larger its weight; the scale goes from 0 to 1 and never changes. The slider under a word is its score, "
                     "from 0 to 5. On the picture a patch is the clearer the more it weighs; the clearest is the one that weighs most.")  # fmt: skip
-        st.markdown("**No model decides here.** The importances that the page opens with are set by hand, so that the words which the documents print in bold "
-                    "weigh most. One choice does come from a model: how much each word surprises gpt-mini, −log₂ p(word | the words before it), scaled so that the "
-                    "largest is 5. In the rest of the course models compute the importances; they call them scores.")  # fmt: skip
+        st.markdown("**No model decides here.** The scores that the page opens with are set by hand, so that the words which the slides and the survey print in bold "
+                    "weigh most. One choice does come from a model: the surprisal of each word for gpt-mini, −log₂ p(word | the words before it), scaled so that the "
+                    "largest is 5. In the rest of the course models compute the scores.")  # fmt: skip
         st.markdown("**Try** to make one word weigh over 90 %. Then bring all words back to the same share.")
 
 

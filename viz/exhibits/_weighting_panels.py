@@ -13,11 +13,11 @@ from core.lessons.weighting import MOST, WORDS
 from viz.figures.patches import PICKED, lit, place_name
 from viz.instruments import origin, weighed, weighing
 from viz.instruments.picture import drawing
-from viz.labels import distinct
+from viz.labels import distinct, percent
 from viz.ui import controls, lesson, parts, state
 
 SOURCES = {
-    "hand": "set by hand, as the documents mark the words", "equal": "all equal", "model": "what surprises gpt-mini", "own": "my own sliders",
+    "hand": "set by hand, as the slides mark the words", "equal": "all equal", "model": "surprisal for gpt-mini", "own": "my own sliders",
 }  # fmt: skip
 PLACES = {"face": (3.5, 3.5), "smile": (4.3, 3.5), "hands": (8.2, 3.5), "hills": (4.0, 0.5), "sky": (0.5, 6.5)}
 """Where a pill puts the attention: (row, column) on the grid of 10 x 8 patches."""
@@ -58,7 +58,7 @@ def sentence(slug: str, data: Any, threshold: float | bool, covered: bool, pytho
     """The words with their sliders; a slider that is let go makes the importances the visitor's own."""
     key = f"{slug}words"
     weighing(data.words, data.raw, key=key, on_change=partial(_take, key, len(data.words)), covered=covered, python=python + "\n" + drawing("weighing", f"{list(data.words)!r}, {[round(value, 6) for value in map(float, data.raw)]!r}", origin.now()),
-             threshold=None if threshold is False else float(threshold), title="" if covered else "Importance below, weight above")  # fmt: skip
+             threshold=None if threshold is False else float(threshold), title="" if covered else "Score below, weight above")  # fmt: skip
 
 
 def _take(key: str, n: int = len(WORDS)) -> None:
@@ -99,12 +99,12 @@ def first_guess(slug: str, data: Any) -> bool:
     powers = np.exp(np.asarray(data.raw))
     top = int(order[0])
     why = (
-        f"All {count(data)} have the same importance, {data.raw[0]:.1f}, so each gets {data.weights[0]:.1%}." if tie else
-        f"Its importance is {data.raw[top]:.1f}, and e^{data.raw[top]:.1f} = {powers[top]:.1f}. All {count(data)} such numbers add up to "
-        f"{powers.sum():.1f}: {powers[top]:.1f} of {powers.sum():.1f} is {data.weights[top]:.1%}."
+        f"All {count(data)} have the same score, {data.raw[0]:.1f}, so each gets {percent(data.weights[0], 2)}." if tie else
+        f"Its score is {data.raw[top]:.1f}, and e^{data.raw[top]:.1f} = {powers[top]:.1f}. All {count(data)} such numbers add up to "
+        f"{powers.sum():.1f}: {powers[top]:.1f} of {powers.sum():.1f} is {percent(data.weights[top], 2)}."
     )  # fmt: skip
     options = dict(zip(words, data.weights.tolist(), strict=True))
-    return lesson.predict(slug + "first", "Each word was given an importance. Which of these has the largest, and so gets most attention?", {word: options[word] for word in offered} | {same: 0.0}, answer, why)
+    return lesson.predict(slug + "first", "Each word was given a score. Which of these has the largest, and so gets most attention?", {word: options[word] for word in offered} | {same: 0.0}, answer, why)
 
 
 def share_guess(slug: str, data: Any) -> bool:
@@ -118,10 +118,10 @@ def share_guess(slug: str, data: Any) -> bool:
     answer = options[0] if np.allclose(ratio, 1) else options[1] if np.allclose(ratio, ratio[0]) else options[2]
     top = int(np.argmax(data.weights))
     why = (
-        f"“{words[place]}” goes from {data.weights[place]:.1%} to {after[place]:.1%}. Every other weight is multiplied by {ratio[0]:.3f}: "
-        f"“{words[top]}” from {data.weights[top]:.1%} to {after[top]:.1%}. Only the sum below the line of the fraction has grown."
+        f"“{words[place]}” goes from {percent(data.weights[place], 2)} to {percent(after[place], 2)}. Every other weight is multiplied by {ratio[0]:.3f}: "
+        f"“{words[top]}” from {percent(data.weights[top], 2)} to {percent(after[top], 2)}. Only the sum below the line of the fraction has grown."
     )  # fmt: skip
-    return lesson.predict(slug + "share", f"Give “{words[place]}” one more point of importance. What happens to the weights of all other words?", options, answer, why)
+    return lesson.predict(slug + "share", f"Give “{words[place]}” one more point of score. What happens to the weights of all other words?", options, answer, why)
 
 
 def count(data: Any) -> str:
@@ -135,20 +135,20 @@ def numbers(data: Any, picture: bool, skim: bool, params: Any) -> str:
         first, second = sorted(data.parts, key=data.parts.__getitem__, reverse=True)[:2]
         best = int(data.patches.argmax())
         return (
-            f"80 patches share 100 %. Of the attention, {data.parts[first]:.0%} is on the {first} and {data.parts[second]:.0%} on the {second}. "
-            f"The brightest patch, {place_name(best // 8, best % 8)}, has {data.patches[best]:.1%}; spread evenly each would have {1 / 80:.2%}."
+            f"80 patches share 100 %. Of the attention, {percent(data.parts[first])} is on the {first} and {percent(data.parts[second])} on the {second}. "
+            f"The brightest patch, {place_name(best // 8, best % 8)}, has {percent(data.patches[best], 2)}; with uniform attention each would have {percent(1 / 80, 2)}."
         )
     if skim:
         held = float(data.weights[list(data.kept)].sum())
         return (
-            f"{len(data.kept)} of {len(data.words)} words weigh {params.threshold} % or more. Together they hold {held:.0%} of the attention: "
-            f"{1 - len(data.kept) / len(data.words):.0%} of the words are skipped for {1 - held:.0%} of it."
+            f"{len(data.kept)} of {len(data.words)} words weigh {params.threshold} % or more. Together they hold {percent(held)} of the attention: "
+            f"{percent(1 - len(data.kept) / len(data.words))} of the words are skipped for {percent(1 - held)} of it."
         )  # fmt: skip
     order = np.argsort(-data.weights, kind="stable")
     first, second, last = (int(order[i]) for i in (0, 1, -1))
     words = distinct(data.words)
-    bits = "" if data.bits is None else f" “{words[first]}” surprises gpt-mini by {data.bits[first]:.1f} bits, “{words[last]}” by {data.bits[last]:.1f}."
+    bits = "" if data.bits is None else f" For gpt-mini the surprisal of “{words[first]}” is {data.bits[first]:.1f} bits, that of “{words[last]}” {data.bits[last]:.1f}."
     return (
-        f"“{words[first]}” gets {data.weights[first]:.1%}, “{words[second]}” {data.weights[second]:.1%}, “{words[last]}” {data.weights[last]:.1%}; "
-        f"all {count(data)} together {data.weights.sum():.1%}.{bits}"
+        f"“{words[first]}” gets {percent(data.weights[first], 2)}, “{words[second]}” {percent(data.weights[second], 2)}, “{words[last]}” {percent(data.weights[last], 2)}; "
+        f"all {count(data)} together {percent(round(data.weights.sum(), 6), 2)}.{bits}"
     )  # fmt: skip

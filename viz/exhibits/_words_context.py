@@ -30,7 +30,7 @@ LOOKING_ONE = (
 )
 LOOKING_REMEMBER = (
     "One line a word, as it is read: the current word is marked, and the earlier ones are shaded by the attention weights of one head of gpt-mini. A line sums to 1 and never looks ahead. Below, the weights from the chosen word. "
-    "Their mix of word vectors is a composite embedding, as the documents draw it: no longer the vector of any one word. The model itself never makes this mix: a head mixes the value vectors of its own layer, not rows of the table. **Compare heads** in the fold: each remembers something else."
+    "Their weighted sum of word vectors is a composite embedding, as Ghojogh and Ghodsi 2020 draw it: no longer the vector of any one word. The model itself never makes this mix: a head mixes the value vectors of its own layer, not rows of the table. **Compare heads** in the fold: each remembers something else."
 )
 
 
@@ -44,7 +44,7 @@ def one_vector(params: Any) -> Shown:
     boxes = (("One sentence", "one", params.one), ("Another sentence", "two", params.two), ("A word of both", "word", params.word))
     for column, (label, name, now) in zip(st.columns([3, 3, 1]), boxes, strict=True):
         with column:
-            controls.text(label, SLUG + name, now)
+            controls.text(label, SLUG + name, now, of=READER if name != "word" else "")
     with top:
         return _one_vector(params)
 
@@ -79,7 +79,7 @@ def opening() -> tuple[int, int]:
 def remember(params: Any) -> Shown:
     """One row of a causal head: which earlier words it weighs, and the mix of their vectors."""
     top = st.container()
-    controls.text("Sentence", "text", SENTENCES[0])
+    controls.text("Sentence", "text", SENTENCES[0], of=READER)
     controls.preset_row(SENTENCES, "text", SENTENCES[0])
     with top:
         return _remember(params)
@@ -137,7 +137,7 @@ def _heads(weights: np.ndarray, row: int, names: list[str], chosen: tuple[int, i
         st.text("Guess first: the heads would give it away.")
         return
     names = names[: row + 1]
-    key = names.index(st.selectbox(f"How much “{names[row]}” looks, in each head, at", names, index=min(1, row), key=SLUG + "looked_at"))
+    key = names.index(st.selectbox(f"Attention of “{names[row]}”, in each head, to", names, index=min(1, row), key=SLUG + "looked_at"))
     parts.show(heads(weights[:, :, row, key], chosen, f"{names[row]} looks at {names[key]}"), SLUG + "heads", f"How much each head looks from {names[row]} at {names[key]}.")
     most = np.unravel_index(weights[:, :, row, key].argmax(), (layers, count))
     parts.numbers(f"From “{names[row]}” to “{names[key]}” looks most {head_name(int(most[0]), int(most[1]))}: {weights[most[0], most[1], row, key]:.3f}.")

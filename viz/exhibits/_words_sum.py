@@ -16,7 +16,7 @@ from viz.exhibits._shown import Shown
 from viz.figures.scores import bars
 from viz.figures.word_map import word_map
 from viz.instruments import Point, moved, plane
-from viz.labels import literal, visible
+from viz.labels import literal, percent, visible
 from viz.ui import compute as ask
 from viz.ui import controls, lesson, parts, state
 from viz.ui.state import Unusable
@@ -170,5 +170,5 @@ def _on_the_map(params: Any) -> Shown:
     parts.show(word_map([visible(name) for name in found.names], found.map, best), SLUG + "map", f"{a}, {b}, {c} and the words nearest to {a} − {b} + {c}, in two dimensions.")
     step = np.linalg.norm(found.map[0] - found.map[1])
     parts.numbers(f"The arrow {b} → {a} is {step:.2f} long, the one from {c} to the sum {np.linalg.norm(found.map[-1] - found.map[2]):.2f}. "
-                  f"These two directions keep {found.share:.0%} of what the {len(found.names)} words and their sum differ in.")  # fmt: skip
+                  f"These two directions keep {percent(found.share)} of what the {len(found.names)} words and their sum differ in.")  # fmt: skip
     return _parts(found, LOOKING_MAP)

@@ -14,6 +14,7 @@ from core.errors import InputError
 from viz.exhibits import _alignment_folds as folds
 from viz.exhibits import _alignment_pictures as pictures
 from viz.figures import thumbs
+from viz.labels import percent
 from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import compute as ask
 from viz.ui import controls, errors, lesson, parts, state
@@ -42,7 +43,7 @@ STEPS = (
 ASKERS = {"before": "bahdanau-en-es", "now": "luong-global-en-es"}
 CALLED = {"before": "sₜ₋₁, Bahdanau", "now": "sₜ, Luong"}
 ONE_VECTOR = "rnn-en-es"
-SENTENCES = ("She has a white car.", "You are welcome.", "The animal didn't cross the street because it was too tired.", "I gave my little sister a red ball.")
+SENTENCES = ("She has a white car.", "You are welcome.", "The animal didn't cross the street because it was too tired.", "The black cat is sleeping on the white bed.")
 LONGEST = 26
 
 
@@ -91,7 +92,7 @@ def fits(text: str, model: str) -> None:
     """Errors: InputError for more pieces than can be drawn, before anything is translated."""
     n = len(default().open(model).tokenizer.encode(text).ids)
     if n > LONGEST:
-        raise InputError(f"The sentence has {n} pieces.", f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example.")
+        raise InputError(f"The sentence has {n} tokens.", f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example.")
 
 
 def read_off(run: Any) -> Data:
@@ -156,7 +157,7 @@ def _predict(data: Data) -> bool:
     return lesson.predict(
         SLUG + "first", f"So far: “{' '.join(data.written[:row]) or '(nothing)'}”. Next it writes “{data.written[row]}”. At which English word does it look most?",
         dict(zip(names, data.weights[row].tolist(), strict=True)), answer=names[most],
-        why=f"It gives {data.weights[row, most]:.0%} to “{data.words[most]}” and {data.weights[row, next_]:.0%} to “{data.words[next_]}”. "
+        why=f"It gives {percent(data.weights[row, most])} to “{data.words[most]}” and {percent(data.weights[row, next_])} to “{data.words[next_]}”. "
         f"Nobody told it which words belong together: the weights were learned from pairs of sentences alone.",
     )  # fmt: skip
 
@@ -164,7 +165,7 @@ def _predict(data: Data) -> bool:
 def _change(params: Params) -> None:
     """The one control: the sentence, and the state that asks."""
     with st.container(key="alignment-change"):
-        controls.text("English sentence", "text", Params.text, placeholder="Type a sentence")
+        controls.text("English sentence", "text", Params.text, placeholder="Type a sentence", of=ASKERS[params.asks], most=f"up to {LONGEST} tokens")
         controls.preset_row(SENTENCES, "text", Params.text)
         controls.segmented("The state that asks", tuple(ASKERS), SLUG + "asks", Params.asks, CALLED.__getitem__)
         missing = "" if usable(ASKERS[params.asks]) else f"{ASKERS[params.asks]} is not here yet. Shown instead: {ASKERS['before']}."

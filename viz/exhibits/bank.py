@@ -66,8 +66,8 @@ def chosen() -> Params:
     """The visitor's choices."""
     start, last = Params(), default().open(MODEL).config.n_layers + 1
     reads = {
-        "one": str, "two": str, "word": str, "which": state.one_of(tuple(senses.WORDS), start.which), "own": str,
-        "layer": state.whole(0, last), "how": state.one_of(in_context.HOWS, start.how), "sentence": str,
+        "one": state.typed, "two": state.typed, "word": state.typed, "which": state.one_of(tuple(senses.WORDS), start.which), "own": state.typed,
+        "layer": state.whole(0, last), "how": state.one_of(in_context.HOWS, start.how), "sentence": state.typed,
     }  # fmt: skip
     found = state.read_all(SLUG, start, reads)
     return Params(**found | {"layer": min(found["layer"], last)})
@@ -87,10 +87,10 @@ def page() -> None:
         if lesson.presenting():
             return
         if step == 0:
-            controls.text("One sentence", SLUG + "one", Params.one)
-            controls.text("Another sentence", SLUG + "two", Params.two)
+            controls.text("One sentence", SLUG + "one", Params.one, of=MODEL)
+            controls.text("Another sentence", SLUG + "two", Params.two, of=MODEL)
             controls.text("A word of both", SLUG + "word", Params.word)
         elif step in (1, 2):
-            controls.text(f"Your own sentence with “{params.which}”", SLUG + "own", "", placeholder=f"Type a sentence with the word {params.which}")
+            controls.text(f"Your own sentence with “{params.which}”", SLUG + "own", "", placeholder=f"Type a sentence with the word {params.which}", of=MODEL)
         elif step == 4:
-            controls.text("Your own sentence", SLUG + "sentence", Params.sentence)
+            controls.text("Your own sentence", SLUG + "sentence", Params.sentence, of=MODEL)

@@ -22,7 +22,7 @@ from viz.ui import controls, errors, lesson, parts, state
 
 EXHIBIT = Exhibit(
     title="BERT's input", chapter=Chapter.BERT, order=10, minutes=8,
-    claim="Words are cut into known pieces. Each place is then three vectors, added: which piece, which text, where.",
+    claim="Words are cut into subword tokens (WordPiece). Each position is then a sum: token, segment and position embedding.",
     cites=(
         Cite("beigy2024", "BERT, input", "table of 11 tokens", step=3),
         Cite("beigy2021", "BERT, input", "table of 11 tokens", step=3),
@@ -33,11 +33,11 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = "bert_input."
 STEPS = (
-    lesson.Step("Pieces", "From the left, always the longest piece that the vocabulary holds. ## marks a piece that goes on a word."),
+    lesson.Step("Pieces", "WordPiece: from the left, always the longest piece that the vocabulary holds. ## marks a piece that continues a word."),
     lesson.Step("Two vocabularies", "Another vocabulary cuts otherwise. Where a letter is missing, the whole word is unknown."),
-    lesson.Step("Marks", "[CLS] stands first, [SEP] ends each text. Every token has a text, A or B, and a place."),
-    lesson.Step("Sum", "Three tables give a vector each: for the piece, the text, the place. BERT reads their sum."),
-    lesson.Step("Without", "Switch one of the three off. What changes at the end of the network?"),
+    lesson.Step("Marks", "[CLS] stands first, [SEP] ends each text. Every token has a segment, A or B, and a position."),
+    lesson.Step("Sum", "Three tables give a vector each: token, segment and position embedding. BERT reads their sum."),
+    lesson.Step("Without", "Set one of the three to zero. What changes in the last layer?"),
 )
 VOCABULARIES = 1
 MODEL = "bert-mini"
@@ -95,5 +95,5 @@ def page() -> None:
         show(EXHIBIT, "bert_input", str(step), shown, lambda: st.markdown(sums.TRY[step]), lambda: lesson.errata("E41", "E43"))
     with st.container():
         if not lesson.presenting():
-            controls.text("First text", "text", Params.text, placeholder="Type a text", drops=(SLUG + "word", SLUG + "place"))
-            controls.text("Second text (leave it empty for none)", "pair", Params.pair, drops=(SLUG + "word", SLUG + "place"))
+            controls.text("First text", "text", Params.text, placeholder="Type a text", drops=(SLUG + "word", SLUG + "place"), of=MODEL, most=f"up to {LONGEST} tokens, both together")
+            controls.text("Second text (leave it empty for none)", "pair", Params.pair, drops=(SLUG + "word", SLUG + "place"), of=MODEL, most=f"up to {LONGEST} tokens, both together")

@@ -37,7 +37,7 @@ STEPS = (
     lesson.Step("Write", "The decoder starts from c and nothing else. Each state l_i is made of the state before and the letter just written."),
     lesson.Step("Look back", "The same cell, trained in the same way, but this decoder may look at every h_j again before it writes a letter."),
     lesson.Step("Length", "The same question for hundreds of words of each length, and for all six models."),
-    lesson.Step("Slope", "How far can the first letter still move c? Where the slope is nothing, training cannot teach the letter to matter."),
+    lesson.Step("Slope", "How far can the first letter still move c? Where the gradient is zero, training cannot teach the letter to matter."),
 )  # fmt: skip
 CELLS = {"rnn": "RNN", "lstm": "LSTM", "gru": "GRU"}
 LONGEST = 30
@@ -156,7 +156,7 @@ def _predict(data: Data) -> bool:
     one, n = data.one, len(data.one.read)
     return lesson.predict(
         SLUG + "right", f"The {CELLS[one.model.split('-')[1]]} has read the {n} letters of “{''.join(one.read)}” into one vector of "
-        f"{len(one.context)} numbers. How many letters come back in the right place?",
+        f"{len(one.context)} numbers. How many letters come back right?",
         folds.ANSWERS, answer=folds.share_in_words(one.right, n),
         why=f"{one.right} of {n}: it wrote “{''.join(one.written)}”. " + folds.why(one),
     )  # fmt: skip

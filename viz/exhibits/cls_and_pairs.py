@@ -76,7 +76,7 @@ def thumbnail() -> str:
 def chosen() -> Params:
     """The visitor's choices."""
     start = Params()
-    reads = {"first": str, "second": str, "segments": state.flag, "head": state.whole(steps.ALL_HEADS, 63), "label": state.whole(-1, 1), "goal": state.one_of(tuple(wrong.NAMES), start.goal)}
+    reads = {"first": state.typed, "second": state.typed, "segments": state.flag, "head": state.whole(steps.ALL_HEADS, 63), "label": state.whole(-1, 1), "goal": state.one_of(tuple(wrong.NAMES), start.goal)}
     return Params(text=state.read("text", start.text), **state.read_all(SLUG, start, reads))
 
 
@@ -90,7 +90,7 @@ def page() -> None:
         shown = SHOWN[step](params)
     with st.container():
         if step < 4 and not lesson.presenting():
-            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence")
+            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", of=live.BEFORE, most=f"up to {link.LONGEST} tokens")
             controls.preset_row(EXAMPLES, "text", Params.text)
         if step == 4 and not lesson.presenting():
             pairs.texts()

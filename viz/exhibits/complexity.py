@@ -15,7 +15,7 @@ from viz.ui import errors, lesson, parts, state
 
 EXHIBIT = Exhibit(
     title="What attention costs", chapter=Chapter.TRANSFORMER, order=80, minutes=8,
-    claim="Every word looks at every word: for short texts that is cheaper than recurrence, for long ones dearer, and always one step.",
+    claim="Every word looks at every word: for short texts that is cheaper than recurrence, for long ones more expensive, and always one sequential step.",
     cites=(
         Cite("ghojogh2023", "complexity comparison", "Table 1", step=2),
         Cite("ghojogh2020", "3.4.2", "Table 1", step=2),
@@ -26,8 +26,8 @@ EXHIBIT = Exhibit(
 SLUG = steps.SLUG
 STEPS = (
     lesson.Step("Count", "Self-attention multiplies n²·p times, a recurrent layer n·p² times: n words, p numbers each. Which is more?"),
-    lesson.Step("Table 1", "Cost is not only multiplications: what has to wait, and how far is it from word to word?"),
-    lesson.Step("Path", "What word 1 says has to reach word n. A recurrent network hands it on from state to state."),
+    lesson.Step("Table 1", "Cost is not only multiplications: sequential operations and the maximum path length count too."),
+    lesson.Step("Path", "What word 1 says has to reach word n. A recurrent network passes it on from state to state."),
     lesson.Step("Memory", "Every word looks at every word, so each head keeps a table of n × n scores."),
     lesson.Step("Clock", "Counting is one thing, a clock another. Here both layers ran on a real machine."),
 )  # fmt: skip

@@ -85,7 +85,7 @@ def compute(params: Params = Params()) -> Data:
     model = default().open(MODEL)
     n = len(model.tokenizer.encode(params.text).ids)
     if n > LONGEST:
-        raise InputError(f"The sentence has {n} pieces.", f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example.")
+        raise InputError(f"The sentence has {n} tokens.", f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example.")
     run = default().run(RunRequest(MODEL, params.text, keep=across.KEEP))
     found, best = run.attention("cross", writing=True), opening()
     names = tuple(tuple(word.removeprefix(" ") or word for word in side) for side in (found.keys, found.queries))
@@ -111,7 +111,7 @@ def page() -> None:
     )  # fmt: skip
     show = st.container()
     if at != layers.PADDING:
-        controls.text("English sentence", "text", Params.text, placeholder="Type a sentence")
+        controls.text("English sentence", "text", Params.text, placeholder="Type a sentence", of=MODEL, most=f"up to {LONGEST} tokens")
         controls.preset_row(SENTENCES, "text", Params.text)
     with errors.guard():
         data = ask.submit(("cross_attention", params), lambda: compute(params), 20 * len(params.text))

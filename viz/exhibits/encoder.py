@@ -33,12 +33,12 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = "encoder."
 STEPS = (
-    lesson.Step("Guess", "Before any layer a word is its entry in the table plus its place. Layer by layer the others colour it. Whom will it resemble at the end?"),
+    lesson.Step("Guess", "Before any layer a word is its embedding plus its position. Layer by layer the others change it. Whom will it resemble at the end?"),
     lesson.Step("One layer", "Two sub-layers: attention adds what the other words say, the feed-forward network what it makes of it. Each has a norm and a sum."),
     lesson.Step("The stack", "The output of one layer is the input of the next. Read the stack after layer N."),
     lesson.Step("Maps", "Each head of each layer looks in its own way: all maps of this sentence."),
     lesson.Step("Over depth", "How much of itself does a word keep, and how alike do the words become?"),
-    lesson.Step("Count", "What one layer has learned, matrix by matrix; the stack has N times as much."),
+    lesson.Step("Count", "The parameters of one layer, matrix by matrix; the stack has N times as much."),
 )  # fmt: skip
 MODELS = {"translator-en-es": "Translator's encoder", "bert-mini": "BERT"}
 SENTENCES = ("She has a white car.", "The animal didn't cross the street because it was too tired.", "The bank of the river was steep.", "You are welcome.")
@@ -70,7 +70,7 @@ def compute(params: Params = Params()) -> Data:
     model = default().open(params.model)
     n = len(model.tokenizer.encode(params.text).ids)
     if n > LONGEST:
-        raise InputError(f"The sentence has {n} pieces.", f"This page draws up to {LONGEST}.", "Shorten it, or take an example.")
+        raise InputError(f"The sentence has {n} tokens.", f"This page draws up to {LONGEST}.", "Shorten it, or take an example.")
     run = default().run(RunRequest(params.model, params.text))
     states = depth.hidden(run)
     words = distinct(token.removeprefix(" ") or token for token in depth.read(run).tokens)
@@ -78,7 +78,7 @@ def compute(params: Params = Params()) -> Data:
 
 
 def thumbnail() -> str:
-    """How alike the words of the opening sentence are behind the last layer."""
+    """How alike the words of the opening sentence are after the last layer."""
     return thumbs.cells(depth.cosines(compute().states[-1]), centred=True)
 
 
@@ -93,7 +93,7 @@ def page() -> None:
         origin.tell_run(data.run)
         pictures.show(step, data)
     with st.container(key="encoder-change"):
-        controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(f"{SLUG}word",))
+        controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(f"{SLUG}word",), of=params.model, most=f"up to {LONGEST} tokens")
         controls.preset_row(SENTENCES, "text", Params.text)
         controls.segmented("Whose encoder", tuple(MODELS), f"{SLUG}of", Params.model, MODELS.__getitem__)
     with errors.guard():

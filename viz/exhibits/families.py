@@ -68,7 +68,7 @@ def page() -> None:
     at, show = lesson.steps(STEPS, SLUG), st.container()
     params = Params(state.read("text", Params.text))
     if at == 0 or not lesson.presenting():
-        controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",))
+        controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",), of=reading.BOTH, most=f"up to {reading.LONGEST} tokens")
         controls.preset_row(SENTENCES, "text", Params.text)
     with errors.guard():
         data = ask.submit(("families", params), lambda: compute(params), 20 * max(1, len(params.text)))

@@ -21,7 +21,7 @@ from viz.ui import controls, errors, lesson, parts, state
 
 EXHIBIT = Exhibit(
     title="The feed-forward network", chapter=Chapter.TRANSFORMER, order=40, minutes=9,
-    claim="Attention lets words meet. Then each word thinks by itself, in a layer four times as wide.",
+    claim="Attention lets words meet. Then each word is processed by itself, in a layer four times as wide.",
     cites=(
         Cite("ghojogh2023", "encoder, feed-forward layer", "Eq. (26)"),
         Cite("ghojogh2020", "3.2.4", "Eq. (27)"),
@@ -34,10 +34,10 @@ EXHIBIT = Exhibit(
 SLUG = "feed_forward."
 STEPS = (
     lesson.Step("Through", "One word goes in, is spread over a wide hidden layer, and comes back to its size."),
-    lesson.Step("Relu, gelu", "Without a bend between them two matrices are one. Relu cuts at 0, gelu bends."),
+    lesson.Step("Relu, gelu", "Without a nonlinearity between them two matrices are one. Relu cuts at 0, gelu bends."),
     lesson.Step("Sentence", "Every word goes through the same network. Which units does it switch on?"),
     lesson.Step("Alone", "Turn one word round. Who notices, in the network and in the attention?"),
-    lesson.Step("One unit", "A unit listens for something; when it fires, it writes one fixed vector."),
+    lesson.Step("One unit", "A unit reacts to something; when it fires, it adds one fixed vector."),
     lesson.Step("Count", "Where do a layer's parameters stand: in attention, or in the feed-forward network?"),
 )  # fmt: skip
 MODELS = ("translator-en-es", "gpt-mini", "bert-mini")
@@ -62,7 +62,7 @@ def compute(params: Params = Params()) -> inner_layer.Inner:
     model = default().open(params.model)
     n = len(model.tokenizer.encode(params.text).ids)
     if n > LONGEST:
-        raise InputError(f"The sentence has {n} pieces.", f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example.")
+        raise InputError(f"The sentence has {n} tokens.", f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example.")
     more: dict[str, Any] = {"target": "."} if model.spec.has_source else {}  # the source side does not depend on it
     run = default().run(RunRequest(params.model, params.text, keep=inner_layer.KEEP, **more))
     return inner_layer.inner(run, min(params.layer, model.config.n_layers - 1))
@@ -99,5 +99,5 @@ def page() -> None:
         show(EXHIBIT, "feed_forward", str(step), shown, lambda: st.markdown(units.TRY[step]), lambda: lesson.errata("E10"))
     with st.container():
         if step == 0 or (step < 5 and not lesson.presenting()):
-            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",))
+            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",), of=params.model, most=f"up to {LONGEST} tokens")
             controls.preset_row(SENTENCES, "text", Params.text)

@@ -16,8 +16,8 @@ from viz.pages import Chapter, Cite, Exhibit
 from viz.ui import controls, errors, lesson, parts, state
 
 EXHIBIT = Exhibit(
-    title="Frozen or in full", chapter=Chapter.BERT, order=60, minutes=10,
-    claim="A new head upon a trained model: teach the head alone, or the whole model with it.",
+    title="Frozen or full fine-tuning", chapter=Chapter.BERT, order=60, minutes=10,
+    claim="A new head upon a trained model: train only the head, or the whole model.",
     cites=(
         Cite("ghojogh2023", "BERT", "transfer learning: freeze, or also fine-tune", step=1),
         Cite("ghojogh2020", "section 4", "transfer learning: freeze, or also fine-tune", step=1),
@@ -29,11 +29,11 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = reading.SLUG
 STEPS = (
-    lesson.Step("Is it enough?", "bert-mini was trained to fill blanks. With a new head it gets a new task. May its body stay as it is?"),
-    lesson.Step("What learns", "Frozen, only the head takes steps. In full, every weight below it does, too."),
-    lesson.Step("The course", "What was right on the way, and what it cost. Then train both yourself."),
+    lesson.Step("Is it enough?", "bert-mini was trained to fill blanks. With a new head it gets a new task. May its body stay frozen?"),
+    lesson.Step("What learns", "Frozen: train only the head. Full fine-tuning: train every weight."),
+    lesson.Step("Training curves", "What was right on the way, and what it cost. Then train both yourself."),
     lesson.Step("How far", "How far is each part of the body from what it was?"),
-    lesson.Step("Attention", "One head, one text: before, frozen, in full."),
+    lesson.Step("Attention", "One head, one text: before, frozen, fully fine-tuned."),
 )
 SHOW = (steps.enough, steps.what_learns, steps.course, steps.how_far, steps.attention)
 LAYERS, HEADS = 6, 8
@@ -67,7 +67,7 @@ def thumbnail() -> str:
 def chosen() -> Params:
     """The visitor's choices."""
     start = Params()
-    params = state.read_all(SLUG, start, {"task": state.one_of(reading.TASKS), "over": state.one_of(("steps", "seconds")), "train": state.one_of(WAYS)})
+    params = state.read_all(SLUG, start, {"task": state.one_of(reading.TASKS), "over": state.one_of(("steps", "seconds")), "train": state.one_of(tuple(reading.TRAINED))})
     text, second = reading.EXAMPLES[params["task"]]
     return Params(**params, text=state.read("text", text), second=state.read(SLUG + "second", second),
                   layer=state.read("layer", -1, state.whole(0, LAYERS - 1)), head=state.read("head", -1, state.whole(0, HEADS - 1)))  # fmt: skip
@@ -81,9 +81,9 @@ def page() -> None:
     if at == 4 and not lesson.presenting():
         text, second = reading.EXAMPLES[params.task]
         steps.choose()
-        controls.text("Question" if params.task == "answers" else "Sentence", "text", text)
+        controls.text("Question" if params.task == "answers" else "Sentence", "text", text, of=reading.BODY, most=f"up to {reading.LONGEST} tokens")
         if params.task in reading.TWO:
-            controls.text("Text" if params.task == "answers" else "Second sentence", SLUG + "second", second)
+            controls.text("Text" if params.task == "answers" else "Second sentence", SLUG + "second", second, of=reading.BODY, most=f"up to {reading.LONGEST} tokens")
     with errors.guard():
         with show:
             shown = SHOW[at](params)

@@ -28,7 +28,7 @@ EXHIBIT = Exhibit(
     ),
 )  # fmt: skip
 STEPS = (
-    lesson.Step("One place", "The text is given to GPT between two marks. A new, small head reads one of its vectors."),
+    lesson.Step("One position", "The text is given to GPT between two marks. A new, small head reads one of its vectors."),
     lesson.Step("Four tasks", "One text, a pair, two to compare, a question with answers: each becomes rows of the same kind."),
     lesson.Step("What it says", "The same network, tuned to the task. Where does Extract look, and what does the head make of it?"),
     lesson.Step("Two terms", "The label counts, and the text itself as well, with the weight λ."),

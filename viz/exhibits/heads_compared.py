@@ -128,7 +128,7 @@ def page() -> None:
 def _change(models: tuple[str, ...], data: Data | None) -> None:
     """The sentence, and the layer of which model."""
     with st.container(key="heads-compared-change"):
-        controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",))
+        controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",), of=data.model if data else models[0], most=f"up to {LONGEST} words, marks included")
         controls.preset_row(SENTENCES, "text", Params.text)
         with st.container(horizontal=True, gap="medium"):
             controls.segmented("Model", models, SLUG + "model", models[0])

@@ -21,7 +21,7 @@ EXHIBIT = Exhibit(
     chapter=Chapter.LOOK_UP,
     order=60,
     minutes=9,
-    claim="To write one word, look at every source word; or guess where to look, and look only there.",
+    claim="To write one word, look at every source word (global); or predict a position, and look only around it (local).",
     cites=(
         Cite("beigy2021", "Global vs Local Attention", "p_t, a_st", step=2),
         Cite("luong2015", "sections 3.1, 3.2", "Eqs. (7) to (10)", step=3),
@@ -31,8 +31,8 @@ EXHIBIT = Exhibit(
 )
 STEPS = (
     lesson.Step("Global", "For each word it writes, the model scores every word of the source and mixes them all."),
-    lesson.Step("A centre", "Local attention first chooses a place p_t in the source, and looks at most D words to each side."),
-    lesson.Step("Window and bell", "Softmax inside the window, times a bell curve around p_t: soft like attention, narrow like a choice."),
+    lesson.Step("A centre", "Local attention first chooses a position p_t in the source, and looks at most D words to each side."),
+    lesson.Step("Window and Gaussian", "Softmax inside the window, times a Gaussian around p_t: soft like attention, narrow like a choice."),
     lesson.Step("What it saves", "A window saves scores. Put into the trained model, what does it cost?"),
 )
 
@@ -61,7 +61,7 @@ def thumbnail() -> str:
 
 
 def _sentence(start: Params) -> None:
-    controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type an English sentence", drops=steps.OF_A_SENTENCE)
+    controls.text("Sentence", "text", start.text, quiet=True, placeholder="Type an English sentence", drops=steps.OF_A_SENTENCE, of=data_of.CONCAT)
 
 
 def page() -> None:

@@ -31,10 +31,10 @@ EXHIBIT = Exhibit(
 SLUG = "many_heads."
 STEPS = (
     lesson.Step("Read", "Each word comes in as a row of numbers. How much of it does a head read?"),
-    lesson.Step("Split", "Nothing is computed: the numbers are arranged anew, a sheet a head."),
+    lesson.Step("Split", "Nothing is computed: the numbers are rearranged (transpose), one slice per head."),
     lesson.Step("Attend", "Each head has its own scores, weights and mix, and sees no other head."),
-    lesson.Step("Merge", "The way back. Forget the swap, and there is no error, only nonsense."),
-    lesson.Step("One head anew", "Documents say that the second head builds on the first. Let us see."),
+    lesson.Step("Merge", "The way back. Forget the transpose, and there is no error, only nonsense."),
+    lesson.Step("Re-initialise one head", "Ghojogh and Ghodsi 2020 say that the second head builds on the first. Let us see."),
     lesson.Step("One or several", "One large head has as many weights as many small ones. Why many?"),
 )
 

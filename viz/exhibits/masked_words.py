@@ -34,7 +34,7 @@ SLUG = "masked_words."
 STEPS = (
     lesson.Step("A blank", "One word is hidden. From the words on both sides the model says what stood there."),
     lesson.Step("15 %", "In training 15 % of the tokens are chosen. Most become [MASK], some a random word, some stay."),
-    lesson.Step("Counted", "One draw is luck. Many draws come near to what the rates say."),
+    lesson.Step("Counted", "One draw is random. Many draws come near to the rates."),
     lesson.Step("Left, right", "How much does each side of the blank know?"),
     lesson.Step("Both or left", "The same word from both sides, by bert-mini, and from the left alone, by gpt-mini."),
     lesson.Step("Recipe", "A million steps: the learning rate rises, then falls in a straight line."),
@@ -102,5 +102,5 @@ def page() -> None:
         show(EXHIBIT, "masked_words", str(step), shown, lambda: st.markdown(blanks.TRY[step]), lambda: lesson.errata("E25", "E37"))
     with st.container():
         if step < 5 and not lesson.presenting():
-            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",))
+            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",), of=MODEL, most=f"up to {LONGEST} tokens")
             controls.preset_row(SENTENCES, "text", Params.text)

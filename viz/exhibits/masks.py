@@ -40,11 +40,11 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = "masks."
 STEPS = (
-    lesson.Step("Leak", "A model learns to say the next of digits drawn by lot, and may look ahead. Nobody can know it."),
+    lesson.Step("Leak", "A model learns to predict the next of random digits, and may look ahead. Without looking it cannot be predicted."),
     lesson.Step("Sums", "So sum over the words so far, and no further: y₁ has one term, y₂ two, yᵢ has i. Line by line."),
     lesson.Step("Mask", "All lines at once: every score, plus a mask of 0 and −∞, through one softmax. The same numbers."),
     lesson.Step("Remember", "Each line is a word as it is read, and its weights say which earlier words it remembers."),
-    lesson.Step("Not quite", "A large number instead of −∞, a word that may not see itself, a word that may see nothing."),
+    lesson.Step("Not quite", "A large number instead of −∞, a word that may not attend to itself, a word that may attend to nothing."),
     lesson.Step("Your own", "Scores, mask and pattern of a real head. Choose a mask, or click its cells, and the run changes."),
 )
 SHOW = (steps.leak, steps.prefix, steps.mask, more.lines, more.edges)

@@ -31,10 +31,10 @@ EXHIBIT = Exhibit(
     ),
 )  # fmt: skip
 STEPS = (
-    lesson.Step("Guess", "A model reads from left to right and says at each token how probable it was. Which one did it not expect?"),
+    lesson.Step("Guess", "A model reads from left to right and says at each token how probable it was. Which one has the highest surprisal?"),
     lesson.Step("The block", "GPT is the right half of the Transformer. One part of each layer has nothing to do any more."),
     lesson.Step("Two masks", "The same sentence before BERT and before GPT. One may look at everything, the other only back."),
-    lesson.Step("The window", "Let the model see only the last k tokens. What it forgets, it has to guess."),
+    lesson.Step("The window", "Let the model see only the last k tokens. What lies further back cannot help."),
 )
 
 
@@ -64,7 +64,7 @@ def page() -> None:
     at, start = lesson.steps(STEPS, SLUG), Params()
     params = Params(state.read("text", start.text), state.read(SLUG + "k", start.k, state.whole(1, steps.WIDEST)))
     show = st.container()
-    controls.text("Text", "text", start.text, placeholder="Type a sentence")
+    controls.text("Text", "text", start.text, placeholder="Type a sentence", of=MODEL, most=f"up to {steps.WIDEST} tokens")
     controls.preset_row(SENTENCES, "text", start.text)
     with errors.guard():
         data = ask.submit(("next_token", params), lambda: compute(params), 40 * len(params.text))

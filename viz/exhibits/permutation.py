@@ -21,21 +21,21 @@ from viz.ui import errors, lesson, parts, state
 
 EXHIBIT = Exhibit(
     title="Another order of the words", chapter=Chapter.SELF_ATTENTION, order=60, minutes=8,
-    claim="Self-attention does not know who stands where: put the words in another order, and each takes its output along.",
+    claim="Self-attention has no sense of order: put the words in another order, and each takes its output along.",
     cites=(
         Cite("beigy2024", "introduction", "homework: is self-attention permutation-invariant?", step=1),
         Cite("beigy2024", "introduction", "homework: is self-attention a set operation?", step=5),
         Cite("ghojogh2023", "encoder of the transformer", "no sense of order"),
         Cite("ghojogh2020", "section 3.2.1", "no recurrence and no convolution: no sense of order"),
         Cite("zaheer2017", "section 2.2", "permutation-invariant and -equivariant functions", step=4),
-        Cite("haviv2022", "sections 1 and 6", "the causal mask tells places apart", step=6),
+        Cite("haviv2022", "sections 1 and 6", "the causal mask tells positions apart", step=6),
     ),
 )  # fmt: skip
 SLUG = steps.SLUG
 STEPS = (
     lesson.Step("Guess", "Homework: is self-attention permutation-invariant? No positions are added."),
     lesson.Step("Why", "A score compares two words. In another order rows and columns move, and so do the outputs."),
-    lesson.Step("Positions", "Now each place adds its own vector to the word that stands there, as in a Transformer. A word in another place is another vector."),
+    lesson.Step("Positions", "Now each position adds its own vector to the word that stands there, as in a Transformer. A word at another position is another vector."),
     lesson.Step("The mean", "One vector for the whole sentence: the mean of all outputs. A sum does not ask for the order."),
     lesson.Step("A set?", "Homework: is it a set operation? In a set, what is said twice is there once."),
     lesson.Step("A mask", "A causal mask: each word looks back only. No positions are added."),
@@ -80,7 +80,7 @@ def pieces_of(text: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
     found = default().open(MODEL).tokenizer.encode(text)
     n = len(found.ids)
     if not 2 <= n <= LONGEST:
-        raise InputError(f"The sentence has {n} piece{'' if n == 1 else 's'}.", f"An order needs 2 of them, and this page draws up to {LONGEST}.",
+        raise InputError(f"The sentence has {n} token{'' if n == 1 else 's'}.", f"An order needs 2 of them, and this page draws up to {LONGEST}.",
                          "Take an example, or type a short sentence.")  # fmt: skip
     return found.ids, found.tokens
 
@@ -131,7 +131,7 @@ def page() -> None:
         parts.numbers(steps.numbers(data, step, known))
         steps.control(data, step)
         shown = (data, params, step, known)
-    steps.change()
+    steps.change(MODEL, LONGEST)
     if shown:
         with errors.guard():
             folds.show(EXHIBIT, *shown)

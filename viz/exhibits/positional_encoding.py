@@ -20,7 +20,7 @@ from viz.ui import controls, errors, parts, state
 
 EXHIBIT = Exhibit(
     title="Positional encoding", chapter=Chapter.SELF_ATTENTION, order=75, minutes=8,
-    claim="Each dimension is a wave of its own length. Read at one place, they make a vector no other place shares.",
+    claim="Each dimension is a wave of its own length. Read at one position, they make a vector no other position shares.",
     cites=(
         Cite("ghojogh2023", "encoder of the transformer", "Eqs. (17), (18)"),
         Cite("ghojogh2020", "section 3.2.1", "Eqs. (17), (18), Fig. 10"),

@@ -18,7 +18,7 @@ from viz.ui import errors, lesson, parts, state
 
 EXHIBIT = Exhibit(
     title="Positions", chapter=Chapter.SELF_ATTENTION, order=70, minutes=10,
-    claim="Attention does not see who stands where, so each place adds a vector of its own. What must such a vector be like?",
+    claim="Attention has no sense of order, so each position adds a vector of its own. What must such a vector be like?",
     cites=(
         Cite("beigy2024", "position encoding", "the first idea, t/(n−1), the second idea, t, and their problems", step=2),
         Cite("beigy2024", "position encoding", "four criteria", step=3),
@@ -33,11 +33,11 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = steps.SLUG
 STEPS = (
-    lesson.Step("Guess", "The same word in two places, read by bert-mini without positions."),
+    lesson.Step("Guess", "The same word at two positions, read by bert-mini without positions."),
     lesson.Step("Two ideas", "Number the words: as a part of the way, from 0 to 1, or simply count."),
     lesson.Step("Criteria", "What a position code must do: be unique, mean the same step in every sentence, stay bounded in long ones, give the same answer twice."),
     lesson.Step("The wave", "Clocks, each ten times slower than the one before. All hands read together tell the position; each step turns each hand by its own fixed angle."),
-    lesson.Step("Learned", "Or let the training find a vector for each place. Here are such tables, seen in the plane in which they differ most."),
+    lesson.Step("Learned", "Or let the training learn a vector for each position. Here are such tables, seen in the plane in which they differ most."),
     lesson.Step("Without", "A trained model: its positions are shuffled, or set to zero."),
 )  # fmt: skip
 

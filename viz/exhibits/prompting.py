@@ -33,7 +33,7 @@ EXHIBIT = Exhibit(
     ),
 )  # fmt: skip
 STEPS = (
-    lesson.Step("One word", "The same letters behind three different words. No weight is changed in between."),
+    lesson.Step("One word", "The same letters after three different words. No weight is changed in between."),
     lesson.Step("How well", "Many strings that it never saw, short and long. It learned from strings of up to ten letters."),
     lesson.Step("Task as text", "The task is put as text, and nothing is trained for it. A model that goes on with text may do it, or not."),
     lesson.Step("Some examples", "Few-shot: solved examples in front of the question. Nothing is trained. Do they help this small model?"),

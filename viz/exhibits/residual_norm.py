@@ -38,7 +38,7 @@ STEPS = (
     lesson.Step("Add", "Attention does not replace a word: what it found is added, number by number."),
     lesson.Step("Without", "Take the sums out of 12 drawn layers: how much of the words gets through?"),
     lesson.Step("A real model", "gpt-mini was trained with sums. Take them out and let it read your sentence."),
-    lesson.Step("Norm", "Take away the mean of a word's numbers, divide by their deviation; then g and b."),
+    lesson.Step("Norm", "Take away the mean of a word's numbers, divide by their standard deviation; then g and b."),
     lesson.Step("Which axis", "Layer norm looks along one word; batch norm at one number of all words."),
     lesson.Step("Three orders", "Norm after the sum, before the sub-layer, or on what is added? All are in print."),
 )  # fmt: skip
@@ -72,7 +72,7 @@ def compute(params: Params = Params()) -> residuals.Sum:
     """The first sum of the layer for each piece of the sentence. Raises InputError for no piece, or more than can be drawn."""
     n = len(default().open(params.model).tokenizer.encode(params.text).ids)
     if n > LONGEST:
-        raise InputError(f"The sentence has {n} pieces.", f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example.")
+        raise InputError(f"The sentence has {n} tokens.", f"This page draws sentences of up to {LONGEST}.", "Shorten it, or take an example.")
     run = default().run(RunRequest(params.model, params.text, keep=residuals.KEEP))
     return residuals.first_sum(run, min(params.layer, run.model.config.n_layers - 1))
 
@@ -109,5 +109,5 @@ def page() -> None:
         show(EXHIBIT, "residual_norm", str(step), shown, lambda: st.markdown(folds.TRY[step]), lambda: lesson.errata("E6", "E16"))
     with st.container():
         if step in (0, 2) or (step in (3, 4) and not lesson.presenting()):
-            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",))
+            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",), of=params.model, most=f"up to {LONGEST} tokens")
             controls.preset_row(SENTENCES, "text", Params.text)

@@ -21,7 +21,7 @@ from viz.ui import errors, lesson, parts, state
 
 EXHIBIT = Exhibit(
     title="Retrieval, hard and soft", chapter=Chapter.LOOK_UP, order=20, minutes=10,
-    claim="A database returns the rows whose key fits. Attention returns a mix of all values, weighted by how well their keys fit.",
+    claim="A database returns the rows whose key fits. Attention returns a weighted sum of all values, weighted by how well their keys fit.",
     cites=(
         Cite("ghojogh2023", "attention mechanism: retrieval", "Eqs. (6) to (8)", step=2),
         Cite("ghojogh2020", "section 2.4.2", "Eqs. (6) to (8), Figs. 5, 6", step=3),
@@ -34,8 +34,8 @@ SLUG = "retrieval."
 CREDIT = "The sum is the same in all four steps: retrieval(q, k, v) = Σ similarity(q, kᵢ) × vᵢ. Only the similarity changes: 0 or 1, a softmax of fits, of dot products, of cosines."
 STEPS = (
     lesson.Step("Yes or no", "A database compares what you ask with every key: similarity 1 or 0. What comes back is the sum of similarity times value."),
-    lesson.Step("Soften", "Now let a key fit a little. Softmax turns fits into weights; one number, the sharpness, leads from all alike to one alone."),
-    lesson.Step("Arrows", "A query and four keys are arrows. A key that points the way of the query gets a large weight, and the answer is a mix of the values."),
+    lesson.Step("Soften", "Now let a key fit a little. Softmax turns fits into weights; one number, the inverse temperature β, leads from all alike to one alone."),
+    lesson.Step("Arrows", "A query and four keys are arrows. A key that points the way of the query gets a large weight, and the answer is a weighted sum of the values."),
     lesson.Step("Memory", "A neural Turing machine reads its memory like this: compare a key with every row, turn the cosines into weights, add up the rows."),
 )
 
@@ -58,7 +58,7 @@ class Params:
 
 
 PARSERS = {
-    "sql": str, "rows": link.rows, "sharpness": state.real(0, 50), "score": state.one_of(tuple(arrows.SCORES), "dot"),
+    "sql": state.typed, "rows": link.rows, "sharpness": state.real(0, 50), "score": state.one_of(tuple(arrows.SCORES), "dot"),
     "points": link.points, "memory": link.memory, "beta": state.real(0, 20), "row": state.whole(0, link.MOST_ROWS),
 }  # fmt: skip
 SHOW = (table.hard, table.soft, arrows.show, memory.show)

@@ -19,7 +19,7 @@ EXHIBIT = Exhibit(
     chapter=Chapter.LOOK_UP,
     order=40,
     minutes=8,
-    claim="The longer two vectors, the larger their dot product. Divided by √d, softmax keeps a choice.",
+    claim="The more dimensions, the larger the dot product. Scaled by 1/√d, the softmax does not saturate.",
     cites=(
         Cite("ghojogh2023", "query-retrieval modelling", "Eq. (10)", step=2),
         Cite("ghojogh2020", "section 2.4.2", "Eq. (10)", step=2),
@@ -30,11 +30,11 @@ EXHIBIT = Exhibit(
 )
 SLUG = "scaling."
 STEPS = (
-    lesson.Step("Spread", "A score is a sum of d products. The more of them, the further it strays from 0."),
+    lesson.Step("Spread", "A score is a sum of d products. The more of them, the larger its spread (standard deviation)."),
     lesson.Step("Weights", "Softmax turns far-apart scores into one winner. Here is one query over 32 keys."),
-    lesson.Step("Every width", "From short vectors to long ones: how much choice is left?"),
+    lesson.Step("Every width", "From short vectors to long ones: how much entropy is left?"),
     lesson.Step("A real model", "Now take the division out of a trained model and let it read the same sentence."),
-    lesson.Step("Overflow", "Another illness, another cure: exp runs out of numbers, so subtract the largest score."),
+    lesson.Step("Overflow", "Another problem, another cure: exp overflows, so subtract the largest score."),
 )
 
 

@@ -33,9 +33,9 @@ STEPS = (
     lesson.Step("The question", "A word's numbers are the same in every sentence. How can it take something from the others?"),
     lesson.Step("One word", "Three small matrices make three vectors of a word: a query, what it asks; a key, what it answers to; a value, what it hands over."),
     lesson.Step("All words", "The same matrices for every word, however many. All is made of the same words, hence “self”."),
-    lesson.Step("Scores and shares", "Each query meets each key: a score. Softmax turns a row of scores into shares of attention."),
-    lesson.Step("The mix", "Each word becomes a mix of all values, by its own row of shares. Each row sums to 1, so it is the row that has to meet the values, not the column."),
-    lesson.Step("By hand", "The documents work two examples with given shares. Touch a score, move it, and watch the shares and the mix; and decide whether a word may look at itself."),
+    lesson.Step("Scores and shares", "Each query meets each key: a score. Softmax turns a row of scores into attention weights."),
+    lesson.Step("The mix", "Each word becomes a weighted sum of all values, by its own row of weights. Each row sums to 1, so it is the row that has to meet the values, not the column."),
+    lesson.Step("By hand", "The slides work two examples with given weights. Touch a score, move it, and watch the weights and the sum; and decide whether a word may look at itself."),
 )
 
 

@@ -20,7 +20,7 @@ from viz.ui import controls, errors, lesson, parts, state
 
 EXHIBIT = Exhibit(
     title="Sentence pairs", chapter=Chapter.BERT, order=25, minutes=10,
-    claim="BERT's second game: does text B follow text A? One vector, [CLS], must answer for both texts.",
+    claim="BERT's second pre-training objective: does text B follow text A? One vector, [CLS], must answer for both texts.",
     cites=(
         Cite("beigy2021", "BERT, next sentence prediction"),
         Cite("beigy2024", "BERT, next sentence prediction", step=2),
@@ -33,11 +33,11 @@ EXHIBIT = Exhibit(
 SLUG = "sentence_pairs."
 STEPS = (
     lesson.Step("A pair", "Two texts in one row. From the vector of [CLS] the model says how probable it is that B follows A."),
-    lesson.Step("By lot", "Training draws pairs: in half of them B really follows, in half it is a stranger."),
-    lesson.Step("Does it know?", "All our 64 pairs: of each first text, once with what follows and once with a stranger."),
+    lesson.Step("Random pairs", "Training draws pairs: in half of them B really follows, in half it is not the next sentence."),
+    lesson.Step("Does it know?", "All our 64 pairs: of each first text, once with the next sentence and once with another."),
     lesson.Step("What [CLS] reads", "Every token may look at both texts. How much goes to its own, and how much across?"),
-    lesson.Step("The loss", "Both games at once: the mean surprise at the hidden words, plus the mean surprise at the answer."),
-    lesson.Step("Swap", "The same two texts in the other order, or without telling which is which. What does the answer rest on?"),
+    lesson.Step("The loss", "Both objectives at once: the mean cross-entropy of the masked words, plus that of the next-sentence answer."),
+    lesson.Step("Swap", "The same two texts in the other order, or without telling which is which. What does the answer depend on?"),
 )
 MODEL, LONGEST = game.MODEL, 64
 
@@ -74,7 +74,7 @@ def chosen() -> Params:
     start = Params()
     config = default().open(MODEL).config
     reads = {
-        "a": str, "b": str, "follows": state.flag, "draw": state.whole(0, 9999), "draws": state.whole(1, game.MOST), "cut": state.real(0.3, 0.8),
+        "a": state.typed, "b": state.typed, "follows": state.flag, "draw": state.whole(0, 9999), "draws": state.whole(1, game.MOST), "cut": state.real(0.3, 0.8),
         "head": state.whole(-1, config.n_layers * config.n_heads - 1), "block": state.one_of(reading.BLOCKS), "batch": state.one_of(reading.BATCHES, start.batch),
     }  # fmt: skip
     return Params(**state.read_all(SLUG, start, reads))
@@ -93,5 +93,5 @@ def page() -> None:
         show(EXHIBIT, "sentence_pairs", str(step), shown, lambda: st.markdown(game.TRY[step]), lambda: lesson.errata("E24"))
     with st.container():
         if not lesson.presenting() and step not in (1, 2):
-            controls.text("Text A", SLUG + "a", Params.a, placeholder="Type a sentence", drops=(SLUG + "follows",))
-            controls.text("Text B", SLUG + "b", Params.b, placeholder="Type a sentence", drops=(SLUG + "follows",))
+            controls.text("Text A", SLUG + "a", Params.a, placeholder="Type a sentence", drops=(SLUG + "follows",), of=MODEL, most=f"up to {LONGEST} tokens, both together")
+            controls.text("Text B", SLUG + "b", Params.b, placeholder="Type a sentence", drops=(SLUG + "follows",), of=MODEL, most=f"up to {LONGEST} tokens, both together")

@@ -18,7 +18,7 @@ from viz.ui import errors, lesson, parts
 
 EXHIBIT = Exhibit(
     title="Sizes", chapter=Chapter.GPT, order=40, minutes=8,
-    claim="Every round size in the documents can be counted, weight by weight, from the shape of the model.",
+    claim="Every rounded parameter count can be counted, weight by weight, from the shape of the model.",
     cites=(
         Cite("beigy2021", "BERT", "BERT-Base 110M, BERT-Large 340M", step=1),
         Cite("beigy2024", "BERT", "BERT-Base 110M, BERT-Large 340M", step=1),
@@ -33,7 +33,7 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = steps.SLUG
 STEPS = (
-    lesson.Step("By part", "110M, 340M: where do all these numbers stand? Each is a weight of a table or a matrix, and can be counted."),
+    lesson.Step("By part", "110M, 340M: where are all these parameters? Each is a weight of a table or a matrix, and can be counted."),
     lesson.Step("Variants", "Many models are called something-BERT. Some are smaller, some only read other texts, some are larger."),
     lesson.Step("GPT-2", "Four sizes have the same name, and a fifth is distilled from the smallest. The quoted figure belongs to one of them."),
     lesson.Step("Race", "From GPT-2 to GPT-3 in little more than a year. A plain axis cannot hold them both."),

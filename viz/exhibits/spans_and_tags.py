@@ -78,7 +78,7 @@ def chosen() -> Params:
     """The visitor's choices."""
     start = Params()
     reads = {
-        "question": str, "passage": str, "mark": str, "push": state.real(0, answers.FURTHEST), "word": state.whole(-1, 63), "layer": state.whole(-1, 63),
+        "question": state.typed, "passage": state.typed, "mark": state.typed, "push": state.real(0, answers.FURTHEST), "word": state.whole(-1, 63), "layer": state.whole(-1, 63),
         "head": state.whole(-1, 63), "token": state.whole(-1, 511), "body": state.one_of(tuple(train.BODIES), start.body), "goal": state.one_of(tuple(train.GOALS), start.goal),
     }  # fmt: skip
     return Params(text=state.read("text", start.text), **state.read_all(SLUG, start, reads))
@@ -103,8 +103,8 @@ def page() -> None:
             return
         if step in ANSWERING:
             drops = tuple(SLUG + name for name in ("mark", "push", "token"))
-            controls.text("Question", SLUG + "question", Params.question, placeholder="Who …?", drops=drops)
-            controls.text("Text", SLUG + "passage", Params.passage, placeholder="A few sentences", drops=drops)
+            controls.text("Question", SLUG + "question", Params.question, placeholder="Who …?", drops=drops, of=live.BEFORE, most="a question")
+            controls.text("Text", SLUG + "passage", Params.passage, placeholder="A few sentences", drops=drops, of=live.BEFORE, most=f"up to {LONGEST} tokens")
         elif step == 2:
-            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",))
+            controls.text("Sentence", "text", Params.text, placeholder="Type a sentence", drops=(SLUG + "word",), of=live.BEFORE, most=f"up to {LONGEST} tokens")
             controls.preset_row(tags.SENTENCES, "text", Params.text)

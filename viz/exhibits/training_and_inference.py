@@ -19,7 +19,7 @@ from viz.ui import errors, lesson, parts, state
 
 EXHIBIT = Exhibit(
     title="Training and inference", chapter=Chapter.TRANSFORMER, order=70, minutes=10,
-    claim="In training the right words are given and all places learn at once. In use the model reads its own words, one after the other.",
+    claim="In training the right words are given (teacher forcing) and all positions learn at once. At inference the model reads its own words, one after the other.",
     cites=(
         Cite("ghojogh2023", "decoder: output embeddings shifted one word to the right", step=1),
         Cite("ghojogh2020", "3.3.1", "output embeddings, shifted", step=1),
@@ -36,11 +36,11 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = link.SLUG
 STEPS = (
-    lesson.Step("Shift", "To learn a translation the decoder is given it, moved one place to the right, with START in front."),
-    lesson.Step("All at once", "Every place says what comes next, in one pass. Its loss is small where the wanted word was expected."),
-    lesson.Step("Step by step", "In use there is no translation to read: one word, one pass. The scores are the same numbers."),
+    lesson.Step("Shift", "To learn a translation the decoder is given it, shifted one position to the right, with START in front."),
+    lesson.Step("All at once", "Every position predicts what comes next, in one pass. Its loss is small where the target had a high probability."),
+    lesson.Step("Step by step", "At inference there is no translation to read: one word, one pass. The logits are the same numbers."),
     lesson.Step("One step", "One optimiser step moves every weight a little, so that the wanted words become more probable. Press the button."),
-    lesson.Step("Softmax", "The last layer gives every token of the vocabulary a score; softmax makes them probabilities."),
+    lesson.Step("Softmax", "The last layer gives every token of the vocabulary a logit; softmax makes them probabilities."),
     lesson.Step("Greedy", "The most probable word, again and again: is that the most probable sentence?"),
 )
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from viz.ui import controls, errors, lesson, parts, room, state
 
 EXHIBIT = Exhibit(
     title="The Transformer, box by box", chapter=Chapter.TRANSFORMER, order=10, minutes=10,
-    claim="Embed, look, add, think, add, again: every box of the figure is open, with the numbers of your sentence in it.",
+    claim="Embed, attend, add, feed forward, add, again: every box of the figure is open, with the numbers of your sentence in it.",
     cites=(
         Cite("ghojogh2023", "transformers", "the figure of encoder and decoder"),
         Cite("ghojogh2020", "3", "Fig. 9"),
@@ -33,10 +33,10 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 SLUG = "walk_through."
 STEPS = (
-    lesson.Step("A minute", "English goes in at the left; the right half says the next Spanish word. Which one?"),
-    lesson.Step("What goes in", "Each piece becomes a vector. The right half reads its own output, one place later."),
-    lesson.Step("Open a box", "Touch any box: what goes in, what comes out, and what it has learned, for this sentence."),
-    lesson.Step("How large", "The sizes decide how many numbers a Transformer learns. Change them."),
+    lesson.Step("A minute", "English goes in at the left; the right half predicts the next Spanish word. Which one?"),
+    lesson.Step("What goes in", "Each token becomes a vector. The right half reads its own output, one position later."),
+    lesson.Step("Open a box", "Touch any box: what goes in, what comes out, and its parameters, for this sentence."),
+    lesson.Step("How large", "The sizes decide how many parameters a Transformer has. Change them."),
     lesson.Step("One word's way", "The chapter in one walk: in at the bottom left, out at the top right as Spanish."),
 )  # fmt: skip
 MODEL = "translator-en-es"
@@ -68,7 +68,7 @@ def compute(params: Params = Params()) -> Data:
     model = default().open(MODEL)
     n = len(model.tokenizer.encode(params.text).ids)
     if n > LONGEST:
-        raise InputError(f"The sentence has {n} pieces.", f"The map holds up to {LONGEST}.", "Shorten it, or take an example.")
+        raise InputError(f"The sentence has {n} tokens.", f"The map holds up to {LONGEST}.", "Shorten it, or take an example.")
     found = boxes(model)
     return Data(default().run(RunRequest(MODEL, params.text)), found, {box.name: parameters(model, box) for box in found}, numbers_of(model.network))
 
@@ -92,7 +92,7 @@ def page() -> None:
         origin.tell_run(data.run)
         told = steps.show(step, data, left, right)
     with st.container(key="walk-change"):
-        controls.text("English sentence", "text", Params.text, placeholder="Type a sentence", drops=(f"{SLUG}word", f"{SLUG}station"))
+        controls.text("English sentence", "text", Params.text, placeholder="Type a sentence", drops=(f"{SLUG}word", f"{SLUG}station"), of=MODEL, most=f"up to {LONGEST} tokens")
         controls.preset_row(SENTENCES, "text", Params.text)
     with errors.guard():
         if told is not None:

@@ -32,7 +32,7 @@ MODEL = "gpt-mini"
 SENTENCE = " ".join(lesson_of.WORDS) + "."
 STEPS = (
     lesson.Step("Guess", "Some words, and 100 % of attention to share between them. You have time for a few of them only."),
-    lesson.Step("Weigh", "Move the slider of a word: that is its importance. The softmax turns the importances into weights."),
+    lesson.Step("Weigh", "Move the slider of a word: that is its score. The softmax turns the scores into weights."),
     lesson.Step("Share", "Nothing is free: what one word gains, all the others lose."),
     lesson.Step("Skim", "A fast reader leaves out what weighs too little. Choose how much is too little."),
     lesson.Step("Look", "A picture is attended to in the same way: its patches share 100 %. Touch a patch to move the attention there."),
@@ -109,7 +109,7 @@ def page() -> None:
     shown, below = st.container(), st.container()
     with below:
         if step != LOOK and not lesson.presenting():
-            controls.text("Sentence", SLUG + "sentence", SENTENCE, quiet=True, placeholder="Type a sentence of 2 to 16 words", drops=(SLUG + "raw", SLUG + "source"))
+            controls.text("Sentence", SLUG + "sentence", SENTENCE, quiet=True, placeholder="Type a sentence of 2 to 16 words", drops=(SLUG + "raw", SLUG + "source"), of=MODEL, most=f"up to {lesson_of.MOST_WORDS} words")
     with errors.guard():
         with shown:
             params = chosen(step)
@@ -131,7 +131,7 @@ def page() -> None:
                     controls.slider("A word that weighs less than this vanishes, %", 0, 40, SLUG + "threshold", start.threshold)
                 elif known:
                     sources = panels.sources(params.text == SENTENCE)
-                    controls.pills("Where the importances come from", sources, SLUG + "source", sources[0], panels.SOURCES.__getitem__)
+                    controls.pills("Where the scores come from", sources, SLUG + "source", sources[0], panels.SOURCES.__getitem__)
             with asked_below:
                 if step == SHARE:
                     panels.share_guess(SLUG, data)

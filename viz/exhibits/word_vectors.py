@@ -32,10 +32,10 @@ EXHIBIT = Exhibit(
 SLUG = "word_vectors."
 STEPS = (
     lesson.Step("By hand", "Words placed by hand: up means power, right means man. Take man off king, add woman. Where does it lead?"),
-    lesson.Step("Trained", "Nobody arranged these vectors: 80 numbers a word, learnt by guessing the words around it. Such a sum, among ten thousand words."),
+    lesson.Step("Trained", "Nobody arranged these vectors: 80 numbers a word, learned by predicting the words around it. Such a sum, among ten thousand words."),
     lesson.Step("Map", "The same words drawn in the two directions in which they differ most. The arrow from the word taken off to the first word, and the same arrow from the third."),
     lesson.Step("One vector", "In a table a word has one vector, in every sentence. A model that looks at the words before gives it another one each time."),
-    lesson.Step("Remember", "Which earlier words does a word remember? Attention weights mix their vectors into one: a composite, other in every sentence."),
+    lesson.Step("Remember", "Which earlier words does a word remember? Attention weights mix their vectors into one: a composite, different in every sentence."),
 )
 MODEL, READER = "vectors-mini", "gpt-mini"
 

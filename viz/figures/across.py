@@ -30,13 +30,13 @@ def flow(n: int, m: int, d: int, heads: int, d_head: int, *, height: int = 400) 
         (0.0, 4, HALF[0], TARGET, "decoder", f"{m} × {d}"), (1.5, 4, 0.96, SOURCE, "encoder’s output", f"{n} × {d}"),
         (0.0, 3, HALF[0], TARGET, "Q", f"{heads} × {m} × {d_head}"), (1.0, 3, HALF[0], SOURCE, "K", f"{heads} × {n} × {d_head}"), (2.0, 3, HALF[0], SOURCE, "V", f"{heads} × {n} × {d_head}"),
         (0.5, 2, 0.96, theme.MUTED, "softmax(Q Kᵀ / √d)", f"{heads} × {m} × {n}"),
-        (1.25, 1, 1.2, theme.MUTED, "weights times V", f"{heads} × {m} × {d_head}"), (1.25, 0, 1.2, TARGET, "through W_O, to the decoder", f"{m} × {d}"),
+        (1.25, 1, 1.2, theme.MUTED, "weights times V", f"{heads} × {m} × {d_head}"), (1.25, 0, 1.2, TARGET, "output projection, to the decoder", f"{m} × {d}"),
     )  # fmt: skip
     for x, y, half, colour, name, shape in boxes:
         tall = HALF[1] + (0.13 if y == 4 else 0)
         figure.add_shape(type="rect", x0=x - half, x1=x + half, y0=y - HALF[1], y1=y - HALF[1] + 2 * tall, line={"color": colour, "width": 2}, fillcolor=theme.BACKGROUND, layer="below")
         figure.add_annotation(x=x, y=y - HALF[1] + tall, text=f"{plain(name).replace('·', ' ')}{'<br>' if y == 4 else ': '}{shape}", showarrow=False, font={"size": 14, "color": theme.TEXT})
-    arrows = ((0, 4, 0, 3, "W_Q"), (1, 4, 1, 3, "W_K"), (2, 4, 2, 3, "W_V"), (0, 3, 0, 2, ""), (1, 3, 1, 2, ""), (0.5, 2, 0.5, 1, ""), (2, 3, 2, 1, ""), (1.25, 1, 1.25, 0, ""))
+    arrows = ((0, 4, 0, 3, "times W of Q"), (1, 4, 1, 3, "times W of K"), (2, 4, 2, 3, "times W of V"), (0, 3, 0, 2, ""), (1, 3, 1, 2, ""), (0.5, 2, 0.5, 1, ""), (2, 3, 2, 1, ""), (1.25, 1, 1.25, 0, ""))
     for x, y, to_x, to_y, name in arrows:
         figure.add_annotation(x=to_x, y=to_y + HALF[1], ax=x, ay=y - HALF[1], xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True, arrowhead=2, arrowwidth=1.6, arrowcolor=theme.MUTED)
         if name:

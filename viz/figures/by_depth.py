@@ -66,7 +66,7 @@ def by_depth(panels: Sequence[Panel], hues: Mapping[str, int], *, strong: Sequen
         else:
             figure.update_yaxes(range=list(panel.ends), nticks=4, row=row, col=col)
     figure.update_xaxes(range=[-0.25, depth + 0.25], showgrid=False, zeroline=False, fixedrange=True, dtick=1 if depth <= 6 else 2)
-    figure.update_xaxes(title_text="layers behind it", row=1 if across else len(panels))
+    figure.update_xaxes(title_text="layers after it", row=1 if across else len(panels))
     figure.update_yaxes(zeroline=False, fixedrange=True)
     figure.update_layout(template=theme.template(), height=height, margin={"l": 8, "r": 12, "t": 66, "b": 8},
                          legend={"orientation": "h", "x": 0, "xref": "container", "y": 1, "yref": "container", "yanchor": "top", "font": {"size": 12}})  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 from viz import theme
 from viz.figures import panels
 from viz.figures.kept import kept
-from viz.labels import phrase, shorten, visible
+from viz.labels import percent, phrase, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -36,16 +36,16 @@ def rightness(shares: Mapping[str, Array], chance: float, last: str = "writes", 
     names, wide = [phrase(name) for name in shares], GROUP / max(1, len(shares))
     bars = [
         {"left": at - GROUP / 2 + wide * (turn + 0.02), "right": at - GROUP / 2 + wide * (turn + 0.98), "middle": at - GROUP / 2 + wide * (turn + 0.5),
-         "from": 0, "share": float(share), "said": f"{100 * share:.0f}", "exact": f"{100 * share:.1f} %", "place": at + 1, "name": name}
+         "from": 0, "share": float(share), "said": percent(share).removesuffix(" %"), "exact": percent(share, 2), "place": at + 1, "name": name}
         for turn, (name, values) in enumerate(zip(names, shares.values(), strict=True)) for at, share in enumerate(values)
     ]  # fmt: skip
     under = f"datum.value == {n - 1} ? ['{n}', {json.dumps(phrase(last))}] : datum.value + 1 + ''"
-    across = alt.X("left:Q", title="place in the list", scale=alt.Scale(domain=[-0.55, n - 0.45], nice=False), axis=alt.Axis(values=list(range(n)), labelExpr=under, grid=False, ticks=False, domain=False, labelFontSize=14, labelPadding=6))
-    up = alt.Y("from:Q", title="next digit right", scale=alt.Scale(domain=[0, 1.12], nice=False), axis=alt.Axis(values=[0, 0.5, 1], format=".0%", domain=False, ticks=False, labelPadding=6))
+    across = alt.X("left:Q", title="position in the list", scale=alt.Scale(domain=[-0.55, n - 0.45], nice=False), axis=alt.Axis(values=list(range(n)), labelExpr=under, grid=False, ticks=False, domain=False, labelFontSize=14, labelPadding=6))
+    up = alt.Y("from:Q", title="accuracy, next digit", scale=alt.Scale(domain=[0, 1.12], nice=False), axis=alt.Axis(values=[0, 0.5, 1], format=".0%", domain=False, ticks=False, labelPadding=6))
     told = [alt.Tooltip("name:N", title="model"), alt.Tooltip("place:Q", title="place"), alt.Tooltip("exact:N", title="right")]
     drawn = alt.Chart(alt.Data(values=bars)).encode(x=across, y=up, tooltip=told)
     hue = alt.Color("name:N", sort=names, scale=alt.Scale(domain=names, range=theme.CATEGORICAL[: len(names)]), legend=_legend(symbolType="square") if names else None)
-    line = alt.Chart(alt.Data(values=[{"left": -0.55, "right": n - 0.45, "from": chance, "name": f"chance: {chance:.0%}".replace("%", " %")}]))
+    line = alt.Chart(alt.Data(values=[{"left": -0.55, "right": n - 0.45, "from": chance, "name": f"chance: {percent(chance)}"}]))
     layers: list[alt.Chart] = [
         alt.Chart(alt.Data(values=[{"left": n - 1.5, "right": n - 0.5, "from": 0, "share": 1.12}] if n else [])).mark_rect(color=theme.MUTED, opacity=0.12).encode(x=across, x2="right:Q", y=up, y2="share:Q"),
         drawn.mark_rect().encode(x2="right:Q", y2="share:Q", color=hue),

@@ -18,7 +18,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Chart = alt.LayerChart | alt.FacetChart
 WRITTEN, LETTERS = 14, 14
 """Up to so many bars say their number; so many letters of a token are its name."""
-NOW, MARKED, ALL = "the window", "least expected", "everything before"
+NOW, MARKED, ALL = "the window", "highest surprisal", "everything before"
 COLOURS = {ALL: theme.SEQUENTIAL[2], NOW: theme.PRIMARY, MARKED: theme.CATEGORICAL[1]}
 PLACE = "place:O"
 BARE = alt.ViewBackground(strokeWidth=0)

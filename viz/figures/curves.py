@@ -93,7 +93,7 @@ def profiles(
     height: int = 470,
     line: int = 26,
 ) -> alt.LayerChart:
-    """Two panels over distance: a mean line with dots at the whole distances and the range over all places behind.
+    """Two panels over distance: a mean line with dots at the whole distances and the range over all positions behind.
 
     Each line is named at its right end; lines of one family (the first word of a name) share a colour. A title takes `line` pixels.
     Shapes: a band is (x, mean, low, high), each (point,).
@@ -127,7 +127,7 @@ def profiles(
     up = panels.up(ticks)
     ribbon = alt.Chart(alt.Data(values=ribbons)).mark_area(opacity=0.22).encode(x=across, y=up, y2="y2:Q", color=hue, detail="key:N")
     base = alt.Chart(alt.Data(values=means)).encode(x=across, y=up, color=hue, detail="key:N")
-    told = [alt.Tooltip("line:N"), alt.Tooltip("x:Q", title="distance"), alt.Tooltip("mean:N"), alt.Tooltip("range:N", title="over all places")]
+    told = [alt.Tooltip("line:N"), alt.Tooltip("x:Q", title="distance"), alt.Tooltip("mean:N"), alt.Tooltip("range:N", title="over all positions")]
     dots = base.transform_filter("datum.whole").mark_circle(opacity=1, size=14).encode(tooltip=told)
     names = alt.Chart(alt.Data(values=named)).mark_text(align="left", baseline="middle", dx=7, fontSize=13).encode(x=alt.value("width"), y="y:Q", text="text:N", color=hue)
     return alt.LayerChart(layer=[ribbon, base.mark_line(strokeWidth=1.8), dots, names, panels.notes([(strip.top, title) for strip, title in zip(strips, titles, strict=True)], size=14)]).properties(

@@ -9,7 +9,7 @@ import altair as alt
 from viz import theme
 from viz.figures.kept import kept
 
-FROZEN, FULL = "frozen", "in full"
+FROZEN, FULL = "frozen", "full fine-tuning"
 WAYS = (FROZEN, FULL)
 COLOURS = dict(zip(WAYS, theme.CATEGORICAL[:2], strict=True))
 COVERED = "?"
@@ -21,7 +21,7 @@ def grouped(rows: Sequence[tuple[str, str, float | None, str]], *, title: str, e
     """Bars of (group, way, value, what is written behind it), lying, a group below the other; None is covered. `marks`: a tick across a group; `shares`: the axis is in
     per cent.
 
-    >>> chart = grouped([("tags", "frozen", 0.9, "90 %"), ("tags", "in full", None, "?")], title="right", ends=(0, 1), shares=True).to_dict()
+    >>> chart = grouped([("tags", "frozen", 0.9, "90 %"), ("tags", "full fine-tuning", None, "?")], title="right", ends=(0, 1), shares=True).to_dict()
     >>> [row["value"] for row in chart["data"]["values"]], [layer["mark"]["type"] for layer in chart["layer"]]
     ([0.9, 0], ['bar', 'text'])
     """

@@ -12,7 +12,7 @@ import numpy as np
 from viz import theme
 from viz.figures.head_grids import BARE, TINT, colour
 from viz.figures.kept import kept
-from viz.labels import visible
+from viz.labels import percent, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 ROW = 29
@@ -65,7 +65,7 @@ def looks(weights: Array, words: Sequence[str], asking: int, *, only: int | None
 
 
 def _told(head: int, weight: float) -> str:
-    return f"H{head} {weight:.0%}" if weight >= TELLS else f"H{head}" if weight >= NAMES else ""
+    return f"H{head} {percent(weight)}" if weight >= TELLS else f"H{head}" if weight >= NAMES else ""
 
 
 @kept

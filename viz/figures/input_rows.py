@@ -140,7 +140,7 @@ class _Drawn:
         self.word(NAMES - 0.8, top + 0.5, shorten(visible(outcome.name.strip()), LETTERS), theme.TEXT, "right", weight, told)
         end = NAMES + (WIDE - NAMES - 7) * (outcome.p or 0)
         if outcome.p is not None:
-            self.box(NAMES, round(end, 3), top + 0.15, top + 0.85, theme.PRIMARY if outcome.strong else theme.SEQUENTIAL[2], told=f"{told}: {outcome.p:.2%}")
+            self.box(NAMES, round(end, 3), top + 0.15, top + 0.85, theme.PRIMARY if outcome.strong else theme.SEQUENTIAL[2], told=f"{told}: {percent(outcome.p, 2)}")
         self.word(end + 0.6, top + 0.5, "?" if outcome.p is None else percent(outcome.p), theme.TEXT, "left", weight)
 
     def chart(self, high: float, line: int) -> alt.TopLevelMixin:

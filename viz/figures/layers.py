@@ -117,9 +117,9 @@ def agreement_plot(estimates: Array, effects: Array, names: Sequence[str], chose
     line = alt.Chart(alt.Data(values=[{"a": end, "b": end} for end in ends])).mark_line(color=theme.MUTED, strokeDash=[3, 3], strokeWidth=1).encode(x="a:Q", y="b:Q")
     rows = [{"name": name, "a": float(a), "b": float(b), "chosen": name == chosen} for name, a, b in zip(names, estimates, effects, strict=True)]
     base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("a:Q", title=f"the gradient's guess{unit}", scale=across, axis=alt.Axis(tickCount=5)),
-        y=alt.Y("b:Q", title=f"taken away{unit}", scale=up, axis=alt.Axis(tickCount=5)),
-        tooltip=[alt.Tooltip("name:N", title="head"), alt.Tooltip("a:Q", title="guess", format="+.3f"), alt.Tooltip("b:Q", title="taken away", format="+.3f")],
+        x=alt.X("a:Q", title=f"gradient attribution{unit}", scale=across, axis=alt.Axis(tickCount=5)),
+        y=alt.Y("b:Q", title=f"effect of ablation{unit}", scale=up, axis=alt.Axis(tickCount=5)),
+        tooltip=[alt.Tooltip("name:N", title="head"), alt.Tooltip("a:Q", title="guess", format="+.3f"), alt.Tooltip("b:Q", title="ablated", format="+.3f")],
     )  # fmt: skip
     dots = base.mark_circle(opacity=0.75, cursor="pointer").encode(
         color=alt.condition("datum.chosen", alt.value(theme.CATEGORICAL[1]), alt.value(theme.CATEGORICAL[0])),
@@ -127,7 +127,7 @@ def agreement_plot(estimates: Array, effects: Array, names: Sequence[str], chose
     ).add_params(alt.selection_point(name=PICKED, fields=["name"], empty=False))  # fmt: skip
     told = base.transform_filter(alt.FieldOneOfPredicate("name", _told(estimates, effects, names, chosen, ends[1] - ends[0])))
     named = told.mark_text(fontSize=12, align="left", dx=8, dy=-6, color=theme.TEXT).encode(text="name:N")
-    return alt.layer(line, dots, named).properties(height=330, title="The gradient's guess against the truth")
+    return alt.layer(line, dots, named).properties(height=330, title="Gradient attribution vs. ablation")
 
 
 def _told(estimates: Array, effects: Array, names: Sequence[str], chosen: str, whole: float) -> list[str]:

@@ -69,14 +69,14 @@ def costs(windows: Sequence[int], surprise: Sequence[float], touched: Sequence[i
     figure.add_scatter(
         x=list(windows), y=list(surprise), mode="lines+markers+text", text=[str(n) for n in touched], textposition="top center",
         textfont={"size": 14, "color": theme.TEXT}, line={"color": PRODUCT, "width": 2.6}, marker={"size": [15 if d == marked else 9 for d in windows]},
-        hovertemplate="D = %{x}: %{y:.3f} nats a token, %{text} scores<extra></extra>", cliponaxis=False,
+        hovertemplate="D = %{x}: %{y:.3f} nats per token, %{text} scores<extra></extra>", cliponaxis=False,
     )  # fmt: skip
     figure.add_hline(y=whole[0], line={"color": SOFTMAX, "width": 1.6, "dash": "dot"})
     figure.add_annotation(text=f"global: {whole[1]} scores", x=1, xref="paper", xanchor="right", y=whole[0], yanchor="top", yshift=-6, showarrow=False,
                           font={"size": 14, "color": SOFTMAX})  # fmt: skip
     figure.update_xaxes(title_text="D, the words to each side of the window", tickvals=list(windows), showgrid=False, zeroline=False, fixedrange=True)
     top = max([*surprise, whole[0]])
-    figure.update_yaxes(title_text="nats a token", range=[0, 1.2 * top + 0.05], zeroline=False, fixedrange=True)
+    figure.update_yaxes(title_text="nats per token", range=[0, 1.2 * top + 0.05], zeroline=False, fixedrange=True)
     return _dressed(figure, 330, top=24)
 
 

@@ -17,7 +17,7 @@ from PIL import Image
 from viz import theme
 from viz.figures import panels
 from viz.figures.kept import kept
-from viz.labels import phrase
+from viz.labels import percent, phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
 PICKED = "picked"
@@ -69,10 +69,10 @@ def lit(
     veil = np.zeros(n) if weights is None else VEIL * (1 - weights / weights.max())
     cells: list[dict[str, Any]] = [
         {"place": place, "left": column * dx, "right": (column + 1) * dx, "top": row * dy, "bottom": (row + 1) * dy, "patch": place_name(row, column), "veil": float(veil[place])}
-        | ({} if weights is None else {"weight": f"{weights[place]:.2%}"})
+        | ({} if weights is None else {"weight": percent(weights[place], 2)})
         for place, (row, column) in enumerate(np.ndindex(rows, columns))
     ]  # fmt: skip
-    said = [] if told is None or weights is None else [{"x": (cells[place]["left"] + cells[place]["right"]) / 2, "y": (cells[place]["top"] + cells[place]["bottom"]) / 2, "text": f"{weights[place]:.0%}"} for place in np.flatnonzero(weights >= told)]
+    said = [] if told is None or weights is None else [{"x": (cells[place]["left"] + cells[place]["right"]) / 2, "y": (cells[place]["top"] + cells[place]["bottom"]) / 2, "text": percent(weights[place])} for place in np.flatnonzero(weights >= told)]
     unit = f"floor(min((width - {EDGE}) / {columns}, (height - {EDGE}) / {tall / dx:g})) / {dx:g}"  # whole pixels a patch: no seams
     begin = f"{EDGE} + floor((width - {EDGE} - {width} * {unit}) / 2)"
     across = alt.X("left:Q", axis=None, scale=alt.Scale(domain=[0, width], range=[alt.ExprRef(begin), alt.ExprRef(f"{begin} + {width} * {unit}")], nice=False, zero=False))

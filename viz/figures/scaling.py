@@ -109,7 +109,7 @@ def by_width(
         _rows([{"x": marked, "y": strip.top, "y2": strip.bottom} for strip in strips]).mark_rule(strokeDash=[2, 3], color=theme.MUTED).encode(x=across, y=up, y2="y2:Q"),
         _rows([{"y": strip.at(limit)} for strip, (_, _, (limit, _)) in zip(strips, panels, strict=True)]).mark_rule(strokeDash=[2, 3], color=theme.MUTED).encode(y=up),
         base.mark_line(strokeWidth=2.4),
-        base.mark_circle(size=40, opacity=1).encode(tooltip=[alt.Tooltip("line:N"), alt.Tooltip("x:Q", title="d_k"), alt.Tooltip("value:Q", format=".3f")]),
+        base.mark_circle(size=40, opacity=1).encode(tooltip=[alt.Tooltip("line:N"), alt.Tooltip("x:Q", title="dₖ"), alt.Tooltip("value:Q", format=".3f")]),
         _rows(ends).mark_text(align="left", baseline="middle", dx=8, fontSize=13).encode(x=alt.value("width"), y=up, text="text:N", color=hue),
         _titles([(strip.top, title, theme.TEXT) for strip, (title, _, _) in zip(strips, panels, strict=True)]),
     )  # fmt: skip
@@ -130,13 +130,13 @@ def layers(heads: Mapping[str, Array], *, height: int = 360) -> strips_of.Layers
     means = [{"x": layer, "y": float(value), "line": kinds[name]} for name, table in heads.items() for layer, value in enumerate(table.mean(1))]
     n_layers = max(len(table) for table in heads.values())
     across = alt.X("x:Q", title="layer", scale=alt.Scale(domain=[-0.4, n_layers - 0.6], nice=False), axis=_quiet(values=list(range(n_layers)), format="d"))
-    up = alt.Y("y:Q", title="evenness of a row", scale=alt.Scale(domain=[-0.02, 1.04], nice=False), axis=_quiet(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=True))
+    up = alt.Y("y:Q", title="normalised entropy", scale=alt.Scale(domain=[-0.02, 1.04], nice=False), axis=_quiet(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=True))
     hue = alt.Color("line:N", scale=alt.Scale(domain=list(kinds.values()), range=[HUES[name] for name in kinds]), legend=alt.Legend(orient="top", title=None, symbolType="circle", symbolSize=100, symbolOpacity=1, labelLimit=320))
     head, mean = (_rows(rows).encode(x=across, y=up, color=hue) for rows in (dots, means))
     told = [alt.Tooltip("line:N"), alt.Tooltip("x:Q", title="layer"), alt.Tooltip("y:Q", title="mean of the heads", format=".1%")]
     return _dressed(
         height,
-        head.mark_circle(size=50, opacity=0.45).encode(tooltip=[alt.Tooltip("line:N"), alt.Tooltip("layer:Q"), alt.Tooltip("head:Q"), alt.Tooltip("y:Q", title="evenness", format=".1%")]),
+        head.mark_circle(size=50, opacity=0.45).encode(tooltip=[alt.Tooltip("line:N"), alt.Tooltip("layer:Q"), alt.Tooltip("head:Q"), alt.Tooltip("y:Q", title="normalised entropy", format=".1%")]),
         mean.mark_line(strokeWidth=2.6), mean.mark_circle(size=80, opacity=1).encode(tooltip=told),
     )  # fmt: skip
 

@@ -21,7 +21,7 @@ Chart = alt.LayerChart
 ACROSS, HIGH = 7, 34
 """Tokens in a line, and pixels of a line."""
 HUES = ("A", "B")
-PARTS = ("hidden words", "next sentence")
+PARTS = ("masked LM", "next sentence")
 BARE = alt.ViewBackground(strokeWidth=0)
 
 
@@ -79,7 +79,7 @@ def judged(values: Array | None, follows: Sequence[bool], texts: Sequence[str], 
         chance = 0.0 if values is None else float(values[place])
         n[true] += 1
         cells.append({"at": chance, "row": int(not true) + 0.62 * (n[true] * 0.618 % 1) - 0.31, "told": "right" if (chance >= cut) == true else "wrong", "text": shorten(text, 120)})
-    up = alt.Y("row:Q", title=None, scale=alt.Scale(domain=[1.5, -0.5], nice=False), axis=alt.Axis(values=[0, 1], grid=False, domain=False, ticks=False, labelExpr='["B follows", "B is a stranger"][datum.value]', labelLimit=230, labelFontSize=14))
+    up = alt.Y("row:Q", title=None, scale=alt.Scale(domain=[1.5, -0.5], nice=False), axis=alt.Axis(values=[0, 1], grid=False, domain=False, ticks=False, labelExpr='["B follows", "B is not the next sentence"][datum.value]', labelLimit=230, labelFontSize=14))
     across = alt.X("at:Q", title="P(IsNext), as bert-mini says it", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", tickCount=5))
     dots = alt.Chart(alt.Data(values=cells if values is not None else [])).mark_circle(size=90, opacity=0.8).encode(
         x=across, y=up, tooltip=[alt.Tooltip("text:N", title="pair"), alt.Tooltip("at:Q", title="P(IsNext)", format=".1%"), alt.Tooltip("told:N")],

@@ -24,7 +24,7 @@ TICKS = (1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001, 1e-4, 1e-5, 1e-6)
 
 @kept
 def losses(read: Sequence[str], wanted: Sequence[str], values: Array | None, before: Array | None = None, *, height: int | None = None) -> Chart:
-    """The loss of each place as a bar, "reads → should say" beside it; None: the bars are still covered.
+    """The loss of each place as a bar, "reads → target" beside it; None: the bars are still covered.
 
     `before` draws what it was as a pale bar behind. Shapes: (m,).
 
@@ -39,7 +39,7 @@ def losses(read: Sequence[str], wanted: Sequence[str], values: Array | None, bef
     names = [f"{token_name(a)} → {token_name(b)}" for a, b in zip(read, wanted, strict=True)]
     y = alt.Y("place:O", title=None, scale=alt.Scale(type="band", padding=0), axis=alt.Axis(labelExpr=json.dumps(names) + "[datum.value]", labelFontSize=15, labelColor=theme.TEXT, labelLimit=320, labelPadding=8, domain=False, ticks=False))
     across = alt.Scale(domain=[0, most * 1.25], nice=False)
-    tips = [alt.Tooltip("reads:N"), alt.Tooltip("says:N", title="should say")] + ([] if before is None else [alt.Tooltip("before:Q", format=".4f")]) + ([] if values is None else [alt.Tooltip("now:Q", title="loss", format=".4f")])
+    tips = [alt.Tooltip("reads:N"), alt.Tooltip("says:N", title="target")] + ([] if before is None else [alt.Tooltip("before:Q", format=".4f")]) + ([] if values is None else [alt.Tooltip("now:Q", title="loss", format=".4f")])
     legend = None if before is None else alt.Legend(title=None, orient="top", direction="horizontal", offset=4)
     hue = alt.Scale(domain=["before", "now"], range=[theme.SEQUENTIAL[3], theme.CATEGORICAL[1]])
     axis = alt.Axis(tickCount=5 if before is None else 4, domain=False, labelOverlap=True, labelBound=True)

@@ -45,7 +45,7 @@ def rows(wanted: Sequence[str], read: Sequence[str | None], *, arrows: bool = Tr
     x, y = _plane([-0.75, 2.65] if upright else [-0.6, n - 0.4], [n - 0.4, -2.2] if upright else [2.75, -0.95])
     tiles = [_tile(_at(t, row, upright), token, fill, framed=t == chosen) for row, tokens, fill in ((0, wanted, theme.SEQUENTIAL[1]), (1, read, theme.SURFACE)) for t, token in enumerate(tokens)]
     moves = [_arrow(t, t + arrows, upright) for t in range(n - arrows) if read[t + arrows] is not None]
-    captions = [note for row, name in enumerate(("target: what it should say", "decoder input: what it reads")) for note in _caption(name, row, upright)]
+    captions = [note for row, name in enumerate(("target: what it should predict", "decoder input: what it reads")) for note in _caption(name, row, upright)]
     limit = alt.ExprRef(f"{0.88 / (3.4 if upright else n)} * width")
     words = [_words(found, x, y, color=colour, fontSize=size, limit=limit) for found, colour, size in (
         ([_middle(tile) for tile in tiles if not tile["hidden"]], theme.TEXT, 16 if upright or n <= 4 else 14), ([_middle(tile) for tile in tiles if tile["hidden"]], theme.CATEGORICAL[1], 20)) if found]  # fmt: skip

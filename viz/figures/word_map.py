@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.figures.kept import kept
-from viz.labels import plain, shorten
+from viz.labels import percent, plain, shorten
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -86,7 +86,7 @@ def heads(values: Array, chosen: tuple[int, int], name: str) -> go.Figure:
     layers = len(values)
     scale = [[i / (len(theme.SEQUENTIAL) - 1), colour] for i, colour in enumerate(theme.SEQUENTIAL)]
     figure = go.Figure(go.Heatmap(
-        z=values.astype(float), zmin=0, zmax=1, colorscale=scale, showscale=False, xgap=2, ygap=2, text=[[f"{v:.0%}" for v in row] for row in values],
+        z=values.astype(float), zmin=0, zmax=1, colorscale=scale, showscale=False, xgap=2, ygap=2, text=[[percent(v) for v in row] for row in values],
         texttemplate="%{text}", textfont={"size": 13}, hovertemplate=f"L%{{y}}.H%{{x}}: %{{z:.1%}}<extra>{plain(name)}</extra>",
     ))  # fmt: skip
     layer, head = chosen

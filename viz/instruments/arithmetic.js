@@ -34,8 +34,8 @@ function accept(view, packet) {
 function introduce(view) {
   const { head, root } = view;
   view.title.textContent = head.title || `How is ${percent(head.weight)} computed?`;
-  speak(view.intro, head.light ? "{query} (place {i}) looks at {key} (place {j}) in {head}. Its arithmetic comes when this place is in view."
-    : "{query} (place {i}) looks at {key} (place {j}) in {head}. Every figure is from this run.",
+  speak(view.intro, head.light ? "{query} (position {i}) attends to {key} (position {j}) in {head}. The arithmetic comes when this part is in view."
+    : "{query} (position {i}) attends to {key} (position {j}) in {head}. Every number is from this run.",
   { ...named(view), i: head.cell[2], j: head.cell[3], head: `L${head.cell[0]}.H${head.cell[1]}` });
   root.dataset.cell = head.cell.join(",");
   root.dataset.weight = String(head.weight);
@@ -65,7 +65,7 @@ function write(view, packet) {
     view.after.replaceChildren(...view.parts.slice(turn).map((each) => each.item));
     view.after.start = turn + 1;
     view.after.style.counterReset = `step ${turn}`;
-    view.foot.textContent = `Terms have three digits more than their sum, so the sum of the shown terms rounds to the shown result. Calculated again in double precision; the run's own numbers differ by at most ${head.residue}.`;
+    view.foot.textContent = `Terms have three digits more than their sum, so the sum of the shown terms rounds to the shown result. Recomputed in double precision; the run's own numbers differ by at most ${head.residue}.`;
     view.root.dataset.lines = view.lines.map((line) => line.name).join(" ");
     view.unasked = true;
   }
@@ -149,7 +149,7 @@ function tensor(view, parent, path) {
   const button = make("button", "path", parent);
   button.type = "button";
   button.textContent = path;
-  button.title = "The tensor of the run that holds this number: choose it to see the line of code that makes it";
+  button.title = "The tensor of the run that holds this number: choose it to see the line of code that computes it";
   button.onclick = () => {
     view.chosen = path;
     view.sent = eventId();
@@ -166,7 +166,7 @@ function terms(view, parent, made) {
   make("caption", "sr", table).textContent = line.title;
   const top = make("tr", "quiet", make("thead", "", table));
   for (const name of [line.axis, ...line.columns]) make("th", "", top).textContent = name;
-  if (line.columns.length > 1 || line.terms[0][1][0] !== line.terms[0][2]) make("th", "", top).textContent = line.columns.length > 1 ? "makes" : "";
+  if (line.columns.length > 1 || line.terms[0][1][0] !== line.terms[0][2]) make("th", "", top).textContent = line.columns.length < 2 ? "" : line.form === "{} \u00b7 {}" ? "product" : "term";
   for (const th of top.children) th.scope = "col";
   table.append(body, foot);
   if (line.result) {

@@ -83,7 +83,7 @@ function draw(view) {
   lot.hidden = !found;
   lot.replaceChildren();
   if (!found) return;
-  make("span", "name", lot).textContent = "the lot";
+  make("span", "name", lot).textContent = "random number";
   const track = make("span", "track", lot);
   const part = make("i", "part", track);
   Object.assign(part.style, { left: `${100 * found.low}%`, width: `${100 * (found.high - found.low)}%` });

@@ -7,7 +7,7 @@ function saving(view) {
     name: `What comes next, step ${head.step + 1}`, bar: view.bar, code: head.python, packet,
     size: () => { const { width, height } = root.getBoundingClientRect(); return [width, height]; },
     paint: (pen) => paintElement(pen, root, root, theme),
-    rows: () => [["token", "id", "probability", "after filters", "cut", "taken", ...(told ? ["score", ...head.filters, "cut by the rule"] : [])],
+    rows: () => [["token", "id", "probability", "after filters", "cut", "taken", ...(told ? ["logit", ...head.filters, "cut by the rule"] : [])],
       ...rows.map((row) => [row.token, row.id ?? "", row.before, row.after, row.cut, row.id === head.taken ? "taken" : "",
         ...(row.way ? [...row.way.scores.map((score) => score ?? ""), row.way.rule] : [])])],
     arrays: () => ({

@@ -125,8 +125,8 @@ function magnify(view, element) {
   return view.times;
 }
 
-/** By how much the picture is enlarged as one piece while it has the whole window (whole.js of the course). */
-const enlarged = () => (document.querySelector("[data-atlas-full]") && Number(document.documentElement.style.getPropertyValue("--atlas-full"))) || 1;
+/** By how much the page is enlarged before a room, or the picture as one piece while it has the whole window (scaled.js, whole.js of the course). */
+const enlarged = () => Number(document.documentElement.style.getPropertyValue(document.querySelector("[data-atlas-full]") ? "--atlas-full" : "--atlas-room")) || 1;
 
 /** Where the pointer is on `element`, in its own pixels, however much it or what holds it is enlarged. */
 function spotOn(element, { clientX, clientY }) {
@@ -141,7 +141,7 @@ function leftBelow(root, element = root) {
   if (getComputedStyle(root).getPropertyValue("--atlas-chrome").trim() !== "none") return Infinity;
   if (document.querySelector("[data-atlas-full]")) return innerHeight / enlarged() - SENTENCE;
   const above = element.getBoundingClientRect().top + (document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0);
-  return above > 0.7 * innerHeight ? Infinity : innerHeight - above - SENTENCE;
+  return above > 0.7 * innerHeight ? Infinity : (innerHeight - above) / enlarged() - SENTENCE;
 }
 
 /** Size `canvas` to width x height CSS pixels at the device's resolution and clear it. */

@@ -99,8 +99,8 @@ function legend(view) {
   const { legend: box, kinds, head, theme } = view, m = measured(view.colour);
   box.replaceChildren(); kinds.replaceChildren();
   ramp(box, theme.sequential, "0", "1");
-  if (view.allowed?.includes(0)) swatch(box, "shut", "forbidden");
-  make("span", "entry", box).textContent = "rows look, columns are looked at";
+  if (view.allowed?.includes(0)) swatch(box, "shut", "masked");
+  make("span", "entry", box).textContent = "rows: queries, columns: keys";
   if (Math.max(...head.tokens) > 32) make("span", "entry", box).textContent = "each point is the largest weight of its block";
   if (view.levels.includes(255)) swatch(box, "broken", "not a finite number");
   if (view.colour === "kind") head.kinds.forEach((name, kind) => {

@@ -53,7 +53,7 @@ function buildControls(view) {
   }
   view.best.onchange = () => { view.options.top = Number(view.best.value); rechoose(view); };
 
-  view.hideFirst = pill(tools, "Hide first token", "Hide what goes to the first token, where heads leave what they have no use for", () => flip(view, "hideFirst"));
+  view.hideFirst = pill(tools, "Hide first token", "Hide lines to the first token (attention sink)", () => flip(view, "hideFirst"));
   view.hideSpecial = pill(tools, "Hide special tokens", "Hide lines from and to special tokens", () => flip(view, "hideSpecial"));
   view.pairs = make("span", "joined", tools);
   view.pairs.setAttribute("role", "group");

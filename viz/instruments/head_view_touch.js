@@ -95,18 +95,18 @@ function tellTouched(view) {
   const word = { word: tokenText(view.words[touched.side][touched.index]) }, verb = head.reading ? "Reading" : "Writing", doing = verb.toLowerCase();
   const query = touched.side === "query", single = on.size === 1, far = query ? "key" : "query";
   const who = (h) => (view.single ? "this head" : headName(names[h]));
-  if (!looks.open) return set(query ? `${verb} {word}, ${single ? "this head" : "these heads"} may look at nothing.` : `No row may look at {word}.`, { word });
+  if (!looks.open) return set(query ? `${verb} {word}, every key is masked for ${single ? "this head" : "these heads"}.` : `{word} is masked in every row.`, { word });
   if (looks.broken) return set(`${query ? "The row" : "The column"} of {word} holds ${looks.broken === 1 ? "a number that is" : `${looks.broken} numbers that are`} not finite.`, { word });
   const apart = looks.hidden >= 0.005 ? ` Hidden: ${percent(looks.hidden)} of its weight.` : "";
   const best = single ? bestOf(view, [...on][0], looks) : (query ? [...on].flatMap((h) => bestOf(view, h, looks).slice(0, 1)) : bestHeads(looks)).sort((a, b) => b.weight - a.weight);
   const clear = best.filter(({ weight }, i) => weight >= 0.05 || i === 0).slice(0, 3);
-  if (!clear.length) return set(`What {word} ${query ? "looks at" : "is looked at by"} is hidden.`, { word });
+  if (!clear.length) return set(`What {word} ${query ? "attends to" : "is attended to by"} is hidden.`, { word });
   const parts = { word };
   clear.forEach((b, i) => { parts[`other${i}`] = { word: tokenText(view.words[far][b.index]) }; parts[`percent${i}`] = percent(b.weight); parts[`head${i}`] = who(b.h); });
   const listed = (piece) => clear.map((_, i) => piece(i)).join(clear.length === 2 ? " and " : ", ");
-  if (query && single) return set(`${verb} {word}, ${who(clear[0].h)} looks ${listed((i) => `{percent${i}} at {other${i}}`)}.${apart}`, parts);
-  if (query) return set(`${verb} {word}: ${listed((i) => `${who(clear[i].h)} looks {percent${i}} at {other${i}}`)}${on.size > clear.length ? "; the other heads look less clearly" : ""}.${apart}`, parts);
-  return set(`{word} is looked at most while ${doing} ${listed((i) => `{other${i}} ({percent${i}}${single ? "" : ` by ${who(clear[i].h)}`})`)}.${apart}`, parts);
+  if (query && single) return set(`${verb} {word}, ${who(clear[0].h)} gives ${listed((i) => `{percent${i}}${i ? "" : " of its attention"} to {other${i}}`)}.${apart}`, parts);
+  if (query) return set(`${verb} {word}: ${listed((i) => `${who(clear[i].h)} gives {percent${i}} to {other${i}}`)}${on.size > clear.length ? "; the other heads are less clear" : ""}.${apart}`, parts);
+  return set(`{word} gets most attention while ${doing} ${listed((i) => `{other${i}} ({percent${i}}${single ? "" : ` by ${who(clear[i].h)}`})`)}.${apart}`, parts);
 }
 
 /** The strongest looks of one head, largest first. */

@@ -22,7 +22,7 @@ HEATMAP = Instrument(
     "attention_atlas_heatmap", "matrix", "matrix_paint", "zoom", "margins", "overview", "heatmap_tell", "heatmap_save", "heatmap"
 )
 SCALES = ("pattern", "score", "difference")
-FORBIDDEN = "forbidden"
+FORBIDDEN = "masked"
 FURTHER = ("score", "contribution")
 """Lenses besides the weight that Python can make when a visitor asks for one."""
 STEADY = ("queries", "keys", "scale", "axis", "height", "group", "called", "offers", "python", "unit", "shut", "hint", "lone")

@@ -23,9 +23,9 @@ function tellPlace(view, tip, at) {
   const facts = [], line = make("div", "");
   if (r >= 0 && c >= 0) {
     const shut = !data.allowed[i];
-    view.root.dataset.value = shut ? "forbidden" : String(now.values[i]);
+    view.root.dataset.value = shut ? "masked" : String(now.values[i]);
     const alone = shut || view.lenses.length === 1;
-    speak(line, alone ? "{query} \u2192 {key} {value}" : "{query} \u2192 {key}", { query, key, value: !shut ? printed(now, now.values[i]) : isLone({ head: view.head, first: [0, 0] }, r, c) ? LONE : closed(view, ": may not be looked at") });
+    speak(line, alone ? "{query} \u2192 {key} {value}" : "{query} \u2192 {key}", { query, key, value: !shut ? printed(now, now.values[i]) : isLone({ head: view.head, first: [0, 0] }, r, c) ? LONE : closed(view) });
     for (const lens of shut ? [] : view.lenses) {
       view.root.dataset[lens.id] = String(lens.values[i]);
       if (!alone) facts.push([lens.name, printed(lens, lens.values[i]), lens === now]);
@@ -62,8 +62,8 @@ function scoreFact({ logSums, data: { kind, step }, root }, row, weight) {
 
 const LONE = "no counterpart";
 
-/** What a hatched cell is; `more` is said only where a mask closed it. */
-const closed = ({ head: { shut } }, more = "") => (shut && shut !== "forbidden" ? shut : `forbidden${more}`);
+/** What a hatched cell is. */
+const closed = ({ head: { shut } }) => shut || "masked";
 
 /** Scale, what is hatched or crossed, how exact the numbers are. */
 function tellScale(view, broken) {

@@ -5,10 +5,10 @@ const HELP = "Shift with arrows spans a rectangle, R takes the row, C the column
 /** What a cell is called: of a mask, or of a drawing, in which a row without a stroke is nothing special. */
 const WORDS = {
   mask: {
-    name: "Mask", keys: "Arrow keys walk, Space allows or forbids,", presets: "Masks by name", on: "may attend", off: "forbidden", count: "cells allowed",
-    yes: "{query} may look at {key}", no: "{query} may not look at {key}",
-    row: "{query} may look at {open} of {cols}. Click: at all", fullRow: "{query} may look at all {cols}. Click: at none",
-    column: "{open} of {rows} may look at {key}. Click: all", fullColumn: "All {rows} may look at {key}. Click: none",
+    name: "Mask", keys: "Arrow keys walk, Space allows or masks,", presets: "Masks by name", on: "may attend", off: "masked", count: "cells allowed",
+    yes: "{query} may attend to {key}", no: "{query} may not attend to {key}",
+    row: "{query} may attend to {open} of {cols}. Click: to all", fullRow: "{query} may attend to all {cols}. Click: to none",
+    column: "{open} of {rows} may attend to {key}. Click: all", fullColumn: "All {rows} may attend to {key}. Click: none",
   },
   drawing: {
     name: "Drawing", keys: "Arrow keys walk, Space draws or wipes out,", presets: "Drawings by name", on: "drawn", off: "", count: "cells drawn",

@@ -7,6 +7,8 @@ show several heads tell each of them in turn.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +98,17 @@ def tell(**said: Any) -> None:
 def tell_run(run: Run, kind: str = "", layer: int | None = None, head: int | str | None = None, **more: Any) -> None:
     """The same for what `of` says of a run."""
     st.session_state[_SLOT] = replace(of(run, kind, layer, head), page=now().page, **more)
+
+
+@contextmanager
+def aside(**said: Any) -> Iterator[None]:
+    """Within it pictures show something else, such as numbers of an erratum's own; behind it they are the page's again."""
+    before = now()
+    tell(**said)
+    try:
+        yield
+    finally:
+        st.session_state[_SLOT] = before
 
 
 def now() -> Origin:

@@ -132,8 +132,8 @@ function announce(box) {
 // ---------------------------------------------------------------- the brush
 
 function under(box, event) {
-  const spot = box.field.getBoundingClientRect(), { rows, cols } = box.view.data;
-  return [((event.clientY - spot.top) / box.h) * rows, ((event.clientX - spot.left) / box.w) * cols];
+  const [x, y] = spotOn(box.field, event), { rows, cols } = box.view.data;
+  return [(y / box.h) * rows, (x / box.w) * cols];
 }
 
 function centre(box, event) {

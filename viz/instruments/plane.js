@@ -163,7 +163,7 @@ function tell(view) {
     return;
   }
   const best = found.weights.indexOf(Math.max(...found.weights)), names = keyNames(head);
-  speak(view.told, `The query gives {key} most: {share}.${view.values.length ? " The mix of the values is {mix}." : ""}`,
+  speak(view.told, `The query gives {key} most: {share}.${view.values.length ? " The weighted sum of the values is {mix}." : ""}`,
     { key: { word: names[best] }, share: portion(found.weights[best]), mix: place(found.mix) });
 }
 

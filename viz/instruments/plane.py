@@ -75,7 +75,7 @@ def plane_packet(
     limit: float = 2,
     field: bool = True,
     hull: bool = True,
-    captions: tuple[str, str] = ("Query and keys: drag the query", "Values and their mix"),
+    captions: tuple[str, str] = ("Query and keys: drag the query", "Values and their weighted sum"),
     mix: str = "mix",
     title: str = "",
     height: int | None = None,

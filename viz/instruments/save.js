@@ -16,8 +16,8 @@
 
 const MARGIN = 16;       // paper around a saved picture
 const MENU = [
-  ["png", "PNG", "picture"], ["svg", "SVG", "lines for papers"], ["html", "HTML", "works offline"],
-  ["csv", "CSV", "table"], ["npz", "NPZ", "for NumPy"], ["py", "Python", "script that makes it"], ["copy", "Copy", "the lines of Python"],
+  ["png", "PNG", "picture"], ["svg", "SVG", "vector graphic"], ["html", "HTML", "works offline"],
+  ["csv", "CSV", "table"], ["npz", "NPZ", "for NumPy"], ["py", "Python", "script that draws it"], ["copy", "Copy", "the Python code"],
 ];
 const NUMBERS = ["html", "csv", "npz"];      // kinds of files that hold every number as it is
 

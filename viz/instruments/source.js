@@ -26,7 +26,7 @@ function colours(view) {
 function accept(view, packet) {
   const head = packet.header;
   Object.assign(view, { head, packet, theme: colours(view) });
-  view.title.textContent = head.title || "The code that made it";
+  view.title.textContent = head.title || "The code that computed it";
   const read = (name) => JSON.parse(new TextDecoder().decode(part(packet, name)));
   const identity = JSON.stringify([head.lines, head.scope, head.sizes, head.edits]);
   if (identity !== view.identity) {
@@ -83,7 +83,7 @@ function button(view, row, line) {
   const index = view.buttons.length;
   row.type = "button";
   row.dataset.path = line.path;
-  row.setAttribute("aria-label", `Line ${line.number}: makes ${line.path}, ${shape(line)}${line.edits.length ? `; changed by ${line.edits.join(", ")}` : ""}`);
+  row.setAttribute("aria-label", `Line ${line.number}: computes ${line.path}, ${shape(line)}${line.edits.length ? `; changed by ${line.edits.join(", ")}` : ""}`);
   row.onclick = () => choose(view, index);
   view.buttons.push({ row, line });
 }

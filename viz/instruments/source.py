@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from viz.instruments.mount import Instrument, nothing
 from viz.instruments.paths import path_chosen
 from viz.instruments.payload import Packet
+from viz.labels import percent
 
 if TYPE_CHECKING:
     from core.lessons.source import SourceLine, TensorCard
@@ -115,7 +116,7 @@ def _text(lines: tuple[tuple[Any, ...], ...]) -> bytes:
 def _card(card: TensorCard) -> dict[str, Any]:
     """The numbers of one tensor as texts; a mask counts what it lets through."""
     ends = [] if card.kind == "bool" else [["smallest", _figure(card.smallest)], ["largest", _figure(card.largest)]]
-    mean = ["share of True", f"{card.mean:.1%}"] if card.kind == "bool" else ["mean", _figure(card.mean)]
+    mean = ["share of True", percent(card.mean, 2)] if card.kind == "bool" else ["mean", _figure(card.mean)]
     first = [str(bool(value)) if card.kind == "bool" else _figure(value) for value in card.first]
     odd = [["not finite", str(card.odd)]] if card.odd else []
     return {"path": card.path, "word": card.word, "sentence": card.sentence, "numbers": [*ends, mean, *odd], "first": first}

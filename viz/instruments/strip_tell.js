@@ -33,7 +33,7 @@ function legend(view) {
   if (!words.length) return;
   ramp(box, view.theme.sequential, "0", "1");
   swatch(box, view.mode === "lines" ? "now" : "ring", view.mode === "lines" ? "the word being read" : "touched");
-  if (matrix.allowed.includes(0)) swatch(box, "shut", view.mode === "lines" ? "not to be looked at" : "may not be looked at");
+  if (matrix.allowed.includes(0)) swatch(box, "shut", "masked");
   if (matrix.values.some((v) => !Number.isFinite(v))) swatch(box, "cross", "not a finite number");
   if (words.some((word) => /^ +\S/.test(word))) make("span", "entry", box).textContent = "\u00b7 a space that belongs to its token";
   if (exactness(matrix)) make("span", "entry", box).textContent = `weights ${exactness(matrix)}`;
@@ -47,12 +47,12 @@ function showTip(view, tok) {
   const { weights, may } = look(view, side, index), pieces = view.sides[other].pieces[i];
   const ends = side === "query" ? [view.sides.query.words[index], view.sides.key.words[i]] : [view.sides.query.words[i], view.sides.key.words[index]];
   const [query, key] = ends.map((word) => ({ word: cut(word.trim() || word, 200) }));
-  const share = may[i] ? percent(weights[i]) : "may not be looked at";
+  const share = may[i] ? percent(weights[i]) : "masked";
   speak(view.tip, `{query} \u2192 {key} {share}${pieces > 1 ? " ({pieces} pieces, one character)" : ""}`, { query, key, share, pieces });
   view.root.dataset.tip = share;
   view.tip.hidden = false;
   const home = view.root.getBoundingClientRect(), box = tok.getBoundingClientRect();
-  const x = box.left - home.left + box.width / 2 - view.tip.offsetWidth / 2, y = box.top - home.top - view.tip.offsetHeight - 6;
-  view.tip.style.left = `${Math.max(0, Math.min(home.width - view.tip.offsetWidth, x))}px`;
-  view.tip.style.top = `${y > -30 ? y : box.bottom - home.top + 6}px`;
+  const times = enlarged(), x = (box.left - home.left + box.width / 2) / times - view.tip.offsetWidth / 2, y = (box.top - home.top) / times - view.tip.offsetHeight - 6;
+  view.tip.style.left = `${Math.max(0, Math.min(home.width / times - view.tip.offsetWidth, x))}px`;
+  view.tip.style.top = `${y > -30 ? y : (box.bottom - home.top) / times + 6}px`;
 }

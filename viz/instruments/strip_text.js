@@ -76,9 +76,9 @@ function shade(view, toks, { weights, may }, me) {
     tok.classList.toggle("bad", bad);
     tok.classList.toggle("me", i === me);
     tok.classList.toggle("deep", i === me && weight >= 0.25);
-    tok.dataset.weight = shut ? "forbidden" : bad ? "broken" : weight.toFixed(4);
+    tok.dataset.weight = shut ? "masked" : bad ? "broken" : weight.toFixed(4);
     tok.setAttribute("aria-selected", String(i === me));
-    tok.setAttribute("aria-label", `${visible(view.named(tok).trim() || view.named(tok))}, ${shut ? "may not be looked at" : percent(weight)}`);
+    tok.setAttribute("aria-label", `${visible(view.named(tok).trim() || view.named(tok))}, ${shut ? "masked" : percent(weight)}`);
   });
 }
 

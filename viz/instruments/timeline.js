@@ -1,6 +1,6 @@
 // The written text as tokens one can go back to, and its two curves in time.
 
-const TELL = { p: "probability", surprise: "surprise", entropy: "entropy" };
+const TELL = { p: "probability", surprise: "surprisal", entropy: "entropy" };
 
 function build(root) {
   root.classList.add("timeline");
@@ -90,7 +90,7 @@ function tell(view) {
   view.told.hidden = !moment;
   if (!moment) return;
   const before = moment.entropy === null ? "" : ", entropy before it {e} bits";
-  speak(view.told, `Step {n}: {token} had {p}; surprise {s} bits${before}${moment.why ? "; {why}" : ""}.`, {
+  speak(view.told, `Step {n}: {token} had {p}; surprisal {s} bits${before}${moment.why ? "; {why}" : ""}.`, {
     n: step + 1, token: { word: moment.token }, p: percent(moment.p), s: moment.surprise.toFixed(2), e: moment.entropy?.toFixed(2), why: moment.why,
   });
 }
@@ -100,6 +100,6 @@ function legend(view) {
   view.root.style.setProperty("--bars", css(view.theme.sequential[view.theme.dark ? 120 : 110]));
   view.root.style.setProperty("--line", css(view.theme.diverging[40]));
   ramp(view.legend, view.theme.sequential, "probability 0", "1");
-  swatch(view.legend, "surprise", "surprise, bits");
+  swatch(view.legend, "surprise", "surprisal, bits");
   if (view.head.moments.some(({ entropy }) => entropy !== null)) swatch(view.legend, "entropy", "entropy, bits");
 }

@@ -15,7 +15,7 @@ function saving(view) {
       paintCurves(view, pen);
       pen.restore();
     },
-    rows: () => [["step", "token", "probability", "surprise, bits", "entropy, bits", "why"],
+    rows: () => [["step", "token", "probability", "surprisal, bits", "entropy, bits", "why"],
       ...head.moments.map((m, i) => [i + 1, m.token, m.p, m.surprise, m.entropy, m.why])],
     arrays: () => ({
       tokens: { shape: [head.moments.length], values: head.moments.map(({ token }) => token) },

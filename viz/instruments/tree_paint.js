@@ -116,7 +116,7 @@ function paintMarks(pen, view) {
 // ---------------------------------------------------------------- legend
 
 const SAMPLE = { wide: 34, tall: 18 };
-const MEANS = { best: "the best text", open: "open", finished: "ends here", pruned: "given up", now: "you are here", wider: "wider: more probable", score: "score" };
+const MEANS = { best: "the best text", open: "open", finished: "ends here", pruned: "pruned", now: "you are here", wider: "wider: more probable", score: "score" };
 const meaning = (view, name) => view.head.means[name] ?? MEANS[name];
 
 /** What stands in the legend: the states that occur, what the width of a line means where it means something, what the numbers are. */

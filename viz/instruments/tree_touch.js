@@ -1,6 +1,6 @@
 // Pointing at a node, walking from node to node, choosing one; and the words that go with it.
 
-const STATE_WORDS = { open: "open", finished: "a text ends here", pruned: "given up", best: "on the best path", now: "you are here" };
+const STATE_WORDS = { open: "open", finished: "a text ends here", pruned: "pruned", best: "on the best path", now: "you are here" };
 
 /** A probability also where it is small: 62 %, 0.031 %. */
 const chanceWords = (p) => (p > 0 && p < 0.005 ? `${Number((p * 100).toPrecision(2))} %` : percent(p));

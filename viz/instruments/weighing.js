@@ -22,7 +22,7 @@ function accept(view, packet) {
     view.identity = identity;
     view.words = head.words.map((word, i) => card(view, word, i));
     view.row.replaceChildren(...view.words.map((one) => one.box));
-    view.row.setAttribute("aria-label", "Words, each with a slider for its importance");
+    view.row.setAttribute("aria-label", "Words, each with a slider for its score");
   }
   if (!view.held) head.raw.forEach((value, i) => { view.words[i].slider.value = value; });
   view.root.dataset.covered = head.covered;
@@ -36,7 +36,7 @@ function card(view, word, i) {
   text.textContent = visible(word);
   const slider = make("input", "slider", box), number = make("div", "raw quiet", box);
   slider.type = "range"; slider.min = 0; slider.max = view.head.most; slider.step = 0.1;
-  slider.setAttribute("aria-label", `Importance of ${visible(word)}`);
+  slider.setAttribute("aria-label", `Score of ${visible(word)}`);
   slider.oninput = () => { view.held = true; shade(view); };
   slider.onchange = () => { view.held = false; view.component.setStateValue("raw", values(view)); };
   slider.onkeydown = (event) => event.stopPropagation();   // the page steps with the same keys

@@ -33,18 +33,18 @@ class Sentences:
     nine tenths of the row. `only` is for a row with one allowed key, `shut` for a row with none.
     """
 
-    looks: str = "Writing {word}, this head looks {percent} at {key}."
-    two: str = "Writing {word}, this head looks {percent} at {key} and {percent2} at {key2}."
+    looks: str = "Writing {word}, this head gives {percent} of its attention to {key}."
+    two: str = "Writing {word}, this head gives {percent} of its attention to {key} and {percent2} to {key2}."
     spreads: str = (
-        "Writing {word}, this head spreads its look: {count} words hold nine tenths of it, {key} the most ({percent})."
+        "Writing {word}, this head spreads its attention: 90 % of it falls on {count} words, most on {key} ({percent})."
     )
-    itself: str = "Writing {word}, this head looks {percent} at the place of {word} itself."
-    only: str = "Writing {word}, this head has only {key} to look at: {percent}."
-    shut: str = "Writing {word}, this head may look at nothing."
+    itself: str = "Writing {word}, this head gives {percent} of its attention to the position of {word} itself."
+    only: str = "Writing {word}, this head may attend to {key} only: {percent}."
+    shut: str = "Writing {word}, every key is masked for this head."
     broken: str = "Writing {word}, this row of the tensor holds a number that is not finite."
     unwritten: str = "{word} is given, not written: no row of this head writes it."
-    key: str = "{key} is looked at most while writing {word}: {percent}."
-    unseen: str = "{key} is hardly looked at: most while writing {word}, {percent}."
+    key: str = "{key} gets most attention while writing {word}: {percent}."
+    unseen: str = "{key} gets hardly any attention: most while writing {word}, {percent}."
     empty: str = "There are no words to look at yet."
 
 
@@ -62,18 +62,18 @@ ALIGNING = Sentences(**{name: text.replace("this head", "the model") for name, t
 SILENT = Sentences(**dict.fromkeys((field.name for field in fields(Sentences)), ""))
 """Nothing is said of any word: before a guess."""
 READING = Sentences(
-    looks="Reading {word}, this head looks {percent} at {key}.",
-    two="Reading {word}, this head looks {percent} at {key} and {percent2} at {key2}.",
+    looks="Reading {word}, this head gives {percent} of its attention to {key}.",
+    two="Reading {word}, this head gives {percent} of its attention to {key} and {percent2} to {key2}.",
     spreads=(
-        "Reading {word}, this head spreads its look: {count} words hold nine tenths of it, {key} the most ({percent})."
+        "Reading {word}, this head spreads its attention: 90 % of it falls on {count} words, most on {key} ({percent})."
     ),
-    itself="Reading {word}, this head looks {percent} at {word} itself.",
-    only="Reading {word}, this head has only {key} to look at: {percent}.",
-    shut="Reading {word}, this head may look at nothing.",
+    itself="Reading {word}, this head gives {percent} of its attention to {word} itself.",
+    only="Reading {word}, this head may attend to {key} only: {percent}.",
+    shut="Reading {word}, every key is masked for this head.",
     broken="Reading {word}, this row of the tensor holds a number that is not finite.",
     unwritten="{word} has no row in this head.",
-    key="{key} is looked at most while reading {word}: {percent}.",
-    unseen="{key} is hardly looked at: most while reading {word}, {percent}.",
+    key="{key} gets most attention while reading {word}: {percent}.",
+    unseen="{key} gets hardly any attention: most while reading {word}, {percent}.",
 )
 
 

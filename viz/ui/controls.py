@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from core.text.tokenizer import LONGEST
+from core.text.tokenizer import LONGEST, typed
 from viz.labels import literal
-from viz.ui import state
+from viz.ui import notices, reads, state
 
 T = TypeVar("T")
 AWAY = "none"
@@ -106,13 +106,14 @@ def toggle(label: str, name: str, default: bool, help: str | None = None) -> boo
 
 
 def text(label: str, name: str, default: str, *, quiet: bool = False, placeholder: str | None = None,
-         drops: Sequence[str] = ()) -> str:
+         drops: Sequence[str] = (), of: str = "", most: str = "") -> str:
     """The sentence box. Of a text over 20,000 letters the first are read; over 2,000 it is not put in the link: a line below says so.
 
-    Another text takes back the choices named in `drops`: a translation belongs to its sentence.
+    Another text takes back the choices named in `drops`: a translation belongs to its sentence. `of`: the model that reads it,
+    `most`: how much of it here, "up to 24 tokens"; so it is said what it reads, and at the top of the page where it cannot.
     """
     key, given = _bind("text", name, default, str)
-    now = given[:LONGEST]
+    now = typed(given)
     st.text_input(label, given, key=key, on_change=_store, args=(key, name, drops), placeholder=placeholder,
                   label_visibility="collapsed" if quiet else "visible")
     if len(given) > LONGEST:
@@ -120,6 +121,11 @@ def text(label: str, name: str, default: str, *, quiet: bool = False, placeholde
     if not state.fits(now):
         st.caption(f"This text has {len(given):,} letters. Above {state.LONGEST:,} it is not put in the link: "
                    "whoever opens the link sees the opening text instead.")
+    if of and not state.presenting():
+        reads.show(reads.line(of, most))
+    if of and now not in ("", default):
+        with notices.place():
+            reads.told(of, now, lambda small: state.write(**{name: small}, **dict.fromkeys(drops)), key=f"reads.{name}")
     return now
 
 

@@ -2,7 +2,7 @@
 const NS = "http://www.w3.org/1998/Math/MathML";
 const views = new WeakMap();
 const HINT = "Tap a symbol: what it is, its shape, where it comes from.";
-const WAYS = [["columns", "Columns, as in the documents"], ["rows", "Rows, as in PyTorch"]];
+const WAYS = [["columns", "Columns, as in the slides"], ["rows", "Rows, as in PyTorch"]];
 
 function html(name, parent, text = "", kind = "") {
   const made = document.createElement(name);

@@ -11,13 +11,14 @@ from core import errata
 from core.errata import KINDS, Erratum, Evidence, Panel
 from core.errata.entry import shown
 from viz.figures import evidence as pictures
+from viz.instruments import origin
 from viz.labels import formulas, literal
 from viz.pages import Cite
 from viz.ui import compute, parts
 
 
 def show(*ids: str) -> None:
-    """The entries of these names below each other, for the fold "In the documents" of an exhibit."""
+    """The entries of these names below each other, for the fold "Sources" of an exhibit."""
     for id in ids:
         found = errata.find(id)
         st.markdown(f"**{id}** {formulas(found.title)}")
@@ -26,12 +27,13 @@ def show(*ids: str) -> None:
 
 def entry(found: Erratum) -> None:
     """Where it stands, printed against right, the evidence as picture and sentence, and what to make of it."""
-    st.markdown(f":gray[:small[{literal(KINDS[found.kind])}: {literal('; '.join(places(found)))}]]")
+    st.markdown(f":gray[:small[{literal(KINDS[found.kind])}: {formulas('; '.join(places(found)))}]]")
     left, right = st.columns(2, gap="medium")
     left.markdown(f":gray[Printed]  \n{formulas(found.says)}")
     right.markdown(f":gray[Right]  \n{formulas(found.right)}")
     evidence = compute.submit(("erratum", found.id), found.evidence, found.cost)
-    _pictures(found.id, evidence)
+    with origin.aside(changed=found.id):
+        _pictures(found.id, evidence)
     parts.numbers(evidence.sentence)
     if not evidence.computed:
         st.caption("This rests on a citation: it is looked up, not calculated.")

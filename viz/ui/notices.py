@@ -15,9 +15,14 @@ def make_place() -> None:
     _place.set(st.container())
 
 
+def place() -> DeltaGenerator:
+    """The reserved spot, or right here when a page has reserved none."""
+    return _place.get() or st.container()
+
+
 def tell(wrong: str, rule: str, remedy: str) -> None:
-    """Say something at the reserved spot, or right here when a page has reserved none."""
-    with _place.get() or st.container():
+    """Say something at the reserved spot."""
+    with place():
         box(wrong, rule, remedy)
 
 

@@ -22,14 +22,14 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz import theme
 from viz.instruments import origin
-from viz.labels import formulas, indexed
+from viz.labels import formulas, indexed, literal
 from viz.pages import Entry, Exhibit, Page
 from viz.remember import Memory
 from viz.ui import export, links, notices, room, serving, state, told
 from viz.ui.restoring import restore
 
 EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE = (
-    "The equation with these numbers", "What am I looking at", "In the documents", "As a table", "Take it with you")
+    "The equation with these numbers", "What am I looking at", "Sources", "As a table", "Export")
 _TOOLS: dict[str, Any] = {"responsive": True, "displaylogo": False, "modeBarButtons": [["toImage"]]}
 """Of Plotly's own buttons the one that saves the picture, drawn by the browser, seen while the mouse is over it."""
 Maybe = Callable[[], Any]
@@ -173,17 +173,17 @@ def equation(latex: str) -> None:
 
 
 def numbers(text: str) -> None:
-    """One plain sentence of numbers made from the run; taken literally, it may hold visitors' words, but a letter with an index is mathematics."""
-    st.markdown(formulas(text)) if indexed(text) else st.text(text)
+    """One plain sentence of numbers made from the run; taken literally, it may hold visitors' words, but a letter with an index or a power is mathematics."""
+    st.markdown("  \n".join(map(formulas, text.split("\n")))) if indexed(text) else st.text(text)
 
 
 def documents(info: Page | Exhibit, erratum: str | Callable[[], None] | None = None) -> None:
-    """The fold "In the documents": where this stands, and the erratum with its evidence (our text, or drawn)."""
+    """The fold "Sources": where this stands, and the erratum with its evidence (our text, or drawn)."""
     with fold(DOCUMENTS, f"{info.title}.documents") as opened:
         if not opened.open:
             return
         for cite in info.cites:
-            st.markdown(f"**{cite.place()}**  \n:gray[{cite.source.reference()}]")
+            st.markdown(f"**{formulas(cite.place())}**  \n:gray[{literal(cite.source.reference())}]")
         if callable(erratum):
             erratum()
         elif erratum:
@@ -217,7 +217,7 @@ def as_table(frame: pd.DataFrame | Maybe, key: str) -> None:
 
 def take_away(data: Mapping[str, np.ndarray] | Maybe, code: str, png: bytes | Maybe | None = None,
               key: str = "take") -> None:
-    """The fold "Take it with you": the link and its QR code (drawn here), the data, the picture, the Python lines."""
+    """The fold "Export": the link and its QR code (drawn here), the data, the picture, the Python lines."""
     with fold(TAKE, f"{key}.take") as opened:
         if not opened.open:
             return

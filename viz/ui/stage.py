@@ -25,7 +25,7 @@ _stage = v2.component(
     "atlas_stage",
     html='<nav data-stage aria-label="Present"></nav>' + (_HERE / "keys.html").read_text("utf-8"),
     css=(_HERE / "stage.css").read_text("utf-8"),
-    js="\n".join((_HERE / name).read_text("utf-8") for name in ("pictures.js", "naming.js", "whole.js", "menu.js", "stage.js")),
+    js="\n".join((_HERE / name).read_text("utf-8") for name in ("pictures.js", "naming.js", "whole.js", "scaled.js", "menu.js", "stage.js")),
     isolate_styles=False,
 )
 _large = v2.component(

@@ -23,6 +23,7 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from core.text.tokenizer import typed
 from viz.labels import shorten, visible
 from viz.ui import notices, subject
 
@@ -47,7 +48,7 @@ class Unusable(ValueError):
         self.rule, self.nearest = rule, nearest
 
 
-def read(name: str, default: T, parse: Callable[[str], T] = str) -> T:
+def read(name: str, default: T, parse: Callable[[str], T] = typed) -> T:
     """The value of `name`: the link first, then what was chosen earlier in this session, then the default.
 
     Nonsense gives the nearest usable value (or the default) and a notice on the page; the link is put right.

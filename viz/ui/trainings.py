@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.serving import trainer
 from core.serving.trainer import Training
+from viz.labels import percent
 from viz.ui import compute
 
 BEAT = 1.0
@@ -52,7 +53,7 @@ def standing(training: Training, steps: int, counted: str) -> str:
     if not training.reports:
         return training.said or "Yours: it begins."
     report = training.reports[-1]
-    so_far = f"step {report.step:,} of {steps:,}, {report.seconds:.0f} seconds, {report.right:.0%} of the {counted} right"
+    so_far = f"step {report.step:,} of {steps:,}, {report.seconds:.0f} seconds, {percent(report.right)} of the {counted} right"
     if training.state == "running":
         return f"Yours is learning: {so_far}."
     return f"Yours, done: {so_far}." if training.state == "done" else f"Yours ended early: {so_far}. {training.said}"

@@ -79,12 +79,12 @@ def place(run: Run, row: int) -> str:
 
 def behind(run: Run, row: int) -> str:
     """Where a row stands, for a sentence: a decoder predicts behind a word, a masked language model at it."""
-    return f"{'at' if run.model.spec.framed else 'behind'} “{word(run.tokens[row])}”"
+    return f"{'at' if run.model.spec.framed else 'after'} “{word(run.tokens[row])}”"
 
 
 def row(run: Run, slug: str) -> int:
     """The place that is asked about, from a list."""
-    label = "Which place" if run.model.spec.framed else "Which place (▸ the word that is written next)"
+    label = "Which position" if run.model.spec.framed else "Which position (▸ the word that is written next)"
     return controls.select(label, rows(run), f"{slug}.row", telling(run), lambda at: place(run, at))
 
 

@@ -25,7 +25,7 @@ def chosen(n: int) -> tuple[Shares, bool]:
         return data.read_row(raw, n), state.read(IN, False, state.flag)
     except ValueError as error:
         if not raw.replace(".", "").isdecimal():  # not merely of another sentence
-            notices.tell("The row in the link cannot be read.", str(error), "An even row stands in its place.")
+            notices.tell("The row in the link cannot be read.", str(error), "A uniform row stands in its place.")
         return data.evenly(n), False
 
 
@@ -44,7 +44,7 @@ def controls(found: Game, shares: Shares) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button("Put it into the model", type="primary", icon=":material/input:", key="be_the_head.commit", disabled=left > 0,
                   on_click=partial(_store, shares, into=True))  # fmt: skip
-        st.button("Even", key="be_the_head.even", on_click=partial(_store, data.evenly(len(shares))))
+        st.button("Uniform", key="be_the_head.even", on_click=partial(_store, data.evenly(len(shares))))
         st.button("Take all back", key="be_the_head.none", on_click=partial(_store, (0,) * len(shares)))
         key = "be_the_head.rest"
         st.menu_button(f"Give the rest ({left} %) to", list(range(len(shares))), key=key, disabled=not left, on_click=lambda: _rest(key, shares, left),

@@ -19,9 +19,9 @@ DIVERGENCE = r"\mathrm{JSD}(a, b) = H\left(\tfrac{a + b}{2}\right) - \tfrac{1}{2
 LIKENESS = r"\mathrm{cosine} = \frac{\sum_{ij} a_{ij} b_{ij}}{\lVert a \rVert \, \lVert b \rVert}, \qquad \mathrm{correlation} = \text{the same after taking off the means}"
 LOOKING = (
     "Rows are the words that look (queries), columns the words looked at (keys). All patterns share one scale from 0 to 1; the difference is centred: "
-    "one colour where the first gives more, the other where the second does. Hatched cells are forbidden; grey ones belong to a word that has no counterpart, because one of the two lacks it.\n\n"
+    "one colour where the first gives more, the other where the second does. Hatched cells are masked; grey ones belong to a word that has no counterpart, because one of the two lacks it.\n\n"
     "The divergence is 0 bits for equal rows and 1 bit for rows that have no word in common; weight on a word that the other lacks counts as apart. "
-    "Where two models cut a text into different pieces, pieces that share letters are put opposite each other: weights are added up over the pieces looked at "
+    "Where two models cut a text into different tokens, tokens that share letters are put opposite each other: weights are added up over the tokens looked at "
     "and averaged over those that look. Two different texts are put opposite each other word by word so that as many words as possible are the same "
     "(Needleman and Wunsch 1970).\n\n"
     "Heads of a layer work at the same time and are equal in rank: none comes second, and none looks at pairs of words (the survey of 2020 suggests that)."
@@ -46,7 +46,7 @@ def show(page: Page, found: Compared, pair: Pair, by: str) -> None:
             st.markdown(LOOKING)
     parts.documents(page)
     parts.as_table(lambda: table(found, pair), "compare")
-    with parts.fold("Every head of A in figures", "compare.figures") as fold:
+    with parts.fold("Every head of A in numbers", "compare.figures") as fold:
         if fold.open:
             pane = found.panes[0]
             attention = chooser.look(pane.run, pane.view.kind)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from viz.figures.scores import bars
 from viz.instruments import heatmap, origin
-from viz.labels import literal, visible
+from viz.labels import literal, percent, visible
 from viz.ui import controls, parts, state
 from viz.workspace import _look_heads as chooser
 from viz.workspace._compare_data import LETTERS, Compared, Pair, Pane
@@ -71,7 +71,7 @@ def show(found: Compared, pair: Pair) -> None:
         )  # fmt: skip
     with right:
         shown = sorted(pair.order[:BARS])
-        st.markdown("How far apart each row is, in bits" + (f": the {BARS} that differ most" if len(pair.order) > BARS else ""))
+        st.markdown("Jensen-Shannon divergence of each row, bits" + (f": the {BARS} that differ most" if len(pair.order) > BARS else ""))
         drawn = bars([(found.word("queries", place, pair.a), float(pair.likeness.rows[place]), place == pair.order[0]) for place in shown], "{:.2f}", end=1.0)
         parts.show(drawn, key="compare.bits", alt="Bars: Jensen-Shannon divergence of each row, from 0 (the same) to 1 bit (no word in common).")
 
@@ -88,15 +88,15 @@ def sentence(found: Compared, pair: Pair, row: int | None) -> str:
     word, most = (visible(found.word("queries", place, pair.a)) for place in (row, pair.order[0]))
     looks = [_looks(found, pane, row) for pane in (pair.a, pair.b)]
     first = "They differ most at" if row == pair.order[0] else "At"
-    rest = "" if row == pair.order[0] else f" They differ most at “{most}”, by {alike.rows[pair.order[0]]:.2f} bits."
-    told = "Over all words they are" if len(pair.order) == len(found.rows) else f"Over the {len(pair.order)} words that both have they are"
-    return f"{first} “{word}”: {looks[0]}, {looks[1]} ({alike.rows[row]:.2f} bits of 1).{rest} {told} {alike.bits:.2f} bits apart{_figures(pair)}."
+    rest = "" if row == pair.order[0] else f" They differ most at “{most}” ({alike.rows[pair.order[0]]:.2f} bits)."
+    told = "The mean over all words is" if len(pair.order) == len(found.rows) else f"The mean over the {len(pair.order)} words that both have is"
+    return f"{first} “{word}”: {looks[0]}, {looks[1]}; Jensen-Shannon divergence {alike.rows[row]:.2f} bits (maximum 1).{rest} {told} {alike.bits:.2f} bits{_figures(pair)}."
 
 
 def _looks(found: Compared, pane: int, row: int) -> str:
     weights = found.weights[pane][row]
     key = int(weights.argmax())
-    return f"{LETTERS[pane]} looks {weights[key]:.0%} at “{visible(found.word('keys', key, pane))}”"
+    return f"{LETTERS[pane]} gives {percent(weights[key])} to “{visible(found.word('keys', key, pane))}”"
 
 
 def _figures(pair: Pair) -> str:

@@ -14,17 +14,17 @@ from core.errors import InputError
 from viz.instruments import heatmap
 from viz.instruments.mount import stored
 from viz.labels import literal, shorten
-from viz.ui import pins, state
+from viz.ui import pins, reads, state
 from viz.ui.pins import View
 from viz.workspace import _compare_data as data
 from viz.workspace import _compare_written as writing
 from viz.workspace import _look_heads as chooser
-from viz.workspace import _tasks
+from viz.workspace import _reads, _tasks
 from viz.workspace._compare_data import LETTERS, Compared, Pane
 
 GROUP = "compare"
 ROW = "compare.row"
-SHORT = {"self": "reads itself", "causal": "words so far", "cross": "to the source", "alignment": "to the source"}
+SHORT = {"self": "encoder", "causal": "causal", "cross": "cross", "alignment": "alignment"}
 NUMBERS = 12
 """Words up to which values stand in the cells of two panes."""
 
@@ -82,6 +82,14 @@ def draw(asked: Sequence[Asked], found: Compared | None, row: int | None) -> Non
                 st.text(asked[place].wrong)
             elif found is not None:
                 _pattern(found, good.index(place), place, row)
+
+
+def tell(asked: Sequence[Asked], said: str) -> None:
+    """Of a pane's own sentence, what its model cannot read of it; `said` of the page's was told above."""
+    now = [one.now for one in asked]
+    for place, here in enumerate(now):
+        if asked[place].pane and here.text != said:
+            reads.told(here.model, here.text, lambda small, place=place, here=here: take(_with(now, place, replace(here, text=small, target="", strategy=""))), key=f"compare.reads.{place}")
 
 
 def clicked(n: int) -> int | None:
@@ -172,6 +180,7 @@ def _sentence(place: int, now: list[View]) -> None:
             take(_with(now, place, replace(here, text=st.session_state[key], target="", strategy="")))
 
     st.text_input("Sentence of this pane", text, key=key, on_change=store)
+    _reads.show(chooser.opened(here.model), _tasks.opening_with(here.model, chooser.opened(here.model).spec).box)
 
 
 def _moves(place: int, now: list[View]) -> None:

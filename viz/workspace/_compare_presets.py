@@ -46,7 +46,7 @@ TELLING = (
             (View(WRITER, CAT, "causal", 3, 6), View(WRITER, CAT, "causal", 3, 6, edits="zero:layer.2.self_attn.heads:1"))),
     Telling("Late and early in training", "One head at the end of training, and after 437 steps.",
             (View(LATE, TIRED, "causal", 2, 3), View(EARLY, TIRED, "causal", 2, 3))),
-    Telling("Two strategies", "One beginning, written on twice: with the most probable token each time, and by lot. See Decode for how the tokens are chosen.",
+    Telling("Two strategies", "One beginning, written on twice: greedy, and sampled. See Decode for how the tokens are chosen.",
             (View(WRITER, STORY, "causal", 3, 6, strategy="greedy"), View(WRITER, STORY, "causal", 3, 6, strategy="lot t=0.8 seed=2"))),
 )  # fmt: skip
 
@@ -77,7 +77,7 @@ def row(shown: Sequence[View]) -> None:
     lit = next((pair for pair in pairs if pair.name == now), None)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="compare.telling.row"):
         names = [*([] if lit else [OWN]), *(pair.name for pair in pairs)]
-        st.selectbox("Telling pairs", names, names.index(now), key=key, on_change=store, label_visibility="collapsed", width=270)
+        st.selectbox("Presets", names, names.index(now), key=key, on_change=store, label_visibility="collapsed", width=270)
         st.markdown(f":gray[{lit.note if lit else 'Heads, models and sentences as you chose them.'}]")
 
 

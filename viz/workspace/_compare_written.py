@@ -39,12 +39,12 @@ def said(text: str) -> str:
     """In words, for the line above a pane.
 
     >>> said("lot t=0.8 seed=3"), said("beam 4")
-    ('by lot (temperature 0.8, seed 3)', 'a beam of width 4')
+    ('sampled (temperature 0.8, seed 3)', 'a beam of width 4')
     """
     how = strategy_of(text)
     if isinstance(how, Beam):
         return f"a beam of width {how.width}"
-    return f"by lot (temperature {how.temperature:g}, seed {how.seed})" if isinstance(how, Sample) else "always the most probable token"
+    return f"sampled (temperature {how.temperature:g}, seed {how.seed})" if isinstance(how, Sample) else "greedy"
 
 
 def on(view: View) -> tuple[str, str]:

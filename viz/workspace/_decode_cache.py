@@ -30,7 +30,7 @@ def show(model: Model, text: str) -> None:
         f"After {'the sentence of ' if model.spec.has_source else 'these '}{n} tokens {model.name} keeps {len(arrays)} arrays, {total / 1024:,.1f} KB: "
         + ("the keys and values of every layer, so that the next token is all that has to be read." if _grows(model) else "states, which do not grow.")
     )
-    with parts.fold("Every array that is kept", "decode.cache.arrays") as opened:
+    with parts.fold("Every array in the KV cache", "decode.cache.arrays") as opened:
         if opened.open:
             table = pd.DataFrame([(e.layer, e.kind, e.what, " x ".join(map(str, e.shape)), e.nbytes) for e in arrays], columns=["layer", "attention", "what", "shape", "bytes"])
             parts.dataframe(table, hide_index=True, key="decode.cache.table")
@@ -40,7 +40,7 @@ def show(model: Model, text: str) -> None:
     lengths = _lengths(model.config.n_ctx)
     counted = {cached: [products(model, n, cached=cached, source=source) for n in lengths] for cached in WAYS}
     parts.show(_chart(lengths, {WAYS[cached]: [each.total for each in found] for cached, found in counted.items()}, "multiply-adds of one token"),
-               "decode.cache.products", "The products of one token by its place in the text, with the cache and without it.")  # fmt: skip
+               "decode.cache.products", "Multiply-adds of one token by its position in the text, with the KV cache and without it.")  # fmt: skip
     longest = len(lengths) - 1
     times = counted[False][longest].total / counted[True][longest].total
     parts.numbers(f"Token {lengths[longest]:,} costs {counted[True][longest].total:,} multiply-adds with the cache and {counted[False][longest].total:,} without it, {times:,.0f} times as many.")
@@ -66,11 +66,11 @@ def _lengths(most: int) -> list[int]:
 def _chart(lengths: list[int], values: dict[str, list[float]], what: str) -> Layers:
     rows = [{"place": n, "way": way, "value": value} for way, row in values.items() for n, value in zip(lengths, row, strict=True)]
     lines = alt.Chart(alt.Data(values=rows)).mark_line(point=True).encode(
-        x=alt.X("place:Q", title="place of the token in the text", scale=alt.Scale(type="log", base=2)),
+        x=alt.X("place:Q", title="position of the token in the text", scale=alt.Scale(type="log", base=2)),
         y=alt.Y("value:Q", title=what, scale=alt.Scale(type="log")),
         color=alt.Color("way:N", title=None, legend=alt.Legend(orient="top")),
         strokeDash=alt.StrokeDash("way:N", legend=None),
-        tooltip=[alt.Tooltip("way:N"), alt.Tooltip("place:Q", title="place of the token"), alt.Tooltip("value:Q", title=what)],
+        tooltip=[alt.Tooltip("way:N"), alt.Tooltip("place:Q", title="position of the token"), alt.Tooltip("value:Q", title=what)],
     )  # fmt: skip
     return alt.layer(lines).properties(height=260)
 
@@ -93,6 +93,6 @@ def _measured(model: Model, lengths: list[int], source: int) -> None:
         bar.empty()
     if rows := known.get(model.name):
         parts.show(_chart([row.n for row in rows], {WAYS[True]: [1e3 * row.cached for row in rows], WAYS[False]: [1e3 * row.anew for row in rows]}, "milliseconds of one token"),
-                   "decode.cache.times", "Measured milliseconds of one token by its place in the text.")  # fmt: skip
+                   "decode.cache.times", "Measured milliseconds of one token by its position in the text.")  # fmt: skip
         last = rows[-1]
         parts.numbers(f"On this server, just now: token {last.n:,} took {1e3 * last.cached:.1f} ms with the cache and {1e3 * last.anew:.1f} ms without it. Nothing else was computed meanwhile; the machine may have other work.")

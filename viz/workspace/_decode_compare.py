@@ -63,7 +63,7 @@ def caution(found: Comparison, length_penalty: float | None) -> str:
     if one.length == other.length:
         return ""
     return (f"A has {_tokens(one.length)}, B {_tokens(other.length)}, and every further token makes a text less probable; "
-            f"a token of A surprises by {one.bits:.2f} bits in the mean, one of B by {other.bits:.2f}.")  # fmt: skip
+            f"the cross-entropy is {one.bits:.2f} bits per token for A, {other.bits:.2f} for B.")  # fmt: skip
 
 
 def times(log_ratio: float) -> str:
@@ -103,7 +103,7 @@ def sums(found: Comparison, length_penalty: float | None) -> pd.DataFrame:
     if length_penalty is not None:
         names += ["cost of diversity"] if found.a.cost or found.b.cost else []
         names += [f"score, / length^{length_penalty:g}"]
-    return pd.DataFrame({"": [*names, "bits a token", "tokens"], "A": column(found.a), "B": column(found.b)})
+    return pd.DataFrame({"": [*names, "bits per token", "tokens"], "A": column(found.a), "B": column(found.b)})
 
 
 def _sum(written: Sequence[Written]) -> str:

@@ -24,6 +24,8 @@ OPENING = {False: "Once upon a time", True: "She has a white car."}
 WARM, WIDTH = 0.8, 4
 """The temperature that drawing begins with, and the width of a beam."""
 VIEWS = ("Watch it write", "Guess the next word", "Prompts", "Training and inference", "What is kept")
+SHOWN = {"What is kept": "KV cache"}
+"""Views whose name on screen is not their name in a link."""
 TEXTS = ("Guess the next word", "Prompts")
 """For models that go on with a text."""
 KNOB = 162
@@ -81,7 +83,7 @@ def _begin_anew(model: str) -> None:
 def view(model: Any) -> str:
     """How writing is looked at: watched, guessed, asked for, compared with training, or what it keeps."""
     offered = [one for one in VIEWS if one not in TEXTS or not model.spec.has_source]
-    return controls.segmented("Looked at as", offered, "decode.show", VIEWS[0], quiet=True, wrap=False)
+    return controls.segmented("Looked at as", offered, "decode.show", VIEWS[0], lambda view: SHOWN.get(view, view), quiet=True, wrap=False)
 
 
 def knobs(start: Any) -> dict[str, Any]:
@@ -102,7 +104,7 @@ def knobs(start: Any) -> dict[str, Any]:
 
 def how(params: Any) -> None:
     """Three ways: always the most probable token, one drawn by lot, or several texts side by side."""
-    key, ways = "decode.way", ("Most probable", "By lot", "Beam")
+    key, ways = "decode.way", ("Greedy", "Sample", "Beam search")
     number = 2 if params.beam else int(params.temperature > 0)
     lit = state.held(key, ways[number])
 
@@ -130,11 +132,11 @@ def ways(params: Any) -> None:
         return
     _knobs(
         lambda: controls.slider("Temperature", 0.1, 2.0, "decode.temperature", WARM, 0.1,
-                                help="The scores are divided by it before the softmax: small ones make the large scores win more."),
+                                help="The logits are divided by it before the softmax: below 1 sharper, above 1 flatter."),
         lambda: controls.slider("Top-p", 0.0, 1.0, "decode.top_p", 1.0, 0.05, help="Keep only the first tokens that together have at least p; 1 keeps all."),
         lambda: controls.slider("Min-p", 0.0, 1.0, "decode.min_p", 0.0, 0.05, help="Keep tokens at least this many times as probable as the first; 0 keeps all."),
         lambda: controls.slider("Repetition", 0.5, 2.0, "decode.repetition", 1.0, 0.05,
-                                help="Scores of tokens that stand in the text are divided by it if positive, multiplied if negative; 1 changes nothing."),
+                                help="Logits of tokens that stand in the text are divided by it if positive, multiplied if negative; 1 changes nothing."),
         lambda: controls.number("Top-k", 0, 10**6, "decode.top_k", 0, help="Keep only the k most probable tokens; 0 keeps all."),
         lambda: controls.number("Seed", 0, 999_999, "decode.seed", 1, help="The same seed draws the same numbers again."),
     )  # fmt: skip

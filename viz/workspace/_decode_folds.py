@@ -34,19 +34,19 @@ def _equation(params: Any, step: Step) -> None:
         if not opened.open:
             return
         taken, temperature = step.chosen, params.temperature
-        st.markdown("Each token *j* of the vocabulary has a score *z*; the softmax makes probabilities of them:")
+        st.markdown("Each token *j* of the vocabulary has a logit *z*; the softmax makes probabilities of them:")
         parts.equation(
             r"P(y_t \mid y_{<t}) = \frac{e^{z}}{\sum_j e^{z_j}}"
             rf" = \frac{{e^{{{taken.logit:.2f}}}}}{{e^{{{step.log_total:.2f}}}}} = e^{{{step.logprob:.3f}}} = {taken.before:.4f}"
         )
         if step.draw:
-            st.markdown(f"With temperature {temperature:g} the scores are divided by it first; what the filters cut counts as 0:")
+            st.markdown(f"With temperature {temperature:g} the logits are divided by it first; what the filters cut counts as 0:")
             parts.equation(rf"P'(y_t) \propto e^{{z / {temperature:g}}}, \qquad P'(y_t) = {taken.after:.4f}")
         for cut in step.cuts:
             st.text(f"{FILTERS.get(cut.by, cut.by)} cut {cut.tokens:,} tokens, together {percent(cut.probability)} by the model.")
-        st.markdown("How much the model hesitates, and how surprised it is by the token that was taken:")
+        st.markdown("The entropy of this step, and the surprisal of the token that was taken:")
         parts.equation(
-            rf"H = -\sum_j P_j \ln P_j = {step.entropy:.3f}\ \text{{nats}} = {step.entropy / np.log(2):.3f}\ \text{{bits}}, \qquad"
+            rf"H = -\sum_j P_j \log_2 P_j = {step.entropy / np.log(2):.3f}\ \text{{bits}}, \qquad"
             rf" -\log_2 P(y_t) = {step.surprise:.3f}\ \text{{bits}}"
         )
 
@@ -65,13 +65,13 @@ def _looking(data: Any) -> None:
                         "source. A row is the pattern of the query that *wrote* the token, so it sums to 1.")  # fmt: skip
             if recurrent:
                 st.markdown("A recurrent translator has one such pattern, not several heads: its alignment. Hatched cells lie "
-                            "outside the window of one that looks only near a place; around a predicted place a bell curve "
+                            "outside the window of a local one; around a predicted position a Gaussian "
                             "lowers what is farther off, so a row may sum to less than 1.")  # fmt: skip
         else:
             st.markdown("The framed token is the newest. The others are shaded by the weight they had for the query that *wrote* "
                         "it: that query stands at the token before, and it may look at everything up to there. Touch another "
-                        "written token to see its own row. Much weight on the very first token is often a place to rest (an "
-                        "attention sink), not a meaning. A tie ‿ marks a piece that continues a word.")  # fmt: skip
+                        "written token to see its own row. Much weight on the very first token is often an attention "
+                        "sink (a place to rest), not a meaning. A tie ‿ marks a token that continues a word.")  # fmt: skip
         st.markdown("The bars are the ten most probable tokens and what all others have together. The strong bar was taken. "
                     "When tokens are drawn, a tick marks the probability as the model gives it, the solid bar is what temperature "
                     "and filters made of it, hatching is what they cut; the last row is the lot: all kept tokens side by side, the "
@@ -108,7 +108,7 @@ def step_table(steps: tuple[Step, ...]) -> pd.DataFrame:
     return pd.DataFrame(
         [(s.index + 1, visible(s.token), s.id, float(np.exp(s.logprob)), s.surprise, s.entropy / np.log(2), s.draw.u if s.draw else None,
           1000 * s.seconds, s.cache_bytes / 1024) for s in steps],
-        columns=["step", "token", "id", "probability", "surprise, bits", "entropy, bits", "lot", "ms", "cache, KB"],
+        columns=["step", "token", "id", "probability", "surprisal, bits", "entropy, bits", "random number", "ms", "cache, KB"],
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from viz.workspace import _decode_pictures as pictures
 KEY = "decode.beam.tree"
 NODE, OTHER = "decode.node", "decode.other"
 _OF = "decode.node.of"
-FATES = {"best": "on the way to {}", "pruned": "given up", "finished": "a text that ended", "open": "still open"}
+FATES = {"best": "on the way to {}", "pruned": "pruned", "finished": "a text that ended", "open": "still open"}
 Path = tuple[int, ...]
 
 

@@ -15,6 +15,7 @@ from viz.instruments.timeline import Moment
 from viz.labels import visible
 from viz.ui import compute as ask
 from viz.ui import controls, parts
+from viz.workspace import _look_heads
 
 RIGHT = {"She has a white car.": "Ella tiene un coche blanco.", "You are welcome.": "De nada.", "Once upon a time": " there was a little girl who lived in a village."}
 """How our opening texts are written on."""
@@ -22,6 +23,7 @@ RIGHT = {"She has a white car.": "Ella tiene un coche blanco.", "You are welcome
 
 def show(model: Model, text: str) -> None:
     """The box for the right words, both runs as text, and both as a table."""
+    text = _look_heads.window(model.name, text, runs=8)  # both texts are read, and one is written anew
     reads = model.spec.has_source
     label = "What should be written" if reads else "How the text really goes on"
     target = controls.text(label, "target" if reads else "decode.goes", RIGHT.get(text) or _own(model, text))
@@ -32,12 +34,12 @@ def show(model: Model, text: str) -> None:
     st.markdown("**Inference: the model reads its own words**")
     timeline(_moments(found.free), given=given, key="decode.free")
     parts.numbers(_sentence(model, found))
-    with parts.fold("Place by place", "decode.places") as opened:
+    with parts.fold("Position by position", "decode.places") as opened:
         if opened.open:
             parts.dataframe(_table(found), hide_index=True, key="decode.forcing.table")
     st.caption(
-        "In training all places are computed in one pass: the input is the right text shifted by one place, START before it, and the causal mask hides what "
-        "comes later. In use there is no right text, so each word waits for the one before it."
+        "In training all positions are computed in one pass: the input is the right text shifted by one position, START before it, and the causal mask hides what "
+        "comes later. At inference there is no right text, so each word waits for the one before it."
     )
 
 
@@ -51,14 +53,14 @@ def _moments(places: Sequence[Position]) -> list[Moment]:
 
 
 def _sentence(model: Model, found: Forcing) -> str:
-    said = f"With the right words given, {model.name} loses {found.loss / np.log(2):.3f} bits a token; that mean is what training lowers. "
+    said = f"With the right words given, the cross-entropy loss of {model.name} is {found.loss / np.log(2):.3f} bits per token: what training minimises. "
     if found.parts is None:
         said += "Running free it writes the same. "
     else:
         free = found.free[found.parts].next if found.parts < len(found.free) else "nothing"
         forced = found.forced[found.parts].next if found.parts < len(found.forced) else "nothing"
-        said += f"Running free it parts at place {found.parts + 1}: it writes “{visible(free)}” where “{visible(forced)}” was wanted. "
-    return said + f"One pass over all places and one step after the other give the same scores: they differ by {found.difference:.0e} at most."
+        said += f"Running free it diverges at position {found.parts + 1}: it writes “{visible(free)}” where “{visible(forced)}” was wanted. "
+    return said + f"One pass over all positions and one step after the other give the same logits: they differ by {found.difference:.0e} at most."
 
 
 def _table(found: Forcing) -> pd.DataFrame:

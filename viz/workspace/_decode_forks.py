@@ -156,7 +156,7 @@ def drawn(places: Sequence[Place], now: tuple[int, ...]) -> list[Twig]:
         here = len(step.ids) <= len(now) and now[: len(step.ids)] == step.ids
         state = "now" if step.ids == now else "best" if here else "open"
         why = WHY.get(step.chosen_by, step.chosen_by)
-        says = f"{why}, {step.surprise:.2f} bits of surprise; behind the prompt ln p = {total[-1]:.2f}".replace("= -", "= \u2212")
+        says = f"{why}, {step.surprise:.2f} bits of surprisal; after the prompt ln p = {total[-1]:.2f}".replace("= -", "= \u2212")
         found.append(Twig(place.parent, step.token, state, total[-1], says, step.chosen.before, ends=step.reason == "end"))
     return found
 

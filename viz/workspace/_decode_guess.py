@@ -31,8 +31,11 @@ def show(model: Model, text: str) -> None:
     if (pending := st.session_state.pop(_PENDING, None)) is not None:
         guesses = _taken(model, text, guesses, pending, mine)
     history, before, now = _history(model, text, guesses, mine)
+    read = Round(model, now).window
     with st.container(key="decode-guess-now"):
-        st.header(f"{literal(visible(now).replace('·', ' '))} …", anchor=False)
+        st.header(f"{'… ' if read.tokens < read.of else ''}{literal(visible(read.text).replace('·', ' '))} …", anchor=False)
+    if read.tokens < read.of:
+        st.caption(f"The text has {read.of:,} tokens. {model.name} reads the last {read.tokens:,} here, so that it answers in a moment.")
     if len(guesses) < MOST:
         _picks(model, now)
         st.text_input("Which word comes next?", key=_BOX, on_change=_store, placeholder="Pick one above, or type a word and press Enter")

@@ -12,6 +12,7 @@ import streamlit as st
 from core.analysis.loops import looping
 from core.decoding import Candidate, Step
 from core.lessons.filtered import title, way
+from core.lessons.promised import translated
 from viz.instruments import WRITING, Sentences, candidates, heatmap, origin, timeline, words_view
 from viz.instruments.candidates import Bar, Lot, Way
 from viz.instruments.timeline import Moment
@@ -23,8 +24,8 @@ CANDIDATES, TIMELINE = "decode.candidates", "decode.timeline"
 WHY = {"forced": "put in by you", "draw": "drawn"}
 ONE = replace(WRITING, spreads=WRITING.spreads.replace("words", "tokens"))
 MANY = Sentences(**{
-    name: text.replace("this head looks", "the heads look, on average,").replace("this head spreads", "the heads, on average, spread")
-    .replace("its look", "their look").replace("this head has", "the heads have").replace("this head may", "the heads may")
+    name: text.replace("this head gives", "the heads, on average, give").replace("this head spreads", "the heads, on average, spread")
+    .replace("its attention", "their attention").replace("for this head", "for all heads").replace("this head may", "the heads may")
     .replace("no row of this head", "no row")
     for name, text in vars(ONE).items()
 })  # fmt: skip
@@ -150,12 +151,12 @@ def sentence(data: Any) -> str:
     token = "the end of the text" if step.token == "END" else f"“{bare(step.token)}”"
     effective = float(np.exp(step.entropy))
     about = f"{effective:.1f}" if effective < 9.95 else f"{effective:,.0f}"
-    hesitates = f"it hesitates between about {about} tokens (entropy {step.entropy / np.log(2):.2f} bits)"
+    hesitates = f"the perplexity of this step is about {about} (entropy {step.entropy / np.log(2):.2f} bits)"
     if effective < 1.05:
-        hesitates = f"it hardly hesitates (entropy {step.entropy / np.log(2):.2f} bits)"
+        hesitates = f"the entropy is almost 0: {step.entropy / np.log(2):.2f} bits"
     said = f"{where}, {data.model.name} gives {token} {percent(step.chosen.before)}; {hesitates}."
     if step.draw:
-        took = f"The lot {step.draw.u:.3f} fell into its part of the bar, {step.draw.low:.3f} to {step.draw.high:.3f}"
+        took = f"The random number {step.draw.u:.3f} fell into its part of the bar, {step.draw.low:.3f} to {step.draw.high:.3f}"
         changed = "" if abs(step.chosen.after - step.chosen.before) < 5e-4 else f" ({percent(step.chosen.after)} after the filters)"
         said += f" {took}{changed}."
     if step.pending:
@@ -163,7 +164,14 @@ def sentence(data: Any) -> str:
     ends = {"end": "The model ended its text here.", "context": f"{data.model.name} can read no more tokens.",
             "limit": f"This page stops after {len(data.steps)} tokens."}  # fmt: skip
     loop = looping([each.token for each in data.steps])
-    return " ".join(filter(None, (said, f"It {loop.told}." if loop else "", ends.get(step.reason, ""))))
+    return " ".join(filter(None, (said, f"It {loop.told}." if loop else "", ends.get(step.reason, ""), _erred(data))))
+
+
+def _erred(data: Any) -> str:
+    """That a ready-made sentence came out wrong, where the model wrote what it holds most probable, to the end."""
+    greedy = all(step.id == step.candidates[0].id for step in data.steps)
+    found = translated(data.window.text, data.model.name, data.last.text) if greedy and data.last.reason == "end" and data.model.spec.has_source else None
+    return f"A telling error: {found.says}" if found and not found.kept else ""
 
 
 def tail(text: str, letters: int = 28) -> str:

@@ -19,7 +19,7 @@ from viz.workspace import _look_heads as chooser
 from viz.workspace._find_pool import Head
 
 FOLLOWS = {
-    True: "It keeps this on shuffled words ({shuffled:.2f}): a habit of place.",
+    True: "It keeps this on shuffled words ({shuffled:.2f}): a positional habit.",
     False: "On shuffled words it is {shuffled:.2f}: a habit that depends on the words.",
 }
 ANYWAY = "Other words, which have no reason to look there, give {anyway:.2f}: the habit depends on the words."

@@ -44,7 +44,7 @@ def show(measured: Mapping[str, Heads], head: Head, text: str) -> Told:
     parts.dataframe(
         table, key=KEY, hide_index=True, height=360, column_config=limits, on_select=partial(_chosen, head, places, text), selection_mode="single-row"
     )
-    st.caption("Click the box before a row for the head's card; click a column's name to sort. A habit of place stays when the words are shuffled, one of words goes.")
+    st.caption("Click the box before a row for the head's card; click a column's name to sort. A positional habit stays when the words are shuffled, one of words goes.")
     card.show(measured[kind], bare, head)
     place, name = head.place, card.telling(measured[kind], head.place.layer, head.place.head)
     return Told(
@@ -95,7 +95,7 @@ def _sentence(trained: Heads, bare: Heads | None, model: str) -> str:
         return sum(measured.kind(layer, head) not in ("mixed", "spread") for layer in range(measured.shape[0]) for head in range(measured.shape[1]))
 
     untrained = "" if bare is None else f"; in an untrained copy {clear(bare)}"
-    return f"{clear(trained)} of the {n} heads of {model} have a clear habit on {trained.n} texts{untrained}. The others are spread out or a mixture."
+    return f"{clear(trained)} of the {n} heads of {model} have a clear habit on {trained.n} texts{untrained}. The others are near-uniform or have no clear pattern."
 
 
 def _tests(measured: Heads) -> pd.DataFrame:

@@ -48,7 +48,7 @@ def show(found: Pool, head: Head, text: str, measured: Mapping[str, Heads]) -> T
     """The head at left, with others of its model to choose from, the nearest at right."""
     apart = heads.near(found, head)
     order = nearest(apart, found.index(head))
-    ranked = [(found.heads[other], f"{apart[other]:.2f} bits away") for other in order[:SHOWN]]
+    ranked = [(found.heads[other], f"JS divergence {apart[other]:.2f} bits") for other in order[:SHOWN]]
     with st.container(key="find.reading"):  # which models read the text changes; what follows keeps its place
         pictures = tiles.on_text(found, text, [head, *(other for other, _ in ranked)])
     left, right = st.columns([2, 5], gap="medium")
@@ -61,7 +61,7 @@ def show(found: Pool, head: Head, text: str, measured: Mapping[str, Heads]) -> T
     with right:
         tiles.tiles(ranked, pictures, text, "find.near")
     return Told(
-        sentence(found, apart, order), EQUATION, lambda: table(found, {"bits away": apart.round(4)}, [found.index(head), *order]), lambda: {"bits": apart},
+        sentence(found, apart, order), EQUATION, lambda: table(found, {"JS divergence, bits": apart.round(4)}, [found.index(head), *order]), lambda: {"bits": apart},
         code(found, f"bits = similar.apart(rows, {found.index(head)})   # from {head}\nprint(similar.nearest(bits, {found.index(head)})[:8])"),
     )  # fmt: skip
 
@@ -72,7 +72,7 @@ def sentence(found: Pool, apart: np.ndarray, order: list[int]) -> str:
     first, median = found.heads[order[0]], float(np.median(apart[order]))
     words = "texts of its task" if found.by == "token" else "sentences"
     return (
-        f"Nearest is {first}, {apart[order[0]]:.2f} bits away on {len(heads.sentences(found))} {words}; the median head is {median:.2f} away. "
+        f"Nearest is {first}: Jensen-Shannon divergence {apart[order[0]]:.2f} bits (maximum 1) on {len(heads.sentences(found))} {words}; the median head has {median:.2f}. "
         "0 is the same pattern, 1 is no word in common."
     )
 

@@ -10,6 +10,7 @@ import streamlit as st
 from core.analysis import maps
 from core.analysis.heads import WORDS
 from viz.figures import head_map
+from viz.labels import percent
 from viz.remember import remembered
 from viz.ui import controls, parts
 from viz.workspace import _find_like as like
@@ -70,7 +71,7 @@ def _sentence(found: Pool, shown: list[Head], names: list[str], bits: np.ndarray
     left, right = (names[int(axis[far])] for axis in upper)
     return (
         f"{len(shown)} heads on {len(heads.sentences(found))} sentences: most alike are {one} and {other} ({bits[upper][near]:.3f} bits), "
-        f"least {left} and {right} ({bits[upper][far]:.3f}). The plane holds {held:.0%} of the squared distances; the rest is flattened away."
+        f"least {left} and {right} ({bits[upper][far]:.3f}). The plane holds {percent(held)} of the squared distances; the rest is flattened away."
     )
 
 

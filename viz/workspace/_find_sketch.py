@@ -42,7 +42,7 @@ def show(found: Pool, text: str) -> Told:
     patterns = heads.grids(found)
     left, right = st.columns([2, 3], gap="large")
     with left:
-        st.caption("Draw where a head should look: rows are the places of a sentence, from the first word to the last, columns are the places looked at. Empty rows ask for nothing.")
+        st.caption("Draw where a head should look: rows are the positions of a sentence, from the first word to the last, columns are the positions looked at. Empty rows ask for nothing.")
         drawn = _pad()
     with right:
         if not drawn.any():
@@ -78,7 +78,7 @@ def _pad() -> np.ndarray:
     if memory.get(_CODE) != wanted:  # the opening drawing, or one that came with a link
         memory[_START], memory[_CODE], memory[_TURN] = unpack(wanted), wanted, memory.get(_TURN, 0) + 1
     return mask_editor(
-        memory[_START], LABELS, LABELS, key="find.pad", turn=memory[_TURN], presets=strokes, axis=("place that looks (query)", "place looked at (key)"),
+        memory[_START], LABELS, LABELS, key="find.pad", turn=memory[_TURN], presets=strokes, axis=("position that looks (query)", "position looked at (key)"),
         title="Your drawing", height=330, drawing=True, on_stroke=_stroke,
     )  # fmt: skip
 

@@ -52,7 +52,7 @@ class Picture:
 def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Picture]:
     """The patterns of some heads on one text, by the words that all their models share; the first one's model reads it.
 
-    A model that cannot read the text is left out.
+    A model that cannot read the text is left out. Raises InputError where they share no word.
     """
     first = chooser.opened(wanted[0].model).spec
     target = None if not first.has_source else "" if found.space == heads.READ else chooser.run(wanted[0].model, text, None).target_text
@@ -66,6 +66,8 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
             continue
         seen[model, kind] = remembered(run, ("seen", kind, found.by), lambda run=run, kind=kind: similar.seen(run, kind, found.by))
     queries, keys = similar.shared(list(seen.values()))
+    if not queries or not keys:
+        raise InputError("No word stands in this text, or in what is written to it, for all of these models.", "A pattern has a row and a column for each such word.", "Type a few words.")
     weights = {which: one.by(queries, keys)[:, :MOST, : MOST + 1] for which, one in seen.items()}
     marks = any(part[..., 0].max() > 0.005 for part in weights.values())
     texts = (target or "" if found.space != heads.READ else text, target or "" if found.space == heads.WRITTEN else text)

@@ -24,7 +24,7 @@ from viz.workspace._toys import kind_of
 
 KEEP = ("*.pattern",)
 NEXT = "next"
-"""The habit of models of small tasks: to look at the place that holds what comes next."""
+"""The habit of models of small tasks: to look at the position that holds what comes next."""
 SAID = {NEXT: "what comes next"}
 
 
@@ -115,5 +115,5 @@ def patterns(course: Course, step: int) -> Attention:
 def table(course: Course) -> Mapping[str, object]:
     """All that was measured, a row a moment."""
     curves = {f"{name}, {course.says}": course.curve(name) for name in course.heads}
-    share = {"share right": course.right} if course.right else {}
-    return {"step": course.measured, "loss in nats": course.loss, **share, **curves}
+    share = {"token accuracy": course.right} if course.right else {}
+    return {"step": course.measured, "loss, nats per token": course.loss, **share, **curves}

@@ -21,9 +21,9 @@ GRID = "growth.grid"
 LINKED = "growth"
 FORMED, NOT_YET = "formed", "not yet"
 FORMULAS = {
-    "induction": (r"\frac{1}{|R|}\sum_{i \in R} \sum_{\;j:\ x_{j-1} = x_i} a_{ij}", "R are the places whose sign stood there before: the weight on what followed it then."),
+    "induction": (r"\frac{1}{|R|}\sum_{i \in R} \sum_{\;j:\ x_{j-1} = x_i} a_{ij}", "R are the positions whose sign stood there before: the weight on what followed it then."),
     "previous": (r"\frac{1}{n-2}\sum_{i=3}^{n} a_{i,\,i-1}", "The mean weight on the word just before, from the third word on."),
-    NEXT: (r"\frac{1}{|R|}\sum_{i \in R} a_{i,\,s(i+1)}", "R are the places before each sign of the answer; s(i+1) is the place of the question that holds that sign."),
+    NEXT: (r"\frac{1}{|R|}\sum_{i \in R} a_{i,\,s(i+1)}", "R are the positions before each sign of the answer; s(i+1) is the position in the question that holds that sign."),
 }
 CODE = """{opening}
 run = model.run({text!r})
@@ -50,7 +50,7 @@ def everything(course: Course, step: int, other: int, now: Attention) -> str:
         curves = {name: list(zip(course.measured, course.curve(name).tolist(), strict=True)) for name in names}
         figure = figures.course(
             list(zip(course.measured, course.loss, strict=True)), curves, head, {f"step {step:,}": step, **({f"step {other:,}": other} if other != step else {})},
-            loss_name="loss, nats for a token", score_name=f"{head}: weight on {course.says}",
+            loss_name="loss, nats per token", score_name=f"{head}, {course.says}: mean weight",
         )  # fmt: skip
         parts.show(figure, "growth.curves", f"Loss from {course.loss[0]:.2f} to {course.loss[-1]:.2f}; {head} from {course.curve(head)[0]:.2f} to {course.curve(head)[-1]:.2f}.")
     return head
@@ -68,7 +68,7 @@ def beside(course: Course, head: str, step: int, other: int, now: Attention, the
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.pills("Head", list(course.heads), "growth.head", course.best)
         if course.habits:
-            controls.select("Score", list(course.habits), "growth.habit", course.habits[0], lambda habit: f"weight on {WORDS[habit]}")
+            controls.select("Score", list(course.habits), "growth.habit", course.habits[0], WORDS.__getitem__)
         controls.select("Compare with step", list(course.steps), "growth.other", course.steps[0], lambda at: f"{at:,}")
     for column, (key, at, held) in zip(st.columns(2, gap="medium"), (("then", other, then), ("now", step, now)), strict=True):
         with column:
@@ -83,7 +83,7 @@ def folds(page: Page, course: Course, head: str, step: int, other: int, now: Att
     with parts.fold(parts.LOOKING, "growth.looking") as fold:
         if fold.open:
             st.markdown(
-                "Each tile is one head: rows are the places that look, columns the places looked at, dark means much weight. All tiles show the same line of "
+                "Each tile is one head: rows are the positions that look, columns the positions looked at, dark means much weight. All tiles show the same line of "
                 "text, so only the weights of the model change from moment to moment. The curves are measured on many other lines, which the training never saw. "
                 "The axis of steps is stretched at the left: equal factors are equally far apart, for most happens early. A score says how much of a head's weight "
                 "goes where the habit says. It does not say that the model needs this head: switch it off in What if to see that."
@@ -102,13 +102,13 @@ def folds(page: Page, course: Course, head: str, step: int, other: int, now: Att
 
 def _equation(course: Course, head: str, step: int, now: Attention) -> None:
     """What the score is, and the row of this text in which the head does most of it."""
-    formula, words = FORMULAS.get(course.habit, (r"a_{ij}", "The weight of place i on place j."))
+    formula, words = FORMULAS.get(course.habit, (r"a_{ij}", "The weight of position i on position j."))
     parts.equation(formula)
     st.text(words)
     weights = now.weights[course.heads[head]]
     row = int(np.argmax(weights[2:].max(-1))) + 2
     key = int(weights[row].argmax())
     st.text(
-        f"On this line at step {step:,}, {head} gives {weights[row, key]:.2f} from “{visible(now.queries[row])}” (place {row + 1}) "
-        f"to “{visible(now.keys[key])}” (place {key + 1}). Over all measured lines its score is {course.curve(head)[course.at(step)]:.2f}."
+        f"On this line at step {step:,}, {head} gives {weights[row, key]:.2f} from “{visible(now.queries[row])}” (position {row + 1}) "
+        f"to “{visible(now.keys[key])}” (position {key + 1}). Over all measured lines its score is {course.curve(head)[course.at(step)]:.2f}."
     )

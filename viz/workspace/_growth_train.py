@@ -7,6 +7,7 @@ import streamlit as st
 from core.names import task_of
 from core.serving.trainer import Training
 from core.training import live
+from viz.labels import percent
 from viz.ui import controls, links, state, trainings
 from viz.workspace import _growth_course as courses
 from viz.workspace._growth_course import Course
@@ -49,7 +50,7 @@ def _said(task: str, mine: Training | None, course: Course | None) -> None:
     if mine is None:
         run = live.Recorded.read(task) if course is not None else None
         last = run.reports[-1] if run else None
-        told = f"Recorded run, made before: {last.step:,} steps in {last.seconds:.0f} seconds on {run.machine}, {last.right:.0%} of the signs right at the end." if run and last else "There is no recorded run of this task: start one."
+        told = f"Recorded run, made before: {last.step:,} steps in {last.seconds:.0f} seconds on {run.machine}, token accuracy {percent(last.right)} at the end." if run and last else "There is no recorded run of this task: start one."
         st.progress(1.0 if run else 0.0, told)
         return
     steps = live.TASKS[task].steps

@@ -23,7 +23,7 @@ from viz.workspace._importance_work import own
 from viz.workspace._what_if_link import EDITS, OFF
 
 PLOT = "importance.plot"
-HOW = {"zero": "Zero in its place", "mean": "Its mean in its place"}
+HOW = {"zero": "Zero-ablate", "mean": "Mean-ablate"}
 EFFECT = r"\Delta_h = \ln p(\text{word} \mid h \leftarrow h_0) - \ln p(\text{word}) \;\approx\; \sum_{\text{positions}} \frac{\partial \ln p}{\partial h} \cdot (h_0 - h), \qquad h_0 = 0 \text{ or } \bar h"
 CODE = """import core
 from core.analysis.asked import Asked
@@ -57,7 +57,7 @@ def _pictures(run: Run, swept: Any, kind: str) -> tuple[int, int]:
     with right:
         names = [head_name(*at) for at in np.ndindex(swept.effects.shape)]
         figure = agreement_plot(swept.guesses.ravel(), swept.effects.ravel(), names, head_name(*place), ", nats")
-        parts.show(figure, PLOT, "Dots: for each head the gradient's guess against what taking it away did", lambda: _pick(kind))
+        parts.show(figure, PLOT, "Dots: for each head gradient attribution against the effect of ablation", lambda: _pick(kind))
     return place
 
 
@@ -71,7 +71,7 @@ def kind_of(run: Run) -> str:
 def choices(run: Run) -> tuple[str, str]:
     """Which heads, and what is put in their place."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        return kind_of(run), controls.segmented("What is put in the place of a head", tuple(HOW), "importance.how", "zero", HOW.__getitem__)
+        return kind_of(run), controls.segmented("Ablation", tuple(HOW), "importance.how", "zero", HOW.__getitem__)
 
 
 def chosen(effects: np.ndarray, kind: str) -> tuple[int, int]:
@@ -108,7 +108,7 @@ def _pick(kind: str) -> None:
 
 def _title(run: Run, swept: Any) -> str:
     what = "the logit difference" if swept.asked.against is not None else "ln p"
-    return f"Change of {what} of {_asked.question(run, swept.asked)} without the head, in nats"
+    return f"Change of {what} of {_asked.question(run, swept.asked)} without the head (effect of ablation), nats"
 
 
 def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
@@ -124,7 +124,7 @@ def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
     does = ("does", "do", "more for it") if effect < 0 else ("works", "work", "more against it")
     ranked = f"no other head {does[0]} {does[2]}" if rank == 0 else f"{rank} of {swept.effects.size} heads {does[1]} {does[2]}"
     ranked = ranked if effect else "the head does nothing for it"
-    guess = f"The gradient alone would have said {swept.guesses[place]:+.2f} where it is {effect:+.2f}; over all heads the two agree with r = {agreement(swept.guesses, swept.effects):.2f}."
+    guess = f"Gradient attribution says {swept.guesses[place]:+.2f} where it is {effect:+.2f}; over all heads the two agree with r = {agreement(swept.guesses, swept.effects):.2f}."
     return f"Without {name} {word} {moved}; {ranked}. {guess.replace('-', '−')}"
 
 
@@ -137,11 +137,11 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
     with parts.fold(parts.LOOKING, "importance.heads.looking") as fold:
         if fold.open:
             st.markdown(
-                "The model runs once as it is and then once for each head, with that head alone switched off. A cell is how the logarithm of the word's probability changed: "
+                "The model runs once as it is and then once for each head, with that head alone ablated. A cell is how the logarithm of the word's probability changed: "
                 "below 0 (orange) the head speaks for the word, above 0 (blue) against it. −0.69 halves the probability, −2.3 leaves a tenth.\n\n"
                 f"Zero is a value that a head may never take in ordinary text, so that what follows is confused by it; its mean over {len(own(chooser.opened(params.model)))} texts that this model can read takes away only "
                 "what the head says about this text. Where the two pictures differ, trust the mean more.\n\n"
-                "The dots compare with a guess that needs one run and one gradient in place of a run a head: how steeply ln p falls in the direction in which the head is changed. On "
+                "The dots compare with gradient attribution, which needs one run and one gradient instead of one run per head: how steeply ln p falls in the direction in which the head is changed. On "
                 "the dashed line it is right. Heads can stand in for each other: that a word survives without a head does not say that the head does nothing."
             )
     parts.documents(page)
@@ -157,5 +157,5 @@ def _frame(params: Any, swept: Any) -> pd.DataFrame:
     places = list(np.ndindex(swept.effects.shape))
     return pd.DataFrame({
         "head": [head_name(*at) for at in places], "habit": [heads.word(*at) for at in places],
-        "change": [round(float(swept.effects[at]), 4) for at in places], "guessed by gradient": [round(float(swept.guesses[at]), 4) for at in places],
+        "change": [round(float(swept.effects[at]), 4) for at in places], "gradient attribution": [round(float(swept.guesses[at]), 4) for at in places],
     })  # fmt: skip

@@ -28,7 +28,7 @@ from core.analysis.sweep import samples
 from viz.instruments import origin
 
 model = core.open_model({model!r})
-print(ablation(model, samples(model, {n}), {kind!r}))   # (layer, head), nats a token"""
+print(ablation(model, samples(model, {n}), {kind!r}))   # (layer, head), nats per token"""
 
 
 def show(page: Page, params: Any, run: Run) -> None:
@@ -45,7 +45,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     rises = np.array(losses).reshape(-1, model.config.n_heads) - plain
     st.caption(f"The text above is not used here: these are {len(samples)} {'lines of its task' if own_texts(params.model) else 'sentences of ours'}.")
     origin.tell(model=params.model, text=f"{len(samples)} sentences of ours", kind=kind)
-    place = heads.grid(rises, heads.chosen(-rises, kind), kind, f"importance.many.{kind}", "Rise of the loss without the head, nats a token")
+    place = heads.grid(rises, heads.chosen(-rises, kind), kind, f"importance.many.{kind}", "Effect of ablation on the loss, nats per token")
     parts.numbers(_sentence(params, kind, rises, plain, place, len(samples)))
     heads.follow(kind, place)
     _folds(page, params, kind, rises, plain, place, len(samples))
@@ -56,7 +56,7 @@ def _sentence(params: Any, kind: str, rises: np.ndarray, plain: float, place: tu
     rank = int((rises > rises[place]).sum()) + 1
     idle = int((rises < 0.01 * plain).sum())
     return (
-        f"Without {head_name(*place)} ({measured.word(*place)}) the loss over {n} sentences goes from {plain:.3f} to {plain + rises[place]:.3f} nats a token: number {rank} of {rises.size} heads. "
+        f"Without {head_name(*place)} ({measured.word(*place)}) the loss over {n} sentences goes from {plain:.3f} to {plain + rises[place]:.3f} nats per token: number {rank} of {rises.size} heads. "
         f"{idle} of {rises.size} heads can go, each alone, for less than 1 % of the loss."
     )
 
@@ -65,11 +65,11 @@ def _folds(page: Page, params: Any, kind: str, rises: np.ndarray, plain: float, 
     with parts.fold(parts.EQUATION, "importance.many.equation") as fold:
         if fold.open:
             parts.equation(RISE)
-            st.text(f"{head_name(*place)}: {plain + rises[place]:.4f} − {plain:.4f} = {rises[place]:+.4f} nats a token.".replace("-", "−"))
+            st.text(f"{head_name(*place)}: {plain + rises[place]:.4f} − {plain:.4f} = {rises[place]:+.4f} nats per token.".replace("-", "−"))
     with parts.fold(parts.LOOKING, "importance.many.looking") as fold:
         if fold.open:
             st.markdown(
-                "For one word a head may be everything or nothing. Here each head is switched off over many sentences, and a cell is how much the loss, the surprise a token, "
+                "For one word a head may be everything or nothing. Here each head is ablated over many sentences, and a cell is how much the cross-entropy loss "
                 "rises (blue) or falls (orange). Most heads can be missed alone, because others do nearly the same: that was the finding of Michel and others in 2019. "
                 "It does not follow that many can be missed together."
             )

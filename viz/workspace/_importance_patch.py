@@ -16,7 +16,7 @@ from core.analysis.ripple import neighbour
 from core.errors import InputError
 from core.run import Run
 from viz.instruments import heatmap
-from viz.labels import head_name, literal
+from viz.labels import head_name, literal, percent
 from viz.pages import Page
 from viz.ui import compute, controls, parts, state
 from viz.workspace import _asked
@@ -29,7 +29,7 @@ PAIRS = {
     "cross": (("The old man is tired.", "The old woman is tired."), ("My sister is very tall.", "My brother is very tall.")),
     "self": (("The girl lost [MASK] hat.", "The boy lost [MASK] hat."),),
 }
-PARTS = {"places": "Layer by place", "heads": "Layer by head"}
+PARTS = {"places": "Layer by position", "heads": "Layer by head"}
 SIDES = {"encoder": "The text that is read", "decoder": "The translation"}
 RESTORED = r"\text{restored} = \frac{d_{\text{patched}} - d_{\text{corrupted}}}{d_{\text{clean}} - d_{\text{corrupted}}}, \qquad d = \text{logit}(a) - \text{logit}(b)"
 CODE = """import core
@@ -92,7 +92,7 @@ def _columns(pair: Pair, side: str | None) -> list[str]:
 
 
 def _picture(shares: np.ndarray, columns: list[str], across: str, key: str) -> None:
-    heatmap(shares, [f"L{layer}" for layer in range(len(shares))], columns, key=key, scale="difference", limit=1.0, axis=("layer", across), title="How much of the difference one patch brings back", numbers=True, height=380)
+    heatmap(shares, [f"L{layer}" for layer in range(len(shares))], columns, key=key, scale="difference", limit=1.0, axis=("layer", across), title="Logit difference restored by one patch", numbers=True, height=380)
 
 
 def _words(pair: Pair) -> tuple[str, str]:
@@ -101,19 +101,19 @@ def _words(pair: Pair) -> tuple[str, str]:
 
 def _difference(pair: Pair) -> str:
     (a, b), (clean, corrupted) = _words(pair), pair.values
-    return f"{_asked.begin(_asked.behind(pair.clean, pair.asked.row))} the first sentence wants “{a}”, the other “{b}” (logit difference {_asked.signed(clean, '+.2f')} and {_asked.signed(corrupted, '+.2f')})."
+    return f"{_asked.begin(_asked.behind(pair.clean, pair.asked.row))} the first sentence favours “{a}”, the other “{b}” (logit difference {_asked.signed(clean, '+.2f')} and {_asked.signed(corrupted, '+.2f')})."
 
 
 def _places_said(pair: Pair, shares: np.ndarray, columns: list[str]) -> str:
     best = shares.argmax(1)
     moves = [0, *(layer for layer in range(1, len(best)) if best[layer] != best[layer - 1])]
-    told = [f"entering layer {layer} it sits most at “{columns[best[layer]]}” ({shares[layer, best[layer]]:.0%} comes back)" for layer in moves]
+    told = [f"entering layer {layer} it sits most at “{columns[best[layer]]}” ({percent(shares[layer, best[layer]])} restored)" for layer in moves]
     return f"{_difference(pair)} Where the difference sits: {'; '.join(told)}."
 
 
 def _heads_said(pair: Pair, shares: np.ndarray) -> str:
     layer, head = (int(i) for i in np.unravel_index(int(shares.argmax()), shares.shape))
-    return f"{_difference(pair)} The head that brings back most is {head_name(layer, head)}: {shares[layer, head]:.0%}; all heads alone, added up: {shares.sum():.0%}."
+    return f"{_difference(pair)} The head that restores most is {head_name(layer, head)}: {percent(shares[layer, head])} of the logit difference; all heads alone, added up: {percent(shares.sum())}."
 
 
 def _folds(page: Page, params: Any, run: Run, pair: Pair, other: str, stack: str, shares: np.ndarray, columns: list[str]) -> None:
@@ -125,8 +125,8 @@ def _folds(page: Page, params: Any, run: Run, pair: Pair, other: str, stack: str
     with parts.fold(parts.LOOKING, "importance.patch.looking") as fold:
         if fold.open:
             st.markdown(
-                "The second sentence runs through the model, but one value is taken from the run of the first: the vector at one place as it enters a layer, or all that one head hands "
-                "on. If the answer turns into the first sentence's, the difference passed through there. 1 means all of it came back, 0 nothing, below 0 that the patch pushes the other way.\n\n"
+                "The second sentence runs through the model, but one value is taken from the run of the first: the vector at one position as it enters a layer, or the output of one head. "
+                "If the answer turns into the first sentence's, the difference passed through there. 1 means that all of the logit difference is restored, 0 nothing, below 0 that the patch pushes the other way.\n\n"
                 "Entering layer 0 the difference can only be at the changed word: where one word differs, its cell is 1 and every other is 0. Higher up it moves to where the next word is made. A "
                 "run patched with itself stays the same, to the last bit (tested)."
             )

@@ -20,7 +20,7 @@ from viz.workspace import _asked
 from viz.workspace import _importance_heads as heads
 from viz.workspace._importance_work import cost, each, short
 
-GRADIENT, TAKEN = "gradient-weighted", "word taken away"
+GRADIENT, TAKEN = "gradient-weighted", "word ablated"
 SHARES = r"s_j \propto \textstyle\sum_h a_{rj}, \quad \text{rollout}_{rj}, \quad \sum_h a_{rj} \lVert v_j W_O \rVert, \quad \sum_{\ell,h,i} \max\left(0, a_{ij} \tfrac{\partial f}{\partial a_{ij}}\right), \quad \max(0, f - f_{\setminus j})"
 CODE = """import core
 from core.analysis.asked import Asked
@@ -92,7 +92,7 @@ def _folds(page: Page, params: Any, run: Run, asked: Asked, kind: str, found: di
             st.markdown(
                 "Each row shares out one whole among the words. **attention**: what the last layer's heads give each word, on average. **rollout**: the same followed through all layers as if "
                 "attention were all that mixes. **value-weighted**: each weight times the length of what it brings; a large weight on a value near zero moves nothing. "
-                "**gradient-weighted** (attention × gradient): the weights of all layers, each times how steeply it drives the chosen word. **word taken away**: no word may look at this one any more, in any layer, and "
+                "**gradient-weighted** (attention × gradient): the weights of all layers, each times how steeply it drives the chosen word. **word ablated**: no word may look at this one any more, in any layer, and "
                 "the fall of ln p is its share.\n\nThe rows differ, and that is the point: a weight is where a head looks, not what the output rests on. The last row is an "
                 "experiment, but it too has a view of its own: the word stays in its place and goes on through the residual stream, only attention to it is cut; and two words that say the same can each be missed."
             )

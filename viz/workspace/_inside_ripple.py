@@ -58,7 +58,7 @@ def sentence(run: Run, moved: np.ndarray, places: list[int], side: str | None) -
     last, n = moved[-1], moved.shape[1]
     tokens = (run.source if side == "encoder" and run.source else run.side).tokens
     most, first, count = int(last.argmax()), int((moved > 0).any(0).argmax()), int((last > 0).sum())
-    ends = f"After the last layer what changed has moved by {_share(last[last > 0].mean())} of its length on average, most at “{_asked.word(tokens[most])}” ({_share(last[most])})."
+    ends = f"After the last layer what changed has moved by {percent(last[last > 0].mean())} of its length on average, most at “{_asked.word(tokens[most])}” ({percent(last[most])})."
     if not places:
         return f"The translation was kept, word by word, and still {count} of its {n} places changed: each looks at the changed text. {ends}"
     if run.model.spec.framed or side == "encoder":
@@ -69,11 +69,6 @@ def sentence(run: Run, moved: np.ndarray, places: list[int], side: str | None) -
     if first:
         return f"Left of “{_asked.word(tokens[first])}” nothing changed, exactly: {first} of {n} words have the same numbers in every layer. A causal model cannot look ahead. {ends}"
     return f"The first word is the one that differs, and every later word can look at it: {count} of {n} words changed. {ends}"
-
-
-def _share(part: float) -> str:
-    """A change as a share of what was there: it may be more than all of it."""
-    return percent(part) if part < 1 else f"{part:.0%}".replace("%", " %")
 
 
 def _folds(page: Page, params: Any, run: Run, moved: np.ndarray, other: str, side: str | None, tokens: list[str]) -> None:
@@ -105,7 +100,7 @@ def _reach(params: Any, run: Run, side: str | None) -> None:
     found = reach(masked, of)
     inputs = [_asked.word(token) for token in (run.source.tokens if of == "source" and run.source else run.tokens)]
     outputs = [_asked.word(token) for token in run.tokens]
-    heatmap(found.astype(np.float32), outputs, inputs, key=f"inside.reach.{of}", allowed=found, axis=("output", "input"), title="Who can reach whom", height=380)
+    heatmap(found.astype(np.float32), outputs, inputs, key=f"inside.reach.{of}", allowed=found, axis=("output", "input"), title="Which input can reach which output", height=380)
     pairs, ways = int(found.sum()), found.size
     st.caption(literal(f"By the masks of all layers, {pairs} of {ways} pairs of an input and an output are connected; a hatched cell is a pair in which the input cannot matter, whatever the weights."))
 

@@ -44,7 +44,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         _heads(found, kind, layer)
     with left:
         figure = parts_of_logit(names, values, hues, (chosen,))
-        parts.show(figure, KEY, "Bars: what each part of the model added to the logit of the chosen word", lambda: _pick(wide))
+        parts.show(figure, KEY, "Direct logit attribution: what each part of the model added to the logit of the chosen word", lambda: _pick(wide))
     parts.numbers(_sentence(run, asked, found))
     with st.container(horizontal=True, gap="medium"):
         best = int(np.abs(found.heads[kind][layer]).argmax())
@@ -117,7 +117,7 @@ def _looking(run: Run) -> str:
         "So the bars add up exactly, but they do not say what the model would do without a part: other parts would then react. For that, take it away (What matters)."
     )
     if post:
-        words += "\n\nThis model has a norm behind every sub-layer, not only at the end: each bar is what is left of a part after all norms behind it, each held at its scale in this run."
+        words += "\n\nThis model has a norm after every sub-layer, not only at the end: each bar is what is left of a part after all norms that follow, each held at its scale in this run."
     if run.model.spec.framed:
         words += " Its output head also has an activation, which is held at the slope it had."
     return words

@@ -97,7 +97,7 @@ def _choice(run: Run, found: Blanks, number: int) -> None:
 
 def second_text() -> str:
     """The box of the second text, which is read behind the first."""
-    return controls.text("A second text, read behind the first (leave it empty for none)", "pair", "")
+    return controls.text("A second text, read after the first (leave it empty for none)", "pair", "")
 
 
 def follows(run: Run) -> None:

@@ -29,8 +29,8 @@ SHORT = 128
 """In texts of at most so many tokens the tensors of all layers are kept once a cell is looked at: another head then needs no further pass."""
 SAME = 5e-4
 PIECES = (
-    "The model reads pieces, and “{0}” or “{1}” is several: {2} is the sum over the pieces looked at and the mean over those that look. "
-    "Calculated here is the pair of pieces with the largest weight, {3}."
+    "The model reads tokens, and “{0}” or “{1}” is several: {2} is the sum over the tokens looked at and the mean over those that look. "
+    "Calculated here is the pair of tokens with the largest weight, {3}."
 )
 
 
@@ -100,7 +100,7 @@ def _cell(way: Pass, place: Place, cell: Cell, whole: float) -> None:
             arithmetic(lines, key=LINES, words=cell.words, selected=chosen, cell=cell, python=again)
         with right:
             card = None if given is None else remembered(found, ("card", given), lambda: tensor_card(found, given))
-            source(code, key=CODE, selected=given, card=card, title="The code that did it", python=python_lines(found, "source", layer=place.layer, kind=place.kind, path=given))
+            source(code, key=CODE, selected=given, card=card, title="The code that computed it", python=python_lines(found, "source", layer=place.layer, kind=place.kind, path=given))
 
 
 def _chosen(offered: dict[str, list[str]]) -> str | None:

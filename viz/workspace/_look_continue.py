@@ -9,7 +9,7 @@ import streamlit as st
 from core.decoding import Step
 from core.run import Run
 from viz.instruments.words import After, written
-from viz.labels import literal, visible
+from viz.labels import literal, percent, visible
 from viz.ui import compute, controls, links, state, subject
 from viz.workspace import _decode_data as decoding
 from viz.workspace._decode_pictures import pieces
@@ -45,10 +45,10 @@ def show(run: Run, steps: tuple[Step, ...]) -> None:
     key = f"look.next:{run.side.text}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="look.next"):
         st.pills("Next token, with its probability: choose one to write it", list(offered), key=key, on_change=_choose, args=(key,),
-                 format_func=lambda token: f"{literal(visible(token.strip() or token))} :gray[:small[{_percent(offered[token])}]]", label_visibility="collapsed")  # fmt: skip
+                 format_func=lambda token: f"{literal(visible(token.strip() or token))} :gray[:small[{percent(offered[token])}]]", label_visibility="collapsed")  # fmt: skip
         with st.popover(f"Temperature {state.read(TEMPERATURE, 0.0, state.real(0, 2)):g}", icon=":material/thermostat:", type="tertiary"):
             controls.slider("Temperature", 0.0, 2.0, TEMPERATURE, 0.0, 0.1,
-                            help="0 is greedy: always the most probable token. Above 0 tokens are sampled, from logits divided by it before the softmax: higher is more surprising.")  # fmt: skip
+                            help="0 is greedy: always the most probable token. Above 0 tokens are sampled, from logits divided by it before the softmax: higher is more random.")  # fmt: skip
             if first.filters or _how()["temperature"]:
                 controls.draw(SEED, 1, label="Seed", again="Sample again")
         links.to("decode", "Watch it write in Decode", icon=":material/arrow_forward:",
@@ -84,8 +84,4 @@ def _how() -> dict[str, Any]:
 
 def _chance(step: Step) -> str:
     """The probability with which it was taken: of the model itself, or at this temperature."""
-    return _percent(step.chosen.after if step.filters else step.chosen.before)
-
-
-def _percent(chance: float) -> str:
-    return "under 1 %" if chance < 0.01 else f"{chance:.0%}".replace("%", " %")
+    return percent(step.chosen.after if step.filters else step.chosen.before)

@@ -17,7 +17,7 @@ from viz.workspace._look_heads import Place, Seen, crosses
 
 NOTES = {
     "self": "Rows are the words that look (queries), columns the words looked at (keys); in an encoder every word may look at every word.",
-    "causal": "Rows are the words that look (queries), columns the words looked at (keys). A word may look at itself and at what stands before it: the hatched cells are forbidden by the mask.",
+    "causal": "Rows are the words that look (queries), columns the words looked at (keys). A word may look at itself and at what stands before it: the hatched cells are masked.",
     "cross": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
     "alignment": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
 }
@@ -59,11 +59,11 @@ def _row(row: Row) -> None:
         r", \qquad s_{ij} = \mathrm{score}(q_i, k_j)") + ("" if row.gaussian is None else r", \qquad a'_{ij} = a_{ij}\, e^{-(j - p_i)^2 / 2\sigma^2}"))  # fmt: skip
     columns = {
         "key": [visible(key) for key in row.keys], "q · k": row.dots, f"s = q · k / √{row.d_head}" if dotted else "score": row.scores,
-        "may look": row.allowed, "e^(s − max)": row.exps, "Gaussian": row.gaussian, "weight": row.weights,
+        "allowed": row.allowed, "exp(s − max)": row.exps, "Gaussian": row.gaussian, "weight": row.weights,
     }  # fmt: skip
     found = {name: values for name, values in columns.items() if values is not None}
     parts.dataframe(pd.DataFrame(found), hide_index=True, key="look.arithmetic.table")
-    st.caption(f"The row of the chosen query, by pieces; recomputed here in float64, it differs from the tensor of the run by at most {row.residue:.1e}.")
+    st.caption(f"The row of the chosen query, by tokens; recomputed here in float64, it differs from the tensor of the run by at most {row.residue:.1e}.")
 
 
 def _table(seen: Seen) -> pd.DataFrame:

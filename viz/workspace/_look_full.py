@@ -46,11 +46,11 @@ from viz.workspace._look_onward import onward
 ONE = "one"
 JOINED = {ONE: "One", "mean": "Mean", "largest": "Largest", "rollout": "Rollout"}
 CARE = {
-    "sink": "{share} of this head's weight rests on the first place, on average over the words that look. Often that means it has nothing to do here: a place to rest (an attention sink), not a meaning.",
-    "separator": "{share} of this head's weight rests on the marks between texts, on average over the words that look: a place to rest, not a meaning.",
-    "even": "{query} looks about evenly at all it may look at ({share} of the largest entropy): this row tells nothing apart.",
-    "itself": "{query} looks mostly at its own place ({share}); that place may hold more than the word, once lower layers have written into it.",
-    "few": "{query} may look at one place only: its {share} is no choice.",
+    "sink": "{share} of this head's weight rests on the first token, on average over the words that look. Often that is an attention sink: the head has nothing to do here.",
+    "separator": "{share} of this head's weight rests on the separators between texts, on average over the words that look: an attention sink, not a meaning.",
+    "even": "{query}: near-uniform attention ({share} of the largest entropy). This row distinguishes nothing.",
+    "itself": "{query} looks mostly at its own position ({share}). That position may hold more than the word, once lower layers have written into it.",
+    "few": "{query} may look at one position only: its {share} is no choice.",
     "mean": "A mean over the heads of the layer: no single head may look like it.",
     "largest": "The largest weight that any head of the layer gives to a cell: rows do not add up to 1.",
     "rollout": "Rollout follows the mean pattern and the residual connection down to the words (Abnar and Zuidema 2020). It leaves out values and feed-forward layers: a picture of paths, no measure of influence.",
@@ -97,7 +97,7 @@ def _tiles(heads: Heads) -> Tiles:
 def _measures(attention: Attention) -> dict[str, np.ndarray]:
     """Figures of this sentence by which the tiles can be ordered and coloured."""
     w = attention.weights
-    return {"entropy here, bits": entropy(w).mean(-1) / np.log(2), "largest weight here": w.max((-1, -2)), "on the first word here": w[..., 0].mean(-1)}
+    return {"entropy here, bits": entropy(w).mean(-1) / np.log(2), "largest weight here": w.max((-1, -2)), "on the first token here": w[..., 0].mean(-1)}
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _choices(run: Run, place: Place, *, joins: bool) -> tuple[str, str]:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         if len(run.kinds) > 1:
             controls.segmented("Which attention", run.kinds, "kind", place.kind, lambda k: KINDS[k])
-        by = controls.segmented("Shown by", ("word", "token"), "look.by", "word", lambda b: {"word": "Words", "token": "Pieces"}[b])
+        by = controls.segmented("Shown by", ("word", "token"), "look.by", "word", lambda b: {"word": "Words", "token": "Tokens"}[b])
         offered = [how for how in JOINED if how != "rollout" or not crosses(place.kind)]
         how = controls.segmented("Heads of the layer", offered, "look.how", ONE, JOINED.__getitem__) if joins else ONE
         st.button("Close", help="Close the full view", icon=":material/close_fullscreen:", type="tertiary", on_click=lambda: state.write(view=None))
@@ -255,7 +255,7 @@ def _sentence(seen: Seen, place: Place, query: int, key: int) -> str:
     doing, who = "Writing" if crosses(place.kind) else "Reading", seen.name.partition(",")[0] if seen.attention.weights.shape[1] > 1 else seen.name
     return (
         f"{doing} “{visible(seen.attention.queries[query])}”, {who} gives {percent(row[key])} to “{visible(seen.attention.keys[key])}”; "
-        f"the row adds up to {row.sum():.3f} and is as spread as an even look at {float(np.exp(entropy(row / (row.sum() or 1.0)))):.1f} words."
+        f"the row adds up to {row.sum():.3f}; its effective number of keys is {float(np.exp(entropy(row / (row.sum() or 1.0)))):.1f} (2^entropy)."
     )
 
 

@@ -31,10 +31,10 @@ from viz.workspace._toys import KIND, examples_of
 KEEP = ("*.pattern", "*.q", "*.k")
 """Weights, and what tells the score beside each: queries and keys, small where the scores themselves are not."""
 KINDS = {
-    "self": "The encoder reads itself",
-    "causal": "The words written so far",
-    "cross": "From the translation to the source",
-    "alignment": "From the translation to the source",
+    "self": "Encoder self-attention",
+    "causal": "Causal self-attention",
+    "cross": "Cross-attention to the source",
+    "alignment": "Alignment with the source",
 }
 SHORT = {"self": "enc", "causal": "dec", "cross": "cross", "alignment": "align"}
 """Before the name of a head, in a model that has several kinds of attention."""

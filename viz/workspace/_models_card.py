@@ -30,7 +30,7 @@ def _training(name: str, training: Training) -> None:
     lines = {words: points for measure, words in NAMES.items() if (points := training.curve(measure))}
     if lines:
         st.markdown("**The training, step by step**")
-        parts.show(learning(lines), f"models.{name}.training", "; ".join(f"{words} {points[-1][1]:.2f} at the end" for words, points in lines.items()))
+        parts.show(learning(lines), f"models.{name}.training", "The training, step by step: " + "; ".join(f"{words} {points[-1][1]:.2f} at the end" for words, points in lines.items()))
 
 
 def _heads(heads: Surveyed) -> None:

@@ -53,16 +53,16 @@ def sections() -> tuple[Section, ...]:
     """All of them, in the order of the page."""
     return (
         Section("letters", "One letter, several meanings",
-                "When a formula looks wrong, see which meaning the letter has in that document.", _letters()),
-        Section("symbols", "Symbols of the documents",
+                "When a formula looks wrong, see which meaning the letter has in that source.", _letters()),
+        Section("symbols", "Symbols of the sources",
                 "What stands in the equations of the course, with the shape it has as a column and as a row.", _symbols(), dense=True),
         Section("bridges", "Columns or rows",
-                "The documents write one word in one column, PyTorch in one row. Both compute the same numbers.", _bridges()),
+                "The slides and the survey write one word in one column, PyTorch in one row. Both compute the same numbers.", _bridges()),
         Section("tensors", "Tensors", "A path ends with one of these: decoder.layer.2.cross_attn.pattern. What is said of self_attn "
                 "holds for cross_attn, whose keys and values come from the encoder.", _terms(glossary.LEAVES)),
         Section("axes", "Axes", "What is counted along each side of a tensor.", _terms(glossary.AXES)),
         Section("named", "Models that are only named",
-                "The documents mention these and do not explain them. One line each; nothing of it runs here.", _named()),
+                "The sources mention these and do not explain them. One line each; nothing of it runs here.", _named()),
         Section("tasks", "Attend and do something",
                 "Seven tasks, one mechanism: the query changes, keys and values are parts of what is looked at or listened to.", _tasks()),
         Section("equations", "Equations", "Every equation of the course, and where it stands.", _equations(), dense=True),

@@ -18,7 +18,7 @@ TOGETHER = 5
 LETTERS = 80
 """Of a text of the visitor's that is offered again."""
 NAMES = ("text", "target", "pair")
-HEADINGS = {"fill": "A hidden word", "pair": "Two texts, one behind the other"}
+HEADINGS = {"fill": "A masked word", "pair": "Two texts, one after the other"}
 _TYPED, _MORE, _TAKEN = "presets.typed", "presets.more", "presets.taken"
 Texts = dict[str, str]
 

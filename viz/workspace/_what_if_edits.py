@@ -18,7 +18,7 @@ from viz.workspace._look_heads import Place
 from viz.workspace._what_if_data import Change
 from viz.workspace._what_if_link import EDITS, NONE
 
-MODES = {"on": "As it is", "zero": "Off", "mean": "Off, its mean stays", "half": "Half", "double": "Double"}
+MODES = {"on": "As it is", "zero": "Zero-ablate", "mean": "Mean-ablate", "half": "Half", "double": "Double"}
 FACTORS = {"half": 0.5, "double": 2.0}
 
 
@@ -43,7 +43,7 @@ def chips(change: Change) -> None:
                 on_click=partial(store, rest, change.place),
             )  # fmt: skip
         if not change.edits:
-            st.text("Nothing is changed. Choose a head below and switch it off.")
+            st.text("Nothing is changed. Choose a head below and ablate it.")
 
 
 def told(change: Change) -> str:
@@ -77,7 +77,7 @@ def switch(change: Change) -> None:
     key = f"what_if.mode:{change.place.kind}.{change.place}"
     now = state.held(key, mode(change))
     st.segmented_control(
-        f"What {change.place} hands on", list(MODES), format_func=MODES.__getitem__, key=key, default=now, required=True,
+        f"Output of {change.place}", list(MODES), format_func=MODES.__getitem__, key=key, default=now, required=True,
         on_change=_switched, args=(key, change), wrap=True,
     )  # fmt: skip
 

@@ -18,13 +18,13 @@ from viz.workspace._what_if_data import Change
 
 KEY = "what_if.more"
 WHAT = {
-    "even": "Even attention",
+    "even": "Uniform attention",
     "temperature": "Softmax temperature",
     "scale": "No 1/√d",
-    "places": "Where words stand",
+    "places": "Positions of words",
     "drop": "Drop a word",
     "word": "Replace a word",
-    "patch": "Take it from another sentence",
+    "patch": "Patch from another sentence",
 }
 
 
@@ -58,11 +58,11 @@ def _scope(change: Change, leaf: str) -> tuple[str, int | None]:
 
 def _even(change: Change) -> None:
     where, head = _scope(change, "scores")
-    _button("Let it look evenly", change, Uniform(where, head))
+    _button("Make it uniform", change, Uniform(where, head))
 
 
 def _temperature(change: Change) -> None:
-    degrees = st.slider("Scores are divided by", 0.1, 5.0, 2.0, 0.1, key=f"{KEY}.degrees", help="Below 1 rows grow sharper, above 1 more even.")
+    degrees = st.slider("Scores are divided by", 0.1, 5.0, 2.0, 0.1, key=f"{KEY}.degrees", help="Below 1 rows grow sharper, above 1 closer to uniform.")
     where, head = _scope(change, "scores")
     _button("Set the temperature", change, Temperature(where, degrees, head))
 
@@ -118,7 +118,7 @@ def _word(change: Change) -> None:
 
 def _patch(change: Change) -> None:
     n = (change.before.source or change.before.side).n_real
-    st.caption(f"{change.place} then hands on what it handed on for another sentence of {n} tokens.")
+    st.caption(f"{change.place} then has the output that it had for another sentence of {n} tokens.")
     typed = st.text_input("The other sentence", data.text_of(change.before), key=f"{KEY}.patch")
     patch = PatchHead(change.path("heads"), change.place.head, None, (typed,))  # pyright: ignore[reportArgumentType]
     if typed.strip() and _fits(lambda: _as_long(change, typed)):
@@ -130,7 +130,7 @@ def _as_long(change: Change, typed: str) -> None:
     other = compute.run(change.before.model.name, typed, target=target, keep=())
     here, there = ((run.source or run.side).n_real for run in (change.before, other))
     if here != there:
-        raise InputError(f"It has {there} tokens, this one {here}.", "A patch goes row by row.", "Exchange words for words of as many pieces.")
+        raise InputError(f"It has {there} tokens, this one {here}.", "A patch goes row by row.", "Exchange words for words of as many tokens.")
 
 
 def _fits(check: Callable[[], object]) -> bool:

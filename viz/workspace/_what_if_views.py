@@ -84,7 +84,7 @@ def says(change: Change, found: Outcome | None) -> None:
         st.text(change.before.target_text or "")
         st.markdown(":gray[Its translation after, written anew]")
         st.text(change.translation or "(nothing: it ends at once)")
-        st.markdown(":gray[How probable each piece of the first translation is]")
+        st.markdown(":gray[How probable each token of the first translation is]")
     words = [visible(word) for word in found.words]
     parts.show(pairs(words, found.before, found.after), "what_if.says", "Probabilities before and after: " + ", ".join(words))
 
@@ -116,17 +116,17 @@ def _heads(found: Moved, seen: Place) -> Place | None:
     table = np.concatenate(list(found.heads.values()))
     picture = heatmap(
         table, names, [f"H{head}" for head in range(table.shape[1])], key="what_if.heads", axis=("layer", "head"), numbers=True,
-        selected=(rows.index((seen.kind, seen.layer)), seen.head), title="Attention change of each head, in bits of 1", hint="choose a head", height=300,
+        selected=(rows.index((seen.kind, seen.layer)), seen.head), title="Change of attention per head (JS divergence, bits)", hint="choose a head", height=300,
     )  # fmt: skip
     return None if picture.cell is None else Place(*rows[picture.cell[0]], picture.cell[1])
 
 
 def _stream(change: Change, found: Moved) -> None:
     stream = found.stream
-    levels = ["words", *(f"behind layer {layer}" for layer in range(len(stream) - 1))]
+    levels = ["words", *(f"after layer {layer}" for layer in range(len(stream) - 1))]
     heatmap(
         np.minimum(stream, 1.0), levels, edits.labels(change.before, "source" if found.side == "encoder" else "target"), key="what_if.stream",
-        axis=("level", "position"), title="How far the residual stream moved, of its own length", height=300, numbers=stream.shape[1] <= 12,
+        axis=("level", "position"), title="Relative change of the residual stream, ‖Δx‖/‖x‖", height=300, numbers=stream.shape[1] <= 12,
     )  # fmt: skip
 
 
@@ -149,7 +149,7 @@ def _patterns(change: Change, seen: Place) -> None:
     place = seen.layer, seen.head
     queries, keys = ([visible(token) for token in axis] for axis in (before.queries, before.keys))
     a, b, mask = before.weights[place], after.weights[place], before.allowed[seen.layer, min(seen.head, before.allowed.shape[1] - 1)]
-    axis = ("written piece", "source piece") if crossing else ("piece that looks", "piece looked at")
+    axis = ("written token", "source token") if crossing else ("token that looks", "token looked at")
     options = {"allowed": mask, "group": GROUP, "height": 360, "axis": axis}
     views = st.columns(3, gap="medium")
     origin.tell_run(change.before, seen.kind, *place)
@@ -175,7 +175,7 @@ def _cell(change: Change, seen: Place, cell: tuple[int, int] | None, queries: li
         query, key = cell
         st.markdown(f"The chosen cell: **{literal(queries[query])}** looks at **{literal(keys[key])}**.", width="content")
         shut = not bool(mask[cell])
-        st.button("Forbid it", key="what_if.forbid", icon=":material/block:", disabled=shut, on_click=partial(edits.add, change, Forbid(where, query, key, seen.head)),
-                  help="The mask forbids this cell anyway" if shut else "This head may not look there; its row is shared out over the others")  # fmt: skip
+        st.button("Mask it", key="what_if.forbid", icon=":material/block:", disabled=shut, on_click=partial(edits.add, change, Forbid(where, query, key, seen.head)),
+                  help="This cell is masked anyway" if shut else "This head may not look there; its row is shared out over the others")  # fmt: skip
         st.button("Force it", key="what_if.force", icon=":material/push_pin:", disabled=shut, on_click=partial(edits.add, change, ForceCell(where, query, key, seen.head)),
-                  help="The mask forbids this cell anyway" if shut else "This row of this head gives everything to it")  # fmt: skip
+                  help="This cell is masked anyway" if shut else "This row of this head gives everything to it")  # fmt: skip

@@ -31,7 +31,7 @@ def _said(change: Change, found: Outcome | None) -> str:
     if change.before.source is not None:
         return _translated(change, found)
     was, now = found.first
-    what = "hidden word" if change.before.model.spec.framed else "next word"
+    what = "masked word" if change.before.model.spec.framed else "next word"
     a, b = float(found.before[was]), float(found.after[was])
     text = f"{_cause(change)} the {what} “{_word(found, was)}” {changes(a, b)}"
     if now != was:
@@ -44,7 +44,7 @@ def _translated(change: Change, found: Outcome) -> str:
     a, b = float(found.before[place]), float(found.after[place])
     same = (change.translation or "") == (change.before.target_text or "")
     text = f"{_cause(change)} the translation {'stays the same' if same else f'becomes “{change.translation}”'}"
-    most = "" if a == b else f"; of its pieces “{_word(found, place)}” moves most: it {changes(a, b)}"
+    most = "" if a == b else f"; of its tokens “{_word(found, place)}” moves most: it {changes(a, b)}"
     return f"{text}{most}."
 
 
@@ -59,4 +59,4 @@ def _inside(change: Change, moved: Moved) -> str:
         read = change.kind.name != change.before.kinds[-1] or [edit.where for edit in change.edits] != last
         return "No head looks elsewhere" + ("." if read else ": no head reads what this one writes.")
     count = sum(int((table > 0).sum()) for table in moved.heads.values())
-    return f"Of the heads, {count} {'looks' if count == 1 else 'look'} elsewhere now, {place} the most ({far:.3f} bits of 1)."
+    return f"Of the heads, {count} {'looks' if count == 1 else 'look'} elsewhere now, {place} the most (JS divergence {far:.3f} bits, maximum 1)."

@@ -37,7 +37,7 @@ EQUATION = r"z = \sum_j a_j\, v_j, \qquad a_j \ge 0, \quad \sum_j a_j = 1"
 LOOKING = (
     "A head makes, for each word, a row of weights that add up to 1: how much of each word's value it fetches. Here you write that row for one word and one head; "
     "all other heads of the model do what they always do. You do not choose what is fetched, only from where: the values are the model's own. "
-    "The head was picked by a measurement: of all heads, it is the one that the right word misses most when its row is even. "
+    "The head was picked by a measurement: of all heads, it is the one that the right word misses most when its row is uniform. "
     "It can happen that you do better than the head: it was trained on all sentences at once, not on this one."
 )
 CODE = """import core
@@ -97,8 +97,8 @@ def _played(asked: _bench.Asked) -> None:
             row.controls(found, shares)
             _rows(found, shares, put)
         with right:
-            own = ("looking evenly", found.even, False), ("you", yours, True), (f"the head itself, {found.place}", found.true if put else None, False)
-            parts.show(revealed(own), "be_the_head.bars", f"How probable “{visible(found.word)}” is: with an even look, with yours, with the head's own")
+            own = ("uniform attention", found.even, False), ("you", yours, True), (f"the head itself, {found.place}", found.true if put else None, False)
+            parts.show(revealed(own), "be_the_head.bars", f"How probable “{visible(found.word)}” is: with uniform attention, with yours, with the head's own")
             parts.numbers(_sentence(found, shares, yours))
         _folds(found, shares, put)
 
@@ -137,21 +137,21 @@ def _who(found: Game) -> None:
 
 def _head(found: Game, head: tuple[int, int]) -> str:
     lost = found.true - float(found.table[head])
-    return f"You are {head_name(*head)}: an even row {'costs' if lost > 0 else 'gains'} {100 * abs(lost):.0f} points"
+    return f"You are {head_name(*head)}: a uniform row {'costs' if lost > 0 else 'gains'} {100 * abs(lost):.0f} points"
 
 
 def _task(found: Game) -> str:
     word = f"**{literal(found.word.strip() or found.word)}**"
     if found.run.source is not None:
-        return f"The model has read the sentence below and is about to write {word}. You are {found.place}: from which of its pieces would you fetch? Share out 100 %."
-    return f"The model has read the pieces below; the right next word is {word}. You are {found.place}, and the last piece is looking: at which would you look? Share out 100 %."
+        return f"The model has read the sentence below and is about to write {word}. You are {found.place}: from which of its tokens would you fetch? Share out 100 %."
+    return f"The model has read the tokens below; the right next word is {word}. You are {found.place}, and the last token attends: at which would you look? Share out 100 %."
 
 
 def _rows(found: Game, shares: tuple[int, ...], put: bool) -> None:
     """The visitor's row; the head's own below it once it is revealed."""
     rows = [np.array(shares) / WHOLE, *([found.true_row] if put else [])]
     keys = [visible(name) for name in found.names]
-    heatmap(np.stack(rows), ["you", str(found.place)][: len(rows)], keys, key="be_the_head.rows", axis=("who", "piece looked at"), height=150,
+    heatmap(np.stack(rows), ["you", str(found.place)][: len(rows)], keys, key="be_the_head.rows", axis=("who", "token looked at"), height=150,
             numbers=len(keys) <= 16, title="Your row, and the head's own" if put else "Your row; the head's own is hidden", margins=False)  # fmt: skip
 
 
@@ -160,23 +160,23 @@ def _sentence(found: Game, shares: tuple[int, ...], yours: float | None) -> str:
     if yours is None:
         spent = sum(shares)
         do = "Put it into the model when you are content." if spent == WHOLE else f"You have {WHOLE - spent} % left."
-        return f"Looking evenly at its {len(found.keys)} pieces, the head leaves “{word}” at {percent(found.even)}. {do}"
+        return f"With uniform attention to its {len(found.keys)} tokens, the head leaves “{word}” at {percent(found.even)}. {do}"
     place = data.best(found)
     better = _better(found, shares, yours)
     return (
-        f"With your row “{word}” has {percent(yours)}; with the head's own {percent(found.true)}, with an even one {percent(found.even)}. {better}. "
-        f"The head itself looks most at “{visible(found.names[place].strip() or found.names[place])}”, {found.true_row[place]:.0%}."
+        f"With your row “{word}” has {percent(yours)}; with the head's own {percent(found.true)}, with a uniform one {percent(found.even)}. {better}. "
+        f"The head itself looks most at “{visible(found.names[place].strip() or found.names[place])}”, {percent(found.true_row[place])}."
     )
 
 
 def _better(found: Game, shares: tuple[int, ...], yours: float) -> str:
     """Whom the visitor's row beat; what looks the same on the page is no victory."""
     if shares == data.evenly(len(shares)):
-        return "Yours is the even row: share it out otherwise"
+        return "Yours is the uniform row: share it out otherwise"
     level = percent(yours) == percent(found.even)
     if yours > found.true:
         return "You did better than the head"
-    return "It is as good as an even look" if level else "You did better than an even look" if yours > found.even else "An even look does better"
+    return "It is as good as uniform attention" if level else "You did better than uniform attention" if yours > found.even else "Uniform attention does better"
 
 
 def _folds(found: Game, shares: tuple[int, ...], put: bool) -> None:

@@ -30,7 +30,7 @@ PAGE = Page(
     menu="lab",
     does="two heads, models or texts side by side",
 )
-BY = {"word": "Words", "token": "Pieces"}
+BY = {"word": "Words", "token": "Tokens"}
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,7 @@ def page() -> None:
     params = Params(asked.model, asked.text, state.read("kind", "") or None, _place(), _bench.target(chooser.opened(asked.model)), chosen, _by())
     with waiting:
         asked_panes = panes.ask(views_of(params), params.by)
+    panes.tell(asked_panes, asked.text)
     first = asked_panes[0].now
     asked.shows(target=first.target, **({"kind": first.kind, "layer": first.layer, "head": first.head} if first.kind and isinstance(first.head, int) else {}))
     _show(params, asked_panes)

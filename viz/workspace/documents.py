@@ -15,7 +15,7 @@ from viz.pages import Cite, Entry, Page
 from viz.sources import SOURCES, Source
 from viz.ui import controls, links, parts
 
-PAGE = Page(title="By document", order=60, menu="course",
+PAGE = Page(title="By source", order=60, menu="course",
             claim="You have the slides or the paper open: find the page that runs what you are reading.")
 WHICH = "documents.which"
 PART, PARTS = "documents.part", {"equations": "Equations", "sections": "Sections and figures"}
@@ -56,7 +56,7 @@ def page() -> None:
     groups = compute()
     teaching = {_key(rows): (source, rows) for source, rows in groups if source.teaching}
     names = {key: source.short for key, (source, _) in teaching.items()} | {PAPERS: "Papers"}
-    which = controls.pills("Document", names, WHICH, Params().which if Params().which in names else PAPERS, names.__getitem__, quiet=True)
+    which = controls.pills("Source", names, WHICH, Params().which if Params().which in names else PAPERS, names.__getitem__, quiet=True)
     if which == PAPERS:
         for source, rows in groups:
             if not source.teaching:

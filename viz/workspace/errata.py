@@ -17,15 +17,15 @@ from viz.ui import errata as drawn
 from viz.workspace._errata_places import places
 
 PAGE = Page(title="Errata", order=65, menu="course",
-            claim="The documents are good; here is where print and arithmetic part.")
+            claim="The sources are good; here is where print and arithmetic differ.")
 SLUG = "errata."
 ANY = "all"
 FIRST = book.ERRATA[0].id
 """The entry that is open before anything is chosen."""
-COUNTED = {"W": "wrong as printed", "D": "where the documents differ", "L": "loosely worded", "A": "about names and credits"}
+COUNTED = {"W": "wrong as printed", "D": "where the sources differ", "L": "loosely worded", "A": "about names and credits"}
 MEANING = {
     "W": "An equation, a number or a statement that does not hold.",
-    "D": "Two documents, or two pages of one, say different things.",
+    "D": "Two sources, or two pages of one, say different things.",
     "L": "True if read kindly; here is the exact form.",
     "A": "Who is cited, and what things are called.",
 }
@@ -73,8 +73,8 @@ def _filters() -> Params:
     titles = {entry.slug: entry.info.title for entries in places().values() for entry in entries}
     left, right = st.columns(2, gap="medium")
     with left:
-        document = controls.select("Document", [ANY, *(key for key in SOURCES if key in cited)], f"{SLUG}document", ANY,
-                                   lambda key: "All documents" if key == ANY else f"{SOURCES[key].short} ({cited[key]})")  # fmt: skip
+        document = controls.select("Source", [ANY, *(key for key in SOURCES if key in cited)], f"{SLUG}document", ANY,
+                                   lambda key: "All sources" if key == ANY else f"{SOURCES[key].short} ({cited[key]})")  # fmt: skip
     with right:
         exhibit = controls.select("Shown in", [ANY, *sorted(titles, key=titles.__getitem__)], f"{SLUG}exhibit", ANY,
                                   lambda slug: "All exhibits, and none" if slug == ANY else titles[slug])  # fmt: skip

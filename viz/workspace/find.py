@@ -36,14 +36,14 @@ PAGE = Page(
 BY = {"like": "Like this head", "sketch": "Sketch", "map": "Map", "kinds": "Kinds"}
 LOOKING = {
     "like": "Rows are the words that look (queries), columns the words looked at (keys). The pictures show your sentence; the distance is measured on sentences of our own, the same for "
-    "all models, word by word. What a model adds to a text (START, [CLS], [SEP]) counts as one further place, the marks. Two heads of one kind in different models may "
+    "all models, word by word. What a model adds to a text (START, [CLS], [SEP]) counts as one further position, the marks. Two heads of one kind in different models may "
     "have nothing else in common: alike means that they look at the same words.",
-    "sketch": "Each head's patterns on all sentences are stretched to the same grid of twelve by twelve places and averaged. So a drawing finds habits of place: the word before, the "
+    "sketch": "Each head's patterns on all sentences are stretched to the same grid of twelve by twelve positions and averaged. So a drawing finds positional habits: the word before, the "
     "first word, a block. A habit of meaning, such as a pronoun and its noun, stands elsewhere in each sentence and leaves no stroke in the mean.",
     "map": "Each point is a head; near points look at the same words in the same sentences. The two axes have no meaning of their own: they are the flattest view of all distances. "
     "Colour and sign are the kind that was measured on the battery, not on the map, so a cloud of one colour is a finding.",
     "kinds": "Each score is a mean over rows of sentences that were written for this test. A head is named by its strongest habit if that is strong enough; the same network with weights "
-    "drawn anew says what a score is worth. A habit of place stays when the words of a sentence are shuffled.",
+    "drawn anew says what a score is worth. A positional habit stays when the words of a sentence are shuffled.",
 }
 
 

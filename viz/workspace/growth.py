@@ -138,7 +138,7 @@ def sentence(course: Course, head: str, step: int) -> str:
         return now
     i = growth.leap(curve.tolist())
     sudden = curve[i + 1] - curve[i] > 0.5 * (curve.max() - curve.min()) and curve[-1] > 0.35
-    event = f"the head for {course.says} appears" if sudden else "the score grows most"
+    event = f"the habit “{course.says}” appears" if sudden else "the score grows most"
     rise = f"Between step {course.measured[i]:,} and step {course.measured[i + 1]:,} {event}: {head} rises from {curve[i]:.2f} to {curve[i + 1]:.2f}. "
     return (rise if curve[i + 1] > curve[i] else f"{head} never has this habit. ") + now
 

@@ -39,7 +39,7 @@ def page() -> None:
     """Choose a group; each question with its answer box, the verdict below, and the page that shows it."""
     parts.title(PAGE)
     start = Params()
-    group = controls.pills("Questions", GROUPS, f"{SLUG}group", start.group, quiet=True)
+    group = controls.pills("Questions", GROUPS, f"{SLUG}group", start.group, lambda group: "From the slides" if group == DOCUMENTS else group, quiet=True)
     answers = ask.submit(("homework", group), lambda: compute(Params(group)), 300)
     counted = st.container()
     known = {entry.slug: entry.info.title for entry in pages.discover()}

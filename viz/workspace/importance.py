@@ -23,7 +23,7 @@ from viz.workspace._importance_work import averages, cost, each
 PAGE = Page(
     title="What matters",
     order=44,
-    claim="Take every head away in turn, and see which ones the word needs.",
+    claim="Ablate every head in turn, and see which ones the word needs.",
     cites=(
         Cite("michel2019", "2.3 and 3", "heads masked one at a time, and by gradient"),
         Cite("jain2019", "attention and other measures of importance disagree"),
@@ -33,7 +33,7 @@ PAGE = Page(
     menu="lab",
     does="ablation and patching",
 )
-VIEWS = {"heads": "For one word", "many": "Over many sentences", "words": "Which words count", "patch": "Patch"}
+VIEWS = {"heads": "For one word", "many": "Over many sentences", "words": "Which words count", "patch": "Activation patching"}
 EACH = {"words": lambda _: 1.0, "patch": lambda model: float(model.config.n_layers)}
 """Runs that a view makes for every token: the token taken away; one of its vectors put back, in every layer."""
 SHOW = {"many": _importance_many.show, "words": _importance_words.show, "patch": _importance_patch.show}
@@ -81,7 +81,7 @@ def compute(p: Params) -> Swept:
         return item.run(model, keep=(), edits=(sweep.off(model, kind, layer, head, average),)).logits[asked.row].copy()
 
     places = list(sweep.places(model, kind))
-    rows = each([(("importance.row", *here, asked.row, *place), partial(without, *place)) for place in places], one, "Taking heads away:")
+    rows = each([(("importance.row", *here, asked.row, *place), partial(without, *place)) for place in places], one, "Ablating heads:")
     before, flat = asked.value(run.logits), replace(asked, row=0)
     effects = np.array([flat.value(row[None]) - before for row in rows]).reshape(-1, model.config.n_heads)
     guesses = machine.submit(("importance.guess", *here, asked), lambda: sweep.estimate(model, item, asked.goal, kind, average), 3 * one)
@@ -97,7 +97,7 @@ def page() -> None:
     )  # fmt: skip
     if asked is None:
         return
-    by = controls.segmented("What to take away", tuple(VIEWS), "importance.by", "heads", VIEWS.__getitem__, quiet=True)
+    by = controls.segmented("What to ablate", tuple(VIEWS), "importance.by", "heads", VIEWS.__getitem__, quiet=True)
     params = Params(asked.model, asked.text, _bench.target(chooser.opened(asked.model)))
     run = plain(params)
     origin.tell_run(run)

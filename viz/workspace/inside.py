@@ -26,7 +26,7 @@ PAGE = Page(
     menu="lab",
     does="layer by layer",
 )
-VIEWS = {"guesses": "Guesses by layer", "who": "Who wrote it", "ripple": "Ripple"}
+VIEWS = {"guesses": "Logit lens", "who": "Direct logit attribution", "ripple": "Effect of one changed word"}
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ def _picture(params: Params) -> None:
         note = partial(_look_note.show, data.run, given=params.target is not None)
         if not data.heads:
             _one_vector.show(params.text, data.run.target_text or "")
-            st.text(f"{params.model} has no attention to look at: one vector carries the whole sentence from the reading to the writing network.")
+            st.text(f"{params.model} has no attention to look at: one vector carries the whole sentence from the encoder to the decoder.")
             note(side="left")
             return
         place = _look_heads.chosen(data.heads, data.run)

@@ -18,6 +18,7 @@ from core.checkpoints.scores import MEASURES as KNOWN
 from core.checkpoints.scores import Score, read_scores
 from core.engine import Listing
 from viz.figures.scores import bars
+from viz.instruments import origin
 from viz.labels import literal
 from viz.pages import Page
 from viz.remember import Memory
@@ -84,6 +85,7 @@ def page() -> None:
 
 
 def _card(model: Shown) -> None:
+    origin.tell(model=model.name)
     with st.container(border=True):
         st.header(literal(model.name), anchor=False)
         with st.container(horizontal=True, gap="medium"):
@@ -110,7 +112,7 @@ def _scores(model: Shown) -> None:
             st.caption(f"{how.words} on {literal(split)}: {'higher' if how.more else 'lower'} is better")
             parts.show(
                 bars([(score.of, score.value, score.of == model.name) for score in best], how.number), f"models.{model.name}.{measure}.{split}",
-                "; ".join(f"{score.of} {how.number.format(score.value)}" for score in best),
+                f"{how.words} on {split}: " + "; ".join(f"{score.of} {how.number.format(score.value)}" for score in best),
             )  # fmt: skip
     for split in dict.fromkeys(score.split for score in model.scores):
         for said in told(model.scores, split, model.name):
