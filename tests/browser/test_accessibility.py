@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from settling import settle
 
 from viz import pages, theme
 
@@ -81,7 +82,7 @@ FOCUSED = """() => {
 def test_whatever_has_the_focus_shows_it(visitor: Any, app_url: str, address: str) -> None:
     visitor.goto(app_url + address)
     visitor.wait_for_function(DRAWN, polling=150)
-    visitor.wait_for_function("document.querySelector('details')")
+    settle(visitor)
     seen: dict[str, bool] = {}
     for _ in range(70):
         visitor.keyboard.press("Tab")
