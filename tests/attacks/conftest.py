@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import one_scan  # noqa: F401 - what it does is done when it is imported
+import cheap_pages
 import pytest
 from crafting import Refusal, good_folder
 
 from core.checkpoints import open_model
+
+cheap_pages.begin()
 
 
 @pytest.fixture

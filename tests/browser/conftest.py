@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from app_server import served_app
 from chromium import CHROMIUM, CHROMIUM_FLAGS
+from settling import PATIENCE
 from small_app import EVERY, Visit, Visitor, served
 from windows import reused
 
@@ -19,8 +20,9 @@ OWN = (None, "127.0.0.1")
 @pytest.fixture(scope="package")  # not longer: Playwright's loop would be in the way of asyncio.run elsewhere
 def chromium() -> Iterator[Any]:
     """One for all browser tests; its pages know when they are at rest (settling.py), its windows are used again (windows.py)."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
         yield reused(browser)

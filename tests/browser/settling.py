@@ -37,7 +37,7 @@ def settle(page: Any) -> None:
 
 def still(page: Any) -> None:
     """Wait until a page changes no more, whoever made it."""
-    page.wait_for_function("window.wire?.still()", timeout=PATIENCE)
+    page.evaluate("() => new Promise((done) => { const look = () => (wire.still() ? done() : requestAnimationFrame(look)); look(); })")  # its policy forbids a condition in words
 
 
 def until(page: Any, holds: Callable[[], bool]) -> None:

@@ -77,7 +77,7 @@ class Visit:
 
     def says(self, words: str) -> None:
         """Wait until Python has written `words`."""
-        self.page.get_by_text(words, exact=True).first.wait_for(timeout=10000)
+        self.page.get_by_text(words, exact=True).first.wait_for()
 
     def saved(self, kind: str, folder: Path) -> Path:
         """The file of this kind that the menu "Save" of the first instrument makes."""

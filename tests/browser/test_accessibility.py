@@ -42,7 +42,7 @@ def walk(browser: Any, url: str, scheme: str) -> Iterator[tuple[str, Any]]:
         if len(waiting) > TABS or (entry is None and waiting):
             slug, page = waiting.popleft()
             page.bring_to_front()
-            page.wait_for_function(DRAWN, timeout=60_000, polling=150)
+            page.wait_for_function(DRAWN, polling=150)
             yield slug, page
             free.append(page)
     context.close()
@@ -80,7 +80,7 @@ FOCUSED = """() => {
 @pytest.mark.parametrize("address", ["/?view=full", "/scaling?scaling.step=2"])
 def test_whatever_has_the_focus_shows_it(visitor: Any, app_url: str, address: str) -> None:
     visitor.goto(app_url + address)
-    visitor.wait_for_function(DRAWN, timeout=60_000, polling=150)
+    visitor.wait_for_function(DRAWN, polling=150)
     visitor.wait_for_function("document.querySelector('details')")
     seen: dict[str, bool] = {}
     for _ in range(70):
@@ -96,13 +96,13 @@ def test_whatever_has_the_focus_shows_it(visitor: Any, app_url: str, address: st
 def test_a_question_names_its_choices_and_the_verdict_is_read_out(visitor: Any, app_url: str) -> None:
     visitor.goto(app_url + "/scaling")
     asked = visitor.locator('[class*="st-key-asked-"]').first
-    asked.locator("button").first.wait_for(timeout=60_000)
+    asked.locator("button").first.wait_for()
     question = asked.locator("p").first.inner_text().removeprefix("Predict, then look.").strip()
     assert question.endswith("?") and asked.get_by_role("radiogroup").get_attribute("aria-label") == question
     visitor.wait_for_function("""document.querySelector('[class*="st-key-asked-"]').ariaLive === "polite" """)
     asked.evaluate("(box) => { box.was = true; }")
     asked.get_by_role("radio").first.click()
-    asked.get_by_test_id("stText").wait_for(timeout=60_000)
+    asked.get_by_test_id("stText").wait_for()
     assert asked.get_by_test_id("stText").evaluate("(verdict) => verdict.closest('[aria-live=polite]').was"), "the verdict came into what is read out already"
 
 
@@ -120,9 +120,9 @@ CHANGES = """() => {
 
 def test_one_key_in_the_heatmap_is_told_once_and_in_parts(visitor: Any, app_url: str) -> None:
     visitor.goto(app_url + "/?view=full")
-    visitor.locator(".matrix .frame").wait_for(timeout=60_000)
-    visitor.locator(".lines .frame").wait_for(timeout=60_000)
-    visitor.wait_for_function(DRAWN, timeout=60_000, polling=150)
+    visitor.locator(".matrix .frame").wait_for()
+    visitor.locator(".lines .frame").wait_for()
+    visitor.wait_for_function(DRAWN, polling=150)
     visitor.locator(".matrix .frame").focus()
     visitor.keyboard.press("ArrowDown")
     before = visitor.locator("[data-touched]").first.get_attribute("data-touched")
@@ -139,9 +139,9 @@ def test_one_key_in_the_heatmap_is_told_once_and_in_parts(visitor: Any, app_url:
 def test_the_circles_of_ready_made_sentences_are_seen(chromium: Any, app_url: str, scheme: str) -> None:
     page = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme).new_page()
     page.goto(app_url + "/")
-    page.get_by_role("button", name="Try a sentence").click(timeout=60_000)
+    page.get_by_role("button", name="Try a sentence").click()
     circle = page.locator('[data-testid="stRadioOption"] > div > :first-child').first
-    circle.wait_for(timeout=60_000)
+    circle.wait_for()
     drawn = circle.evaluate("""(e) => {
       const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true }), style = getComputedStyle(e);
       const on = (...all) => { for (const c of all) { pen.fillStyle = c; pen.fillRect(0, 0, 1, 1); } return "#" + [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((v) => v.toString(16).padStart(2, "0")).join(""); };

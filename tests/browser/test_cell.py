@@ -24,7 +24,7 @@ READ = """() => { const root = document.querySelector('[data-testid="stMain"]'),
 def visitor(visitor: Any, app_url: str) -> Any:
     """A visitor of the full view, its first cell not yet looked at."""
     visitor.goto(f"{app_url}/?model=gpt-mini&view=full&look.by=token&layer=2&head=0&text={quote(TEXT)}")
-    visitor.wait_for_selector(CELL, state="attached", timeout=90_000)
+    visitor.wait_for_selector(CELL, state="attached")
     settle(visitor)
     return visitor
 
@@ -117,7 +117,7 @@ def test_on_a_phone_the_source_below_the_arithmetic_stays_while_it_is_read(chrom
     context = chromium.new_context(viewport={"width": 390, "height": 700})
     page = context.new_page()
     page.goto(f"{app_url}/?model=gpt-mini&view=full&look.by=token&layer=2&head=0&text={quote(TEXT)}")
-    page.wait_for_selector(CELL, state="attached", timeout=90_000)
+    page.wait_for_selector(CELL, state="attached")
     settle(page)
     down(page)
     when(page, lambda seen: seen["source"] == 1)

@@ -34,7 +34,7 @@ def slug(words: str) -> str:
 def test_no_chart_is_saved_without_saying_what_it_shows(chromium: Any, app_url: str, tmp_path: Path) -> None:
     saved, wrong = 0, []
     for page_name, page in walk(chromium, app_url, "light"):
-        page.wait_for_function(READY, timeout=60_000)
+        page.wait_for_function(READY)
         for at, chart in enumerate(page.evaluate(CHARTS)[:MOST]):
             others = {label for label in chart["labels"] if label.partition(":")[0].split(" ") != [""] and not any(label.startswith(known) for known in BUTTONS)}
             if others or not chart["whose"] or "\n" in chart["name"]:
@@ -57,7 +57,7 @@ def test_no_chart_is_saved_without_saying_what_it_shows(chromium: Any, app_url: 
 def test_the_heading_is_on_the_paper_of_the_theme(chromium: Any, app_url: str, tmp_path: Path, scheme: str) -> None:
     page = chromium.new_context(color_scheme=scheme).new_page()
     page.goto(f"{app_url}/inside?model=gpt-mini")
-    page.wait_for_function(f"({READY})() && document.querySelector('[data-testid=\"stVegaLiteChart\"][data-whose]')", timeout=60_000)
+    page.wait_for_function(f"({READY})() && document.querySelector('[data-testid=\"stVegaLiteChart\"][data-whose]')")
     with page.expect_download() as waiting:
         page.evaluate(SAVE, 0)
     waiting.value.save_as(tmp_path / "chart.png")

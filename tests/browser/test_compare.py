@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from playwright.sync_api import expect
-from settling import PATIENCE, asked, settle
+from settling import asked, settle
 
 TALL = 900
 HEATS = "[data-cell][data-scale]"
@@ -20,7 +20,7 @@ def opened(page, address: str, panes: int = 2) -> None:
 
 def drawn(page, panes: int) -> None:
     """Wait until there are so many panes and one difference."""
-    expect(page.locator(HEATS)).to_have_count(panes + 1, timeout=PATIENCE)
+    expect(page.locator(HEATS)).to_have_count(panes + 1)
     settle(page)
 
 
@@ -114,7 +114,7 @@ def test_two_heads_pinned_in_look_stand_side_by_side(visitor, app_url):
     pinned = ""
     for layer, head in ((3, 6), (2, 1)):
         visitor.goto(app_url + f"/?model=gpt-mini&text=The+cat+sat.&view=full&kind=causal&layer={layer}&head={head}{pinned}")
-        visitor.wait_for_selector("[data-cell][data-scale]", timeout=60_000)
+        visitor.wait_for_selector("[data-cell][data-scale]")
         settle(visitor)
         visitor.get_by_role("button", name="Pin", exact=True).click()
         settle(visitor)

@@ -114,7 +114,7 @@ def check_archive(path: Path, told: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", DECLARED)
 def test_what_an_instrument_offers_to_save_is_complete(name: str, visit: Visitor, chromium: Any, tmp_path: Path) -> None:
     seen = visit(name, permissions=["clipboard-read", "clipboard-write"])
-    seen.page.locator(".save-open:not(.compare)").first.wait_for(timeout=60_000)
+    seen.page.locator(".save-open:not(.compare)").first.wait_for()
     offered = seen.page.locator(".save-list").first.locator(".save-item").evaluate_all("(all) => all.filter((item) => !item.hidden).map((item) => item.dataset.kind)")
     assert [kind for kind in offered if kind != "npz"] == ["png", "svg", "html", "csv", "py", "copy"]
     files = {kind: seen.saved(kind, tmp_path) for kind in offered if kind != "copy"}

@@ -11,7 +11,7 @@ LINK = "/find?model=gpt-mini&kind=causal"
 
 def opened(page, address: str, words: str) -> None:
     page.goto(address)
-    page.get_by_text(words).first.wait_for(timeout=120_000)
+    page.get_by_text(words).first.wait_for()
     settle(page)
 
 
@@ -36,7 +36,7 @@ def test_the_nearest_head_is_named_and_can_be_gone_to(visitor, app_url):
     assert nearest.startswith("L") and visitor.locator(".js-plotly-plot").count() == 8
     assert "L3.H6" in said(visitor, "The head in view")
     visitor.get_by_role("button", name="Like this").first.click()
-    visitor.get_by_text(f"The head in view: {nearest}").wait_for(timeout=60_000)
+    visitor.get_by_text(f"The head in view: {nearest}").wait_for()
     settle(visitor)
     assert f"L{chosen(visitor)['layer']}.H{chosen(visitor)['head']}" == nearest
 
@@ -46,14 +46,14 @@ def test_a_stroke_changes_the_ranking_and_the_link_restores_it(visitor, app_url)
     before, pad = said(visitor, "Most like the drawing"), visitor.locator(".editor").first.inner_text()
     assert "cells drawn" in pad and not {"attend", "allow", "masked"} & set(pad.lower().split())
     visitor.get_by_role("button", name="the first word", exact=True).click()
-    visitor.wait_for_function("words => !document.body.innerText.includes(words)", arg=before, timeout=60_000)
+    visitor.wait_for_function("words => !document.body.innerText.includes(words)", arg=before)
     settle(visitor)
     first = said(visitor, "Most like the drawing")
     visitor.mouse.move(*cell(visitor, 5))
     visitor.mouse.down()
     visitor.mouse.move(*cell(visitor, 8), steps=6)
     visitor.mouse.up()
-    visitor.wait_for_function("words => !document.body.innerText.includes(words)", arg=first, timeout=60_000)
+    visitor.wait_for_function("words => !document.body.innerText.includes(words)", arg=first)
     settle(visitor)
     drawn, now = chosen(visitor)["find.drawn"], said(visitor, "Most like the drawing")
     assert now != first != before and len(drawn) == 36
@@ -64,11 +64,11 @@ def test_a_stroke_changes_the_ranking_and_the_link_restores_it(visitor, app_url)
 def test_a_point_of_the_map_is_a_head_and_the_link_restores_it(visitor, app_url):
     opened(visitor, f"{app_url}{LINK}&find.by=map&layer=0&head=0", "48 heads on 32 sentences")
     points = visitor.locator(".js-plotly-plot .scatterlayer .point")
-    points.first.wait_for(timeout=30_000)
+    points.first.wait_for()
     assert points.count() >= 48
     box = points.nth(20).bounding_box()
     visitor.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    visitor.wait_for_function("() => !(location.search.includes('layer=0') && location.search.includes('head=0'))", timeout=60_000)
+    visitor.wait_for_function("() => !(location.search.includes('layer=0') && location.search.includes('head=0'))")
     settle(visitor)
     name = f"L{chosen(visitor)['layer']}.H{chosen(visitor)['head']}"
     assert visitor.get_by_text(name).count()

@@ -15,7 +15,7 @@ KEYS = "dialog[data-keys]"
 
 def arrived(page, address: str) -> None:
     page.goto(address)
-    page.wait_for_selector("h1", timeout=60_000)
+    page.wait_for_selector("h1")
     settle(page)
 
 
@@ -40,7 +40,7 @@ def test_the_menu_of_a_narrow_window_shuts_behind_a_choice_and_stays_shut_after_
     assert visitor.url.endswith("/about") and shut(visitor)
     opened_menu(visitor)
     visitor.reload()
-    visitor.wait_for_selector("h1", timeout=60_000)
+    visitor.wait_for_selector("h1")
     settle(visitor)
     assert shut(visitor)
 

@@ -438,11 +438,11 @@ def test_python_hears_what_was_pinned_only_if_it_asked(visit: Any) -> None:
     settle(seen.page)
     assert len(seen.sent) == before
     seen.click("query", 3)
-    seen.page.get_by_text("touched ('query', 3) heads (0, 1, 2) after 1").wait_for(timeout=8000)
+    seen.page.get_by_text("touched ('query', 3) heads (0, 1, 2) after 1").wait_for()
     seen.chip(1).click()
-    seen.page.get_by_text("touched ('query', 3) heads (0, 2) after 2").wait_for(timeout=8000)
+    seen.page.get_by_text("touched ('query', 3) heads (0, 2) after 2").wait_for()
     seen.click("query", 3)
-    seen.page.get_by_text("touched None heads (0, 2) after 3").wait_for(timeout=8000)
+    seen.page.get_by_text("touched None heads (0, 2) after 3").wait_for()
     silent = visit("lines&h=3")
     before = len(silent.sent)
     silent.click("query", 3)
@@ -458,7 +458,7 @@ def test_what_the_visitor_chose_survives_another_text(visit: Any) -> None:
     seen.pill("Columns").click()
     seen.click("query", 2)
     seen.page.get_by_text("second", exact=True).click()
-    seen.page.locator('.atlas[data-pinned=""]').wait_for(timeout=8000)
+    seen.page.locator('.atlas[data-pinned=""]').wait_for()
     assert (seen.get("heads"), seen.get("layout")) == ("0,2,3", "columns")
     assert "Lines from 10 %" in seen.page.locator(".field").first.inner_text()
 
@@ -519,7 +519,7 @@ def test_what_is_saved_is_what_is_shown(visit: Any, tmp_path: Path) -> None:
         with seen.page.expect_download() as got:
             seen.page.locator(f'.save-item[data-kind="{kind}"]').click()
         got.value.save_as(tmp_path / kind)
-        seen.page.get_by_role("button", name="Save", exact=True).wait_for(timeout=5000)
+        seen.page.get_by_role("button", name="Save", exact=True).wait_for()
         return tmp_path / kind
 
     with np.load(save("npz")) as numbers:

@@ -178,13 +178,13 @@ def test_labels_and_bars_are_hovered_too(visit: Any) -> None:
 def test_a_click_and_enter_choose_a_cell_for_python(visit: Any) -> None:
     seen = visit("lenses")
     seen.page.mouse.click(*seen.at(4, 3))
-    seen.page.get_by_text("chosen (4, 3)").wait_for(timeout=8000)
+    seen.page.get_by_text("chosen (4, 3)").wait_for()
     seen.page.mouse.move(5, 5)
     assert (seen.state("cell"), seen.state("emphasis"), seen.state("hover")) == ("4,3", "4,3", "")
     seen.frame.focus()
     for key in ("ArrowDown", "ArrowDown", "Home", "End", "ArrowLeft", "Enter"):
         seen.page.keyboard.press(key)
-    seen.page.get_by_text("chosen (5, 4)").wait_for(timeout=8000)
+    seen.page.get_by_text("chosen (5, 4)").wait_for()
 
 
 def test_bars_belong_to_rows_that_share_out_one_look(visit: Any) -> None:
@@ -218,7 +218,7 @@ def test_lenses_change_the_scale_without_a_message(visit: Any) -> None:
     assert len(seen.sent) == before
     seen.button("score").click()
     seen.page.mouse.click(*seen.at(1, 1))
-    seen.page.get_by_text("chosen (1, 1)").wait_for(timeout=8000)
+    seen.page.get_by_text("chosen (1, 1)").wait_for()
     assert seen.state("lens") == "score"  # a run of the page does not take the lens away
 
 
@@ -337,7 +337,7 @@ def test_two_fingers_zoom_and_one_scrolls_the_page(visit: Any) -> None:
 def test_a_tap_replaces_hover(visit: Any) -> None:
     seen = visit("lenses", width=390, height=800, has_touch=True)
     seen.page.touchscreen.tap(*seen.at(2, 1))
-    seen.page.get_by_text("chosen (2, 1)").wait_for(timeout=8000)
+    seen.page.get_by_text("chosen (2, 1)").wait_for()
     assert seen.state("hover") == "2,1" and seen.tip.is_visible()
     seen.page.touchscreen.tap(*seen.at(4, -1))
     assert seen.state("hover") == "4,-1"
@@ -395,7 +395,7 @@ def test_a_cell_of_a_window_is_a_cell_of_the_text(visit: Any) -> None:
     seen.brush.focus()
     seen.page.keyboard.press("End")
     seen.page.mouse.click(*seen.at(31, 30))
-    seen.page.get_by_text("chosen (299, 298)").wait_for(timeout=8000)
+    seen.page.get_by_text("chosen (299, 298)").wait_for()
     assert seen.window() == [[268, 299], [268, 299]]
     seen.frame.focus()
     seen.page.keyboard.press("Control+Home")

@@ -24,7 +24,7 @@ def page(chromium, app_url: str) -> Iterator[object]:
 
 
 def drawn(page) -> None:
-    page.wait_for_selector('[data-testid="stVegaLiteChart"] svg', timeout=30_000)
+    page.wait_for_selector('[data-testid="stVegaLiteChart"] svg')
 
 
 def test_it_opens_with_a_table_of_guesses_and_a_click_shows_the_five_best(page, app_url):
@@ -58,8 +58,8 @@ def test_the_view_is_in_the_link_and_the_bars_add_up(page, app_url):
 
 def test_a_head_in_the_grid_is_chosen_for_all_pages(page, app_url):
     page.goto(f"{app_url}/importance")
-    page.wait_for_selector(".matrix canvas", timeout=30_000)
-    page.get_by_text("no other head does more for it").wait_for(timeout=30_000)
+    page.wait_for_selector(".matrix canvas")
+    page.get_by_text("no other head does more for it").wait_for()
     page.locator(".matrix .frame").first.focus()
     for key in ("ArrowRight", "ArrowDown", "ArrowRight", "Enter"):
         page.keyboard.press(key)
@@ -71,4 +71,4 @@ def test_a_head_in_the_grid_is_chosen_for_all_pages(page, app_url):
     page.get_by_text(f"Without {name}").wait_for()
     page.goto("about:blank")
     page.goto(link)
-    page.get_by_text(f"Without {name}").wait_for(timeout=30_000)
+    page.get_by_text(f"Without {name}").wait_for()

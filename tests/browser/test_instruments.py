@@ -243,12 +243,12 @@ def test_hovering_a_cell_says_its_exact_value(visit: Any) -> None:
 def test_a_clicked_cell_reaches_python(visit: Any) -> None:
     seen = visit("heat")
     seen.page.mouse.click(*seen.cell(4, 3))
-    seen.page.get_by_text("chosen (4, 3)").wait_for(timeout=5000)
+    seen.page.get_by_text("chosen (4, 3)").wait_for()
     assert seen.attribute("cell") == "4,3"
     seen.page.locator(".matrix .frame").focus()
     for key in ("ArrowDown", "ArrowRight", "Enter"):
         seen.page.keyboard.press(key)
-    seen.page.get_by_text("chosen (5, 4)").wait_for(timeout=5000)
+    seen.page.get_by_text("chosen (5, 4)").wait_for()
 
 
 def test_64_tokens_redraw_within_a_frame(visit: Any) -> None:
@@ -285,32 +285,32 @@ def test_a_tile_opens_its_head(visit: Any) -> None:
     assert seen.page.locator(".tip").inner_text() == "L1.H0, first word"
     assert len(seen.sent) == before
     frame.click(position={"x": 120, "y": 190})
-    seen.page.get_by_text("chosen (1, 0)").wait_for(timeout=5000)
+    seen.page.get_by_text("chosen (1, 0)").wait_for()
     frame.focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown", "Enter"):
         seen.page.keyboard.press(key)
-    seen.page.get_by_text("chosen (2, 2)").wait_for(timeout=5000)
+    seen.page.get_by_text("chosen (2, 2)").wait_for()
     assert seen.attribute("head") == "2,2"
 
 
 def test_a_painted_mask_reaches_python(visit: Any) -> None:
     seen = visit("mask")
-    seen.page.get_by_text(f"mask {CAUSAL}").wait_for(timeout=5000)
+    seen.page.get_by_text(f"mask {CAUSAL}").wait_for()
     mouse = seen.page.mouse
     mouse.move(*seen.cell(0, 1))
     mouse.down()
     mouse.move(*seen.cell(0, 5), steps=2)  # a fast hand: the way between is painted too
     mouse.up()
-    seen.page.get_by_text(f"mask {'1' * 6}{CAUSAL[6:]}").wait_for(timeout=5000)
+    seen.page.get_by_text(f"mask {'1' * 6}{CAUSAL[6:]}").wait_for()
     mouse.click(*seen.cell(1, 0))
-    seen.page.get_by_text(f"mask {'1' * 6}010000{CAUSAL[12:]}").wait_for(timeout=5000)
+    seen.page.get_by_text(f"mask {'1' * 6}010000{CAUSAL[12:]}").wait_for()
     seen.page.get_by_role("button", name="Undo").click()
-    seen.page.get_by_text(f"mask {'1' * 6}{CAUSAL[6:]}").wait_for(timeout=5000)
+    seen.page.get_by_text(f"mask {'1' * 6}{CAUSAL[6:]}").wait_for()
     seen.page.get_by_role("button", name="Start again").click()
-    seen.page.get_by_text(f"mask {CAUSAL}").wait_for(timeout=5000)
+    seen.page.get_by_text(f"mask {CAUSAL}").wait_for()
     seen.page.locator(".matrix .frame").focus()
     for key in ("ArrowDown", "ArrowRight", "ArrowRight", "Space"):
         seen.page.keyboard.press(key)
-    seen.page.get_by_text(f"mask {CAUSAL[:2]}1{CAUSAL[3:]}").wait_for(timeout=5000)
+    seen.page.get_by_text(f"mask {CAUSAL[:2]}1{CAUSAL[3:]}").wait_for()
     seen.page.get_by_text("full", exact=True).click()
-    seen.page.get_by_text(f"mask {'1' * 36}").wait_for(timeout=5000)
+    seen.page.get_by_text(f"mask {'1' * 36}").wait_for()

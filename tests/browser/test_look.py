@@ -13,7 +13,7 @@ WORDS = "[data-words]"
 
 def opened(page, address: str) -> None:
     page.goto(address)
-    page.wait_for_selector(WORDS, timeout=60_000)
+    page.wait_for_selector(WORDS)
     settle(page)
 
 
@@ -122,7 +122,7 @@ def test_markup_in_the_sentence_stays_text(visitor, app_url):
 @pytest.mark.parametrize("text", ["", "%20%20", "%F0%9F%98%80", "%00", "%3C%7Cendoftext%7C%3E"])
 def test_odd_text_keeps_the_page_alive(visitor, app_url, text):
     visitor.goto(f"{app_url}/?model=gpt-mini&text={text}")
-    visitor.wait_for_selector('[data-testid="stTextInput"] input', timeout=60_000)
+    visitor.wait_for_selector('[data-testid="stTextInput"] input')
     settle(visitor)
     assert visitor.get_by_text("Something went wrong").count() == 0
 

@@ -44,7 +44,7 @@ def test_each_picture_is_drawn_at_its_own_height_and_can_be_touched(page: Any) -
         frame.scroll_into_view_if_needed()
         inside = page.frame_locator("iframe").nth(i)
         atlas = inside.locator(f".atlas.{name}[data-mode]")
-        atlas.wait_for(timeout=20_000)
+        atlas.wait_for()
         atlas.evaluate("""async () => {
           const frame = () => new Promise(requestAnimationFrame), apart = () => Math.abs(window.frameElement.getBoundingClientRect().height - document.documentElement.offsetHeight);
           while (apart() > 1) await frame();
@@ -59,6 +59,6 @@ def test_each_picture_is_drawn_at_its_own_height_and_can_be_touched(page: Any) -
 
 def test_the_words_are_those_of_the_text_and_never_markup(page: Any) -> None:
     inside = page.frame_locator("iframe").first
-    inside.locator(".word").first.wait_for(timeout=20_000)
+    inside.locator(".word").first.wait_for()
     assert "".join(inside.locator(".word .text").all_inner_texts()) == "The<b>old</b>mansatbythefire."
     assert inside.locator(".stage b").count() == 0

@@ -64,7 +64,7 @@ def test_a_packet_that_another_one_overtakes_leaves_one_picture(visit) -> None:
 
 def test_a_part_that_asks_while_a_link_is_followed_does_not_empty_the_new_page(visitor, app_url: str) -> None:
     visitor.goto(app_url)
-    visitor.get_by_role("button", name="See all heads").wait_for(timeout=120_000)
+    visitor.get_by_role("button", name="See all heads").wait_for()
     visitor.evaluate(OVERTAKE)
     visitor.wait_for_url("**/decode**")
     settle(visitor)

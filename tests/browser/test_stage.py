@@ -66,7 +66,7 @@ def page(chromium: Any) -> Iterator[Any]:
 
 def visit(page: Any, address: str, selector: str = ".st-key-lesson-steps button") -> None:
     page.goto(address)
-    page.wait_for_selector(selector, timeout=120_000)
+    page.wait_for_selector(selector)
     settle(page)
 
 
@@ -131,15 +131,15 @@ WORST = {"weighting": 1, "alignment": 4, "score_functions": 1, "scaling": 4, "re
 def test_question_and_picture_are_on_one_screen(page: Any, course: str) -> None:
     for slug, step in WORST.items():
         page.goto(f"{course}/{slug}?present=1&{slug}.step={step}")
-        page.locator(".st-key-lesson-says").wait_for(timeout=90_000)
-        page.wait_for_function(f"{LAST.removeprefix('() => ')} > 250", timeout=60_000)
+        page.locator(".st-key-lesson-says").wait_for()
+        page.wait_for_function(f"{LAST.removeprefix('() => ')} > 250")
         settle(page)
         assert page.evaluate(LAST) <= 720, (slug, "asked")
         asked = page.locator('[class*="st-key-asked-"]')
         if not asked.count():
             continue
         asked.locator("button").last.click()
-        asked.get_by_test_id("stText").wait_for(timeout=60_000)
+        asked.get_by_test_id("stText").wait_for()
         settle(page)
         box = asked.bounding_box()
         assert page.evaluate(LAST) <= 720 and box is not None and box["y"] + box["height"] <= 720, (slug, "answered")
@@ -168,8 +168,8 @@ def test_a_chosen_pill_can_be_read(chromium: Any, course: str, scheme: str) -> N
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     page.goto(f"{course}/scaling")
-    page.locator('[data-testid="stButtonGroup"] button[data-selected="true"]').first.wait_for(timeout=90_000)
-    page.wait_for_function("document.documentElement.style.getPropertyValue('--st-text-color')", timeout=30_000)
+    page.locator('[data-testid="stButtonGroup"] button[data-selected="true"]').first.wait_for()
+    page.wait_for_function("document.documentElement.style.getPropertyValue('--st-text-color')")
     seen = page.evaluate("""() => {
       const draw = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
       const on = (...colours) => { for (const c of colours) { draw.fillStyle = c; draw.fillRect(0, 0, 1, 1); } return [...draw.getImageData(0, 0, 1, 1).data].slice(0, 3); };
@@ -198,7 +198,7 @@ DRAWN = """() => {
 def _fits(page: Any, address: str, window: tuple[int, int]) -> None:
     """What is drawn in the whole window lies inside it, and takes nearly all of it one way."""
     (width, height), whole = window, page.locator('[data-atlas-full="fits"]')
-    whole.wait_for(timeout=30_000)
+    whole.wait_for()
     page.wait_for_function(f"({DRAWN})().length")
     seen = page.evaluate(DRAWN)
     left, top, right, bottom = min(box[0] for box in seen), min(box[1] for box in seen), max(box[2] for box in seen), max(box[3] for box in seen)
@@ -212,7 +212,7 @@ def test_the_picture_in_the_whole_window_fits_it_both_ways(page: Any, course: st
     page.set_viewport_size({"width": window[0], "height": window[1]})
     for address in WHOLE:
         page.goto(f"{course}/{address}" + ("" if "present" in address else "&present=1"))
-        page.locator("[data-stage] button").first.wait_for(timeout=90_000)
+        page.locator("[data-stage] button").first.wait_for()
         page.keyboard.press("f")
         _fits(page, address, window)
 
@@ -223,12 +223,12 @@ def test_the_whole_window_follows_the_picture_and_ends_with_the_step(page: Any, 
     page.keyboard.press("f")
     _fits(page, "as it opens", (1280, 720))
     page.set_viewport_size({"width": 900, "height": 1000})
-    page.wait_for_function(f"({DRAWN})().every((box) => box[2] <= 900)", timeout=20_000)
+    page.wait_for_function(f"({DRAWN})().every((box) => box[2] <= 900)")
     _fits(page, "another window", (900, 1000))
     page.evaluate("document.querySelector('[data-atlas-full]').firstElementChild.style.minHeight = '1500px'")
-    page.wait_for_function("document.querySelector('[data-atlas-full]').firstElementChild.getBoundingClientRect().height <= 1000", timeout=20_000)
+    page.wait_for_function("document.querySelector('[data-atlas-full]').firstElementChild.getBoundingClientRect().height <= 1000")
     page.evaluate("document.querySelector('[data-atlas-full]').removeAttribute('data-atlas-full')")
-    page.locator('[data-atlas-full="fits"]').wait_for(timeout=20_000)
+    page.locator('[data-atlas-full="fits"]').wait_for()
     page.keyboard.press("ArrowLeft")
     page.wait_for_url("**step=5*")
     assert page.locator("[data-atlas-full]").count() == 0

@@ -17,20 +17,20 @@ DEEP = """(() => {
 def page(visitor, app_url: str):
     """The first screen as it opens, nothing chosen."""
     visitor.goto(app_url)
-    visitor.get_by_role("button", name="How is it computed?").wait_for(timeout=120_000)
+    visitor.get_by_role("button", name="How is it computed?").wait_for()
     return visitor
 
 
 def full_view(page) -> None:
     """The first click: below the picture stands the row that leads on."""
     page.get_by_role("button", name="How is it computed?").click()
-    page.get_by_role("link", name="Switch this head off").wait_for(timeout=60_000)
+    page.get_by_role("link", name="Switch this head off").wait_for()
 
 
 def test_two_heads_beside_each_other_and_their_difference_in_one_click(page) -> None:
     page.get_by_role("link", name="Compare").first.click()
-    page.get_by_text("Jensen-Shannon divergence").first.wait_for(timeout=120_000)
-    page.wait_for_function(DEEP, timeout=60_000)
+    page.get_by_text("Jensen-Shannon divergence").first.wait_for()
+    page.wait_for_function(DEEP)
     for words in ("A: L", "B: L", "A − B"):
         page.get_by_text(words).first.wait_for()
 
@@ -39,7 +39,7 @@ def test_a_head_is_switched_off_and_the_output_moves_in_two_clicks(page) -> None
     full_view(page)
     page.get_by_role("link", name="Switch this head off").click()
     told = page.get_by_text(re.compile(r"^Without L\d+\.H\d+"))
-    told.first.wait_for(timeout=120_000)
+    told.first.wait_for()
     assert page.get_by_role("button", name=re.compile("is off")).count() == 1
     assert re.search(r"\d", told.first.inner_text().split("Without", 1)[1])
 

@@ -11,7 +11,7 @@ GRID, SENTENCE = ".heads[data-heads]", "next word"
 
 def opened(page, address: str) -> None:
     page.goto(address)
-    page.wait_for_selector(GRID, timeout=90_000)
+    page.wait_for_selector(GRID)
     settle(page)
 
 
@@ -72,7 +72,7 @@ def test_a_cell_of_the_picture_before_is_forbidden(visitor, app_url):
 
 def test_the_visitor_is_the_head(visitor, app_url):
     visitor.goto(app_url + "/be_the_head")
-    visitor.get_by_role("button", name="Put it into the model").wait_for(timeout=90_000)
+    visitor.get_by_role("button", name="Put it into the model").wait_for()
     settle(visitor)
     assert visitor.get_by_text("With uniform attention to its").last.is_visible() and visitor.get_by_text("With your row").count() == 0
     visitor.get_by_role("button", name="Put it into the model").click()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from settling import PATIENCE, settle
+from settling import settle
 
 ZOOMED = {"viewport": {"width": 720, "height": 450}, "device_scale_factor": 2}  # a window of 1440 x 900 at 200 %
 PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True, "is_mobile": True}
@@ -39,7 +39,7 @@ def look(chromium: Any, app_url: str) -> Iterator[Any]:
         page = contexts[-1].new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.goto(app_url + path)
-        page.wait_for_selector(".arith" if "full" in path else ".matrix .frame", state="attached", timeout=120_000)
+        page.wait_for_selector(".arith" if "full" in path else ".matrix .frame", state="attached")
         settle(page)
         return page
 
@@ -95,7 +95,7 @@ def test_a_tap_in_the_heatmap_chooses_the_cell_and_it_is_calculated(look):
     box = frame.bounding_box()
     page.touchscreen.tap(box["x"] + left + 1.5 * unit, box["y"] + top + 5.5 * unit)
     page.wait_for_selector('.atlas[data-cell="5,1"][data-scale]')
-    expect(page.locator(".arith")).not_to_have_attribute("data-weight", before, timeout=PATIENCE)
+    expect(page.locator(".arith")).not_to_have_attribute("data-weight", before)
 
 
 def test_tab_reaches_every_instrument_and_each_stop_in_one_has_a_ring(look):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from playwright.sync_api import Error
-from settling import WIRE
+from settling import PATIENCE, WIRE
 
 PLAIN = {"width": 1280, "height": 720}
 """What Playwright gives to who names no size."""
@@ -23,6 +23,7 @@ class Window:
     def __init__(self, context: Any, like: dict[str, Any]) -> None:
         self.context, self.like, self.lent, self.heard = context, like, False, []
         context.add_init_script(WIRE)
+        context.set_default_timeout(PATIENCE)
         self.page, self.close, self._more = context.new_page(), context.close, context.new_page
         self._hear: Callable[..., None] = self.page.on
         self.page.on, context.new_page = self._listen, self._first

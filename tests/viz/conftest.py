@@ -1,5 +1,7 @@
-"""For tests of pages: drawn without a browser, at no more than the price of the page."""
+"""For tests of pages: what is the same is looked at once a process."""
 
 from __future__ import annotations
 
-import one_scan  # noqa: F401 - what it does is done when it is imported
+import cheap_pages
+
+cheap_pages.begin()
