@@ -181,7 +181,7 @@ def test_four_panes_and_a_chosen_pair():
     assert len(heats(test)) == 5
     *patterns, difference = drawn(test)
     np.testing.assert_allclose(difference, patterns[1] - patterns[3], atol=1e-5)
-    assert "“sat”" in said(test) and "B looks" in said(test) and "D looks" in said(test)
+    assert "“sat”" in said(test) and "B gives" in said(test) and "D gives" in said(test)
     assert next(one for one in test.button if one.label == "+ pane").disabled
     assert opened(heats(test)[0])[0]["selected"][0] == 2
 
@@ -262,7 +262,7 @@ def test_a_way_of_writing_that_cannot_be_read_is_an_input_error(words):
 def test_a_changed_run_stands_beside_the_run_as_it_is():
     views = preset("A head switched off")
     test = linked(*views)
-    assert "Layer 2, head 1 is off" in said(test) and "As it is" in said(test)
+    assert "Layer 2, head 1 zero-ablated" in said(test) and "As it is" in said(test)
     run = core.open_model(GPT).run(views[1].text, edits=(ZeroHead("layer.2.self_attn.heads", 1),))
     np.testing.assert_allclose(drawn(test)[1], run.attention(by="word").weights[3, 6], atol=1e-6)
     wrong = linked(views[0], replace(views[1], edits="zero:layer.1.self_attn.heads:44"))

@@ -320,7 +320,7 @@ def test_playing_goes_on_by_itself_and_stops(engine):
 def test_a_head_is_chosen_by_what_it_does_and_travels_in_the_link(engine):
     test = drawn()
     pills = next(group for group in test.button_group if group.key == "decode.heads")
-    assert list(pills.options)[:2] == ["All 6 heads, averaged", "first word :gray[:small[L0.H0]]"]
+    assert list(pills.options)[:2] == ["All 6 heads, averaged", "first token (attention sink) :gray[:small[L0.H0]]"]
     test = pills.set_value((0, 0)).run()
     assert test.query_params["layer"] == "0"
     assert (test.query_params["head"], test.query_params["kind"]) == ("0", "causal")

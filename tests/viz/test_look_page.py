@@ -276,8 +276,8 @@ def test_a_text_beyond_the_context_says_what_is_read_and_lets_it_be_moved():
 
 
 @pytest.mark.parametrize(("model", "text", "told"), [
-    (MODEL, "cat", "translator-en-es does not find an end: it repeats “gato” "),
-    ("bert-mini", "Money is in the [MASK].", "A telling error: bert-mini has “bank” in place "),
+    (MODEL, "ha ha ha ha", "translator-en-es does not find an end: it repeats “gran” "),
+    ("bert-mini", "Money is in the [MASK].", "A telling error: bert-mini has “bank” at rank "),
     ("rnn-en-es", "Give me the black hat, not the white one.", "A telling error: rnn-en-es writes “Dame "),
 ])  # fmt: skip
 def test_what_a_model_fails_at_is_told_below_the_picture(model: str, text: str, told: str):

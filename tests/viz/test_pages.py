@@ -203,7 +203,7 @@ def test_the_course_shows_each_exhibit_once() -> None:
 
     assert [entry for _, entries in course.compute() for entry in entries] == list(pages.exhibits())
     test = drawn("course")
-    assert [element.value for element in test.header] == [chapter.title for chapter, _ in course.compute()]
+    assert [element.value for element in test.header] == [*(chapter.title for chapter, _ in course.compute()), "Beside the course"]
 
 
 class _Opened(SimpleNamespace):

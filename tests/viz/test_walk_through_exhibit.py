@@ -65,7 +65,7 @@ def test_the_question_is_answered_by_this_sentence_and_nothing_tells_before(data
         assert words[1] == [token.removeprefix(" ") for token in run.tokens[: row + 1]] and words[2][-1] == "?"
         after = page(1, text=text, state={"predict:walk_through.next": answer})
         assert "Right." in said(after) and f"It gives {percent(chances.max())} to “{answer}”" in said(after)
-        named, others = re.search(r"It gives [^;]*; the other ([\d,]+) pieces", said(after)), core.open_model("translator-en-es").config.n_vocab
+        named, others = re.search(r"It gives [^;]*; the other ([\d,]+) tokens", said(after)), core.open_model("translator-en-es").config.n_vocab
         assert named and int(named[1].replace(",", "")) == others - named[0].count("%"), "those that are named are not among the rest"
         assert [line["words"] for line in the_map(after)["texts"]][2][-1] == "END"
     assert len(answers) == 2
