@@ -96,7 +96,7 @@ def examples(data: Any) -> Shown:
         known = lesson.predict(
             SLUG + "help", f"{n} questions, one of four answers is right. With {MOST} examples in front instead of none, does gpt-mini get more right, by so much that it is no accident?", HELPED,
             HELPED[0 if most - none >= clear else 2 if none - most >= clear else 1],
-            f"{none} of {n} without, {most} of {n} with {MOST} examples; by chance {n / CANDIDATES:g}. Of {n} questions only a difference of {clear} or more is hardly an accident. " + ("So even with examples it is no better than chance." if most <= n / CANDIDATES else "That is little above chance: eight questions prove no more."),
+            f"{none} of {n} without, {most} of {n} with {MOST} examples; by chance {n / CANDIDATES:g}. Of {n} questions only a difference of {clear} or more is hardly an accident. " + ("So even with examples it does not beat the baseline." if most <= n / CANDIDATES else "That is little above chance: eight questions prove no more."),
         )  # fmt: skip
     left, right = picture.columns(2, gap="medium")
     with right:

@@ -29,7 +29,7 @@ ON, OFF = "x + f(x), with sums", "f(x), without"
 SHOWN_AS = {"on": ON, "off": OFF}
 HUES = {ON: 0, OFF: 1}
 LENGTHS = ("less than half as long", "from half to 1½ times as long", "longer than that")
-FARES = ("about as well as before", "worse, but better than chance", "worse than chance")
+FARES = ("about as well as before", "worse, but better than a uniform guess", "worse than a uniform guess")
 GUESS = "Guess first: then the numbers are here."
 LATER = pd.DataFrame({"": [GUESS]})
 
