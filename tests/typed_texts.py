@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from core import bounds, model
 from core.text import Tokenizer
 from viz import pages
-from viz.ui import parts
+from viz.ui import parts, state
 from viz.workspace import _decode_controls, find, importance, inside
 
 TEXTS = {
@@ -98,7 +98,7 @@ def unfold(patch: pytest.MonkeyPatch) -> None:
     @contextmanager
     def opened(name: str, key: str) -> Iterator[object]:
         with honest(name, key) as fold:
-            yield fold if name == parts.TAKE else SimpleNamespace(box=fold.box, open=fold.box is not None)
+            yield fold if name == parts.TAKE or state.presenting() else SimpleNamespace(open=True)
 
     patch.setattr(parts, "fold", opened)
 

@@ -109,7 +109,7 @@ def test_the_target_is_shifted_right_behind_start(data):
     assert notes == [*target, "END", "START", *target]
     arrows = [(note["ax"], note["x"]) for note in figure(test)["layout"]["annotations"] if not note["text"]]
     assert [(round(a), round(b)) for a, b in arrows] == [(t, t + 1) for t in range(len(target))]
-    assert f"{len(target) + 1} places" in said(test)
+    assert f"{len(target) + 1} positions" in said(test)
     off = page(2, shift="0")
     assert "nothing left to learn" in said(off) and "START" not in [note["text"] for note in figure(off)["layout"]["annotations"]]
     assert shifted(["<b>"]).layout.annotations[1].text == "&lt;b&gt;"
