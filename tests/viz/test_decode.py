@@ -254,7 +254,7 @@ def test_drawing_shows_its_knobs_and_the_same_link_draws_the_same(engine):
     query = {"decode__temperature": "1.3", "decode__top_k": "20", "decode__seed": "7", "decode__n": "5"}
     one, two, other = drawn(**query), drawn(**query), drawn(**{**query, "decode__seed": "8"})
     assert len(one.slider) == 4
-    assert "The lot" in said(one)
+    assert "The random number" in said(one)
     assert said(one) == said(two) != said(other)
 
 

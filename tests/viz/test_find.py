@@ -173,4 +173,4 @@ def test_a_text_without_a_word_is_told(model, text, by):
     for name, value in {"model": model, "text": text, "find.by": by}.items():
         test.query_params[name] = value
     told = [line.value for line in test.run().text]
-    assert not test.exception and any("No word stands in this text" in line for line in told) and not any("Something went wrong" in line for line in told)
+    assert not test.exception and any("No word stands in this text" in line for line in told) and not any("Something went wrong" in line for line in told), told
