@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,26 +19,44 @@ from windows import reused
 OWN = (None, "127.0.0.1")
 
 
-@pytest.fixture(scope="package")  # not longer: Playwright's loop would be in the way of asyncio.run elsewhere
-def chromium() -> Iterator[Any]:
-    """One for all browser tests; its pages know when they are at rest (settling.py), its windows are used again (windows.py)."""
+RUNNING = ExitStack()
+"""What ends Chromium, and Playwright, whose loop would be in the way of asyncio.run elsewhere."""
+
+
+@functools.cache
+def started() -> Any:
+    """One Chromium for all browser tests; its pages know when they are at rest (settling.py), its windows are used again (windows.py)."""
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=PATIENCE)
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
-        yield reused(browser)
-        browser.close()
+    play = RUNNING.enter_context(sync_playwright())
+    browser = play.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+    RUNNING.callback(browser.close)
+    return reused(browser)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture
+def chromium() -> Any:
+    return started()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """After the last browser test before another one Chromium ends."""
+    yield
+    if nextitem is None or nextitem.path.parent != item.path.parent:
+        RUNNING.close()
+        started.cache_clear()
+
+
+@pytest.fixture(scope="session")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the whole app is served."""
     with served_app(tmp_path_factory.mktemp("server")) as url:
         yield url
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def small_apps(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """Where the small pages are served, and the folder in which each is a script."""
     folder = tmp_path_factory.mktemp("apps")
