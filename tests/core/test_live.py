@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 
+from core.data.tasks import MONTHS
 from core.errors import InputError
 from core.serving.trainer import Trainer
 from core.training import live, records
 from core.training.live import TASKS
 from core.training.records import Report
-from core.training.tasks import MONTHS
 
 QUICK = [sys.executable, "-c"]
 LINE = '{"step": %d, "loss": 1.0, "right": 0.5, "looks": [[0.1, 0.2]], "seconds": 0.1}'

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from core.analysis import read_answers
-from core.analysis.read_answers import moved_heads
+from core.data import grammar
 from core.errors import InputError
 from core.model import Model
-from core.training import grammar, tuning
+from core.training import tuning
 from core.training.goals import GOALS
 from core.training.tuning import ALL, Tuning
+from viz.course.bert.spans_and_tags import maths as read_answers
+from viz.course.bert.spans_and_tags.maths import moved_heads
 
 
 @pytest.fixture(scope="module")

@@ -15,16 +15,14 @@ from test_instruments_faces import opened, unpacked
 
 import core.engine
 from core import edits
+from core.analysis.promised import translated
 from core.engine import Engine, Listing
-from core.lessons.promised import translated
 from core.model import Model
 from core.models import families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from viz.exhibits import _alignment_folds as folds
-from viz.exhibits import _alignment_pictures as pictures
-from viz.exhibits import alignment as exhibit
-from viz.figures.aligned import mixing
+from viz.course.why.alignment import exhibit, folds, pictures
+from viz.course.why.alignment.charts import mixing
 from viz.labels import percent
 
 KINDS = {
@@ -32,7 +30,7 @@ KINDS = {
     "luong-global-en-es": {"attention": "luong-global", "score": "general", "input_feeding": True},
     "rnn-en-es": {"attention": "none", "bidirectional": False},
 }
-SCRIPT = "from viz.ui import errors\nfrom viz.exhibits import alignment as e\nwith errors.guard():\n    e.page()"
+SCRIPT = "from viz.shell import errors\nfrom viz.course.why.alignment import exhibit as e\nwith errors.guard():\n    e.page()"
 TEXT = "She has a white car."
 
 

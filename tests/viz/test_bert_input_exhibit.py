@@ -11,10 +11,8 @@ from exhibit_pages import chart, covers, drawn, lanes, said, said_and_set, token
 from streamlit.testing.v1 import AppTest
 
 import core.engine
-from core.analysis import input_sum
-from core.lessons import wordpiece
-from viz.exhibits import _bert_input_pieces as pieces
-from viz.exhibits import bert_input as exhibit
+from viz.course.bert.bert_input import exhibit, pieces
+from viz.course.bert.bert_input.maths import input_sum, wordpiece
 from viz.labels import percent
 
 SLUG = "bert_input."

@@ -12,7 +12,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import core.engine
-from core.analysis.heads import Heads
+from core.analysis.heads.habits import Heads
 from core.decoding import Beam, Greedy, Sample, decode, n_best, prompt_of
 from core.engine import Engine, Listing
 from core.errors import InputError
@@ -20,12 +20,8 @@ from core.model import Model
 from core.models import families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from viz.workspace import _decode_beam as beams
-from viz.workspace import _decode_controls as controls
-from viz.workspace import _decode_folds as folds
-from viz.workspace import _decode_pictures as pictures
-from viz.workspace import _decode_player as player
-from viz.workspace import decode as page
+from viz.workspace.decode import beam as beams
+from viz.workspace.decode import controls, folds, page, pictures, player
 
 LINES = ["once upon a time there was a white car", "el gato blanco está en la casa", "the king said to the old man"] * 4
 FAMILY = {"gpt-mini": "gpt", "translator-en-es": "transformer"}
@@ -60,7 +56,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     with Engine(opener=made.__getitem__, listing=lambda: listing) as engine:
         monkeypatch.setattr(core.engine, "_default", engine)
         measured = Heads({"first": np.full((2, 3), 0.1) + np.eye(2, 3), "spread": np.full((2, 3), 0.9)}, 1)
-        monkeypatch.setattr("viz.workspace._look_heads.survey", lambda name: {"causal": measured, "cross": measured})
+        monkeypatch.setattr("viz.workspace.shared.heads.survey", lambda name: {"causal": measured, "cross": measured})
         yield seen
 
 
@@ -183,8 +179,8 @@ def test_tables_arrays_and_code_agree_with_the_steps(engine):
 
 
 SCRIPT = """
-from viz.ui import errors
-from viz.workspace import decode
+from viz.shell import errors
+from viz.workspace.decode import page as decode
 with errors.guard():
     decode.page()
 """

@@ -9,10 +9,10 @@ from test_instruments_faces import opened, packets_of, unpacked
 from tiny_models import ATTENTIONS, served
 
 from core.decoding import decode
-from viz.workspace._decode_pictures import pieces
+from viz.workspace.decode.pictures import pieces
 
 TEXT = "She has a white car."
-SCRIPT = "from viz.ui import errors\nfrom viz.workspace import decode\nwith errors.guard():\n    decode.page()"
+SCRIPT = "from viz.shell import errors\nfrom viz.workspace.decode import page as decode\nwith errors.guard():\n    decode.page()"
 
 
 @pytest.fixture(scope="module")

@@ -18,9 +18,9 @@ from core.serving import trainer
 from core.training import growth as measured
 from core.training import live
 from core.training.recipes.induction_tiny import examples
-from viz.figures.growth import course as drawn
-from viz.workspace import _growth_course as courses
-from viz.workspace import growth
+from viz.workspace.growth import course as courses
+from viz.workspace.growth import page as growth
+from viz.workspace.growth.charts import course as drawn
 
 MODEL = "induction-tiny"
 

@@ -11,14 +11,12 @@ from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 import core
-from core.analysis.likeness import likeness
-from core.analysis.removal import removal
-from core.lessons import looking
+from core.analysis.heads.likeness import likeness
 from viz import theme
-from viz.exhibits import _heads_compared_folds as folds
-from viz.exhibits import _heads_compared_steps as steps
-from viz.exhibits import heads_compared as exhibit
-from viz.figures.head_words import looks, maps
+from viz.course.self_attention.heads_compared import exhibit, folds, steps
+from viz.course.self_attention.heads_compared.charts import looks, maps
+from viz.course.self_attention.heads_compared.maths import looking
+from viz.course.self_attention.heads_compared.maths.removal import removal
 from viz.labels import percent
 
 FOLDS = ("heads_compared.equation", "heads_compared.looking", "Heads compared.documents", "heads_compared.table", "heads_compared.take")

@@ -28,7 +28,7 @@ def model(monkeypatch):
 
 
 def look(**link: str) -> AppTest:
-    test = AppTest.from_string("from viz.workspace import look as page\npage.page()", default_timeout=60)
+    test = AppTest.from_string("from viz.workspace.look import page\npage.page()", default_timeout=60)
     for key, value in link.items():
         test.query_params[key] = value
     test.run()

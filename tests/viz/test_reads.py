@@ -13,10 +13,10 @@ from test_instruments_faces import opened
 
 import core
 from core import bounds
-from core.lessons.texts import texts
+from core.data.texts import texts
 from core.text.readable import in_small_letters
-from viz.ui import reads
-from viz.workspace import _reads
+from viz.widgets import reads
+from viz.workspace.shared import reads as _reads
 
 NO_SENTENCE = {
     "_autoencoder_panels": "one word, which no model reads", "_bert_input_pieces": "pieces of a vocabulary", "_prompting_few": "one word, as its label says",
@@ -28,7 +28,7 @@ GERMAN, LOUD = "Das weiße Auto steht vor dem Haus.", "I AM VERY ANGRY WITH YOU"
 
 
 def page(name: str, **link: str) -> AppTest:
-    test = AppTest.from_string(f"from viz.workspace import {name} as page\npage.page()", default_timeout=120)
+    test = AppTest.from_string(f"from viz.shell import pages\npage = pages.find({name!r}).module\npage.page()", default_timeout=120)
     for key, value in link.items():
         test.query_params[key] = value
     return ran(test)

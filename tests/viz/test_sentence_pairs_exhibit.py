@@ -12,12 +12,9 @@ from exhibit_pages import chart, drawn, said, said_and_set
 from streamlit.testing.v1 import AppTest
 
 import core.engine
-from core.analysis import next_sentence
 from core.checkpoints.scores import Score
-from core.lessons import next_pairs
-from viz.exhibits import _sentence_pairs_game as game
-from viz.exhibits import _sentence_pairs_reading as reading
-from viz.exhibits import sentence_pairs as exhibit
+from viz.course.bert.sentence_pairs import exhibit, game, reading
+from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence
 from viz.labels import percent, shorten
 
 SLUG = "sentence_pairs."

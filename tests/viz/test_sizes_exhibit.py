@@ -7,9 +7,9 @@ import json
 from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
-from core.lessons import model_sizes as sizes
-from viz.exhibits import _sizes_calculator as own
-from viz.exhibits import sizes as exhibit
+from viz.course.gpt.sizes import calculator as own
+from viz.course.gpt.sizes import exhibit
+from viz.course.gpt.sizes import maths as sizes
 from viz.labels import percent
 
 SLUG = "sizes"

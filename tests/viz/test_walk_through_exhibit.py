@@ -15,18 +15,16 @@ from test_instruments_faces import opened
 
 import core
 from core.analysis.boxes import value
-from core.analysis.journey import journey, looked_at
-from core.lessons import sizes
-from viz import pages
-from viz.exhibits import _walk_box as of
-from viz.exhibits import _walk_folds as folds
-from viz.exhibits import _walk_map as drawn_map
-from viz.exhibits import _walk_steps as steps
-from viz.exhibits import walk_through as exhibit
-from viz.figures.shifted import shifted
-from viz.figures.tensors import tensors
-from viz.instruments.diagram import Node, diagram_packet, levels, picked
+from viz.charts.tensors import tensors
+from viz.course.shared import transformer_map as drawn_map
+from viz.course.shared.maths import sizes
+from viz.course.transformer.walk_through import box as of
+from viz.course.transformer.walk_through import exhibit, folds, steps
+from viz.course.transformer.walk_through.charts.shifted import shifted
+from viz.course.transformer.walk_through.maths import journey, looked_at
+from viz.instruments.diagram.diagram import Node, diagram_packet, levels, picked
 from viz.labels import percent
+from viz.shell import pages
 
 OTHER = "You are welcome."
 

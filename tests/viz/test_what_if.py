@@ -9,13 +9,13 @@ from test_instruments_faces import opened, unpacked
 from tiny_models import served
 
 from core import edits
-from core.edits_text import to_text
-from viz.ui import pins
-from viz.workspace import _compare_data as compared
-from viz.workspace import _what_if_data as data
-from viz.workspace import what_if
-from viz.workspace._look_heads import Place
-from viz.workspace._what_if_link import EDITS, OFF
+from core.edits.serialize import to_text
+from viz.widgets import pins
+from viz.workspace.compare import data as compared
+from viz.workspace.shared.heads import Place
+from viz.workspace.shared.what_if_link import EDITS, OFF
+from viz.workspace.what_if import data
+from viz.workspace.what_if import page as what_if
 
 MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert")
 TEXT = "She has a white car."
@@ -29,7 +29,7 @@ def engine(tmp_path_factory):
 
 
 def page(**link: str) -> AppTest:
-    test = AppTest.from_string("from viz.workspace import what_if as page\npage.page()", default_timeout=120)
+    test = AppTest.from_string("from viz.workspace.what_if import page\npage.page()", default_timeout=120)
     for name, value in ({"model": "tiny-gpt", "text": TEXT} | link).items():
         test.query_params[name] = value
     test.run()
