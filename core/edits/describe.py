@@ -15,9 +15,9 @@ def in_words(edit: Edit, words: Sequence[str] = (), keys: Sequence[str] | None =
     """The edit as a sentence; `words` are those of the rows, `keys` those of the columns where they are others.
 
     >>> in_words(edits.ZeroHead("layer.1.self_attn.heads", 3))
-    'Layer 1, head 3 is off'
+    'Layer 1, head 3 zero-ablated'
     >>> in_words(edits.Forbid("layer.1.self_attn.allowed", query=2, key=0), ["the", "old", "cat"])
-    'Layer 1: “cat” may not look at “the”'
+    'Layer 1: “the” masked for “cat”'
     """
     keys = words if keys is None else keys
     return _written(edit, _Where(edit), lambda at: _word(words, at, "row"), lambda at: _word(keys, at, "column"))

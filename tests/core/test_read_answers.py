@@ -91,6 +91,6 @@ def test_texts_that_cannot_be_asked(body, question, passage, wrong):
 
 
 def test_sentences_that_cannot_be_tagged(body):
-    for text, wrong in ((" ", "no word"), ("dog " * 50, "50 pieces")):
+    for text, wrong in ((" ", "no word"), ("dog " * 50, "50 tokens")):
         with pytest.raises(InputError, match=wrong):
             read_answers.tagged(headed(body, "tags"), text)

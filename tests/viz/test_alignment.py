@@ -234,7 +234,7 @@ def test_a_recurrent_translator_has_no_heads():
     """What the picture says of a touched word speaks of the model: it has one alignment."""
     sent = [opened(element.proto.bytes)[0] for element in page().get("bidi_component") if element.proto.bytes]
     (say,) = [packet["say"] for packet in sent if "say" in packet]
-    assert "the model looks" in say["looks"] and not any("head" in text for text in say.values())
+    assert "the model gives" in say["looks"] and not any("head" in text for text in say.values())
 
 
 def test_a_telling_error_of_one_vector_is_told_beside_it_for_a_ready_made_sentence():

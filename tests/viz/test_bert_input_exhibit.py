@@ -86,7 +86,7 @@ def test_the_table_of_the_documents():
     told = counted()
     assert cells(told, 0) == ["[CLS]", "my", "dog", "is", "cute", "[SEP]", "he", "likes", "play", "##ing", "[SEP]"]
     assert cells(told, 1) == ["A"] * 6 + ["B"] * 5 and cells(told, 2) == [str(i) for i in range(11)]
-    assert "11 tokens: 6 of text A, 5 of text B, places 0 to 10." in said(told)
+    assert "11 tokens: 6 of text A, 5 of text B, positions 0 to 10." in said(told)
     real = counted(whose=pieces.WHOSE[1])
     assert cells(real, 0) == list(exhibit.compute().tokens)
     one = counted(pair="")

@@ -60,7 +60,7 @@ def test_drawing_by_lot_and_stepping_back_work(engine):
     link = {"model": "bahdanau", "decode__temperature": "1.3", "decode__seed": "4", "decode__n": "3"}
     test = drawn(**link)
     third = said(test)
-    assert "The lot" in third
+    assert "The random number" in third
     test = test.button(key="decode.back").click().run()
     assert test.query_params["decode.n"] == "2"
     assert said(test.button(key="decode.next").click().run()) == third

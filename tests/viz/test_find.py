@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from test_look_page import named, said
 from tiny_models import served
 
+import core.engine
 from core.analysis.heads import sketch
 from core.analysis.heads.compare import jensen_shannon
 from core.data.texts import texts
@@ -168,7 +169,8 @@ def test_a_drawing_survives_the_link():
 
 @pytest.mark.parametrize(("model", "text"), [("bert-mini", "\x01\x02" * 50), ("translator-en-es", "q" * 400)])
 @pytest.mark.parametrize("by", ["like", "map"])
-def test_a_text_without_a_word_is_told(model, text, by):
+def test_a_text_without_a_word_is_told(model, text, by, monkeypatch):
+    monkeypatch.setattr(core.engine, "_default", None)  # the shipped models
     test = AppTest.from_string("from viz.shell import errors\nfrom viz.workspace.find import page as find\nwith errors.guard():\n    find.page()", default_timeout=120)
     for name, value in {"model": model, "text": text, "find.by": by}.items():
         test.query_params[name] = value

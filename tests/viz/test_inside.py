@@ -149,7 +149,7 @@ def test_an_encoder_is_changed_everywhere_and_says_so(engine):
 
 def test_texts_that_cannot_be_compared_are_told_and_nothing_breaks(engine):
     test = page(model="tiny-gpt", text=TEXT, inside__by="ripple", inside__other="The animal was tired and went home to sleep.")
-    assert "place by place" in said(test) and not charts(test)
+    assert "position by position" in said(test) and not charts(test)
     assert "nothing changed" in said(page(model="tiny-gpt", text=TEXT, inside__by="ripple", inside__other=TEXT))
     assert "every later word can look at it" in said(page(model="tiny-gpt", text="a man", inside__by="ripple", inside__other="x man"))
 

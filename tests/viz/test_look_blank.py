@@ -115,7 +115,7 @@ def test_a_second_text_is_read_behind_the_first(model):
 
 
 def test_a_checkpoint_without_a_word_head_is_looked_at_all_the_same(monkeypatch):
-    made = build(masked_lm=False)
+    made = replace(build(masked_lm=False), name="body")
     with Engine(opener={"body": made}.__getitem__, listing=lambda: (Listing("body", True, "", "bert"),)) as engine:
         monkeypatch.setattr(core.engine, "_default", engine)
         test = look(text=TEXT)

@@ -77,7 +77,7 @@ def test_what_is_patched_is_what_two_plain_runs_want(model: str, clean: str, oth
     assert (f"entering layer 1 it sits most at “{int(shares[1].argmax())}”" in said) == (shares[0].argmax() != shares[1].argmax())
     assert len(differ) > 1 or (shares[0, differ[0]] == pytest.approx(1, abs=1e-3) and np.abs(np.delete(shares[0], differ)).max() < 1e-3), "as the page says of entering layer 0"
     heads = np.array([[patched(pair, of_head(pair, one.kinds[-1], 0, head)) for head in range(reader.config.n_heads)]])
-    assert f"The head that brings back most is L0.H{int(heads.argmax())}: {percent(heads.max())}" in patch._heads_said(pair, heads)
+    assert f"The head that restores most is L0.H{int(heads.argmax())}: {percent(heads.max())}" in patch._heads_said(pair, heads)
 
 
 # ---- Inside

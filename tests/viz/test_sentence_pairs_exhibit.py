@@ -94,7 +94,7 @@ def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
     assert f"Threshold 50 %: {half} of 64 right" in said(told) and f"in {better} of {firsts} cases" in said(told)
     assert sum(row["told"] == "right" for row in chart(told)[0]) == half == sum((v >= 0.5) == r.follows for v, r in zip(values, rows, strict=True))
     told.slider[-1].set_value(0.6).run()
-    assert f"Threshold 60%: {next_pairs.right(values, rows, 0.6)} of 64 right" in said(told)
+    assert f"Threshold 60 %: {next_pairs.right(values, rows, 0.6)} of 64 right" in said(told)
     monkeypatch.setattr(game, "read_scores", lambda folder: (Score(game.MEASURE, "the test", "bert-mini", 0.25), Score(game.MEASURE, "the test", "always no", 0.75)))
     game.scored.cache_clear()
     assert game.record() == "Recorded on the test, books that it never read: 25.0 % right; always no: 75.0 %."

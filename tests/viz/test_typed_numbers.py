@@ -38,11 +38,10 @@ MAY_STAND = {
     "(32 bits)": "of a number", "32 bits hold": "of a number", "64-bit numbers": "of a number", "five steps turn": "a property of sinusoids", "in all four steps": "of the page",
     "0 bits for equal rows and 1 bit": "the ends of a scale", "to 1 bit (no word in common)": "the end of a scale", "0 to 100 %": "a scale", "100 % of attention": "all of it", "100 % to look with": "all of it",
     "share 100 %": "all of it", "out 100 %": "all of it", "up to 100 %": "all of it", "100 % is the way": "a definition", "scaled so that the largest is 5": "a definition",
-    "weigh 1 % or more": "what is counted", "for less than 1 % of the loss": "what is counted", "by less than 5 %": "an answer that is offered", "less than 0.0001 %": "what is too small to be shown",
+    "weigh 1 % or more": "what is counted", "for less than 1 % of the loss": "what is counted", "by less than 10 %": "an answer that is offered", "less than 0.0001 %": "what is too small to be shown",
     "weigh over 90 %": "something to try", "kept 90 % of a signal": "supposed by the question", "1/2 or 50 %": "ways to write an answer", "at step {} and falls": "computed, to 0",
     "in 1 step, recurrence": "counted by definition", "recurrence 3 steps": "a drawing of four states", "prompt-tiny, step 1": "of the page",
     "Above 0 tokens are sampled": "a value of the knob", "in 15 steps a weight": "recomputed below", "after 437 steps": "recomputed below", "after two minutes at most": "recomputed below",
-    "no better than chance": "said only where it is so", "ever better than chance?": "a question", "worse, but better than chance": "an answer that is offered",
 }  # fmt: skip
 """Parts of sentences that may stand, and why: a document's own number, a scale, a definition, a rule of the page."""
 

@@ -32,7 +32,7 @@ MEAN = "mean"
 ROWS = 8
 """Words whose bars have room above the control in Present."""
 MANY = ("1", "2 or 3", "4 or more")
-FACTORS = ("It falls to less than half", "It falls, to no less than half", "It hardly changes, by less than 5 %", "It rises")
+FACTORS = ("It falls to less than half", "It falls, to no less than half", "It hardly changes, by less than 10 %", "It rises")
 SHORT = {"itself": "itself", "coreference": "pronoun's noun", "agreement": "verb's subject", "separator": "separator"}
 """Names of habits that are too long beside a picture."""
 HABITS = ("previous", "itself", "next", "first", "coreference", "agreement", "separator", "punctuation", "spread")
@@ -171,7 +171,7 @@ def without(params: Any, data: Any) -> Shown:
     key = int(data.weights[head, data.row].argmax())
     what = "the translation" if found.target is not None else "the words of the sentence"
     factor = float(factors[head])
-    answer = FACTORS[0 if factor < 0.5 else 1 if factor <= 0.95 else 2 if factor < 1.05 else 3]
+    answer = FACTORS[0 if factor < 0.5 else 1 if factor <= 0.9 else 2 if factor < 1.1 else 3]
     best = int(factors[:n].argmin())
     told = lesson.predict(
         f"{SLUG}off", f"Reading “{names[data.row]}”, H{head} looks {percent(data.weights[head, data.row, key])} at “{names[key]}”. Without it: the probability of {what}?",

@@ -57,7 +57,7 @@ def way(candidate: Candidate, step: Step | Choice) -> Way:
     >>> import core
     >>> first = next(core.decode(core.open_model("gpt-mini"), "Once upon a", core.Sample(temperature=0.5, seed=1)))
     >>> [stage.name for stage in way(first.candidates[0], first).stages]
-    ['score z', 'temperature 0.5', 'e to the x', 'part of the sum over 4,096']
+    ['logit z', 'temperature 0.5', 'e to the x', 'part of the sum over 4,096']
     """
     log_sum = step.log_total if step.log_kept is None else step.log_kept
     for decimals in range(FEWEST, MOST + 1):
