@@ -14,7 +14,8 @@ from altair.utils import schemapi
 from starlette.middleware import Middleware
 
 import viz
-from viz.ui import door, errors, limits, serving, spared, start, turns, upkeep
+from viz.server import door, limits, serving, spared, start, turns, upkeep
+from viz.shell import errors
 
 
 @contextlib.asynccontextmanager

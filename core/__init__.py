@@ -1,20 +1,46 @@
 """Attention Atlas, the core: models that can be watched and changed while they run. Knows no screen.
 
+What stands here is imported when it is asked for, so that who needs only a word or a number of it waits for no torch.
+
 >>> import core
 >>> core.masks.causal(2).int().tolist()
 [[1, 0], [1, 1]]
 """
 
-from core import edits, masks
-from core.checkpoints import open_model
-from core.decoding import Beam, Greedy, Sample, Step, decode
-from core.errors import InputError
-from core.model import Model
-from core.run import Attention, Run
-from core.trace import OFF, Recorder, Tap, Trace, record
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from core import edits, masks
+    from core.checkpoints import open_model
+    from core.decoding import Beam, Greedy, Sample, Step, decode
+    from core.errors import InputError
+    from core.model import Model
+    from core.run import Attention, Run
+    from core.trace import OFF, Recorder, Tap, Trace, record
 
 __version__ = "0.1.0"
 __all__ = [
     "OFF", "Attention", "Beam", "Greedy", "InputError", "Model", "Recorder", "Run", "Sample", "Step", "Tap", "Trace",
     "decode", "edits", "masks", "open_model", "record",
 ]  # fmt: skip
+_PLACES = {
+    "open_model": "checkpoints", "InputError": "errors", "Model": "model",
+    **dict.fromkeys(("Beam", "Greedy", "Sample", "Step", "decode"), "decoding"), **dict.fromkeys(("Attention", "Run"), "run"),
+    **dict.fromkeys(("OFF", "Recorder", "Tap", "Trace", "record"), "trace"),
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PLACES:
+        found = getattr(import_module(f"core.{_PLACES[name]}"), name)
+    elif name in ("edits", "masks"):
+        found = import_module(f"core.{name}")
+    else:
+        raise AttributeError(f"module 'core' has no attribute '{name}'")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

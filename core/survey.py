@@ -10,7 +10,7 @@ import argparse
 import sys
 from dataclasses import replace
 
-from core.analysis.battery import surveyed
+from core.analysis.heads.battery import surveyed
 from core.checkpoints import store
 from core.checkpoints.heads import Surveyed, read_heads, write_heads
 from core.errors import InputError

@@ -14,6 +14,14 @@ PYTHON = sorted([*(ROOT / "core").rglob("*.py"), *(ROOT / "viz").rglob("*.py"), 
 BROWSER = sorted([*(ROOT / "viz").rglob("*.js"), *(ROOT / "viz").rglob("*.css")])
 SCREEN = {"streamlit", "plotly", "altair"}
 LONGEST = 300
+FULLEST = 20
+MORE: dict[str, int] = {"core": 30, "core/training": 22}
+"""Folders with more entries than that: how many they may have. No row is added here and no number grows."""
+
+
+def _made_of(part: str) -> list[Path]:
+    """The files called so, and those in folders called so: `charts.py`, `charts/causal.py`."""
+    return [path for path in PYTHON if part in (*path.relative_to(ROOT).parts[:-1], path.stem)]
 
 
 def _name(path: Path) -> str:
@@ -50,15 +58,47 @@ def test_viz_knows_no_server_and_no_oracle() -> None:
 
 
 def test_figures_are_pure() -> None:
-    allowed = ("viz.theme", "viz.labels", "viz.figures")
-    foreign = {_name(path): [name for name in _imports(path) if name.split(".")[0] in ("streamlit", "torch", "core", "random") or (name.startswith("viz.") and not name.startswith(allowed))]
-               for path in (ROOT / "viz" / "figures").glob("*.py")}
-    assert {name: found for name, found in foreign.items() if found} == {}
+    def strange(name: str) -> bool:
+        ours = name.startswith(("viz.theme", "viz.labels")) or "charts" in name.split(".")
+        return name.split(".")[0] in ("streamlit", "torch", "core", "random") or (name.startswith("viz.") and not ours)
+
+    foreign = {_name(path): [name for name in _imports(path) if strange(name)] for path in _made_of("charts")}
+    assert len(foreign) > 40 and {name: found for name, found in foreign.items() if found} == {}
+
+
+def test_maths_knows_no_screen() -> None:
+    """A notebook imports it without the app."""
+    foreign = {_name(path): [name for name in _imports(path) if name.split(".")[0] in SCREEN or (name.startswith("viz.") and "maths" not in name.split("."))] for path in _made_of("maths")}
+    assert len(foreign) > 40 and {name: found for name, found in foreign.items() if found} == {}
+
+
+def test_what_is_true_knows_no_screen() -> None:
+    homes = [ROOT / "viz" / "course" / name for name in ("errata", "equations", "homework")]
+    foreign = {_name(path): [name for name in _imports(path) if name.split(".")[0] in SCREEN
+                             or (name.startswith("viz.") and not name.startswith(f"viz.course.{home.name}") and "maths" not in name.split("."))]
+               for home in homes for path in PYTHON if home in path.parents}  # fmt: skip
+    assert foreign and {name: found for name, found in foreign.items() if found} == {}
+
+
+def test_nobody_takes_from_the_folder_of_an_exhibit_but_itself() -> None:
+    """What two exhibits share lies in their chapter, or in `viz/course/shared`."""
+    homes = {".".join(path.parent.relative_to(ROOT).parts): path.parent for path in (ROOT / "viz" / "course").glob("*/*/exhibit.py")}
+    assert len(homes) > 30
+    wrong = {f"{_name(path)} takes {name}" for path in PYTHON for name in _imports(path) for home, folder in homes.items()
+             if f"{name}.".startswith(f"{home}.") and folder not in path.parents}  # fmt: skip
+    assert not wrong
+
+
+def test_a_folder_can_be_taken_in_at_a_glance() -> None:
+    folders = {path.parent for path in PYTHON + BROWSER} - {ROOT}
+    entries = {_name(folder): [entry for entry in folder.iterdir() if entry.name != "__init__.py" and (entry.is_file() or any(entry.rglob("*.*[!c]")))] for folder in folders}
+    assert {name: len(found) for name, found in entries.items() if len(found) > MORE.get(name, FULLEST)} == {}
+    assert {name for name in MORE if len(entries[name]) <= FULLEST} == set(), "these rows can go"
 
 
 def test_the_lower_floor_of_viz_draws_nothing() -> None:
-    drawing = ("streamlit", "viz.ui", "viz.instruments", "viz.figures")
-    foreign = {name: [found for found in _imports(ROOT / "viz" / f"{name}.py") if found.startswith(drawing)] for name in ("pages", "sources", "theme", "labels")}
+    drawing = ("streamlit", "viz.widgets", "viz.server", "viz.instruments", "viz.charts", *(f"viz.shell.{name}" for name in ("state", "stage", "links", "errors", "room")))
+    foreign = {name: [found for found in _imports(ROOT / "viz" / f"{name}.py") if found.startswith(drawing)] for name in ("shell/pages", "course/sources", "theme", "labels")}
     assert {name: found for name, found in foreign.items() if found} == {}
 
 

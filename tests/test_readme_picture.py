@@ -6,9 +6,9 @@ from app_server import ROOT
 from picture import LINE, PICTURE, README, alt
 from PIL import Image
 
-from viz.instruments.words import start
-from viz.workspace import _look_heads as heads
-from viz.workspace import look
+from viz.instruments.words.words import start
+from viz.workspace.look import page as look
+from viz.workspace.shared import heads
 
 
 def test_the_words_of_the_picture_are_those_of_the_first_screen() -> None:

@@ -13,7 +13,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.bench import visitors
 from tests.bench.wire import Visit, shown
-from viz import pages
+from viz.shell import pages
 
 
 def test_a_class_is_the_same_again():

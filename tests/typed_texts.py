@@ -11,9 +11,12 @@ from streamlit.testing.v1 import AppTest
 
 from core import bounds, model
 from core.text import Tokenizer
-from viz import pages
-from viz.ui import parts
-from viz.workspace import _decode_controls, find, importance, inside
+from viz.shell import pages, state
+from viz.widgets import parts
+from viz.workspace.decode import controls
+from viz.workspace.find import page as find
+from viz.workspace.importance import page as importance
+from viz.workspace.inside import page as inside
 
 TEXTS = {
     "an unusual script": "\U00010400\U00010428" * 10_000,
@@ -36,7 +39,7 @@ PAGES = {
 }  # fmt: skip
 VIEWS = {
     "look": ({}, {"view": "full"}),
-    "decode": tuple({"decode.show": view} for view in _decode_controls.VIEWS),
+    "decode": tuple({"decode.show": view} for view in controls.VIEWS),
     "what_if": ({}, {"view": "full"}),
     "compare": ({},), "be_the_head": ({},), "growth": ({},), "names": ({},), "homework": ({},),
     "find": tuple({"find.by": by} for by in find.BY),
@@ -79,7 +82,7 @@ class Work:
 def drawn(slug, **chosen):
     """A page as it is when this was chosen on it: a text so long is no part of a link."""
     test = AppTest.from_string(
-        f"from viz import pages\nfrom viz.ui import errors, state\nentry = next(entry for entry in pages.discover() if entry.slug == {slug!r})\n"
+        f"from viz.shell import pages\nfrom viz.shell import errors, state\nentry = next(entry for entry in pages.discover() if entry.slug == {slug!r})\n"
         "with errors.guard(), state.visit(entry.slug):\n    entry.page()", default_timeout=120,
     )  # fmt: skip
     test.session_state["atlas.chosen"] = chosen
@@ -98,7 +101,7 @@ def unfold(patch: pytest.MonkeyPatch) -> None:
     @contextmanager
     def opened(name: str, key: str) -> Iterator[object]:
         with honest(name, key) as fold:
-            yield fold if name == parts.TAKE else SimpleNamespace(box=fold.box, open=fold.box is not None)
+            yield fold if name == parts.TAKE or state.presenting() else SimpleNamespace(open=True)
 
     patch.setattr(parts, "fold", opened)
 

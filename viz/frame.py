@@ -1,12 +1,12 @@
-"""The picture frame: page settings, navigation from what `viz.pages` finds, run the page inside the error boundary."""
+"""The picture frame: page settings, navigation from what `viz.shell.pages` finds, run the page inside the error boundary."""
 
 import functools
 from pathlib import Path
 
 import streamlit as st
 
-from viz import pages
-from viz.ui import errors, links, stage, state
+from viz.shell import errors, links, pages, state
+from viz.shell.stage import stage
 
 MENUS = {"top": "", "lab": "Lab", "more": "More"}  # of the top bar; what stands in none of them is reached from the course
 FAVICON = str(Path(__file__).parent / "static" / "favicon.svg")

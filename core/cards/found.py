@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.heads import LINKED, WORDS
+from core.analysis.heads.habits import LINKED, WORDS
 from core.checkpoints.heads import Surveyed
 
 

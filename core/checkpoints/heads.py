@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from core.analysis.heads import Heads
+from core.analysis.heads.habits import Heads
 from core.checkpoints.files import MB, inside, small_bytes, strict_json
 from core.checkpoints.manifest import File, shipped_folder
 from core.checkpoints.weights import SINGLE

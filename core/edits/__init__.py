@@ -2,7 +2,7 @@
 
 Each edit has `where`, the path (or path pattern, or several with `|` between them) of the value it replaces, and is called
 with that value, batch axis included. Heads, queries and keys count from 0; a negative index counts from the end.
-`core.edits_text` writes edits for a link, `core.edits_words` says them in words.
+`core.edits.serialize` writes edits for a link, `core.edits.describe` says them in words.
 
 >>> ZeroHead("layer.3.self_attn.heads", head=5)
 ZeroHead(where='layer.3.self_attn.heads', head=5)

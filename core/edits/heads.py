@@ -47,7 +47,7 @@ class MeanHead:
     Zero misleads: later layers have learnt to read a stream in which this head always writes something, and many heads
     write much the same wherever they are (Wang et al. 2022). The mean keeps that and takes away only what
     the head says about this text. Which mean? `vector` (d_head) is the mean over other texts
-    (`core.analysis.means.mean_outputs`): it knows nothing of this one, so it is the right one to give. Without a vector it
+    (`core.analysis.attribution.means.mean_outputs`): it knows nothing of this one, so it is the right one to give. Without a vector it
     is the mean over the queries of this run: it still knows which words the text has, and under a causal mask it lets
     early rows hear of later words. `over` says where a vector comes from, for links and for people.
 

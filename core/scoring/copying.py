@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from core.data.tasks import COPIED, COPY_LENGTHS, strings
 from core.scoring import Metrics
 from core.scoring.translation import translate
-from core.training.tasks import COPIED, COPY_LENGTHS, strings
 
 LENGTHS = (1, 2, 5, 10, 15, 20, 25, 30, 40, 60, 80)
 EACH = 100

@@ -3,7 +3,7 @@
 Each row is drawn: some signs, a string of others, the same string again. On the rows of each length
 
     induction_score = the mean weight on the one place behind the first copy of the present sign
-                      (`core.analysis.measures.induction`), of the head where that is largest over all rows
+                      (`core.analysis.attention.measures.induction`), of the head where that is largest over all rows
     copied          = how often the best guess is the sign that comes, from the second sign of the second copy on
 
 Row lengths differ and the signs before are so many as it happens: no place tells how far back the first copy is.
@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from core.analysis.measures import induction
+from core.analysis.attention.measures import induction
+from core.data.tasks import repeat
 from core.models import Batch
 from core.scoring import Metrics
 from core.trace import Recorder
-from core.training.tasks import repeat
 
 OFFSETS = (4, 8, 12, 16, 20, 24)
 ROWS = 64

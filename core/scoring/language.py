@@ -19,13 +19,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from core.data.corpora import NEW_TEXT, lines
 from core.errors import InputError
 from core.models import Batch
 from core.scoring import Metrics, Scoring
 from core.scoring.files import reading
 from core.scoring.progress import progress
 from core.text import Tokenizer
-from core.training.data import NEW_TEXT, lines
 
 BATCH_TOKENS = 8192
 LOGITS_AT_ONCE = 2**24  # numbers: 64 MB in float32

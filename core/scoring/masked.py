@@ -16,14 +16,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from core.data.corpora import lines
+from core.data.passages import Books, Pair, framed, hide, padded
 from core.errors import InputError
 from core.models import Batch
 from core.scoring import Metrics, Scoring
 from core.scoring.files import reading
 from core.scoring.language import first_scored
 from core.scoring.progress import progress
-from core.training.data import lines
-from core.training.passages import Books, Pair, framed, hide, padded
 
 BATCH_TOKENS = 8192
 TOP = 5

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from core.data.tasks import PROMPT_LENGTHS, PROMPTED, PROMPTS, question, strings
 from core.models import Batch
 from core.scoring import Metrics
-from core.training.tasks import PROMPT_LENGTHS, PROMPTED, PROMPTS, question, strings
 
 EACH = 60
 ROWS = 128

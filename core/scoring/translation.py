@@ -10,13 +10,13 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from core.data.corpora import pairs
 from core.decoding.batched import beam, greedy
 from core.errors import InputError
 from core.models import Batch
 from core.scoring import Metrics, Scoring
 from core.scoring.files import reading
 from core.scoring.progress import progress
-from core.training.data import pairs
 
 WIDTH = 4
 ALPHA = 1.0  # a beam's score is the mean log-probability of its tokens

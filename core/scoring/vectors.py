@@ -8,9 +8,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from core.analysis.vectors import cosines, rank, sum_of
+from core.analysis.residual.vectors import cosines, rank, sum_of
+from core.data.texts import WordPair, read
 from core.errors import InputError
-from core.lessons.texts import WordPair, read
 from core.scoring import Metrics, Scoring
 from core.scoring.files import reading
 

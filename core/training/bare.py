@@ -11,11 +11,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from core.data.corpora import find
+from core.data.corpora import pairs as read
+from core.data.fragments import fragments, short
 from core.models import Batch
 from core.training import pairs
-from core.training.data import find
-from core.training.data import pairs as read
-from core.training.fragments import fragments, short
 from core.training.pairs import Pairs
 
 Inputs = tuple[Batch, Tensor]

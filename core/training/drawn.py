@@ -10,10 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from core.data.grammar import Split
 from core.models import Batch
 from core.text import Tokenizer
 from core.training.feed import on
-from core.training.grammar import Split
 from core.training.loss import cross_entropy
 
 Row = tuple[list[int], list[bool]]

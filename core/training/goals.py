@@ -16,12 +16,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from core.lessons.spans import spans
+from core.data import grammar, lexicon
+from core.data.grammar import Split
+from core.data.passages import framed, padded
+from core.data.spans import spans
 from core.models import Batch
 from core.text import Tokenizer
-from core.training import grammar, lexicon
-from core.training.grammar import Split
-from core.training.passages import framed, padded
 
 Array = np.ndarray
 NONE = -100

@@ -15,12 +15,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from core.lessons import gpt_inputs
-from core.lessons.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, MARKS, SIMILARITY
+from core.data import gpt_inputs, grammar, lexicon
+from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, MARKS, SIMILARITY
+from core.data.grammar import Split
 from core.models import Batch
 from core.text import Tokenizer
-from core.training import goals, grammar, lexicon
-from core.training.grammar import Split
+from core.training import goals
 
 FOLLOWS = ("entailment", "contradiction")
 SAME = ("same opinion", "another opinion")

@@ -27,8 +27,8 @@ from torch import Tensor, nn
 import core.checkpoints
 from core.checkpoints.files import need
 from core.checkpoints.header import read_header
+from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, MARKS, SIMILARITY
 from core.errors import InputError
-from core.lessons.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, MARKS, SIMILARITY
 from core.model import Model
 from core.training import records
 from core.training.fine import course, descend, evenly, optimiser

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from core.analysis.battery import surveyed
-from core.analysis.heads import Heads
+from core.analysis.heads.battery import surveyed
+from core.analysis.heads.habits import Heads
 from core.checkpoints import history, store
 from core.checkpoints.files import inside, json_object
 from core.checkpoints.manifest import File
+from core.data.texts import Example, texts
 from core.errors import InputError
-from core.lessons.texts import Example, texts
 from core.model import Model
 from core.training.recipe import recipes
 

@@ -22,6 +22,8 @@ import torch
 from torch import Tensor
 
 from core.checkpoints import history
+from core.data.grammar import Split
+from core.data.tasks import Asked, drawn_length
 from core.model import Model
 from core.models import Batch, families
 from core.text import Tokenizer
@@ -29,12 +31,10 @@ from core.trace import Recorder
 from core.training import records
 from core.training.drawn import Drawn, Row
 from core.training.fine import course, descend
-from core.training.grammar import Split
 from core.training.optim import full_size, optimisers
 from core.training.recipe import drawn
 from core.training.records import Moments, Report
 from core.training.small import END, TASKS, Task
-from core.training.tasks import Asked, drawn_length
 
 LONGEST = 120.0
 """Seconds after which a training ends, finished or not."""

@@ -10,10 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from core.data.corpora import find, lines, pairs
 from core.models import Batch
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from core.training.data import find, lines, pairs
 from core.training.feed import on
 from core.training.loss import cross_entropy
 

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.lessons.texts import Example
+from core.data.corpora import Reads
+from core.data.texts import Example
 from core.models import Family
 from core.scoring import Metrics
 from core.text import Tokenizer
-from core.training.data import Reads
 from core.training.optim import initialise
 
 CPU = torch.device("cpu")

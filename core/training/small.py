@@ -9,22 +9,11 @@ from types import MappingProxyType
 
 import numpy as np
 
+from core.data.grammar import Split
+from core.data.tasks import MONTHS, REPEATED, SMALL, SMALL_LENGTHS, Asked, copied, dated, in_order, reversed_, twice
 from core.models.gpt import GPTConfig
 from core.text import Tokenizer
 from core.text.learn import characters
-from core.training.grammar import Split
-from core.training.tasks import (
-    MONTHS,
-    REPEATED,
-    SMALL,
-    SMALL_LENGTHS,
-    Asked,
-    copied,
-    dated,
-    in_order,
-    reversed_,
-    twice,
-)
 
 SPECIAL = ("<end>", "<unk>")
 END = 0

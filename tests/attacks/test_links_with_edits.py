@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from core.edits_fit import shapes
-from core.edits_text import NAMES
-from viz.workspace import _what_if_data as what_if
+from core.edits.serialize import NAMES
+from core.edits.validate import shapes
+from viz.workspace.what_if import data as what_if
 
 TEXT = {"gpt-mini": "The cat sat on the mat.", "bert-mini": "The [MASK] sat on the mat.", "translator-en-es": "The cat sat."}
 NUMBERS = ["0", "-1", "1", "5", "99999", "-99999", "1e30", "-1e38", "1e39", "1e300", "1e-320", "nan", "inf", "0x1", "1_0", "", "x" * 500, "1,0", "0,0,0", "1e38,1e38",

@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 import app as whole
 from core import engine
-from viz.ui import errors
+from viz.shell import errors
 
 FRAME = Path(whole.__file__).parent / "viz" / "frame.py"
 

@@ -12,10 +12,10 @@ import time
 import pytest
 
 import core
-from core.lessons.arithmetic import lines_of
-from core.lessons.source import source_of, tensor_card
-from viz.instruments.arithmetic import Cell, arithmetic_packet, light_packet
-from viz.instruments.source import source_packet
+from core.arithmetic.cell import lines_of
+from core.arithmetic.source import source_of, tensor_card
+from viz.instruments.arithmetic.arithmetic import Cell, arithmetic_packet, light_packet
+from viz.instruments.source.source import source_packet
 
 pytestmark = pytest.mark.bench
 

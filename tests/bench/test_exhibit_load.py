@@ -15,7 +15,7 @@ import streamlit
 from chromium import CHROMIUM, CHROMIUM_FLAGS
 from plain_chromium import PlainChromium
 
-from viz import pages
+from viz.shell import pages
 
 pytestmark = [pytest.mark.bench, pytest.mark.browser]
 

@@ -16,8 +16,8 @@ import torch
 import core
 from core.models import families
 from core.models.gpt import GPTConfig
-from viz.instruments.grid import grid_packet
-from viz.workspace._look_full import _measures
+from viz.instruments.grid.grid import grid_packet
+from viz.workspace.look.full import _measures
 
 pytestmark = pytest.mark.bench
 

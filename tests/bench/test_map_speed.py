@@ -7,9 +7,9 @@ import time
 import pytest
 
 import core.engine
-from core.analysis import maps, similar
+from core.analysis.heads import maps, similar
 from core.engine import Engine
-from viz.workspace import _find_pool as heads
+from viz.workspace.find import pool as heads
 
 pytestmark = pytest.mark.bench
 

@@ -14,7 +14,7 @@ import pytest
 from tests.app_server import started_app
 from tests.bench.visitors import all_loaded
 from tests.bench.wire import Visit
-from viz import pages
+from viz.shell import pages
 
 pytestmark = pytest.mark.bench
 FIRST, AGAIN = 250.0, 40.0

@@ -13,11 +13,11 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
-from viz.instruments.grid import GRID, grid_packet
-from viz.instruments.head_view import HEAD_VIEW, head_view_packet
-from viz.instruments.heatmap import HEATMAP, heatmap_packet
-from viz.instruments.mount import loader
-from viz.instruments.stack import Among, stacked
+from viz.instruments.grid.grid import GRID, grid_packet
+from viz.instruments.head_view.head_view import HEAD_VIEW, head_view_packet
+from viz.instruments.heatmap.heatmap import HEATMAP, heatmap_packet
+from viz.instruments.kit.mount import loader
+from viz.instruments.kit.stack import Among, stacked
 
 pytestmark = pytest.mark.bench
 

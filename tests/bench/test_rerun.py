@@ -13,11 +13,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_cell_budget import TEXT
 
-from viz.workspace import _look_full, look
+from viz.workspace.look import full
+from viz.workspace.look import page as look
 
 pytestmark = pytest.mark.bench
 MILLISECONDS = 10.0
-PARTS = {"pictures": _look_full, "details": _look_full, "_above": look}
+PARTS = {"pictures": full, "details": full, "_above": look}
 
 
 @pytest.mark.parametrize("by", ["token", "word"])
@@ -35,7 +36,7 @@ def test_another_head(by, monkeypatch):
 
     for name, home in PARTS.items():
         monkeypatch.setattr(home, name, clocked(name, getattr(home, name)))
-    test = AppTest.from_string("from viz.workspace import look as page\npage.page()", default_timeout=120)
+    test = AppTest.from_string("from viz.workspace.look import page\npage.page()", default_timeout=120)
     for field, value in {"model": "gpt-mini", "view": "full", "text": TEXT, "look.by": by}.items():
         test.query_params[field] = value
     for turn in range(40):

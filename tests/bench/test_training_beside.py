@@ -27,7 +27,7 @@ TUNING = "pairs-full"
 
 def switches(turns: int, choose: dict[str, list[str]]) -> list[float]:
     """Milliseconds of reruns of Look's full view, each with the next value of what is chosen."""
-    test = AppTest.from_string("from viz.workspace import look as page\npage.page()", default_timeout=120)
+    test = AppTest.from_string("from viz.workspace.look import page\npage.page()", default_timeout=120)
     for field, value in {"model": "gpt-mini", "view": "full", "text": TEXT}.items():
         test.query_params[field] = value
     found = []

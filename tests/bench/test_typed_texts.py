@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from typed_texts import TEXTS, boxes, drawn, states, unfold
 
-from viz import pages
+from viz.shell import pages
 
 pytestmark = pytest.mark.bench
 SECONDS, MEGABYTES = 2.0, 200.0

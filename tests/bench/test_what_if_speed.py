@@ -10,11 +10,10 @@ import torch
 
 import core.engine
 from core.edits import ScaleHead
-from core.edits_text import to_text
-from viz.workspace import _what_if_data as data
-from viz.workspace import _what_if_views as views
-from viz.workspace import what_if
-from viz.workspace._look_heads import Place
+from core.edits.serialize import to_text
+from viz.workspace.shared.heads import Place
+from viz.workspace.what_if import data, views
+from viz.workspace.what_if import page as what_if
 
 pytestmark = pytest.mark.bench
 BUDGET = 0.15

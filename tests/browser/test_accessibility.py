@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from settling import settle
 
-from viz import pages, theme
+from viz import theme
+from viz.shell import pages
 
 AXE = (Path(__file__).parent / "axe.min.js").read_text("utf-8")
 SCHEMES = {"light": "axe.run(document, {iframes: false, resultTypes: ['violations']})", "dark": "axe.run(document, {iframes: false, resultTypes: ['violations'], runOnly: ['color-contrast']})"}

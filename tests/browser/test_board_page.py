@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from settling import settle
 
-from viz.exhibits import _self_attention_link as link
-from viz.exhibits import self_attention as exhibit
+from viz.course.self_attention.self_attention import exhibit, link
 
 
 def cell(page, grid: str, row: int, column: int):

@@ -13,8 +13,8 @@ from small_app import Visit
 APP = """
 import streamlit as st
 from viz.instruments import candidates, timeline
-from viz.instruments.candidates import Bar, Lot, Way, asked
-from viz.instruments.timeline import Moment, gone
+from viz.instruments.candidates.candidates import Bar, Lot, Way, asked
+from viz.instruments.timeline.timeline import Moment, gone
 
 bars = [Bar(5, " the", 0.5, 0.8), Bar(7, "<b>", 0.2, 0.2), Bar(9, "x" * 60, 0.2, 0.0, "top_k")]
 if st.query_params.get("show") == "bars":

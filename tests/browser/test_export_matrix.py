@@ -18,20 +18,20 @@ from PIL import Image
 from small_app import Visitor
 
 from viz import instruments
-from viz.instruments.mount import Instrument
+from viz.instruments.kit.mount import Instrument
 
 TOLD = {"model": "translator-en-es", "kind": "cross", "text": "She has a white car.", "layer": 1, "head": 5}
 LINES = "import viz\n\nprint('lines of Python')"
 APP = f"""
 import numpy as np, streamlit as st
 import core
-from core.lessons.arithmetic import lines_of
-from core.lessons.source import source_of
+from core.arithmetic.cell import lines_of
+from core.arithmetic.source import source_of
 from viz.instruments import (Branch, Grid, Point, Score, Sign, arithmetic, board, candidates, diagram, grid, head_view, heatmap, marked, mask_editor, origin, plane,
                              source, strip, timeline, tree, weighing, words_view)
-from viz.instruments.candidates import Bar, Way
-from viz.instruments.diagram import Edge, Node
-from viz.instruments.timeline import Moment
+from viz.instruments.candidates.candidates import Bar, Way
+from viz.instruments.diagram.diagram import Edge, Node
+from viz.instruments.timeline.timeline import Moment
 
 st.set_page_config(layout="wide")
 origin.tell(**{TOLD!r})
@@ -77,7 +77,7 @@ elif show == "weighing":
 elif show == "words":
     words_view(look, english, english, allowed=may, layout="one", reading=True, **more)
 """
-FOUND = ((name, value) for _, name, _ in pkgutil.iter_modules(instruments.__path__) for value in vars(importlib.import_module(f"viz.instruments.{name}")).values())
+FOUND = ((name, value) for _, name, _ in pkgutil.iter_modules(instruments.__path__) if name != "kit" for value in vars(importlib.import_module(f"viz.instruments.{name}.{name}")).values())
 DECLARED = {name: value for name, value in FOUND if isinstance(value, Instrument)}
 SVG = "{http://www.w3.org/2000/svg}"
 

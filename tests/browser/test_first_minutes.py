@@ -81,10 +81,10 @@ def test_a_question_mark_in_a_box_is_a_letter(visitor, app_url):
 
 
 def test_every_key_that_is_bound_is_in_the_list():
-    listed = set(re.findall(r"<kbd>(.+?)</kbd>", (ROOT / "viz" / "ui" / "keys.html").read_text("utf-8")))
+    listed = set(re.findall(r"<kbd>(.+?)</kbd>", (ROOT / "viz" / "shell" / "stage" / "keys.html").read_text("utf-8")))
     written = {"Right": "→", "Left": "←", "ArrowRight": "→", "ArrowLeft": "←", "Escape": "Esc", " ": "Space", "f": "F", "r": "R"}
     buttons = {key for file in (ROOT / "viz").rglob("*.py") for key in re.findall(r'shortcut="(\w+)"', file.read_text("utf-8"))}
-    ours = {key for name in ("stage", "restore") for key in re.findall(r'(?<!\.)key [!=]== "(.+?)"', (ROOT / "viz" / "ui" / f"{name}.js").read_text("utf-8").replace("event.key", "key"))}
+    ours = {key for name in ("stage/stage", "restore") for key in re.findall(r'(?<!\.)key [!=]== "(.+?)"', (ROOT / "viz" / "shell" / f"{name}.js").read_text("utf-8").replace("event.key", "key"))}
     assert {"P", "Home", "End"} <= buttons and {"?", "r", "f", "Escape"} <= ours
     assert {written.get(key, key) for key in (buttons | ours) - {"Tab"}} <= listed
 

@@ -504,7 +504,7 @@ def test_a_change_of_theme_redraws(visit: Any) -> None:
     assert seen.page.locator("canvas.over").evaluate(picture) != light
 
 
-SAVE = Path(__file__).parents[2] / "viz" / "instruments" / "save.js"
+SAVE = Path(__file__).parents[2] / "viz" / "instruments" / "kit" / "save" / "save.js"
 
 
 @pytest.mark.skipif(not SAVE.exists(), reason="nothing can be saved yet: there is no save.js")

@@ -22,7 +22,7 @@ if show == "words":
     words_view(look, ["START", *spanish], english, key="w", names=("English", "Spanish"), url="word",
                selected=st.query_params.get("word"), caption="Encoder-decoder attention, layer 2, head 5")
 if show == "lost":  # the run that carried the code was replaced before the browser saw it
-    from viz.instruments.words import WORDS
+    from viz.instruments.words.words import WORDS
     if "once" not in st.session_state:
         st.session_state.once, st.session_state._instrument_parts_sent = True, {WORDS.code}
     words_view(look, ["START", *spanish], english, key="w")

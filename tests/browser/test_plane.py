@@ -7,11 +7,11 @@ import json
 import numpy as np
 from settling import settle
 
-from core.lessons.look_up import look_up
+from viz.course.look_up.retrieval.maths.look_up import look_up
 
 APP = """
 import streamlit as st
-from core.lessons.look_up import look_up
+from viz.course.look_up.retrieval.maths.look_up import look_up
 from viz.instruments import Point, Score, moved, plane
 st.set_page_config(layout="wide")
 W = ((0.4, -1.2), (0.7, 0.3))

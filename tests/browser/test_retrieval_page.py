@@ -7,9 +7,9 @@ import json
 import numpy as np
 from settling import settle
 
-from core.lessons.look_up import look_up
-from viz.exhibits import _retrieval_plane as arrows
-from viz.exhibits import _vectors_link as link
+from viz.course.look_up import vectors_link as link
+from viz.course.look_up.retrieval import plane as arrows
+from viz.course.look_up.retrieval.maths.look_up import look_up
 
 
 def drag(page, number: int, dx: float, dy: float) -> None:

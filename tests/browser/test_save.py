@@ -16,7 +16,7 @@ from PIL import Image
 from settling import settle, still
 from small_app import Visitor
 
-from viz.instruments.mount import bundle, kit
+from viz.instruments.kit.mount import bundle, kit
 
 LOOK = [
     [0.93, 0.04, 0.01, 0.01, 0.005, 0.005], [0.03, 0.9, 0.05, 0.01, 0.005, 0.005], [0.01, 0.02, 0.95, 0.01, 0.005, 0.005],
@@ -26,8 +26,9 @@ EVIL = ["</script><script>window.owned=1</script>", "<!--<script>", "=1+1", '"a"
 CODE = 'import core\nimport viz\n\nrun = core.open_model("translator-en-es").run("She has a white car.")\nviz.words(run, 1, 5)'
 APP = f"""
 import numpy as np, streamlit as st
-from viz.instruments import grid, head_view, heatmap, mask_editor, origin, words_view
-from viz.instruments.strip import strip
+from viz.instruments import grid, head_view, heatmap, mask_editor, words_view
+from viz.instruments.kit import origin
+from viz.instruments.strip.strip import strip
 
 english, spanish = "She has a white car .".split(), "Ella tiene un auto blanco .".split()
 evil, show = {EVIL!r}, st.query_params.get("show")

@@ -7,8 +7,8 @@ import json
 import numpy as np
 from settling import settle
 
-from core.lessons.score_functions import eight
-from viz.exhibits import _scores_steps as steps
+from viz.course.look_up.score_functions import steps
+from viz.course.look_up.score_functions.maths import eight
 
 
 def test_a_dragged_query_moves_every_table_but_the_linear_one(visitor, app_url) -> None:

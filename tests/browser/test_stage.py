@@ -18,10 +18,10 @@ APP = f"""
 import runpy, sys
 from pathlib import Path
 sys.path.insert(0, {str(ROOT)!r})
-import viz.exhibits
+import viz.course.why
 here = str(Path(__file__).parent / "extra")
-if here not in viz.exhibits.__path__:
-    viz.exhibits.__path__.append(here)
+if here not in viz.course.why.__path__:
+    viz.course.why.__path__.append(here)
 runpy.run_path({str(ROOT / "viz" / "frame.py")!r})
 """
 SIZES = """() => {
@@ -46,8 +46,8 @@ SIZES = """() => {
 def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The whole frame, with one exhibit more, served."""
     folder = tmp_path_factory.mktemp("course")
-    (folder / "extra").mkdir()
-    (folder / "extra" / "blackboard.py").write_text(EXHIBIT, "utf-8")
+    (folder / "extra" / "blackboard").mkdir(parents=True)
+    (folder / "extra" / "blackboard" / "exhibit.py").write_text(EXHIBIT, "utf-8")
     with served(APP, folder) as address:
         yield address
 

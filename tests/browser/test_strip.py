@@ -14,7 +14,7 @@ from small_app import Visitor
 
 APP = """
 import numpy as np, streamlit as st
-from viz.instruments.strip import strip
+from viz.instruments.strip.strip import strip
 
 def random(n, m=None, causal=False):
     w = np.random.default_rng(n).random((n, m or n)) ** 6

@@ -14,7 +14,7 @@ from small_app import Visitor
 
 APP = """
 import math, random, streamlit as st
-from viz.instruments.tree import Branch, compared, tree
+from viz.instruments.tree.tree import Branch, compared, tree
 
 show = st.query_params.get("show", "beam")
 WORDS = [" cat", " sat", " on", " the", " mat", " dog", " ran", " to", " a", " little", " house", " and", " then", " saw", "."]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.lessons.weighting import BY_HAND, softmax
+from viz.course.shared.maths.weighting import BY_HAND, softmax
 from viz.labels import percent
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import core
-from core.lessons import across
+from viz.course.shared.maths import across
 
 
 @pytest.fixture(scope="module")

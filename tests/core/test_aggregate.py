@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import core
-from core.analysis.aggregate import aggregated, rollout
+from core.analysis.attention.aggregate import aggregated, rollout
 from core.errors import InputError
 
 TEXT = "The animal didn't cross the street."

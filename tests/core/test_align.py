@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from core.analysis.align import Slot, aligned, by_spans, by_words, merged, onto
+from core.analysis.attention.align import Slot, aligned, by_spans, by_words, merged, onto
 
 WORDS = some.lists(some.sampled_from(["the", "The", "cat", "sat", "mat", ".", "!", "START"]), max_size=8)
 

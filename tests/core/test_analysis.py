@@ -12,7 +12,9 @@ from hypothesis.extra import numpy as hnp
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy as scipy_entropy
 
-from core.analysis import compare, heads, measures
+from core.analysis.attention import measures
+from core.analysis.heads import compare
+from core.analysis.heads import habits as heads
 from core.run import Attention
 from core.text.words import WORD
 

@@ -15,11 +15,11 @@ from decoding_helpers import tokenizer
 
 import core
 from core import edits
+from core.arithmetic import digits
+from core.arithmetic.cell import lines_of, needed_lines, row_of
+from core.arithmetic.lines import FORMS, Line, Lines
+from core.arithmetic.scores import SCORED
 from core.layers import scores
-from core.lessons import digits
-from core.lessons.arithmetic import lines_of, needed_lines, row_of
-from core.lessons.lines import FORMS, Line, Lines
-from core.lessons.scored import SCORED
 from core.models import families
 from core.models.seq2seq import ATTENTIONS
 

@@ -9,11 +9,11 @@ import pytest
 import torch
 
 import core
-from core.analysis import asking
 from core.model import Model
 from core.models import families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
+from viz.course.why.alignment import maths as asking
 
 TEXT, TARGET = "She has a white car.", "Ella tiene un auto."
 

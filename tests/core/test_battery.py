@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import core
-from core.analysis import battery, measures
-from core.analysis.heads import Heads, averages
+from core.analysis.attention import measures
+from core.analysis.heads import battery
+from core.analysis.heads.habits import Heads, averages
 from core.checkpoints.heads import FILE, read_heads, write_heads
 from core.checkpoints.manifest import read_manifest, shipped_folder
+from core.data.texts import Sentence, texts
 from core.errors import InputError
-from core.lessons.texts import Sentence, texts
 from core.models import families
 from core.run import Attention
 from core.survey import untrained

@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 from tokenizers import models
 
 import core
-from core.analysis import hidden_words, in_context, input_sum, next_sentence
 from core.errors import InputError
-from core.lessons import masking, next_pairs, senses, wordpiece
 from core.models import Batch
+from viz.course.bert.bank.maths import in_context, senses
+from viz.course.bert.bert_input.maths import input_sum, wordpiece
+from viz.course.bert.masked_words import maths as hidden_words
+from viz.course.bert.maths import masking
+from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence
 
 letters = st.text("abc", min_size=1, max_size=6)
 

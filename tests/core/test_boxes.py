@@ -9,8 +9,8 @@ from torch import nn
 
 import core
 from core.analysis.boxes import boxes, numbers_of, parameters, value
-from core.lessons import sizes
-from core.lessons.sizes import Sizes
+from viz.course.shared.maths import sizes
+from viz.course.shared.maths.sizes import Sizes
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import core
 from core.decoding import decode
-from core.lessons.cache_cost import held, products, timed
 from core.models import Batch, families
 from tests.core.decoding_helpers import build, recurrent
+from viz.workspace.decode.maths.cache_cost import held, products, timed
 
 SHAPES = {"gpt": {}, "gpt-post": {"order": "post"}, "gpt-bare": {"attention_only": True}, "transformer": {}, "transformer-pre": {"order": "pre"}}
 

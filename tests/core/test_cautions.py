@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.analysis.cautions import cautions
+from core.analysis.attention.cautions import cautions
 
 KEYS = ("a", "b", "[SEP]", "d")
 FULL = np.ones((4, 4), dtype=bool)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.lessons import complexity as costs
+from viz.course.transformer.complexity import maths as costs
 
 
 class Count:

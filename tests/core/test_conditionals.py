@@ -10,10 +10,10 @@ import torch
 from torch.nn import functional as F
 
 import core
-from core.lessons import shots
-from core.lessons.conditionals import LONGEST, conditionals
 from core.models import Batch
 from tests.core.decoding_helpers import build
+from viz.course.gpt.next_token.maths import LONGEST, conditionals
+from viz.course.gpt.prompting import maths as shots
 
 TEXT = "the old cat sat"
 

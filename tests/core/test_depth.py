@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import core
-from core.analysis import depth
-from core.lessons import sizes
+from viz.course.shared.maths import sizes
+from viz.course.transformer.encoder import maths as depth
 
 TEXT = "She has a white car."
 

@@ -8,7 +8,8 @@ import torch
 import torch.nn.functional as F
 
 from core.layers.norm import LayerNorm
-from core.lessons import depth, norms
+from viz.course.transformer.maths import depth
+from viz.course.transformer.residual_norm import maths as norms
 
 
 def table(words: int = 8, numbers: int = 5, lot: int = 3) -> np.ndarray:

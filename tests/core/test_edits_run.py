@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from core import InputError, edits
-from core.edits_fit import fitting
+from core.edits.validate import fitting
 from core.engine import RunRequest
 from tests.bert_helpers import build as build_bert
 from tests.core.engine_helpers import serving, tiny_model

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from core import InputError, edits
-from core.edits_text import NAMES, from_text, in_words, to_text
+from core.edits.serialize import NAMES, from_text, in_words, to_text
 
 WHERE = "layer.1.self_attn.heads"
 ALL = [

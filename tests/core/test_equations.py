@@ -10,8 +10,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from core.equations import EQUATIONS, Equation, Node, glyph
-from core.equations.form import on_slides, read
+from viz.course.equations import EQUATIONS, Equation, Node, glyph
+from viz.course.equations.form import on_slides, read
 
 SIZES = {"n": 5, "m": 4, "p": 3, "r": 2, "d": 7, "q": 6, "u": 11, "h": 2, "w": 13, "H": 5, "d_ff": 17, "V": 19, "d_k": 3, "T": 23, "c": 8}
 WORDS_ONLY = {  # equations that name a function without saying how it is computed, or speak of chance

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from core import errata
-from core.errata import ERRATA, KINDS, Erratum, Evidence, find
-from core.errata._draws import filled, gap
+from viz.course import errata
+from viz.course.errata import ERRATA, KINDS, Erratum, Evidence, find
+from viz.course.errata._draws import filled, gap
 
 HOME = Path(errata.__file__).parent
 IDS = [f"E{number}" for number in range(1, 58)]

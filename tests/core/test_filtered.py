@@ -12,7 +12,7 @@ import core
 from core.decoding import Beam, Greedy, Sample, Step, decode
 from core.decoding.filters import MinP, RepetitionPenalty, Temperature, TopK, TopP
 from core.decoding.steps import Candidate, choose
-from core.lessons.filtered import Way, ordinal, title, way
+from viz.workspace.decode.maths.filtered import Way, ordinal, title, way
 
 STRATEGIES = [
     Greedy(), Sample(temperature=0.8, seed=1), Sample(temperature=0.05, seed=2), Sample(temperature=2.0, top_k=40, seed=3),

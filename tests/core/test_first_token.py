@@ -9,11 +9,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from core.analysis import first_token
+from core.data import grammar
 from core.errors import InputError
-from core.training import grammar, tuning
+from core.training import tuning
 from core.training.goals import GOALS, collated, plain
 from core.training.tuning import TUNINGS
+from viz.course.bert.cls_and_pairs import maths as first_token
 
 TEXT = "The soup was not awful."
 

@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 
 import core
+from core.analysis.forcing import logits_behind, side_by_side, start_of
 from core.decoding import decode
-from core.lessons.forcing import logits_behind, side_by_side, start_of
 from tests.core.decoding_helpers import build, recurrent
 
 SOURCE, TARGET = "the old cat sat", "el gato blanco"

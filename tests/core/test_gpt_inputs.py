@@ -9,9 +9,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from core.analysis.extracted import LONGEST, extracted
-from core.errors import InputError
-from core.lessons.gpt_inputs import (
+from core.data import grammar, lexicon
+from core.data.gpt_inputs import (
     CHOICE,
     CLASSIFICATION,
     ENTAILMENT,
@@ -24,11 +23,13 @@ from core.lessons.gpt_inputs import (
     rows,
     said,
 )
+from core.errors import InputError
 from core.models import Batch
 from core.models.gpt import GPT, GPTConfig
-from core.training import goals, gpt_tuning, grammar, jobs, lexicon
+from core.training import goals, gpt_tuning, jobs
 from core.training.gpt_goals import ANSWERS, GOALS, OTHER, collated, kind_of, read, terms, thing_of
 from core.training.gpt_tuning import LAMBDAS, NEW, TUNINGS, GPTTuning, named
+from viz.course.gpt.gpt_tasks.maths import LONGEST, extracted
 
 TEXTS = {
     CLASSIFICATION: ("The soup was good.",), ENTAILMENT: ("The soup was good.", "The soup was bad."),

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import core
+from core.data import grammar, lexicon
+from core.data.grammar import pairs, questions, sentences, tagged
 from core.text.words import WORD
-from core.training import grammar, lexicon
-from core.training.grammar import pairs, questions, sentences, tagged
 
 DRAWS = (sentences, pairs, questions, tagged)
 SEEDS = st.integers(0, 2**32)

@@ -10,9 +10,9 @@ import pytest
 import core
 from core import bounds
 from core.decoding import decode
-from core.lessons.choices import choices
-from core.lessons.guessing import READS, Round, played, score, told
 from tests.core.decoding_helpers import build
+from viz.course.shared.maths.guessing import READS, Round, played, score, told
+from viz.workspace.decode.maths.choices import choices
 
 
 @pytest.fixture(scope="module")

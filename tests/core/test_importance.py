@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 import core
-from core.analysis.importance import Sample, ablation, brought, loss
+from core.analysis.attribution.importance import Sample, ablation, brought, loss
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other
 

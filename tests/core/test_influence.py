@@ -7,11 +7,11 @@ import pytest
 import torch
 
 import core
-from core.analysis.influence import influence
-from core.analysis.ripple import reach
-from core.lessons import two_chains
+from core.analysis.residual.ripple import reach
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build
+from viz.course.gpt.families.maths import two_chains
+from viz.course.gpt.families.maths.influence import influence
 
 TEXT = "She has a white car."
 

@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from core.analysis import inner_layer, residuals
-from core.analysis.vectors import cosines
-from core.errata._counts import encoder_layer
+from core.analysis.residual.vectors import cosines
 from core.errors import InputError
-from core.lessons.unscaled import surprise
 from core.model import Model
 from core.models import families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe, wordpiece
+from viz.course.errata._counts import encoder_layer
+from viz.course.shared.maths.unscaled import surprise
+from viz.course.transformer.feed_forward import maths as inner_layer
+from viz.course.transformer.maths import residuals
 
 TEXT = "She was hungry, so she ate the apple."
 

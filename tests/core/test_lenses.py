@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import core
-from core.analysis.lenses import lenses, log_sums
-from core.analysis.measures import contributions
+from core.analysis.attention.lenses import lenses, log_sums
+from core.analysis.attention.measures import contributions
 
 
 @pytest.fixture(scope="module")

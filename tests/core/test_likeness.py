@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from scipy.spatial import distance
 from scipy.stats import pearsonr
 
-from core.analysis.likeness import cosine, likeness
+from core.analysis.heads.likeness import cosine, likeness
 
 
 def patterns(seed: int, n: int = 6, *, causal: bool = False) -> list[np.ndarray]:

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 
+from core.data.tasks import MONTHS
 from core.errors import InputError
 from core.serving.trainer import Trainer
 from core.training import live, records
 from core.training.live import TASKS
 from core.training.records import Report
-from core.training.tasks import MONTHS
 
 QUICK = [sys.executable, "-c"]
 LINE = '{"step": %d, "loss": 1.0, "right": 0.5, "looks": [[0.1, 0.2]], "seconds": 0.1}'
@@ -99,7 +99,7 @@ def test_a_run_is_recorded_and_read(tmp_path):
     run = live.Recorded.record(TASKS["reverse"], tmp_path / "reverse", steps=12)
     assert run.steps[0] == 0 and run.steps[-1] == run.reports[-1].step == 12 and len(run.steps) <= live.KEPT
     assert run.at(12).name == "recorded: reverse at step 12" and run.at(12, "x").name == "x"
-    assert abs(run.at(0).run(run.task.shown).logits - run.at(12).run(run.task.shown).logits).max() > 0.01
+    assert abs(run.at(0).run(run.job.shown).logits - run.at(12).run(run.job.shown).logits).max() > 0.01
     with pytest.raises(InputError, match="no weights of step 5"):
         run.at(5)
     (tmp_path / "reverse" / records.LOG).write_text('{"reports": [{}]}')
@@ -114,7 +114,7 @@ def test_what_ships_has_learnt_its_task(name):
     run = live.Recorded.read(name)
     assert sum(path.stat().st_size for path in run.folder.iterdir()) < 700_000
     assert run.reports[0].right < 0.5 < 0.9 < run.reports[-1].right and run.reports[-1].seconds <= live.LONGEST
-    looks = live.looks_of(run.at(run.steps[-1]).network, run.task)
+    looks = live.looks_of(run.at(run.steps[-1]).network, run.job)
     np.testing.assert_allclose(looks, run.reports[-1].looks, atol=0.02)  # weights of 16 bits
 
 

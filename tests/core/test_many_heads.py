@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from core.errors import InputError
-from core.lessons import many_heads as lessons
-from core.lessons.many_heads import Sizes
+from viz.course.self_attention.many_heads import maths as lessons
+from viz.course.self_attention.many_heads.maths import Sizes
 
 SIZES = [Sizes(), Sizes(1, 2, 4, 4), Sizes(3, 6, 12, 3), Sizes(1, 5, 6, 1)]
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import dendrogram, linkage
 from scipy.spatial.distance import pdist, squareform
 
-from core.analysis import maps
-from core.analysis.similar import Rows, between
+from core.analysis.heads import maps
+from core.analysis.heads.similar import Rows, between
 
 
 @given(st.integers(2, 23), st.integers(0, 10_000))

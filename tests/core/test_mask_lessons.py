@@ -12,14 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import core
-from core import errata, masks
+from core import masks
 from core.layers.attention import masked_softmax
-from core.lessons import mask_evidence as evidence
-from core.lessons import masks as lesson
-from core.lessons.padded_batch import batch_masks, padded_content, run_batch
 from core.models import families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
+from viz.course import errata
+from viz.course.shared.maths import mask_evidence as evidence
+from viz.course.shared.maths import masks as lesson
+from viz.course.shared.maths.padded_batch import batch_masks, padded_content, run_batch
 
 TEXTS = [
     "She has a white car.",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import core
-from core.errata._counts import bert, gpt
-from core.lessons import model_sizes as sizes
+from viz.course.errata._counts import bert, gpt
+from viz.course.gpt.sizes import maths as sizes
 
 EXACT = {
     "BERT-Base": 109_482_240, "BERT-Large": 335_141_888, "DistilBERT": 66_362_880, "RoBERTa": 124_645_632, "TinyBERT": 14_350_248, "XLNet": 116_718_336, "BioBERT": 108_310_272,

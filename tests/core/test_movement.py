@@ -7,13 +7,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from core.analysis.tuned_change import attention_change, said
 from core.errors import InputError
-from core.lessons.weighting import softmax
 from core.training import tuning
 from core.training.goals import GOALS
 from core.training.movement import MOST, ROWS, SCALE, moved_by, movement
 from core.training.tuning import TUNINGS
+from viz.course.bert.frozen_or_full.maths import attention_change, said
+from viz.course.shared.maths.weighting import softmax
 from viz.labels import percent
 
 

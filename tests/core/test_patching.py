@@ -7,9 +7,9 @@ import pytest
 import torch
 
 import core
-from core.analysis.asked import Asked
-from core.analysis.patching import KEEP, Pair, PatchAt, at_position, of_head, pair_of, patched
-from core.analysis.ripple import changed
+from core.analysis.attribution.asked import Asked
+from core.analysis.attribution.patching import KEEP, Pair, PatchAt, at_position, of_head, pair_of, patched
+from core.analysis.residual.ripple import changed
 from core.edits import Patch
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other

@@ -9,7 +9,7 @@ from torch import nn
 
 import core
 from core.layers.attention import MultiHeadAttention
-from core.lessons import permutation as lesson
+from viz.course.self_attention.permutation import maths as lesson
 
 WORDS, SIZE, HEADS = 7, 15, 3
 

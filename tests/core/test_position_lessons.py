@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from core import errata
 from core.errors import InputError
 from core.layers.positions import LearnedPositions
-from core.lessons import position_criteria as criteria
-from core.lessons import position_evidence as evidence
-from core.lessons.positions import (
+from viz.course import errata
+from viz.course.self_attention.maths import position_criteria as criteria
+from viz.course.shared.maths import position_evidence as evidence
+from viz.course.shared.maths.positions import (
     Formula,
     choose_dimensions,
     curves,

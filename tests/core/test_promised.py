@@ -7,8 +7,8 @@ from functools import cache
 import pytest
 
 import core
-from core.lessons.promised import FOLLOWS, outcome, translated
-from core.lessons.texts import Preset, texts
+from core.analysis.promised import FOLLOWS, outcome, translated
+from core.data.texts import Preset, texts
 from core.run import Run
 
 KINDS = {

@@ -8,10 +8,21 @@ import numpy as np
 import pytest
 
 import core
+from core.data.tasks import PROMPTED, PROMPTS, strings
 from core.decoding import decode
-from core.lessons.prompts import ASKED, DELIM, EXTRACT, FORMS, START, TEMPLATES, answers, rows, solved, toy_prompts
-from core.training.tasks import PROMPTED, PROMPTS, strings
 from tests.core.decoding_helpers import build
+from viz.course.shared.maths.prompts import (
+    ASKED,
+    DELIM,
+    EXTRACT,
+    FORMS,
+    START,
+    TEMPLATES,
+    answers,
+    rows,
+    solved,
+    toy_prompts,
+)
 
 TEXTS = {"text": "old cat", "premise": "the cat", "hypothesis": "a mat", "first": "old", "second": "a white car", "context": "the"}
 CANDIDATES = [" cat", " old mat", " the white car sat", "x"]

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 import core
-from core.analysis import reach as analysis
-from core.lessons import cells
+from viz.course.why.bottleneck.maths import cells
+from viz.course.why.bottleneck.maths import reach as analysis
 
 CELLS = ("rnn", "lstm", "gru")
 KERNELS = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}

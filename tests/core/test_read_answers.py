@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from core.analysis import read_answers
-from core.analysis.read_answers import moved_heads
+from core.data import grammar
 from core.errors import InputError
 from core.model import Model
-from core.training import grammar, tuning
+from core.training import tuning
 from core.training.goals import GOALS
 from core.training.tuning import ALL, Tuning
+from viz.course.bert.spans_and_tags import maths as read_answers
+from viz.course.bert.spans_and_tags.maths import moved_heads
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +91,6 @@ def test_texts_that_cannot_be_asked(body, question, passage, wrong):
 
 
 def test_sentences_that_cannot_be_tagged(body):
-    for text, wrong in ((" ", "no word"), ("dog " * 50, "50 pieces")):
+    for text, wrong in ((" ", "no word"), ("dog " * 50, "50 tokens")):
         with pytest.raises(InputError, match=wrong):
             read_answers.tagged(headed(body, "tags"), text)

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import core
-from core.lessons.texts import texts
+from core.data.texts import texts
 from core.text import readable
 from core.text.readable import in_small_letters, is_english, shouted, unknown
 

@@ -10,8 +10,8 @@ import torch
 
 import core
 from core import edits
-from core.analysis.removal import removal, said
-from core.lessons import looking
+from viz.course.self_attention.heads_compared.maths import looking
+from viz.course.self_attention.heads_compared.maths.removal import removal, said
 
 TEXT = "She has a white car."
 

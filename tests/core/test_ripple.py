@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import core
-from core.analysis.ripple import KEEP, changed, neighbour, reach, ripple
+from core.analysis.residual.ripple import KEEP, changed, neighbour, reach, ripple
 from core.edits import AddVector, Forbid
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other

@@ -12,7 +12,8 @@ from hypothesis import strategies as some
 from scipy import stats
 
 from core.errors import InputError
-from core.lessons import scaling, unscaled
+from viz.course.look_up.scaling import maths as scaling
+from viz.course.shared.maths import unscaled
 
 
 @pytest.mark.parametrize("d_k", [4, 64, 1024])

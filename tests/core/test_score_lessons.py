@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from core.lessons import look_up
-from core.lessons import score_functions as lessons
+from viz.course.look_up.retrieval.maths import look_up
+from viz.course.look_up.score_functions import maths as lessons
 
 Q, KEYS = (1.0, 0.6), ((0.7, 0.5), (1.7, -0.2), (-0.6, 1.4), (-1.2, -0.9))
 PLACE = lessons.Place(Q, KEYS)

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from core.errors import InputError
-from core.lessons import self_attention as lessons
+from viz.course.shared.maths import self_attention as lessons
 
 
 def run(d: int = 4, p: int = 3, r: int = 5, n: int = 7, lot: int = 11, **options: bool) -> lessons.Attended:

@@ -7,11 +7,11 @@ import pytest
 from scipy.spatial.distance import jensenshannon
 
 import core
-from core.analysis import evidence
-from core.analysis.battery import of_example, of_sentence
-from core.analysis.heads import Heads
-from core.analysis.similar import Seen, apart, between, nearest, seen, shared, stacked
-from core.lessons.texts import Sentence, texts
+from core.analysis.heads import evidence
+from core.analysis.heads.battery import of_example, of_sentence
+from core.analysis.heads.habits import Heads
+from core.analysis.heads.similar import Seen, apart, between, nearest, seen, shared, stacked
+from core.data.texts import Sentence, texts
 from tests.bert_helpers import build
 
 TEXT = "The animal didn't cross the street because it was too tired."

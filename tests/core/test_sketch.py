@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon
 
-from core.analysis.similar import Rows, Seen, stacked
-from core.analysis.sketch import SIZE, grids, likeness, resampled, strokes
+from core.analysis.heads.similar import Rows, Seen, stacked
+from core.analysis.heads.sketch import SIZE, grids, likeness, resampled, strokes
 from core.errors import InputError
 
 

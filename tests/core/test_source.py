@@ -17,9 +17,9 @@ from decoding_helpers import tokenizer
 
 import core
 from core import edits
+from core.arithmetic import source
+from core.arithmetic.source import SourceLine, needed_source, source_of, tensor_card
 from core.layers import scores
-from core.lessons import source
-from core.lessons.source import SourceLine, needed_source, source_of, tensor_card
 from core.models import families
 
 ROOT = Path(core.__file__).parents[1]

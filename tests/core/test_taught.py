@@ -9,9 +9,9 @@ import torch.nn.functional as F
 
 from core.decoding import counterexample
 from core.errors import InputError
-from core.lessons import at_once, greedy, taught
 from core.models import families
 from tests.core.decoding_helpers import build
+from viz.course.transformer.training_and_inference.maths import at_once, greedy, taught
 
 SOURCE, TARGET = "the old cat sat", "el gato blanco"
 

@@ -9,10 +9,10 @@ from itertools import pairwise
 import pytest
 
 import core
-from core.lessons.texts import FILES, FOLDER, HEADED, Example, Neighbors, Sentence, read, texts
+from core.data.tasks import COPIED, COPY_LENGTHS, PROMPT_LENGTHS, PROMPTED, PROMPTS, REPEATED
+from core.data.texts import FILES, FOLDER, HEADED, Example, Neighbors, Sentence, read, texts
 from core.text.words import WORD, words_of
-from core.training.tasks import COPIED, COPY_LENGTHS, PROMPT_LENGTHS, PROMPTED, PROMPTS, REPEATED
-from viz.sources import SOURCES
+from viz.course.sources import SOURCES
 
 TOYS = {"copy": COPIED, "prompt": PROMPTED, "repeat": REPEATED}
 BATTERY = texts("battery")

@@ -15,17 +15,18 @@ import torch
 import core
 from core import evaluate as command
 from core import train
-from core.analysis.battery import surveyed
+from core.analysis.heads.battery import surveyed
 from core.checkpoints import open_model, steps_of
 from core.checkpoints.history import steps
+from core.data import tasks
+from core.data.grammar import side
 from core.errors import InputError
 from core.model import Model
 from core.models import Batch, families
 from core.scoring import copying, induction, prompts
 from core.text import Tokenizer
 from core.text.learn import characters
-from core.training import engine, tasks
-from core.training.grammar import side
+from core.training import engine
 from core.training.recipe import Recipe, recipes, spaced
 from core.training.recipes import copiers, gpt_mini, gpt_twin, induction_tiny, prompt_tiny
 

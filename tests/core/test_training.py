@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 
 from core import train as command
 from core.checkpoints import store
+from core.data import corpora as data
 from core.errors import InputError
 from core.models import Batch, families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from core.training import data, engine, pairs
+from core.training import engine, pairs
 from core.training.engine import Plan, train
 from core.training.loss import ROWS, cross_entropy
 from core.training.optim import OUTSIDE, initialise, optimisers, schedule

@@ -13,11 +13,12 @@ import torch.nn.functional as F
 
 import core
 import core.engine
+from core.data import grammar
+from core.data.spans import spans
 from core.errors import InputError
-from core.lessons.spans import spans
 from core.models.bert import BERT, BERTConfig
 from core.serving.trainer import Trainer
-from core.training import grammar, jobs, records, tuning
+from core.training import jobs, records, tuning
 from core.training.goals import GOALS, NONE, collated
 from core.training.tuning import ALL, HEADS, TUNINGS, Tuning
 

@@ -9,11 +9,11 @@ import torch.nn.functional as F
 
 import core
 from core import edits
-from core.analysis import unplaced as analysis
 from core.errors import InputError
-from core.lessons import position_ideas as ideas
-from core.lessons.position_criteria import CRITERIA, judge
-from core.lessons.positions import Formula
+from viz.course.self_attention.maths.position_criteria import CRITERIA, judge
+from viz.course.self_attention.positions.maths import ideas
+from viz.course.self_attention.positions.maths import unplaced as analysis
+from viz.course.shared.maths.positions import Formula
 
 TEXT = "The dog saw the man."
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from core.analysis.vectors import nearest, rank, sum_of
+from core.analysis.residual.vectors import nearest, rank, sum_of
+from core.data.texts import FOLDER
 from core.errors import InputError
 from core.evaluate import evaluate
-from core.lessons.texts import FOLDER
 from core.model import Model
 from core.models import families
 from core.text import Tokenizer

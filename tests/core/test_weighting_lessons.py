@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy.special import softmax as scipy_softmax
 
-from core.lessons import soft_and_hard as both
-from core.lessons import weighting
-from core.lessons.scene import HARBOUR, PORTRAIT, Scene, Shape
+from viz.course.look_up.soft_and_hard import maths as both
+from viz.course.shared.maths import weighting
+from viz.course.shared.maths.scene import HARBOUR, PORTRAIT, Scene, Shape
 
 RNG = np.random.default_rng(3)
 

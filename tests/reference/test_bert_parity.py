@@ -23,13 +23,13 @@ from transformers import (
 )
 
 from core import masks
-from core.analysis.next_sentence import negative_logs
 from core.checkpoints import open_model
+from core.data.passages import framed, padded
 from core.errors import InputError
 from core.model import Model
 from core.models import Batch
 from core.text.learn import BERT_SPECIAL, wordpiece
-from core.training.passages import framed, padded
+from viz.course.bert.sentence_pairs.maths.next_sentence import negative_logs
 
 TEXT, PAIR = "The animal didn't [MASK] the street.", "It was too tired, and the café was closed!"
 TEXTS, PAIRS = [TEXT, "She has a white car."], [PAIR, None]

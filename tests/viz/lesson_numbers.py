@@ -72,7 +72,7 @@ MEANT = {
 EDGES: dict[str, tuple[str, Callable[..., float], tuple[float, ...]]] = {
     "bottleneck.right": ("{} of {}:", lambda right, n: right / n, (0.5,)),
     "luong.cost": ("{} nats per token with the whole source, {} with D", lambda whole, near: near - whole, (-0.02, 0.25)),
-    "heads_compared.off": ("multiplied by {};", float, (0.5, 0.95, 1.05)),
+    "heads_compared.off": ("multiplied by {};", float, (0.5, 0.9, 1.1)),
     "residual_norm.long": ("is {} long, what is added {}:", lambda word, added: added / word, (0.5, 1.5)),
     "residual_norm.fares": ("The loss of gpt-mini on the next token is {} nats, by chance {}. And without sums? {} nats", lambda kept, blind, bare: bare / blind, (1.0,)),
     "gpt_tasks.helps": ("{} against {},", lambda both, plain: both / plain, (1.0,)),

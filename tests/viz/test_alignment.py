@@ -15,16 +15,14 @@ from test_instruments_faces import opened, unpacked
 
 import core.engine
 from core import edits
+from core.analysis.promised import translated
 from core.engine import Engine, Listing
-from core.lessons.promised import translated
 from core.model import Model
 from core.models import families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from viz.exhibits import _alignment_folds as folds
-from viz.exhibits import _alignment_pictures as pictures
-from viz.exhibits import alignment as exhibit
-from viz.figures.aligned import mixing
+from viz.course.why.alignment import exhibit, folds, pictures
+from viz.course.why.alignment.charts import mixing
 from viz.labels import percent
 
 KINDS = {
@@ -32,7 +30,7 @@ KINDS = {
     "luong-global-en-es": {"attention": "luong-global", "score": "general", "input_feeding": True},
     "rnn-en-es": {"attention": "none", "bidirectional": False},
 }
-SCRIPT = "from viz.ui import errors\nfrom viz.exhibits import alignment as e\nwith errors.guard():\n    e.page()"
+SCRIPT = "from viz.shell import errors\nfrom viz.course.why.alignment import exhibit as e\nwith errors.guard():\n    e.page()"
 TEXT = "She has a white car."
 
 
@@ -236,7 +234,7 @@ def test_a_recurrent_translator_has_no_heads():
     """What the picture says of a touched word speaks of the model: it has one alignment."""
     sent = [opened(element.proto.bytes)[0] for element in page().get("bidi_component") if element.proto.bytes]
     (say,) = [packet["say"] for packet in sent if "say" in packet]
-    assert "the model looks" in say["looks"] and not any("head" in text for text in say.values())
+    assert "the model gives" in say["looks"] and not any("head" in text for text in say.values())
 
 
 def test_a_telling_error_of_one_vector_is_told_beside_it_for_a_ready_made_sentence():

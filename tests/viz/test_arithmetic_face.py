@@ -17,21 +17,21 @@ from streamlit.testing.v1 import AppTest
 
 import core
 from core import edits
+from core.arithmetic import digits
+from core.arithmetic.cell import lines_of
+from core.arithmetic.lines import Lines
+from core.arithmetic.source import source_of, tensor_card
 from core.layers import scores
-from core.lessons import digits
-from core.lessons.arithmetic import lines_of
-from core.lessons.lines import Lines
-from core.lessons.source import source_of, tensor_card
 from core.models import families
-from viz.instruments import mount
-from viz.instruments.arithmetic import ARITHMETIC, arithmetic_packet, cited
-from viz.instruments.payload import Packet
-from viz.instruments.picture import Picture
-from viz.instruments.source import SOURCE, source_packet
+from viz.course.sources import SOURCES
+from viz.instruments.arithmetic.arithmetic import ARITHMETIC, arithmetic_packet, cited
+from viz.instruments.kit import mount
+from viz.instruments.kit.payload import Packet
+from viz.instruments.kit.picture import Picture
+from viz.instruments.source.source import SOURCE, source_packet
 from viz.labels import visible
-from viz.sources import SOURCES
 
-FOLDER = Path(mount.__file__).parent
+FOLDER = Path(mount.__file__).parents[1]
 CELL = (2, 1, 7, 3)
 
 
@@ -214,9 +214,9 @@ def test_both_stand_alone_in_a_notebook(run: core.Run) -> None:
 
 SCRIPT = """
 import core, streamlit as st
-from core.lessons.arithmetic import lines_of
-from core.lessons.lines import Lines
-from core.lessons.source import source_of
+from core.arithmetic.cell import lines_of
+from core.arithmetic.lines import Lines
+from core.arithmetic.source import source_of
 from viz.instruments import arithmetic, source
 run = core.open_model("gpt-mini").run("Once upon a time there was a little girl who lived")
 a = arithmetic(lines_of(run, "causal", 2, 1, 7, 3), key="a", selected="layer.2.self_attn.pattern")
@@ -234,6 +234,6 @@ def test_the_faces_hand_the_choice_on() -> None:
 
 
 def test_the_instruments_need_no_model() -> None:
-    code = "import sys, viz.instruments; print(sorted({'torch', 'core'} & set(sys.modules)))"
+    code = "import sys, viz.instruments; print(sorted({'torch', 'core.model'} & set(sys.modules)))"
     out = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, cwd=FOLDER.parents[1], check=True)
     assert out.stdout.strip() == "[]"

@@ -8,11 +8,9 @@ from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 from core.errors import InputError
-from core.lessons.autoencoder import Data
-from core.lessons.glyphs import glyphs, letters
-from viz.exhibits import _autoencoder_folds as folds
-from viz.exhibits import _autoencoder_panels as panels
-from viz.exhibits import autoencoder as exhibit
+from viz.course.why.autoencoder import exhibit, folds, panels
+from viz.course.why.autoencoder.maths.autoencoder import Data
+from viz.course.why.autoencoder.maths.glyphs import glyphs, letters
 from viz.labels import percent
 
 FOLDS = ("autoencoder.equation", "autoencoder.looking", "The context vector.documents", "autoencoder.table", "autoencoder.take")

@@ -11,11 +11,8 @@ from exhibit_pages import chart, drawn, said, said_and_set
 from streamlit.testing.v1 import AppTest
 
 import core.engine
-from core.analysis import in_context
-from core.lessons import senses
-from viz.exhibits import _bank_many as many
-from viz.exhibits import _bank_words as words
-from viz.exhibits import bank as exhibit
+from viz.course.bert.bank import exhibit, many, words
+from viz.course.bert.bank.maths import in_context, senses
 from viz.labels import percent
 
 SLUG = "bank."

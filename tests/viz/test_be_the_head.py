@@ -11,8 +11,8 @@ from tiny_models import served
 from core import edits
 from core.analysis.guesses import probabilities
 from viz.labels import percent
-from viz.workspace import be_the_head
-from viz.workspace._be_the_head_data import evenly, last_word, read_row
+from viz.workspace.be_the_head import page as be_the_head
+from viz.workspace.be_the_head.data import evenly, last_word, read_row
 
 TEXT = "She has a white car."
 
@@ -24,7 +24,7 @@ def engine(tmp_path_factory):
 
 
 def page(**link: str) -> AppTest:
-    test = AppTest.from_string("from viz.workspace import be_the_head as page\npage.page()", default_timeout=120)
+    test = AppTest.from_string("from viz.workspace.be_the_head import page\npage.page()", default_timeout=120)
     for name, value in ({"model": "tiny-gpt", "text": TEXT} | link).items():
         test.query_params[name] = value
     test.run()

@@ -11,10 +11,8 @@ from exhibit_pages import chart, covers, drawn, lanes, said, said_and_set, token
 from streamlit.testing.v1 import AppTest
 
 import core.engine
-from core.analysis import input_sum
-from core.lessons import wordpiece
-from viz.exhibits import _bert_input_pieces as pieces
-from viz.exhibits import bert_input as exhibit
+from viz.course.bert.bert_input import exhibit, pieces
+from viz.course.bert.bert_input.maths import input_sum, wordpiece
 from viz.labels import percent
 
 SLUG = "bert_input."
@@ -88,7 +86,7 @@ def test_the_table_of_the_documents():
     told = counted()
     assert cells(told, 0) == ["[CLS]", "my", "dog", "is", "cute", "[SEP]", "he", "likes", "play", "##ing", "[SEP]"]
     assert cells(told, 1) == ["A"] * 6 + ["B"] * 5 and cells(told, 2) == [str(i) for i in range(11)]
-    assert "11 tokens: 6 of text A, 5 of text B, places 0 to 10." in said(told)
+    assert "11 tokens: 6 of text A, 5 of text B, positions 0 to 10." in said(told)
     real = counted(whose=pieces.WHOSE[1])
     assert cells(real, 0) == list(exhibit.compute().tokens)
     one = counted(pair="")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from viz.instruments.board import MOST, Edited, Grid, Sign, board_packet, chosen, edited, turned
+from viz.instruments.board.board import MOST, Edited, Grid, Sign, board_packet, chosen, edited, turned
 
 
 def test_a_packet_holds_the_numbers_and_refuses_names_that_do_not_fit():

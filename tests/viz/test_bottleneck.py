@@ -10,16 +10,14 @@ from exhibit_pages import chart
 from streamlit.testing.v1 import AppTest
 
 import core
-from core.analysis import reach as analysis
-from viz.exhibits import _bottleneck_folds as folds
-from viz.exhibits import _bottleneck_pictures as pictures
-from viz.exhibits import bottleneck as exhibit
-from viz.figures.by_length import Curve, quality, slopes
-from viz.figures.copied import Row, letters
-from viz.figures.unrolled import Lane, unrolled
+from viz.charts.by_length import Curve, quality, slopes
+from viz.charts.copied import Row, letters
+from viz.course.why.bottleneck import exhibit, folds, pictures
+from viz.course.why.bottleneck.maths import reach as analysis
+from viz.course.why.charts.unrolled import Lane, unrolled
 from viz.labels import percent
 
-SCRIPT = "from viz.ui import errors\nfrom viz.exhibits import bottleneck as e\nwith errors.guard():\n    e.page()"
+SCRIPT = "from viz.shell import errors\nfrom viz.course.why.bottleneck import exhibit as e\nwith errors.guard():\n    e.page()"
 WORD = "attention"
 
 
@@ -81,7 +79,7 @@ def test_every_step_has_one_picture_and_a_sentence_of_numbers(step, cell):
 
 @pytest.mark.parametrize("step", range(1, len(exhibit.STEPS) + 1))
 def test_every_step_is_drawn_before_a_room(step):
-    test = AppTest.from_string("from viz.exhibits import bottleneck as e\ne.page()", default_timeout=120)
+    test = AppTest.from_string("from viz.course.why.bottleneck import exhibit as e\ne.page()", default_timeout=120)
     test.query_params["bottleneck.step"], test.query_params["present"] = str(step), "1"
     assert not test.run().exception and len(test.get("vega_lite_chart")) == 1
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from test_instruments_faces import opened
 
-from viz.instruments.candidates import Bar, Lot, Way, candidates_packet
-from viz.instruments.timeline import Moment, timeline_packet
+from viz.instruments.candidates.candidates import Bar, Lot, Way, candidates_packet
+from viz.instruments.timeline.timeline import Moment, timeline_packet
 
 
 def rows(packet):

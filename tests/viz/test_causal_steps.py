@@ -9,13 +9,13 @@ from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
 import core
-from core.lessons import causal_forms, leaking
-from core.lessons import masks as lesson
-from viz.exhibits import _causal_more as more
-from viz.exhibits import _causal_run as runs
-from viz.exhibits import _causal_steps as steps
-from viz.exhibits import masks as exhibit
-from viz.figures.causal import rightness, sums
+from viz.course.self_attention.masks import causal_more as more
+from viz.course.self_attention.masks import causal_run as runs
+from viz.course.self_attention.masks import causal_steps as steps
+from viz.course.self_attention.masks import exhibit
+from viz.course.self_attention.masks.charts.causal import rightness, sums
+from viz.course.self_attention.masks.maths import causal_forms, leaking
+from viz.course.shared.maths import masks as lesson
 from viz.labels import percent
 
 FOLDS = ("masks.equation", "masks.looking", "Masks.documents", "masks.table", "masks.take")

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from core.equations import EQUATIONS
-from core.errata import ERRATA
-from viz import cited, pages
+from viz.course.equations import EQUATIONS
+from viz.course.errata import ERRATA
+from viz.course.pages.documents import cited
+from viz.shell import pages
 
 FILES = {"ghojogh2023": "000_*.txt", "beigy2021": "001_*.txt", "ghojogh2020": "002_*.txt", "beigy2024": "003_*.txt", "lifei2022": "004_*.txt"}
 SURVEY = "ghojogh2020"

@@ -14,15 +14,14 @@ from test_instruments_faces import opened, unpacked
 from test_look_page import named, packets
 
 import core.engine
-from core.analysis import first_token
 from core.edits import Scale
 from core.training import records, tuning
 from core.training.goals import GOALS
-from viz.exhibits import _cls_wrong as wrong
-from viz.exhibits import _tuning_live as live
-from viz.exhibits import cls_and_pairs as exhibit
-from viz.exhibits._cls_link import CLASSES, SLUG
-from viz.exhibits._cls_pairs import ORDER, PAIRS, WORDS
+from viz.course.bert import tuning_live as live
+from viz.course.bert.cls_and_pairs import exhibit, wrong
+from viz.course.bert.cls_and_pairs import maths as first_token
+from viz.course.bert.cls_and_pairs.link import CLASSES, SLUG
+from viz.course.bert.cls_and_pairs.pairs import ORDER, PAIRS, WORDS
 from viz.labels import literal, percent
 
 FOLDS = [f"fold:cls_and_pairs.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.EXHIBIT.title}.documents"]

@@ -11,22 +11,21 @@ from test_instruments_faces import opened, unpacked
 from test_look_page import named, packets, page, said
 
 import core
-from core.analysis.align import aligned, by_words
-from core.analysis.likeness import likeness
-from core.analysis.means import mean_outputs
+from core.analysis.attention.align import aligned, by_words
+from core.analysis.attribution.means import mean_outputs
+from core.analysis.heads.likeness import likeness
 from core.edits import ZeroHead
 from core.errors import InputError
-from viz.ui import pins
-from viz.ui.pins import View
-from viz.workspace import _compare_data as data
-from viz.workspace import _compare_folds as folds
-from viz.workspace import _compare_pair as pair_of
-from viz.workspace import _compare_presets as presets
-from viz.workspace import _compare_written as writing
-from viz.workspace import _look_heads as chooser
-from viz.workspace import _tasks, compare
-from viz.workspace import _what_if_data as changes
-from viz.workspace._toys import own_texts
+from viz.widgets import pins
+from viz.widgets.pins import View
+from viz.workspace.compare import data, folds, presets
+from viz.workspace.compare import page as compare
+from viz.workspace.compare import pair as pair_of
+from viz.workspace.compare import written as writing
+from viz.workspace.shared import heads as chooser
+from viz.workspace.shared import tasks
+from viz.workspace.shared.toy_models import own_texts
+from viz.workspace.what_if import data as changes
 
 GPT, READER = "gpt-mini", "translator-en-es"
 
@@ -181,7 +180,7 @@ def test_four_panes_and_a_chosen_pair():
     assert len(heats(test)) == 5
     *patterns, difference = drawn(test)
     np.testing.assert_allclose(difference, patterns[1] - patterns[3], atol=1e-5)
-    assert "“sat”" in said(test) and "B looks" in said(test) and "D looks" in said(test)
+    assert "“sat”" in said(test) and "B gives" in said(test) and "D gives" in said(test)
     assert next(one for one in test.button if one.label == "+ pane").disabled
     assert opened(heats(test)[0])[0]["selected"][0] == 2
 
@@ -239,7 +238,7 @@ def test_one_pin_gets_a_partner_of_its_own_text():
 
 
 def test_a_pair_is_offered_where_its_models_are():
-    names, usable = {pair.name for pair in presets.offered()}, _tasks.usable()
+    names, usable = {pair.name for pair in presets.offered()}, tasks.usable()
     assert names >= {"Two heads", "Tired or wide?", "With and without recurrence", "Encoder and decoder"}
     assert ("One word changed, both ways" in names) == (presets.FILLER in usable)
 
@@ -262,7 +261,7 @@ def test_a_way_of_writing_that_cannot_be_read_is_an_input_error(words):
 def test_a_changed_run_stands_beside_the_run_as_it_is():
     views = preset("A head switched off")
     test = linked(*views)
-    assert "Layer 2, head 1 is off" in said(test) and "As it is" in said(test)
+    assert "Layer 2, head 1 zero-ablated" in said(test) and "As it is" in said(test)
     run = core.open_model(GPT).run(views[1].text, edits=(ZeroHead("layer.2.self_attn.heads", 1),))
     np.testing.assert_allclose(drawn(test)[1], run.attention(by="word").weights[3, 6], atol=1e-6)
     wrong = linked(views[0], replace(views[1], edits="zero:layer.1.self_attn.heads:44"))

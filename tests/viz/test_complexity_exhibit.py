@@ -7,11 +7,9 @@ import pytest
 from exhibit_pages import chart, drawn, said, said_and_set
 from streamlit.testing.v1 import AppTest
 
-from core.lessons import complexity as costs
-from viz.exhibits import _complexity_clock as clock
-from viz.exhibits import _complexity_steps as steps
-from viz.exhibits import complexity as exhibit
-from viz.figures import orders
+from viz.course.transformer.complexity import charts as orders
+from viz.course.transformer.complexity import clock, exhibit, steps
+from viz.course.transformer.complexity import maths as costs
 
 SLUG = exhibit.SLUG
 FOLDS = [f"fold:complexity.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.EXHIBIT.title}.documents"]

@@ -8,11 +8,11 @@ import logging
 from streamlit.runtime.scriptrunner import script_runner
 from streamlit.testing.v1 import AppTest
 
-from viz.ui import errors
+from viz.shell import errors
 
 SLOW = """
 import time, streamlit as st, core.engine
-from viz.ui import compute
+from viz.widgets import compute
 with core.engine.Engine() as engine:
     core.engine._default, before = engine, core.engine._default
     try:
@@ -40,7 +40,7 @@ def test_waiting_is_told_and_forgotten():
 
 PLACES = """
 import time, streamlit as st, core.engine
-from viz.ui import compute
+from viz.widgets import compute
 seconds = st.slider("seconds", 0.0, 1.0, 0.0)
 with core.engine.Engine() as engine:
     core.engine._default, before = engine, core.engine._default
@@ -64,7 +64,7 @@ def test_waiting_moves_nothing_below():
 
 NESTED = """
 import streamlit as st, core.engine
-from viz.ui import compute
+from viz.widgets import compute
 with core.engine.Engine() as engine:
     core.engine._default, before = engine, core.engine._default
     try:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from viz import theme
-from viz.figures.layers import lens_table, word_bars
-from viz.figures.sentence_pairs import chances, squares
-from viz.figures.tuned import shares
+from viz.charts.layers import lens_table, word_bars
+from viz.charts.tuned import shares
+from viz.course.bert.charts.sentence_pairs import chances, squares
 
 
 def between(colours: tuple[str, ...], share: float) -> str:

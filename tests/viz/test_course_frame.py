@@ -11,17 +11,20 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import viz.exhibits
-from viz import pages, theme
-from viz.figures import thumbs
-from viz.pages import Chapter
-from viz.ui import stage
-from viz.workspace import _course_pages, course
+import viz.course.why
+from viz import theme
+from viz.charts import thumbs
+from viz.course.pages.course import page as course
+from viz.course.pages.course import pages as course_pages
+from viz.shell import pages
+from viz.shell.pages import Chapter
+from viz.shell.stage import stage
 
 BLACKBOARD = (Path(__file__).parents[1] / "browser" / "blackboard.txt").read_text("utf-8")
 AROUND = """
-from viz import pages
-from viz.ui import errors, stage, state
+from viz.shell import pages
+from viz.shell import errors, state
+from viz.shell.stage import stage
 entry = next(entry for entry in pages.discover() if entry.slug == {slug!r})
 with errors.guard(), state.visit(entry.slug), stage.around(entry), errors.guard():
     entry.page()
@@ -31,15 +34,17 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture
 def blackboard(tmp_path: Path) -> Iterator[pages.Entry]:
-    """One file more in a folder of exhibits, and nothing else."""
-    (tmp_path / "blackboard.py").write_text(BLACKBOARD, "utf-8")
-    viz.exhibits.__path__.append(str(tmp_path))
+    """One folder more in a chapter, and nothing else."""
+    (tmp_path / "blackboard").mkdir()
+    (tmp_path / "blackboard" / "exhibit.py").write_text(BLACKBOARD, "utf-8")
+    viz.course.why.__path__.append(str(tmp_path))
     pages.discover.cache_clear()
     yield next(entry for entry in pages.discover() if entry.slug == "blackboard")
-    viz.exhibits.__path__.remove(str(tmp_path))
+    viz.course.why.__path__.remove(str(tmp_path))
     pages.discover.cache_clear()
-    sys.modules.pop("viz.exhibits.blackboard", None)
-    vars(viz.exhibits).pop("blackboard", None)
+    for name in ("viz.course.why.blackboard.exhibit", "viz.course.why.blackboard"):
+        sys.modules.pop(name, None)
+    vars(viz.course.why).pop("blackboard", None)
 
 
 def shown(slug: str, **query: str) -> AppTest:
@@ -90,7 +95,7 @@ def test_the_foot_comes_even_where_the_page_fails(blackboard: pages.Entry, monke
 
 def test_six_cards_each_with_its_claim() -> None:
     test = shown("course")
-    assert [card.value for card in test.header] == [chapter.title for chapter in Chapter]
+    assert [card.value for card in test.header] == [*(chapter.title for chapter in Chapter), "Beside the course"]
     assert all(chapter.claim in said(test) for chapter in Chapter)
 
 
@@ -113,7 +118,7 @@ def test_continue_leads_to_the_exhibit_and_the_step_visited_last(blackboard: pag
 
 def test_every_exhibit_and_page_of_the_course_exists_and_its_picture_is_drawn() -> None:
     known = {entry.slug for entry in pages.workspace()}
-    for beside in (page for found in _course_pages.PAGES.values() for page in found):
+    for beside in (page for found in course_pages.PAGES.values() for page in found):
         assert beside.slug in known
         if beside.draw:
             ElementTree.fromstring(beside.draw())
@@ -124,10 +129,10 @@ def test_every_exhibit_and_page_of_the_course_exists_and_its_picture_is_drawn() 
 
 def test_the_picture_of_a_page_is_the_run_it_names() -> None:
     """The bars of "Fill a blank" are the model's own chances, the longest first."""
-    drawing = ElementTree.fromstring(_course_pages.blank())
+    drawing = ElementTree.fromstring(course_pages.blank())
     words = [word.text for word in drawing.iter(f"{SVG}text")]
-    run = _course_pages._run(_course_pages.FILL.model, _course_pages.FILL.text)
-    row = run.logits[_course_pages.blanks(run)[0]]
+    run = course_pages._run(course_pages.FILL.model, course_pages.FILL.text)
+    row = run.logits[course_pages.blanks(run)[0]]
     best = [run.model.tokenizer.token(int(i)).strip() for i in np.argsort(-row)[:5]]
     assert words == best
     chances = np.exp(row - row.max())

@@ -9,12 +9,11 @@ from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
 import core
-from core.lessons import across
-from core.lessons.padded_batch import padded_content, run_batch
-from viz.exhibits import _cross_layer as layers
-from viz.exhibits import _cross_steps as steps
-from viz.exhibits import cross_attention as exhibit
-from viz.figures.across import computed, flow
+from viz.course.shared.maths import across
+from viz.course.shared.maths.padded_batch import padded_content, run_batch
+from viz.course.transformer.cross_attention import exhibit, steps
+from viz.course.transformer.cross_attention import layer as layers
+from viz.course.transformer.cross_attention.charts import computed, flow
 from viz.labels import percent
 
 SLUG = "cross_attention"

@@ -12,7 +12,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import core.engine
-from core.analysis.heads import Heads
+from core.analysis.heads.habits import Heads
 from core.decoding import Beam, Greedy, Sample, decode, n_best, prompt_of
 from core.engine import Engine, Listing
 from core.errors import InputError
@@ -20,12 +20,8 @@ from core.model import Model
 from core.models import families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from viz.workspace import _decode_beam as beams
-from viz.workspace import _decode_controls as controls
-from viz.workspace import _decode_folds as folds
-from viz.workspace import _decode_pictures as pictures
-from viz.workspace import _decode_player as player
-from viz.workspace import decode as page
+from viz.workspace.decode import beam as beams
+from viz.workspace.decode import controls, folds, page, pictures, player
 
 LINES = ["once upon a time there was a white car", "el gato blanco está en la casa", "the king said to the old man"] * 4
 FAMILY = {"gpt-mini": "gpt", "translator-en-es": "transformer"}
@@ -60,7 +56,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     with Engine(opener=made.__getitem__, listing=lambda: listing) as engine:
         monkeypatch.setattr(core.engine, "_default", engine)
         measured = Heads({"first": np.full((2, 3), 0.1) + np.eye(2, 3), "spread": np.full((2, 3), 0.9)}, 1)
-        monkeypatch.setattr("viz.workspace._look_heads.survey", lambda name: {"causal": measured, "cross": measured})
+        monkeypatch.setattr("viz.workspace.shared.heads.survey", lambda name: {"causal": measured, "cross": measured})
         yield seen
 
 
@@ -183,8 +179,8 @@ def test_tables_arrays_and_code_agree_with_the_steps(engine):
 
 
 SCRIPT = """
-from viz.ui import errors
-from viz.workspace import decode
+from viz.shell import errors
+from viz.workspace.decode import page as decode
 with errors.guard():
     decode.page()
 """
@@ -254,7 +250,7 @@ def test_drawing_shows_its_knobs_and_the_same_link_draws_the_same(engine):
     query = {"decode__temperature": "1.3", "decode__top_k": "20", "decode__seed": "7", "decode__n": "5"}
     one, two, other = drawn(**query), drawn(**query), drawn(**{**query, "decode__seed": "8"})
     assert len(one.slider) == 4
-    assert "The lot" in said(one)
+    assert "The random number" in said(one)
     assert said(one) == said(two) != said(other)
 
 
@@ -320,7 +316,7 @@ def test_playing_goes_on_by_itself_and_stops(engine):
 def test_a_head_is_chosen_by_what_it_does_and_travels_in_the_link(engine):
     test = drawn()
     pills = next(group for group in test.button_group if group.key == "decode.heads")
-    assert list(pills.options)[:2] == ["All 6 heads, averaged", "first word :gray[:small[L0.H0]]"]
+    assert list(pills.options)[:2] == ["All 6 heads, averaged", "first token (attention sink) :gray[:small[L0.H0]]"]
     test = pills.set_value((0, 0)).run()
     assert test.query_params["layer"] == "0"
     assert (test.query_params["head"], test.query_params["kind"]) == ("0", "causal")

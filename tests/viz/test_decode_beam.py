@@ -9,12 +9,8 @@ from test_decode import engine as engine  # the fixture
 from test_instruments_faces import opened, packets_of, unpacked
 
 from core.decoding import Beam, along, decode, prompt_of
-from viz.workspace import _decode_beam as beams
-from viz.workspace import _decode_controls as controls
-from viz.workspace import _decode_folds as folds
-from viz.workspace import _decode_pictures as pictures
-from viz.workspace import _decode_player as player
-from viz.workspace import decode as page
+from viz.workspace.decode import beam as beams
+from viz.workspace.decode import controls, folds, page, pictures, player
 
 LINK = {"model": "translator-en-es", "text": "a white car", "decode__beam": "3"}
 P = page.Params(model="translator-en-es", text="a white car", beam=3)

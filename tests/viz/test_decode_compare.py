@@ -10,10 +10,8 @@ from test_decode import engine as engine  # the fixture
 from test_decode_beam import LINK, P, of, packets
 
 from core.decoding import Comparison, Side, Written, compare, n_best, prompt_of
-from viz.workspace import _decode_compare as comparison
-from viz.workspace import _decode_follow as follow
-from viz.workspace import _decode_forks as forks
-from viz.workspace import decode as page
+from viz.workspace.decode import compare as comparison
+from viz.workspace.decode import follow, forks, page
 
 
 def side(*words: tuple[str, float], common: float = 0.0, n: int = 0, score: float | None = None, cost: float = 0.0) -> Side:

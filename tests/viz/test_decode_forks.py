@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from test_decode import engine as engine  # the fixture
 
-from viz.workspace import _decode_forks as forks
-from viz.workspace import decode as page
-from viz.workspace._decode_forks import Branch, grown, parsed, several
+from viz.workspace.decode import forks, page
+from viz.workspace.decode.forks import Branch, grown, parsed, several
 
 
 @pytest.mark.parametrize("text", ["@0", "@12", "3:512@4", "3:512.7:18@12"])

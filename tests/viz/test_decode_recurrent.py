@@ -9,10 +9,10 @@ from test_instruments_faces import opened, packets_of, unpacked
 from tiny_models import ATTENTIONS, served
 
 from core.decoding import decode
-from viz.workspace._decode_pictures import pieces
+from viz.workspace.decode.pictures import pieces
 
 TEXT = "She has a white car."
-SCRIPT = "from viz.ui import errors\nfrom viz.workspace import decode\nwith errors.guard():\n    decode.page()"
+SCRIPT = "from viz.shell import errors\nfrom viz.workspace.decode import page as decode\nwith errors.guard():\n    decode.page()"
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_drawing_by_lot_and_stepping_back_work(engine):
     link = {"model": "bahdanau", "decode__temperature": "1.3", "decode__seed": "4", "decode__n": "3"}
     test = drawn(**link)
     third = said(test)
-    assert "The lot" in third
+    assert "The random number" in third
     test = test.button(key="decode.back").click().run()
     assert test.query_params["decode.n"] == "2"
     assert said(test.button(key="decode.next").click().run()) == third

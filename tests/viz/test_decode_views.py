@@ -9,15 +9,12 @@ from streamlit.testing.v1 import AppTest
 from test_decode import drawn, said
 from test_decode import engine as engine  # the fixture
 
-from core.lessons.cache_cost import held, products
-from core.lessons.choices import choices
-from core.lessons.forcing import side_by_side
-from core.lessons.guessing import Round, played, score
-from core.lessons.prompts import ASKED, answers
-from viz.workspace import _decode_cache as cache
-from viz.workspace import _decode_controls as controls
-from viz.workspace import _decode_forcing as forcing
-from viz.workspace import _decode_guess as guess
+from core.analysis.forcing import side_by_side
+from viz.course.shared.maths.guessing import Round, played, score
+from viz.course.shared.maths.prompts import ASKED, answers
+from viz.workspace.decode import cache, controls, forcing, guess
+from viz.workspace.decode.maths.cache_cost import held, products
+from viz.workspace.decode.maths.choices import choices
 
 GUESS, PROMPTS, FORCING, KEPT = controls.VIEWS[1:]
 
@@ -136,7 +133,7 @@ def test_answers_are_weighed_behind_a_prompt(engine):
 
 
 def test_the_prompt_word_alone_chooses_what_the_toy_model_does():
-    test = AppTest.from_string("from core import open_model\nfrom viz.workspace import _decode_prompts as p\np.show(open_model('prompt-tiny'), 'reverse: hello =')", default_timeout=60).run()
+    test = AppTest.from_string("from core import open_model\nfrom viz.workspace.decode import prompts as p\np.show(open_model('prompt-tiny'), 'reverse: hello =')", default_timeout=60).run()
     assert not test.exception
     lines = [str(one.value) for one in test.text if "→" in str(one.value)]
     assert [line.split("→")[1].split() for line in lines] == [[word, "(right)"] for word in ("hello", "olleh", "HELLO")]

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from viz.ui import limits, start
-from viz.ui.door import JOINING, NEWCOMER, RETURNING, Door
-from viz.workspace import about
+from viz.server import limits, start
+from viz.server.door import JOINING, NEWCOMER, RETURNING, Door
+from viz.workspace.about import page as about
 
 ROOT = Path(__file__).parents[2]
 
@@ -99,5 +99,5 @@ def test_the_limits_are_read_from_the_system_and_said(monkeypatch) -> None:
 
 
 def test_who_waits_for_a_model_is_told(monkeypatch) -> None:
-    test = AppTest.from_string("from viz.ui import start\nstart._opening('gpt-mini')").run()
+    test = AppTest.from_string("from viz.server import start\nstart._opening('gpt-mini')").run()
     assert [toast.value for toast in test.toast] == ["Opening gpt-mini."]

@@ -9,11 +9,9 @@ from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened, unpacked
 
 import core
-from core.analysis import depth
-from viz.exhibits import _encoder_folds as folds
-from viz.exhibits import _encoder_pictures as pictures
-from viz.exhibits import encoder as exhibit
-from viz.figures.curves import number
+from viz.charts.curves import number
+from viz.course.transformer.encoder import exhibit, folds, pictures
+from viz.course.transformer.encoder import maths as depth
 
 BANK = exhibit.SENTENCES[2]
 FOLDS = ("encoder.equation", "encoder.looking", f"{exhibit.EXHIBIT.title}.documents", "encoder.table", "encoder.take")

@@ -13,13 +13,13 @@ from streamlit.testing.v1 import AppTest
 
 import core.engine
 from core.engine import Engine
-from core.errata import ERRATA, KINDS, find
-from viz.figures import evidence as pictures
+from viz.charts import evidence as pictures
+from viz.course.errata import ERRATA, KINDS, find
+from viz.course.pages.errata import page as page_of
+from viz.course.pages.errata import places as places_of
+from viz.course.sources import SOURCES
 from viz.labels import formulas, indexed
-from viz.sources import SOURCES
-from viz.ui import errata as drawn
-from viz.workspace import _errata_places as places_of
-from viz.workspace import errata as page_of
+from viz.widgets import errata as drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,7 +34,7 @@ def _engine() -> Iterator[Engine]:
 
 
 def page(*opened: str, **link: str) -> AppTest:
-    test = AppTest.from_string("from viz.workspace import errata as p\np.page()", default_timeout=60)
+    test = AppTest.from_string("from viz.course.pages.errata import page as p\np.page()", default_timeout=60)
     for name, value in link.items():
         test.query_params[f"errata.{name}"] = value
     for id in opened:
@@ -63,7 +63,7 @@ def test_the_page_lists_all_by_kind():
 
 def test_a_closed_entry_computes_nothing(monkeypatch):
     monkeypatch.setattr(drawn.compute, "submit", None)
-    test = AppTest.from_string("from viz.workspace import errata as p\np.page()", default_timeout=60)
+    test = AppTest.from_string("from viz.course.pages.errata import page as p\np.page()", default_timeout=60)
     test.session_state["fold:erratum.E1"] = False
     assert not test.run().exception
 
@@ -125,9 +125,11 @@ def test_an_entry_leads_to_the_exhibits_that_show_it():
 
 
 def test_exhibits_are_read_through_their_parts(tmp_path: Path):
-    (tmp_path / "_a_folds.py").write_text('lesson.errata("E5", "E7")\nnumbers["E9"]')
-    (tmp_path / "a.py").write_text('from viz.exhibits import _a_folds as folds\nfrom viz.exhibits._gone import x\nshow("E1", key="E3")')
-    assert places_of.named(tmp_path / "a.py") == {"E1", "E5", "E7"}
+    home = tmp_path / "viz" / "course" / "why" / "a"
+    home.mkdir(parents=True)
+    (home / "folds.py").write_text('lesson.errata("E5", "E7")\nnumbers["E9"]')
+    (home / "exhibit.py").write_text('from viz.course.why.a import folds\nfrom viz.course.why.gone import x\nshow("E1", key="E3")')
+    assert places_of.named(home / "exhibit.py") == {"E1", "E5", "E7"}
 
 
 def test_every_place_is_a_known_document():
@@ -136,7 +138,7 @@ def test_every_place_is_a_known_document():
         assert all(SOURCES[where.document].short in place for where, place in zip(entry.where, drawn.places(entry), strict=True))
 
 
-@pytest.mark.parametrize("file", ["viz/workspace/errata.py", "viz/ui/errata.py", "viz/workspace/_errata_places.py"])
+@pytest.mark.parametrize("file", ["viz/course/pages/errata/page.py", "viz/widgets/errata.py", "viz/course/pages/errata/places.py"])
 def test_no_number_is_typed_on_the_page(file: str):
     """C112."""
     tree = ast.parse((ROOT / file).read_text("utf-8"))

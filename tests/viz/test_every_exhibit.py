@@ -23,10 +23,10 @@ from typed_texts import Work
 import core.engine
 from core.bounds import WORK
 from core.text.tokenizer import LONGEST
-from viz import pages
 from viz.labels import indexed
-from viz.ui import notices, parts
-from viz.ui import told as told_by_charts
+from viz.shell import notices, pages
+from viz.widgets import parts
+from viz.widgets import told as told_by_charts
 
 NO_TEXT = {
     "complexity": "counts operations by length and width",
@@ -40,7 +40,7 @@ NO_TEXT = {
 NO_MODEL = {"autoencoder": "squeezes words without a model", "retrieval": "looks up a table"}
 """The exhibits that read a text of a visitor with no model that has a name."""
 CHOSEN = re.compile(r"(pills|segmented|select|slider|stops|number|draw|toggle|text):[^:]*:(.+)")
-"""The key of a control of `viz.ui.controls`: its kind, the page, and its name in the link."""
+"""The key of a control of `viz.widgets.controls`: its kind, the page, and its name in the link."""
 ASIDE = re.compile(r"(predict|presets|fold):")
 """Keys of what need not be in the link: guesses are each visitor's own, presets fill a box, a fold is open or not."""
 READY = ("Examples", "Ready", "Queries", "Sums", "Touch a word")
@@ -200,7 +200,7 @@ def walk(slug: str, steps: int) -> Visit:
     for step in range(1, steps + 1):
         well(test, f"step {step}")
         found = [widget for widget in controls(test) if not ASIDE.match(widget.key or "") and not (widget.type == "button_group" and widget.label.startswith(READY))]
-        assert [widget.key for widget in found if not name(widget)] == [], "what is chosen must be in the link: use viz.ui.controls"
+        assert [widget.key for widget in found if not name(widget)] == [], "what is chosen must be in the link: use viz.widgets.controls"
         assert parts.TAKE in folds(test), f"nothing to take away at step {step}"
         for chart in test.get("plotly_chart"):
             assert "toImage" in chart.proto.config, "a figure is drawn by parts.show, so that it can be saved"
@@ -341,7 +341,7 @@ def test_the_first_screen_and_the_core_need_neither_network_nor_graphics_card(al
         for listing in fresh.models():
             model = fresh.open(listing.name)
             assert {weight.device.type for weight in model.network.parameters()} == {"cpu"}, listing.name
-    test = AppTest.from_string("from viz.workspace import look\nlook.page()", default_timeout=90).run()
+    test = AppTest.from_string("from viz.workspace.look import page as look\nlook.page()", default_timeout=90).run()
     well(test, "look")
     with pytest.raises(OSError, match="no network"):
         socket.create_connection(("example.org", 80))
@@ -350,7 +350,7 @@ def test_the_first_screen_and_the_core_need_neither_network_nor_graphics_card(al
 
 def test_no_page_names_an_address_that_a_browser_would_ask() -> None:
     """C117: scripts, styles and pages of ours name no other machine, and Streamlit is told to report nothing."""
-    root = Path(pages.__file__).parent
+    root = Path(pages.__file__).parents[1]
     fetched = re.compile(r"(?:src\s*=|href\s*=|url\(|import|fetch\(|from)\s*[\"'(]*\s*(?:https?:)?//(?!www\.w3\.org)[a-z]", re.IGNORECASE)
     files = [file for kind in ("js", "css", "html", "svg") for file in root.rglob(f"*.{kind}")]
     assert len(files) > 50 and [file.name for file in files if fetched.search(file.read_text("utf-8"))] == []

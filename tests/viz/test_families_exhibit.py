@@ -8,11 +8,10 @@ from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
 import core
-from core.analysis.influence import influence
-from core.analysis.ripple import reach
-from viz.exhibits import _families_read as reading
-from viz.exhibits import _families_steps as steps
-from viz.exhibits import families as exhibit
+from core.analysis.residual.ripple import reach
+from viz.course.gpt.families import exhibit, steps
+from viz.course.gpt.families import read as reading
+from viz.course.gpt.families.maths.influence import influence
 
 SLUG = "families"
 FOLDS = (*(f"{SLUG}.{name}" for name in ("equation", "looking", "table", "take")), f"{exhibit.EXHIBIT.title}.documents")

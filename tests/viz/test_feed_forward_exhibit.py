@@ -12,12 +12,10 @@ from exhibit_pages import chart, covers, drawn, figure, lanes, layers, plain, sa
 from streamlit.testing.v1 import AppTest
 
 import core.engine
-from core.analysis import inner_layer
-from core.errata._counts import encoder_layer
-from viz.exhibits import _feed_forward_steps as steps
-from viz.exhibits import _feed_forward_units as units
-from viz.exhibits import feed_forward as exhibit
-from viz.figures.hidden_layer import Tile, through
+from viz.course.errata._counts import encoder_layer
+from viz.course.transformer.feed_forward import exhibit, steps, units
+from viz.course.transformer.feed_forward import maths as inner_layer
+from viz.course.transformer.feed_forward.charts import Tile, through
 from viz.labels import percent
 
 SLUG = "feed_forward."

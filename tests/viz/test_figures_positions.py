@@ -14,12 +14,11 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from core.errors import InputError
-from core.lessons.positions import Formula, curves, distance_profile
 from viz import theme
-from viz.exhibits import _positions_pictures as pictures
-from viz.exhibits import positional_encoding as exhibit
-from viz.figures.curves import lanes, number, profiles, spread_labels
-from viz.figures.matrix import signed_matrix
+from viz.charts.curves import lanes, number, profiles, spread_labels
+from viz.course.self_attention.positional_encoding import exhibit, pictures
+from viz.course.self_attention.positional_encoding.charts import signed_matrix
+from viz.course.shared.maths.positions import Formula, curves, distance_profile
 
 table = np.random.default_rng(0).normal(size=(128, 16))
 
@@ -195,7 +194,7 @@ def test_without_the_model_learned_positions_say_what_is_missing(monkeypatch):
 
 
 def _open(**choices: object) -> AppTest:
-    at = AppTest.from_string("from viz.exhibits import positional_encoding as e\ne.page()", default_timeout=60)
+    at = AppTest.from_string("from viz.course.self_attention.positional_encoding import exhibit as e\ne.page()", default_timeout=60)
     for name, value in choices.items():
         at.query_params[exhibit.SLUG + name] = str(value)
     return at.run()

@@ -10,15 +10,16 @@ from streamlit.testing.v1 import AppTest
 from test_look_page import named, said
 from tiny_models import served
 
-from core.analysis import sketch
-from core.analysis.compare import jensen_shannon
-from core.lessons.texts import texts
-from viz.figures import head_map
-from viz.workspace import _find_pool as heads
-from viz.workspace import _find_sketch as pad
-from viz.workspace import find
-from viz.workspace._find_pool import Head
-from viz.workspace._look_heads import Place
+import core.engine
+from core.analysis.heads import sketch
+from core.analysis.heads.compare import jensen_shannon
+from core.data.texts import texts
+from viz.workspace.find import charts as head_map
+from viz.workspace.find import page as find
+from viz.workspace.find import pool as heads
+from viz.workspace.find import sketch as pad
+from viz.workspace.find.pool import Head
+from viz.workspace.shared.heads import Place
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def engine(tmp_path_factory):
 
 
 def page(**link: str) -> AppTest:
-    test = AppTest.from_string("from viz.ui import state\nfrom viz.workspace import find as page\nwith state.visit('find'):\n    page.page()", default_timeout=120)
+    test = AppTest.from_string("from viz.shell import state\nfrom viz.workspace.find import page\nwith state.visit('find'):\n    page.page()", default_timeout=120)
     for key, value in link.items():
         test.query_params[key] = value
     test.run()
@@ -83,7 +84,7 @@ def test_a_neighbour_becomes_the_head_in_view(engine):
 @pytest.mark.parametrize("by", list(find.BY))
 @pytest.mark.parametrize(("model", "kind"), [("tiny-bert", "self"), ("tiny-translator", "cross"), ("tiny-translator", "causal")])
 def test_every_view_draws_for_every_kind_of_attention(engine, monkeypatch, by, model, kind):
-    monkeypatch.setattr("core.analysis.evidence.SOME", 60)
+    monkeypatch.setattr("core.analysis.heads.evidence.SOME", 60)
     test = page(model=model, kind=kind, layer="0", head="0", text="The cat sat.", **{"find.by": by})
     assert test.text and not [box for box in test.warning if "cannot" in box.value]
 
@@ -143,7 +144,7 @@ def test_the_map_has_every_head_of_the_model_and_on_wish_of_all(engine):
 def test_a_click_on_the_map_chooses_its_head(engine):
     test = page(model="tiny-gpt", kind="causal", layer="1", head="0", **{"find.by": "map"})
     script = (
-        "import streamlit as st\nfrom viz.ui import state\nfrom viz.workspace import _find_map as m, _find_pool as heads\n"
+        "import streamlit as st\nfrom viz.shell import state\nfrom viz.workspace.find import map as m, pool as heads\n"
         "with state.visit('find'):\n    st.session_state[m.KEY] = {'selection': {'points': [{'customdata': [2]}]}}\n"
         "    m._chosen(list(heads.pool('tiny-gpt', 'causal').heads), 'A text.')\n    st.text(str(st.query_params.to_dict()))"
     )
@@ -168,9 +169,10 @@ def test_a_drawing_survives_the_link():
 
 @pytest.mark.parametrize(("model", "text"), [("bert-mini", "\x01\x02" * 50), ("translator-en-es", "q" * 400)])
 @pytest.mark.parametrize("by", ["like", "map"])
-def test_a_text_without_a_word_is_told(model, text, by):
-    test = AppTest.from_string("from viz.ui import errors\nfrom viz.workspace import find\nwith errors.guard():\n    find.page()", default_timeout=120)
+def test_a_text_without_a_word_is_told(model, text, by, monkeypatch):
+    monkeypatch.setattr(core.engine, "_default", None)  # the shipped models
+    test = AppTest.from_string("from viz.shell import errors\nfrom viz.workspace.find import page as find\nwith errors.guard():\n    find.page()", default_timeout=120)
     for name, value in {"model": model, "text": text, "find.by": by}.items():
         test.query_params[name] = value
     told = [line.value for line in test.run().text]
-    assert not test.exception and any("No word stands in this text" in line for line in told) and not any("Something went wrong" in line for line in told)
+    assert not test.exception and any("No word stands in this text" in line for line in told) and not any("Something went wrong" in line for line in told), told

@@ -9,8 +9,8 @@ from test_look_page import named, said
 
 from core.checkpoints.heads import read_heads
 from core.checkpoints.manifest import shipped_folder
-from viz.workspace import _find_kinds as kinds
-from viz.workspace import _find_pool as heads
+from viz.workspace.find import kinds
+from viz.workspace.find import pool as heads
 
 
 def test_the_table_has_every_head_with_the_scores_that_ship_beside_an_untrained_copy():

@@ -18,8 +18,8 @@ from core.engine import Engine
 from core.training import records, tuning
 from core.training.movement import movement
 from core.training.tuning import TUNINGS
-from viz.exhibits import _frozen_read as reading
-from viz.exhibits import frozen_or_full as exhibit
+from viz.course.bert.frozen_or_full import exhibit
+from viz.course.bert.frozen_or_full import read as reading
 from viz.labels import percent
 
 SLUG = "frozen_or_full"

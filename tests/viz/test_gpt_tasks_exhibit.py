@@ -12,18 +12,16 @@ import pytest
 from exhibit_pages import drawn, said
 from streamlit.testing.v1 import AppTest
 
-from core.analysis.extracted import extracted
+from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, SIMILARITY, TASKS, combined
 from core.engine import default
-from core.lessons.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, SIMILARITY, TASKS, combined
 from core.names import RECORDED
 from core.serving import trainer
 from core.serving.trainer import Trainer
 from core.training import gpt_tuning
 from core.training.gpt_tuning import named
-from viz.exhibits import _gpt_tasks_link as link
-from viz.exhibits import _gpt_tasks_live as live
-from viz.exhibits import gpt_tasks as exhibit
-from viz.figures.curves import number
+from viz.charts.curves import number
+from viz.course.gpt.gpt_tasks import exhibit, link, live
+from viz.course.gpt.gpt_tasks.maths import extracted
 from viz.labels import percent
 
 FOLDS = [f"fold:gpt_tasks.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.EXHIBIT.title}.documents"]

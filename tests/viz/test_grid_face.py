@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from test_instruments_faces import KB, opened, sent, unrun
 
-from viz.instruments.grid import grid_packet, pool
+from viz.instruments.grid.grid import grid_packet, pool
 
 
 def part(packet: Any, name: str) -> bytes:

@@ -18,9 +18,9 @@ from core.serving import trainer
 from core.training import growth as measured
 from core.training import live
 from core.training.recipes.induction_tiny import examples
-from viz.figures.growth import course as drawn
-from viz.workspace import _growth_course as courses
-from viz.workspace import growth
+from viz.workspace.growth import course as courses
+from viz.workspace.growth import page as growth
+from viz.workspace.growth.charts import course as drawn
 
 MODEL = "induction-tiny"
 
@@ -71,7 +71,7 @@ def test_it_opens_where_the_head_forms():
     curve = course.curve(course.best)
     i = measured.leap(curve)
     assert step == course.steps[i + 1] and curve[i + 1] - curve[i] > 0.3
-    assert f"Between step {course.steps[i]:,} and step {step:,} the head for what followed last time appears" in said(test)
+    assert f"Between step {course.steps[i]:,} and step {step:,} the habit “induction head” appears" in said(test)
     assert f"from {curve[i]:.2f} to {curve[i + 1]:.2f}" in said(test)
 
 
@@ -129,7 +129,7 @@ def test_a_recorded_run_is_shown_as_recorded(task):
     course = courses.recorded(task)
     title = opened(now)[0]["title"]
     step = int(title.rpartition(" ")[2].replace(",", ""))
-    np.testing.assert_allclose(unpacked(now, page=packets(test)), run.at(step).run(run.task.shown).attention("causal", by="word").weights[course.heads[course.best]], atol=1e-6)
+    np.testing.assert_allclose(unpacked(now, page=packets(test)), run.at(step).run(run.job.shown).attention("causal", by="word").weights[course.heads[course.best]], atol=1e-6)
     assert any(button.label == "Train it yourself" for button in test.button)
 
 

@@ -12,13 +12,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened, unpacked
 
-from viz.instruments import head_view_packet, mount
-from viz.instruments.head_view import HEAD_VIEW, LAYOUTS
-from viz.instruments.payload import budget
+from viz.instruments import head_view_packet
+from viz.instruments.head_view.head_view import HEAD_VIEW, LAYOUTS
+from viz.instruments.kit import mount
+from viz.instruments.kit.payload import budget
 from viz.theme import DARK, LIGHT, contrast
 
 KB = 1024
-COLOURS = (Path(mount.__file__).parent / "head_colours.js").read_text("utf-8")
+COLOURS = (Path(mount.__file__).parents[1] / "head_view" / "head_colours.js").read_text("utf-8")
 
 
 def heads(n_heads: int, n: int, m: int | None = None) -> np.ndarray:
@@ -171,7 +172,7 @@ def test_what_was_pinned_is_read(monkeypatch: pytest.MonkeyPatch, event: dict[st
     import streamlit as st
 
     from viz.instruments import head_view
-    from viz.instruments.head_view import Instrument
+    from viz.instruments.head_view.head_view import Instrument
 
     monkeypatch.setattr(st, "session_state", {"v": {"touched": event | {"id": "1"}}})
     monkeypatch.setattr(Instrument, "show", lambda self, packet, **states: None)

@@ -13,10 +13,10 @@ from hypothesis.extra.numpy import arrays
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened, unstepped
 
-from viz.instruments import mount
-from viz.instruments.heatmap import heatmap_packet
-from viz.instruments.payload import Layer, Packet, budget, identity
-from viz.instruments.steps import packed, size
+from viz.instruments.heatmap.heatmap import heatmap_packet
+from viz.instruments.kit import mount
+from viz.instruments.kit.payload import Layer, Packet, budget, identity
+from viz.instruments.kit.steps import packed, size
 
 
 def sent(packet: Packet, prefix: str = "") -> np.ndarray:

@@ -13,18 +13,20 @@ from test_inside import charts, data, forced, said
 from test_instruments_faces import opened, unpacked
 from tiny_models import served
 
-from core.analysis.asked import Asked, telling
-from core.analysis.importance import ablation
-from core.analysis.means import mean_outputs
-from core.analysis.patching import KEEP, Pair, at_position, of_head, pair_of, patched
-from core.analysis.sweep import Item, estimate, samples, sweep
-from core.analysis.word_shares import hidden_from
+from core.analysis.attribution.asked import Asked, telling
+from core.analysis.attribution.importance import ablation
+from core.analysis.attribution.means import mean_outputs
+from core.analysis.attribution.patching import KEEP, Pair, at_position, of_head, pair_of, patched
+from core.analysis.attribution.sweep import Item, estimate, samples, sweep
+from core.analysis.attribution.word_shares import hidden_from
 from core.engine import Engine
 from core.errors import InputError
 from core.model import Model
 from core.run import Run
 from viz.labels import head_name
-from viz.workspace import _asked, _importance_work, importance
+from viz.workspace.importance import page as importance
+from viz.workspace.importance import work
+from viz.workspace.shared import target_picker
 
 TEXT = "The animal was tired."
 MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert", "prompt-tiny")
@@ -33,12 +35,12 @@ MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert", "prompt-tiny")
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), *MODELS) as engine:
-        patch.setattr(_importance_work, "SENTENCES", 3)
+        patch.setattr(work, "SENTENCES", 3)
         yield engine
 
 
 def page(**link: str) -> AppTest:
-    test = AppTest.from_string("from viz.workspace import importance as page\npage.page()", default_timeout=60)
+    test = AppTest.from_string("from viz.workspace.importance import page\npage.page()", default_timeout=60)
     for key, value in link.items():
         test.query_params[key.replace("__", ".")] = value
     test.run()
@@ -143,7 +145,7 @@ def test_a_patch_restores_what_the_core_says(engine):
 
 
 def test_sentences_that_cannot_be_patched_are_told(engine):
-    assert "place of equal number" in said(page(model="tiny-gpt", text=TEXT, importance__by="patch", importance__other=TEXT + " It was")).replace("places", "place")
+    assert "between equal numbers of positions" in said(page(model="tiny-gpt", text=TEXT, importance__by="patch", importance__other=TEXT + " It was"))
     assert "same words" in said(page(model="tiny-gpt", text=TEXT, importance__by="patch", importance__other=TEXT))
 
 
@@ -158,7 +160,7 @@ def test_the_folds_open(engine, by):
 
 def test_another_sentence_forgets_the_place_and_the_word(engine):
     test = page(model="tiny-gpt", text=TEXT, importance__row="1", importance__word="40")
-    assert "behind “" in said(test) and _asked.named(engine.open("tiny-gpt").run(TEXT), 40) in said(test)
+    assert "after “" in said(test) and target_picker.named(engine.open("tiny-gpt").run(TEXT), 40) in said(test)
     test.query_params["text"] = "She has a white car."
     test.run()
     item, asked = asked_of(engine, "tiny-gpt", "She has a white car.")

@@ -11,14 +11,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from tiny_models import served
 
-from core.analysis.asked import Asked, telling
-from core.analysis.logit_lens import logit_lens
+from core.analysis.attribution.asked import Asked, telling
+from core.analysis.residual.logit_lens import logit_lens
 from core.engine import Engine
 from core.model import Model
 from core.run import Run
-from viz.figures.layers import HUES, parts_of_logit, ripple_map
+from viz.charts.layers import HUES, parts_of_logit, ripple_map
 from viz.theme import LIGHT
-from viz.workspace import _asked, _inside_who
+from viz.workspace.inside import who
+from viz.workspace.shared import target_picker
 
 TEXT = "The animal was tired."
 MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert")
@@ -37,7 +38,7 @@ def forced(model: Model, text: str) -> Run:
 
 
 def page(**link: str) -> AppTest:
-    test = AppTest.from_string("from viz.workspace import inside as page\npage.page()", default_timeout=60)
+    test = AppTest.from_string("from viz.workspace.inside import page\npage.page()", default_timeout=60)
     for key, value in link.items():
         test.query_params[key.replace("__", ".")] = value
     test.run()
@@ -76,10 +77,10 @@ def test_it_opens_with_the_lens_of_the_run(engine, model):
     assert len(cells) == len(run.tokens) * 3
     for cell in cells:
         assert cell["chance"] == pytest.approx(lens.chances[cell["column"], cell["row"], 0], abs=1e-4)
-        assert cell["exact"] == _asked.named(run, int(lens.ids[cell["column"], cell["row"], 0]))
+        assert cell["exact"] == target_picker.named(run, int(lens.ids[cell["column"], cell["row"], 0]))
     (framed,) = [cell for cell in cells if cell["chosen"]]
     assert framed["row"] == telling(run)
-    assert f"“{_asked.named(run, int(lens.ids[-1, telling(run), 0]))}”" in said(test)
+    assert f"“{target_picker.named(run, int(lens.ids[-1, telling(run), 0]))}”" in said(test)
 
 
 def test_a_cell_in_the_link_is_framed_and_shows_its_five_best(engine):
@@ -119,7 +120,7 @@ def test_who_wrote_it_follows_the_link_down_to_the_heads_and_compares_two_words(
     run = engine.open("tiny-gpt").run(TEXT)
     token, other = 40, run.model.token_id("the")
     test = page(model="tiny-gpt", text=TEXT, inside__by="who", inside__row="1", inside__word=str(token), inside__against="the", inside__part="L1 attention")
-    found = _inside_who.attribute(run, Asked(1, token, other))
+    found = who.attribute(run, Asked(1, token, other))
     by_size = sorted((data(chart) for chart in charts(test)), key=len)
     assert [cell["value"] for cell in by_size[0]][:3] == pytest.approx(found.heads["causal"][1].tolist(), abs=1e-4)
     assert sum(cell["value"] for cell in by_size[1]) == pytest.approx(float(run.logits[1, token] - run.logits[1, other]), abs=1e-3)
@@ -136,7 +137,7 @@ def test_left_of_a_change_a_causal_model_is_exactly_the_same(engine):
     first = next(i for i, (a, b) in enumerate(zip(one.ids, two.ids, strict=True)) if a != b)
     cells = data(charts(test)[0])
     assert all(cell["value"] == 0 for cell in cells if cell["column"] < first) and all(cell["value"] > 0 for cell in cells if cell["column"] >= first and cell["row"])
-    assert f"Left of “{_asked.word(one.tokens[first])}” nothing changed, exactly" in said(test) and "cannot look ahead" in said(test)
+    assert f"Left of “{target_picker.word(one.tokens[first])}” nothing changed, exactly" in said(test) and "cannot look ahead" in said(test)
 
 
 def test_an_encoder_is_changed_everywhere_and_says_so(engine):
@@ -148,7 +149,7 @@ def test_an_encoder_is_changed_everywhere_and_says_so(engine):
 
 def test_texts_that_cannot_be_compared_are_told_and_nothing_breaks(engine):
     test = page(model="tiny-gpt", text=TEXT, inside__by="ripple", inside__other="The animal was tired and went home to sleep.")
-    assert "place by place" in said(test) and not charts(test)
+    assert "position by position" in said(test) and not charts(test)
     assert "nothing changed" in said(page(model="tiny-gpt", text=TEXT, inside__by="ripple", inside__other=TEXT))
     assert "every later word can look at it" in said(page(model="tiny-gpt", text="a man", inside__by="ripple", inside__other="x man"))
 

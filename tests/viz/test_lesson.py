@@ -10,11 +10,12 @@ import pytest
 from exhibit_pages import folds
 from streamlit.testing.v1 import AppTest
 
-from viz.ui import asking
+from viz.widgets import asking
 
 PAGE = """
 import streamlit as st
-from viz.ui import lesson, parts, state
+from viz.widgets import lesson, parts
+from viz.shell import state
 state.begin("board")
 STEPS = (lesson.Step("Guess", "Say *it* aloud."), lesson.Step("Scores", "Each pair gets a score."), lesson.Step("Weights", "Shares of one."))
 text = st.session_state.get("sentence", "a cat sat")
@@ -30,13 +31,13 @@ st.session_state["counted"] = lesson.predict_number(
 with parts.fold("More", "board.more") as opened:
     if opened.open:
         st.text("inside")
-st.button("Restore", on_click=lambda: __import__("viz.ui.restoring", fromlist=["_restore"])._restore())
+st.button("Restore", on_click=lambda: __import__("viz.shell.restoring", fromlist=["_restore"])._restore())
 """
 
 
 TWO = """
 import streamlit as st
-from viz.ui import lesson
+from viz.widgets import lesson
 answer = st.session_state.get("answer", "x")
 st.session_state["told"] = lesson.predict("q.a", "Which?", ("x", "y"), answer, f"So it is {answer}.")
 """
@@ -144,7 +145,7 @@ def test_r_asks_anew() -> None:
 
 def test_a_guess_survives_a_page_where_it_is_not_asked() -> None:
     test = AppTest.from_string(
-        'import streamlit as st\nfrom viz.ui import lesson\n'
+        'import streamlit as st\nfrom viz.widgets import lesson\n'
         'if not st.session_state.get("away"):\n    lesson.predict("q.a", "Which?", ("x", "y"), "x", "So it is.")\n', default_timeout=60).run()
     test.button_group[0].set_value("y").run()
     test.session_state["away"] = True
@@ -205,7 +206,7 @@ def test_before_a_room_there_are_no_folds() -> None:
 def _two_folds() -> None:
     import streamlit as st
 
-    from viz.ui import parts
+    from viz.widgets import parts
 
     for name in ("Equation", "Table"):
         with parts.fold(name, name) as opened:
@@ -236,7 +237,7 @@ def test_r_opens_the_page_anew_and_the_lecture_goes_on() -> None:
 # ------------------------------------------------------------------ ties, and how exactly a number is told
 
 LEVEL = """
-from viz.ui import lesson
+from viz.widgets import lesson
 lesson.predict("q.level", "Which is nearest?", {"queen": 0.636, "stepmother": 0.633, "prince": 0.5}, "queen", "By its cosine.")
 lesson.predict("q.one", "Which?", ("only",), "only", "There is one.")
 lesson.predict_number("q.share", "How much?", 0, 1, 0.99979, "Softmax is never 1.", 0.05)

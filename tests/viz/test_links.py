@@ -11,11 +11,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from tiny_models import MODELS, served
 
-from core.lessons.texts import Example
-from viz import pages
+from core.data.texts import Example
 from viz.labels import head_name
-from viz.ui import subject
-from viz.workspace import _find_pool, _importance_work, _toys
+from viz.shell import pages, subject
+from viz.workspace.find import pool
+from viz.workspace.importance import work
+from viz.workspace.shared import toy_models
 
 LINK = re.compile(r"\[(?P<label>[^\]]*)\]\(/(?P<slug>\w+)\??(?P<query>[^)]*)\)")
 WHOLE = [entry.slug for entry in pages.workspace() if entry.whole]
@@ -28,14 +29,14 @@ HEAD = {"look": {"view": "full"}, "inside": {"inside.by": "who"}}
 @pytest.fixture(scope="module", autouse=True)
 def _models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch, served(patch, tmp_path_factory.mktemp("models"), *MODELS):
-        patch.setattr(_importance_work, "SENTENCES", 2)
-        patch.setattr(_find_pool, "sentences", lambda found: _toys.examples_of(found.models[0])[:2] or (Example("The cat sat.", "El gato."),) * 3)
+        patch.setattr(work, "SENTENCES", 2)
+        patch.setattr(pool, "sentences", lambda found: toy_models.examples_of(found.models[0])[:2] or (Example("The cat sat.", "El gato."),) * 3)
         yield
 
 
 def visited(slug: str, query: dict[str, str], before: AppTest | None = None) -> AppTest:
     """A page as it opens by a link: in a fresh session, or after another page."""
-    test = AppTest.from_string(f"from viz.ui import state\nfrom viz.workspace import {slug} as page\nwith state.visit({slug!r}):\n    page.page()", default_timeout=120)
+    test = AppTest.from_string(f"from viz.shell import state\nfrom viz.shell import pages\npage = pages.find({slug!r}).module\nwith state.visit({slug!r}):\n    page.page()", default_timeout=120)
     for name, value in query.items():
         test.query_params[name] = value
     if before is not None:
@@ -134,7 +135,7 @@ def test_an_exhibit_takes_the_visitors_sentence_and_no_head_of_another_model() -
 
 def arrived(slug: str, before: AppTest) -> dict[str, str]:
     """What an exhibit finds in its link after another page."""
-    test = AppTest.from_string(f"from viz.ui import state\nstate.begin({slug!r}, whole=False)", default_timeout=60)
+    test = AppTest.from_string(f"from viz.shell import state\nstate.begin({slug!r}, whole=False)", default_timeout=60)
     for name in ("atlas.chosen", "atlas.shown", "atlas.page"):
         test.session_state[name] = before.session_state[name]
     test.run()

@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from test_instruments_faces import carried, opened, unpacked
 
 import core.engine
+from core.arithmetic.cell import row_of
 from core.engine import Engine, Listing
-from core.lessons.arithmetic import row_of
 from core.model import Model
 from core.models import families
 from core.text import Tokenizer
@@ -43,7 +43,7 @@ def model(request, monkeypatch):
 
 
 def look(**link: str) -> AppTest:
-    test = AppTest.from_string("from viz.workspace import look as page\npage.page()", default_timeout=60)
+    test = AppTest.from_string("from viz.workspace.look import page\npage.page()", default_timeout=60)
     for key, value in ({"text": TEXT, "target": "Ella tiene un auto."} | link).items():
         test.query_params[key] = value
     test.session_state["fold:look.arithmetic"] = True

@@ -28,7 +28,7 @@ def model(monkeypatch):
 
 
 def look(**link: str) -> AppTest:
-    test = AppTest.from_string("from viz.workspace import look as page\npage.page()", default_timeout=60)
+    test = AppTest.from_string("from viz.workspace.look import page\npage.page()", default_timeout=60)
     for key, value in link.items():
         test.query_params[key] = value
     test.run()
@@ -115,7 +115,7 @@ def test_a_second_text_is_read_behind_the_first(model):
 
 
 def test_a_checkpoint_without_a_word_head_is_looked_at_all_the_same(monkeypatch):
-    made = build(masked_lm=False)
+    made = replace(build(masked_lm=False), name="body")
     with Engine(opener={"body": made}.__getitem__, listing=lambda: (Listing("body", True, "", "bert"),)) as engine:
         monkeypatch.setattr(core.engine, "_default", engine)
         test = look(text=TEXT)

@@ -13,13 +13,13 @@ import core
 from core.analysis.guesses import guesses
 from core.decoding import Greedy, Sample, decode
 from viz.labels import percent
-from viz.workspace import _look_continue
+from viz.workspace.look import go_on
 
 MODEL, TEXT = "gpt-mini", "Once upon a time there was a little"
 
 
 def look(**link: str) -> AppTest:
-    test = AppTest.from_string("from viz.workspace import look as page\npage.page()", default_timeout=60)
+    test = AppTest.from_string("from viz.workspace.look import page\npage.page()", default_timeout=60)
     for key, value in ({"model": MODEL, "text": TEXT} | link).items():
         test.query_params[key] = value
     test.run()
@@ -37,7 +37,7 @@ def offered(test: AppTest):
 
 
 def steps(strategy) -> list:
-    return list(decode(core.open_model(MODEL), TEXT, strategy, max_new_tokens=_look_continue.AHEAD))
+    return list(decode(core.open_model(MODEL), TEXT, strategy, max_new_tokens=go_on.AHEAD))
 
 
 def test_the_next_tokens_stand_behind_the_text_with_their_probabilities():
@@ -50,7 +50,7 @@ def test_the_next_tokens_stand_behind_the_text_with_their_probabilities():
 
 def test_one_is_chosen_and_written_and_others_follow():
     test = look()
-    best = guesses(core.open_model(MODEL).run(TEXT), -1, _look_continue.OFFERED)
+    best = guesses(core.open_model(MODEL).run(TEXT), -1, go_on.OFFERED)
     assert [option.split(" ")[0] for option in offered(test).options] == [word.strip() for word, _ in best]
     before = after(test)
     offered(test).select(best[1][0]).run()
@@ -61,8 +61,8 @@ def test_one_is_chosen_and_written_and_others_follow():
 def test_a_word_behind_the_text_is_written_with_those_before_it(monkeypatch):
     test, written = look(), steps(Greedy())
     test.session_state["look.words.False"] = {"write": {"at": [1], "id": "1"}}
-    monkeypatch.setattr("viz.workspace._look_continue.written", lambda key: 1)
-    script = AppTest.from_string("from viz.ui import subject\nfrom viz.workspace import _look_continue as c\nimport streamlit as st\n"
+    monkeypatch.setattr("viz.workspace.look.go_on.written", lambda key: 1)
+    script = AppTest.from_string("from viz.shell import subject\nfrom viz.workspace.look import go_on as c\nimport streamlit as st\n"
                                  f"subject.shows(text={TEXT!r})\nc.write(st.session_state['steps'])", default_timeout=60)  # fmt: skip
     script.session_state["steps"] = tuple(written)
     script.run()
@@ -77,7 +77,7 @@ def test_the_temperature_samples_and_goes_along_to_decode():
         assert said == percent(step.chosen.after)
     (link,) = [one.value for one in test.markdown if "in Decode" in one.value]
     query = dict(parse_qsl(link.partition("?")[2].rstrip(")")))
-    there = AppTest.from_string("from viz.workspace import decode as page\npage.page()", default_timeout=60)
+    there = AppTest.from_string("from viz.workspace.decode import page\npage.page()", default_timeout=60)
     for name, value in query.items():
         there.query_params[name] = value
     there.run()

@@ -10,17 +10,18 @@ from streamlit.testing.v1 import AppTest
 from test_instruments_faces import carried, opened, unpacked
 
 import core
-from core.analysis.aggregate import aggregated
-from core.analysis.evidence import TESTS
-from core.analysis.heads import WORDS
-from core.analysis.occasions import occurs
+from core.analysis.attention.aggregate import aggregated
+from core.analysis.heads.evidence import TESTS
+from core.analysis.heads.habits import WORDS
+from core.analysis.heads.occasions import occurs
+from core.arithmetic.cell import row_of
 from core.checkpoints.heads import read_heads
 from core.checkpoints.manifest import shipped_folder
 from core.glossary import term
-from core.lessons.arithmetic import row_of
 from viz.labels import percent
-from viz.workspace import _compare_data, _compare_folds, _look_cell
-from viz.workspace import _look_heads as heads
+from viz.workspace.compare import data, folds
+from viz.workspace.look import cell as look_cell
+from viz.workspace.shared import heads
 
 MODEL, TEXT = "translator-en-es", "She has a white car."
 
@@ -31,7 +32,7 @@ def run() -> core.Run:
 
 
 def page(name: str, near: str = "yes", **link: str) -> AppTest:
-    test = AppTest.from_string(f"from viz.workspace import {name} as page\npage.page()", default_timeout=60)
+    test = AppTest.from_string(f"from viz.shell import pages\npage = pages.find({name!r}).module\npage.page()", default_timeout=60)
     for key, value in link.items():
         test.query_params[key] = value
     if near:
@@ -111,7 +112,7 @@ def test_nothing_is_calculated_while_nobody_sees_it(run, monkeypatch):
         raise AssertionError("calculated for nobody")
 
     for name in ("lines_of", "source_of", "tensor_card"):
-        monkeypatch.setattr(_look_cell, name, never)
+        monkeypatch.setattr(look_cell, name, never)
     test = page("look", view="full", kind="cross", layer="2", head="3", near="")
     (heat,), (cell,) = named(test, "scale", "axis"), named(test, "light")
     header, (query, key) = opened(cell)[0], opened(heat)[0]["selected"]
@@ -206,7 +207,7 @@ def test_compare_of_a_head_with_itself_says_so():
 
 def test_every_head_in_figures(run):
     attention = run.attention("self", by="word")
-    table = _compare_folds.figures(heads.survey(MODEL)["self"], attention.weights).set_index("head")
+    table = folds.figures(heads.survey(MODEL)["self"], attention.weights).set_index("head")
     assert len(table) == 24
     layer, head = heads.survey(MODEL)["self"].best()["previous"]
     name, row = f"L{layer}.H{head}", attention.weights[layer, head]
@@ -276,8 +277,8 @@ def test_a_text_beyond_the_context_says_what_is_read_and_lets_it_be_moved():
 
 
 @pytest.mark.parametrize(("model", "text", "told"), [
-    (MODEL, "cat", "translator-en-es does not find an end: it repeats “gato” "),
-    ("bert-mini", "Money is in the [MASK].", "A telling error: bert-mini has “bank” in place "),
+    (MODEL, "ha ha ha ha", "translator-en-es does not find an end: it repeats “gran” "),
+    ("bert-mini", "Money is in the [MASK].", "A telling error: bert-mini has “bank” at rank "),
     ("rnn-en-es", "Give me the black hat, not the white one.", "A telling error: rnn-en-es writes “Dame "),
 ])  # fmt: skip
 def test_what_a_model_fails_at_is_told_below_the_picture(model: str, text: str, told: str):
@@ -330,7 +331,7 @@ def test_a_head_of_quotes_is_offered_only_where_something_is_quoted():
 
 def test_compare_opens_with_heads_whose_habits_have_an_occasion():
     for text in (PLAIN, QUOTE):
-        for view in _compare_data.opening("gpt-mini", text):
+        for view in data.opening("gpt-mini", text):
             assert occurs(heads.survey("gpt-mini")["causal"].kind(view.layer, view.head), text)
-    first = _compare_data.opening("gpt-mini", QUOTE)[0]
+    first = data.opening("gpt-mini", QUOTE)[0]
     assert heads.survey("gpt-mini")["causal"].best(PLAIN) != heads.survey("gpt-mini")["causal"].best(QUOTE) and first

@@ -13,11 +13,10 @@ from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
 import core.engine
-from core.lessons import luong as lessons
-from core.lessons import unscaled
-from viz.exhibits import _luong_data as data_of
-from viz.exhibits import _luong_steps as steps
-from viz.exhibits import luong as exhibit
+from viz.course.look_up.luong import data as data_of
+from viz.course.look_up.luong import exhibit, steps
+from viz.course.shared.maths import luong as lessons
+from viz.course.shared.maths import unscaled
 from viz.labels import distinct
 
 SLUG = steps.SLUG
@@ -187,7 +186,7 @@ def test_nonsense_in_the_link_leaves_a_page(every, link):
 
 
 def test_the_lines_to_take_away_name_the_numbers(every):
-    from viz.exhibits import _luong_folds as folds
+    from viz.course.look_up.luong import folds
 
     data = exhibit.compute(exhibit.Params(TEXT, "dot"))
     params = exhibit.Params(TEXT, "dot", row=0)

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 from exhibit_pages import chart, drawn, said, said_and_set
 
-from core.lessons import many_heads as lessons
 from viz import theme
-from viz.exhibits import _many_heads_folds as folds
-from viz.exhibits import _many_heads_steps as steps
-from viz.exhibits import many_heads as exhibit
-from viz.figures.bar_pairs import bar_pairs
-from viz.figures.head_grids import ABOVE, head_grid, per_head
+from viz.course.self_attention.charts.bar_pairs import bar_pairs
+from viz.course.self_attention.charts.head_grids import ABOVE, head_grid, per_head
+from viz.course.self_attention.many_heads import exhibit, folds, steps
+from viz.course.self_attention.many_heads import maths as lessons
 from viz.labels import percent
 
 DATA = exhibit.compute(exhibit.Params(2, 4))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from test_instruments_faces import unrun
 
-from viz.instruments.mask_editor import edited, fingerprint, mask_editor_packet
-from viz.instruments.payload import runs
+from viz.instruments.kit.payload import runs
+from viz.instruments.mask_editor.mask_editor import edited, fingerprint, mask_editor_packet
 
 
 def test_presets_travel_as_runs() -> None:

@@ -11,12 +11,9 @@ from exhibit_pages import chart, covers, drawn, figure, lanes, plain, said, said
 from streamlit.testing.v1 import AppTest
 
 import core.engine
-from core.analysis import hidden_words
-from core.lessons import masking
-from viz.exhibits import _masked_words_blanks as blanks
-from viz.exhibits import _masked_words_draws as draws
-from viz.exhibits import _masked_words_recipe as recipe
-from viz.exhibits import masked_words as exhibit
+from viz.course.bert.masked_words import blanks, draws, exhibit, recipe
+from viz.course.bert.masked_words import maths as hidden_words
+from viz.course.bert.maths import masking
 from viz.labels import percent
 
 SLUG = "masked_words."

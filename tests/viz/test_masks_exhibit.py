@@ -19,16 +19,15 @@ import core.engine
 from core import masks as masks_of
 from core.engine import Engine, Listing
 from core.errors import InputError
-from core.lessons import masks as lesson
 from core.model import Model
 from core.models import families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from viz.exhibits import _masks_batch as batch
-from viz.exhibits import _masks_folds as folds
-from viz.exhibits import _masks_panels as panels
-from viz.exhibits import masks as exhibit
-from viz.figures.mask_figures import leak
+from viz.course.self_attention.masks import exhibit, folds
+from viz.course.self_attention.masks.charts.masks import leak
+from viz.course.shared import masks_batch as batch
+from viz.course.shared import masks_panels as panels
+from viz.course.shared.maths import masks as lesson
 from viz.labels import percent
 
 NAMES = {"gpt-mini": "gpt", "translator-en-es": "transformer"}
@@ -61,7 +60,7 @@ def _engine() -> Iterator[Engine]:
 def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
     """The editor, the page's last step, with a link's values, some folds open."""
     link = {"step": str(len(exhibit.STEPS))} | link
-    test = AppTest.from_string("from viz.exhibits import masks as e\ne.page()", default_timeout=60)
+    test = AppTest.from_string("from viz.course.self_attention.masks import exhibit as e\ne.page()", default_timeout=60)
     for name, value in link.items():
         test.query_params[name if name in ("text", "layer", "head") else f"masks.{name}"] = value
     for name in folded:

@@ -9,12 +9,11 @@ from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
 from core.engine import default
-from core.lessons.conditionals import conditionals
 from viz import theme
-from viz.exhibits import _next_token_map as plan
-from viz.exhibits import _next_token_steps as steps
-from viz.exhibits import next_token as exhibit
-from viz.figures import conditionals as figures
+from viz.course.gpt.next_token import charts as figures
+from viz.course.gpt.next_token import exhibit, steps
+from viz.course.gpt.next_token import map as plan
+from viz.course.gpt.next_token.maths import conditionals
 from viz.labels import percent
 
 FOLDS = [f"fold:next_token.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.EXHIBIT.title}.documents"]

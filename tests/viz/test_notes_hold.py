@@ -11,26 +11,23 @@ import pytest
 from plain_runs import FILLER, GPT, OPENING, plain, softmax, word
 
 import core
+from core.data.texts import texts
 from core.decoding import Greedy, decode
 from core.edits import ScaleHead, ZeroHead
-from core.edits_text import to_text
-from core.lessons.texts import texts
+from core.edits.serialize import to_text
 from core.run import Run
 from viz.labels import literal, percent, visible
-from viz.ui.pins import View
-from viz.workspace import (
-    _compare_data,
-    _compare_pair,
-    _compare_presets,
-    _decode_pictures,
-    _look_full,
-    _what_if_views,
-    _what_if_words,
-    compare,
-    what_if,
-)
-from viz.workspace import _look_heads as chooser
-from viz.workspace import _what_if_data as changes
+from viz.widgets.pins import View
+from viz.workspace.compare import data, presets
+from viz.workspace.compare import page as compare
+from viz.workspace.compare import pair as compare_pair
+from viz.workspace.decode import pictures
+from viz.workspace.look import full
+from viz.workspace.shared import heads as chooser
+from viz.workspace.what_if import data as changes
+from viz.workspace.what_if import page as what_if
+from viz.workspace.what_if import views as what_if_views
+from viz.workspace.what_if import words
 
 # ---- Look
 
@@ -42,10 +39,10 @@ def test_care_is_called_for_exactly_where_the_numbers_call_for_it(model: str):
         attention = run.attention(kind, by="word")
         for layer, head, row in np.ndindex(attention.weights.shape[:3]):
             shown = chooser.Seen(attention, layer, head, "")
-            lines = _look_full.care(shown, row, "one")
+            lines = full.care(shown, row, "one")
             wanted = dict(called_for(shown.weights, shown.allowed, attention.keys, row))
             name = f"“{literal(visible(attention.queries[row]))}”"
-            assert lines == [_look_full.CARE[kind_of].format(share=percent(share), query=name) for kind_of, share in wanted.items()]
+            assert lines == [full.CARE[kind_of].format(share=percent(share), query=name) for kind_of, share in wanted.items()]
             seen |= wanted.keys()
     assert {"even", "itself"} <= seen
 
@@ -81,22 +78,22 @@ def apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return entropy((one + other) / 2) - (entropy(one) + entropy(other)) / 2
 
 
-def differing(found: _compare_data.Compared) -> list[int]:
+def differing(found: data.Compared) -> list[int]:
     """Rows whose words are not the same in both panes."""
     return [place for place, slot in enumerate(found.rows) if not all(slot) or found.word("queries", place, 0) != found.word("queries", place, 1)]
 
 
-def before(found: _compare_data.Compared) -> np.ndarray:
+def before(found: data.Compared) -> np.ndarray:
     """How far the rows before the first word that differs are apart."""
     a, b = found.weights
     return apart(a, b)[: differing(found)[0]]
 
 
-def _recurrent(pane: _compare_data.Pane) -> bool:
+def _recurrent(pane: data.Pane) -> bool:
     return not any(kind.layered for kind in pane.run.model.spec.kinds)
 
 
-PROMISES: dict[str, Callable[[_compare_data.Compared, np.ndarray], bool]] = {
+PROMISES: dict[str, Callable[[data.Compared, np.ndarray], bool]] = {
     "Tired or wide?": lambda found, rows: before(found).max() > 0.01 and (before(found) > 0).all(),
     "One word changed": lambda found, rows: np.abs(np.subtract(*(w[: differing(found)[0]] for w in found.weights))).max() == 0 and rows.max() > 0.01,
     "One word changed, both ways": lambda found, rows: before(found).max() > 0.01 and (before(found) > 0).all(),
@@ -109,19 +106,19 @@ PROMISES: dict[str, Callable[[_compare_data.Compared, np.ndarray], bool]] = {
 """What the line beside each ready-made pair says, as a condition on its rows."""
 
 
-@pytest.mark.parametrize("pair", _compare_presets.TELLING, ids=lambda pair: pair.name)
-def test_what_is_said_of_a_ready_made_pair_is_so(pair: _compare_presets.Telling):
+@pytest.mark.parametrize("pair", presets.TELLING, ids=lambda pair: pair.name)
+def test_what_is_said_of_a_ready_made_pair_is_so(pair: presets.Telling):
     found = compare.compute(compare.Params(views=pair.views))
     measured, (a, b) = found.pair(0, 1), found.weights
     both = [place for place, slot in enumerate(found.rows) if all(slot)]
     rows = apart(a, b)[both]
     assert PROMISES[pair.name](found, rows), pair.note
     most = both[int(rows.argmax())]
-    said = _compare_pair.sentence(found, measured, measured.order[0])
+    said = compare_pair.sentence(found, measured, measured.order[0])
     looks = ", ".join(f"{'AB'[pane]} gives {percent(w[most].max())} to “{visible(found.word('keys', int(w[most].argmax()), pane))}”" for pane, w in enumerate((a, b)))
     assert said.startswith(f"They differ most at “{visible(found.word('queries', most, 0))}”: {looks}; Jensen-Shannon divergence {rows.max():.2f} bits (maximum 1)")
     assert f"is {rows.mean():.2f} bits" in said
-    for line in _compare_pair.notes(found, measured):
+    for line in compare_pair.notes(found, measured):
         if "the two patterns are the same" in line:
             assert np.abs(a[: differing(found)[0]] - b[: differing(found)[0]]).max() < 1e-6
         elif "reads the whole text" in line:
@@ -134,7 +131,7 @@ def test_a_changed_head_is_not_said_to_be_the_same_before_another_word():
     """Rows are equal before a difference only where the same model reads them: a head that was switched off is another model."""
     off = "zero:layer.0.self_attn.heads:1"
     found = compare.compute(compare.Params(views=(View(GPT, "The dog ran home.", "causal", 3, 2), View(GPT, "The dog ran away.", "causal", 3, 2, edits=off))))
-    assert before(found).max() > 0.001 and not [line for line in _compare_pair.notes(found, found.pair(0, 1)) if "are the same" in line]
+    assert before(found).max() > 0.001 and not [line for line in compare_pair.notes(found, found.pair(0, 1)) if "are the same" in line]
 
 
 # ---- What if
@@ -159,7 +156,7 @@ def _unchanged(model: str, text: str) -> Run:
 def test_what_if_says_what_two_plain_runs_say(model: str, text: str, raw: str):
     change = what_if.compute(what_if.Params(model, text, raw))
     outcome = changes.outcome(change)
-    said = _what_if_words.sentence(change, outcome, _what_if_views.moved(change))
+    said = words.sentence(change, outcome, what_if_views.moved(change))
     one, reader = _unchanged(model, text), core.open_model(model)
     other = reader.run(text, target=one.target_text, edits=change.edits) if one.source else reader.run(text, edits=change.edits)
     looks = {kind: (apart(one.attention(kind).weights, other.attention(kind).weights)).mean(-1) for kind in one.kinds}
@@ -190,7 +187,7 @@ def test_what_if_says_what_two_plain_runs_say(model: str, text: str, raw: str):
 
 
 def test_every_ready_made_pair_has_its_condition():
-    assert set(PROMISES) == {pair.name for pair in _compare_presets.TELLING}
+    assert set(PROMISES) == {pair.name for pair in presets.TELLING}
 
 
 # ---- Decode
@@ -203,7 +200,7 @@ def test_decode_tells_a_ready_made_sentence_that_came_out_wrong_when_it_has_ende
     right = next(row.wanted for row in texts("presets") if row.text == text)
 
     def said(n: int) -> str:
-        return _decode_pictures.sentence(SimpleNamespace(model=core.open_model(model), steps=steps[:n], last=steps[n - 1], window=SimpleNamespace(text=text)))
+        return pictures.sentence(SimpleNamespace(model=core.open_model(model), steps=steps[:n], last=steps[n - 1], window=SimpleNamespace(text=text)))
 
     wrong = f"A telling error: {model} writes “{steps[-1].text}”; right is “{right[0]}”."
     assert (wrong in said(len(steps))) == (steps[-1].text not in right) and "A telling error" not in said(3)

@@ -21,18 +21,19 @@ from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.record import read_training
 from core.checkpoints.scores import read_scores
 from core.engine import Listing
-from viz import pages
-from viz.pages import Chapter, Cite, Entry, Exhibit, Page, PageError
-from viz.sources import SOURCES
-from viz.workspace import decode, models
+from viz.course.sources import SOURCES
+from viz.shell import pages
+from viz.shell.pages import Chapter, Cite, Entry, Exhibit, Page, PageError
+from viz.workspace.decode import page as decode
+from viz.workspace.models import page as models
 
 ROOT = Path(__file__).resolve().parents[2]
 ENTRIES = pages.discover()
 STILL = {"course", "about", "names", "documents", "models", "homework"}  # prose and tables, no picture
 PICTURES = ("plotly_chart", "vega_lite_chart", "bidi_component")
 SCRIPT = """
-from viz import pages
-from viz.ui import errors
+from viz.shell import pages
+from viz.shell import errors
 with errors.guard():
     next(entry for entry in pages.discover() if entry.slug == {slug!r}).page()
 """
@@ -90,7 +91,7 @@ def test_the_four_words_of_the_top_bar_come_in_order() -> None:
 
 
 def test_addresses_are_printed_one_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    runpy.run_path(str(ROOT / "viz" / "pages.py"), run_name="__main__")
+    runpy.run_path(str(ROOT / "viz" / "shell" / "pages.py"), run_name="__main__")
     answer = capsys.readouterr().out.split()
     assert answer == [entry.address for entry in ENTRIES] and answer[0] == "/"
 
@@ -120,7 +121,7 @@ class _Params:
 
 def _module(**parts: object) -> ModuleType:
     module = ModuleType("broken")
-    module.__file__ = "viz/exhibits/broken.py"
+    module.__file__ = "viz/course/why/broken/exhibit.py"
     good = {"Params": _Params, "compute": len, "page": len}
     for name, value in (good | parts).items():
         if value is not None:
@@ -145,24 +146,25 @@ class _Bare:
 def test_a_page_without_the_form_is_named(parts: dict[str, object], says: str) -> None:
     with pytest.raises(PageError, match=says) as caught:
         pages._check(_module(**parts))
-    assert "viz/exhibits/broken.py" in str(caught.value)
+    assert "viz/course/why/broken/exhibit.py" in str(caught.value)
 
 
 @pytest.mark.parametrize(("source", "says"), [
     ("", "has no EXHIBIT"), ("EXHIBIT = 3", "has no EXHIBIT"), ("EXHIBIT = Exhibit(title=open('x'))", "may hold only .* and constants, not open"),
 ])
 def test_a_page_that_does_not_say_what_it_is_is_named(tmp_path: Path, source: str, says: str) -> None:
-    file = tmp_path / "broken.py"
+    file = tmp_path / "broken" / "exhibit.py"
+    file.parent.mkdir()
     file.write_text(source, "utf-8")
     with pytest.raises(PageError, match=says) as caught:
-        pages._read(file, "viz.exhibits", "EXHIBIT", Exhibit)
-    assert "broken.py" in str(caught.value)
+        pages._read(file, "viz.course.why", "EXHIBIT", Exhibit)
+    assert "broken/exhibit.py" in str(caught.value)
 
 
 def test_twins_are_refused() -> None:
     info = Exhibit(title="T", chapter=Chapter.BERT, order=1, claim="C.")
-    one, two = (Entry(slug, info, frozenset(), "viz.exhibits", Path(f"{slug}.py")) for slug in ("one", "two"))
-    with pytest.raises(PageError, match="two.py: the same order as one.py"):
+    one, two = (Entry(slug, info, frozenset(), "viz.course.bert", Path(f"{slug}/exhibit.py")) for slug in ("one", "two"))
+    with pytest.raises(PageError, match="two/exhibit.py: the same order as one/exhibit.py"):
         pages._refuse_twins([one, two], pages._rank, "order")
 
 
@@ -175,15 +177,20 @@ def test_a_module_says_what_its_source_was_read_to_say(entry: Entry) -> None:
 DRAW_ONE = """
 import sys
 from streamlit.testing.v1 import AppTest
-AppTest.from_string("from viz import pages\\nnext(e for e in pages.discover() if e.slug == sys.argv[1]).page()".replace("sys.argv[1]", repr(sys.argv[1])), default_timeout=120).run()
-print(*(name for name in sys.modules if name.startswith(("viz.exhibits.", "viz.workspace.")) and not name.rpartition(".")[2].startswith("_")))
+AppTest.from_string("from viz.shell import pages\\nnext(e for e in pages.discover() if e.slug == sys.argv[1]).page()".replace("sys.argv[1]", repr(sys.argv[1])), default_timeout=120).run()
+print(*(name for name in sys.modules if name.startswith(("viz.course.", "viz.workspace.")) and name.endswith((".exhibit", ".page"))))
 """
 
 
 @pytest.mark.parametrize("slug", ["look", "scaling", "about"])
 def test_opening_a_page_imports_no_other(slug: str) -> None:
     answer = subprocess.run([sys.executable, "-c", DRAW_ONE, slug], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
-    assert [name.rpartition(".")[2] for name in answer.stdout.split()] == [slug]
+    assert [name.split(".")[-2] for name in answer.stdout.split()] == [slug]
+
+
+@pytest.mark.parametrize("entry", pages.exhibits(), ids=lambda entry: entry.slug)
+def test_an_exhibit_lies_in_its_chapter(entry: Entry) -> None:
+    assert isinstance(entry.info, Exhibit) and entry.package == f"viz.course.{entry.info.chapter.name.lower()}"
 
 
 def test_an_unknown_document_is_refused() -> None:
@@ -192,18 +199,18 @@ def test_an_unknown_document_is_refused() -> None:
 
 
 def test_by_document_lists_each_citation_once() -> None:
-    from viz.workspace import documents
+    from viz.course.pages.documents import page as documents
 
     listed = [(cite, entry.slug) for _, rows in documents.compute() for cite, entry in rows]
     assert sorted(map(repr, listed)) == sorted(repr((c, e.slug)) for e in ENTRIES for c in e.info.cites)
 
 
 def test_the_course_shows_each_exhibit_once() -> None:
-    from viz.workspace import course
+    from viz.course.pages.course import page as course
 
     assert [entry for _, entries in course.compute() for entry in entries] == list(pages.exhibits())
     test = drawn("course")
-    assert [element.value for element in test.header] == [chapter.title for chapter, _ in course.compute()]
+    assert [element.value for element in test.header] == [*(chapter.title for chapter, _ in course.compute()), "Beside the course"]
 
 
 class _Opened(SimpleNamespace):

@@ -11,12 +11,10 @@ from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 from core.engine import default
-from core.lessons import permutation as lesson
-from viz.exhibits import _permutation_folds as folds
-from viz.exhibits import _permutation_steps as steps
-from viz.exhibits import permutation as exhibit
-from viz.figures.curves import number
-from viz.figures.reordered import OTHER, SAME, reordered, share
+from viz.charts.curves import number
+from viz.course.self_attention.charts.reordered import OTHER, SAME, reordered, share
+from viz.course.self_attention.permutation import exhibit, folds, steps
+from viz.course.self_attention.permutation import maths as lesson
 
 FOLDS = ("permutation.equation", "permutation.looking", "Another order of the words.documents", "permutation.table", "permutation.take")
 

@@ -16,8 +16,8 @@ from tiny_models import write
 
 import core
 import viz
-from viz.instruments.picture import Picture
-from viz.instruments.words import WORDS, words_packet
+from viz.instruments.kit.picture import Picture
+from viz.instruments.words.words import WORDS, words_packet
 
 ROOT = Path(viz.__file__).parents[1]
 EVIL = "</script><script>window.owned=1</script>"

@@ -13,8 +13,8 @@ from tiny_models import served
 
 from core.decoding import decode
 from core.errors import InputError
-from viz.ui import pins
-from viz.ui.pins import View
+from viz.widgets import pins
+from viz.widgets.pins import View
 
 NAMES = some.text("abc-~|\\ ", min_size=1, max_size=5)
 TEXTS = some.text(max_size=20)
@@ -54,8 +54,9 @@ def test_a_view_is_named_by_its_head(head, name):
 def draw() -> None:
     import streamlit as st
 
-    from viz.ui import notices, pins
-    from viz.ui.pins import View
+    from viz.shell import notices
+    from viz.widgets import pins
+    from viz.widgets.pins import View
 
     notices.make_place()
     for number in range(6):
@@ -98,7 +99,7 @@ def test_nonsense_in_a_link_gives_a_notice_and_no_pins():
 @pytest.mark.parametrize(("how", "head"), [("one", 1), ("largest", "max")])
 def test_the_full_view_of_look_pins_what_it_shows(monkeypatch, tmp_path: Path, how, head):
     with served(monkeypatch, tmp_path, "tiny-gpt"):
-        test = AppTest.from_string("from viz.workspace import look\nlook.page()", default_timeout=60)
+        test = AppTest.from_string("from viz.workspace.look import page as look\nlook.page()", default_timeout=60)
         for name, value in {"model": "tiny-gpt", "text": "The cat sat.", "view": "full", "kind": "causal", "layer": "1", "head": "1", "look.how": how}.items():
             test.query_params[name] = value
         test.run()
@@ -111,7 +112,7 @@ def test_the_full_view_of_look_pins_what_it_shows(monkeypatch, tmp_path: Path, h
 @pytest.mark.parametrize(("model", "head"), [("tiny-gpt", 1), ("tiny-translator", "mean")])
 def test_decode_pins_what_is_written_so_far(monkeypatch, tmp_path: Path, model, head):
     with served(monkeypatch, tmp_path, model) as engine:
-        test = AppTest.from_string("from viz.workspace import decode\ndecode.page()", default_timeout=60)
+        test = AppTest.from_string("from viz.workspace.decode import page as decode\ndecode.page()", default_timeout=60)
         chosen = {"kind": "causal", "layer": "1", "head": "1"} if head == 1 else {}
         for name, value in {"model": model, "text": "The cat sat.", "decode.n": "3", **chosen}.items():
             test.query_params[name] = value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import streamlit as st
 
-from viz.instruments.plane import Point, Score, base, moved, plane_packet
+from viz.instruments.plane.plane import Point, Score, base, moved, plane_packet
 
 POINTS = [Point("q", (1, 0), "query"), Point("<b>", (0, 1)), Point("k", (1, 1), movable=False)]
 

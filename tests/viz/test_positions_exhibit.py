@@ -7,15 +7,14 @@ import pytest
 from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
-from core.analysis import unplaced as analysis
 from core.engine import default
-from core.lessons import position_ideas as ideas
-from core.lessons.positions import Formula
-from viz.exhibits import _places_steps as steps
-from viz.exhibits import _places_without as last
-from viz.exhibits import positions as exhibit
-from viz.figures.curves import number
-from viz.figures.reordered import share
+from viz.charts.curves import number
+from viz.course.self_attention.charts.reordered import share
+from viz.course.self_attention.positions import exhibit, steps
+from viz.course.self_attention.positions import without as last
+from viz.course.self_attention.positions.maths import ideas
+from viz.course.self_attention.positions.maths import unplaced as analysis
+from viz.course.shared.maths.positions import Formula
 from viz.labels import percent
 
 FOLDS = ("positions.equation", "positions.looking", "Positions.documents", "positions.table", "positions.take")
@@ -143,7 +142,7 @@ def test_each_fold_opens_and_the_lines_run(step):
 
 def test_the_small_picture_and_the_figures():
     assert exhibit.thumbnail().count("<circle") == 40
-    from viz.figures import places
+    from viz.course.self_attention.positions import charts as places
 
     for covered in (False, True):
         dots = places.ideas(3, 5, covered=covered).to_dict()["layer"][2]["data"]["values"]

@@ -6,10 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from tiny_models import served
 
-from core.lessons.texts import texts
+from core.data.texts import texts
 from viz.labels import literal
-from viz.workspace import _look_heads
-from viz.workspace import _presets as presets
+from viz.workspace.shared import heads, presets
 
 KEY = "presets:"
 MODELS = ("bahdanau", "tiny-bert", "tiny-gpt", "copy-lstm-attention", "prompt-tiny")
@@ -22,7 +21,7 @@ def engine(tmp_path_factory):
 
 
 def page(name: str = "look", *, open: bool = True, **link: str) -> AppTest:
-    test = AppTest.from_string(f"from viz.workspace import {name} as page\npage.page()", default_timeout=120)
+    test = AppTest.from_string(f"from viz.shell import pages\npage = pages.find({name!r}).module\npage.page()", default_timeout=120)
     for key, value in link.items():
         test.query_params[key] = value
     test.session_state[KEY] = open
@@ -153,4 +152,4 @@ def test_a_model_of_a_toy_task_opens_with_a_text_of_its_own(engine, name, model,
 
 def test_look_shows_a_copier_letter_by_letter(engine):
     run = engine.open("copy-lstm-attention").run("k a t", target="kat", keep=["*.pattern"])
-    assert _look_heads.look(run, "alignment").queries[:3] == _look_heads.look(run, "alignment").keys == ("k", "a", "t")
+    assert heads.look(run, "alignment").queries[:3] == heads.look(run, "alignment").keys == ("k", "a", "t")

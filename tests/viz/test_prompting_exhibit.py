@@ -7,13 +7,11 @@ import pytest
 from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
+from core.data.tasks import PROMPT_LENGTHS, PROMPTS
 from core.engine import default
-from core.lessons.prompts import ASKED, answers, solved
-from core.lessons.shots import TASKS, prompt, scored, written
-from core.training.tasks import PROMPT_LENGTHS, PROMPTS
-from viz.exhibits import _prompting_few as few
-from viz.exhibits import _prompting_steps as steps
-from viz.exhibits import prompting as exhibit
+from viz.course.gpt.prompting import exhibit, few, steps
+from viz.course.gpt.prompting.maths import TASKS, prompt, scored, written
+from viz.course.shared.maths.prompts import ASKED, answers, solved
 from viz.labels import percent
 
 FOLDS = [f"fold:prompting.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.EXHIBIT.title}.documents"]

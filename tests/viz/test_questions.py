@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +12,10 @@ from exhibit_pages import drawn, said
 from lesson_numbers import EDGES, EXACT, MEANT, NONE, NUMBERS
 
 from core.analysis.guesses import probabilities
-from viz import pages
-from viz.ui import asking, lesson
-from viz.workspace import _what_if_views as views
-from viz.workspace import what_if
+from viz.shell import pages
+from viz.widgets import asking, lesson
+from viz.workspace.what_if import page as what_if
+from viz.workspace.what_if import views
 
 FIGURE = r"([−-]?\d[\d,]*(?:\.\d+)?(?:\s?·\s?10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?(?:\s?%)?)"
 
@@ -60,7 +59,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
 
 STEPS = [
     (entry.slug, step) for entry in pages.exhibits()
-    for step in range(1, 1 + len(getattr(importlib.import_module(f"viz.exhibits.{entry.slug}"), "STEPS", "1")))
+    for step in range(1, 1 + len(getattr(entry.module, "STEPS", "1")))
 ]  # fmt: skip
 
 

@@ -13,22 +13,22 @@ from test_instruments_faces import opened
 
 import core
 from core import bounds
-from core.lessons.texts import texts
+from core.data.texts import texts
 from core.text.readable import in_small_letters
-from viz.ui import reads
-from viz.workspace import _reads
+from viz.widgets import reads
+from viz.workspace.shared import reads as _reads
 
 NO_SENTENCE = {
-    "_autoencoder_panels": "one word, which no model reads", "_bert_input_pieces": "pieces of a vocabulary", "_prompting_few": "one word, as its label says",
-    "_retrieval_table": "a query", "_self_attention_steps": "words that only name rows", "_words_sum": "words of a table", "bottleneck": "letters, as its label says",
-    "prompting": "letters, as its label says",
+    "autoencoder/panels": "one word, which no model reads", "bert_input/pieces": "pieces of a vocabulary", "prompting/few": "one word, as its label says",
+    "retrieval/table": "a query", "self_attention/steps": "words that only name rows", "word_vectors/sum": "words of a table", "bottleneck/exhibit": "letters, as its label says",
+    "prompting/exhibit": "letters, as its label says",
 }  # fmt: skip
 """Files of exhibits whose boxes take no sentence for a model, and why; beside them only boxes of single words and wanted translations."""
 GERMAN, LOUD = "Das weiße Auto steht vor dem Haus.", "I AM VERY ANGRY WITH YOU"
 
 
 def page(name: str, **link: str) -> AppTest:
-    test = AppTest.from_string(f"from viz.workspace import {name} as page\npage.page()", default_timeout=120)
+    test = AppTest.from_string(f"from viz.shell import pages\npage = pages.find({name!r}).module\npage.page()", default_timeout=120)
     for key, value in link.items():
         test.query_params[key] = value
     return ran(test)
@@ -106,11 +106,11 @@ def test_markup_in_a_text_is_not_read_as_such():
 
 def test_every_box_for_a_sentence_names_the_model_that_reads_it():
     missing = []
-    for file in sorted(Path("viz/exhibits").glob("*.py")):
+    for file in sorted(file for file in Path("viz/course").rglob("*.py") if "pages" not in file.parts):
         for call in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(call, ast.Call) and ast.unparse(call.func) == "controls.text" and not any(word.arg == "of" for word in call.keywords):
-                missing.append((file.stem, ast.unparse(call.args[1])))
-    assert [each for each in missing if each[0] not in NO_SENTENCE] == [("_training_link", "'target'"), ("bank", "SLUG + 'word'")]
+                missing.append((f"{file.parent.name}/{file.stem}", ast.unparse(call.args[1])))
+    assert [each for each in missing if each[0] not in NO_SENTENCE] == [("bank/exhibit", "SLUG + 'word'"), ("training_and_inference/link", "'target'")]
     assert set(NO_SENTENCE) <= {file for file, _ in missing}
 
 

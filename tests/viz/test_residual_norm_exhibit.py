@@ -12,14 +12,13 @@ from exhibit_pages import chart, covers, drawn, figure, lanes, layers, plain, sa
 from streamlit.testing.v1 import AppTest
 
 import core.engine
-from core.analysis import residuals
-from core.lessons import depth, norms
-from viz.exhibits import _residual_norm_norms as last
-from viz.exhibits import _residual_norm_sums as sums
-from viz.exhibits import residual_norm as exhibit
-from viz.exhibits._residual_norm_folds import TRY
-from viz.figures.bar_lanes import Lane, bar_lanes
-from viz.figures.by_depth import Panel, block, by_depth
+from viz.charts.bar_lanes import Lane, bar_lanes
+from viz.course.transformer.maths import depth, residuals
+from viz.course.transformer.residual_norm import exhibit, sums
+from viz.course.transformer.residual_norm import maths as norms
+from viz.course.transformer.residual_norm import norms as last
+from viz.course.transformer.residual_norm.charts import Panel, block, by_depth
+from viz.course.transformer.residual_norm.folds import TRY
 from viz.labels import percent
 
 SLUG = "residual_norm."

@@ -9,13 +9,12 @@ from exhibit_pages import said_and_set as said
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
-from core.lessons import memory_read, persons
-from core.lessons.look_up import look_up, softmax
-from viz.exhibits import _retrieval_link as link
-from viz.exhibits import _retrieval_plane as arrows
-from viz.exhibits import retrieval as exhibit
-from viz.figures import look_up_table as figures
-from viz.ui.state import Unusable
+from viz.course.look_up.retrieval import charts as figures
+from viz.course.look_up.retrieval import exhibit, link
+from viz.course.look_up.retrieval import plane as arrows
+from viz.course.look_up.retrieval.maths import memory_read, persons
+from viz.course.look_up.retrieval.maths.look_up import look_up, softmax
+from viz.shell.state import Unusable
 
 
 def page(step: int = 1, guess: dict[str, object] | None = None, folded: tuple[str, ...] = (), **values: str) -> AppTest:

@@ -18,14 +18,14 @@ from typed_texts import unfold
 
 import core
 import viz
-from viz.instruments import origin
-from viz.instruments.grid import grid_packet
-from viz.instruments.mount import Instrument
-from viz.instruments.origin import Origin
-from viz.instruments.payload import Packet
-from viz.instruments.stack import Among, stacked
-from viz.instruments.words import words_packet
-from viz.ui import export
+from viz.instruments.grid.grid import grid_packet
+from viz.instruments.kit import origin
+from viz.instruments.kit.mount import Instrument
+from viz.instruments.kit.origin import Origin
+from viz.instruments.kit.payload import Packet
+from viz.instruments.kit.stack import Among, stacked
+from viz.instruments.words.words import words_packet
+from viz.widgets import export
 
 ROOT = Path(__file__).parents[2]
 WORDS = [f"w{i}" for i in range(60)]
@@ -110,7 +110,7 @@ def test_the_scripts_of_exhibits_run_as_files_and_write_their_pictures(tmp_path:
     for slug, (name, steps) in SCRIPTS.items():
         before = len(found)
         for at in steps:
-            page = f"from viz import pages\nfrom viz.ui import state\nfound = next(e for e in pages.discover() if e.slug == {slug!r})\nwith state.visit({slug!r}):\n    found.page()"
+            page = f"from viz.shell import pages\nfrom viz.shell import state\nfound = next(e for e in pages.discover() if e.slug == {slug!r})\nwith state.visit({slug!r}):\n    found.page()"
             test = AppTest.from_string(page, default_timeout=120)
             test.query_params[f"{name}.step"] = str(at)
             assert not test.run().exception
@@ -151,7 +151,7 @@ def test_every_instrument_of_a_page_is_told_what_it_shows(slug: str, monkeypatch
         told[key] = packet.header["origin"]
 
     monkeypatch.setattr(Instrument, "show", show)
-    page = f"from viz import pages\nfrom viz.ui import state\nfound = next(e for e in pages.discover() if e.slug == {slug!r})\nwith state.visit({slug!r}):\n    found.page()"
+    page = f"from viz.shell import pages\nfrom viz.shell import state\nfound = next(e for e in pages.discover() if e.slug == {slug!r})\nwith state.visit({slug!r}):\n    found.page()"
     test = AppTest.from_string(page, default_timeout=120).run()
     assert not test.exception and told
     for key, said in told.items():
@@ -161,7 +161,7 @@ def test_every_instrument_of_a_page_is_told_what_it_shows(slug: str, monkeypatch
 @pytest.mark.parametrize("name", ["gpt-mini", "translator-en-es"])
 def test_every_chart_of_a_model_card_is_told_whose_it_is_and_what_was_measured(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     unfold(monkeypatch)
-    test = AppTest.from_string("from viz.workspace import models\nmodels.page()", default_timeout=120)
+    test = AppTest.from_string("from viz.workspace.models import page as models\nmodels.page()", default_timeout=120)
     test.query_params["models.which"] = name
     charts = [chart.proto.alt.split("\n") for chart in test.run().get("vega_lite_chart")]
     assert not test.exception and charts and {whose for _, whose, *_ in charts} == {name}
@@ -172,7 +172,7 @@ def test_a_new_page_forgets_what_the_last_one_showed() -> None:
     def script() -> None:
         import streamlit as st
 
-        from viz.instruments import origin
+        from viz.instruments.kit import origin
 
         origin.begin("One")
         origin.tell(model="gpt-mini", text="a", layer=1)

@@ -14,11 +14,10 @@ from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 import core.engine
-from core.lessons import scaling as lessons
-from core.lessons import unscaled
-from viz.exhibits import _scaling_steps as steps
-from viz.exhibits import scaling as exhibit
-from viz.exhibits._scaling_folds import GUESS
+from viz.course.look_up.scaling import exhibit, steps
+from viz.course.look_up.scaling import maths as lessons
+from viz.course.look_up.scaling.folds import GUESS
+from viz.course.shared.maths import unscaled
 from viz.labels import percent
 
 SLUG = "scaling."
@@ -148,7 +147,7 @@ def test_nonsense_in_the_link_leaves_a_page(link):
 
 
 def test_the_lines_to_take_away_run():
-    from viz.exhibits import _scaling_folds as folds
+    from viz.course.look_up.scaling import folds
 
     for step in (0, 4):
         exec(folds.code(step, exhibit.Params()), {})

@@ -9,9 +9,8 @@ from exhibit_pages import said
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
-from core.lessons import score_functions as lessons
-from viz.exhibits import _scores_steps as steps
-from viz.exhibits import score_functions as exhibit
+from viz.course.look_up.score_functions import exhibit, steps
+from viz.course.look_up.score_functions import maths as lessons
 from viz.labels import percent
 
 SLUG = steps.SLUG
@@ -108,7 +107,7 @@ def test_places_in_the_link_come_back():
 
 
 def test_the_lines_to_take_away_run():
-    from viz.exhibits import _scores_folds as folds
+    from viz.course.look_up.score_functions import folds
 
     exec(folds.code(exhibit.Params()), {})
 

@@ -6,7 +6,6 @@ import asyncio
 import functools
 import importlib
 import inspect
-import pkgutil
 import typing
 import urllib.request
 from collections import Counter
@@ -20,17 +19,17 @@ from plotly.basedatatypes import BaseFigure
 from streamlit.testing.v1 import AppTest
 
 import core.engine
-import viz.figures
+import viz
 from core import names
 from core.checkpoints import manifest
 from tests.app_server import started_app
 from tests.bench.wire import Visit
-from viz import pages
-from viz.figures import kept
-from viz.workspace import models
+from viz.charts.parts import kept
+from viz.shell import pages
+from viz.workspace.models import page as models
 
-SCRIPT = "from viz import pages\nnext(entry for entry in pages.discover() if entry.slug == {slug!r}).page()\n"
-PARTS = "viz.figures.panels"
+SCRIPT = "from viz.shell import pages\nnext(entry for entry in pages.discover() if entry.slug == {slug!r}).page()\n"
+PARTS = "viz.charts.parts.panels"
 """Its functions make parts of figures."""
 STILL_LOADING = b"still being loaded"
 NOISE = ("ScriptRunContext", "Couldn't find fragment", "Traceback", "atlas")
@@ -79,15 +78,19 @@ def test_a_figure_that_is_kept_is_the_same_after_a_room_saw_it(slug: str) -> Non
 
 
 def test_every_figure_is_kept() -> None:
-    for module in pkgutil.iter_modules(viz.figures.__path__, "viz.figures."):
-        home = importlib.import_module(module.name)
+    root = Path(viz.__file__).parent
+    homes = sorted(file for file in root.rglob("*.py") if "charts" in (*file.relative_to(root).parts[:-1], file.stem) and file.stem != "__init__")
+    assert len(homes) > 40
+    for file in homes:
+        name_of_file = ".".join(file.relative_to(root.parent).with_suffix("").parts)
+        home = importlib.import_module(name_of_file)
         for name, function in inspect.getmembers(home, inspect.isfunction):
-            if name.startswith("_") or function.__module__ != module.name or module.name == PARTS:
+            if name.startswith("_") or function.__module__ != name_of_file or name_of_file == PARTS:
                 continue
             told = typing.get_type_hints(function)
             gives = typing.get_args(told.get("return")) or (told.get("return"),)
             if any(isinstance(kind, type) and issubclass(kind, (alt.TopLevelMixin, go.Figure)) for kind in gives) and go.Figure not in list(told.values())[:-1]:
-                assert hasattr(function, "__wrapped__"), f"{module.name}.{name} draws anew with every run: @kept"
+                assert hasattr(function, "__wrapped__"), f"{name_of_file}.{name} draws anew with every run: @kept"
 
 
 def test_another_number_is_another_figure_and_no_more_are_kept_than_have_room(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,13 +12,10 @@ from exhibit_pages import drawn, said, said_and_set
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
-from core.lessons import self_attention as lessons
-from viz.exhibits import _self_attention_boards as boards
-from viz.exhibits import _self_attention_folds as folds
-from viz.exhibits import _self_attention_link as link
-from viz.exhibits import self_attention as exhibit
-from viz.figures.curves import number
-from viz.instruments.board import Edited
+from viz.charts.curves import number
+from viz.course.self_attention.self_attention import boards, exhibit, folds, link
+from viz.course.shared.maths import self_attention as lessons
+from viz.instruments.board.board import Edited
 from viz.labels import percent
 
 FOLDS = ("self_attention.equation", "self_attention.looking", "Self-attention.documents", "self_attention.table", "self_attention.take")

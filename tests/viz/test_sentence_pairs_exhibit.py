@@ -12,12 +12,9 @@ from exhibit_pages import chart, drawn, said, said_and_set
 from streamlit.testing.v1 import AppTest
 
 import core.engine
-from core.analysis import next_sentence
 from core.checkpoints.scores import Score
-from core.lessons import next_pairs
-from viz.exhibits import _sentence_pairs_game as game
-from viz.exhibits import _sentence_pairs_reading as reading
-from viz.exhibits import sentence_pairs as exhibit
+from viz.course.bert.sentence_pairs import exhibit, game, reading
+from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence
 from viz.labels import percent, shorten
 
 SLUG = "sentence_pairs."
@@ -94,10 +91,10 @@ def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
     assert asked(before, "known")[3] == half and not any(chart(before)[0]) and "cases" not in said(before)
     told = before.button(key=f"predict:{SLUG}known:commit").click().run()
     np.testing.assert_allclose([row["at"] for row in chart(told)[0]], values, rtol=1e-5)
-    assert f"Threshold 50%: {half} of 64 right" in said(told) and f"in {better} of {firsts} cases" in said(told)
+    assert f"Threshold 50 %: {half} of 64 right" in said(told) and f"in {better} of {firsts} cases" in said(told)
     assert sum(row["told"] == "right" for row in chart(told)[0]) == half == sum((v >= 0.5) == r.follows for v, r in zip(values, rows, strict=True))
     told.slider[-1].set_value(0.6).run()
-    assert f"Threshold 60%: {next_pairs.right(values, rows, 0.6)} of 64 right" in said(told)
+    assert f"Threshold 60 %: {next_pairs.right(values, rows, 0.6)} of 64 right" in said(told)
     monkeypatch.setattr(game, "read_scores", lambda folder: (Score(game.MEASURE, "the test", "bert-mini", 0.25), Score(game.MEASURE, "the test", "always no", 0.75)))
     game.scored.cache_clear()
     assert game.record() == "Recorded on the test, books that it never read: 25.0 % right; always no: 75.0 %."

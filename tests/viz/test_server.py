@@ -20,7 +20,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = "import viz.workspace.look as look\nlook.page = lambda: 1 / 0\n"
+SCRIPT = "import viz.workspace.look.page as look\nlook.page = lambda: 1 / 0\n"
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the system does not tell how many files a process has open")
 
 

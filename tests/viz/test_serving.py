@@ -10,8 +10,8 @@ import pytest
 import streamlit
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from viz.ui import serving
-from viz.ui.serving import NameAhead, Remembered, Sieve
+from viz.server import serving
+from viz.server.serving import NameAhead, Remembered, Sieve
 
 LASTING = [(b"content-type", b"text/javascript"), (b"cache-control", b"public, immutable, max-age=31536000")]
 PARTS = [{"type": "http.response.body", "body": b"let ", "more_body": True}, {"type": "http.response.body", "body": b"a = 1"}]

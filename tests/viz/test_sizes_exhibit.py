@@ -7,9 +7,9 @@ import json
 from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
-from core.lessons import model_sizes as sizes
-from viz.exhibits import _sizes_calculator as own
-from viz.exhibits import sizes as exhibit
+from viz.course.gpt.sizes import calculator as own
+from viz.course.gpt.sizes import exhibit
+from viz.course.gpt.sizes import maths as sizes
 from viz.labels import percent
 
 SLUG = "sizes"
@@ -41,7 +41,7 @@ def test_bert_by_part_beside_the_stated_sizes():
     assert "Right." in said(test) and f"{found[sizes.NETWORK]:,}" in said(test) and "E11" in said(test) and "E20" in said(test)
     assert drawn_values(test) == list(found.values()) and sum(found.values()) == 109_482_240
     assert "Right." in said(page(model="TinyBERT", state={f"predict:{SLUG}.most": sizes.WORDS}))
-    exec(next(code.value for code in test.code if "model_sizes" in code.value), {})
+    exec(next(code.value for code in test.code if "gpt.sizes" in code.value), {})
 
 
 def test_variants_with_bars_and_a_table():

@@ -11,12 +11,10 @@ from exhibit_pages import chart, drawn, said
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from core.lessons import soft_and_hard as both
-from viz.exhibits import _soft_and_hard_folds as folds
-from viz.exhibits import _soft_and_hard_panels as panels
-from viz.exhibits import soft_and_hard as exhibit
-from viz.figures.lots import guesses
-from viz.figures.patches import PICKED, VEIL, lit, reads
+from viz.charts.patches import PICKED, VEIL, lit, reads
+from viz.course.look_up.soft_and_hard import exhibit, folds, panels
+from viz.course.look_up.soft_and_hard import maths as both
+from viz.course.look_up.soft_and_hard.charts import guesses
 from viz.labels import percent
 
 FOLDS = ("soft_and_hard.equation", "soft_and_hard.looking", "Soft and hard attention.documents", "soft_and_hard.table", "soft_and_hard.take")

@@ -13,14 +13,12 @@ from exhibit_pages import drawn, said, said_and_set
 from streamlit.testing.v1 import AppTest
 
 import core.engine
-from core.analysis import read_answers
-from core.training import grammar, tuning
-from viz.exhibits import _spans_answers as answers
-from viz.exhibits import _spans_tags as tags
-from viz.exhibits import _spans_train as train
-from viz.exhibits import _tuning_live as live
-from viz.exhibits import spans_and_tags as exhibit
-from viz.instruments.marked import marked_packet, picked
+from core.data import grammar
+from core.training import tuning
+from viz.course.bert import tuning_live as live
+from viz.course.bert.spans_and_tags import answers, exhibit, tags, train
+from viz.course.bert.spans_and_tags import maths as read_answers
+from viz.instruments.marked.marked import marked_packet, picked
 from viz.labels import percent
 
 SLUG = "spans_and_tags."
@@ -41,8 +39,8 @@ def sent(monkeypatch) -> dict[str, dict]:
     def marked(words, *, key, on_pick=None, **options):
         found[key] = marked_packet(words, **options).header
 
-    for module in ("_spans_answers", "_spans_tags", "_spans_looks"):
-        monkeypatch.setattr(f"viz.exhibits.{module}.marked", marked)
+    for module in ("answers", "tags", "looks"):
+        monkeypatch.setattr(f"viz.course.bert.spans_and_tags.{module}.marked", marked)
     return found
 
 
@@ -197,5 +195,5 @@ def test_the_instrument_sends_what_it_was_given(monkeypatch):
         with pytest.raises(ValueError, match=re.escape(wrong)):
             marked_packet(["a", "cat", "."], **options)
     for value, read in (([0, 2], (0, 2)), ([2, 1], None), ([0, 3], None), ("x", None), ([0.5, 1], None), (None, None)):
-        monkeypatch.setattr(sys.modules["viz.instruments.marked"], "stored", lambda key, name, value=value: value)
+        monkeypatch.setattr(sys.modules["viz.instruments.marked.marked"], "stored", lambda key, name, value=value: value)
         assert picked("k", 3) == read

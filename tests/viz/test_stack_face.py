@@ -9,8 +9,8 @@ import pytest
 from test_instruments_faces import opened, unpacked, unrun
 
 from viz.instruments import Among, head_view_packet, stacked
-from viz.instruments.heatmap import heatmap_packet
-from viz.instruments.stack import MOST, MOST_CELLS, PARTS, ROOM, SHADES
+from viz.instruments.heatmap.heatmap import heatmap_packet
+from viz.instruments.kit.stack import MOST, MOST_CELLS, PARTS, ROOM, SHADES
 
 
 def heads(layers: int, n_heads: int, n: int, causal: bool) -> tuple[np.ndarray, np.ndarray | None]:

@@ -10,7 +10,7 @@ import pytest
 from test_instruments_faces import KB, sent, unpacked
 from tiny_models import write
 
-from viz.instruments.strip import joined, strip_packet, units
+from viz.instruments.strip.strip import joined, strip_packet, units
 
 
 def texts(tokens: list[str], spans: Any = None) -> list[str]:
@@ -99,13 +99,13 @@ def test_what_does_not_fit_is_refused(call: Any, message: str) -> None:
 
 @pytest.mark.parametrize(("n", "most"), [(64, 8), (128, 25), (512, 350)])
 def test_a_strip_stays_within_the_budget_of_one_head(n: int, most: int) -> None:
-    message = sent('from viz.instruments.strip import strip\nstrip(w, words, key="k", allowed=may, title="Layer 2, head 5")', n)
+    message = sent('from viz.instruments.strip.strip import strip\nstrip(w, words, key="k", allowed=may, title="Layer 2, head 5")', n)
     print(f"strip n={n}: {message.size / KB:.1f} KB of {most}")
     assert message.size <= most * KB
 
 
 def test_a_strip_shares_the_numbers_of_other_views() -> None:
-    from viz.instruments.words import words_packet
+    from viz.instruments.words.words import words_packet
 
     weights = np.random.default_rng(2).random((9, 9))
     strip_, words_ = strip_packet(weights, "abcdefghi"), words_packet(weights, "abcdefghi", "abcdefghi", layout="one", reading=True)

@@ -12,16 +12,14 @@ from exhibit_pages import chart, drawn, said, said_and_set
 from streamlit.testing.v1 import AppTest
 
 import core.engine
-from core.lessons import greedy, taught
-from core.lessons.at_once import at_once
 from viz import theme
-from viz.exhibits import _training_learn as learn
-from viz.exhibits import _training_write as write
-from viz.exhibits import training_and_inference as exhibit
-from viz.exhibits._training_link import MODEL, SLUG, named, pair
-from viz.figures import taught as pictures
-from viz.figures import teaching
-from viz.figures.curves import tiny
+from viz.charts.curves import tiny
+from viz.course.transformer.training_and_inference import exhibit, learn, write
+from viz.course.transformer.training_and_inference.charts import taught as pictures
+from viz.course.transformer.training_and_inference.charts import teaching
+from viz.course.transformer.training_and_inference.link import MODEL, SLUG, named, pair
+from viz.course.transformer.training_and_inference.maths import greedy, taught
+from viz.course.transformer.training_and_inference.maths.at_once import at_once
 
 FOLDS = [f"fold:training_and_inference.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.EXHIBIT.title}.documents"]
 
@@ -30,7 +28,7 @@ FOLDS = [f"fold:training_and_inference.{name}" for name in ("equation", "looking
 def _engine(tmp_path_factory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(tiny_models.MODELS, MODEL, ("transformer", {}))
-        patch.setattr("core.lessons.at_once.LONGEST", 24)  # its tokenizer cuts the opening pair into more pieces
+        patch.setattr("viz.course.transformer.training_and_inference.maths.at_once.LONGEST", 24)  # its tokenizer cuts the opening pair into more pieces
         with tiny_models.served(patch, tmp_path_factory.mktemp("models"), MODEL):
             yield
 
@@ -184,7 +182,7 @@ def test_the_lines_to_take_away_make_the_same_numbers(monkeypatch):
     monkeypatch.setattr("core.open_model", lambda name: model())
     names: dict[str, object] = {}
     params = exhibit.Params("You are welcome.", "De nada.")
-    from viz.exhibits import _training_steps as steps
+    from viz.course.transformer.training_and_inference import steps
 
     for code in (steps._code(params), learn._code(params), write._layer_code(params, 1, 2.0), write._ways_code("paper", ""), write._ways_code("model", "a cat")):
         exec(code, names)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from test_instruments_faces import KB, opened
 
-from viz.instruments.tree import MOST, STATES, Branch, tree_packet
+from viz.instruments.tree.tree import MOST, STATES, Branch, tree_packet
 
 SMALL = [Branch(-1, " <b>", "best", -0.5, "kept", 0.6), Branch(0, " cat", "finished", -0.7), Branch(0, "", "pruned", math.nan, p=math.nan)]
 

@@ -7,11 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from core.lessons import depth, norms
-from viz.exhibits import _feed_forward_units as units
-from viz.exhibits import _residual_norm_folds as residual
-from viz.exhibits import _residual_norm_sums as sums
-from viz.exhibits import feed_forward
+from viz.course.transformer.feed_forward import exhibit as feed_forward
+from viz.course.transformer.feed_forward import units
+from viz.course.transformer.maths import depth
+from viz.course.transformer.residual_norm import folds as residual
+from viz.course.transformer.residual_norm import maths as norms
+from viz.course.transformer.residual_norm import sums
 
 
 @pytest.mark.parametrize("lot", range(4))

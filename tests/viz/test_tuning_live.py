@@ -11,12 +11,12 @@ from streamlit.testing.v1 import AppTest
 import core.engine
 from core.serving import trainer
 from core.training import records, tuning
-from viz.exhibits import _tuning_live as live
+from viz.course.bert import tuning_live as live
 from viz.labels import percent
 
 PAGE = """
 import streamlit as st
-from viz.exhibits import _tuning_live as live
+from viz.course.bert import tuning_live as live
 live.panel("opinions-full", "x.")
 st.text(f"uses {live.using('opinions-full', 'x.').model}")
 """

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 
-from viz.ui import turns
+from viz.server import turns
 
 
 class Clock:

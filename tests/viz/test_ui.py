@@ -16,15 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as some
 from streamlit.testing.v1 import AppTest
 
-from viz import labels, pages, theme
-from viz.ui import export, parts
+from viz import labels, theme
+from viz.widgets import export, parts
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
 
 PAGE = """
 import streamlit as st
-from viz.ui import controls, state, subject
+from viz.widgets import controls
+from viz.shell import state, subject
 slug = st.session_state.get("go", "masks")
 state.begin(slug)
 text = controls.text("Sentence", "text", "hello")
@@ -124,7 +125,7 @@ def test_long_text_stays_out_of_the_link_and_the_page_says_so() -> None:
 def test_a_fast_second_click_does_not_undo_the_first() -> None:
     script = """
 import streamlit as st
-from viz.ui import state
+from viz.shell import state
 state.begin("masks")
 if "layer" not in st.session_state:
     st.session_state.layer = state.read("layer", 0, state.whole(0, 9))
@@ -163,7 +164,7 @@ GUARD = """
 import streamlit as st
 from core.errors import InputError
 from core.engine import Busy, Superseded
-from viz.ui import errors
+from viz.shell import errors
 class Panic(BaseException): pass
 kinds = {{"input": InputError("The text is empty.", "A model needs a word.", "Type one."), "bug": KeyError("/secret/path"),
           "panic": Panic("/secret/path")}}
@@ -190,7 +191,7 @@ def test_the_boundary_shows_no_path_and_keeps_the_text(kind: str) -> None:
 def test_the_boundary_lets_streamlit_stop_and_rerun() -> None:
     test = AppTest.from_string("""
 import streamlit as st
-from viz.ui import errors
+from viz.shell import errors
 with errors.guard():
     if "again" not in st.session_state:
         st.session_state.again = True
@@ -205,7 +206,7 @@ st.text("never")
 def test_closed_folds_compute_nothing_and_open_ones_do() -> None:
     test = AppTest.from_string("""
 import numpy as np, pandas as pd, streamlit as st
-from viz.ui import parts
+from viz.widgets import parts
 def count(name, value):
     st.session_state[name] = st.session_state.get(name, 0) + 1
     return value
@@ -289,10 +290,10 @@ def test_a_chart_that_breaks_the_schema_is_refused_here_though_the_server_does_n
 
 def test_a_column_of_numbers_has_equally_many_digits_in_each_row() -> None:
     test = AppTest.from_string(
-        "import pandas as pd\nfrom viz.ui import parts\n"
+        "import pandas as pd\nfrom viz.widgets import parts\n"
         "parts.dataframe(pd.DataFrame({'score': [0.826, 1.0, 8.341, -1.067], 'small': [2e-6, 0.0, 1e-9, 0.5e-3], 'n': [1, 2, 3, 4], 'word': list('abcd')}), key='t')"
     ).run()
     columns = json.loads(test.dataframe[0].proto.columns)
     assert {name: column["type_config"]["format"] for name, column in columns.items()} == {"score": "%.3f", "small": "%.1e"}
-    drawn = [path.name for path in Path(pages.__file__).parent.rglob("*.py") if "st.dataframe(" in path.read_text("utf-8")]
+    drawn = [path.name for path in (ROOT / "viz").rglob("*.py") if "st.dataframe(" in path.read_text("utf-8")]
     assert drawn == ["parts.py"], "tables are drawn by parts.dataframe"

@@ -17,8 +17,8 @@ from streamlit.runtime.script_data import ScriptData
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
-from viz.ui import limits, upkeep
-from viz.ui.upkeep import Upkeep
+from viz.server import limits, upkeep
+from viz.server.upkeep import Upkeep
 
 LIFE = 60
 

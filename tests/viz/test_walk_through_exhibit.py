@@ -15,18 +15,16 @@ from test_instruments_faces import opened
 
 import core
 from core.analysis.boxes import value
-from core.analysis.journey import journey, looked_at
-from core.lessons import sizes
-from viz import pages
-from viz.exhibits import _walk_box as of
-from viz.exhibits import _walk_folds as folds
-from viz.exhibits import _walk_map as drawn_map
-from viz.exhibits import _walk_steps as steps
-from viz.exhibits import walk_through as exhibit
-from viz.figures.shifted import shifted
-from viz.figures.tensors import tensors
-from viz.instruments.diagram import Node, diagram_packet, levels, picked
+from viz.charts.tensors import tensors
+from viz.course.shared import transformer_map as drawn_map
+from viz.course.shared.maths import sizes
+from viz.course.transformer.walk_through import box as of
+from viz.course.transformer.walk_through import exhibit, folds, steps
+from viz.course.transformer.walk_through.charts.shifted import shifted
+from viz.course.transformer.walk_through.maths import journey, looked_at
+from viz.instruments.diagram.diagram import Node, diagram_packet, levels, picked
 from viz.labels import percent
+from viz.shell import pages
 
 OTHER = "You are welcome."
 
@@ -65,7 +63,7 @@ def test_the_question_is_answered_by_this_sentence_and_nothing_tells_before(data
         assert words[1] == [token.removeprefix(" ") for token in run.tokens[: row + 1]] and words[2][-1] == "?"
         after = page(1, text=text, state={"predict:walk_through.next": answer})
         assert "Right." in said(after) and f"It gives {percent(chances.max())} to “{answer}”" in said(after)
-        named, others = re.search(r"It gives [^;]*; the other ([\d,]+) pieces", said(after)), core.open_model("translator-en-es").config.n_vocab
+        named, others = re.search(r"It gives [^;]*; the other ([\d,]+) tokens", said(after)), core.open_model("translator-en-es").config.n_vocab
         assert named and int(named[1].replace(",", "")) == others - named[0].count("%"), "those that are named are not among the rest"
         assert [line["words"] for line in the_map(after)["texts"]][2][-1] == "END"
     assert len(answers) == 2
@@ -109,7 +107,7 @@ def test_the_target_is_shifted_right_behind_start(data):
     assert notes == [*target, "END", "START", *target]
     arrows = [(note["ax"], note["x"]) for note in figure(test)["layout"]["annotations"] if not note["text"]]
     assert [(round(a), round(b)) for a, b in arrows] == [(t, t + 1) for t in range(len(target))]
-    assert f"{len(target) + 1} places" in said(test)
+    assert f"{len(target) + 1} positions" in said(test)
     off = page(2, shift="0")
     assert "nothing left to learn" in said(off) and "START" not in [note["text"] for note in figure(off)["layout"]["annotations"]]
     assert shifted(["<b>"]).layout.annotations[1].text == "&lt;b&gt;"

@@ -11,14 +11,12 @@ from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
 from core.errors import InputError
-from core.lessons import weighting as lesson_of
-from viz.exhibits import _weighting_folds as folds
-from viz.exhibits import _weighting_panels as panels
-from viz.exhibits import weighting as exhibit
-from viz.figures.patches import PICKED
-from viz.instruments.weighing import weighed, weighing_packet
+from viz.charts.patches import PICKED
+from viz.course.shared.maths import weighting as lesson_of
+from viz.course.why.weighting import exhibit, folds, panels
+from viz.instruments.weighing.weighing import weighed, weighing_packet
 from viz.labels import percent
-from viz.ui import state
+from viz.shell import state
 
 FOLDS = ("weighting.equation", "weighting.looking", "Attention is a weighting.documents", "weighting.table", "weighting.take")
 
@@ -83,7 +81,7 @@ def test_a_slider_that_is_let_go_makes_the_importances_the_visitors_own(monkeypa
 
 def test_what_the_browser_sends_is_checked(monkeypatch):
     for sent, expected in (([1, 2], (1.0, 2.0)), ([9, -1], (5.0, 0.0)), ([1], None), (["a", 1], None), ({"x": 1}, None), ([float("nan"), 1], None)):
-        monkeypatch.setattr(sys.modules["viz.instruments.weighing"], "stored", lambda key, name, sent=sent: sent)
+        monkeypatch.setattr(sys.modules["viz.instruments.weighing.weighing"], "stored", lambda key, name, sent=sent: sent)
         assert weighed("k", 2) == expected
     with pytest.raises(ValueError, match="between 0 and 5"):
         weighing_packet(["a"], [6.0])

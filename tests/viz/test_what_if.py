@@ -9,13 +9,13 @@ from test_instruments_faces import opened, unpacked
 from tiny_models import served
 
 from core import edits
-from core.edits_text import to_text
-from viz.ui import pins
-from viz.workspace import _compare_data as compared
-from viz.workspace import _what_if_data as data
-from viz.workspace import what_if
-from viz.workspace._look_heads import Place
-from viz.workspace._what_if_link import EDITS, OFF
+from core.edits.serialize import to_text
+from viz.widgets import pins
+from viz.workspace.compare import data as compared
+from viz.workspace.shared.heads import Place
+from viz.workspace.shared.what_if_link import EDITS, OFF
+from viz.workspace.what_if import data
+from viz.workspace.what_if import page as what_if
 
 MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert")
 TEXT = "She has a white car."
@@ -29,7 +29,7 @@ def engine(tmp_path_factory):
 
 
 def page(**link: str) -> AppTest:
-    test = AppTest.from_string("from viz.workspace import what_if as page\npage.page()", default_timeout=120)
+    test = AppTest.from_string("from viz.workspace.what_if import page\npage.page()", default_timeout=120)
     for name, value in ({"model": "tiny-gpt", "text": TEXT} | link).items():
         test.query_params[name] = value
     test.run()
@@ -55,7 +55,7 @@ def said(test: AppTest) -> str:
 
 
 def chips(test: AppTest) -> list[str]:
-    return [button.label for button in test.button if (button.key or "").startswith("what_if.chip.")]
+    return [button.label.replace("\\", "") for button in test.button if (button.key or "").startswith("what_if.chip.")]
 
 
 def picture(test: AppTest, title: str) -> np.ndarray:
@@ -125,7 +125,7 @@ def test_a_change_is_taken_back_and_the_link_says_so(engine):
     test = page(**link(edits.ZeroHead("layer.0.self_attn.heads", 1), edits.Uniform("layer.1.self_attn.scores", 0)), **{"what_if.inside": "heads"})
     assert len(chips(test)) == 2
     touch(test, "what_if.chip.0")
-    assert len(chips(test)) == 1 and "even look" in chips(test)[0]
+    assert len(chips(test)) == 1 and "uniform attention" in chips(test)[0]
     touch(test, "what_if.chip.0")
     assert chips(test) == [] and "Nothing is changed" in said(test) and test.query_params[EDITS] in ("none", ["none"])
     assert (picture(test, "Change of attention per head") == 0).all() and (picture(test, "residual stream") == 0).all()

@@ -10,21 +10,25 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core import errata, glossary
-from core.equations import EQUATIONS, Equation
+from core import glossary
 from core.errors import InputError
-from core.lessons import named
-from core.lessons.homework import evaluate, right, told
-from core.lessons.homework_questions import DOCUMENTS, GROUPS, QUESTIONS
-from viz import cited, pages
+from viz.course import errata
+from viz.course.equations import EQUATIONS, Equation
+from viz.course.homework.form import evaluate, right, told
+from viz.course.homework.questions import DOCUMENTS, GROUPS, QUESTIONS
+from viz.course.pages.documents import cited
+from viz.course.pages.documents import page as documents
+from viz.course.pages.names import named
+from viz.course.pages.names import page as names
+from viz.course.pages.names import sections as names_sections
+from viz.course.sources import SOURCES
 from viz.labels import indexed
-from viz.sources import SOURCES
-from viz.ui import equations, lesson, parts
-from viz.workspace import _names_sections, documents, names
+from viz.shell import pages
+from viz.widgets import equations, lesson, parts
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = (ROOT / "viz" / "ui" / "equations.js").read_text("utf-8")
-PAGE = "from viz.workspace import {slug}\n{slug}.page()"
+SCRIPT = (ROOT / "viz" / "widgets" / "equations.js").read_text("utf-8")
+PAGE = "from viz.shell import pages\npages.find({slug!r}).page()"
 
 
 def drawn(slug: str, state: dict[str, object] | None = None, **query: str) -> AppTest:
@@ -72,7 +76,7 @@ def test_numbers_and_marks_belong_to_symbols_that_are_there() -> None:
 
 
 def test_the_convention_of_the_link_reaches_every_equation_and_nonsense_is_told() -> None:
-    script = ("import streamlit as st\nfrom viz.ui import equations, notices\nnotices.make_place()\n"
+    script = ("import streamlit as st\nfrom viz.widgets import equations\nfrom viz.shell import notices\nnotices.make_place()\n"
               "equations.show('self.matrix', 'x.')\nst.text(equations.convention())")  # fmt: skip
     for linked, shown in (("rows", "rows"), ("columns", "columns"), ("diagonal", "columns")):
         test = AppTest.from_string(script)
@@ -145,7 +149,7 @@ def test_one_box_searches_all_sections() -> None:
 
 
 def test_every_symbol_of_the_course_is_a_name() -> None:
-    listed = {line.head for section in _names_sections.sections() if section.slug == "symbols" for line in section.lines}
+    listed = {line.head for section in names_sections.sections() if section.slug == "symbols" for line in section.lines}
     assert listed == {name for equation in EQUATIONS.values() for name in equation.signs}
 
 
@@ -188,7 +192,7 @@ def test_every_step_that_a_citation_names_exists_and_its_link_opens_it(monkeypat
     assert set(shown) >= {"weighting", "autoencoder", "bottleneck", "alignment", "word_vectors", "retrieval", "score_functions", "scaling", "soft_and_hard", "luong"}
     for slug, step in shown.items():
         assert step <= len(next(entry for entry in pages.exhibits() if entry.slug == slug).module.STEPS), slug
-        test = AppTest.from_string(f"from viz.exhibits import {slug}\n{slug}.page()", default_timeout=120)
+        test = AppTest.from_string(f"from viz.shell import pages\npages.find({slug!r}).page()", default_timeout=120)
         for name, value in parts.step_of(slug, step).items():
             test.query_params[name] = str(value)
         test.run()
@@ -294,20 +298,20 @@ def test_the_page_checks_an_answer_and_shows_nothing_before() -> None:
 def test_mathematics_is_set_or_said_in_plain_words():
     """Charts cannot set it: there a letter has a real small index, or a word stands for it; documents and errata are set like the rest."""
     typed = []
-    for path in (ROOT / "viz" / "figures").glob("*.py"):
+    for path in (file for file in (ROOT / "viz").rglob("*.py") if "charts" in (*file.relative_to(ROOT).parts[:-1], file.stem)):
         tree = ast.parse(path.read_text("utf-8"))
         notes = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         typed += [(path.stem, node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in notes and indexed(node.value)]
     panels = [panel for id in ("E27", "E29", "E31") for panel in errata.find(id).evidence().panels]
     assert typed == [] and [panel.title for panel in panels if indexed(" ".join((panel.title, *panel.rows, *panel.columns)))] == []
-    test = AppTest.from_string("from viz.exhibits import luong as e\ne.page()", default_timeout=120)
+    test = AppTest.from_string("from viz.course.look_up.luong import exhibit as e\ne.page()", default_timeout=120)
     test.session_state["fold:Global and local attention.documents"] = True
     told = [line.value for line in test.run().markdown]
     assert any("$p_{t}$, $a_{st}$" in line for line in told) and not [line for line in told if indexed(line.replace("\\", ""))]
 
 
 def test_pictures_of_an_erratum_are_its_own_and_the_pages_are_the_pages():
-    test = AppTest.from_string("from viz.exhibits import luong as e\ne.page()", default_timeout=120)
+    test = AppTest.from_string("from viz.course.look_up.luong import exhibit as e\ne.page()", default_timeout=120)
     test.session_state["fold:Global and local attention.documents"] = True
     charts = [chart.proto.alt.split("\n") for kind in ("vega_lite_chart", "plotly_chart") for chart in test.run().get(kind)]
     assert charts and {(chart[1], *filter(None, chart[2:])) for chart in charts} <= {("E27",), ("E29",)}, "neither the page's model nor its sentence"

@@ -14,11 +14,10 @@ from test_instruments_faces import opened
 
 import core
 from core.engine import default
-from core.lessons import word_vectors as words
-from viz.exhibits import _vectors_link as link
-from viz.exhibits import _words_context as context
-from viz.exhibits import _words_sum as sums
-from viz.exhibits import word_vectors as exhibit
+from viz.course.look_up import vectors_link as link
+from viz.course.look_up.word_vectors import context, exhibit
+from viz.course.look_up.word_vectors import sum as sums
+from viz.course.shared.maths import word_vectors as words
 from viz.labels import percent
 
 

@@ -12,14 +12,14 @@ import pytest
 import torch
 
 import core.engine
-from core.analysis.heads import Heads
+from core.analysis.heads.habits import Heads
 from core.checkpoints import manifest, store
+from core.data.tasks import COPIED, PROMPTED, PROMPTS
+from core.data.texts import texts
 from core.engine import Engine
-from core.lessons.texts import texts
 from core.model import Model
 from core.models import families
 from core.text.learn import byte_level_bpe, characters, wordpiece
-from core.training.tasks import COPIED, PROMPTED, PROMPTS
 
 MARKS = ("<pad>", "<start>", "<end>")
 ATTENTIONS = {"bahdanau": {}, "luong-global": {"score": "general", "input_feeding": True}, "luong-local-m": {"score": "dot"}, "none": {}}
@@ -70,5 +70,5 @@ def served(patch: pytest.MonkeyPatch, folder: Path, *names: str) -> Iterator[Eng
     patch.setenv("ATLAS_MODELS", str(folder))
     with Engine() as engine:
         patch.setattr(core.engine, "_default", engine)
-        patch.setattr("viz.workspace._look_heads.survey", lambda name: _unmeasured(engine.open(name)))
+        patch.setattr("viz.workspace.shared.heads.survey", lambda name: _unmeasured(engine.open(name)))
         yield engine

@@ -1,6 +1,6 @@
 """Canvas instruments: numpy arrays and two label lists in, a picture one can touch out.
 
-Each instrument is one Python face with its JavaScript and CSS beside it. All of them draw in the
+Each instrument is a folder: one Python face with its JavaScript and CSS beside it; what they share is `kit`. All of them draw in the
 browser: touching, hovering and walking with the keyboard cause no traffic to the server; only a
 choice that Python has to know (a cell, a head, an edited mask) is sent back.
 
@@ -9,23 +9,23 @@ Example:
     >>> chosen = heatmap(weights, queries, keys, key="h").cell    # doctest: +SKIP
 """
 
-from viz.instruments.arithmetic import Steps, arithmetic
-from viz.instruments.board import Grid, Sign, board
-from viz.instruments.candidates import candidates
-from viz.instruments.diagram import diagram
-from viz.instruments.grid import Heads, clicked, grid, grid_packet, show_grid
-from viz.instruments.head_view import Lines, head_view, head_view_packet
-from viz.instruments.heatmap import Cells, heatmap
-from viz.instruments.marked import marked, picked
-from viz.instruments.mask_editor import mask_editor
-from viz.instruments.plane import Point, Score, moved, plane, plane_packet
-from viz.instruments.source import Chosen, source
-from viz.instruments.stack import Among, Stack, stacked
-from viz.instruments.strip import strip
-from viz.instruments.timeline import timeline
-from viz.instruments.tree import Branch, Node, tree, tree_packet
-from viz.instruments.weighing import weighed, weighing
-from viz.instruments.words import ALIGNING, READING, SILENT, WRITING, Sentences, words_view
+from viz.instruments.arithmetic.arithmetic import Steps, arithmetic
+from viz.instruments.board.board import Grid, Sign, board
+from viz.instruments.candidates.candidates import candidates
+from viz.instruments.diagram.diagram import diagram
+from viz.instruments.grid.grid import Heads, clicked, grid, grid_packet, show_grid
+from viz.instruments.head_view.head_view import Lines, head_view, head_view_packet
+from viz.instruments.heatmap.heatmap import Cells, heatmap
+from viz.instruments.kit.stack import Among, Stack, stacked
+from viz.instruments.marked.marked import marked, picked
+from viz.instruments.mask_editor.mask_editor import mask_editor
+from viz.instruments.plane.plane import Point, Score, moved, plane, plane_packet
+from viz.instruments.source.source import Chosen, source
+from viz.instruments.strip.strip import strip
+from viz.instruments.timeline.timeline import timeline
+from viz.instruments.tree.tree import Branch, Node, tree, tree_packet
+from viz.instruments.weighing.weighing import weighed, weighing
+from viz.instruments.words.words import ALIGNING, READING, SILENT, WRITING, Sentences, words_view
 
 __all__ = [
     "ALIGNING", "READING", "SILENT", "WRITING", "Among", "Branch", "Cells", "Chosen", "Grid", "Heads", "Lines", "Node", "Point", "Score", "Sentences", "Sign", "Stack", "Steps",

@@ -1,1 +1,1 @@
-"""The pages for free work, one module each; the file name is the address."""
+"""The pages for free work, a folder each; its name is the address."""

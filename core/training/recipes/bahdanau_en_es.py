@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from core.data.corpora import PAIRS
 from core.models.seq2seq import Seq2SeqConfig
-from core.training.data import PAIRS
 from core.training.pairs import IDS, N_VOCAB, prepare
 from core.training.recipe import Recipe
 

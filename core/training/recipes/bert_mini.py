@@ -12,15 +12,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from core.data.corpora import BOOKS, NEW_TEXT, PROSE, PROSE_VALID, SENTENCES, english, find, lines
+from core.data.passages import SHARE, Array, Books, Pair, framed, hide, padded
 from core.models import Batch
 from core.models.bert import BERTConfig
 from core.text import Tokenizer
 from core.text.learn import wordpiece
-from core.training.data import BOOKS, NEW_TEXT, PROSE, PROSE_VALID, SENTENCES, english, find, lines
 from core.training.feed import on
 from core.training.loss import cross_entropy
 from core.training.optim import as_waves, doubled
-from core.training.passages import SHARE, Array, Books, Pair, framed, hide, padded
 from core.training.recipe import Recipe
 
 IDS = {"pad": 0, "start": 2, "end": 3, "mask": 4}

@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from core.data.grammar import Split
+from core.data.tasks import COPIED, COPY_LENGTHS, apart, string, strings
+from core.data.texts import Example
 from core.layers.recurrent import CELLS
-from core.lessons.texts import Example
 from core.models.seq2seq import Seq2SeqConfig
 from core.scoring.copying import measure
 from core.text import Tokenizer
 from core.text.learn import characters
-from core.training.grammar import Split
 from core.training.pairs import IDS, SPECIAL, Pairs
 from core.training.recipe import Recipe
-from core.training.tasks import COPIED, COPY_LENGTHS, apart, string, strings
 
 UNKNOWN = "<unk>"
 N_TRAIN, N_VALID, N_EXAMPLES = 60_000, 512, 32

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from core.data.corpora import BOOKS, ENGLISH, NEW_TEXT, PROSE_VALID, english, find, lines
 from core.models import Batch
 from core.models.gpt import GPTConfig
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from core.training.data import BOOKS, ENGLISH, NEW_TEXT, PROSE_VALID, english, find, lines
 from core.training.loss import cross_entropy
 from core.training.recipe import Recipe
 

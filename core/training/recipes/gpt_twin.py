@@ -7,8 +7,8 @@ from pathlib import Path
 
 import torch
 
+from core.data.corpora import BOOKS
 from core.models.gpt import GPTConfig
-from core.training.data import BOOKS
 from core.training.recipe import Recipe, spaced
 from core.training.recipes import gpt_mini
 

@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from core.lessons.texts import Example
+from core.data.grammar import Split
+from core.data.tasks import REPEAT_LENGTHS, REPEATED, apart, drawn_length, repeat
+from core.data.texts import Example
 from core.models.gpt import GPTConfig
 from core.scoring.induction import measure
 from core.text import Tokenizer
 from core.text.learn import characters
 from core.training.drawn import Drawn, Row
-from core.training.grammar import Split
 from core.training.optim import full_size
 from core.training.recipe import Recipe, spaced
-from core.training.tasks import REPEAT_LENGTHS, REPEATED, apart, drawn_length, repeat
 
 SPECIAL = ("<end>", "<unk>")
 IDS = {"start": 0, "end": 0, "pad": 0}
@@ -28,7 +28,7 @@ ROWS, N_EXAMPLES = 48, 32
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Drawn:
-    """Strings that come twice (`core.training.tasks.repeat`); nothing is read from `data`.
+    """Strings that come twice (`core.data.tasks.repeat`); nothing is read from `data`.
 
     Every sign of a second copy but its first can be foretold, and only that counts. The rows of a step are of one length.
     """

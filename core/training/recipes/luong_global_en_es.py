@@ -7,8 +7,8 @@ own 38.8 BLEU on test (4,000 steps). After 6,000 steps, nats a token on valid: 1
 
 from __future__ import annotations
 
+from core.data.corpora import PAIRS
 from core.models.seq2seq import Seq2SeqConfig
-from core.training.data import PAIRS
 from core.training.pairs import IDS, N_VOCAB, prepare
 from core.training.recipe import Recipe
 

@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from core.lessons.texts import Example
+from core.data.grammar import Split
+from core.data.tasks import PROMPT_LENGTHS, PROMPTED, PROMPTS, apart, drawn_length, prompted
+from core.data.texts import Example
 from core.models.gpt import GPTConfig
 from core.scoring.prompts import measure
 from core.text import Tokenizer
 from core.text.learn import characters
 from core.training.drawn import Drawn, Row
-from core.training.grammar import Split
 from core.training.optim import full_size
 from core.training.recipe import Recipe
-from core.training.tasks import PROMPT_LENGTHS, PROMPTED, PROMPTS, apart, drawn_length, prompted
 
 SPECIAL = ("<end>", "<unk>")
 IDS = {"start": 0, "end": 0, "pad": 0}
@@ -28,7 +28,7 @@ ROWS, N_EXAMPLES = 64, 32
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Drawn:
-    """Questions with their answers (`core.training.tasks.prompted`); nothing is read from `data`.
+    """Questions with their answers (`core.data.tasks.prompted`); nothing is read from `data`.
 
     The answer counts, its end, and the `=` before it: which letters are asked about nobody can foretell.
     """

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from core.data.corpora import PAIRS
 from core.models.transformer import TransformerConfig
 from core.training import bare
-from core.training.data import PAIRS
 from core.training.pairs import IDS, N_VOCAB, prepare
 from core.training.recipe import Recipe
 

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from core.data.corpora import ENGLISH, NEW_TEXT, PROSE_VALID, english, find, lines
 from core.models.skipgram import SkipGramConfig
 from core.text import Tokenizer
 from core.text.learn import whole_words
-from core.training.data import ENGLISH, NEW_TEXT, PROSE_VALID, english, find, lines
 from core.training.recipe import Recipe
 
 IDS = {"pad": 0}

@@ -1,0 +1,59 @@
+"""What keeps a reader of one attention picture from reading too much into it: said only where the numbers call for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from core.analysis.attention.measures import entropy
+
+Array = np.ndarray
+Kind = Literal["sink", "separator", "even", "itself", "few"]
+
+RESTS = 0.5  # this much of all weight on one place that is the same for every row
+EVEN = 0.95  # entropy of a row, as a share of an even look's
+CHOICE = 2  # a row that may look at fewer places has none
+
+
+@dataclass(frozen=True)
+class Caution:
+    """One reason for care, with the share that calls for it (of weight, or of an even look's entropy)."""
+
+    kind: Kind
+    share: float
+
+
+def cautions(weights: Array, allowed: Array, keys: Sequence[str], row: int, special: Sequence[str] = ()) -> tuple[Caution, ...]:
+    """The reasons for care with this head's pattern and its row `row`; weights and allowed (query, key) of one head.
+
+    - "sink": the rows that have a choice rest on the first place, on average by half of their weight or more.
+    - "separator": they rest on marks named in `special` ([SEP] and the like), the first place apart.
+    - "even": the row looks about evenly at all it may look at: it tells nothing apart.
+    - "itself": the row looks mostly at its own place.
+    - "few": the row may look at one place only, so its 100 % says nothing.
+
+    >>> cautions(np.array([[1.0, 0.0], [0.9, 0.1]]), np.tri(2, dtype=bool), ["a", "b"], 0)
+    (Caution(kind='sink', share=0.9), Caution(kind='few', share=1.0))
+    """
+    free = allowed.sum(1) >= CHOICE
+    found: list[Caution] = []
+    if free.any() and len(keys):
+        mean = weights[free].mean(0)
+        marks = np.array([place > 0 and key in special for place, key in enumerate(keys)])
+        rests = Caution("sink", float(mean[0])), Caution("separator", float(mean[marks].sum()))
+        found += [caution for caution in rests if caution.share >= RESTS]
+    if not 0 <= row < len(weights):
+        return tuple(found)
+    seen = int(allowed[row].sum())
+    if seen == 1:
+        return (*found, Caution("few", float(weights[row].sum())))
+    if seen >= CHOICE:
+        share = float(entropy(weights[row]) / np.log(seen))
+        if share >= EVEN:
+            found.append(Caution("even", share))
+        if weights.shape[0] == weights.shape[1] and weights[row, row] >= RESTS:
+            found.append(Caution("itself", float(weights[row, row])))
+    return tuple(found)

@@ -1,0 +1,92 @@
+"""What a head is worth: the loss without it, and what each key really brings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.analysis.attention.measures import contributions
+from core.decoding.filters import log_softmax
+from core.edits import ZeroHead
+from core.errors import InputError
+from core.model import Model
+from core.run import Run
+from core.trace import Edit
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A text and what the model should have written: the target of a translator, the whole text for one with blanks."""
+
+    text: str
+    truth: str | None = None
+
+
+def loss(run: Run, truth: str | None = None) -> Array:
+    """-log p, in nats, of each token that the model had to predict, one number a token.
+
+    A decoder predicts each next token (a translator also its END), a masked language model the words in its blanks,
+    which `truth`, the text without blanks, tells.
+    Raises InputError: nothing to predict, or a truth that does not fit the blanks.
+    """
+    rows, wanted = _asked(run, truth)
+    if not rows:
+        raise InputError("There is nothing to predict.", "A text needs two tokens, or a blank.", "Give a longer text.")
+    return -log_softmax(run.logits[rows].astype(np.float64))[np.arange(len(rows)), wanted]
+
+
+def _asked(run: Run, truth: str | None) -> tuple[list[int], list[int]]:
+    """Rows of the logits and the ids they should give."""
+    ids, n = run.ids, run.side.n_real
+    if run.model.spec.framed:
+        tokenizer = run.model.tokenizer
+        whole = (ids[0], *tokenizer.encode(truth or "").ids, *ids[ids.index(tokenizer.end) : n])
+        places = [place for place, token in enumerate(ids[:n]) if token == tokenizer.mask]
+        if len(whole) != n or any(a != b for place, (a, b) in enumerate(zip(whole, ids, strict=False)) if place not in places):
+            wrong = "The truth is not the text with its blanks filled."
+            raise InputError(wrong, "Each blank stands for one token, all else is the same.", "Hide a word that is one token.")
+        return places, [whole[place] for place in places]
+    end = [run.model.tokenizer.end] if run.source is not None and run.model.tokenizer.end is not None else []
+    wanted = [*ids[1:n], *end]
+    return list(range(len(wanted))), wanted
+
+
+def ablation(model: Model, samples: Sequence[Sample], kind: str) -> Array:
+    """How many nats per token the mean loss rises when one head is switched off (Michel et al. 2019): (layer, head).
+
+    Each head alone, its output zero, over all tokens of the samples together; below 0 the model does better without it.
+    """
+    found = model.spec.kind(kind)
+    plain = mean_loss(model, samples, ())
+    return np.array([
+        [mean_loss(model, samples, (ZeroHead(found.path(layer, "heads"), head),)) - plain for head in range(model.config.n_heads)]
+        for layer in range(found.n_layers(model.config))
+    ])  # fmt: skip
+
+
+def mean_loss(model: Model, samples: Sequence[Sample], edits: Sequence[Edit] = ()) -> float:
+    """`loss` over all tokens of the samples together, in nats per token."""
+    targets = [sample.truth for sample in samples] if model.spec.has_source else None
+    runs = model.run_many([sample.text for sample in samples], targets=targets, keep=(), edits=edits)
+    return float(np.concatenate([loss(run, sample.truth) for run, sample in zip(runs, samples, strict=True)]).mean())
+
+
+def brought(run: Run, kind: str) -> Array:
+    """`contributions` of every head of one kind of a run: (layer, head, query, key). The run must have kept v and pattern.
+
+    The alignment of a recurrent decoder has no W_O: there it is the weight times the size of the encoder's state.
+    """
+    found, cfg = run.model.spec.kind(kind), run.model.config
+    layers = []
+    for layer in range(found.n_layers(cfg)):
+        pattern, v = (run.trace[found.path(layer, leaf)] for leaf in ("pattern", "v"))
+        to_out = np.eye(v.shape[-1])[None]
+        if found.layered:
+            out = found.module(run.model.network, layer).to_out.weight  # (d_model, (head d_head))
+            to_out = out.detach().numpy().T.reshape(cfg.n_heads, cfg.d_head, cfg.d_model)
+        layers.append(contributions(pattern, v, to_out))
+    return np.stack(layers)

@@ -1,0 +1,149 @@
+"""Direct logit attribution: what embedding, heads and feed-forward layers each added to one logit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from core.analysis.attribution.asked import Asked
+from core.errors import InputError
+from core.model import Model
+from core.models import Kind
+from core.run import Run
+
+Array = np.ndarray
+
+KEEP = ("*resid_in", "*resid_out", "*.heads", "*.out", "*embed.*", "logits")
+"""What a run must have kept."""
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """What each part added: the rows of the embedding by name, heads (layer, head) and the bias of W_O (layer,) by kind,
+    feed-forward (layer,), and `rest`, the biases of norms and output layer. `logit` is what the run itself says.
+    """
+
+    embedding: Mapping[str, float]
+    heads: Mapping[str, Array]
+    biases: Mapping[str, Array]
+    feed_forward: Array
+    rest: float
+    logit: float
+
+    @property
+    def total(self) -> float:
+        """The sum of all parts."""
+        attention = sum(self.attention(kind).sum() for kind in self.heads)
+        return float(sum(self.embedding.values()) + attention + self.feed_forward.sum() + self.rest)
+
+    def attention(self, kind: str) -> Array:
+        """What the attention of each layer added, all heads and the bias: (layer,)."""
+        return self.heads[kind].sum(1) + self.biases[kind]
+
+
+def attribute(run: Run, asked: Asked) -> Attribution:
+    """The parts of one logit (with `asked.against`, of the difference of two), which add up to it.
+
+    The stream that the output layer reads is a sum, x = embedding + what each sub-layer added, and with the scale of each
+    norm held at its value in this run a norm is linear but for its bias (Elhage et al. 2021, "A mathematical framework
+    for transformer circuits"). Then logit = sum over parts p of c_p . p, where c is the row of the output layer carried
+    back through the norms: norm(x) = g (x - mean(x)) / sigma + b gives c' = centred(g c / sigma) and adds b . c to the rest.
+    In a post-norm model c passes a norm at every sub-layer; in BERT also the output head, whose activation x g(x) is held
+    at its gate g. So it is exact as a sum, and says nothing of how a part would change the scales: for that, take it away.
+    Raises InputError for a model without layers of heads.
+    """
+    model, network = run.model, run.model.network
+    kinds, stack = _kinds(model)
+    walk = _Walk(run, asked.row)
+    walk.output(network, run.trace[f"{stack}.{model.config.n_layers - 1}.resid_out"][asked.row].astype(np.float64), asked)
+    shape = (model.config.n_layers, model.config.n_heads)
+    heads, biases = {k.name: np.zeros(shape) for k in kinds}, {k.name: np.zeros(shape[0]) for k in kinds}
+    feed_forward = np.zeros(shape[0])
+    for layer in reversed(range(shape[0])):
+        _layer(walk, kinds, stack, layer, heads, biases, feed_forward)
+    prefix = stack.removesuffix("layer")
+    if "norm" in network.embed:
+        walk.norm(network.embed["norm"], run.trace[f"{prefix}embed.sum"][asked.row])
+    parts = {name: run.trace[f"{prefix}embed.{name}"][asked.row] for name in ("token", "position", "segment") if name in network.embed}
+    row = run.logits[asked.row].astype(np.float64)
+    logit = row[asked.token] - (0.0 if asked.against is None else row[asked.against])
+    return Attribution({name: walk.meets(part) for name, part in parts.items()}, heads, biases, feed_forward, walk.rest, float(logit))
+
+
+def _kinds(model: Model) -> tuple[list[Kind], str]:
+    """The kinds of attention in the stack that writes, in the order of the block, and where it is recorded."""
+    stack = model.spec.stacks.get("decoder") or model.spec.stacks.get("encoder", "")
+    kinds = [kind for kind in model.spec.kinds if kind.layered and kind.stack == stack]
+    if not kinds:
+        raise InputError(f"The output of {model.name} is no sum over layers.", "Attribution takes a residual stream apart.", "Choose another model.")
+    return kinds, stack
+
+
+class _Walk:
+    """A row of the output layer on its way back through one position: `c` is what a part is multiplied by."""
+
+    def __init__(self, run: Run, row: int) -> None:
+        self.run, self.row, self.rest, self.c = run, row, 0.0, np.zeros(0)
+
+    def output(self, network: Any, x: Array, asked: Asked) -> None:
+        """Through the output layer and the norm before it."""
+        table = _array(network.embed["token"].weight)
+        self.c = table[asked.token] - (0.0 if asked.against is None else table[asked.against])
+        head = getattr(network, "masked_lm", None)
+        if head is not None:
+            bias = _array(head.bias)
+            self.rest += float(bias[asked.token] - (0.0 if asked.against is None else bias[asked.against]))
+            self._masked_lm(head, x)
+        norm = getattr(network, "final_norm", None) or getattr(network, "decoder_norm", None)
+        if norm is not None:
+            self.norm(norm, x)
+
+    def _masked_lm(self, head: Any, x: Array) -> None:
+        weight, bias = _array(head.to_hidden.weight), _array(head.to_hidden.bias)
+        pre = weight @ x + bias
+        act = head.activation(torch.from_numpy(pre)).numpy()
+        self.norm(head.norm, act)
+        self.c = self.c * np.divide(act, pre, out=np.zeros_like(pre), where=pre != 0)
+        self.rest += float(self.c @ bias)
+        self.c = self.c @ weight
+
+    def norm(self, norm: Any, x: Array) -> None:
+        """Through a norm that read x, its scale held."""
+        self.rest += float(self.c @ _array(norm.bias))
+        self.c = self.c * _array(norm.weight) / np.sqrt(x.astype(np.float64).var() + norm.eps)
+        self.c = self.c - self.c.mean()
+
+    def meets(self, part: Array) -> float:
+        return float(self.c @ part.astype(np.float64))
+
+
+def _layer(
+    walk: _Walk, kinds: list[Kind], stack: str, layer: int, heads: dict[str, Array], biases: dict[str, Array], feed_forward: Array
+) -> None:
+    """Back through the sub-layers of one block, filling in what each added."""
+    trace, row, network = walk.run.trace, walk.row, walk.run.model.network
+    modules = {kind: kind.module(network, layer) for kind in kinds}
+    block: nn.Module = network.get_submodule((stack.removesuffix(".layer") if "." in stack else f"{stack}s") + f".{layer}")
+    post = getattr(walk.run.model.config, "order", "post") == "post"
+    steps: list[Kind | None] = [*kinds, *([None] if hasattr(block, "ffn") else [])]
+    outs = [trace[f"{stack}.{layer}.ffn.out" if kind is None else kind.path(layer, "out")][row] for kind in steps]
+    before = [trace[f"{stack}.{layer}.resid_in"], *(trace[f"{stack}.{layer}.norm{k}.out"] for k in range(1, len(steps)))] if post else []
+    for number in reversed(range(len(steps))):
+        kind, out = steps[number], outs[number]
+        if post:
+            walk.norm(getattr(block, f"norm{number + 1}"), before[number][row] + out)
+        if kind is None:
+            feed_forward[layer] = walk.meets(out)
+            continue
+        to_out, values = modules[kind].to_out, trace[kind.path(layer, "heads")][:, row].astype(np.float64)
+        heads[kind.name][layer] = ((walk.c @ _array(to_out.weight)).reshape(values.shape) * values).sum(1)
+        biases[kind.name][layer] = 0.0 if to_out.bias is None else walk.c @ _array(to_out.bias)
+
+
+def _array(weight: Any) -> Array:
+    return weight.detach().double().numpy()

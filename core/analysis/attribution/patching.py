@@ -1,0 +1,121 @@
+"""Activation patching: which part of a run carries the difference between two sentences.
+
+Two sentences of equal length, clean and corrupted, differ in a word, and with it in the word that the model expects. One
+value of the clean run is put into the corrupted one, and the question is how much of the clean answer comes back (Vig et
+al. 2020; Meng et al. 2022, "Locating and editing factual associations in GPT").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.analysis.attribution.asked import Asked, blanks, rows
+from core.errors import InputError
+from core.run import Run
+from core.trace import Edit
+
+Array = np.ndarray
+
+KEEP = ("*resid_in", "*.heads", "logits")
+"""What the clean run must have kept."""
+
+
+@dataclass(frozen=True)
+class PatchAt:
+    """Replace one index of one axis of a value by the same of another run; equal by `where`, `axis`, `index` and `recipe`.
+
+    Axis 1 is the position of a residual stream, or the head of `*_attn.heads`.
+
+    >>> PatchAt("layer.0.resid_in", 1, torch.full((2, 3), 7.0), ("clean",))(torch.zeros(1, 2, 3)).tolist()
+    [[[0.0, 0.0, 0.0], [7.0, 7.0, 7.0]]]
+    """
+
+    where: str
+    index: int
+    value: Tensor = field(compare=False, repr=False)
+    recipe: tuple[object, ...] = ()
+
+    def __call__(self, value: Tensor) -> Tensor:
+        if value.shape[1:] != self.value.shape:
+            wrong = f"'{self.where}' is {tuple(value.shape[1:])} here and {tuple(self.value.shape)} in the run it comes from."
+            raise InputError(wrong, "A patch goes between texts of equal length.", "Use two texts with as many tokens.")
+        new = value.clone()
+        new[:, self.index] = self.value[self.index].to(value.dtype)
+        return new
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A clean and a corrupted run of one model, and what is asked of both: the clean answer against the corrupted one."""
+
+    clean: Run
+    corrupted: Run
+    asked: Asked
+
+    @property
+    def recipe(self) -> tuple[object, ...]:
+        """Which run the patches come from."""
+        source = self.clean.source.text if self.clean.source else ""
+        return (self.clean.model.name, source, self.clean.side.text, self.clean.side.pair)
+
+    @property
+    def values(self) -> tuple[float, float]:
+        """The logit difference in the clean and in the corrupted run."""
+        return self.asked.value(self.clean.logits), self.asked.value(self.corrupted.logits)
+
+    def restored(self, patched: float) -> float:
+        """How much of the difference has come back: 0 as in the corrupted run, 1 as in the clean one."""
+        clean, corrupted = self.values
+        return (patched - corrupted) / (clean - corrupted)
+
+
+def pair_of(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
+    """Two runs made ready: the row where they differ most (or `row`), and the first word that each expects there.
+
+    Of a masked language model it is a blank where there is one.
+    Raises InputError for texts of different length, or that make the model expect the same word.
+    """
+    ids = [(run.source or run.side).ids for run in (clean, corrupted)]
+    if len(ids[0]) != len(ids[1]) or clean.side.n_real != corrupted.side.n_real:
+        raise InputError(
+            f"The first sentence has {len(ids[0])} tokens here, the second {len(ids[1])}.", "A patch goes between equal numbers of positions.",
+            "Change a word into one with as many tokens.",
+        )  # fmt: skip
+    tops = [run.logits[: run.side.n_real].argmax(-1) for run in (clean, corrupted)]
+    hidden = blanks(clean) or [place for place in rows(clean) if clean.ids[place] == corrupted.ids[place] or not clean.model.spec.framed]
+    asked = [Asked(place, int(tops[0][place]), int(tops[1][place])) for place in (hidden if row is None else [row])]
+    parting = [found for found in asked if found.token != found.against]
+    if not parting:
+        raise InputError(
+            "Both sentences make the model expect the same words.", "What is restored is the difference between two words.",
+            "Change a word on which a later one depends.",
+        )  # fmt: skip
+    return max((Pair(clean, corrupted, found) for found in parting), key=lambda pair: pair.values[0] - pair.values[1])
+
+
+def at_position(pair: Pair, stack: str, layer: int, position: int) -> Edit:
+    """The clean residual stream at one position, as it enters a layer of a stack ("layer", "encoder.layer", ...)."""
+    path = f"{stack}.{layer}.resid_in"
+    return PatchAt(path, position, _tensor(pair.clean, path), pair.recipe)
+
+
+def of_head(pair: Pair, kind: str, layer: int, head: int) -> Edit:
+    """What one head hands on in the clean run, at all positions."""
+    path = pair.clean.model.spec.kind(kind).path(layer, "heads")
+    return PatchAt(path, head, _tensor(pair.clean, path), pair.recipe)
+
+
+def patched(pair: Pair, edit: Edit) -> float:
+    """The share of the difference that one patch restores."""
+    run = pair.corrupted
+    text, target = (run.source.text, run.target_text) if run.source else (run.side.text, None)
+    new = run.model.run(text, target=target, pair=run.side.pair, keep=(), edits=(edit,))
+    return pair.restored(pair.asked.value(new.logits))
+
+
+def _tensor(run: Run, path: str) -> Tensor:
+    return torch.tensor(np.asarray(run.trace[path]))

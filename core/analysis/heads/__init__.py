@@ -1,0 +1,1 @@
+"""What heads do: their habits, measured on our sentences, and which of them are alike."""

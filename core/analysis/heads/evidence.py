@@ -1,0 +1,165 @@
+"""The sentences behind the score of a head: how much each of them gives, and the word that gives most and least.
+
+A score of `core.analysis.heads.battery` is a mean over rows of sentences. Here it is taken apart again: the same rows, one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.analysis.attention.measures import Links, earlier, entropy
+from core.analysis.heads.battery import KEEP, NEAR, PLAIN, REPEATED, SHUFFLED
+from core.analysis.heads.habits import LINKED, SEPARATOR, Heads
+from core.data.texts import Example, Sentence, texts
+from core.model import Model
+from core.run import Attention
+
+Array = np.ndarray
+SOME = 5
+"""Of a habit that is measured on all sentences, each fifth is shown."""
+KEPT = 0.8
+"""A habit that keeps this share of its score on shuffled words is one of place."""
+TESTS = {
+    "previous": "Mean weight on the word just before, from the third word on, in plain sentences.",
+    "itself": "Mean weight on the word's own position, from the third word on, in plain sentences.",
+    "next": "Mean weight on the word just after, from the third word on, in plain sentences.",
+    "first": "Mean weight on the first word, from the third word on, in plain sentences.",
+    "induction": "Where a word comes a second time: mean weight on the word that followed it the first time.",
+    "duplicate": "Where a word comes a second time: mean weight on its first position.",
+    "coreference": "Mean weight of a pronoun on the word it stands for.",
+    "agreement": "Mean weight of a verb on its subject.",
+    "quotes": "Mean weight of a closing quotation mark on the opening one.",
+    "questions": "Mean weight of a question mark on the word that asks.",
+    "lists": "Mean weight of the last item of a list on the earlier ones.",
+    "punctuation": "Mean weight on signs without a letter or digit, whichever word looks.",
+    "separator": "Mean weight on the mark between texts, whichever word looks.",
+    "aligner": "Mean weight of a written word on the source words it translates; the pairs are set by hand.",
+    "spread": "Entropy of a row as a share of the largest possible one: 1 is uniform attention over everything allowed.",
+}
+"""The test that defines each score, in words."""
+Text = Sentence | Example
+
+
+@dataclass(frozen=True)
+class Behind:
+    """One measure, text by text: scores (text, layer, head), and the rows that give most and least to each."""
+
+    name: str
+    texts: tuple[Text, ...]
+    scores: Array
+    most: Array
+    least: Array
+
+    def of(self, layer: int, head: int) -> Array:
+        """The head's score on each text."""
+        return self.scores[:, layer, head]
+
+
+@dataclass(frozen=True)
+class Stability:
+    """A head's score over the sentences: a habit that it has everywhere, or on some only."""
+
+    least: float
+    median: float
+    most: float
+    deviation: float
+
+
+def stability(scores: Array) -> Stability:
+    """Smallest, middle and largest score and the standard deviation.
+
+    >>> stability(np.array([0.2, 0.4, 0.9]))
+    Stability(least=0.2, median=0.4, most=0.9, deviation=0.294)
+    """
+    return Stability(float(scores.min()), float(np.median(scores)), float(scores.max()), round(float(scores.std()), 3))
+
+
+def examples(name: str, own: Sequence[Example] = (), *, written: bool = False) -> tuple[Text, ...]:
+    """The texts on which a measure is taken: those of its group, or a model's own; pairs where a text is `written`."""
+    if own or written:
+        return tuple(own) or texts("heads_en-es")
+    group = PLAIN if name in NEAR else REPEATED if name in ("induction", "duplicate") else name if name in LINKED else ""
+    rows = [row for row in texts("battery") if (row.group == group if group else row.group != SHUFFLED)]
+    return tuple(rows if group else rows[::SOME])
+
+
+def behind(name: str, rows: Sequence[Text], found: Sequence[Array]) -> Behind:
+    """One measure text by text, from `each_row` of every text; texts that have no row for it are left out."""
+    there, parts = [], []
+    for number, values in enumerate(found):
+        here = np.isfinite(values).all((0, 1))
+        if here.any():
+            there.append(rows[number])
+            parts.append(_three(values[..., here], np.flatnonzero(here)))
+    mean, most, least = (np.stack(each) for each in zip(*parts, strict=True))
+    return Behind(name, tuple(there), mean, most, least)
+
+
+def _three(values: Array, places: Array) -> tuple[Array, Array, Array]:
+    return values.mean(-1), places[values.argmax(-1)], places[values.argmin(-1)]
+
+
+def each_row(model: Model, kind: str, name: str, text: Text) -> Array:
+    """What each row of a text says about every head: (layer, head, query), NaN for rows that the measure leaves out."""
+    crosses = model.spec.kind(kind).queries != model.spec.kind(kind).keys
+    target = "" if model.spec.has_source and isinstance(text, Sentence) else getattr(text, "target", None)
+    attention = model.run(text.text, target=target, keep=KEEP).attention(kind, by="word", writing=crosses)
+    return per_row(attention, name, text)
+
+
+def per_row(attention: Attention, name: str, text: Text) -> Array:
+    """(layer, head, query) shares of weight that the measure counts; of "spread" entropies as shares of the largest."""
+    w = attention.weights
+    if name == "spread":
+        count = attention.allowed.sum(-1)
+        return np.where(count > 1, entropy(w) / np.log(np.maximum(count, 2)), np.nan)
+    wanted, rows = counted(attention, name, text)
+    return np.where(rows, (w * wanted).sum(-1), np.nan)
+
+
+def counted(attention: Attention, name: str, text: Text) -> tuple[Array, Array]:
+    """The cells (query, key) whose weight a measure counts, and the rows (query,) over which it is the mean."""
+    n_queries, n_keys = attention.weights.shape[-2:]
+    cells = np.zeros((n_queries, n_keys), dtype=bool)
+    offsets = {"previous": -1, "itself": 0, "next": 1}
+    if name in offsets:
+        cells = np.eye(n_queries, n_keys, offsets[name], dtype=bool)
+        cells[: min(2, n_queries - 1)] = False  # under a causal mask the first two have nowhere else to look
+    elif name == "first":
+        cells[2:, 0] = True
+    elif name in ("punctuation", "separator"):
+        cells[:] = [key == SEPARATOR if name == "separator" else not any(c.isalnum() for c in key) for key in attention.keys]
+        return cells, np.ones(n_queries, dtype=bool)
+    elif name in ("induction", "duplicate") and not isinstance(text, Sentence):
+        words = [word if any(c.isalnum() for c in word) else place for place, word in enumerate(attention.keys)]
+        again = earlier(words)
+        cells = np.tril(np.roll(again, 1, axis=1) if name == "induction" else again, k=-1)
+    else:
+        for seen, looking in _links(attention, name, text):
+            cells[looking, seen] = True
+    return cells, np.asarray(cells.any(1))
+
+
+def _links(attention: Attention, name: str, text: Text) -> Links:
+    if not isinstance(text, Sentence):
+        return text.links
+    links = [(seen, looking) for seen, looking in text.links_in(attention.keys) if seen != looking]
+    return [(seen + 1, looking) for seen, looking in links if seen + 1 < looking] if name == "induction" else links
+
+
+def by_place(heads: Heads, layer: int, head: int) -> bool | None:
+    """Whether a habit is one of place: the head keeps it when the words are shuffled. None where this was not asked.
+
+    >>> one = np.array([[0.6]])
+    >>> by_place(Heads({"previous": one, "spread": one}, 1, {"previous": one / 3}), 0, 0)
+    False
+    """
+    kind = heads.kind(layer, head)
+    if kind in LINKED and kind in heads.controls:
+        return False  # its name says that other words in the same place do not get this weight
+    if kind not in NEAR or kind not in heads.controls:
+        return None
+    return float(heads.controls[kind][layer, head]) >= KEPT * float(heads.scores[kind][layer, head])

@@ -1,0 +1,76 @@
+"""How alike two attention patterns are, row by row and over all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.analysis.heads.compare import jensen_shannon
+
+Array = np.ndarray
+
+TINY = 1e-12
+"""What is left of equal numbers when their mean is taken off is rounding."""
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """Two patterns compared.
+
+    rows: (query,) Jensen-Shannon divergence in bits, NaN in rows that one of them lacks. bits: their mean.
+    correlation, cosine: over all cells that are compared; NaN where a pattern is the same everywhere, or zero.
+    largest: the largest difference of a cell.
+    """
+
+    rows: Array
+    bits: float
+    correlation: float
+    cosine: float
+    largest: float
+
+
+def likeness(a: Array, b: Array, allowed: Array | None = None) -> Likeness:
+    """Compare two patterns (query, key).
+
+    `allowed` (query, key) is where at least one of them may look: other cells are left out, since a zero that a mask
+    makes says nothing about a head. Rows without an allowed cell, or without weight in one of the two, are left out;
+    a row that does not sum to 1 is divided by its sum for the divergence.
+
+        correlation = cov(a, b) / (sd(a) sd(b))        cosine = sum a b / (|a| |b|)
+
+    >>> found = likeness(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.0, 1.0], [0.5, 0.5]]))
+    >>> found.rows.tolist(), found.bits, found.largest
+    ([1.0, 0.0], 0.5, 1.0)
+    """
+    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if a.shape != b.shape:
+        raise ValueError(f"patterns of shapes {a.shape} and {b.shape}; align them first (core.analysis.attention.align)")
+    cells = np.ones(a.shape, dtype=bool) if allowed is None else np.array(allowed, dtype=bool)
+    a, b = np.where(cells, a, 0.0), np.where(cells, b, 0.0)
+    sums = [pattern.sum(-1) for pattern in (a, b)]
+    there = cells.any(-1) & (sums[0] > 0) & (sums[1] > 0)
+    rows = np.full(len(a), np.nan)
+    shares = [pattern[there] / total[there, None] for pattern, total in zip((a, b), sums, strict=True)]
+    rows[there] = jensen_shannon(*shares)
+    cells[~there] = False
+    one, other = a[cells], b[cells]
+    return Likeness(
+        rows,
+        float(rows[there].mean()) if there.any() else np.nan,
+        cosine(one - one.mean(), other - other.mean()) if one.size else np.nan,
+        cosine(one, other),
+        float(np.abs(one - other).max()) if one.size else np.nan,
+    )
+
+
+def cosine(a: Array, b: Array) -> float:
+    """sum a b / (|a| |b|) over all numbers of both; NaN where one is zero. After taking off the means it is Pearson's correlation.
+
+    >>> cosine(np.array([3.0, 4.0]), np.array([3.0, 4.0]))
+    1.0
+    """
+    sizes = float(np.linalg.norm(a)), float(np.linalg.norm(b))
+    if min(sizes) < TINY * max(1, a.size):
+        return np.nan
+    return float(np.clip(np.vdot(a, b) / (sizes[0] * sizes[1]), -1.0, 1.0))

@@ -1,0 +1,158 @@
+"""Which heads look alike: the patterns of many heads on the same texts, by the same words, and how far they are apart.
+
+Models cut a text in different places. Words are told by where they begin in it, so that heads of all models can be laid
+beside each other; what a model adds to a text (START, [CLS], [SEP]) is one further key for all: "the marks".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.run import Run, Side
+from core.text import Word
+
+Array = np.ndarray
+MARKS = "marks"
+"""The name of the key that stands for all that a model added to the text."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One text as the heads of one kind look at it: weights (head, query, 1 + key), the marks first.
+
+    `queries` and `keys` are where each word begins in its text. Rows of added marks are left out.
+    """
+
+    queries: tuple[int, ...]
+    keys: tuple[int, ...]
+    weights: Array
+
+    def by(self, queries: Sequence[int], keys: Sequence[int]) -> Array:
+        """The weights by longer pieces of the text, which begin at these places: mean over rows, sum over keys."""
+        rows, columns = _into(self.queries, queries), _into(self.keys, keys)
+        marks = np.zeros((1 + columns.shape[0], 1 + columns.shape[1]), dtype=np.float32)
+        marks[0, 0], marks[1:, 1:] = 1, columns
+        return (rows / rows.sum(0)).T @ self.weights @ marks
+
+
+@dataclass(frozen=True)
+class Rows:
+    """All rows of many heads over several texts, one text below the other: weights (head, row, 1 + key).
+
+    Row `begins[t]` is the first of text t, which has `n_keys[t]` keys; the columns behind them are zero.
+    """
+
+    weights: Array
+    begins: tuple[int, ...]
+    n_keys: tuple[int, ...]
+
+    @property
+    def n_texts(self) -> int:
+        return len(self.begins)
+
+    def of_text(self, text: int) -> Array:
+        """(head, query, 1 + key) of one text."""
+        ends = (*self.begins[1:], self.weights.shape[1])
+        return self.weights[:, self.begins[text] : ends[text], : 1 + self.n_keys[text]]
+
+    def of(self, heads: Sequence[int]) -> Rows:
+        """The same of some heads only."""
+        return Rows(self.weights[list(heads)], self.begins, self.n_keys)
+
+
+def seen(run: Run, kind: str, by: str = "word") -> Seen:
+    """How all heads of one kind, layer after layer, look at the text of a run; between two texts, rows by what they write."""
+    found = run.model.spec.kind(kind)
+    queries, keys = (run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys))
+    crosses = found.queries != found.keys
+    attention = run.attention(kind, by=by, writing=crosses)
+    rows, columns = (_begins(side, by) for side in (queries.written() if crosses else queries, keys))
+    weights = attention.weights.reshape(-1, *attention.weights.shape[2:])
+    added, words = ([place for place, at in enumerate(columns) if (at is None) == mark] for mark in (True, False))
+    there = [place for place, at in enumerate(rows) if at is not None]
+    weights = weights[:, there]
+    joined = np.concatenate([weights[..., added].sum(-1, keepdims=True), weights[..., words]], axis=-1)
+    return Seen(tuple(at for at in rows if at is not None), tuple(at for at in columns if at is not None), joined)
+
+
+def _begins(side: Side, by: str) -> list[int | None]:
+    """Where each word (or token) begins in the text, without the space before it; None for an added one."""
+    words = side.words if by == "word" else [Word(token, (place,)) for place, token in enumerate(side.tokens)]
+    spans = [side.spans[word.pieces[0]] for word in words]
+    return [None if span is None else span[1] - len(side.text[slice(*span)].lstrip()) for span in spans]
+
+
+def shared(several: Sequence[Seen]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Where words begin for all: the places of queries and those of keys.
+
+    >>> one, other = Seen((0, 4, 7), (0,), np.zeros((1, 3, 2))), Seen((0, 7), (0, 4), np.zeros((1, 2, 3)))
+    >>> shared([one, other])
+    ((0, 7), (0,))
+    """
+    queries, keys = (set.intersection(*(set(getattr(one, axis)) for one in several)) for axis in ("queries", "keys"))
+    return tuple(sorted(queries)), tuple(sorted(keys))
+
+
+def stacked(texts: Sequence[Sequence[Seen]]) -> Rows:
+    """The rows of all heads: `texts[t]` has text t as each model sees it. A text without a common word is left out."""
+    found = []
+    for several in texts:
+        queries, keys = shared(several)
+        if queries and keys:
+            found.append(np.concatenate([one.by(queries, keys) for one in several]))
+    n_rows, wide = [part.shape[1] for part in found], max(part.shape[2] for part in found)
+    weights = np.zeros((found[0].shape[0], sum(n_rows), wide), dtype=np.float32)
+    begins = [0, *np.cumsum(n_rows)[:-1].tolist()]
+    for begin, part in zip(begins, found, strict=True):
+        weights[:, begin : begin + part.shape[1], : part.shape[2]] = part
+    return Rows(weights, tuple(begins), tuple(part.shape[2] - 1 for part in found))
+
+
+def apart(rows: Rows, head: int) -> Array:
+    """How far all heads are from one: the Jensen-Shannon divergence of their rows in bits, mean over all rows -> (head,).
+
+    JSD = H((a + b) / 2) - (H(a) + H(b)) / 2 (Lin 1991), as `core.analysis.heads.compare.jensen_shannon`. 0: the same pattern.
+    """
+    return _from(rows.weights, _bits(rows.weights), head, 0)
+
+
+def between(rows: Rows) -> Array:
+    """`apart` for every pair: (head, head), symmetric, zeros on the diagonal.
+
+    >>> both = np.array([[[0, 1, 0]], [[0, 0, 1]], [[0, 0, 1]]], dtype=np.float32)
+    >>> between(Rows(both, (0,), (2,))).tolist()
+    [[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+    """
+    n, own = len(rows.weights), _bits(rows.weights)
+    found = np.zeros((n, n))
+    for head in range(n - 1):
+        found[head, head + 1 :] = _from(rows.weights, own, head, head + 1)
+    return found + found.T
+
+
+def nearest(distances: Array, head: int) -> list[int]:
+    """All other heads, the nearest first.
+
+    >>> nearest(np.array([0.3, 0.0, 0.1]), 1)
+    [2, 0]
+    """
+    return [int(other) for other in np.argsort(distances, kind="stable") if other != head]
+
+
+def _from(weights: Array, own: Array, head: int, first: int) -> Array:
+    mixed = _bits((weights[first:] + weights[head]) / 2)
+    return np.maximum(mixed - (own[first:] + own[head]) / 2, 0).mean(-1, dtype=np.float64)
+
+
+def _bits(p: Array) -> Array:
+    """Entropy in bits over the last axis; 0 log 0 is 0."""
+    return -np.einsum("...k,...k->...", p, np.log2(p + (p == 0)))
+
+
+def _into(fine: Sequence[int], coarse: Sequence[int]) -> Array:
+    """(fine, coarse): which longer piece each word lies in; what stands before the first belongs to it."""
+    place = np.maximum(np.searchsorted(coarse, fine, side="right") - 1, 0)
+    return np.eye(len(coarse), dtype=np.float32)[place]

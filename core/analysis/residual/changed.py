@@ -1,0 +1,72 @@
+"""What a change of a run changed: where heads look, the residual stream, what the model says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.analysis.guesses import probabilities
+from core.analysis.heads.compare import jensen_shannon
+from core.run import Run
+
+Array = np.ndarray
+
+
+def looks_moved(before: Run, after: Run, kind: str) -> Array:
+    """How far each head's rows moved, the mean over its rows: (layer, head), Jensen-Shannon divergence in bits, 0 to 1.
+
+    Exactly 0 where the patterns are equal, as in all layers before a change.
+    """
+    return np.stack([jensen_shannon(a, b).mean(-1) for a, b in zip(before.attention(kind).weights, after.attention(kind).weights, strict=True)])
+
+
+def stream_moved(before: Run, after: Run, side: str | None = None) -> Array:
+    """How far the residual stream moved: (layer + 1, position), |after - before| / |before|; exactly 0 where it is equal.
+
+    Row i is what enters layer i, the last what leaves the last layer.
+    """
+    a, b = before.hidden(side).astype(np.float64), after.hidden(side).astype(np.float64)
+    return np.linalg.norm(b - a, axis=-1) / np.maximum(np.linalg.norm(a, axis=-1), np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the model says before and after: words (tokens by themselves) with their probabilities; where in the text (a row)."""
+
+    words: tuple[str, ...]
+    before: Array
+    after: Array
+    row: int | None = None
+
+    @property
+    def first(self) -> tuple[int, int]:
+        """The most probable words before and after, as places in `words`."""
+        return int(self.before.argmax()), int(self.after.argmax())
+
+
+def expected(before: Run, after: Run, row: int, n: int = 5) -> Outcome:
+    """The words expected at a row of the logits: the `n` most probable of each run, in the order of the first run."""
+    chances = [probabilities(run.logits[row]) for run in (before, after)]
+    best = [np.argsort(-each, kind="stable")[:n].tolist() for each in chances]
+    ids = sorted({*best[0], *best[1]}, key=lambda index: -chances[0][index])
+    token = before.model.tokenizer.token
+    return Outcome(tuple(token(index) for index in ids), chances[0][ids], chances[1][ids], row)
+
+
+def written(before: Run, after: Run) -> Outcome:
+    """The probability of each token of the translation that both runs were given, END too."""
+    return Outcome(before.side.written().tokens[: before.side.n_real], wrote(before), wrote(after))
+
+
+def wrote(run: Run) -> Array:
+    """The probability of each token that a translator was given to write, END last: (row,)."""
+    rows, ids = given(run)
+    return probabilities(run.logits[rows])[np.arange(len(rows)), ids]
+
+
+def given(run: Run) -> tuple[list[int], list[int]]:
+    """Rows of the logits, and the token that a translator was given to write there; END last."""
+    n, end = run.side.n_real, run.model.tokenizer.end
+    assert end is not None
+    return list(range(n)), [*run.ids[1:n], end]

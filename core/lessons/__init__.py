@@ -1,1 +1,0 @@
-"""The mathematics behind an exhibit that is no model: pure functions, one file a lesson."""

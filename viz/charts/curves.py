@@ -1,0 +1,184 @@
+"""Curves over position and over distance: numbers and names in, an Altair chart out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from viz import theme
+from viz.charts.parts import panels
+from viz.charts.parts.kept import kept
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Band = tuple[Array, Array, Array, Array]
+"""x, mean, low, high of one quantity; low and high equal mean where nothing varies."""
+BELOW = 46
+"""Pixels that the axis below takes."""
+
+
+def number(value: float, places: int = 2) -> str:
+    """A number for a label, with a true minus and no "-0.00".
+
+    >>> number(-0.5), number(-0.001)
+    ('−0.50', '0.00')
+    """
+    text = f"{value:.{places}f}"
+    return (text.removeprefix("-") if float(text) == 0 else text).replace("-", "−")
+
+
+@kept
+def lanes(
+    samples: Array,
+    names: Sequence[str],
+    *,
+    x: Array | None = None,
+    smooth: Array | None = None,
+    limit: float = 1.0,
+    low: float | None = None,
+    marked: int | None = None,
+    hues: Sequence[int] | None = None,
+    x_title: str = "position",
+    height: int | None = None,
+    line: int = 22,
+) -> alt.LayerChart:
+    """One lane a curve, one below the other, over whole positions: a column through all lanes is one vector.
+
+    Every lane reaches from -limit, or from `low`, to limit. `marked` draws one column and writes its values;
+    `hues` gives each lane a categorical colour by number. A lane's name takes `line` pixels.
+    Shapes: samples (lane, pos); x (point,) and smooth (lane, point) are the same curves between the positions.
+
+    >>> [layer["mark"]["type"] for layer in lanes(np.zeros((2, 3)), ["a", "b"]).to_dict()["layer"]]
+    ['line', 'circle', 'text']
+    """
+    n_lanes, n_positions = samples.shape
+    points, along = (np.arange(n_positions), samples) if x is None or smooth is None or not len(x) else (x, smooth)
+    whole = along is samples
+    height = height or int(min(88 * n_lanes, 340 + 14 * n_lanes)) + 58
+    low = -limit if low is None else low
+    free, room = line / (height - BELOW), 0.09 * (limit - low)
+    strips = panels.stacked([(low - room, limit + room)] * n_lanes, title=free)
+    curve = [
+        {"x": round(float(across), 3)} | {str(lane): strip.at(values[place]) for lane, (strip, values) in enumerate(zip(strips, along, strict=True))}
+        for place, across in enumerate(points)
+    ]  # fmt: skip
+    dots = [{"x": place, "y": strip.at(value), "value": number(float(value), 4), "lane": str(lane), "name": names[lane], "marked": place == marked}
+            for lane, strip in enumerate(strips) for place, value in enumerate(samples[lane])]  # fmt: skip
+    tall = (1 / n_lanes - free) * (height - BELOW)
+    places = 0 if float(limit).is_integer() and float(low).is_integer() else 2
+    ticks = panels.steps(low, limit, 6) if n_lanes == 1 else sorted({low, 0.0, limit}) if tall > 44 else [low, limit]
+    up = panels.up({strip.at(value): number(value, places if n_lanes > 1 else 1) for strip in strips for value in ticks})
+    across = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=[-0.6, n_positions - 0.4], nice=False), axis=alt.Axis(grid=False, domain=False, ticks=False, tickCount=6, tickMinStep=1, format="d"))
+    hue = alt.Color("lane:N", legend=None, scale=alt.Scale(domain=[str(lane) for lane in range(n_lanes)], range=[theme.CATEGORICAL[(hues[lane] if hues else 0) % len(theme.CATEGORICAL)] for lane in range(n_lanes)]))
+    lines = alt.Chart(alt.Data(values=curve)).transform_fold([str(lane) for lane in range(n_lanes)], as_=["lane", "y"]).mark_line(strokeWidth=0.8 if whole else 1.6).encode(x=across, y=up, color=hue)
+    base = alt.Chart(alt.Data(values=dots)).encode(x=across, y=up, color=hue, tooltip=[alt.Tooltip("name:N", title="curve"), alt.Tooltip("x:Q", title=x_title), alt.Tooltip("value:N")])
+    layers: list[alt.Chart] = [lines, base.mark_circle(opacity=1, size=float(np.clip(250 / n_positions, 2.5, 6)) ** 2)]
+    if marked is not None:
+        layers.insert(0, alt.Chart(alt.Data(values=[{"x": marked}])).mark_rule(strokeDash=[2, 3], color=theme.MUTED).encode(x=across))
+        layers.append(base.transform_filter("datum.marked").mark_circle(opacity=1, size=90, stroke=theme.BACKGROUND, strokeWidth=1.5))
+        layers.append(panels.notes([(strip.top, (f"{x_title} {marked}: " if not lane else "") + number(float(samples[lane][marked]), 4)) for lane, strip in enumerate(strips)], right=True))
+    layers.append(panels.notes([(strip.top, name) for strip, name in zip(strips, names, strict=True)]))
+    return alt.LayerChart(layer=layers).properties(width="container", height=height, padding=panels.AROUND, view=panels.BARE)
+
+
+@kept
+def profiles(
+    upper: Mapping[str, Band],
+    lower: Mapping[str, Band],
+    *,
+    titles: tuple[str, str],
+    x_title: str = "distance k, in positions",
+    height: int = 470,
+    line: int = 26,
+) -> alt.LayerChart:
+    """Two panels over distance: a mean line with dots at the whole distances and the range over all positions behind.
+
+    Each line is named at its right end; lines of one family (the first word of a name) share a colour. A title takes `line` pixels.
+    Shapes: a band is (x, mean, low, high), each (point,).
+
+    >>> k = np.arange(3.0)
+    >>> [row["text"] for row in profiles({"a": (k, k, k, k)}, {}, titles=("p", "q")).to_dict()["layer"][3]["data"]["values"]]
+    ['a']
+    """
+    both = (upper, lower)
+    families = {name: hue for hue, name in enumerate(upper)}
+    for name in lower:
+        families.setdefault(name.split()[0], len(families))
+    colours = {name: theme.CATEGORICAL[families[name if name in upper else name.split()[0]] % len(theme.CATEGORICAL)] for name in (*upper, *lower)}
+    ends = [[float(v) for _, mean, least, most in bands.values() for v in (least.min(), most.max(), mean[-1])] or [0.0, 1.0] for bands in both]
+    ranges = [(min(found) - 0.05 * span, max(found) + 0.05 * span) for found in ends for span in [(max(found) - min(found)) or 1.0]]
+    strips = panels.stacked(ranges, title=line / (height - BELOW), gap=0.02)
+    ticks = {strip.at(value): f"{value:g}".replace("-", "−") for strip, found in zip(strips, ends, strict=True) for value in panels.steps(min(found), max(found))}
+    farthest = max([float(x[-1]) for bands in both for x, *_ in bands.values()] + [1.0])
+    ribbons, means, named = [], [], []
+    for strip, bands in zip(strips, both, strict=True):
+        heights = [strip.at(mean[-1]) for _, mean, _, _ in bands.values()]
+        # what is written 13 px high needs 17
+        for (name, (x, mean, least, most)), place in zip(bands.items(), spread_labels(heights, (0.65 * line + 1) / (height - BELOW) * panels.WHOLE), strict=True):
+            key = f"{name} {strip.top:.0f}"
+            if not np.allclose(least, most, atol=1e-9):
+                ribbons += [{"x": float(k), "y": strip.at(a), "y2": strip.at(b), "line": name, "key": key} for k, a, b in zip(x, least, most, strict=True)]
+            means += [{"x": round(float(k), 4), "y": strip.at(m), "line": name, "key": key, "whole": bool(np.isclose(k, round(k))), "mean": number(m, 3), "range": f"{number(a, 3)} to {number(b, 3)}"} for k, m, a, b in zip(x, mean, least, most, strict=True)]
+            named.append({"y": place, "text": name, "line": name})
+    across = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=[-0.01 * farthest - 0.3, farthest + 0.3], nice=False), axis=alt.Axis(grid=False, domain=False, ticks=False, tickCount=6, tickMinStep=1, format="d"))
+    hue = alt.Color("line:N", legend=None, scale=alt.Scale(domain=list(colours), range=list(colours.values())))
+    up = panels.up(ticks)
+    ribbon = alt.Chart(alt.Data(values=ribbons)).mark_area(opacity=0.22).encode(x=across, y=up, y2="y2:Q", color=hue, detail="key:N")
+    base = alt.Chart(alt.Data(values=means)).encode(x=across, y=up, color=hue, detail="key:N")
+    told = [alt.Tooltip("line:N"), alt.Tooltip("x:Q", title="distance"), alt.Tooltip("mean:N"), alt.Tooltip("range:N", title="over all positions")]
+    dots = base.transform_filter("datum.whole").mark_circle(opacity=1, size=14).encode(tooltip=told)
+    names = alt.Chart(alt.Data(values=named)).mark_text(align="left", baseline="middle", dx=7, fontSize=13).encode(x=alt.value("width"), y="y:Q", text="text:N", color=hue)
+    return alt.LayerChart(layer=[ribbon, base.mark_line(strokeWidth=1.8), dots, names, panels.notes([(strip.top, title) for strip, title in zip(strips, titles, strict=True)], size=14)]).properties(
+        width="container", height=height, padding=panels.AROUND, view=panels.BARE,
+    )  # fmt: skip
+
+
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def power_of_ten(power: int) -> str:
+    """10 with its exponent in letters of their own, which stay as large as the line.
+
+    >>> power_of_ten(-7)
+    '10⁻⁷'
+    """
+    return f"10{str(power).translate(RAISED)}"
+
+
+def tiny(value: float) -> str:
+    """A very small number.
+
+    >>> tiny(2.4e-16), tiny(0.0), tiny(0.25)
+    ('2·10⁻¹⁶', '0', '0.25')
+    """
+    if value == 0:
+        return "0"
+    digit, _, power = f"{value:.0e}".partition("e")
+    return f"{value:.2f}" if value > 0.005 else f"{digit}·{power_of_ten(int(power))}"
+
+
+def spread_labels(wanted: Sequence[float], least: float) -> list[float]:
+    """Heights for labels as near as possible to the wanted ones, at least `least` apart, in the same order.
+
+    >>> spread_labels([0.0, 0.1, 5.0], 1.0)
+    [-0.45, 0.55, 5.0]
+    """
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    groups: list[tuple[list[int], float]] = []  # the labels that touch, and the centre they share
+    for i in order:
+        members, centre = [i], float(wanted[i])
+        while groups:
+            before, other = groups[-1]
+            if centre - other >= least * (len(members) + len(before)) / 2:
+                break
+            groups.pop()
+            members = before + members
+            centre = sum(float(wanted[m]) for m in members) / len(members)
+        groups.append((members, centre))
+    places = [0.0] * len(wanted)
+    for members, centre in groups:
+        for rank, member in enumerate(members):
+            places[member] = round(centre + (rank - (len(members) - 1) / 2) * least, 9)
+    return places

@@ -1,0 +1,1 @@
+"""What figures are made of: panels, keys, and the memory that keeps a drawn one."""

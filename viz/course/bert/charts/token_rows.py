@@ -1,0 +1,79 @@
+"""Rows of tokens, one row below the other and a column a token: the text, what is read, what is wanted. Long texts are broken into bands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import altair as alt
+
+from viz import theme
+from viz.charts.parts import panels
+from viz.charts.parts.kept import kept
+from viz.labels import phrase, shorten, visible
+
+LETTERS = 11
+HIGH, GAP = 31, 0.55
+"""Pixels of a row; the gap between two bands, in rows."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A name, a text for each token ("": no cell there) and a colour by number for each, None: quiet; no `hues`: all quiet."""
+
+    name: str
+    cells: Sequence[str]
+    hues: Sequence[int | None] = ()
+
+
+def bands(n: int, across: int, breaks: Sequence[int] = ()) -> list[tuple[int, int]]:
+    """Where each band begins and ends: at most `across` tokens, evenly, and a new one at each of `breaks`.
+
+    >>> bands(11, 8, [6]), bands(9, 8)
+    ([(0, 6), (6, 11)], [(0, 5), (5, 9)])
+    """
+    edges = [0, *sorted(at for at in set(breaks) if 0 < at < n), n]
+    made: list[tuple[int, int]] = []
+    for low, high in pairwise(edges):
+        parts = max(1, -(-(high - low) // across))
+        size = -(-(high - low) // parts)
+        made += [(at, min(at + size, high)) for at in range(low, high, size)]
+    return made
+
+
+@kept
+def token_rows(rows: Sequence[Row], *, across: int = 8, breaks: Sequence[int] = (), marked: int | None = None, high: int = HIGH) -> panels.Layers:
+    """The rows in bands; `marked` is a token that is framed through all rows, `high` the pixels of a row.
+
+    >>> chart = token_rows([Row("reads", ["a", "[MASK]"], [None, 0])]).to_dict()
+    >>> [(cell["row"], cell["exact"]) for cell in chart["layer"][0]["data"]["values"]]
+    [('reads', 'a'), ('reads', '[MASK]')]
+    """
+    n = max((len(row.cells) for row in rows), default=0)
+    cut = bands(n, across, breaks)
+    wide = max((b - a for a, b in cut), default=1)
+    where = {i: (i - a, number * (len(rows) + GAP)) for number, (a, b) in enumerate(cut) for i in range(a, b)}
+    names = [phrase(row.name) for row in rows]
+    cells = [
+        {"x": where[i][0], "left": where[i][0] - 0.47, "right": where[i][0] + 0.47, "y": where[i][1] + at, "top": where[i][1] + at - 0.43, "bottom": where[i][1] + at + 0.43,
+         "text": visible(shorten(cell, LETTERS)), "fontSize": 13 if wide <= 8 else 12, "exact": visible(cell), "row": names[at], "colour": theme.SURFACE if hue is None else theme.CATEGORICAL[hue], "shade": 1.0 if hue is None else 0.32}
+        for at, row in enumerate(rows) for i, (cell, hue) in enumerate(zip(row.cells, row.hues or [None] * len(row.cells), strict=True)) if cell
+    ]  # fmt: skip
+    tall = len(cut) * (len(rows) + GAP) - GAP
+    ticks = {number * (len(rows) + GAP) + at: name for number in range(len(cut)) for at, name in enumerate(names)}
+    told = {f"{height:.2f}": name for height, name in ticks.items()}
+    side = alt.Axis(values=list(ticks), labelExpr=f"({json.dumps(told)})[format(datum.value, '.2f')]", grid=False, domain=False, ticks=False, labelPadding=7, labelFontSize=13, labelColor=theme.MUTED, labelLimit=150, labelOverlap=False)
+    along = alt.X("left:Q", axis=None, scale=alt.Scale(domain=[-0.52, wide - 0.48], nice=False))
+    down = alt.Y("top:Q", title=None, axis=side, scale=alt.Scale(domain=[tall - 0.48, -0.52], nice=False))
+    base = alt.Chart(alt.Data(values=cells)).encode(tooltip=[alt.Tooltip("exact:N", title="token"), alt.Tooltip("row:N")])
+    rect = base.mark_rect(stroke=theme.LINE, strokeWidth=1).encode(
+        x=along, x2="right:Q", y=down, y2="bottom:Q", color=alt.Color("colour:N", scale=None), fillOpacity=alt.FillOpacity("shade:Q", scale=None),
+    )  # fmt: skip
+    text = base.mark_text(fontSize=alt.ExprRef(f"width / {wide} < 52 ? 11 : datum.fontSize"), color=theme.TEXT, limit=alt.ExprRef(f"width / {wide} - 2")).encode(
+        x=panels.on(along, "x:Q"), y=panels.on(down, "y:Q"), text="text:N",
+    )  # fmt: skip
+    frame = [{"left": x - 0.5, "right": x + 0.5, "top": y - 0.5, "bottom": y + len(rows) - 0.5} for x, y in [where[marked]]] if marked in where else []
+    framed = alt.Chart(alt.Data(values=frame)).mark_rect(fillOpacity=0, stroke=theme.TEXT, strokeWidth=2).encode(x=along, x2="right:Q", y=down, y2="bottom:Q")
+    return alt.layer(rect, text, framed).properties(width="container", height=round(high * tall) + 6, padding=panels.AROUND, view=panels.BARE)

@@ -1,0 +1,152 @@
+"""What the exhibit on freezing reads: the two tunings of a task, how far each moved, and one text through both and through the model before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from core.engine import default
+from core.errors import InputError
+from core.training import tuning
+from core.training.goals import GOALS
+from core.training.tuning import BODY, TUNINGS, Moved, learns, moved
+from viz.course.bert import tuning_live as live
+from viz.course.bert.frozen_or_full.charts import FROZEN, FULL, WAYS
+from viz.course.bert.frozen_or_full.maths import attention_change, said
+from viz.course.bert.tuning_live import Using
+from viz.labels import distinct
+from viz.widgets import compute as ask
+
+SLUG = "frozen_or_full."
+TASKS = tuple(GOALS)
+NAMES = {FROZEN: "frozen", FULL: "full"}
+IN_FULL = "in full"
+"""In a link: full fine-tuning."""
+TRAINED = {FROZEN: "frozen", IN_FULL: "full"}
+LONGEST = 24
+TWO = ("pairs", "answers")
+EXAMPLES = {
+    "opinions": ("The soup was not awful.", ""),
+    "pairs": ("A small dog slept at noon.", "No animal slept at noon."),
+    "answers": ("Who found a key?", "Anna found a key. Tom lost a ring."),
+    "tags": ("Her walk in the light was light.", ""),
+}
+"""The texts that a task opens with; a question stands first, its passage second."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A task and its two tunings, those with a model, by way."""
+
+    name: str
+    ways: dict[str, Using]
+
+    @property
+    def title(self) -> str:
+        return GOALS[self.name].title
+
+    @property
+    def whole(self) -> bool:
+        """Whether both ways have a model."""
+        return all(self.ways[way].model for way in WAYS)
+
+    def right(self, way: str) -> float | None:
+        """The share that was right at the end."""
+        reports = self.ways[way].reports
+        return reports[-1].right if reports else None
+
+    @property
+    def gap(self) -> float:
+        """How much more is right where all layers learned."""
+        frozen, full = (self.right(way) or 0.0 for way in WAYS)
+        return full - frozen
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A part of a tuned model: how many weights it has, and which ways teach it."""
+
+    name: str
+    size: int
+    taught: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """One text through the model before tuning, frozen and in full: tokens, weights (layer, head, query, key) by way, their changes (layer, head), what each says."""
+
+    tokens: tuple[str, ...]
+    weights: dict[str, np.ndarray]
+    changes: dict[str, np.ndarray]
+    said: dict[str, str]
+
+    @property
+    def most(self) -> tuple[int, int]:
+        """The head that tuning in full changed most."""
+        found = self.changes[FULL]
+        layer, head = np.unravel_index(int(found.argmax()), found.shape)
+        return int(layer), int(head)
+
+
+BEFORE = "before"
+
+
+def task(name: str) -> Task:
+    """The two tunings of a task as the visitor uses them: recorded, or their own."""
+    return Task(name, {way: live.using(f"{name}-{NAMES[way]}", SLUG) for way in WAYS})
+
+
+def recorded_right(name: str, way: str) -> float | None:
+    """The share that was right at the end of a recorded run; None where there is none."""
+    run = f"{name}-{NAMES[way]}"
+    return tuning.Recorded.read(run).reports[-1].right if run in tuning.Recorded.names() else None
+
+
+def far(using: Using) -> Moved:
+    """How far a tuning moved the body. The model has a name of its own, or is recorded and stays as it is."""
+    name = using.model
+    assert name
+    return ask.submit(("frozen.moved", name), lambda: moved(default().open(name), default().open(BODY), using.tuning), 300)
+
+
+@cache
+def parts(goal: str) -> tuple[Part, ...]:
+    """What a tuned model is made of, from below: embeddings, layers, the new head; what is not used by the task is left out."""
+    config = default().open(BODY).config
+    sizes = {"embeddings": 0} | {f"layer {i}": 0 for i in range(config.n_layers)}
+    for name, weight in default().open(BODY).network.named_parameters():
+        where = "embeddings" if name.startswith("embed.") else f"layer {name.split('.')[1]}" if name.startswith("layers.") else ""
+        if where:
+            sizes[where] += weight.numel()
+    body = tuple(Part(name, size, tuple(way for way in WAYS if _taught(goal, way, name))) for name, size in sizes.items())
+    return *body, Part("new head", head_size(goal, config.d_model), WAYS)
+
+
+def head_size(goal: str, d_model: int) -> int:
+    """Weights and biases of the new head: one linear map to a score for each label, or for start and end.
+
+    >>> head_size("opinions", 256), head_size("answers", 256)
+    (514, 514)
+    """
+    return (d_model + 1) * (len(GOALS[goal].labels) or 2)
+
+
+def _taught(goal: str, way: str, part: str) -> bool:
+    of = default().open(BODY).config.n_layers
+    return learns(TUNINGS[f"{goal}-{NAMES[way]}"], "embed.token.weight" if part == "embeddings" else f"layers.{part.split()[1]}.x", of)
+
+
+def texts(found: Task, text: str, second: str) -> Read:
+    """The visitor's text through the three models. Errors: InputError for no word, or more tokens than can be drawn."""
+    pair = {"pair": second} if found.name in TWO else {}
+    runs = {way: ask.run(name, text, keep=("*pattern", "*allowed"), **pair) for way, name in ((BEFORE, BODY), *((way, str(found.ways[way].model)) for way in WAYS))}
+    tokens = runs[BEFORE].tokens
+    if len(tokens) > LONGEST:
+        raise InputError(f"The text has {len(tokens)} tokens.", f"This page draws up to {LONGEST}.", "Shorten it, or restore the opening text (R).")
+    labels = GOALS[found.name].labels
+    return Read(
+        tuple(distinct(tokens)), {way: run.attention().weights for way, run in runs.items()},
+        {way: attention_change(runs[BEFORE], runs[way]) for way in WAYS}, {way: said(runs[way], labels) for way in WAYS},
+    )  # fmt: skip

@@ -1,0 +1,181 @@
+"""A fine-tuning as exhibits show it: its recorded run, the button that runs it now, and which of the two models the page uses.
+
+    using = live.using("opinions-full", SLUG)   # draws nothing: the page asks which model to run its text through
+    run = ask.run(using.model or live.BEFORE, text)
+    live.panel("opinions-full", SLUG)           # where the page wants it: curves, sentence, progress, buttons
+
+A training runs in its panel, which looks again each second, and nothing else of the page is drawn anew until it is over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.names import RECORDED
+from core.serving.trainer import SEEDS, Training
+from core.training import tuning
+from core.training.records import Report
+from core.training.tuning import LONGEST, TUNINGS, Tuning
+from viz.charts.tuned import curve
+from viz.labels import percent
+from viz.shell import errors, state
+from viz.widgets import controls, lesson, parts, trainings
+
+BEFORE = tuning.BODY
+"""The model before it was tuned."""
+WHOSE = {"recorded": "the recorded one", "yours": "yours"}
+COUNTED = {"opinions": "texts", "pairs": "pairs", "answers": "answers", "tags": "words"}
+MISSING = "There is no recorded run of this fine-tuning here yet. Train it now."
+
+
+@dataclass(frozen=True, eq=False)
+class Using:
+    """Which tuned model a page uses: `whose` is a key of WHOSE, or "" with no `model` at all; its reports, and the random seed it began with."""
+
+    tuning: Tuning
+    whose: str
+    model: str | None
+    reports: tuple[Report, ...] = ()
+    seed: int = 0
+    machine: str = ""
+
+    @property
+    def counted(self) -> str:
+        """What may be right."""
+        return COUNTED[self.tuning.goal]
+
+
+def using(name: str, slug: str) -> Using:
+    """The model that the visitor chose for this tuning: their own once they trained one, unless they asked for the recorded one."""
+    offered = _offered(name)
+    if not offered:
+        return Using(TUNINGS[name], "", None)
+    whose = state.read(_whose(name, slug), list(offered)[-1], state.one_of(list(offered)))
+    return offered[whose]
+
+
+def panel(name: str, slug: str) -> None:
+    """The run that is used, its curves, and beneath them the button and the choice; alone drawn anew while it trains."""
+    ticking = trainings.BEAT if trainings.running(name) else None
+    st.fragment(_panel, run_every=ticking)(name, slug, ticking, using(name, slug).model)
+
+
+def watch(name: str) -> None:
+    """In place of the panel, where a page does not show it: keeps a training alive that runs, and draws the page anew when it is over."""
+    if trainings.running(name):
+        st.fragment(_watch, run_every=trainings.BEAT)(name)
+
+
+def _watch(name: str) -> None:
+    if not trainings.running(name):
+        st.rerun()
+
+
+def made(run: Using) -> str:
+    """How a model came about, and what that gained; for none that there is none.
+
+    >>> made(Using(TUNINGS["tags-full"], "", None)) == MISSING
+    True
+    """
+    if not run.reports:
+        return MISSING
+    first, last = run.reports[0], run.reports[-1]
+    what = "Only the head learns" if run.tuning.frozen else "All layers and the head learn" if run.tuning.learns == tuning.ALL else f"The upper {run.tuning.learns} layers and the head learn"
+    how = f"{last.step:,} steps of {run.tuning.n_rows} texts, {last.seconds:.0f} seconds" + (" of one processor core, recorded before" if run.whose == "recorded" else " just now")
+    return f"{what}: {how}, random seed {run.seed}. Of {tuning.CHECKED} texts it never read, {percent(first.right)} of the {run.counted} were right at step {first.step}, {percent(last.right)} at the end."
+
+
+def brief(run: Using) -> str:
+    """The same in a few words, for a room."""
+    if not run.reports:
+        return MISSING
+    first, last = run.reports[0], run.reports[-1]
+    return f"{last.step:,} steps, {last.seconds:.0f} seconds, random seed {run.seed}: from {percent(first.right)} to {percent(last.right)} of the unseen {run.counted}."
+
+
+def _offered(name: str) -> dict[str, Using]:
+    """The models that this visitor may use, the recorded one first."""
+    found: dict[str, Using] = {}
+    if name in tuning.Recorded.names():
+        run = tuning.Recorded.read(name)
+        found["recorded"] = Using(run.job, "recorded", RECORDED + name, run.reports, run.seed, run.machine)
+    own = trainings.mine(name)
+    if own is not None and own.over and own.reports:
+        found["yours"] = Using(TUNINGS[name], "yours", own.name, own.reports, own.seed)
+    return found
+
+
+def _whose(name: str, slug: str) -> str:
+    return f"{slug}whose.{name}"
+
+
+def _panel(name: str, slug: str, ticking: float | None, shown: str | None) -> None:
+    with errors.guard():
+        used, own = using(name, slug), trainings.mine(name)
+        if (trainings.BEAT if own is not None and not own.over else None) != ticking or used.model != shown:
+            st.rerun()  # it began or ended, or another model was chosen: the whole page follows
+        _curves(name, slug, used, own)
+        st.text(brief(used) if lesson.presenting() else made(used))
+        _progress(used, own)
+        _controls(name, slug, used, own)
+
+
+def _curves(name: str, slug: str, used: Using, own: Training | None) -> None:
+    """The share that is right and the loss, of the recorded run and of the visitor's, side by side."""
+    recorded = _offered(name).get("recorded")
+    known = {whose: run.reports for whose, run in (("recorded", recorded), ("yours", own)) if run and run.reports}
+    hues, height = {"recorded": 0, "yours": 1}, 180 if lesson.presenting() else 200
+    labels = used.tuning.taught.labels
+    for column, kind, title, ends in zip(st.columns(2, gap="medium"), ("right", "loss"), (f"{used.counted} right", "loss, nats"), ((0, 1), None), strict=True):
+        lines = {whose: [(report.step, getattr(report, kind)) for report in reports] for whose, reports in known.items()} or {"": []}
+        alt = "; ".join(f"{whose}: from {points[0][1]:.2f} to {points[-1][1]:.2f}" for whose, points in lines.items() if points) or "nothing is measured yet"
+        with column:
+            parts.show(curve(lines, title=title, hues=hues, ends=ends, height=height, level=1 / len(labels) if kind == "right" and labels else None), f"{slug}{name}.{kind}", f"{title}: {alt}.")
+
+
+def _progress(used: Using, own: Training | None) -> None:
+    """How the visitor's training stands, or that there is none; before a room a bar only for one that is there."""
+    if own is None:
+        if not lesson.presenting():
+            st.progress(0.0, "Not trained by you yet. It runs here, on one processor core.")
+        return
+    st.progress(trainings.share(own, used.tuning.steps, LONGEST), trainings.standing(own, used.tuning.steps, used.counted))
+
+
+def _controls(name: str, slug: str, used: Using, own: Training | None) -> None:
+    busy = own is not None and not own.over
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        if busy:
+            st.button("Stop", icon=":material/stop_circle:", key=f"{slug}{name}.stop", on_click=trainings.stop)
+        else:
+            st.button("Train it now", icon=":material/model_training:", type="primary", key=f"{slug}{name}.start", on_click=_start, args=(name, slug))
+        if not lesson.presenting():
+            with st.container(width=170):
+                controls.number("Draw", 0, SEEDS - 1, f"{slug}seed", 0, help="The seed: the same number draws the same first head and the same texts again.")
+        offered = list(_offered(name))
+        if len(offered) > 1:
+            controls.segmented("The page uses", offered, _whose(name, slug), offered[-1], WHOSE.__getitem__)
+        elif not lesson.presenting():
+            st.text("The page uses " + (WHOSE[used.whose] + "." if used.whose else f"{BEFORE}, which was not tuned."))
+
+
+def _start(name: str, slug: str) -> None:
+    state.write(**{_whose(name, slug): None})
+    trainings.start(name, state.read(f"{slug}seed", 0, state.whole(0, SEEDS - 1)))
+
+
+def opening(used: Using) -> str:
+    """The lines of Python that open the model that is used, as `model`; one's own is trained anew.
+
+    >>> print(opening(Using(TUNINGS["tags-full"], "recorded", "recorded: tags-full")))
+    from core import names
+    <BLANKLINE>
+    model = names.open_model('recorded: tags-full')
+    """
+    if used.whose != "yours":
+        return f"from core import names\n\nmodel = names.open_model({used.model or BEFORE!r})"
+    name = used.tuning.name
+    return (f"from core.training import tuning\n\njob = tuning.TUNINGS[{name!r}]\n*_, (_, weights) = tuning.training(job, {used.seed}, longest=600.0)\n"
+            "model = tuning.model(job, weights, 'mine')")  # fmt: skip

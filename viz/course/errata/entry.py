@@ -1,0 +1,148 @@
+"""What an entry of the errata is: what a document prints, what is right, and a function that computes the evidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+Kind = Literal["W", "D", "L", "A"]
+Form = Literal["weights", "bars", "table"]
+
+KINDS: dict[Kind, str] = {
+    "W": "Wrong as printed",
+    "D": "The sources differ",
+    "L": "Loosely worded",
+    "A": "Names and credits",
+}
+
+
+@dataclass(frozen=True)
+class Where:
+    """A place in a document: its key (the same as in the list of sources), the section, the equation or figure."""
+
+    document: str
+    section: str
+    item: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Numbers of the evidence with a name for every row and column, and how they are meant to be drawn.
+
+    `weights` is a heatmap from 0 to 1, `bars` one group of bars a row, `table` plain numbers with `places` decimals.
+    Shapes: values (row, column).
+
+    >>> Panel("weights", [[0.25, 0.75]], ("it",), ("a", "b"), "weights").values.shape
+    (1, 2)
+    """
+
+    title: str
+    values: Array
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    form: Form = "table"
+    places: int = 3
+
+    def __init__(
+        self, title: str, values: ArrayLike, rows: Iterable[str], columns: Iterable[str], form: Form = "table", places: int = 3
+    ) -> None:
+        numbers = np.asarray(values, dtype=np.float64)
+        names = tuple(rows), tuple(columns)
+        if numbers.shape != tuple(map(len, names)):
+            raise ValueError(f"panel {title!r}: values {numbers.shape} for {len(names[0])} rows and {len(names[1])} columns")
+        for name, value in zip(
+            ("title", "values", "rows", "columns", "form", "places"), (title, numbers, *names, form, places), strict=True
+        ):
+            object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was computed: the numbers by name, a sentence made from them, and small pictures.
+
+    `computed` is False where nothing can be computed, only looked up: a name, a year, a wording.
+    """
+
+    numbers: Mapping[str, float]
+    sentence: str
+    panels: tuple[Panel, ...] = ()
+    computed: bool = True
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """One entry. `says` is what the document prints, `right` what should stand there, `note` what to make of it.
+
+    `evidence()` computes; `cost` is about how many milliseconds that takes.
+    """
+
+    id: str
+    kind: Kind
+    title: str
+    where: tuple[Where, ...]
+    says: str
+    right: str
+    note: str
+    evidence: Callable[[], Evidence] = field(repr=False)
+    cost: float = 20.0
+
+    @property
+    def number(self) -> int:
+        """Its place in the list.
+
+        >>> from viz.course.errata import find
+        >>> find("E2").number
+        2
+        """
+        return int(self.id.removeprefix("E"))
+
+
+def erratum(
+    id: str, kind: Kind, title: str, where: tuple[Where, ...], *, says: str, right: str, note: str, cost: float = 20.0
+) -> Callable[[Callable[[], Evidence]], Erratum]:
+    """Make the function below it the evidence of an entry."""
+
+    def made(evidence: Callable[[], Evidence]) -> Erratum:
+        return Erratum(id, kind, title, where, says, right, note, evidence, cost)
+
+    return made
+
+
+def listed(values: ArrayLike, places: int = 3) -> str:
+    """Numbers in a row, in brackets.
+
+    >>> listed([1, 0.25], 2)
+    '(1.00, 0.25)'
+    """
+    return "(" + ", ".join(shown(float(v), places).replace(",", "") for v in np.ravel(np.asarray(values, dtype=np.float64))) + ")"
+
+
+def shown(value: float, places: int = 3) -> str:
+    """A number with a true minus, and never "-0.000".
+
+    >>> shown(-0.5, 1), shown(-0.0001)
+    ('−0.5', '0.000')
+    """
+    text = f"{value:,.{places}f}"
+    return (text.removeprefix("-") if float(text.replace(",", "")) == 0 else text).replace("-", "−")
+
+
+def tiny(value: float) -> str:
+    """A difference that should be nothing, as a power of ten.
+
+    >>> tiny(8.9e-16), tiny(0.0), tiny(0.25)
+    ('9 × 10⁻¹⁶', '0', '0.25')
+    """
+    if value == 0 or abs(value) >= 0.01:
+        return f"{value:.2g}"
+    power = math.floor(math.log10(abs(value)))
+    return f"{value / 10**power:.0f} × 10{str(power).translate(_RAISED)}".replace("10 × 10", "1.0 × 10")
+
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -1,0 +1,87 @@
+"""Masks: whether a word sees itself, what the diagonal is for, and whose padding is hidden."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from core import masks
+from core.layers.attention import masked_softmax
+from viz.course.errata._draws import normal
+from viz.course.errata.entry import Evidence, Panel, Where, erratum, listed, tiny
+from viz.course.shared.maths.mask_evidence import padded_source, prefix_gap, strict_first_row
+from viz.course.shared.maths.masks import softmax
+from viz.course.shared.maths.self_attention import EXAMPLES as examples
+
+WORDS = ("I", "am", "a", "student")
+EXAMPLES = {name: example.weights for name, example in examples.items()}
+"""The weights that the documents print, of the words before “student” and before “apple”."""
+
+
+@erratum(
+    "E17", "D", "The worked examples leave the word itself out; the equation and the mask include it.",
+    (Where("ghojogh2023", "attention formulation", "“I am a student”"), Where("ghojogh2020", "2.4.2", "Fig. 6"),
+     Where("beigy2021", "self-attention", "the mix for apple")),
+    says="“student” is made of I, am and a; “apple” of the words before it. Fig. 6 has four keys and one query for a fifth "
+         "word.",
+    right="Both are possible. Eq. (16) and the mask j ≤ i include the word, and so do the models that the sources describe.",
+    note="Under a strict mask the first word has nothing to look at. The Reformer (Kitaev et al. 2020) leaves the word out, and makes an exception there.",
+)  # fmt: skip
+def itself() -> Evidence:
+    scores = normal(len(WORDS), len(WORDS))
+    strict = softmax(np.where(masks.strict(len(WORDS)).numpy(), scores, -np.inf))
+    usual = masked_softmax(torch.from_numpy(scores), masks.causal(len(WORDS))).numpy()
+    elsewhere, ours = strict_first_row(len(WORDS))
+    sums = [sum(weights) for weights in EXAMPLES.values()]
+    numbers = {"nan": float(np.isnan(elsewhere).sum()), "ours": float(ours.sum())} | {
+        f"sum_{name}": total for name, total in zip(EXAMPLES, sums, strict=True)
+    }
+    sentence = (
+        f"The printed weights sum to {listed(sums, 1)}, as they should. But in a row of its own the first word has nothing left: "
+        f"softmax of nothing is {'NaN' if np.isnan(elsewhere).all() else listed(elsewhere)} in all {len(elsewhere)} cells; this "
+        f"house decides for zeros, which sum to {ours.sum():.0f}."
+    )
+    return Evidence(numbers, sentence, (
+        Panel("Without the word itself", strict, WORDS, WORDS, "weights"),
+        Panel("With it", usual, WORDS, WORDS, "weights"),
+    ))  # fmt: skip
+
+
+@erratum(
+    "E32", "W", "Cross-attention hides the padding of the source, not of the target.",
+    (Where("beigy2021", "encoder-decoder attention"), Where("beigy2024", "encoder-decoder attention")),
+    says="The masking masks out the padding words in the target sequence.",
+    right="Its keys are source words, so the padding of the source is hidden. Padding of the target is left out of the loss.",
+    note="A mask over keys has one entry for each key.",
+)  # fmt: skip
+def whose_padding() -> Evidence:
+    without, with_mask = padded_source()
+    source, target = 6, 4
+    mask = masks.not_padding(torch.arange(source)[None] < target)
+    numbers = {"without": without, "with": with_mask, "entries": float(mask.shape[-1]), "targets": float(target)}
+    sentence = (
+        f"{target} target words, {source} source positions of which {int((~mask).sum())} are padding. Other content there moves "
+        f"the output by up to {without:.3f} without a mask over the source, with it by {tiny(with_mask)}. The mask has "
+        f"{mask.shape[-1]} entries, one for each source position, not {target}."
+    )
+    return Evidence(numbers, sentence, (
+        Panel("How far the output moves", [[without], [with_mask]], ("no source mask", "source mask"), ("change",), "bars"),
+    ))  # fmt: skip
+
+
+@erratum(
+    "E48", "L", "Only what lies strictly above the diagonal is hidden.",
+    (Where("lifei2022", "practical considerations, end"),),
+    says="The elements in the upper-triangular portion of the comparisons matrix are set to −∞.",
+    right="Those strictly above the diagonal. A word may look at itself, as the sum up to i on the same page does.",
+    note="If the diagonal is hidden too, the first row is empty.",
+)  # fmt: skip
+def strictly_above() -> Evidence:
+    elsewhere, _ = strict_first_row()
+    apart = prefix_gap()
+    numbers = {"nan": float(np.isnan(elsewhere).sum()), "prefix": apart}
+    sentence = (
+        f"With the diagonal hidden the first row is {'NaN' if np.isnan(elsewhere).all() else listed(elsewhere)} in "
+        f"{int(np.isnan(elsewhere).sum())} of {len(elsewhere)} cells. Without it the sum up to i and the mask agree to {tiny(apart)}."
+    )
+    return Evidence(numbers, sentence)

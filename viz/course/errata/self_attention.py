@@ -1,0 +1,200 @@
+"""Self-attention as printed: a transpose that is missing, sizes that do not fit, indices that are one too few.
+
+All draws follow Ghojogh's notation, columns are words: X (6, 4), W_Q and W_K (6, 3), W_V (6, 5).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from core import masks
+from viz.course.errata._draws import gap, normal
+from viz.course.errata.entry import Array, Evidence, Panel, Where, erratum, listed, shown, tiny
+from viz.course.shared.maths.mask_evidence import printed_order, toy
+from viz.course.shared.maths.masks import filled, softmax
+
+WORDS = ("word 1", "word 2", "word 3", "word 4")
+
+
+def _summed(title: str, weights: Array) -> Panel:
+    """Column i is what reaches word i; its sum stands below."""
+    names = (f"{word}\nsum {total:.2f}" for word, total in zip(WORDS, weights.sum(0), strict=True))
+    return Panel(title, weights, (f"from {word}" for word in WORDS), names, "weights")
+
+
+def attention(q: Array, k: Array, v: Array) -> Array:
+    """torch's scaled_dot_product_attention, words in columns: q, k (p, n), v (r, n) -> (r, n)."""
+    query, key, value = (torch.from_numpy(np.ascontiguousarray(m.T))[None] for m in (q, k, v))
+    return F.scaled_dot_product_attention(query, key, value)[0].numpy().T
+
+@erratum(
+    "E1", "W", "Z = V softmax(QᵀK / √p) lacks a transpose: the weights that reach a word do not sum to 1.",
+    (Where("ghojogh2023", "attention formulation", "Eq. (16)"), Where("ghojogh2020", "2.4.3", "Eq. (16)"),
+     Where("beigy2021", "self-attention, matrices"), Where("beigy2024", "transformers", "first formula")),
+    says="Z = V softmax(QᵀK / √p), the softmax taken over every row, then V times it.",
+    right="Z = V softmax(QᵀK / √p)ᵀ: rows sum to 1, so they must become columns before V multiplies from the left.",
+    note="Softmax over the columns is no cure: it exchanges queries and keys.",
+)  # fmt: skip
+def transpose() -> Evidence:
+    data = toy()
+    weights, right = softmax(data.scores), attention(data.q, data.k, data.v)
+    by_column = data.v @ softmax(data.scores.T).T
+    numbers = {
+        "printed": gap(data.v @ weights, right),
+        "right": gap(data.v @ weights.T, right),
+        "columns": gap(by_column, right),
+        "exchanged": gap(by_column, attention(data.k, data.q, data.v)),
+    } | {f"sum_{i}": float(total) for i, total in enumerate(weights.sum(0), start=1)}
+    p, n = data.q.shape
+    sentence = (
+        f"{n} words drawn once (p = {p}, r = {len(data.v)}): as printed the result is {numbers['printed']:.2f} away from "
+        f"torch's attention, with the transpose {tiny(numbers['right'])}. As printed the weights that reach the {n} words "
+        f"sum to {listed(weights.sum(0))}. With softmax over columns the result is {numbers['columns']:.2f} away, and "
+        f"{tiny(numbers['exchanged'])} from attention in which queries and keys have changed places."
+    )
+    return Evidence(numbers, sentence, (
+        _summed("As printed: what reaches each word", weights),
+        _summed("Right: the transpose", weights.T),
+    ))  # fmt: skip
+
+
+@erratum(
+    "E2", "W", "The same slip makes the causal mask look forward.",
+    (Where("ghojogh2023", "decoder, masked attention", "Eqs. (27), (28)"), Where("ghojogh2020", "3.3.1", "Eqs. (28), (29)")),
+    says="Zₘ = V softmax((QᵀK + M) / √p) with M(i, j) = −∞ for j > i.",
+    right="V softmax(·)ᵀ: the mask is right for rows that are queries, so the rows must become columns. And M belongs "
+          "beside the division, not under it.",
+    note="The printed order shows the future to the first word.",
+)  # fmt: skip
+def looks_ahead() -> Evidence:
+    data = toy()
+    found = printed_order(data)
+    p = 64
+    wide = np.random.default_rng(0).standard_normal((2, p, 4))
+    scores, causal, fill = wide[0].T @ wide[1] / math.sqrt(p), masks.causal(4).numpy(), -10.0
+    inside, outside = (filled(scores, causal, fill, p=p, inside=where).worst[1] for where in (True, False))
+    numbers = {
+        "printed": found.gap_printed, "right": found.gap_right, "own": found.own, "inside": inside, "outside": outside,
+    } | {f"first_{i}": float(w) for i, w in enumerate(found.first, start=1)}  # fmt: skip
+    n = len(found.first)
+    sentence = (
+        f"With the transpose {tiny(found.gap_right)} from torch's is_causal=True, as printed {found.gap_printed:.2f}. As "
+        f"printed the first of {n} words is made of all {n} with weights {listed(found.first)}: it sees the future, "
+        f"and the last word keeps only {found.own:.3f} of itself. Softmax over columns is no cure: {listed(found.by_column)}. "
+        f"M under the 1/√p is harmless for −∞; {shown(fill, 0)} with p = {p} leaks {inside:.3f} there, {tiny(outside)} beside it."
+    )
+    return Evidence(numbers, sentence, (
+        _summed("As printed: what reaches each word", found.weights),
+        _summed("Right: the transpose", found.weights.T),
+    ))  # fmt: skip
+
+
+@erratum(
+    "E5", "W", "Q = W X puts words in columns, softmax(QKᵀ) V expects them in rows.",
+    (Where("lifei2022", "practical considerations"),),
+    says="Q = W_Q X (words are columns), then softmax(QKᵀ / √d_k) V (words are rows).",
+    right="Either Q = X W_Q with softmax(QKᵀ / √d_k) V, or Q = W_Q X with V softmax(QᵀK / √d_k)ᵀ.",
+    note="The product runs without an error, and mixes the features of each word instead of mixing words.",
+)  # fmt: skip
+def convention() -> Evidence:
+    data = toy()
+    q, k, v = data.q, data.k, data.v[: len(data.q)]
+    printed = softmax(q @ k.T / math.sqrt(len(q)))
+    other = list(reversed(range(q.shape[1])))
+    moved = gap(softmax(q[:, other] @ k[:, other].T / math.sqrt(len(q))), printed)
+    found, right = printed @ v, attention(q, k, v)
+    numbers = {
+        "rows": float(printed.shape[0]), "columns": float(printed.shape[1]), "words": float(q.shape[1]),
+        "d_k": float(len(q)), "gap": gap(found, right), "order": moved,
+    }  # fmt: skip
+    sentence = (
+        f"With d_k = {len(q)} and {q.shape[1]} words Q is {q.shape[0]} × {q.shape[1]}, so QKᵀ is "
+        f"{printed.shape[0]} × {printed.shape[1]}, a weight for every pair of features, not {q.shape[1]} × {q.shape[1]}. "
+        f"The result is {numbers['gap']:.2f} away from attention. Writing the words in reverse order changes these weights "
+        f"by {tiny(moved)}: they do not know which word is which."
+    )
+    features = tuple(f"feature {i + 1}" for i in range(len(q)))
+    return Evidence(numbers, sentence, (
+        Panel("As printed: features look at features", printed, features, features, "weights"),
+        Panel("Right: words look at words", softmax(data.scores), WORDS, WORDS, "weights"),
+    ))  # fmt: skip
+
+
+@erratum(
+    "E7", "W", "The sizes of V and K in a head are exchanged.",
+    (Where("ghojogh2023", "multi-head attention", "Eqs. (20), (21)"), Where("ghojogh2020", "3.2.2", "Eqs. (20), (21)")),
+    says="V_i is p × n and K_i is r × n.",
+    right="K_i is p × n, like Q_i, and V_i is r × n, as in Eqs. (13) to (15).",
+    note="Queries and keys are multiplied, so they need one size. Nothing is noticed while p = r.",
+)  # fmt: skip
+def sizes_exchanged() -> Evidence:
+    data = toy()
+    p, r = len(data.q), len(data.v)
+    stopped = _stops(data.q, data.v)
+    numbers = {"p": float(p), "r": float(r), "printed_stops": float(stopped), "right_stops": float(_stops(data.q, data.k))}
+    sentence = (
+        f"With p = {p} and r = {r}, a key of the printed size: QᵀK {'stops with an error' if stopped else 'runs'}, {p} "
+        f"numbers cannot be multiplied with {r}. With a key of size p it {'stops' if numbers['right_stops'] else 'runs'}."
+    )
+    return Evidence(numbers, sentence)
+
+
+def _stops(q: Array, k: Array) -> bool:
+    try:
+        np.matmul(q.T, k)
+    except ValueError:
+        return True
+    return False
+
+
+@erratum(
+    "E13", "W", "A score has two indices, one for the word that looks and one for the word looked at; one is printed.",
+    (Where("ghojogh2023", "attention formulation", "beside Eq. (15)"), Where("ghojogh2020", "2.4.3", "beside Eq. (15)")),
+    says="q_iᵀ k_i = x_iᵀ W_Q W_Kᵀ x_i, and s_i = q_iᵀ k_i / √p.",
+    right="q_iᵀ k_j = x_iᵀ W_Q W_Kᵀ x_j: a word i looks at each word j.",
+    note="With one index only the diagonal is there: each word compared with itself.",
+)  # fmt: skip
+def one_index() -> Evidence:
+    scores = toy().scores
+    printed = np.where(np.eye(len(scores), dtype=bool), scores, np.nan)
+    count, total = int(np.isfinite(printed).sum()), scores.size
+    numbers = {"printed": float(count), "right": float(total)}
+    sentence = f"For {len(scores)} words one index names {count} of the {total} scores, the diagonal."
+    return Evidence(numbers, sentence, (
+        Panel("The scores that one index names", printed, WORDS, WORDS, "table", 2),
+        Panel("All scores", scores, WORDS, WORDS, "table", 2),
+    ))  # fmt: skip
+
+
+@erratum(
+    "E14", "L", "W_Q W_Kᵀ is “like a kernel matrix”: in general it is not.",
+    (Where("ghojogh2023", "attention formulation"), Where("ghojogh2020", "2.4.3")),
+    says="The matrix W_Q W_Kᵀ between two words is like a kernel matrix.",
+    right="A kernel is symmetric and has no negative eigenvalue. W_Q W_Kᵀ has both where W_K = W_Q S with S symmetric and without negative eigenvalues, "
+          "such as W_K = W_Q; nothing in the definition asks for that, and drawn weights have neither.",
+    note="That it is not symmetric is useful: a verb may look at its object without the object looking back.",
+)  # fmt: skip
+def like_a_kernel() -> Evidence:
+    w_q, w_k = normal(2, 6, 6)
+    positive = w_k.T @ w_k
+    matrices = {"W_Q W_Kᵀ": w_q @ w_k.T, "W_K := W_Q": w_q @ w_q.T, "W_K := W_Q S": w_q @ (w_q @ positive).T}
+    asymmetry = [gap(m, m.T) for m in matrices.values()]
+    eigenvalues = [np.linalg.eigvalsh((m + m.T) / 2) for m in matrices.values()]
+    numbers = {
+        "asymmetry": asymmetry[0], "asymmetry_equal": asymmetry[1],
+        "least": float(eigenvalues[0].min()), "least_equal": float(eigenvalues[1].min()),
+        "asymmetry_positive": asymmetry[2], "least_positive": float(eigenvalues[2].min()),
+    }  # fmt: skip
+    negative = int((eigenvalues[0] < 0).sum())
+    sentence = (
+        f"Weights drawn once: two cells that mirror each other differ by up to {asymmetry[0]:.1f}, and {negative} of "
+        f"{len(w_q)} eigenvalues of the symmetric part are negative, the least {shown(eigenvalues[0].min(), 1)}. With W_K "
+        f"equal to W_Q they differ by {tiny(asymmetry[1])} and the least eigenvalue is {shown(eigenvalues[1].min(), 2)}: a "
+        f"kernel. With W_K equal to W_Q S, S drawn symmetric and positive, by {tiny(asymmetry[2])}, and the least is {shown(eigenvalues[2].min(), 2)}: a kernel too."
+    )
+    names = tuple(f"eigenvalue {i + 1}" for i in range(len(w_q)))
+    return Evidence(numbers, sentence, (Panel("Eigenvalues", np.array(eigenvalues).T, names, matrices, "bars", 2),))

@@ -1,0 +1,1 @@
+"""Chapter 6, GPT: a folder an exhibit."""

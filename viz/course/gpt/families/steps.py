@@ -1,0 +1,235 @@
+"""The steps of the exhibit on families: masks, one word moved, who moves whom, two chains, the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from viz.course.gpt.families import read as reading
+from viz.course.gpt.families.maths import two_chains
+from viz.course.shared.shown import Shown
+from viz.instruments import heatmap
+from viz.instruments.heatmap.heatmap import FORBIDDEN
+from viz.instruments.kit import origin
+from viz.labels import distinct, literal, percent
+from viz.shell import room, state
+from viz.widgets import compute as ask
+from viz.widgets import controls, lesson, parts
+
+SLUG = "families."
+GUESS = pd.DataFrame({"": ["Guess first: then the numbers are here."]})
+MOVES = ("none", "only its own", "its own and all after", "its own and all before", "all")
+STILL = "not moved at all"
+LATER = "Comes after your guess."
+LOOKING_MASKS = (
+    "A row is a position of the model, a column what it may read; hatched is masked. The colours are the real weights, the mean over all heads and layers. **BERT** is an encoder: every position reads every other. **GPT** is a decoder without a "
+    "source: a position reads itself and what stands before. The **translator** has both: its encoder reads as BERT does, and each position of its decoder, shown here, reads all of the source and its own words so far."
+)
+LOOKING_RIPPLE = (
+    "The vector of one word is changed as it enters the first layer, and each model is run again. A row is a layer, a column a position, the colour how far the vector there has moved, as a share of its length, from 0 to 1 and more. In row “in” only the word itself has "
+    "moved; of the translator's decoder nothing, for the word enters on the other side. Hatched: not moved at all."
+)
+LOOKING_PATTERN = (
+    "Each input is moved in turn. A filled cell says that the output of this row moved when the input of this column was moved: there the Jacobian is not zero. It is what the masks allow, carried through all layers; "
+    "more layers fill no hatched cell of GPT, for each layer looks only back. How much an output moves is another question: this is who can be heard at all."
+)
+LOOKING_CHAINS = (
+    "ELMo reads with two recurrent networks, one from each end, and joins their states at the top. No trained ELMo is in this app: these are two small chains of our own LSTM cells, two layers each, with drawn weights, over the words "
+    "of the sentence. The pattern depends on how they are built, not on what they have learned. Joined, all words can be heard; but no layer of either chain ever sees both sides, as every layer of BERT does."
+)
+LOOKING_TABLE = (
+    "The counts are those of this sentence: inputs that move the output at the position of the chosen word, counted by moving each. ELMo's row is counted on two chains with drawn weights, for no trained one is here. What the sources add: bidirectional reading is what "
+    "BERT gained, and it is why BERT cannot simply write on: a word that is read on both sides cannot be the next one."
+)
+
+
+def masks(data: reading.Data) -> Shown:
+    """The three masks with the real weights in them."""
+    n = len(data.gpt.inputs)
+    open_ = int(data.gpt.allowed.sum())
+    question, picture = st.container(), st.container()
+    with question:
+        told = lesson.predict(
+            SLUG + "open", f"BERT may use all {len(data.bert.inputs)} × {len(data.bert.inputs)} pairs. GPT reads the sentence in {n} tokens: how many of its {n} × {n} pairs may it use?",
+            tuple(str(count) for count in (n * n, n * (n + 1) // 2, n * (n - 1) // 2, n)), str(open_), f"1 + 2 + … + {n} = {open_}: each position reads itself and what stands before it.",
+        )  # fmt: skip
+    for (name, each), place in _side_by_side(picture, (("BERT, encoder", data.bert), ("GPT, decoder", data.gpt), ("Translator's decoder: source, own words", data.both)), (2, 2, 3)):
+        with place:
+            _map(each.weights, each, name, "masks." + name[0], told or name[0] == "B", allowed=each.allowed)
+    m, k = len(data.both.outputs), len(data.both.inputs)
+    picture.text(f"Open pairs: BERT {data.bert.allowed.sum()} of {len(data.bert.inputs) ** 2}, GPT {open_} of {n * n}, the decoder of the translator {data.both.allowed.sum()} of {m * k}." if told else
+                 f"BERT puts [CLS] and [SEP] round the sentence: {len(data.bert.inputs)} tokens, and each may read each.")  # fmt: skip
+    table = pd.DataFrame(data.gpt.allowed.astype(int), index=list(data.gpt.outputs), columns=list(data.gpt.inputs))
+    arrays = {"bert": data.bert.allowed, "gpt": data.gpt.allowed, "both": data.both.allowed}
+    return Shown({"masked.mask": {}, "masked.matrix": {}}, (), LOOKING_MASKS, lambda: table if told else GUESS, arrays if told else {}, _code(data, "print(run.attention().allowed[0, 0].astype(int))"))
+
+
+def ripple(data: reading.Data) -> Shown:
+    """One word moved, layer by layer."""
+    word, found = _word(data), _moved(data)
+    own = data.gpt.pieces[word]
+    hit = found.gpt[list(own), -1].max(0) > 0
+    question, picture = st.container(), st.container()
+    with question:
+        told = lesson.predict(
+            SLUG + "moves", f"“{data.words[word]}” is changed as it enters. Which outputs of GPT move?", MOVES, _who(hit, own),
+            f"{int(hit.sum())} of {len(hit)} move; the largest moves by {percent(found.gpt[list(own), -1].max())} of its length, those before by exactly 0.",
+        )  # fmt: skip
+    layers = [(name, each, values[list(each.pieces[word])].max(0)) for name, each, values in (("BERT", data.bert, found.bert), ("GPT", data.gpt, found.gpt), ("Translator's decoder", data.both, found.source))]
+    for (name, each, values), place in _side_by_side(picture, layers):
+        with place:
+            if told or name == "BERT":
+                origin.tell_run(each.run)
+                heatmap(np.minimum(values, 1.0), ["in", *(f"L{i}" for i in range(len(values) - 1))], each.outputs, key=f"{SLUG}ripple.{name[0]}", allowed=values > 0, axis=("after", "place"), unit="moved by", shut=STILL,
+                        title=f"{name}: {int((values[-1] > 0).sum())} of {values.shape[1]} outputs move", height=300)  # fmt: skip
+            else:
+                _covered(name)
+    picture.text("Outputs that move: " + ", ".join(f"{name} {int((values[-1] > 0).sum())} of {values.shape[1]}" for name, _, values in layers) + f", when “{data.words[word]}” is changed." if told else
+                 f"BERT: {int((layers[0][2][-1] > 0).sum())} of {layers[0][2].shape[1]} outputs move when “{data.words[word]}” is changed.")  # fmt: skip
+    _words(data, word)
+    line = r"r_{l,i} = \frac{\lVert x'_{l,i} - x_{l,i} \rVert}{\lVert x_{l,i} \rVert}"
+    return Shown({"masked.mask": {}}, (line,), LOOKING_RIPPLE, lambda: pd.DataFrame(np.round(layers[1][2], 4), columns=list(data.gpt.outputs)) if told else GUESS,
+                 {"bert": layers[0][2], "gpt": layers[1][2], "both": layers[2][2]} if told else {}, _code(data, _INFLUENCE + f"print(found[{list(own)}].max(0).round(3))  # (layer + 1, place)"))  # fmt: skip
+
+
+def who_moves_whom(data: reading.Data) -> Shown:
+    """The whole pattern of each model, each input moved in turn."""
+    found = _moved(data)
+    m = len(data.both.outputs)
+    first = data.both.inputs[-m - 1]
+    reached = int((found.source[-1, -1] > 0).sum())
+    question, picture = st.container(), st.container()
+    with question:
+        told = lesson.predict(
+            SLUG + "places", f"The translator: only the last token of the English source, “{first}”, is moved. How many of the {m} positions of its Spanish decoder move?", tuple(dict.fromkeys(("0", "1", str(m)))), str(reached),
+            f"{reached} of {m}, the first position too: the encoder has read the whole source before the decoder begins, and no mask stands between them.",
+        )  # fmt: skip
+    patterns = {name: found.pattern(name) for name in ("bert", "gpt", "both")}
+    for (name, title), place in _side_by_side(picture, (("bert", "BERT"), ("gpt", "GPT"), ("both", "Translator's decoder: source, own words")), (2, 2, 3), left_out=(0, 1)):
+        with place:
+            each = getattr(data, name)
+            _map(patterns[name].astype(float), each, f"{title}, {patterns[name].sum()} of {patterns[name].size}", "pattern." + name, told or name != "both", allowed=patterns[name], axis=("output", "input"), shut=STILL)
+    agree = all(np.array_equal(patterns[name], getattr(data, name).allowed) for name in patterns)
+    layers = data.gpt.run.model.config.n_layers
+    picture.text(f"Filled: the input of this column moves the output of this row. After {layers} layers GPT has {patterns['gpt'].sum()} such pairs, BERT {patterns['bert'].sum()}." + (f" Cell by cell as the masks of one layer: {'yes' if agree else 'no'}." if told else ""))
+    line = r"\text{filled where}\quad \frac{\partial\, y_i}{\partial\, x_j} \neq 0"
+    return Shown({"masked.mask": {}}, (line,), LOOKING_PATTERN, lambda: pd.DataFrame(patterns["both"].astype(int), index=list(data.both.outputs), columns=list(data.both.inputs)) if told else GUESS,
+                 dict(patterns) if told else {}, _code(data, _INFLUENCE + "print((found[:, -1].T > 0).astype(int))  # (output, input)"))  # fmt: skip
+
+
+def chains(data: reading.Data) -> Shown:
+    """ELMo's way: two chains, one from each end, and both joined."""
+    word, found, n = _word(data), _moved(data).chains, len(data.words)
+    heard = int((found[two_chains.SIDES[0]][word] > 0).sum())
+    question, picture = st.container(), st.container()
+    with question:
+        told = lesson.predict(
+            SLUG + "heard", f"Two chains read the {n} words, one from each end. How many words move the left chain's half of the vector of “{data.words[word]}”?",
+            tuple(dict.fromkeys(str(count) for count in sorted({1, word + 1, n - word, n}))), str(heard),
+            f"{heard} of {n} from the left, {int((found[two_chains.SIDES[1]][word] > 0).sum())} from the right; the word itself is in both. Joined, all {n}.",
+        )  # fmt: skip
+    names = distinct(data.words)
+    for (name, values), place in _side_by_side(picture, tuple(found.items()), left_out=(1,)):
+        with place:
+            if told:
+                heatmap((values > 0).astype(float), names, names, key=f"{SLUG}chain.{two_chains.SIDES.index(name)}", allowed=values > 0, axis=("output", "input"), shut=STILL, title=f"{name}: {(values > 0).sum()} of {n * n}", height=300)
+            else:
+                _covered(name)
+    parts.numbers(f"Left {(found[two_chains.SIDES[0]] > 0).sum()}, right {(found[two_chains.SIDES[1]] > 0).sum()}, joined {(found[two_chains.SIDES[2]] > 0).sum()} of {n * n} pairs. A half never sees the other side." if told else
+                  "No trained ELMo is in this app: two small chains of LSTM cells with drawn weights stand in for how it is built.")  # fmt: skip
+    _words(data, word)
+    controls.draw(SLUG + "draw", two_chains.DRAW, 99, again="Other weights")
+    code = f"from viz.course.gpt.families.maths.two_chains import influence\n\nfor name, moved in influence({n}, draw={_draw()}).items():\n    print(name)\n    print((moved > 0).astype(int))"
+    return Shown({"bahdanau.annotation": {}}, (), LOOKING_CHAINS, lambda: pd.DataFrame((found[two_chains.SIDES[0]] > 0).astype(int), index=names, columns=names) if told else GUESS,
+                 {f"chain_{i}": found[name] for i, name in enumerate(two_chains.SIDES)} if told else {}, code)  # fmt: skip
+
+
+def table(data: reading.Data) -> Shown:
+    """The families in rows; what moves the output at the chosen word is counted."""
+    word, found = _word(data), _moved(data)
+    patterns = {name: found.pattern(name) for name in ("bert", "gpt", "both")}
+    counts = {name: (int(patterns[name][getattr(data, name).pieces[word][0]].sum()), patterns[name].shape[1]) for name in ("bert", "gpt")}
+    joined = found.chains[two_chains.SIDES[2]]
+    counts |= {"elmo": (int((joined[word] > 0).sum()), len(data.words)), "both": (int(patterns["both"][0].sum()), len(data.both.inputs))}
+    question, picture = st.container(), st.container()
+    right = f"{counts['bert'][0]} and {counts['gpt'][0]}"
+    with question:
+        told = lesson.predict(
+            SLUG + "two", f"At the position of “{data.words[word]}”: how many inputs move the output of BERT, and how many that of GPT?",
+            tuple(dict.fromkeys((f"{counts['gpt'][0]} and {counts['gpt'][0]}", f"{counts['bert'][0]} and {counts['gpt'][1]}", right, f"{counts['gpt'][0]} and {counts['bert'][0]}"))), right,
+            f"BERT {counts['bert'][0]} of {counts['bert'][1]} tokens, GPT {counts['gpt'][0]} of {counts['gpt'][1]}, ELMo's joined chains {counts['elmo'][0]} of {counts['elmo'][1]} words.",
+        )  # fmt: skip
+    said = {name: f"{got} of {of}" if told else "?" for name, (got, of) in counts.items()}
+    rows = pd.DataFrame({
+        "": ["BERT", "GPT", "ELMo (two chains, drawn)", "Translator"],
+        "built of": ["encoder blocks", "decoder blocks without a source", "LSTMs from both ends", "encoder and decoder blocks"],
+        "learns to say": ["masked words", "the next word", "the next word, and the one before", "the next word of the translation"],
+        "an output hears": ["both sides, in every layer", "itself and before", "each side by itself, joined at the top", "the whole source, its own words so far"],
+        f"inputs that move its output at “{literal(data.words[word])}”": [said["bert"], said["gpt"], said["elmo"], f"{said['both']}, at its first position"],
+        "layers here": [str(data.bert.run.model.config.n_layers), str(data.gpt.run.model.config.n_layers), str(two_chains.LAYERS), f"{data.both.run.model.config.n_layers} and {data.both.run.model.config.n_layers}"],
+    }).set_index("")  # fmt: skip
+    with picture, room.wide():
+        st.table(rows)
+    parts.numbers("Counted by moving each input of this sentence." if told else "The counts come after your guess.")
+    _words(data, word)
+    return Shown({"masked.mask": {}, "bahdanau.annotation": {}}, (), LOOKING_TABLE, lambda: pd.DataFrame(counts, index=["moved by", "inputs"]).T if told else GUESS,
+                 {name: np.array(value) for name, value in counts.items()} if told else {}, _code(data, _INFLUENCE + "print((found[:, -1].T > 0).sum(1))  # inputs that move each output"))  # fmt: skip
+
+
+_INFLUENCE = "from viz.course.gpt.families.maths.influence import influence\n\nfound = influence(model, run.side.text)  # (input, layer + 1, place)\n"
+
+
+def _code(data: reading.Data, last: str) -> str:
+    return f"import core\n\nmodel = core.open_model({reading.GPT!r})  # or {reading.BERT!r}, {reading.BOTH!r}\nrun = model.run({data.text!r})\n{last}"
+
+
+def _moved(data: reading.Data) -> reading.Moved:
+    draw = _draw()
+    return ask.submit(("families.moved", data.text, draw), lambda: reading.moved(data, draw), 60 * len(data.gpt.inputs))
+
+
+def _draw() -> int:
+    return state.read(SLUG + "draw", two_chains.DRAW, state.whole(0, 99))
+
+
+def _word(data: reading.Data) -> int:
+    return state.read(SLUG + "word", len(data.words) // 2, state.whole(0, len(data.words) - 1))
+
+
+def _words(data: reading.Data, word: int) -> None:
+    names = distinct(data.words)
+    controls.pills("Word", range(len(names)), SLUG + "word", len(names) // 2, lambda i: names[i], quiet=True)
+
+
+def _map(values: np.ndarray, each: reading.Reading, title: str, key: str, shown: bool, *, allowed: np.ndarray, axis: tuple[str, str] = ("reads", "is read"), shut: str = FORBIDDEN) -> None:
+    if shown:
+        origin.tell_run(each.run)
+        heatmap(values, each.outputs, each.inputs, key=SLUG + key, allowed=allowed, axis=axis, title=title, height=300, shut=shut)
+    else:
+        _covered(title.split(":")[0].split(",")[0])
+
+
+def _side_by_side(box: Any, items: Sequence[Any], widths: Sequence[int] = (1, 1, 1), left_out: tuple[int, ...] = (2,)) -> list[tuple[Any, Any]]:
+    """Each with a column; before a room, where the question stands beside the pictures, without those that are `left_out`."""
+    shown = [i for i in range(len(items)) if not (lesson.presenting() and i in left_out)]
+    columns = box.columns([widths[i] for i in shown], gap="small")
+    return [(items[i], column) for i, column in zip(shown, columns, strict=True)]
+
+
+def _covered(name: str) -> None:
+    with st.container(key=f"families-covered-{''.join(letter for letter in name.lower() if letter.isalnum())}"), st.container(border=True, height=300, vertical_alignment="center", horizontal_alignment="center"):
+        st.markdown(f"**{literal(name)}**  \n:gray[{LATER}]", text_alignment="center")
+
+
+def _who(hit: np.ndarray, own: Sequence[int]) -> str:
+    """Which of the answers says what moved."""
+    n, moved = len(hit), set(np.flatnonzero(hit))
+    after, before = set(range(min(own, default=0), n)), set(range(max(own, default=-1) + 1))
+    for answer, places in (("none", set()), ("only its own", set(own)), ("all", set(range(n))), ("its own and all after", after), ("its own and all before", before)):
+        if moved == places:
+            return answer
+    return "all"

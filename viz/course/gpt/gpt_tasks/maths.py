@@ -1,0 +1,90 @@
+"""A text as a tuned GPT reads it: its rows, the vector at Extract and where it looked, what the head says, and what the text itself is worth.
+
+Radford et al. 2018, 3.2 and 3.3: P(y | x) = softmax(h W_y) with h at Extract, L_2 = ln P(y | x), L_1 the sum of the ln P of the tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from core.data import gpt_inputs
+from core.data.gpt_inputs import Said, said
+from core.errors import InputError
+from core.model import Model
+from core.trace import Recorder
+from core.training.gpt_goals import collated, read
+from core.training.gpt_tuning import marks
+
+Array = np.ndarray
+LONGEST = 64
+"""Tokens of one row that are still looked at here."""
+
+
+@dataclass(frozen=True, eq=False)
+class Extracted:
+    """What a tuned GPT makes of one example, row by row.
+
+    `tokens` are the rows as names (the marks by theirs), `looks` each (layer, head, pos) the attention from Extract, `logprobs` each (n,) the
+    ln P of the tokens of the texts, which stand at `places`; `vectors` (row, d) is what stands at Extract after the last layer.
+    """
+
+    task: str
+    tokens: tuple[tuple[str, ...], ...]
+    vectors: Array
+    looks: tuple[Array, ...]
+    logprobs: tuple[Array, ...]
+    places: tuple[tuple[int, ...], ...]
+    said: Said
+
+    @property
+    def n_tokens(self) -> int:
+        """The tokens of the texts, those of all rows together."""
+        return sum(map(len, self.places))
+
+    @property
+    def text(self) -> float:
+        """L_1, as a mean over the tokens."""
+        return float(sum(each.sum() for each in self.logprobs)) / self.n_tokens
+
+    def label(self, wanted: int) -> float:
+        """L_2 for what is right."""
+        return float(np.log(self.said.probabilities[wanted]))
+
+
+def extracted(model: Model, task: str, texts: Sequence[str]) -> Extracted:
+    """Read one example of a task with a model that was tuned to it.
+
+    Raises InputError for texts that the task does not take, an empty one, or rows of more than LONGEST tokens.
+    """
+    gpt_inputs.check(task, len(texts))
+    if not all(text.strip() for text in texts):
+        raise InputError("A text is empty.", "Each text and each answer needs at least one word.", "Type something in every box.")
+    own = marks(model)
+    rows = read(model.tokenizer, task, texts, own)
+    longest = max(map(len, rows))
+    if longest > LONGEST:
+        raise InputError(f"A row has {longest:,} tokens.", f"Rows of up to {LONGEST} tokens are drawn here.", "Shorten the text.")
+    batch = collated([(rows, 0)], own)
+    tap = Recorder(("layer.*.self_attn.pattern",))
+    with torch.inference_mode():
+        hidden = model.network(batch.batch, tap=tap)
+        logprobs = model.network.logits(hidden).double().log_softmax(-1)
+    trace = tap.close()
+    patterns = np.stack([trace.numpy(f"layer.{layer}.self_attn.pattern") for layer in range(model.config.n_layers)], axis=1)
+    ends = gpt_inputs.extracts(rows)
+    vectors = np.stack([hidden[row, end].double().numpy() for row, end in enumerate(ends)])
+    places = tuple(tuple(place for place, index in enumerate(row) if index not in own) for row in rows)
+    head = model.network.to_classes
+    return Extracted(
+        task,
+        tuple(tuple(gpt_inputs.MARKS[own.index(index)] if index in own else model.tokenizer.token(index) for index in row) for row in rows),
+        vectors,
+        tuple(patterns[row, :, :, end, : end + 1] for row, end in enumerate(ends)),
+        tuple(logprobs[row, [place - 1 for place in at], [rows[row][place] for place in at]].numpy() for row, at in enumerate(places)),
+        places,
+        said(task, vectors, head.weight.double().numpy(), head.bias.double().numpy()),
+    )  # fmt: skip

@@ -1,0 +1,123 @@
+"""Few-shot prompts: examples in front of a question, and whether they help a model. Small sets of our own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.decoding import Greedy, decode
+from core.errors import InputError
+from core.model import Model
+from viz.course.shared.maths.prompts import answers
+
+MOST = 4
+CANDIDATES = 4
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task as pairs of question and answer; `joined` stands between the two."""
+
+    name: str
+    says: str
+    pairs: tuple[tuple[str, str], ...]
+    joined: str = " ="
+
+
+TASKS: Mapping[str, Task] = {task.name: task for task in (
+    Task("opposites", "the opposite of the word", (
+        ("hot", "cold"), ("big", "small"), ("day", "night"), ("old", "young"), ("good", "bad"), ("up", "down"), ("rich", "poor"), ("long", "short"),
+    )),
+    Task("repeat", "the same word again", (
+        ("garden", "garden"), ("river", "river"), ("mother", "mother"), ("horse", "horse"), ("window", "window"), ("summer", "summer"), ("bread", "bread"), ("letter", "letter"),
+    )),
+    Task("homes", "where it lives", (
+        ("fish", "water"), ("bird", "nest"), ("king", "castle"), ("bear", "forest"), ("dog", "house"), ("mouse", "hole"), ("cow", "field"), ("sailor", "ship"),
+    )),
+)}  # fmt: skip
+"""Sets of our own, eight questions each."""
+
+
+def prompt(task: Task, question: str, k: int) -> str:
+    """k examples, a line each, then the question; an example is never the question itself.
+
+    >>> prompt(TASKS["opposites"], "up", 1)
+    'hot = cold\\nup ='
+    """
+    if not question.strip():
+        raise InputError("There is no question.", "The last line of the prompt is yours.", "Type a word.")
+    if not 0 <= k <= MOST:
+        raise InputError(f"{k} examples are asked for.", f"There are 0 to {MOST}.", "Choose fewer.")
+    shown = [pair for pair in task.pairs if pair[0] != question.strip()][:k]
+    return "\n".join([*(f"{asked}{task.joined} {answer}" for asked, answer in shown), f"{question.strip()}{task.joined}"])
+
+
+def choices(task: Task, at: int) -> tuple[str, ...]:
+    """The right answer of a question, first, and three answers of other questions, the same for every number of examples.
+
+    >>> choices(TASKS["opposites"], 0)
+    ('cold', 'bad', 'down', 'poor')
+    """
+    n = len(task.pairs)
+    return tuple(task.pairs[(at + step) % n][1] for step in (0, *range(n // 2, n // 2 + CANDIDATES - 1)))
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A whole set with k examples: for each question whether its answer was the most probable of four, and the share it got."""
+
+    k: int
+    right: tuple[bool, ...]
+    shares: tuple[float, ...]
+
+    @property
+    def accuracy(self) -> float:
+        return sum(self.right) / len(self.right)
+
+    @property
+    def share(self) -> float:
+        """The mean share of the right answer; by lot it is a quarter."""
+        return sum(self.shares) / len(self.shares)
+
+
+def scored(model: Model, task: Task, k: int) -> Scored:
+    """Every question of a set behind k examples; one of four answers must be it, whichever is the most probable.
+
+    Nothing is trained: the weights stay as they are, the examples stand in the prompt.
+
+    >>> import core
+    >>> found = scored(core.open_model("gpt-mini"), TASKS["repeat"], 1)
+    >>> len(found.right), 0 <= found.share <= 1
+    (8, True)
+    """
+    found = []
+    for at, (question, _) in enumerate(task.pairs):
+        found.append(answers(model, prompt(task, question, k), [f" {each}" for each in choices(task, at)])[0])
+    return Scored(k, tuple(each.place == 1 for each in found), tuple(each.share for each in found))
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a model writes behind a prompt, always the most probable token: its tokens, the probability of each, and whether it ended."""
+
+    tokens: tuple[str, ...]
+    p: tuple[float, ...]
+    ended: bool
+
+    @property
+    def text(self) -> str:
+        return "".join(self.tokens)
+
+
+def written(model: Model, text: str, most: int = 16) -> Written:
+    """The greedy answer to a prompt, without END.
+
+    >>> import core
+    >>> written(core.open_model("prompt-tiny"), "reverse: abc =").text
+    'cba'
+    """
+    steps = list(decode(model, text, Greedy(), max_new_tokens=most))
+    ended = bool(steps) and steps[-1].reason == "end"
+    kept = steps[:-1] if ended else steps
+    return Written(tuple(step.token for step in kept), tuple(math.exp(step.logprob) for step in kept), ended)

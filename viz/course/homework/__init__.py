@@ -1,0 +1,1 @@
+"""Homework: questions and the functions that know their truth."""

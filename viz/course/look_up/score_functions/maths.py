@@ -1,0 +1,152 @@
+"""All score functions of the documents on the same few vectors of the plane, and which of them do not see the query or the keys.
+
+The functions are those of `core.layers.scores`, in float64, with numbers chosen once: a model would learn them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from core.layers.scores import SCORES, Cosine
+
+Array = NDArray[np.float64]
+Pair = tuple[float, float]
+SAME = 1e-9
+"""Weights that differ by less have not moved."""
+
+W_GENERAL = ((0.0, 1.0), (-1.0, 0.0))  # turns a key a quarter to the right before it is compared
+W_QUERY, W_KEY = (1.0, 0.5), (0.5, 1.0)
+W_ADDITIVE = ((1.0, 0.0, 1.0, 0.0), (0.0, 1.0, 0.0, 1.0), (1.0, -1.0, -1.0, 1.0))  # [W_1 W_2]: three hidden units
+V_ADDITIVE = (1.5, 1.0, -1.0)
+W_LOCATION = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0), (0.7, 0.7), (-0.7, 0.7))  # a row a position
+MOST_KEYS = len(W_LOCATION)
+
+
+@dataclass(frozen=True)
+class Function:
+    """One score function: its names, where it comes from, its kind in `core.layers.scores`, its numbers.
+
+    `sharpness` multiplies the score. `numbers` are parameters by the names that `viz.course.look_up.retrieval.maths.look_up` has for them.
+    """
+
+    name: str
+    title: str
+    paper: str
+    kind: str
+    sharpness: float = 1.0
+    numbers: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def scores(self, query: Sequence[float], keys: Sequence[Sequence[float]]) -> Array:
+        """query (2,), keys (key, 2) -> (key,), by the layer that the models use."""
+        layer = _layer(self)
+        q, k = (torch.tensor([rows], dtype=torch.float64) for rows in ([list(query)], [list(key) for key in keys]))
+        with torch.no_grad():
+            return layer(q, k)[0, 0].numpy()
+
+    def weights(self, query: Sequence[float], keys: Sequence[Sequence[float]]) -> Array:
+        """The softmax of the scores (key,)."""
+        raised = np.exp((s := self.scores(query, keys)) - s.max())
+        return raised / raised.sum()
+
+
+def _layer(function: Function) -> torch.nn.Module:
+    """The layer with the numbers put in."""
+    if function.kind == "cosine":
+        return Cosine(2, 2, sharpness=function.sharpness)
+    layer: Any = SCORES[function.kind](2, 2, len(W_ADDITIVE), MOST_KEYS).double()
+    given = {name: torch.tensor(value, dtype=torch.float64) for name, value in function.numbers.items()}
+    with torch.no_grad():
+        if function.kind == "general":
+            layer.to_key.weight.copy_(given["w"])
+        elif function.kind == "linear":
+            layer.query.copy_(given["q"])
+            layer.key.copy_(given["k"])
+        elif function.kind == "concat":
+            layer.from_query.weight.copy_(given["w"][:, :2])
+            layer.from_key.weight.copy_(given["w"][:, 2:])
+            layer.v.copy_(given["v"])
+        elif function.kind == "location":
+            layer.to_position.weight.copy_(given["w"])
+    return layer
+
+
+def eight(beta: float = 5.0) -> tuple[Function, ...]:
+    """All of them, in the order of the documents; `beta` is the sharpness of the last.
+
+    >>> [f.name for f in eight()]
+    ['dot', 'scaled', 'general', 'linear', 'tanh', 'location', 'cosine', 'sharp']
+    """
+    frozen = MappingProxyType
+    return (
+        Function("dot", "dot", "Luong et al. 2015", "dot"),
+        Function("scaled", "scaled dot", "Vaswani et al. 2017", "scaled"),
+        Function("general", "general", "Luong et al. 2015", "general", numbers=frozen({"w": W_GENERAL})),
+        Function("linear", "additive, linear", "Ghojogh and Ghodsi 2020", "linear",
+                 numbers=frozen({"q": W_QUERY, "k": W_KEY})),
+        Function("tanh", "additive, tanh", "Bahdanau et al. 2015", "concat",
+                 numbers=frozen({"w": W_ADDITIVE, "v": V_ADDITIVE})),
+        Function("location", "location", "Luong et al. 2015", "location", numbers=frozen({"w": W_LOCATION})),
+        Function("cosine", "cosine", "Graves et al. 2014", "cosine"),
+        Function("sharp", "β · cosine", "Graves et al. 2014", "cosine", sharpness=beta),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Place:
+    """A query and keys in the plane."""
+
+    query: Pair
+    keys: tuple[Pair, ...]
+
+
+def turned(vector: Pair, degrees: float) -> Pair:
+    """The vector turned to the left.
+
+    >>> tuple(round(x, 6) for x in turned((1.0, 0.0), 90))
+    (0.0, 1.0)
+    """
+    c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    return c * vector[0] - s * vector[1], s * vector[0] + c * vector[1]
+
+
+EXPERIMENTS: dict[str, str] = {
+    "turn": "Turn the query by 90°",
+    "longer": "Make the query 3 times as long",
+    "keys": "Turn the keys by 90°",
+}
+
+
+def after(place: Place, experiment: str) -> Place:
+    """The place after one of EXPERIMENTS.
+
+    >>> after(Place((1.0, 2.0), ((1.0, 0.0),)), "longer").query
+    (3.0, 6.0)
+    """
+    if experiment == "turn":
+        return replace(place, query=turned(place.query, 90))
+    if experiment == "longer":
+        return replace(place, query=(3 * place.query[0], 3 * place.query[1]))
+    return replace(place, keys=tuple(turned(key, 90) for key in place.keys))
+
+
+def moved(place: Place, experiment: str, beta: float = 5.0) -> dict[str, Array]:
+    """How each function's weights change (key,), by name."""
+    then = after(place, experiment)
+    return {f.name: f.weights(then.query, then.keys) - f.weights(place.query, place.keys) for f in eight(beta)}
+
+
+def unmoved(place: Place, experiment: str, beta: float = 5.0) -> tuple[str, ...]:
+    """The functions whose weights stay as they are.
+
+    >>> unmoved(Place((1.0, 0.6), ((0.7, 0.5), (-0.6, 1.4))), "turn")
+    ('linear',)
+    """
+    return tuple(name for name, change in moved(place, experiment, beta).items() if float(np.abs(change).max()) < SAME)

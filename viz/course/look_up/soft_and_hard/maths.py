@@ -1,0 +1,152 @@
+"""Soft and hard attention: mix all values by their weights, or draw one; and how each learns its scores.
+
+Values V (patch, r), scores s (patch,), weights a = softmax(s). Beigy 2021, "soft vs hard attention"; Xu et al. 2015.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from viz.course.shared.maths.weighting import softmax
+
+Array = NDArray[np.float64]
+
+
+def scores_by_colour(values: Array, query: int, beta: float) -> Array:
+    """s_i = -beta |v_i - v_q|^2: the more a patch resembles patch q, the higher. Shapes: (patch, r) -> (patch,).
+
+    >>> scores_by_colour(np.array([[0.0], [1.0], [2.0]]), 0, 3.0).tolist()
+    [-0.0, -3.0, -12.0]
+    """
+    return -beta * ((values - values[query]) ** 2).sum(1)
+
+
+def soft_read(weights: Array, values: Array) -> Array:
+    """z = sum_i a_i v_i. Shapes: (patch,), (patch, ..) -> (..).
+
+    >>> soft_read(np.array([0.25, 0.75]), np.array([[0.0], [4.0]])).tolist()
+    [3.0]
+    """
+    return np.tensordot(weights, values, axes=1)
+
+
+def draw(weights: Array, count: int, lot: int) -> NDArray[np.int64]:
+    """`count` patches drawn from the weights; the same `lot` draws the same ones, and a longer draw begins with a shorter.
+
+    >>> bool((draw(np.array([0.5, 0.5]), 9, 1)[:4] == draw(np.array([0.5, 0.5]), 4, 1)).all())
+    True
+    """
+    lots = np.random.default_rng(lot).random(count)
+    edges = np.cumsum(weights)
+    return np.minimum(np.searchsorted(edges / edges[-1], lots, side="right"), len(weights) - 1)
+
+
+def spread(weights: Array, values: Array) -> Array:
+    """The standard deviation of one hard read, each number of it: sqrt(sum_i a_i (v_i - z)^2). Shapes: -> (r,)."""
+    return np.sqrt(weights @ (values - soft_read(weights, values)) ** 2)
+
+
+@dataclass(frozen=True)
+class Running:
+    """How the mean of hard draws nears the soft read: after n draws the `distance` |mean - z|, and what to `expect`.
+
+    expect = sqrt(sum_r spread_r^2 / n), the root of the mean squared distance. All (point,).
+    """
+
+    n: NDArray[np.int64]
+    distance: Array
+    expect: Array
+
+
+def running(weights: Array, values: Array, drawn: NDArray[np.int64], points: int = 60) -> Running:
+    """The distance of the mean of the first n draws from the soft read, at up to `points` values of n."""
+    n = np.unique(np.geomspace(1, len(drawn), points).round().astype(np.int64))
+    means = np.cumsum(values[drawn], axis=0)[n - 1] / n[:, None]
+    total = float(np.sqrt((spread(weights, values) ** 2).sum()))
+    return Running(n, np.linalg.norm(means - soft_read(weights, values), axis=1), total / np.sqrt(n))
+
+
+# ------------------------------------------------------------------ gradients
+
+
+def gradient(weights: Array, reward: Array) -> Array:
+    """d/ds_j of the expected reward J = sum_i a_i f_i, exactly: a_j (f_j - J).
+
+    The reward is linear in what is read, f(v) = w . v, so the soft read w . z and the mean of hard reads have the
+    same gradient. Shapes: (patch,), (patch,) -> (patch,).
+
+    >>> gradient(np.array([0.5, 0.5]), np.array([0.0, 1.0])).tolist()
+    [-0.25, 0.25]
+    """
+    return weights * (reward - weights @ reward)
+
+
+def autograd(scores: Array, values: Array, w: Array, hard: bool = False) -> Array | None:
+    """What automatic differentiation gives for w . read with respect to the scores; None where there is no path.
+
+    Soft: the read is a sum over all patches. Hard: the read is the patch with the largest score, and an index has no
+    derivative.
+    """
+    with torch.inference_mode(False), torch.enable_grad():
+        s = torch.tensor(scores, dtype=torch.float64, requires_grad=True)
+        v, direction = torch.tensor(values, dtype=torch.float64), torch.tensor(w, dtype=torch.float64)
+        read = v[s.argmax()] if hard else torch.softmax(s, 0) @ v
+        loss = read @ direction
+        if not loss.requires_grad:
+            return None
+        loss.backward()
+    assert s.grad is not None
+    return s.grad.numpy()
+
+
+def estimates(weights: Array, reward: Array, drawn: NDArray[np.int64], baseline: float = 0.0) -> Array:
+    """One score-function estimate (REINFORCE) a draw: (f_i - b) (onehot(i) - a). Shapes: -> (draw, patch).
+
+    >>> estimates(np.array([0.5, 0.5]), np.array([0.0, 1.0]), np.array([1, 0])).tolist()
+    [[-0.5, 0.5], [0.0, -0.0]]
+    """
+    return (reward[drawn] - baseline)[:, None] * (np.eye(len(weights))[drawn] - weights)
+
+
+def estimate_deviation(weights: Array, reward: Array, baseline: float = 0.0) -> Array:
+    """The standard deviation of one estimate in closed form, each score: sqrt(E[g^2] - E[g]^2). Shapes: -> (patch,)."""
+    every = estimates(weights, reward, np.arange(len(weights)), baseline)
+    mean = weights @ every
+    return np.sqrt(np.maximum(weights @ every**2 - mean**2, 0.0))
+
+
+@dataclass(frozen=True)
+class Learning:
+    """The gradient three ways, (patch,): exact, the mean of the estimates without and with a baseline; their deviations."""
+
+    exact: Array
+    plain: Array
+    based: Array
+    plain_deviation: Array
+    based_deviation: Array
+    baseline: float
+
+    @property
+    def saved(self) -> float:
+        """By how much the baseline divides the total variance of one estimate."""
+        return float((self.plain_deviation**2).sum() / max((self.based_deviation**2).sum(), 1e-300))
+
+
+def learning(weights: Array, reward: Array, drawn: NDArray[np.int64]) -> Learning:
+    """All that the step on learning shows; the baseline is the expected reward J."""
+    baseline = float(weights @ reward)
+    plain, based = (estimates(weights, reward, drawn, b).mean(0) for b in (0.0, baseline))
+    return Learning(
+        gradient(weights, reward), plain, based,
+        estimate_deviation(weights, reward), estimate_deviation(weights, reward, baseline), baseline,
+    )  # fmt: skip
+
+
+__all__ = [
+    "Learning", "Running", "autograd", "draw", "estimate_deviation", "estimates", "gradient", "learning", "running",
+    "scores_by_colour", "soft_read", "softmax", "spread",
+]  # fmt: skip

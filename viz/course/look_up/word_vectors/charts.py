@@ -1,0 +1,97 @@
+"""Words as places of a plane with the sum that leads from three of them to a fourth; one number for every head of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz import theme
+from viz.charts.parts.kept import kept
+from viz.labels import percent, plain, shorten
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+WIDE, TALL, LETTER = 1000, 400, 21
+"""Pixels that the map has, and the size of its names before a room."""
+SIDES = {"top center": (0, 1), "bottom center": (0, -1), "middle right": (1, 0), "middle left": (-1, 0),
+         "top right": (1, 1), "top left": (-1, 1), "bottom right": (1, -1), "bottom left": (-1, -1)}  # fmt: skip
+
+
+def clear_sides(places: Array, letters: Sequence[int]) -> list[str]:
+    """For each place (word, 2), in pixels, the side where a name of so many letters covers least of other names and places.
+
+    >>> clear_sides(np.array([[0.0, 0.0], [10.0, 0.0]]), [6, 6])
+    ['top center', 'bottom center']
+    """
+    taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in places.tolist()]
+    chosen = []
+    for i, (x, y) in enumerate(places.tolist()):
+        boxes = {side: _box(x, y, 0.56 * LETTER * letters[i], *way) for side, way in SIDES.items()}
+        side = min(boxes, key=lambda side: sum(_shared(boxes[side], other) for at, other in enumerate(taken) if at != i))
+        taken.append(boxes[side])
+        chosen.append(side)
+    return chosen
+
+
+def _box(x: float, y: float, width: float, right: int, up: int) -> tuple[float, float, float, float]:
+    middle_x, middle_y = x + right * (width / 2 + 8), y + up * (LETTER / 2 + 8)
+    return middle_x - width / 2, middle_y - LETTER / 2, middle_x + width / 2, middle_y + LETTER / 2
+
+
+def _shared(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> float:
+    """The area that two boxes (left, bottom, right, top) have in common."""
+    return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
+
+
+@kept
+def word_map(names: Sequence[str], places: Array, best: int) -> go.Figure:
+    """Places (word + 1, 2): the first three words are a, b, c, then others, last the sum. The arrow from b to a, and the same from c to the sum.
+
+    >>> word_map(["a", "b", "c", "d"], np.array([[1.0, 1], [1, 0], [0, 0], [0, 1], [0, 1]]), 3).data[0].text
+    ('a', 'b', 'c', 'd')
+    """
+    figure, shown = go.Figure(), [plain(shorten(name, 16)).replace("·", " ") for name in names]
+    x, y = places[:, 0].astype(float), places[:, 1].astype(float)
+    colours = [theme.CATEGORICAL[1] if i == best else theme.TEXT if i < 3 else theme.MUTED for i in range(len(names))]
+    room = 0.14 * max(float(np.ptp(x)), float(np.ptp(y)), 1e-6)
+    scale = min(WIDE / (float(np.ptp(x)) + 3.2 * room), TALL / (float(np.ptp(y)) + 2.3 * room))
+    sides = clear_sides(scale * places[:-1], [len(name) for name in shown])
+    figure.add_scatter(
+        x=x[:-1], y=y[:-1], mode="markers+text", text=shown, textposition=sides, textfont={"size": 14, "color": colours},
+        marker={"size": [11 if i < 3 or i == best else 7 for i in range(len(names))], "color": colours}, hoverinfo="skip", cliponaxis=False,
+    )  # fmt: skip
+    figure.add_scatter(x=x[-1:], y=y[-1:], mode="markers", marker={"size": 20, "symbol": "circle-open", "color": theme.CATEGORICAL[1], "line": {"width": 3}},
+                       hovertemplate="the sum<extra></extra>")  # fmt: skip
+    for start, end in ((1, 0), (2, len(places) - 1)):
+        figure.add_annotation(x=x[end], y=y[end], ax=x[start], ay=y[start], xref="x", yref="y", axref="x", ayref="y", showarrow=True, text="",
+                              arrowhead=2, arrowsize=1.2, arrowwidth=2, arrowcolor=theme.PRIMARY, standoff=8, startstandoff=6)  # fmt: skip
+    bare = {"showticklabels": False, "zeroline": False, "fixedrange": True}
+    figure.update_xaxes(range=[x.min() - 1.6 * room, x.max() + 1.6 * room], **bare)
+    figure.update_yaxes(range=[y.min() - room, y.max() + 1.3 * room], scaleanchor="x", scaleratio=1, **bare)
+    figure.update_layout(template=theme.template(), height=TALL, margin={"l": 4, "r": 4, "t": 4, "b": 4}, showlegend=False)
+    return figure
+
+
+@kept
+def heads(values: Array, chosen: tuple[int, int], name: str) -> go.Figure:
+    """A number from 0 to 1 for each head (layer, head), the chosen one framed.
+
+    >>> heads(np.eye(2), (0, 1), "looks at itself").data[0].z.shape
+    (2, 2)
+    """
+    layers = len(values)
+    scale = [[i / (len(theme.SEQUENTIAL) - 1), colour] for i, colour in enumerate(theme.SEQUENTIAL)]
+    figure = go.Figure(go.Heatmap(
+        z=values.astype(float), zmin=0, zmax=1, colorscale=scale, showscale=False, xgap=2, ygap=2, text=[[percent(v) for v in row] for row in values],
+        texttemplate="%{text}", textfont={"size": 13}, hovertemplate=f"L%{{y}}.H%{{x}}: %{{z:.1%}}<extra>{plain(name)}</extra>",
+    ))  # fmt: skip
+    layer, head = chosen
+    figure.add_shape(type="rect", x0=head - 0.5, x1=head + 0.5, y0=layer - 0.5, y1=layer + 0.5, line={"color": theme.CATEGORICAL[1], "width": 3})
+    figure.update_xaxes(title_text="head", dtick=1, fixedrange=True, showgrid=False, zeroline=False)
+    figure.update_yaxes(title_text="layer", dtick=1, autorange="reversed", fixedrange=True, showgrid=False, zeroline=False)
+    figure.update_layout(template=theme.template(), height=70 + 34 * layers, margin={"l": 4, "r": 4, "t": 4, "b": 4})
+    return figure

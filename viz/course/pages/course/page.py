@@ -1,0 +1,146 @@
+"""The course: where to go on, and six chapters, each with what it claims and what there is to see in it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+
+from viz import theme
+from viz.charts import thumbs
+from viz.course.pages.course.pages import PAGES, Beside
+from viz.labels import literal
+from viz.shell import links, pages, state, visits
+from viz.shell.pages import Chapter, Entry, Page
+from viz.widgets import compute as ask
+from viz.widgets import parts
+
+PAGE = Page(title="Course", order=20, menu="top",
+            claim="Every exhibit runs a real model or the real arithmetic: change something and watch the numbers.")
+
+Picture = Callable[[str, Callable[[], str]], None]
+"""Shows the drawing of that name."""
+
+
+@dataclass(frozen=True)
+class Params:
+    """The course has no knobs."""
+
+
+def compute(_: Params = Params()) -> tuple[tuple[Chapter, tuple[Entry, ...]], ...]:
+    """The chapters in order, with their exhibits."""
+    return tuple((chapter, pages.exhibits(chapter)) for chapter in Chapter)
+
+
+def page() -> None:
+    """Where to go on; then a card for each chapter: its claim, its exhibits, the pages of the workspace that belong to it."""
+    parts.title(PAGE, still=True)
+    with ask.many() as submit:
+        draw = partial(_picture, submit)
+        _go_on(visits.latest(), draw)
+        for chapter, entries in compute():
+            _chapter(chapter, entries, draw)
+    _beside()
+
+
+def _beside() -> None:
+    """The pages for who reads along in a paper or a script."""
+    with st.container(border=True, key="course-beside"):
+        st.header("Beside the course", anchor=False)
+        for entry in pages.workspace():
+            if entry.info.menu == "course":  # type: ignore[union-attr]
+                parts.line(entry, entry.info.claim)
+
+
+def _go_on(entry: Entry | None, picture: Picture) -> None:
+    if entry is None:
+        return
+    begun, step = entry.slug in visits.seen(), _step(entry)
+    with st.container(border=True, key="course-on"), st.container(horizontal=True, vertical_alignment="center", gap="large"):
+        picture(entry.slug, _drawing(entry))
+        with st.container(width="stretch", gap="small"):
+            st.markdown(f":gray[{'Continue' if begun else 'Begin here'}]" + (f" :gray[{literal(step)}]" if begun and step else ""))
+            at = state.peek(f"{entry.slug}.step")
+            links.to(entry.slug, f"**{literal(entry.info.title)}**  →", **({f"{entry.slug}.step": at} if at else {}))
+            st.markdown(entry.info.claim)
+
+
+def _chapter(chapter: Chapter, entries: tuple[Entry, ...], picture: Picture) -> None:
+    seen, beside = visits.seen(), PAGES[chapter]
+    with st.container(border=True, key=f"course-{chapter.number}"):
+        with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
+            st.header(chapter.title, anchor=False, width="content")
+            if entries:
+                st.markdown(f":gray[:small[{_summary(entries, seen)}]]", width="content")
+        st.markdown(f":gray[{chapter.claim}]")
+        with st.container(horizontal=True, gap="medium", key=f"course-tiles-{chapter.number}"):
+            for entry in entries:
+                _tile(entry.slug, entry.info.title, _minutes(entry, entry.slug in seen), partial(picture, entry.slug, _drawing(entry)))
+            for other in beside:
+                if other.draw:
+                    key = f"{chapter.number}-{other.slug}"
+                    _tile(other.slug, other.title, "", partial(picture, key, other.draw), key=key, **other.link)
+        if quiet := [other for other in beside if not other.draw]:
+            _also(quiet)
+
+
+def _summary(entries: tuple[Entry, ...], seen: tuple[str, ...]) -> str:
+    minutes, visited = sum(entry.info.minutes for entry in entries), sum(entry.slug in seen for entry in entries)  # type: ignore[union-attr]
+    count = "1 exhibit" if len(entries) == 1 else f"{len(entries)} exhibits"
+    return f"{count}, {minutes} min" + (f", {visited} visited" if visited else "")
+
+
+def _minutes(entry: Entry, seen: bool) -> str:
+    return f"{getattr(entry.info, 'minutes', 5)} min" + (" :material/check:" if seen else "")
+
+
+def _tile(slug: str, title: str, aside: str, picture: Callable[[], None], key: str = "", **link: str) -> None:
+    """A picture with its name below; the whole of it is the link (stage.css)."""
+    with st.container(key=f"course-tile-{key or slug}", width=246, gap="small"):
+        picture()
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            links.to(slug, literal(title), **link)
+            if aside:
+                st.markdown(f":gray[:small[{aside}]]", width="content")
+
+
+def _also(others: list[Beside]) -> None:
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+        st.markdown(":gray[:small[Also in the workspace]]", width="content")
+        for other in others:
+            links.to(other.slug, literal(other.title), **other.link)
+
+
+def _picture(submit: Callable[..., str], name: str, draw: Callable[[], str]) -> None:
+    """The drawing in the visitor's colours; the picture says nothing that its name does not say."""
+    drawn = submit(("course", name, draw.__module__, draw.__qualname__), lambda: _safely(name, draw), 50)
+    st.image(theme.drawn_in_dark(drawn) if st.context.theme.type == "dark" else drawn, width=thumbs.WIDE, alt="")
+
+
+def _safely(name: str, draw: Callable[[], str]) -> str:
+    try:
+        return draw()
+    except Exception:  # a damaged model takes away its picture, not the course
+        logging.getLogger("atlas").exception("no picture of %s", name)
+        return thumbs.plain("")
+
+
+def _drawing(entry: Entry) -> Callable[[], str]:
+    """What an exhibit says its picture is, or its number in the course."""
+    own = getattr(entry.module, "thumbnail", None)
+    if own:
+        return own
+    chapter = entry.info.chapter  # type: ignore[union-attr]
+    number = f"{chapter.number}.{pages.exhibits(chapter).index(entry) + 1}"
+    return lambda: thumbs.plain(number)
+
+
+def _step(entry: Entry) -> str:
+    """Where in the exhibit the visitor is: "step 2 of 4, Scores"."""
+    steps, at = getattr(entry.module, "STEPS", ()), state.peek(f"{entry.slug}.step")
+    if not at.isdecimal() or not 0 < int(at) <= len(steps):
+        return ""
+    return f"at step {at} of {len(steps)}, {steps[int(at) - 1].name}"

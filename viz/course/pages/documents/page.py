@@ -1,0 +1,130 @@
+"""By document: which section, equation or figure is shown by which page; made from the pages' own citations."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+import streamlit as st
+
+from viz.course.equations import EQUATIONS
+from viz.course.pages.documents import cited
+from viz.course.sources import SOURCES, Source
+from viz.labels import literal
+from viz.shell import links, pages
+from viz.shell.pages import Cite, Entry, Page
+from viz.widgets import controls, parts
+
+PAGE = Page(title="By source", order=60, menu="course",
+            claim="You have the slides or the paper open: find the page that runs what you are reading.")
+WHICH = "documents.which"
+PART, PARTS = "documents.part", {"equations": "Equations", "sections": "Sections and figures"}
+PAPERS = "papers"
+
+
+@dataclass(frozen=True)
+class Params:
+    """The document that is shown, by its key, or all papers."""
+
+    which: str = "ghojogh2020"
+
+
+Rows = tuple[tuple[Cite, Entry], ...]
+
+
+@functools.cache
+def compute(_: Params = Params()) -> tuple[tuple[Source, Rows], ...]:
+    """Each cited document in the order of `viz.course.sources`, with its places and the pages that show them."""
+    rows = [(cite, entry) for entry in pages.discover() for cite in entry.info.cites]
+    return tuple(
+        (source, tuple(row for row in rows if row[0].document == key))
+        for key, source in SOURCES.items()
+        if any(row[0].document == key for row in rows)
+    )
+
+
+@functools.lru_cache(8)
+def by_equation(document: str, rows: Rows) -> tuple[tuple[int, str, Rows], ...]:
+    """Every numbered equation of a document: number, what it says, and the citations that name it."""
+    found = {number: [row for row in rows if number in cited.equations(row[0].item)] for number in cited.NUMBERED[document]}
+    return tuple((number, _titles(document, number), tuple(found[number])) for number in cited.NUMBERED[document])
+
+
+def page() -> None:
+    """Choose a document; its numbered equations, or its sections and figures, each with the page that runs it."""
+    parts.title(PAGE, still=True)
+    groups = compute()
+    teaching = {_key(rows): (source, rows) for source, rows in groups if source.teaching}
+    names = {key: source.short for key, (source, _) in teaching.items()} | {PAPERS: "Papers"}
+    which = controls.pills("Source", names, WHICH, Params().which if Params().which in names else PAPERS, names.__getitem__, quiet=True)
+    if which == PAPERS:
+        for source, rows in groups:
+            if not source.teaching:
+                _document(source, rows)
+        return
+    source, rows = teaching[which]
+    st.markdown(f"**{source.authors}, {source.year}.** {source.title}  \n:gray[{source.where}]")
+    if which in cited.NUMBERED and controls.segmented("Which places", PARTS, PART, "equations", PARTS.__getitem__, quiet=True) == "equations":
+        return _equations(which, rows)
+    with st.container(border=True):
+        for cite, entry in sorted(rows, key=lambda row: _order(row[0])):
+            _row(cite.section, cite.item, ((cite, entry),))
+
+
+def _equations(document: str, rows: Rows) -> None:
+    listed = by_equation(document, rows)
+    with st.container(border=True):
+        for number, title, found in listed:
+            if found:
+                _row(f"({number})", title, found)
+    if missing := [number for number, _, found in listed if not found]:
+        st.caption(f"Not on a page of their own yet: {runs(missing)}.")
+    st.caption("From (26) on the survey's numbers are one higher than those of the slides of 2023: "
+               "the slides give mean and deviation of layer norm one number, (25).")  # fmt: skip
+
+
+def runs(numbers: list[int]) -> str:
+    """Numbers as the documents write them, neighbours joined.
+
+    >>> runs([1, 6, 7, 8, 23])
+    '(1), (6)-(8), (23)'
+    """
+    starts = [number for number in numbers if number - 1 not in numbers]
+    ends = [number for number in numbers if number + 1 not in numbers]
+    return ", ".join(f"({a})" if a == b else f"({a})-({b})" for a, b in zip(starts, ends, strict=True))
+
+
+def _row(place: str, about: str, found: Rows) -> None:
+    """Where it stands, what it says, and the pages as links; a page that cites it twice is one link."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.markdown(f"**{literal(place)}**", width=70 if place.startswith("(") else 300)
+        st.markdown(literal(about), width=330)
+        for slug, (cite, entry) in {entry.slug: (cite, entry) for cite, entry in found}.items():
+            links.to(slug, literal(entry.info.title) + (f", step {cite.step}" if cite.step else ""), **parts.step_of(slug, cite.step))
+
+
+def _document(source: Source, rows: Rows) -> None:
+    with st.container(border=True):
+        left, right = st.columns([2, 3], gap="medium")
+        left.markdown(f"**{source.authors}, {source.year}.** {source.title}  \n:gray[{source.where}]")
+        for cite, entry in rows:
+            with right:
+                parts.line(entry, literal(", ".join(part for part in (cite.section, cite.item) if part)), step=cite.step)
+
+
+def _titles(document: str, number: int) -> str:
+    """What the equation of that number is called; two where the slides give two of them one number."""
+    return "; ".join(dict.fromkeys(
+        equation.title for equation in EQUATIONS.values() if {"ghojogh2020", "ghojogh2023"} <= {at for at, *_ in equation.where}
+        for at, _, item in equation.where if at == document and item == f"Eq. ({number})"))  # fmt: skip
+
+
+def _key(rows: Rows) -> str:
+    return rows[0][0].document
+
+
+def _order(cite: Cite) -> tuple[float, ...]:
+    """By section number where there is one, then by equation."""
+    numbers = tuple(float(number) for number in re.findall(r"\d+", cite.section)) or (99.0,)
+    return (*numbers, float(min(cited.equations(cite.item), default=99)))

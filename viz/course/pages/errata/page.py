@@ -1,0 +1,115 @@
+"""Errata: where the documents and arithmetic part, entry by entry, each with evidence that is computed when it is opened."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import streamlit as st
+
+from viz.course import errata as book
+from viz.course.errata import KINDS, Erratum
+from viz.course.pages.errata.places import places
+from viz.course.sources import SOURCES
+from viz.labels import literal
+from viz.shell import errors, links, state
+from viz.shell.pages import Page
+from viz.widgets import controls, parts
+from viz.widgets import errata as drawn
+
+PAGE = Page(title="Errata", order=65, menu="course",
+            claim="The sources are good; here is where print and arithmetic differ.")
+SLUG = "errata."
+ANY = "all"
+FIRST = book.ERRATA[0].id
+"""The entry that is open before anything is chosen."""
+COUNTED = {"W": "wrong as printed", "D": "where the sources differ", "L": "loosely worded", "A": "about names and credits"}
+MEANING = {
+    "W": "An equation, a number or a statement that does not hold.",
+    "D": "Two sources, or two pages of one, say different things.",
+    "L": "True if read kindly; here is the exact form.",
+    "A": "Who is cited, and what things are called.",
+}
+
+
+@dataclass(frozen=True)
+class Params:
+    """Which entries are listed: those of one document, those that one exhibit shows, or all."""
+
+    document: str = ANY
+    exhibit: str = ANY
+
+
+def compute(params: Params = Params()) -> tuple[tuple[str, tuple[Erratum, ...]], ...]:
+    """The entries that are asked for, by kind, in the order of the list; kinds without an entry are left out."""
+    chosen = [entry for entry in book.ERRATA if _asked(entry, params)]
+    groups = ((kind, tuple(entry for entry in chosen if entry.kind == kind)) for kind in KINDS)
+    return tuple((kind, entries) for kind, entries in groups if entries)
+
+
+def _asked(entry: Erratum, params: Params) -> bool:
+    documents = {where.document for where in entry.where}
+    exhibits = {place.slug for place in places().get(entry.id, ())}
+    return params.document in (ANY, *documents) and params.exhibit in (ANY, *exhibits)
+
+
+def page() -> None:
+    """Two filters, one sentence, and the list by kind, its first entry open; an entry that is opened computes its evidence."""
+    parts.title(PAGE)
+    asked = state.read(f"{SLUG}entry", FIRST, state.one_of([entry.id for entry in book.ERRATA], FIRST))
+    st.session_state.setdefault(_key(asked), True)
+    groups = compute(_filters())
+    parts.numbers(sentence(groups))
+    for kind, entries in groups:
+        st.header(KINDS[entries[0].kind], anchor=False)
+        st.markdown(f":gray[{MEANING[kind]}]")
+        with st.container(gap="xsmall", key=f"errata-{kind}"):
+            for entry in entries:
+                _entry(entry)
+
+
+def _filters() -> Params:
+    """The two lists to choose from, of the documents and exhibits that have entries."""
+    cited = Counter(key for entry in book.ERRATA for key in {where.document for where in entry.where})
+    titles = {entry.slug: entry.info.title for entries in places().values() for entry in entries}
+    left, right = st.columns(2, gap="medium")
+    with left:
+        document = controls.select("Source", [ANY, *(key for key in SOURCES if key in cited)], f"{SLUG}document", ANY,
+                                   lambda key: "All sources" if key == ANY else f"{SOURCES[key].short} ({cited[key]})")  # fmt: skip
+    with right:
+        exhibit = controls.select("Shown in", [ANY, *sorted(titles, key=titles.__getitem__)], f"{SLUG}exhibit", ANY,
+                                  lambda slug: "All exhibits, and none" if slug == ANY else titles[slug])  # fmt: skip
+    return Params(document, exhibit)
+
+
+def sentence(groups: tuple[tuple[str, tuple[Erratum, ...]], ...]) -> str:
+    """How many entries of which kind."""
+    total = sum(len(entries) for _, entries in groups)
+    if not total:
+        return "No entry belongs to both choices. Take one of them back."
+    told = ", ".join(f"{len(entries)} {COUNTED[kind]}" for kind, entries in groups)
+    return f"{total} {'entry' if total == 1 else 'entries'}: {told}. Open one, and its evidence is computed."
+
+
+def _key(id: str) -> str:
+    return f"fold:erratum.{id}"
+
+
+def _entry(entry: Erratum) -> None:
+    """One line; opened, the entry with its evidence and where to see it happen."""
+    box = st.expander(f"**{entry.id}** {literal(entry.title)}", key=_key(entry.id), on_change=_opened, args=(entry.id,))
+    with box:
+        if not box.open:
+            return
+        with errors.guard():
+            drawn.entry(entry)
+        shown = places().get(entry.id, ())
+        if shown:
+            with st.container(horizontal=True):
+                for place in shown:
+                    links.to(place.slug, literal(place.info.title), icon=":material/arrow_forward:")
+
+
+def _opened(id: str) -> None:
+    """The link remembers the entry that was opened last."""
+    state.write(**{f"{SLUG}entry": id if st.session_state.get(_key(id)) else None})

@@ -1,0 +1,49 @@
+"""Which exhibit shows which entry of the errata, read from the exhibits' own source: whoever names "E1" shows it."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from viz.shell import pages
+from viz.shell.pages import Entry, Exhibit
+
+NAME = re.compile(r"E[1-9][0-9]?")
+COURSE = "viz.course"
+
+
+@functools.cache
+def places() -> dict[str, tuple[Entry, ...]]:
+    """The exhibits that show an entry, by its id, in the order of the course."""
+    found: dict[str, list[Entry]] = {}
+    for entry in pages.discover():
+        if isinstance(entry.info, Exhibit):
+            for id in named(entry.file):
+                found.setdefault(id, []).append(entry)
+    return {id: tuple(entries) for id, entries in found.items()}
+
+
+def named(file: Path) -> set[str]:
+    """The ids that a file of the course, or a part of the course that it imports, gives to a function call."""
+    return set(_ids(file, set()))
+
+
+def _ids(file: Path, seen: set[Path]) -> Iterator[str]:
+    if file in seen or not file.exists():
+        return
+    seen.add(file)
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Call):
+            given = (part.value for part in node.args if isinstance(part, ast.Constant) and isinstance(part.value, str))
+            yield from (text for text in given if NAME.fullmatch(text))
+        elif isinstance(node, ast.ImportFrom) and node.module and f"{node.module}.".startswith(f"{COURSE}."):
+            for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                yield from _ids(Path(*file.parts[: -_depth(file)], *name.split(".")).with_suffix(".py"), seen)
+
+
+def _depth(file: Path) -> int:
+    """How many folders and files a file of the course lies below the house."""
+    return len(file.parts) - file.parts.index(COURSE.partition(".")[0])

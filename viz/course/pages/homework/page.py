@@ -1,0 +1,80 @@
+"""Homework: the documents' questions and ours, each checked against what the library computes at that moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from core.errors import InputError
+from viz.course.homework.form import Question, right, told
+from viz.course.homework.questions import DOCUMENTS, GROUPS, QUESTIONS
+from viz.labels import literal
+from viz.shell import links, pages, state
+from viz.shell.pages import Cite, Page
+from viz.widgets import compute as ask
+from viz.widgets import controls, parts
+
+PAGE = Page(title="Homework", order=80, menu="course",
+            claim="Answer first. Then the page does what it asked about, and compares.",
+            cites=(Cite("beigy2024", "introduction", "the two homework questions"),))
+SLUG = "homework."
+HINTS = {"number": "A number: 0.5, 1/2 or 50 %", "expression": "An expression, such as 2*n^2"}
+
+
+@dataclass(frozen=True)
+class Params:
+    """Which group of questions is shown."""
+
+    group: str = DOCUMENTS
+
+
+def compute(params: Params = Params()) -> tuple[tuple[Question, Any], ...]:
+    """The group's questions, each with what comes out when the thing is done."""
+    return tuple((question, question.truth()) for question in QUESTIONS if question.group == params.group)
+
+
+def page() -> None:
+    """Choose a group; each question with its answer box, the verdict below, and the page that shows it."""
+    parts.title(PAGE)
+    start = Params()
+    group = controls.pills("Questions", GROUPS, f"{SLUG}group", start.group, lambda group: "From the slides" if group == DOCUMENTS else group, quiet=True)
+    answers = ask.submit(("homework", group), lambda: compute(Params(group)), 300)
+    counted = st.container()
+    known = {entry.slug: entry.info.title for entry in pages.discover()}
+    done = [_question(number, question, truth, known) for number, (question, truth) in enumerate(answers, 1)]
+    with counted:
+        parts.numbers(f"{sum(done)} of {len(done)} right.")
+    parts.documents(PAGE)
+
+
+def _question(number: int, question: Question, truth: Any, known: dict[str, str]) -> bool:
+    """One card; whether the answer in it is right."""
+    name = f"{SLUG}{question.key}"
+    with st.container(border=True, gap="small", key=f"homework-{question.key}"):
+        st.markdown(f"**{number}.** {literal(question.text)}")
+        if question.kind == "choice":
+            answer = controls.pills(question.text, question.options, name, None, quiet=True) or ""
+        else:
+            answer = controls.text(question.text, name, "", quiet=True, placeholder=HINTS[question.kind]).strip()
+        verdict, correct = _verdict(question, answer, truth)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.text(verdict)
+            if answer and question.page in known:
+                links.to(question.page, f"See it: {literal(known[question.page])}")
+        if answer and not correct and state.read(f"{name}.shown", False, state.flag):
+            st.text(told(question, truth))
+        elif answer and not correct:
+            st.button("Show what is computed", key=f"show:{name}", on_click=state.write, kwargs={f"{name}.shown": True})
+    return correct
+
+
+def _verdict(question: Question, answer: str, truth: Any) -> tuple[str, bool]:
+    if not answer:
+        return "Not answered yet.", False
+    try:
+        correct = right(question, answer, truth)
+    except InputError as error:
+        return str(error), False
+    return (f"Right. {told(question, truth)}", True) if correct else ("Not yet: that is not what comes out.", False)

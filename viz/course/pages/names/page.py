@@ -1,0 +1,109 @@
+"""Names: what every tensor, axis, symbol and letter is called here and in the documents; one box searches them all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.glossary import LETTERS
+from viz.course.pages.names import sections as book
+from viz.course.pages.names.sections import Line, Section
+from viz.labels import literal, shorten
+from viz.shell import links, pages
+from viz.shell.pages import Cite, Page
+from viz.widgets import controls, equations, parts
+
+PAGE = Page(title="Names", order=70, menu="course",
+            claim="One name for each tensor, the same in the code, on the pages and in the address bar.",
+            cites=(Cite("ghojogh2020", "2.4 to 3.3", "the symbols of all equations"),
+                   Cite("vaswani2017", "3.2, 3.3", "h, d_model, d_ff")))
+FIND = "names.find"
+MOST = 15  # entries of a section that a search shows
+
+
+@dataclass(frozen=True)
+class Params:
+    """What the visitor looks for; empty shows the sections."""
+
+    find: str = ""
+
+
+def compute(params: Params = Params()) -> tuple[tuple[Section, tuple[Line, ...]], ...]:
+    """The sections that have an entry with every word of the search, each with those entries."""
+    found = ((section, section.found(params.find)) for section in book.sections())
+    return tuple((section, lines) for section, lines in found if lines)
+
+
+def page() -> None:
+    """A search box, one equation to touch, and the sections closed; while one searches, what was found."""
+    parts.title(PAGE, still=True)
+    params = Params(controls.text("Find a name", FIND, "", quiet=True, placeholder="Find a name: query, p, layer norm, ResNet").strip())
+    if params.find:
+        _found(params)
+        return
+    equations.show("self.matrix", "names.")
+    for section, lines in compute(params):
+        with parts.fold(f"{section.title} ({_many(section)})", f"names.{section.slug}") as fold:
+            if fold.open:
+                _section(section, lines)
+    parts.documents(PAGE)
+
+
+def _many(section: Section) -> str:
+    return ", ".join(letter.letter for letter in LETTERS) if section.slug == "letters" else str(len(section.lines))
+
+
+def _found(params: Params) -> None:
+    """Everything that holds the words, section by section."""
+    groups = compute(params)
+    total = sum(len(lines) for _, lines in groups)
+    parts.numbers(f"{total} {'entry holds' if total == 1 else 'entries hold'} “{shorten(params.find, 60)}”." if total else
+                  f"Nothing holds “{shorten(params.find, 60)}”. Try one word, or a letter as a formula has it.")
+    for section, lines in groups:
+        st.header(section.title, anchor=False)
+        (_dense if section.dense else _lines)(lines[:MOST])
+        if len(lines) > MOST:
+            st.caption(f"And {len(lines) - MOST} more: add a word to the search.")
+
+
+def _section(section: Section, lines: tuple[Line, ...]) -> None:
+    st.markdown(f":gray[{literal(section.says)}]")
+    if section.slug == "letters":
+        _letters(lines)
+    else:
+        (_dense if section.dense else _lines)(lines)
+
+
+def _letters(lines: tuple[Line, ...]) -> None:
+    """A card for each letter, two side by side."""
+    columns = st.columns(2, gap="medium")
+    for place, letter in enumerate(dict.fromkeys(line.head for line in lines)):
+        with columns[place % 2], st.container(border=True, gap="small"):
+            st.header(f"*{letter}*", anchor=False)
+            for line in lines:
+                if line.head == letter:
+                    st.markdown(f"{literal(line.says)}  \n:gray[:small[{literal(line.aside)}]]")
+
+
+def _dense(lines: tuple[Line, ...]) -> None:
+    """One paragraph an entry: symbol or name, what is said of it, a quiet last word."""
+    with st.container(border=True, gap="small"):
+        for line in lines:
+            first = f"${line.symbol}$" if line.symbol else f"**{literal(line.head)}.**"
+            st.markdown(f"{first}   {literal(line.says)} :gray[:small[{literal(line.aside)}]]")
+
+
+def _lines(lines: tuple[Line, ...]) -> None:
+    """One row an entry; on a phone name and symbol stand above the sentence."""
+    titles = {entry.slug: entry.info.title for entry in pages.discover()}
+    with st.container(border=True, gap="small"):
+        for line in lines:
+            with st.container(horizontal=True, gap="small"):
+                st.markdown(f"`{line.head}`" if line.code else f"**{literal(line.head)}**", width=165 if line.symbol else 240)
+                if line.symbol:
+                    st.markdown(f"${line.symbol}$", width=140)
+                with st.container(width=640, gap=None):
+                    st.markdown(f"{literal(line.says)} :gray[:small[{literal(line.aside)}]]" if line.aside else literal(line.says))
+                    if line.near:
+                        links.to(line.near, f"Nearest page: {titles[line.near]}")

@@ -1,0 +1,128 @@
+"""The sections of the Names page as lists of lines, so that one search can go through all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from core import glossary
+from core.glossary import Term
+from viz.course.equations import EQUATIONS, Equation, Sign
+from viz.course.pages.names import named
+from viz.shell import pages
+from viz.widgets import equations
+
+
+@dataclass(frozen=True)
+class Line:
+    """One entry: what it is called, its symbol (LaTeX; "" for none), what is said of it, a quiet last word, the page nearest to it."""
+
+    head: str
+    says: str
+    aside: str = ""
+    symbol: str = ""
+    near: str = ""
+    code: bool = False
+
+    def holds(self, words: Iterable[str]) -> bool:
+        """Whether each of the words stands somewhere in the entry.
+
+        >>> Line("ResNet", "Adds the input of a block to its output.").holds(["block", "resnet"])
+        True
+        """
+        text = f"{self.head} {self.symbol} {self.says} {self.aside}".lower()
+        return all(word.lower() in text for word in words)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: title, a sentence on how to read it, its lines; `dense` ones are written as running text."""
+
+    slug: str
+    title: str
+    says: str
+    lines: tuple[Line, ...]
+    dense: bool = False
+
+    def found(self, query: str) -> tuple[Line, ...]:
+        """The lines that hold every word of the query."""
+        return tuple(line for line in self.lines if line.holds(query.split()))
+
+
+def sections() -> tuple[Section, ...]:
+    """All of them, in the order of the page."""
+    return (
+        Section("letters", "One letter, several meanings",
+                "When a formula looks wrong, see which meaning the letter has in that source.", _letters()),
+        Section("symbols", "Symbols of the sources",
+                "What stands in the equations of the course, with the shape it has as a column and as a row.", _symbols(), dense=True),
+        Section("bridges", "Columns or rows",
+                "The slides and the survey write one word in one column, PyTorch in one row. Both compute the same numbers.", _bridges()),
+        Section("tensors", "Tensors", "A path ends with one of these: decoder.layer.2.cross_attn.pattern. What is said of self_attn "
+                "holds for cross_attn, whose keys and values come from the encoder.", _terms(glossary.LEAVES)),
+        Section("axes", "Axes", "What is counted along each side of a tensor.", _terms(glossary.AXES)),
+        Section("named", "Models that are only named",
+                "The sources mention these and do not explain them. One line each; nothing of it runs here.", _named()),
+        Section("tasks", "Attend and do something",
+                "Seven tasks, one mechanism: the query changes, keys and values are parts of what is looked at or listened to.", _tasks()),
+        Section("equations", "Equations", "Every equation of the course, and where it stands.", _equations(), dense=True),
+    )  # fmt: skip
+
+
+def _letters() -> tuple[Line, ...]:
+    return tuple(Line(letter.letter, meaning, who) for letter in glossary.LETTERS for meaning, who in letter.meanings)
+
+
+def _symbols() -> tuple[Line, ...]:
+    """Each symbol with each of its meanings once, and the equations that use it so."""
+    found: dict[tuple[str, Sign], list[Equation]] = {}
+    for equation in EQUATIONS.values():
+        for name, sign in equation.signs.items():
+            found.setdefault((name, sign), []).append(equation)
+    ordered = sorted(found.items(), key=lambda item: (item[0][0].lower(), item[0][0]))
+    return tuple(Line(name, f"{sign.word}. {sign.sentence}", _shape(sign) + f" · in: {used[0].title}" +
+                      (f" and {len(used) - 1} more" if len(used) > 1 else ""), latex(name)) for (name, sign), used in ordered)  # fmt: skip
+
+
+def _shape(sign: Sign) -> str:
+    return sign.columns if sign.columns == sign.rows else f"{sign.columns} as a column, {sign.rows} as a row"
+
+
+def latex(name: str) -> str:
+    r"""A symbol's name as LaTeX.
+
+    >>> latex("htilde_t"), latex("alpha_t,i"), latex("W_enc"), latex("Z''_t")
+    ('\\tilde{h}_{t}', '\\alpha_{t,i}', 'W_{\\mathrm{enc}}', "Z''_{t}")
+    """
+    base, _, index = name.partition("_")
+    for ending, accent in {"bar": "bar", "tilde": "tilde", "hat": "hat", "fwd": "overrightarrow", "bwd": "overleftarrow"}.items():
+        if len(base) == len(ending) + 1 and base.endswith(ending):
+            base = rf"\{accent}{{{base[0]}}}"
+    if base.isalpha() and len(base) > 1:
+        base = "\\" + base
+    if len(index) > 2 and index.isalpha():
+        index = rf"\mathrm{{{index}}}"
+    return base + (f"_{{{index}}}" if index else "")
+
+
+def _bridges() -> tuple[Line, ...]:
+    return tuple(Line(row.thing, f"Columns: {row.columns}. Rows: {row.rows}.", f"Bridge: {row.bridge}") for row in named.BRIDGES)
+
+
+def _terms(terms: tuple[Term, ...]) -> tuple[Line, ...]:
+    return tuple(Line(term.name, f"{term.word}. {term.sentence}", term.where, term.symbol, code=True) for term in terms)
+
+
+def _named() -> tuple[Line, ...]:
+    there = {entry.slug for entry in pages.discover()}
+    return tuple(Line(one.name, one.sentence, one.paper, near=next((slug for slug in one.near if slug in there), ""))
+                 for one in named.NAMED)  # fmt: skip
+
+
+def _tasks() -> tuple[Line, ...]:
+    return tuple(Line(task.name, f"{task.does} Query: {task.query}. Key: {task.key}. Value: {task.value}.", task.paper)
+                 for task in named.TASKS)  # fmt: skip
+
+
+def _equations() -> tuple[Line, ...]:
+    return tuple(Line(equation.title, equation.note, equations.place(equation)) for equation in EQUATIONS.values())

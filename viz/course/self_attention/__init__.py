@@ -1,0 +1,1 @@
+"""Chapter 3, Self-attention: a folder an exhibit, and beside them what several share."""

@@ -1,0 +1,52 @@
+"""Two or more numbers of a row as lying bars, one below the other, each with its number."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from viz import theme
+from viz.charts.parts.kept import kept
+from viz.labels import phrase
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@kept
+def bar_pairs(values: Array, rows: Sequence[str], columns: Sequence[str], title: str, *, places: int = 2, least: float = 0.0, covered: bool = False, height: int = 0) -> alt.TopLevelMixin:
+    """One group of bars a row, one bar a column in its colour; no number stands behind a bar below `least`. `covered`: a question mark each.
+
+    Shapes: values (row, column), not negative.
+
+    >>> chart = bar_pairs(np.array([[0.75, 0.7]]), ["1 head"], ["closed form", "measured"], "lost").to_dict()
+    >>> [row["said"] for row in chart["data"]["values"]]
+    ['0.75', '0.70']
+    """
+    if (values < 0).any():
+        raise ValueError(f"the least value is {values.min():g}: bars to one side only")
+    shown = np.zeros_like(values) if covered else values
+    bars = [
+        {"place": i, "row": phrase(row), "column": phrase(column), "value": float(shown[i, j]), "told": f"{phrase(row)}, {phrase(column)}: {'?' if covered else f'{values[i, j]:,.{max(places, 3)}f}'}",
+         "said": "?" if covered else f"{values[i, j]:,.{places}f}" if values[i, j] >= least else ""}
+        for i, row in enumerate(rows) for j, column in enumerate(columns)
+    ]  # fmt: skip
+    called = list(dict.fromkeys(bar["column"] for bar in bars))
+    most = 1.22 * (float(shown.max(initial=0)) or 1.0)
+    base = alt.Chart().encode(
+        x=alt.X("value:Q", axis=None, scale=alt.Scale(domain=[0, most], nice=False)),
+        y=alt.Y("place:O", title=None, scale=alt.Scale(paddingInner=0.25, paddingOuter=0.1), axis=alt.Axis(
+            labelExpr=json.dumps([phrase(row) for row in rows]) + "[datum.value]", labelPadding=8, labelLimit=160, ticks=False, domainColor=theme.LINE)),
+        yOffset=alt.YOffset("column:N", sort=called, scale=alt.Scale(paddingInner=0.08)),
+        tooltip=[alt.Tooltip("told:N", title=" ")],
+    )  # fmt: skip
+    hue = alt.Color("column:N", sort=called, scale=alt.Scale(domain=called, range=theme.CATEGORICAL[: len(called)]), legend=alt.Legend(
+        title=None, orient="bottom", direction="horizontal", symbolType="square", symbolStrokeWidth=0, columns=alt.ExprRef(f"width < {9 * sum(map(len, called)) + 40 * len(called)} ? 1 : {len(called)}"), labelLimit=460, offset=6))  # fmt: skip
+    said = base.mark_text(fontSize=13, align="left", dx=5, color=theme.TEXT).encode(text="said:N")
+    heading = alt.TitleParams(phrase(title), font=theme.FONT, fontSize=14, fontWeight="normal", color=theme.TEXT, offset=8)
+    high = height or 94 + 26 * len(rows) * len(called)
+    return alt.layer(base.mark_bar().encode(color=hue), said, data=alt.Data(values=bars)).properties(
+        title=heading, view=alt.ViewBackground(strokeWidth=0), height=high, padding={"left": 4, "right": 4, "top": 4, "bottom": 2})  # fmt: skip

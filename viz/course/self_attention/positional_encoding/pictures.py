@@ -1,0 +1,82 @@
+"""The pictures of the exhibit on positional encoding, and one sentence of numbers made from what they show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from viz.charts.curves import lanes, number, profiles
+from viz.course.self_attention.positional_encoding.charts import signed_matrix
+from viz.course.shared.maths import positions as lesson
+
+LOW = 340
+"""Pixels of a picture that leaves its sentence on the screen before a room."""
+
+
+def figures(at: int, data: Any, room: bool = False) -> list[tuple[Any, str]]:
+    """The picture of the view (two side by side for dot products), each with what a screen reader says instead; in a `room` as low as leaves its sentence on the screen."""
+    n, width = data.table.shape
+    if data.curves:
+        drawn = data.curves
+        names = [f"dimension {i}: {name}" for i, name in zip(drawn.dimensions, drawn.names, strict=True)]
+        limit = 1.0 if data.formula else float(np.abs(drawn.samples).max())
+        lines = lanes(drawn.samples, names, x=drawn.x, smooth=drawn.smooth, limit=limit, marked=at,
+                      hues=[i % 2 if data.formula else 0 for i in drawn.dimensions], **_size(room))  # fmt: skip
+        return [(lines, f"Curves of {len(names)} dimensions over {n} positions; position {at} is marked.")]
+    if data.products is not None:
+        limit = _limit(data.products, data)
+        square = signed_matrix(data.products, rows="position", columns="the other position", unit="dot product",
+                               limit=limit, square=True, marked=at, height=LOW if room else 480)  # fmt: skip
+        (x, y), top, low = data.row, float(data.products[at].max()), min(0.0, float(data.products[at].min()))
+        row = lanes(data.products[at : at + 1], [f"row {at} of the matrix"], x=x, smooth=y[None],
+                    limit=top, low=low, x_title="the other position", **(_size(room) or {"height": 400}))  # fmt: skip
+        return [(square, f"Dot products between {n} positions."), (row, f"Row {at} of the matrix as a curve.")]
+    if data.distance and data.bias:
+        titles = ("How far apart two position vectors are", "What distance does to a score")
+        both = profiles(
+            *({k: (v.k, v.mean, v.low, v.high) for k, v in part.items()} for part in (data.distance, data.bias)),
+            titles=titles, **_size(room),
+        )  # fmt: skip
+        return [(both, "Distance of two position vectors, and change of the score, by the distance of the positions.")]
+    matrix = signed_matrix(data.table, rows="position", columns="dimension", limit=_limit(data.table, data), marked=at, height=LOW if room else 430)
+    return [(matrix, f"Position vectors as rows: {n} positions, {width} dimensions.")]
+
+
+def _size(room: bool) -> dict[str, Any]:
+    """How high curves are before a room, and a line of larger letters in them."""
+    return {"height": LOW, "line": 32} if room else {}
+
+
+def _limit(values: np.ndarray, data: Any) -> float:
+    """The end of the colours: the largest number of a formula; of a trained table all but its 2 % of outliers."""
+    size = np.abs(values)
+    return float(round(size.max(), 9) if data.formula else np.quantile(size, 0.98))
+
+
+def sentence(at: int, data: Any) -> str:
+    """One sentence of numbers, made from what is drawn."""
+    n, row = len(data.table), data.table[at]
+    if data.curves:
+        few, shown = len(row) <= 6, [number(v, 4) for v in row]
+        if not few:
+            shown[3:-2] = ["…"]
+        some = "" if few else f", {len(row)} numbers"
+        waves = ""
+        if data.formula is not None:
+            first, *_, last = data.formula.wavelengths()
+            waves = f" The first wave repeats every {first:,.2f} positions, the last every {last:,.0f}."
+            if len(row) != data.formula.d_model:
+                some = f": {len(row)} numbers, though d = {data.formula.d_model}"
+        return f"Position {at} is the vector [{', '.join(shown)}]{some}.{waves}"
+    if data.products is not None:
+        near, far = data.products[at, [min(at + 1, n - 1), n - 1]]
+        return (f"Position {at} with itself: {number(data.products[at, at])}; with position {min(at + 1, n - 1)}: "
+                f"{number(near)}; with position {n - 1}: {number(far)}.")  # fmt: skip
+    if data.distance:
+        mean, low, high = next(iter(data.distance.values())).at(min(5, n - 1))
+        where = "at every position" if high - low < 1e-9 else f"from {number(low, 3)} to {number(high, 3)} by position"
+        return f"Two positions {min(5, n - 1)} steps apart have vectors {number(mean, 3)} apart, {where}."
+    half, most = lesson.share_of_variance(data.table), lesson.most_changed(data.table)
+    return (f"The first half of the {len(row)} dimensions holds {100 * half:.3f}\u00a0% of all variation over the {n} "
+            f"positions; dimension {most} changes most from one position to the next.")  # fmt: skip

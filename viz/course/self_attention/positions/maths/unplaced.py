@@ -1,0 +1,182 @@
+"""A trained model with its positions as they are, shuffled, or taken away: how much worse it predicts, where a head looks.
+
+The measure is the mean surprise in nats: of a decoder about the next token, of a masked model about each word hidden in
+turn, of a translator about the translation that it writes with its positions as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core import edits
+from core.analysis.attention import measures
+from core.analysis.guesses import guesses, probabilities
+from core.analysis.residual.changed import wrote
+from core.errors import InputError
+from core.run import Run
+from core.trace import Edit
+
+Array = np.ndarray
+AS_TRAINED, SHUFFLED, REMOVED = "as trained", "shuffled", "removed"
+WAYS = (AS_TRAINED, SHUFFLED, REMOVED)
+KEEP = ("*.pattern", "*.allowed", "*embed.position")
+
+
+def place_of(model: Any) -> str:
+    """The path where a model adds its positions; of a translator the encoder's."""
+    return "encoder.embed.position" if model.spec.has_source else "embed.position"
+
+
+def swaps(order: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Swaps that, one after the other, put things into an order.
+
+    >>> things = ["a", "b", "c", "d"]
+    >>> for i, j in swaps((2, 0, 3, 1)):
+    ...     things[i], things[j] = things[j], things[i]
+    >>> things
+    ['c', 'a', 'd', 'b']
+    """
+    now, made = list(range(len(order))), []
+    for place, wanted in enumerate(order):
+        at = now.index(wanted)
+        if at != place:
+            now[place], now[at] = now[at], now[place]
+            made.append((place, at))
+    return tuple(made)
+
+
+def shuffle(first: int, last: int, lot: int) -> tuple[int, ...]:
+    """An order of the places 0 .. last - 1 in which those from `first` on are drawn anew; never the one they had, if there are two.
+
+    >>> sorted(shuffle(1, 6, 0)), shuffle(1, 6, 0)[0], shuffle(0, 2, 3)
+    ([0, 1, 2, 3, 4, 5], 0, (1, 0))
+    """
+    rest = np.arange(first, last)
+    generator = np.random.default_rng(lot)
+    made = generator.permutation(rest)
+    while len(rest) > 1 and (made == rest).all():
+        made = generator.permutation(rest)
+    return (*range(first), *(int(i) for i in made))
+
+
+def edits_of(model: Any, way: str, n: int, lot: int) -> tuple[Edit, ...]:
+    """The edits of one of `WAYS` for a text of `n` tokens; BERT's [CLS] and [SEP] keep their places."""
+    where = place_of(model)
+    if way == REMOVED:
+        return (edits.NoPositions(where),)
+    if way == AS_TRAINED:
+        return ()
+    order = (*shuffle(1, n - 1, lot), n - 1) if model.spec.framed else shuffle(0, n, lot)
+    return tuple(edits.SwapPositions(where, i, j) for i, j in swaps(order))
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """One way: surprise (nats), what the model says, the pattern of the chosen head (query, key)."""
+
+    surprise: float
+    says: tuple[tuple[str, float], ...]
+    pattern: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Unplaced:
+    """A text under all `WAYS`. `head` is the (layer, head) that looks most at the word before, as trained; `hidden` the word a masked model is asked."""
+
+    model: str
+    tokens: tuple[str, ...]
+    n: int
+    head: tuple[int, int]
+    ways: dict[str, Told]
+    hidden: str = ""
+
+
+def surprises(run: Run) -> Array:
+    """Of a decoder: -ln p of each token after the first, in nats, (n - 1,)."""
+    chances = probabilities(run.logits[: run.side.n_real - 1])
+    return -np.log(np.maximum(chances[np.arange(len(chances)), list(run.ids[1 : run.side.n_real])], np.finfo(float).tiny))
+
+
+def blanks(model: Any, run: Run) -> tuple[list[int], list[str]]:
+    """The rows of a masked model's own words, and for each the text with that piece hidden."""
+    text, places = run.side.text, [i for i, span in enumerate(run.spans) if span is not None]
+    mask = model.tokenizer.token(model.tokenizer.mask)
+    texts = [text[: span[0]] + f" {mask} " + text[span[1] :] for i in places if (span := run.spans[i]) is not None]
+    return places, texts
+
+
+def hidden_surprises(model: Any, text: str, changes: Sequence[Edit] = ()) -> Array:
+    """Of a masked model: -ln p of each word while it alone is hidden, in nats, (word,). One batch."""
+    run = model.run(text, keep=())
+    places, texts = blanks(model, run)
+    runs = model.run_many(texts, keep=(), edits=changes)
+    kept = [(row, place) for row, place in zip(runs, places, strict=True) if row.side.n_real == run.side.n_real]
+    return np.array([-np.log(max(float(probabilities(row.logits[place])[run.ids[place]]), np.finfo(float).tiny)) for row, place in kept])
+
+
+def mean_surprise(model: Any, text: str, way: str, lot: int, target: str | None = None) -> float:
+    """The mean surprise of a model about a text, under one of `WAYS`; `target` is what a translator wrote as trained."""
+    if model.spec.has_source:
+        n = len(model.tokenizer.encode(text).ids)
+        return float(-np.log(np.maximum(wrote(model.run(text, target=target, keep=(), edits=edits_of(model, way, n, lot))), np.finfo(float).tiny)).mean())
+    run = model.run(text, keep=())
+    changes = edits_of(model, way, run.side.n_real, lot)
+    if model.spec.framed:
+        return float(hidden_surprises(model, text, changes).mean())
+    return float(surprises(model.run(text, keep=(), edits=changes)).mean())
+
+
+def over(model: Any, texts: Sequence[str], lot: int = 0) -> dict[str, float]:
+    """The mean surprise over several texts, by way."""
+    targets = [model.run(text, keep=()).target_text if model.spec.has_source else None for text in texts]
+    return {way: float(np.mean([mean_surprise(model, text, way, lot + i, target) for i, (text, target) in enumerate(zip(texts, targets, strict=True))])) for way in WAYS}
+
+
+def unplaced(model: Any, text: str, lot: int) -> Unplaced:
+    """A text under all ways. Errors: InputError for a text with one token, which has no order."""
+    kind = {"gpt": "causal", "bert": "self"}.get(model.spec.name, "self")
+    whole = model.run(text, keep=KEEP)
+    side = whole.source if model.spec.has_source else whole.side
+    n = side.n_real
+    words = n - 2 if model.spec.framed else n
+    if words < 2:
+        raise InputError("This text has one token.", "An order needs at least two.", "Type a sentence.")
+    weights = whole.attention(kind).weights
+    before = measures.at_offset(weights, -1)
+    layer, head = (int(i) for i in np.unravel_index(int(before.argmax()), before.shape))
+    asked, hidden = (_asked(model, whole) if model.spec.framed else (None, ""))
+    ways = {}
+    for way in WAYS:
+        changes = edits_of(model, way, n, lot)
+        run = whole if way == AS_TRAINED else model.run(text, keep=KEEP, edits=changes)
+        says = _says(model, run, asked, changes)
+        ways[way] = Told(mean_surprise(model, text, way, lot, whole.target_text), says, run.attention(kind).weights[layer, head])
+    return Unplaced(model.name, side.tokens[:n], n, (layer, head), ways, hidden)
+
+
+def _asked(model: Any, run: Run) -> tuple[tuple[int, str] | None, str]:
+    """A word in the middle that is hidden for the model to guess: its row and the text with the hole."""
+    places, texts = blanks(model, run)
+    letters = [k for k, place in enumerate(places) if any(letter.isalpha() for letter in run.tokens[place])] or list(range(len(places)))
+    k = letters[len(letters) // 2]
+    return (places[k], texts[k]), run.tokens[places[k]]
+
+
+def _says(model: Any, run: Run, asked: tuple[int, str] | None, changes: Sequence[Edit]) -> tuple[tuple[str, float], ...]:
+    if model.spec.has_source:
+        return ((run.target_text or "", 1.0),)
+    if asked is None:
+        return tuple(guesses(run, run.side.n_real - 1, 3))
+    row, text = asked
+    return tuple(guesses(model.run(text, keep=(), edits=changes), row, 3))
+
+
+def twins(run: Run, first: int, second: int, side: str | None = None) -> Array:
+    """How far apart the vectors of two places are after each layer: |a - b| / mean of both lengths, (layer + 1,)."""
+    states = run.hidden(side).astype(np.float64)
+    a, b = states[:, first], states[:, second]
+    return np.linalg.norm(a - b, axis=-1) / ((np.linalg.norm(a, axis=-1) + np.linalg.norm(b, axis=-1)) / 2)

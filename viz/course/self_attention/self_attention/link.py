@@ -1,0 +1,91 @@
+"""What the visitor changed by hand, as text for the link: single weights, and the scores of an example."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from viz.course.shared.maths.self_attention import LARGEST, WEIGHTS, Change
+from viz.instruments.board.board import MOST
+from viz.shell import state
+
+_ONE = re.compile(rf"([QKV])([0-{LARGEST - 1}])([0-{LARGEST - 1}]):(-?\d(?:\.\d{{1,2}})?)")
+SLUG = "self_attention."
+FURTHEST = 5.0
+"""A score of an example lies between minus this and this."""
+
+
+def changes(text: str) -> tuple[Change, ...]:
+    """Weights set by hand: matrix, row and column from 0, value.
+
+    >>> changes("Q01:2_V30:-0.5")
+    (Change(matrix='W_Q', row=0, column=1, value=2.0), Change(matrix='W_V', row=3, column=0, value=-0.5))
+
+    Raises:
+        state.Unusable: anything else.
+    """
+    found = [_ONE.fullmatch(part) for part in text.split("_")] if text else []
+    if not all(found):
+        raise state.Unusable(f"It must be weights such as Q01:2_V30:-0.5, with values from −{MOST:g} to {MOST:g}.")
+    return tuple(Change(f"W_{one[1]}", int(one[2]), int(one[3]), float(one[4])) for one in found if one)
+
+
+def written(made: Iterable[Change]) -> str:
+    """The same as text; of two changes of one weight the later counts.
+
+    >>> written([Change("W_Q", 0, 1, 2.0), Change("W_Q", 0, 1, 3.0)])
+    'Q01:3'
+    """
+    last = {(change.matrix, change.row, change.column): change.value for change in made}
+    return "_".join(f"{matrix[-1]}{row}{column}:{value:g}" for (matrix, row, column), value in last.items())
+
+
+def with_change(text: str, matrix: str, row: int, column: int, value: float) -> str:
+    """The text with one weight more, or as it was when there is no such weight.
+
+    >>> with_change("Q01:2", "W_K", 0, 0, 1.0), with_change("Q01:2", "X", 0, 0, 1.0)
+    ('Q01:2_K00:1', 'Q01:2')
+    """
+    if matrix not in WEIGHTS or row >= LARGEST or column >= LARGEST:
+        return text
+    return written([*changes(text), Change(matrix, row, column, value)])
+
+
+def scores(text: str) -> tuple[float, ...]:
+    """Scores that were moved, "1.95_0.69_0_0"; nothing for an empty text.
+
+    >>> scores("1.95_-9_0")
+    (1.95, -5.0, 0.0)
+    """
+    try:
+        found = tuple(float(part) for part in text.split("_")) if text else ()
+    except ValueError:
+        found = (float("nan"),)
+    if any(value != value for value in found):
+        raise state.Unusable(f"It must be numbers from −{FURTHEST:g} to {FURTHEST:g}, with _ between.")
+    return tuple(min(max(value, -FURTHEST), FURTHEST) for value in found)
+
+
+def joined(values: Iterable[float]) -> str:
+    """The same as text.
+
+    >>> joined((1.9459101, 0.0))
+    '1.9459_0'
+    """
+    return "_".join(f"{round(value, 4):g}" for value in values)
+
+
+def changed() -> tuple[Change, ...]:
+    """The weights set by hand, as the link or the visit holds them."""
+    return changes(state.read(SLUG + "set", "", lambda text: written(changes(text))))
+
+
+def moved() -> tuple[float, ...]:
+    """The scores of the example that were moved; nothing before any was."""
+    return scores(state.read(SLUG + "scores", "", lambda text: joined(scores(text))))
+
+
+def at_of(data: Any, params: Any) -> int:
+    """The place of the marked word, which a shorter sentence may not have."""
+    return min(params.at, len(data.words) - 1)

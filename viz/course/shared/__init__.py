@@ -1,0 +1,1 @@
+"""What exhibits of several chapters have in common."""

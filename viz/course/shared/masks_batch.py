@@ -1,0 +1,63 @@
+"""The fold of the exhibit on masks with two sentences in one batch: every mask of the translator, and a proof."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import core.engine
+from viz.course.shared import masks_panels as panels
+from viz.course.shared.maths.padded_batch import BatchMasks, Change, batch_masks, padded_content, run_batch
+from viz.instruments import heatmap
+from viz.shell import errors, state
+from viz.widgets import compute as ask
+from viz.widgets import controls, parts
+
+TRANSLATOR = "translator-en-es"
+
+
+def fold() -> None:
+    """The fold with two sentences in one batch of the translator: every mask, and that padding does not count."""
+    with parts.fold("A batch of two sentences", "masks.batch") as opened:
+        if not opened.open:
+            return
+        left, right = st.columns(2, gap="large")
+        with left:
+            first = controls.text("The longer sentence", "masks.first", "The red house on the hill is very old.", of=TRANSLATOR)
+        with right:
+            second = controls.text("The shorter one, filled up with PAD", "masks.second", "She has a white car.", of=TRANSLATOR)
+        controls.draw("masks.draw", 0, 99)
+        with errors.guard():  # what the translator cannot read leaves the rest of the page alone
+            parts.numbers(draw(first, second, "masks.batch", state.read("masks.draw", 0, state.whole(0, 99))))
+
+
+def draw(first: str, second: str, key: str, lot: int = 0, *, across: int = 2, height: int = 300) -> str:
+    """The masks of the shorter sentence, `across` in a row; returns what they are for and what padded content changes."""
+    masks, change = found(first, second, lot)
+    sources, targets = panels.labels(masks.sources), panels.labels(masks.targets)
+    shown = (
+        ("Source padding", masks.source_padding, sources),
+        ("Target padding", masks.target_padding, targets),
+        ("Causal", masks.causal, targets),
+        ("Target: both", masks.union, targets),
+    )
+    places = [place for _ in range(4 // across) for place in st.columns(across, gap="large" if across == 2 else "small")]
+    for place, (title, mask, keys) in zip(places, shown, strict=True):
+        with place:
+            heatmap(mask, targets, keys, key=f"{key}.{title}", allowed=mask, title=title, height=height,
+                    axis=("target", "source" if keys is sources else "target"))  # fmt: skip
+    return (
+        "Each cell is the factor e^M: 1 keeps, e^−∞ = 0 removes. The translator's cross-attention uses the first mask, its "
+        "decoder's self-attention the last.\n"
+        f"Other tokens on the {change.padded} padded positions of this batch: the hidden states of the real words change by "
+        f"{change.with_mask:.1f} with the masks, and by up to {change.without:.2f} when padding counts as words."
+    )
+
+
+def found(first: str, second: str, lot: int = 0) -> tuple[BatchMasks, Change]:
+    """The masks of the shorter sentence of a batch of two, and what other content on the padded places changes."""
+    return ask.submit(("masks.batch", first, second, lot), lambda: _batch((first, second), lot), 20 * len(first + second))
+
+
+def _batch(texts: tuple[str, str], lot: int) -> tuple[BatchMasks, Change]:
+    runs = run_batch(core.engine.default().open(TRANSLATOR), texts)
+    return batch_masks(min(runs, key=lambda run: run.source.n_real if run.source else 0)), padded_content(runs, lot)

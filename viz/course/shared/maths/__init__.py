@@ -1,0 +1,1 @@
+"""The mathematics that several exhibits show: pure functions, one file a subject."""

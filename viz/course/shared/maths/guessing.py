@@ -1,0 +1,275 @@
+"""Predict the next word: how probable a model holds a visitor's guess to be, and a score in bits."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import torch
+
+from core.analysis.forcing import logits_behind, start_of
+from core.analysis.guesses import probabilities
+from core.bounds import most
+from core.decoding.prompt import Prompt, Window, fit
+from core.decoding.reader import Reader
+from core.decoding.steps import largest
+from core.errors import InputError
+from core.model import Model
+from core.text import Tokenizer
+
+Array = np.ndarray
+MOST_PIECES = 12
+READS = 32
+"""Runs of the text that a round costs, with the words to choose from: the text read a few times, and a batch of words behind it."""
+OPENING = re.compile(r"[(\[{“‘—\-\s]$")
+
+
+@dataclass(frozen=True)
+class Guess:
+    """One word behind a text, as the model reads it: its `pieces`, and what each is worth behind those before.
+
+    `closes` is the probability that the word ends behind its last piece: that no letter or digit follows a letter or
+    digit. `n_vocab` is the size of the vocabulary, for the score of guessing by chance.
+    """
+
+    text: str
+    pieces: tuple[str, ...]
+    ids: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    closes: float
+    n_vocab: int
+
+    @property
+    def begins(self) -> float:
+        """The probability that the text goes on with these pieces, whatever stands behind them."""
+        return math.exp(math.fsum(self.logprobs))
+
+    @property
+    def p(self) -> float:
+        """The probability that the next word is exactly this one."""
+        return self.begins * self.closes
+
+    @property
+    def bits(self) -> float:
+        """-log2 p; infinite where p is 0 (in float64, of closes)."""
+        return math.inf if self.closes == 0 else -(math.fsum(self.logprobs) + math.log(self.closes)) / math.log(2)
+
+    @property
+    def chance(self) -> float:
+        """The bits of a guess by lot: log2 of the vocabulary for each piece, all tokens being equally probable."""
+        return len(self.ids) * math.log2(self.n_vocab)
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One step of the game: a text so far, what the model expects behind it, and what a guess is worth.
+
+        P(word | text) = prod_t P(piece_t | text, pieces before) * P(no letter follows | text, word)
+
+    The last factor makes it the word and not only its beginning (Pimentel and Meister 2024): " the" also begins
+    " then" and " theatre". A word is written behind a space unless the text is empty or ends in white space, an opening
+    bracket or quote, or the word is a sign that clings to the word before. A space at the end of the text belongs to
+    the word, since tokens begin with theirs. Of a long text the last part is read, `window` says which.
+    Raises InputError for a model that does not go on with a text.
+
+    >>> import core
+    >>> game = Round(core.open_model("gpt-mini"), "Once upon a ")
+    >>> game.probability_of("time").pieces, game.own.text, game.went_on("time")
+    ((' time',), 'time', 'Once upon a time')
+    """
+
+    model: Model
+    text: str
+
+    def __post_init__(self) -> None:
+        if self.model.spec.has_source or not self.model.spec.writes:
+            raise InputError(f"{self.model.name} does not go on with a text.", "The next word is asked of a model of the GPT kind.", "Choose another model.")
+
+    @cached_property
+    def window(self) -> Window:
+        """What is read: the end of the text, with room for a word, and no more than is answered in a moment."""
+        return fit(self.model, self.text.removesuffix(" "), min(self.model.config.n_ctx - MOST_PIECES, most(self.model, runs=READS)))
+
+    @cached_property
+    def prompt(self) -> Prompt:
+        """The tokens of the window."""
+        return start_of(self.model, self.window.text)
+
+    @cached_property
+    def distribution(self) -> Array:
+        """The probability (vocab,) of each token behind the text."""
+        return probabilities(logits_behind(self.model, self.prompt, [()])[0][0].numpy())
+
+    def likeliest(self, n: int = 8) -> list[tuple[str, float]]:
+        """The n most probable tokens with their probabilities, best first."""
+        return [(self.prompt.name(index), float(self.distribution[index])) for index in largest(self.distribution, n)]
+
+    def probability_of(self, guess: str) -> Guess:
+        """What a typed word is worth; spaces around it do not count.
+
+        Raises InputError: nothing typed, more than one word, a new line, a sign the model does not know, a word of more
+        than 12 pieces.
+        """
+        word = _checked(guess)
+        encoded = self.model.tokenizer.encode(self._glue(word) + word)
+        if encoded.lost or not encoded.ids:
+            raise InputError(f"'{word}' has a sign that {self.model.name} does not know.", "A guess is made of its tokens.", "Guess another word.")
+        if len(encoded.ids) > MOST_PIECES:
+            raise InputError(f"The guess has {len(encoded.ids)} tokens.", f"A guess has at most {MOST_PIECES}.", "Guess a shorter word.")
+        scores = logits_behind(self.model, self.prompt, [encoded.ids])[0]
+        log_p = scores[:-1].log_softmax(-1)
+        pieces = tuple(float(log_p[t, index]) for t, index in enumerate(encoded.ids))
+        return self._guess(word, encoded.ids, pieces, scores[-1].numpy())
+
+    @cached_property
+    def own(self) -> Guess:
+        """The model's own guess: the most probable piece, and pieces behind it until the word is most probably over.
+
+        It is found piece by piece, so another word may be more probable as a whole.
+        """
+        reader, new, ids, logprobs = Reader(self.model, self.prompt), self.prompt.ids, [], []
+        while True:
+            scores = reader.read([new]).logits[0]
+            best = int(scores.argmax())
+            text = self.model.tokenizer.decode(ids)
+            if ids and (not (_ends_in_letter(text) and letters(self.model.tokenizer)[best]) or len(ids) == MOST_PIECES):
+                return self._guess(text.strip() or self.prompt.name(ids[0]), tuple(ids), tuple(logprobs), scores)
+            logprobs.append(float(torch.from_numpy(scores).log_softmax(-1)[best]))
+            ids.append(best)
+            new = (best,)
+
+    def typed(self, word: str) -> tuple[int, ...]:
+        """The tokens of a word as a visitor would type it; none for what cannot be typed.
+
+        >>> import core
+        >>> game = Round(core.open_model("gpt-mini"), "Once upon a")
+        >>> len(game.typed(" time")), game.typed("two words")
+        (1, ())
+        """
+        try:
+            encoded = self.model.tokenizer.encode(self._glue(_checked(word)) + _checked(word))
+        except InputError:
+            return ()
+        return () if encoded.lost else tuple(encoded.ids)
+
+    def went_on(self, word: str) -> str:
+        """The text with a word behind it: the text of the next round."""
+        word = _checked(word)
+        return self.text.removesuffix(" ") + self._glue(word) + word
+
+    def _glue(self, word: str) -> str:
+        """The space before a word, or none."""
+        bare = self.text.removesuffix(" ")
+        if not bare or OPENING.search(bare):
+            return ""
+        quotes = bare.count('"') % 2
+        if bare.endswith('"') and quotes:
+            return ""
+        clings = not word[0].isalnum() and not (word[0] == '"' and not quotes) and word[0] not in "([{“‘"
+        return "" if clings else " "
+
+    def _guess(self, word: str, ids: tuple[int, ...], logprobs: tuple[float, ...], behind: Array) -> Guess:
+        names = tuple(self.prompt.name(index) for index in ids)
+        following = probabilities(behind)
+        closes = float(following[~letters(self.model.tokenizer)].sum()) if _ends_in_letter(word) else 1.0
+        return Guess(word, names, ids, logprobs, closes, len(following))
+
+
+def _checked(guess: str) -> str:
+    """The guess without spaces around it."""
+    if not guess.strip():
+        raise InputError("There is no guess.", "A guess is one word or one sign.", "Type what you think comes next.")
+    if "\n" in guess or "\r" in guess:
+        raise InputError("The guess starts a new line.", "A guess is one word or one sign.", "Leave the line break out.")
+    if len(guess.split()) > 1:
+        raise InputError("The guess has more than one word.", "A guess is one word or one sign.", "Type only the next word.")
+    return guess.strip()
+
+
+def _ends_in_letter(word: str) -> bool:
+    return word[-1:].isalnum()
+
+
+_LETTERS: WeakKeyDictionary[Tokenizer, Array] = WeakKeyDictionary()
+
+
+def letters(tokenizer: Tokenizer) -> Array:
+    """Which tokens (vocab,) begin with a letter or digit, and so make a word before them longer; once a tokenizer."""
+    if tokenizer not in _LETTERS:
+        special = set(tokenizer.special_tokens.values())
+        _LETTERS[tokenizer] = np.array([index not in special and tokenizer.token(index)[:1].isalnum() for index in range(len(tokenizer))])
+    return _LETTERS[tokenizer]
+
+
+# ------------------------------------------------------------------------------------------------ the score
+
+
+@dataclass(frozen=True)
+class Played:
+    """A round that is over: the visitor's guess and the model's own."""
+
+    guess: Guess
+    own: Guess
+
+
+@dataclass(frozen=True)
+class Score:
+    """Bits over all rounds, fewer being better: of the visitor's guesses, the model's own, and guessing by chance.
+
+    `alike` counts the rounds in which both said the same.
+    """
+
+    rounds: int
+    you: float
+    model: float
+    chance: float
+    alike: int
+
+    @property
+    def behind(self) -> float:
+        """How many bits the visitor is behind the model; below 0 the visitor found more probable words."""
+        return self.you - self.model
+
+
+def played(game: Round, guess: str) -> Played:
+    """Play one round."""
+    return Played(game.probability_of(guess), game.own)
+
+
+def score(history: Sequence[Played]) -> Score:
+    """The score after these rounds.
+
+        bits = sum over rounds of -log2 P(word | text)          by lot: log2(vocabulary) for each piece of the guess
+
+    >>> sure = Guess("a", (" a",), (1,), (math.log(0.5),), 0.5, 8)
+    >>> score([Played(sure, sure)])
+    Score(rounds=1, you=2.0, model=2.0, chance=3.0, alike=1)
+    """
+    return Score(
+        len(history),
+        math.fsum(each.guess.bits for each in history),
+        math.fsum(each.own.bits for each in history),
+        math.fsum(each.guess.chance for each in history),
+        sum(each.guess.ids == each.own.ids for each in history),
+    )
+
+
+def told(history: Sequence[Played]) -> str:
+    """The score in a sentence or two, to be read aloud.
+
+    >>> sure, far = (Guess("a", (" a",), (number,), (math.log(p),), 1.0, 8) for number, p in ((1, 0.5), (2, 0.125)))
+    >>> told([Played(far, sure)])
+    "After 1 round: your words cost 3.0 bits, the model's own 1.0, guessing by chance 3.0. You are 2.0 bits behind the model."
+    """
+    if not history:
+        return "No round has been played."
+    now = score(history)
+    rounds = "1 round" if now.rounds == 1 else f"{now.rounds} rounds"
+    gap = now.behind
+    stand = "You are even with the model." if abs(gap) < 0.05 else f"You are {abs(gap):.1f} bits {'behind' if gap > 0 else 'ahead of'} the model."
+    return f"After {rounds}: your words cost {now.you:.1f} bits, the model's own {now.model:.1f}, guessing by chance {now.chance:.1f}. {stand}"

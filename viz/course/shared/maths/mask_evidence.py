@@ -1,0 +1,125 @@
+"""What the documents print about masks, and the numbers that show where they slip, recomputed from fixed draws.
+
+The entries of `viz.course.errata` on masks are made from these.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+
+from core import masks
+from core.layers.attention import masked_softmax
+from viz.course.shared.maths.masks import softmax
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Toy:
+    """Four words in the notation of Ghojogh: columns are words. d = 6, n = 4, p = 3, r = 5, all entries drawn."""
+
+    q: Array
+    k: Array
+    v: Array
+
+    @property
+    def scores(self) -> Array:
+        """Q^T K / sqrt(p), row i the query of word i (query key)."""
+        return self.q.T @ self.k / math.sqrt(len(self.q))
+
+    def reference(self) -> Array:
+        """torch's scaled_dot_product_attention(is_causal=True), in columns again (r, word)."""
+        q, k, v = (torch.from_numpy(np.ascontiguousarray(m.T))[None] for m in (self.q, self.k, self.v))
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)[0].numpy().T
+
+
+def toy(seed: int = 0) -> Toy:
+    """The draw behind the evidence: X (6, 4), W_Q and W_K (6, 3), W_V (6, 5) standard normal, in this order."""
+    draw = np.random.default_rng(seed).standard_normal
+    x, w_q, w_k, w_v = draw((6, 4)), draw((6, 3)), draw((6, 3)), draw((6, 5))
+    return Toy(w_q.T @ x, w_k.T @ x, w_v.T @ x)
+
+
+@dataclass(frozen=True)
+class Printed:
+    """Eq. (28) of Ghojogh and Ghodsi 2020 as printed, V softmax(.) without the transpose, against the right order.
+
+    `weights` is the masked pattern (query key). As printed, word j is built from column j: `first` is what reaches the
+    first word from each word, `own` what the last word keeps of itself. `by_column` is `first` if softmax
+    ran over columns instead. The gaps are the largest differences from torch's causal attention.
+    """
+
+    weights: Array
+    first: Array
+    own: float
+    by_column: Array
+    gap_printed: float
+    gap_right: float
+
+
+def printed_order(data: Toy | None = None) -> Printed:
+    """The product as printed and with the transpose (E2).
+
+    >>> printed_order().first.round(3).tolist()
+    [1.0, 0.899, 0.082, 0.005]
+    """
+    data = toy() if data is None else data
+    scores = np.where(masks.causal(data.q.shape[1]).numpy(), data.scores, -math.inf)
+    weights, reference = softmax(scores), data.reference()
+    return Printed(
+        weights=weights,
+        first=weights[:, 0],
+        own=float(weights[-1, -1]),
+        by_column=softmax(scores.T).T[:, 0],
+        gap_printed=float(np.abs(data.v @ weights - reference).max()),
+        gap_right=float(np.abs(data.v @ weights.T - reference).max()),
+    )
+
+
+def strict_first_row(n: int = 4, seed: int = 0) -> tuple[Array, Array]:
+    """The first row of softmax under the strict mask: with -inf filled in (NaN), and in this house (zeros).
+
+    >>> [row.tolist() for row in strict_first_row(2)]
+    [[nan, nan], [0.0, 0.0]]
+    """
+    scores = np.random.default_rng(seed).standard_normal((n, n))
+    allowed = masks.strict(n)
+    elsewhere = softmax(np.where(allowed.numpy(), scores, -math.inf))
+    ours = masked_softmax(torch.from_numpy(scores), allowed).numpy()
+    return elsewhere[0], ours[0]
+
+
+def padded_source(seed: int = 0) -> tuple[float, float]:
+    """How far 4 target words move when 2 of 6 source positions, the padded ones, get other content.
+
+    Returns the largest change of the output without and with the padding mask.
+
+    >>> padded_source()[1]
+    0.0
+    """
+    draw = np.random.default_rng(seed).standard_normal
+    q, k, v, other_k, other_v = (torch.from_numpy(draw((n, 3))) for n in (4, 6, 6, 6, 6))
+    real = torch.arange(6)[None] < 4
+
+    def output(content_k: torch.Tensor, content_v: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
+        keys, values = (torch.where(real[0][:, None], a, b) for a, b in ((k, content_k), (v, content_v)))
+        return masked_softmax(q @ keys.T / math.sqrt(3), allowed) @ values
+
+    without, with_mask = (
+        (output(k, v, mask) - output(other_k, other_v, mask)).abs().max().item()
+        for mask in (masks.full(4, 6), masks.not_padding(real)[0, 0])
+    )
+    return without, with_mask
+
+
+def prefix_gap(n: int = 4, seed: int = 0) -> float:
+    """Largest difference of the prefix form (a softmax over the first i scores) and the mask form, in weights."""
+    scores = np.random.default_rng(seed).standard_normal((n, n))
+    masked = masked_softmax(torch.from_numpy(scores), masks.causal(n)).numpy()
+    return max(float(np.abs(masked[i, : i + 1] - softmax(scores[i, : i + 1])).max()) for i in range(n))

@@ -1,0 +1,271 @@
+"""Tasks put as text: the rows of GPT-1's fine-tuning, the prompts of GPT-2, and how probable each answer is.
+
+Nothing here claims that a small model can answer: it says how probable the right answer is beside wrong ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from string import Formatter
+
+import numpy as np
+
+from core.analysis.forcing import logits_behind, start_of, target_ids
+from core.data.tasks import PROMPTED, PROMPTS, question, strings
+from core.errors import InputError
+from core.model import Model
+from core.scoring.prompts import answered
+
+START, DELIM, EXTRACT = "[Start]", "[Delim]", "[Extract]"
+MARKS = (START, DELIM, EXTRACT)
+Cites = tuple[str, ...]
+
+# ------------------------------------------------------------------------------------------------ rows of a task
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a task's texts are laid in rows: names of texts between marks. `head` says what becomes of [Extract].
+
+    A row that names `answer` comes once for each answer.
+    """
+
+    name: str
+    title: str
+    layout: tuple[tuple[str, ...], ...]
+    head: str
+    cites: Cites = ("radford2018", "beigy2024")
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The texts it needs, in the order they are read; `answer` stands for several."""
+        return tuple(dict.fromkeys(part for row in self.layout for part in row if part not in MARKS))
+
+
+FORMS: Mapping[str, Form] = {form.name: form for form in (
+    Form("classification", "Which class?", ((START, "text", EXTRACT),),
+         "A linear map of the vector at [Extract] scores the classes."),
+    Form("entailment", "Does the second follow from the first?", ((START, "premise", DELIM, "hypothesis", EXTRACT),),
+         "A linear map of the vector at [Extract] scores yes, no and perhaps."),
+    Form("similarity", "Do both say the same?", ((START, "first", DELIM, "second", EXTRACT), (START, "second", DELIM, "first", EXTRACT)),
+         "Neither sentence comes first by right, so both orders are read; the two vectors at [Extract] are added, then mapped."),
+    Form("multiple choice", "Which answer?", ((START, "context", DELIM, "answer", EXTRACT),),
+         "A linear map gives each row one number from its vector at [Extract]; a softmax over the rows makes them probabilities."),
+)}  # fmt: skip
+"""The input transformations of Radford et al. 2018, figure 1."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The tokens of one row, marks among them; `marks` are their places, `extract` the place that the head reads."""
+
+    tokens: tuple[str, ...]
+    marks: tuple[int, ...]
+
+    @property
+    def extract(self) -> int:
+        return self.marks[-1]
+
+
+def rows(model: Model, form: Form, texts: Mapping[str, str], answers: Sequence[str] = ()) -> tuple[Row, ...]:
+    """The rows of a task in the tokens of a model: 1, 2 for similarity, one for each answer of a multiple choice.
+
+    The marks are tokens that fine-tuning adds; none of our models has them, so a row is a picture, not an input.
+    Raises InputError for a text that is missing or empty, and for a choice of fewer than two answers.
+
+    >>> import core
+    >>> tiny = core.open_model("prompt-tiny")
+    >>> [row.tokens for row in rows(tiny, FORMS["similarity"], {"first": "ab", "second": "c"})][1]
+    ('[Start]', 'c', '[Delim]', 'a', 'b', '[Extract]')
+    """
+    choosing = "answer" in form.fields
+    if choosing and len(answers) < 2:
+        raise InputError(f"There are {len(answers)} answers.", "One of several is chosen.", "Give two or more.")
+    given = [{**texts, "answer": answer} for answer in answers] if choosing else [dict(texts)]
+    return tuple(_row(model, [part if part in MARKS else (_text(each, part),) for part in layout]) for each in given for layout in form.layout)
+
+
+def _text(texts: Mapping[str, str], name: str) -> str:
+    text = texts.get(name, "")
+    if not text.strip():
+        raise InputError(f"The {name} is missing.", "Every text of a task needs at least one word.", f"Type the {name}.")
+    return text
+
+
+def _row(model: Model, parts: Sequence[str | tuple[str]]) -> Row:
+    tokens: list[str] = []
+    marks: list[int] = []
+    for part in parts:
+        if isinstance(part, str):
+            marks.append(len(tokens))
+            tokens.append(part)
+        else:
+            tokens += model.tokenizer.encode(part[0]).tokens
+    return Row(tuple(tokens), tuple(marks))
+
+
+# ------------------------------------------------------------------------------------------------ prompts
+
+
+@dataclass(frozen=True)
+class Template:
+    """A task as plain text that a model goes on with: p(output | input, task) (Radford et al. 2019, section 2)."""
+
+    name: str
+    title: str
+    text: str
+    says: str
+    cites: Cites = ("radford2019", "beigy2024")
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The texts it needs, in order."""
+        return tuple(name for _, name, _, _ in Formatter().parse(self.text) if name)
+
+    def filled(self, texts: Mapping[str, str]) -> str:
+        """The prompt. Raises InputError for a text that is missing or empty."""
+        return self.text.format(**{name: _text(texts, name) for name in self.fields})
+
+
+TEMPLATES: Mapping[str, Template] = {template.name: template for template in (
+    Template("answer", "Answer a question", "{passage} Q: {question} A:",
+             "A question and the beginning of an answer: whoever goes on must answer."),
+    Template("translate", "Translate", "{first} = {first_translated}\n{second} = {second_translated}\n{sentence} =",
+             "Two pairs show what the equals sign means; the third pair is left open."),
+    Template("continue", "Continue", "{text}",
+             "No task is named: a text goes on."),
+    Template("classify", "Classify by completion", "{text} {ending}",
+             "The classes are words, and the sentence is begun so that one of them must come."),
+)}  # fmt: skip
+"""What GPT-2 was asked without any training for it; a model of this size need not be able to."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A task of one template with its texts, the candidates for an answer, and which of them is right."""
+
+    template: str
+    texts: Mapping[str, str] = field(hash=False)
+    candidates: tuple[str, ...]
+    right: int = 0
+
+    @property
+    def prompt(self) -> str:
+        return TEMPLATES[self.template].filled(self.texts)
+
+
+ASKED: tuple[Asked, ...] = (
+    Asked("answer", {"passage": "The cat sat on the mat. The dog slept by the fire.", "question": "Where did the dog sleep?"},
+          (" By the fire.", " On the mat.", " In the garden.")),
+    Asked("answer", {"passage": "Lucy gave the apple to Peter, and Peter thanked Lucy.", "question": "Who has the apple?"},
+          (" Peter.", " Lucy.", " Tom.")),
+    Asked("translate", {"first": "the cat", "first_translated": "el gato", "second": "the dog", "second_translated": "el perro", "sentence": "the house"},
+          (" la casa", " el libro", " the house")),
+    Asked("continue", {"text": "The king and the queen lived in a large"}, (" castle", " spoon", " song")),
+    Asked("continue", {"text": "The keys to the old cupboard"}, (" were", " was")),
+    Asked("continue", {"text": "The little bird opened its wings and"}, (" flew away", " read a book", " cooked the supper")),
+    Asked("classify", {"text": "The boy had lost his dog, and he began to cry.", "ending": "He was very"}, (" sad", " happy")),
+    Asked("classify", {"text": "The children laughed and danced and sang.", "ending": "They were very"}, (" happy", " sad")),
+)  # fmt: skip
+"""Tasks of our own, the right answer first."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One candidate behind a prompt.
+
+    `logprob` is ln p of its tokens one after the other, `mean` the same a token (long answers are less probable),
+    `share` its probability if one of the candidates must be it, `place` its rank among them (1 is the best), and
+    `rank` that of its first token in the whole vocabulary. Equals share the better rank.
+    """
+
+    text: str
+    tokens: tuple[str, ...]
+    logprobs: tuple[float, ...]
+    share: float
+    place: int
+    rank: int
+
+    @property
+    def logprob(self) -> float:
+        return math.fsum(self.logprobs)
+
+    @property
+    def mean(self) -> float:
+        return self.logprob / len(self.logprobs)
+
+
+def answers(model: Model, prompt: str, candidates: Sequence[str]) -> list[Answer]:
+    """How probable each candidate is behind the prompt, in the order they are given. One padded pass for all.
+
+        ln p(c | prompt) = sum_t ln P(c_t | prompt, c_1 .. c_{t-1})        share(c) = p(c) / sum of p over candidates
+
+    What comes behind a candidate is not asked, so one that another begins with has at least its probability. A
+    candidate is taken as typed: after a word it begins with its space, as the tokens of a text do.
+    Raises InputError: no candidate, one that is empty or comes twice, more tokens than the model reads.
+
+    >>> import core
+    >>> found = answers(core.open_model("prompt-tiny"), "reverse: abc =", ["cba", "abc"])
+    >>> [(each.text, round(each.share, 2), each.place) for each in found]
+    [('cba', 1.0, 1), ('abc', 0.0, 2)]
+    """
+    if not candidates:
+        raise InputError("There is no candidate.", "Answers are compared with each other.", "Give one or more.")
+    start = start_of(model, prompt)
+    ids = [target_ids(model, start, candidate) for candidate in candidates]
+    if len(set(ids)) < len(ids):
+        raise InputError("A candidate comes twice.", "Each stands for another answer.", "Leave one out.")
+    scored = [scores.log_softmax(-1) for scores in logits_behind(model, start, [row[:-1] for row in ids])]
+    logprobs = [tuple(float(log_p[t, index]) for t, index in enumerate(row)) for log_p, row in zip(scored, ids, strict=True)]
+    totals = np.array([math.fsum(each) for each in logprobs])
+    powers = np.exp(totals - totals.max())
+    return [
+        Answer(
+            text,
+            tuple(start.name(index) for index in row),
+            logprobs[number],
+            float(powers[number] / powers.sum()),
+            1 + int((totals > totals[number]).sum()),
+            1 + int((scored[number][0] > scored[number][0, row[0]]).sum()),
+        )
+        for number, (text, row) in enumerate(zip(candidates, ids, strict=True))
+    ]
+
+
+# ------------------------------------------------------------------------------------------------ the prompt chooses
+
+
+@dataclass(frozen=True)
+class Toy:
+    """A task of prompt-tiny: its prompt word, and one string asked and answered."""
+
+    task: str
+    prompt: str
+    answer: str
+
+
+def toy_prompts(text: str = "hello") -> tuple[Toy, ...]:
+    """The same string under each prompt word, with the answer that is wanted. Raises InputError for other than letters.
+
+    >>> [(toy.prompt, toy.answer) for toy in toy_prompts("abc")]
+    [('copy: abc =', 'abc'), ('reverse: abc =', 'cba'), ('upper: abc =', 'ABC')]
+    """
+    if not text or not set(text) <= set(PROMPTED):
+        raise InputError(f"{text!r} is not a string of letters.", "These tasks are about the letters a to z and A to Z.", "Type letters only.")
+    return tuple(Toy(task, question(task, text), make(text)) for task, make in PROMPTS.items())
+
+
+def solved(model: Model, n: int = 20, length: int = 6, seed: int = 0) -> dict[str, float]:
+    """The share of held-out strings of one length that the model answers wholly right, by prompt word.
+
+    The strings are drawn once and asked about under each word: the weights and the strings are the same, the word alone
+    chooses what is done. Right means every letter and the end, written greedily.
+    Raises InputError for a number or length below 1, or more than the model reads.
+    """
+    most = (model.config.n_ctx - 4) // 2
+    if n < 1 or not 1 <= length <= most:
+        raise InputError(f"{n} strings of {length} letters are asked for.", f"There are 1 or more, of 1 to {most} letters.", "Choose 20 of 6.")
+    drawn = strings(n, np.random.default_rng(seed), PROMPTED, length, "test")
+    return {task: float(np.mean(answered(model, [(question(task, text), make(text)) for text in drawn]))) for task, make in PROMPTS.items()}

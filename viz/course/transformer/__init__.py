@@ -1,0 +1,1 @@
+"""Chapter 4, The Transformer: a folder an exhibit, and beside them what several share."""

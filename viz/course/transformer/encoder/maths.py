@@ -1,0 +1,128 @@
+"""A stack of encoder layers read after each one: how a word changes, which words grow alike, and the stack as a loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from core.analysis.residual.vectors import unit
+from core.errors import InputError
+from core.model import Model
+from core.run import Run, Side
+
+Array = np.ndarray
+
+
+def blocks(model: Model) -> tuple[str, nn.ModuleList]:
+    """Where the encoder's layers are recorded ("encoder.layer", "layer") and the layers themselves.
+
+    Raises InputError for a model without an encoder of attention.
+    """
+    if model.family == "transformer":
+        return "encoder.layer", model.network.encoder
+    if model.family == "bert":
+        return "layer", model.network.layers
+    raise InputError(f"{model.name} has no encoder of attention layers.", "The stack of a translator or of BERT can be read.", "Choose one of them.")
+
+
+def read(run: Run) -> Side:
+    """The sentence that the encoder reads."""
+    return run.source or run.side
+
+
+def hidden(run: Run) -> Array:
+    """(layer + 1, pos, d): the words before any layer and after each."""
+    home, layers = blocks(run.model)
+    return np.stack([run.trace[f"{home}.0.resid_in"], *(run.trace[f"{home}.{i}.resid_out"] for i in range(len(layers)))])
+
+
+def cosines(states: Array) -> Array:
+    """(pos, d) to (pos, pos): the cosine of each word with each; (layer, pos, d) gives one matrix a layer.
+
+    >>> cosines(np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])).tolist()
+    [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    rows = unit(np.asarray(states, dtype=np.float64))
+    return rows @ np.swapaxes(rows, -1, -2)
+
+
+@dataclass(frozen=True)
+class Depth:
+    """By layer, 0 before any: `kept` (layer + 1, pos) is the cosine of a word with itself before the first layer, `others`
+    (layer + 1, pos) the mean cosine with the other words of the same layer; NaN for a lonely word."""
+
+    kept: Array
+    others: Array
+
+
+def over_depth(states: Array) -> Depth:
+    """How much of itself each word keeps and how alike the words become (Ethayarajh 2019, sections 3.2 and 4.1), from (layer + 1, pos, d).
+
+    >>> found = over_depth(np.array([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]]))
+    >>> found.kept.round(3).tolist(), found.others.round(3).tolist()
+    ([[1.0, 1.0], [0.707, 0.707]], [[0.0, 0.0], [1.0, 1.0]])
+    """
+    rows, n = unit(np.asarray(states, dtype=np.float64)), states.shape[1]
+    between = cosines(states)
+    others = (between.sum(-1) - 1) / (n - 1) if n > 1 else np.full(between.shape[:2], np.nan)
+    return Depth((rows * rows[:1]).sum(-1), others)
+
+
+def as_loop(run: Run) -> tuple[Array, float]:
+    """The stack as a plain loop over its layers, x <- layer(x), and the largest difference from what the run recorded: (layer + 1, pos, d).
+
+    Needs a run of one sentence without edits.
+    """
+    home, layers = blocks(run.model)
+    x = torch.tensor(run.trace[f"{home}.0.resid_in"])[None]
+    allowed = torch.ones(1, 1, 1, x.shape[1], dtype=torch.bool)
+    found = [x]
+    with torch.inference_mode():
+        for layer in layers:
+            found.append(layer(found[-1], allowed))
+    looped = torch.cat(found).numpy()
+    return looped, float(np.abs(looped - hidden(run)).max())
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One value of a word inside a layer: what it is, its d numbers, and whether the word itself stands there or a part of it."""
+
+    name: str
+    vector: Array
+    stream: bool
+
+
+def stages(run: Run, layer: int, word: int) -> tuple[Stage, ...]:
+    """The way of one word through one layer, in the order of its network: norms before the sub-layers, or behind the sums."""
+    home, _ = blocks(run.model)
+
+    def at(leaf: str) -> Array:
+        return run.trace[f"{home}.{layer}.{leaf}"][word]
+
+    pre = getattr(run.model.config, "order", "post") == "pre"
+    x, attention, network = Stage("x, the word", at("resid_in"), True), Stage("attention", at("self_attn.out"), False), Stage("feed-forward", at("ffn.out"), False)
+    first = Stage("x + attention", at("resid_mid"), True)
+    norms = [Stage(name, at(leaf), not pre) for name, leaf in (("layer norm 1", "norm1.out"), ("layer norm 2", "norm2.out"))]
+    if pre:
+        return x, norms[0], attention, first, norms[1], network, Stage("+ feed-forward", at("resid_out"), True)
+    return x, attention, first, norms[0], network, Stage("+ feed-forward", norms[0].vector + network.vector, True), norms[1]
+
+
+def counted(model: Model, layer: int = 0) -> dict[str, int]:
+    """The parameters of one layer by what they are, counted in the network.
+
+    >>> import core
+    >>> sum(counted(core.open_model("bert-mini")).values())
+    789760
+    """
+    block: Any = blocks(model)[1][layer]
+    parts = {
+        "queries": block.self_attn.to_q, "keys": block.self_attn.to_k, "values": block.self_attn.to_v, "output": block.self_attn.to_out,
+        "inner (W₁, b₁)": block.ffn.to_hidden, "back (W₂, b₂)": block.ffn.to_out, "norm 1": block.norm1, "norm 2": block.norm2,
+    }  # fmt: skip
+    return {name: sum(weight.numel() for weight in part.parameters()) for name, part in parts.items()}

@@ -1,0 +1,167 @@
+"""One optimiser step after the other on one pair: a private copy of a translator learns it, the shared one stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.analysis.forcing import start_of
+from core.decoding.batched import greedy
+from core.errors import InputError
+from core.model import Model
+from core.models import Batch, families
+from viz.course.transformer.training_and_inference.maths.at_once import shifted, wanted_ids
+
+Array = NDArray[np.float64]
+MOST = 8
+"""Steps that a visitor can take: each is a forward and a backward pass of the whole network."""
+RATES = {"SGD": 0.01, "Adam": 1e-4}
+FASTEST = 4.0
+"""The rate can be a quarter of the usual one to four times of it."""
+OTHERS = (
+    ("She has a white car.", "Ella tiene un coche blanco."),
+    ("I am a student.", "Soy estudiante."),
+    ("Thank you very much.", "Muchas gracias."),
+    ("Where is the station?", "¿Dónde está la estación?"),
+)
+"""Pairs that are not learnt: what do they lose meanwhile?"""
+
+
+@dataclass(frozen=True, eq=False)
+class Taught:
+    """The private copy after `step` steps: the loss of each place (m,), what it writes now, the mean loss of other pairs.
+
+    `changed` is how many of its weights are not those of the shipped model.
+    """
+
+    step: int
+    losses: Array
+    writes: str
+    others: float
+    changed: int
+
+    @property
+    def loss(self) -> float:
+        """The mean over the places: what a step lowers."""
+        return float(self.losses.mean())
+
+
+def teach(model: Model, source: str, target: str, rule: str = "SGD", rate: float = 1.0) -> Iterator[Taught]:
+    """The shipped weights (step 0), then the copy after each of `MOST` steps; equal arguments give equal steps.
+
+        L = -1/m sum_t ln P(y_t | y_<t, x)      SGD: theta <- theta - eta dL/dtheta      Adam: Kingma and Ba 2015
+
+    `rate` multiplies the usual eta of the rule. No dropout and no label smoothing, so that a step says only what the
+    gradient says. Raises InputError: an empty or too long pair, a rule or a rate that is not offered.
+    """
+    if rule not in RATES or not 1 / FASTEST <= rate <= FASTEST:
+        raise InputError(f"The optimiser {rule} at {rate} times its rate is not offered.", f"Optimisers: {', '.join(RATES)}; {1 / FASTEST:g} to {FASTEST:g} times.", "Choose another.")
+    prompt = start_of(model, source)
+    wanted = wanted_ids(model, prompt, target)
+    network = _copy(model)
+    with torch.inference_mode(False):  # tensors that gradients may be taken through
+        pupil = _Pupil(model, network, _batch([prompt.source], [shifted(wanted, prompt.ids[-1])]), torch.tensor([wanted]), source)
+    weights, eta = list(network.parameters()), RATES[rule] * rate
+    moments = _Moments.of(weights) if rule == "Adam" else None
+    for step in range(MOST + 1):
+        yield pupil.report(step)
+        _step(pupil, weights, eta, moments)
+
+
+def held_bytes(model: Model, rule: str) -> int:
+    """What a copy, its gradients and its optimiser keep: 2 numbers a weight with SGD, 4 with Adam."""
+    return 4 * model.n_parameters * (4 if rule == "Adam" else 2)
+
+
+def _copy(model: Model) -> Any:
+    with torch.inference_mode(False), torch.random.fork_rng(devices=[]):
+        network = families()[model.family].network(model.config)
+        network.load_state_dict(model.network.state_dict())
+        return network.eval().requires_grad_(True)
+
+
+@dataclass(eq=False)
+class _Moments:
+    """What Adam remembers of each weight: running means of the gradient and of its square, and how many steps they hold."""
+
+    first: list[Tensor]
+    second: list[Tensor]
+    steps: int = 0
+
+    @classmethod
+    def of(cls, weights: list[Tensor]) -> _Moments:
+        with torch.inference_mode(False):
+            return cls([torch.zeros_like(weight) for weight in weights], [torch.zeros_like(weight) for weight in weights])
+
+    def towards(self, gradients: list[Tensor], betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8) -> list[Tensor]:
+        """m / (sqrt(v) + epsilon) with both means freed of their start at 0 (Kingma and Ba 2015, algorithm 1)."""
+        self.steps += 1
+        one, two = (1 - beta**self.steps for beta in betas)
+        self.first = [m.lerp(g, 1 - betas[0]) for m, g in zip(self.first, gradients, strict=True)]
+        self.second = [v.lerp(g * g, 1 - betas[1]) for v, g in zip(self.second, gradients, strict=True)]
+        return [(m / one) / ((v / two).sqrt() + epsilon) for m, v in zip(self.first, self.second, strict=True)]
+
+
+def _step(pupil: _Pupil, weights: list[Tensor], eta: float, moments: _Moments | None) -> None:
+    """theta <- theta - eta g, or what Adam makes of g; the modes end with it, whoever asked in whatever mode.
+
+    Written out: torch.optim takes seconds to import when it is first used. A test compares with it.
+    """
+    with torch.inference_mode(False), torch.enable_grad():
+        gradients = list(torch.autograd.grad(pupil.losses().mean(), weights))
+    with torch.inference_mode(False), torch.no_grad():
+        for weight, slope in zip(weights, moments.towards(gradients) if moments else gradients, strict=True):
+            weight.sub_(eta * slope)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pupil:
+    """The copy, the pair it learns, and the model that it is a copy of."""
+
+    model: Model
+    network: Any
+    batch: Batch
+    wanted: Tensor
+    source: str
+
+    def losses(self) -> Tensor:
+        """-ln P of each wanted token, (m,)."""
+        logits = self.network.logits(self.network(self.batch))
+        return F.cross_entropy(logits[0], self.wanted[0], reduction="none")
+
+    def report(self, step: int) -> Taught:
+        with torch.inference_mode():
+            found = self.losses().double().numpy()
+            written = greedy(self.network, self.batch, start=int(self.batch.ids[0, 0]), end=self.model.tokenizer.end or 0, limit=3 * found.size + 10)[0]
+            pairs = zip(self.network.parameters(), self.model.network.parameters(), strict=True)
+            changed = sum(int((mine != theirs).sum()) for mine, theirs in pairs)
+            return Taught(step, found, self.model.tokenizer.decode(written), self._others(), changed)
+
+    def _others(self) -> float:
+        """The mean loss of the pairs that are not learnt, in one padded batch; padding does not count (ignore_index)."""
+        prompts = [(start_of(self.model, source), target) for source, target in OTHERS if source != self.source]
+        rows = [(prompt.source, prompt.ids[-1], (*self.model.tokenizer.encode(target).ids, self.model.tokenizer.end or 0)) for prompt, target in prompts]
+        batch = _batch([source for source, _, _ in rows], [shifted(ids, start) for _, start, ids in rows])
+        longest = max(len(ids) for _, _, ids in rows)
+        wanted = torch.tensor([[*ids, *[-100] * (longest - len(ids))] for _, _, ids in rows])
+        logits = self.network.logits(self.network(batch))
+        return float(F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), ignore_index=-100))
+
+
+def _batch(sources: list[tuple[int, ...]], inputs: list[tuple[int, ...]]) -> Batch:
+    source, source_real = _padded(sources)
+    ids, real = _padded(inputs)
+    return Batch(ids=ids, real=real, source=source, source_real=source_real)
+
+
+def _padded(rows: list[tuple[int, ...]]) -> tuple[Tensor, Tensor]:
+    longest = max(map(len, rows))
+    ends = torch.tensor([[len(row)] for row in rows])
+    return torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows]), torch.arange(longest) < ends

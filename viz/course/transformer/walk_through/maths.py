@@ -1,0 +1,89 @@
+"""One word through every box of the Transformer: its vector after each, how long it is, what it took along."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.analysis.boxes import Box, boxes, value
+from core.analysis.residual.logit_lens import read_out
+from core.decoding.filters import softmax
+from core.run import Run
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Station:
+    """A box on the way: the word's vector when it leaves (d,), its length, and what happened there.
+
+    stream: whether the vector is handed on as it is (embedding, sums), or is a part that a sum will add. change: 1 - cosine
+    of the vector before and after a sum. looks: of attention (head, key, weight), the largest weight of the row among all
+    heads. alive: of the feed-forward network how many of its inner numbers are above 0. guess: what the output layer would
+    say of a sum of the decoder, (token, probability); of the softmax what it does say.
+    """
+
+    box: Box
+    vector: Array
+    stream: bool
+    size: float
+    change: float | None = None
+    looks: tuple[int, int, float] | None = None
+    alive: int | None = None
+    guess: tuple[str, float] | None = None
+
+
+def journey(run: Run, row: int, word: int | None = None) -> tuple[Station, ...]:
+    """The stations of the written token that decoder row `row` gives, and before them those of the source word `word`.
+
+    Without `word` it is the one that the row looks at most in the last cross-attention (mean of the heads). All boxes of
+    both stacks come in the order of computing.
+    """
+    word = looked_at(run, row) if word is None else word
+    return tuple(_station(run, box, word if box.side == "encoder" else row) for box in boxes(run.model))
+
+
+def looked_at(run: Run, row: int) -> int:
+    """The source token with the largest weight in the last cross-attention of a row, the mean of all heads."""
+    last = run.model.config.n_layers - 1
+    return int(run.trace[f"decoder.layer.{last}.cross_attn.pattern"][:, row].mean(0).argmax())
+
+
+def _station(run: Run, box: Box, row: int) -> Station:
+    vector = value(run, box.gives)[row]
+    stream = box.what in ("embed", "position", "add", "final")
+    change = looks = alive = guess = None
+    if box.what in ("add", "position"):
+        change = 1 - cosine(value(run, box.reads[0])[row], vector)
+    if box.what in ("self", "cross"):
+        weights = run.trace[box.gives.removesuffix("out") + "pattern"][:, row]
+        head, key = (int(place) for place in np.unravel_index(int(weights.argmax()), weights.shape))
+        looks = head, key, float(weights[head, key])
+    if box.what == "ffn":
+        alive = int((run.trace[box.gives.removesuffix("out") + "act"][row] > 0).sum())
+    if box.side == "decoder" and box.what == "add":
+        guess = _top(run, softmax(read_out(run.model, vector[None]).astype(np.float64))[0])
+    if box.what == "softmax":
+        guess = _top(run, vector)
+    return Station(box, vector, stream, float(np.linalg.norm(vector)), change, looks, alive, guess)
+
+
+def _top(run: Run, chances: Array) -> tuple[str, float]:
+    best = int(chances.argmax())
+    return name(run, best), float(chances[best])
+
+
+def name(run: Run, index: int) -> str:
+    """A token of the vocabulary as one reads it: END, or its text without the space before it."""
+    tokenizer = run.model.tokenizer
+    return "END" if index == tokenizer.end else (token := tokenizer.token(index)).removeprefix(" ") or token
+
+
+def cosine(a: Array, b: Array) -> float:
+    """The cosine of two vectors.
+
+    >>> cosine(np.array([1.0, 0.0]), np.array([0.0, 2.0]))
+    0.0
+    """
+    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))

@@ -1,1 +1,0 @@
-"""Figures: numpy and labels in, a Plotly or Altair figure out. Of ours they import viz.theme and viz.labels only."""

@@ -1,0 +1,188 @@
+"""How one weight is computed: a column of lines, each with its words, its equation, the numbers put in, the result.
+
+The figures are texts made in `core.arithmetic.cell`, so that what stands on the page adds up as it stands. A long
+vector shows its largest terms and "and 24 more: sum ..."; a click opens it in place. Nothing of that asks the server;
+only a tensor that the visitor chooses (to see the line of code that made it) reaches Python.
+
+A page may wait with the figures until they are in view: `awaited` names the cell and shows no figure but its weight,
+the browser says when the place comes near, and `in_view` is true from then on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from viz.instruments.arithmetic import figures
+from viz.instruments.kit.mount import Instrument, nothing, stored
+from viz.instruments.kit.paths import path_chosen
+from viz.instruments.kit.payload import Packet, identity
+from viz.labels import visible
+from viz.shell.pages import Cite
+
+if TYPE_CHECKING:
+    from core.arithmetic.lines import Line, Lines
+
+ARITHMETIC = Instrument("attention_atlas_arithmetic", "kit/equation", "arithmetic/inview", "arithmetic/figures", "arithmetic/arithmetic")
+AXES: Mapping[str, str] = {"element": "no.", "unit": "unit", "key": "key", "head": "head"}
+"""What stands over the names of terms."""
+TURN = "value"
+"""The first line that says what the weight does, after those that say how it comes about."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What the visitor chose: `path`, the tensor behind a line, or None before any choice."""
+
+    path: str | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell before its arithmetic: layer, head, query, key, the weight, the names of query and key.
+
+    `of` says what it is a cell of; with it the browser knows whether figures that it shows are those of this cell.
+    """
+
+    at: tuple[int, int, int, int]
+    weight: float
+    words: tuple[str, str]
+    of: str
+
+
+def in_view(key: str) -> bool:
+    """Whether the browser's last word is that the place of the instrument `key` is in view, or nearly. A test says it by
+    `session_state[key] = {"near": True}`."""
+    return bool(stored(key, "near"))
+
+
+def awaited(cell: Cell, *, key: str, title: str = "") -> None:
+    """In the place of `arithmetic(..., cell=cell)` while nobody looks: the title and no figures; figures of another cell go."""
+    ARITHMETIC.show(light_packet(cell, title=title), key=key, on_path_change=nothing, on_near_change=nothing)
+
+
+def light_packet(cell: Cell, *, title: str = "") -> Packet:
+    """What the browser needs to name a cell."""
+    query, key = map(visible, cell.words)
+    return Packet({"light": True, "of": _of(cell), "title": title, "query": query, "key": key, "weight": cell.weight, "cell": cell.at})
+
+
+def arithmetic(
+    lines: Lines,
+    *,
+    key: str,
+    title: str = "",
+    words: tuple[str, str] | None = None,
+    selected: str | None = None,
+    height: int | None = None,
+    python: str = "",
+    cell: Cell | None = None,
+) -> Steps:
+    """Draw the lines of one cell, as `core.arithmetic.cell.lines_of` gives them.
+
+    title: what stands above; "" asks "How is 81 % computed?" with the weight of the cell.
+    words: the names of query and key where the tokens are not the best ones (a written word, say).
+    selected: the path of a tensor that is marked. `path` of the result is the newest choice: click or `selected`.
+    cell: the cell that was `awaited` before; the browser goes on saying whether the place is in view.
+
+    Example:
+        >>> arithmetic(lines_of(run, "causal", 2, 5, 7, 3), key="a").path    # doctest: +SKIP
+    """
+    packet = arithmetic_packet(lines, title=title, words=words, height=height, python=python)
+    paths = paths_of(lines)
+    path, echo = path_chosen(key, paths, selected)
+    packet.header |= {"selected": path, "echo": echo}
+    if cell is not None:
+        packet.header |= {"light": False, "of": _of(cell)}
+    ARITHMETIC.show(packet, key=key, on_path_change=nothing, on_near_change=nothing)
+    return Steps(path)
+
+
+def _of(cell: Cell) -> str:
+    """What tells this cell from every other one, in few letters whatever the text."""
+    return identity(json.dumps([cell.of, *cell.at, *cell.words]).encode())
+
+
+def paths_of(lines: Lines) -> list[str]:
+    """The tensors that hold results, in the order of the lines."""
+    return list(dict.fromkeys(line.path for line in lines.lines if line.path))
+
+
+def arithmetic_packet(
+    lines: Lines,
+    *,
+    title: str = "",
+    words: tuple[str, str] | None = None,
+    height: int | None = None,
+    python: str = "",
+) -> Packet:
+    """What the browser needs to draw the lines: texts, and which terms are shown first.
+
+    Four parts, since much is the same for many cells: `lines`, what is said (for all cells of one kind, with # for each
+    number), `labels` (for all cells of a text), the figures of the `row` (for all keys of a query), those of the `pair`.
+    """
+    query, key = words or (lines.query_word, lines.key_word)
+    numbers: list[str] = []
+    labels = tuple(dict.fromkeys((line.axis == "key", line.labels) for line in lines.lines if line.labels))
+    packet = Packet({
+        "title": title, "query": visible(query), "key": visible(key), "weight": lines.weight, "residue": f"{lines.residue:.0e}",
+        "cell": [lines.layer, lines.head, lines.query, lines.key], "turn": TURN, "selected": None, "echo": None,
+        "height": height, "python": python, "numbers": numbers, "told": [_told(line) for line in lines.lines],
+    })  # fmt: skip
+    packet.add("lines", _plan(tuple(_said(line, labels, numbers) for line in lines.lines)))
+    packet.add("labels", _labels(labels))
+    for name, shared in (("row", True), ("pair", False)):
+        summed = [line for line in lines.lines if line.values is not None and line.shared == shared]
+        packet.add(name, figures.joined(figures.columns([*line.factors, line.values], line.at) for line in summed if line.values is not None))
+    return packet
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _said(line: Line, labels: tuple[tuple[bool, tuple[str, ...]], ...], numbers: list[str]) -> tuple[Any, ...]:
+    """What is said in one line, whatever the cell; what differs goes to `numbers`, in the order of these texts."""
+    texts = (figures.template(text, numbers) for text in (line.title, line.words, line.equation, line.path, *line.columns))
+    named = labels.index((line.axis == "key", line.labels)) if line.labels else None
+    return line.name, *texts, line.form, line.axis, named, None if line.values is None else line.shared, line.cites
+
+
+@lru_cache(64)
+def _plan(said: tuple[tuple[Any, ...], ...]) -> bytes:
+    """The lines without their numbers, as the browser reads them; cells of one kind differ in little else."""
+    return _json([
+        {"name": name, "title": title, "words": words, "equation": equation, "path": path, "columns": columns, "form": form,
+         "axis": AXES[axis], "words_axis": axis == "key", "labels": labels, "shared": shared, "cites": [cited(cite) for cite in cites]}
+        for name, title, words, equation, path, *columns, form, axis, labels, shared, cites in said
+    ])  # fmt: skip
+
+
+@lru_cache(64)
+def _labels(labels: tuple[tuple[bool, tuple[str, ...]], ...]) -> bytes:
+    """Lists of the names of terms; those of keys with their spaces visible."""
+    return _json([[visible(name) for name in names] if keys else names for keys, names in labels])
+
+
+def _told(line: Line) -> dict[str, Any]:
+    """What one line shows of this cell, besides its columns; what is empty is left out."""
+    few, told = line.few(), {"put": line.put, "result": line.result, "used": line.used}
+    if line.values is not None:
+        told |= {"odd": figures.odd([*line.factors, line.values])}
+        if len(few) < len(line.values):
+            told |= {"few": few, "rest": line.rest(few) if line.result else ""}
+    return {name: value for name, value in told.items() if value} | ({} if line.chosen is None else {"chosen": line.chosen})
+
+
+def cited(cite: tuple[str, str, str]) -> tuple[str, str]:
+    """Where an equation stands: in few words, and the whole place.
+
+    Example:
+        >>> cited(("ghojogh2020", "2.4.2", "Eq. (10)"))
+        ('Ghojogh and Ghodsi, survey 2020, Eq. (10)', 'Ghojogh and Ghodsi, survey 2020, 2.4.2, Eq. (10)')
+    """
+    place = Cite(*cite)
+    return ", ".join((place.source.short, place.item or place.section)), place.place()

@@ -1,0 +1,182 @@
+"""Number grids as on a blackboard: matrices with names, shapes and every number, one word marked through all of them.
+
+A touched number tells how it is computed and lights the row and the column that made it; a touched word is chosen; a
+weight that may be changed opens in place, to be typed or counted up and down. Only a chosen word, a changed weight and
+the turn between the documents' columns and PyTorch's rows reach Python.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from viz.instruments.kit.mount import Instrument, nothing, stored
+from viz.instruments.kit.payload import Packet
+from viz.labels import visible
+
+BOARD = Instrument("attention_atlas_board", "board/edit", "board/cells", "board/board")
+SCALES = ("signed", "weights")
+MOST = 9.0
+"""A number that is typed lies between minus this and this."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """One matrix as it is written: its name ("W_Q": what follows _ is an index), its shape in words, its numbers.
+
+    rows, columns: words along the sides, or nothing. words: which of both sides are words one can choose.
+    places: decimals that are shown. scale: "signed" (diverging around 0, to `limit`) or "weights" (0 to 1).
+    marked: rows or columns to frame, ("column", 2). told: how each cell is computed (row, column).
+    uses: what a cell is made of, ("W_Q", "column", "row"): the column of W_Q whose number is this cell's row
+        (a whole number in the last place is the number itself).
+    edit: whether its numbers can be changed. shut: cells that are hatched. sums: along "row", "column" or both.
+    covered: only the shape is sent, each cell shows a question mark.
+    """
+
+    name: str
+    values: ArrayLike
+    shape: str
+    rows: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    words: Sequence[str] = ()
+    places: int = 0
+    scale: str = "signed"
+    limit: float = 3.0
+    marked: Sequence[tuple[str, int]] = ()
+    told: Sequence[Sequence[str]] = ()
+    uses: Sequence[tuple[str, str, str | int]] = ()
+    edit: bool = False
+    shut: ArrayLike | None = None
+    sums: Sequence[str] = ()
+    covered: bool = False
+    note: str = ""
+
+    def packed(self) -> dict[str, Any]:
+        """What the browser needs of it.
+
+        Raises ValueError when labels or texts do not fit the numbers.
+        """
+        values = np.asarray(self.values, dtype=np.float64)
+        if values.ndim != 2 or self.scale not in SCALES:
+            raise ValueError(f"{self.name}: {values.ndim} axes with the scale {self.scale!r}; a grid has 2 and one of {SCALES}")
+        for side, names, size in (("row", self.rows, values.shape[0]), ("column", self.columns, values.shape[1])):
+            if names and len(names) != size:
+                raise ValueError(f"{self.name}: {len(names)} names for {size} {side}s")
+        shut = None if self.shut is None else np.asarray(self.shut, dtype=bool)
+        kept = {
+            "name": self.name, "shape": self.shape, "size": list(values.shape), "rows": [visible(word) for word in self.rows],
+            "columns": [visible(word) for word in self.columns], "words": list(self.words), "marked": [list(mark) for mark in self.marked],
+            "covered": self.covered, "note": self.note,
+        }  # fmt: skip
+        if self.covered:
+            return kept
+        return kept | {
+            "values": [[round(float(value), 6) for value in row] for row in values], "places": self.places, "scale": self.scale,
+            "limit": self.limit, "told": [list(row) for row in self.told], "uses": [list(use) for use in self.uses],
+            "edit": self.edit, "shut": None if shut is None else shut.astype(int).tolist(), "sums": list(self.sums),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sign:
+    """What stands between two grids: an arrow, say, and the formula above it."""
+
+    text: str
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What stays together where a line is too long for the page."""
+
+    items: Sequence[Grid | Sign | Sequence[Grid]]
+
+
+Item = Grid | Sign | Unit | Sequence[Grid]
+"""A sequence of grids stands one below the other."""
+
+
+@dataclass(frozen=True)
+class Edited:
+    """A number that the visitor changed: of which grid, where, and what it is now."""
+
+    grid: str
+    row: int
+    column: int
+    value: float
+
+
+def board_packet(
+    lines: Sequence[Sequence[Item]], *, convention: str = "", pin: tuple[str, int, int] | None = None, hint: str = "", large: bool = False, python: str = "",
+) -> Packet:
+    """What the browser needs: lines of grids and signs; see `board`.
+
+    Example:
+        >>> packet = board_packet([[Grid("Q", [[1.0, -1.0]], "1 × 2"), Sign("=")]])
+        >>> packet.header["lines"][0][0]["values"], packet.header["lines"][0][1]
+        ([[1.0, -1.0]], {'sign': '=', 'says': ''})
+    """
+    return Packet({
+        "lines": [[_packed(item) for item in line] for line in lines], "convention": convention, "pin": list(pin) if pin else None,
+        "hint": hint, "large": large, "python": python, "most": MOST,
+    })  # fmt: skip
+
+
+def _packed(item: Item) -> dict[str, Any]:
+    if isinstance(item, Sign):
+        return {"sign": item.text, "says": item.says}
+    if isinstance(item, Grid):
+        return item.packed()
+    if isinstance(item, Unit):
+        return {"unit": [_packed(part) for part in item.items]}
+    return {"stack": [grid.packed() for grid in item]}
+
+
+def board(
+    lines: Sequence[Sequence[Item]], *, key: str, on_word: Callable[[], None] = nothing, on_edit: Callable[[], None] = nothing,
+    on_turn: Callable[[], None] = nothing, **options: Any,
+) -> None:
+    """Draw it. The callbacks are called before the run that answers; `chosen`, `edited` and `turned` tell what was done.
+
+    convention: "columns" or "rows" shows the switch between both; "" hides it. pin: the cell (grid, row, column) whose
+    arithmetic is told until another one is touched. hint: what is told while no cell is. large: for a few small grids.
+
+    Example:
+        >>> board([[Grid("Q", [[1.0]], "1 × 1")]], key="b")    # doctest: +SKIP
+    """
+    BOARD.show(board_packet(lines, **options), key=key, on_word_change=on_word, on_edit_change=on_edit, on_turn_change=on_turn)
+
+
+def chosen(key: str, n: int) -> int | None:
+    """The place of the word, of n, that the visitor touched last; None for anything else.
+
+    Example:
+        >>> chosen("nobody", 3) is None
+        True
+    """
+    sent = stored(key, "word")
+    return sent if isinstance(sent, int) and not isinstance(sent, bool) and 0 <= sent < n else None
+
+
+def turned(key: str) -> str | None:
+    """The convention that the visitor asked for: "columns" or "rows"."""
+    sent = stored(key, "turn")
+    return sent if sent in ("columns", "rows") else None
+
+
+def edited(key: str) -> Edited | None:
+    """The number that the visitor changed last, brought into range; None for anything else."""
+    sent = stored(key, "edit")
+    if not isinstance(sent, dict) or not isinstance(sent.get("grid"), str):
+        return None
+    at, value = sent.get("at"), sent.get("value")
+    if not isinstance(at, (list, tuple)) or len(at) != 2 or not all(isinstance(i, int) and 0 <= i < 64 for i in at):
+        return None
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
+        return None
+    return Edited(sent["grid"], at[0], at[1], min(max(round(float(value), 2), -MOST), MOST))

@@ -1,0 +1,147 @@
+"""Boxes and arrows that one can open: a plan with a small picture of real numbers in each box.
+
+Touch a box, or reach the plan with Tab and go from box to box with the arrow keys (up is onward, as the data flows):
+the box is marked at once and Python hears which one it is (`picked`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from viz.instruments.kit.mount import Instrument, nothing, stored
+from viz.instruments.kit.payload import Packet
+
+DIAGRAM = Instrument("attention_atlas_diagram", "diagram/paint", "diagram/diagram", numbers=False)
+THUMB = (24, 48)
+Spot = tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A box. Its middle `at` is (percent of the width, rows from the top), its `size` too; `label` in it, `told` about it.
+
+    hue: number of a categorical colour. small: a small round sign, such as a sum. picture: a matrix drawn in the box,
+    from 0 to 1, or `centred` on 0. struck: crossed out, it is not there.
+    """
+
+    name: str
+    label: str
+    at: Spot
+    size: Spot
+    hue: int = 0
+    told: str = ""
+    small: bool = False
+    picture: ArrayLike | None = None
+    centred: bool = True
+    struck: bool = False
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An arrow through these places; `strong`: what is handed on unchanged beside a box."""
+
+    through: tuple[Spot, ...]
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame around boxes, from its upper left corner, with a word beside it."""
+
+    corner: Spot
+    size: Spot
+    label: str = ""
+    left: bool = True
+
+
+@dataclass(frozen=True)
+class Text:
+    """Words in the plan, in the middle of a place, at most `wide` percent; every one is a token of its own."""
+
+    words: tuple[str, ...]
+    at: Spot
+    wide: float
+    quiet: bool = False
+    marked: int | None = None
+
+
+def diagram(nodes: Sequence[Node], *, key: str, on_pick: Callable[[], None] = nothing, **options: Any) -> None:
+    """Draw them; the other options are those of `diagram_packet`. `on_pick` is called before the run that answers a touch.
+
+    Example:
+        >>> diagram([Node("a", "Embedding", (50, 1), (40, 1))], key="d", rows=2)    # doctest: +SKIP
+    """
+    event = stored(key, "box")
+    echo = str(event.get("id", "")) if isinstance(event, dict) else ""
+    DIAGRAM.show(diagram_packet(nodes, echo=echo, **options), key=key, on_box_change=on_pick)
+
+
+def picked(key: str, names: Sequence[str]) -> str | None:
+    """The box that the visitor touched last, if it is one of `names`."""
+    event = stored(key, "box")
+    name = event.get("name") if isinstance(event, dict) else None
+    return name if isinstance(name, str) and name in names else None
+
+
+def diagram_packet(
+    nodes: Sequence[Node], *, rows: float, edges: Sequence[Edge] = (), frames: Sequence[Frame] = (), texts: Sequence[Text] = (),
+    selected: str = "", row: float = 30, title: str = "", echo: str = "", python: str = "",
+) -> Packet:
+    """What the browser needs: the plan is `rows` rows of `row` pixels high. Nodes come in the order of computing.
+
+    Raises ValueError for two boxes of one name, or a `selected` that is none of them.
+
+    Example:
+        >>> packet = diagram_packet([Node("a", "A", (50, 1), (40, 1), picture=[[0.0, 2.0]])], rows=2, selected="a")
+        >>> packet.header["nodes"][0]["picture"], packet.parts[packet.header["thumb.0"]]
+        ([1, 2], b'\\x80\\xff')
+    """
+    names = [node.name for node in nodes]
+    if len(set(names)) != len(names):
+        raise ValueError(f"two boxes of one name among {', '.join(names)}")
+    if selected and selected not in names:
+        raise ValueError(f"box {selected!r}; there are {', '.join(names)}")
+    packet = Packet({
+        "nodes": [], "rows": rows, "row": row, "selected": selected, "title": title, "echo": echo, "python": python,
+        "edges": [{"through": [list(spot) for spot in edge.through], "strong": edge.strong} for edge in edges],
+        "frames": [{"corner": list(frame.corner), "size": list(frame.size), "label": frame.label, "left": frame.left} for frame in frames],
+        "texts": [{"words": list(text.words), "at": list(text.at), "wide": text.wide, "quiet": text.quiet, "marked": text.marked} for text in texts],
+    })  # fmt: skip
+    for number, node in enumerate(nodes):
+        small = None if node.picture is None else levels(node.picture, centred=node.centred)
+        packet.header["nodes"].append({
+            "name": node.name, "label": node.label, "at": list(node.at), "size": list(node.size), "hue": node.hue, "told": node.told,
+            "small": node.small, "picture": None if small is None else list(small.shape), "centred": node.centred,
+            "struck": node.struck,
+        })  # fmt: skip
+        if small is not None:
+            packet.add(f"thumb.{number}", small.tobytes())
+    return packet
+
+
+def levels(values: ArrayLike, *, centred: bool) -> NDArray[np.uint8]:
+    """A matrix as a small picture: at most 24 x 48 cells, of each patch the number farthest from 0, as 0 .. 255.
+
+    Centred, 128 is 0 and the largest size is the end; else 0 to 1 is 0 to 255.
+
+    Example:
+        >>> levels([[0.0, -4.0, 4.0]], centred=True).tolist(), levels([[0.0, 1.0]], centred=False).tolist()
+        ([[128, 1, 255]], [[0, 255]])
+    """
+    matrix = np.nan_to_num(np.atleast_2d(np.asarray(values, dtype=np.float64)), posinf=0, neginf=0)
+    for axis, most in enumerate(THUMB):
+        n = matrix.shape[axis]
+        if n > most:
+            each, larger = divmod(n, most)  # the first patches are larger by one
+            starts = np.arange(most) * each + np.minimum(np.arange(most), larger)
+            high, low = (end.reduceat(matrix, starts, axis=axis) for end in (np.maximum, np.minimum))
+            matrix = np.where(np.abs(high) >= np.abs(low), high, low)
+    if not centred:
+        return np.rint(matrix.clip(0, 1) * 255).astype(np.uint8)
+    limit = float(np.abs(matrix).max(initial=0.0)) or 1.0
+    return (128 + np.rint(matrix / limit * 127)).astype(np.uint8)

@@ -1,0 +1,195 @@
+"""All layers and heads as thumbnails on one canvas: a tile is one head, a click opens it.
+
+A thumbnail is the pattern, max-pooled to at most 32 by 32 and one byte a cell: 144 heads are 147 KB, causal ones
+half of it, for forbidden cells are not sent. Pooling by the maximum keeps what a head looks at; it makes thin lines
+thicker, and the legend says so. The visitor orders and colours the tiles by kind or by a measure in the browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from viz.instruments.kit.mount import Instrument, latest, nothing, stored
+from viz.instruments.kit.payload import Packet, as_allowed, labels, runs
+from viz.remember import remembered
+
+GRID = Instrument("attention_atlas_grid", "kit/remember", "grid/place", "grid/paint", "grid/save", "grid/grid")
+THUMB = 32
+_NOT_FINITE = 255
+
+
+@dataclass(frozen=True)
+class Heads:
+    """What the visitor chose: `head` is (layer, head), or None before any choice."""
+
+    head: tuple[int, int] | None
+
+
+def grid(weights: ArrayLike, *, key: str, selected: tuple[int, int] | None = None, **options: Any) -> Heads:
+    """Draw every head of a run; the options are those of `grid_packet`.
+
+    selected: (layer, head) outlined. `head` of the result is the newest choice: click or `selected`.
+
+    Example:
+        >>> grid(run.attention("causal").weights, key="g").head    # doctest: +SKIP
+        (2, 5)
+    """
+    stack = _stack(weights)
+    head, echo = latest(key, "head", selected, stack.shape[:2])
+    chosen = (head[0], head[1]) if head else None
+    show_grid(grid_packet(stack, place=key, **options), key=key, selected=chosen, echo=echo)
+    return Heads(chosen)
+
+
+def show_grid(
+    packet: Packet,
+    *,
+    key: str,
+    selected: tuple[int, int] | None = None,
+    echo: str | None = None,
+    on_choice: Callable[[], None] = nothing,
+) -> None:
+    """Draw a grid whose packet was made before; `on_choice` is called before the run that answers a click (`clicked`)."""
+    GRID.show(replace(packet, header=packet.header | {"selected": selected, "echo": echo}), key=key, on_head_change=on_choice)
+
+
+def clicked(key: str) -> tuple[tuple[int, int] | None, str | None]:
+    """The (layer, head) that the visitor last opened in the grid `key`, and the id of that click."""
+    event = stored(key, "head")
+    return ((int(event["at"][0]), int(event["at"][1])), str(event["id"])) if event else (None, None)
+
+
+def grid_packet(
+    weights: ArrayLike,
+    *,
+    kinds: Sequence[Sequence[str]] | None = None,
+    scores: ArrayLike | None = None,
+    measures: Mapping[str, ArrayLike] | None = None,
+    allowed: ArrayLike | None = None,
+    order: Sequence[tuple[int, int]] | None = None,
+    order_name: str = "as this page has them",
+    kind_order: Sequence[str] = (),
+    title: str = "",
+    group: str = "",
+    url: str | None = None,
+    place: str = "",
+    before: str = "",
+    python: str = "",
+    queries: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
+) -> Packet:
+    """What the browser needs to draw the grid.
+
+    weights: (layer, head, query, key) patterns. kinds: names of measured kinds, (layer, head), drawn under the
+    tiles where there is room and named on hover. scores: (layer, head) floats shown beside the kind, 0 to 1.
+    measures: more (layer, head) floats by name. The tiles can be ordered and coloured by kind and by each of them.
+    allowed: boolean, broadcastable to (query, key); forbidden cells are hatched.
+    order: begin with the heads in this order, called `order_name`, each tile with its own label, instead of layers by
+        heads. kind_order: the kinds in the order in which they are grouped; the others follow, the clearest first.
+    group: pictures of one group that have a stack follow the head that is opened. url: a query parameter that follows
+        order and colour. place: under which name they are remembered for the visit. before: goes before each head's name,
+        where a page shows heads of several kinds. queries, keys: the words, for what is saved; `keys` None: the same.
+
+    Raises ValueError when the axes do not fit, naming both sizes.
+
+    Example:
+        >>> packet = grid_packet(np.ones((1, 2, 4, 4)), kinds=[["first word", "spread out"]], measures={"entropy": [[0, 2]]})
+        >>> packet.header["kinds"], packet.header["kind"], packet.header["measures"]
+        (['first word', 'spread out'], [[0, 1]], ['entropy'])
+    """
+    stack = _stack(weights)
+    n_layers, n_heads, rows, columns = stack.shape
+    if kinds is not None and [len(row) for row in kinds] != [n_heads] * n_layers:
+        raise ValueError(
+            f"kinds for {[len(row) for row in kinds]} heads a layer; this run has {n_layers} layers of {n_heads}"
+        )
+    named = None if kinds is None else [labels(list(row), n_heads, "kind") for row in kinds]
+    worth = None if scores is None else _measure("scores", scores, (n_layers, n_heads))
+    ranks = [] if named is None else _ranks(named, worth, kind_order)
+    numbers = {name: _measure(name, values, (n_layers, n_heads)) for name, values in (measures or {}).items()}
+    thumbs, may = remembered(stack, "pool", lambda: pool(stack)), None
+    packet = Packet({
+        "size": [n_layers, n_heads], "shape": list(thumbs.shape[2:]), "tokens": [rows, columns], "title": title,
+        "kinds": ranks, "kind": None if named is None else [[ranks.index(name) for name in row] for row in named],
+        "scores": None if worth is None else [[_printed(value) for value in row] for row in worth.tolist()],
+        "measures": labels(list(numbers), len(numbers), "measure"), "order_name": order_name,
+        "order": None if order is None else [[int(layer), int(head)] for layer, head in order],
+        "group": group, "url": url, "place": place, "before": before and f"{before}.", "python": python,
+        "queries": None if queries is None else labels(queries, rows, "query"), "keys": None if keys is None or keys is queries else labels(keys, columns, "key"),
+    })  # fmt: skip
+    packet.steady = tuple(packet.header)
+    packet.header |= {"selected": None, "echo": None}
+    if allowed is not None:
+        cells = np.broadcast_to(np.asarray(allowed, dtype=bool), (rows, columns))
+        may = _pool(cells.astype(np.float32)) > 0
+        packet.add("allowed", runs(may))
+    packet.add("thumbs", (thumbs if may is None else thumbs[:, :, may]).tobytes())
+    if numbers:
+        packet.add("numbers", np.stack(list(numbers.values())).astype("<f4").tobytes())
+    packet.rounded(stack.size, lambda found: _add_weights(found, stack, allowed))
+    return packet
+
+
+def _add_weights(packet: Packet, stack: NDArray[Any], allowed: ArrayLike | None) -> None:
+    """Every weight of every head as it is, for a file."""
+    cells = as_allowed(allowed, stack.shape[2:])
+    packet.add("weights", (stack if cells is None else stack[:, :, cells]).astype("<f4").tobytes())
+    if cells is not None:
+        packet.add("weights.allowed", runs(cells))
+
+
+def _stack(weights: ArrayLike) -> NDArray[Any]:
+    stack = np.asarray(weights)
+    if stack.ndim != 4:
+        raise ValueError(f"expected axes (layer, head, query, key); got {stack.ndim} axes of shape {stack.shape}")
+    return stack
+
+
+def _measure(name: str, values: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:
+    found = np.asarray(values, dtype=np.float64)
+    if found.shape != size:
+        raise ValueError(f"{name!r} has shape {found.shape}; this run has {size[0]} layers of {size[1]} heads")
+    return found
+
+
+def _printed(value: float) -> float | None:
+    return round(value, 3) if np.isfinite(value) else None
+
+
+def _ranks(kinds: Sequence[Sequence[str]], scores: NDArray[np.float64] | None, first: Sequence[str]) -> list[str]:
+    """Every kind once: those of `first` in their order, then by the best score of a head of that kind."""
+    best: dict[str, float] = {}
+    for i, row in enumerate(kinds):
+        for j, name in enumerate(row):
+            score = 0.0 if scores is None else float(np.nan_to_num(scores[i, j]))
+            best[name] = max(best.get(name, -np.inf), score)
+    known = {name: place for place, name in enumerate(first)}
+    return sorted(best, key=lambda name: (known.get(name, len(known)), -best[name]))
+
+
+def pool(weights: NDArray[np.floating]) -> NDArray[np.uint8]:
+    """(layer, head, query, key) -> (layer, head, <= 32, <= 32): the maximum of each block, 0..254; 255 = not finite.
+
+    Example:
+        >>> pool(np.full((1, 1, 64, 3), 0.5)).shape, int(pool(np.ones((1, 1, 2, 2)))[0, 0, 0, 0])
+        ((1, 1, 32, 3), 254)
+    """
+    pooled = np.array([[_pool(head) for head in layer] for layer in weights])  # one by one: a copy of all may be 600 MB
+    finite = np.isfinite(pooled)
+    levels = np.rint(np.where(finite, pooled, 0).clip(0, 1) * 254).astype(np.uint8)
+    return np.where(finite, levels, np.uint8(_NOT_FINITE))
+
+
+def _pool(values: NDArray[np.floating]) -> NDArray[np.floating]:
+    if not np.isfinite(values).all():
+        values = np.where(np.isfinite(values), values, np.inf)
+    for axis in (0, 1):
+        size = values.shape[axis]
+        if size > THUMB:
+            values = np.maximum.reduceat(values, np.arange(THUMB) * size // THUMB, axis=axis)
+    return values

@@ -1,0 +1,228 @@
+"""Heads of one layer as lines: tokens on two sides, one line for each weight that can be seen.
+
+One or several heads, each in a colour, a dash and a number of its own. A touched token keeps its lines, the others
+fade, and its weights stand beside the tokens of the other side. Touching, walking, switching heads, thresholds and
+filters stay in the browser; the touched token reaches Python only when the caller asks for it.
+
+Each head travels as the heatmap sends it, so both views of one head cost one copy; or all travel as one stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from viz.instruments.kit.forms import Layer
+from viz.instruments.kit.mount import Instrument, latest, stored
+from viz.instruments.kit.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
+from viz.instruments.kit.stack import Among
+
+HEAD_VIEW = Instrument(
+    "attention_atlas_head_view",
+    "head_view/head_colours", "head_view/data", "head_view/place", "head_view/paint", "head_view/tokens", "head_view/save",
+    "head_view/controls", "head_view/touch", "head_view/head_view",
+)  # fmt: skip
+LAYOUTS = ("auto", "columns", "rows")
+MOST = 1_500_000
+"""Bytes of weights that one view may carry (UI budget of a single update)."""
+STEADY = ("queries", "keys", "segments", "special", "axis", "group", "url", "height", "python")
+Segments = Sequence[int | None]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """What the visitor pinned: `touched` is ("query" | "key", index) or None; `heads` are the names that are on."""
+
+    touched: tuple[str, int] | None
+    heads: tuple[int | str, ...]
+
+
+def head_view_packet(
+    weights: ArrayLike,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    heads: Sequence[int | str] | None = None,
+    allowed: ArrayLike | None = None,
+    layout: str = "auto",
+    segments: Segments | tuple[Segments, Segments] | None = None,
+    special: Sequence[str] = (),
+    selected: int | str | None = None,
+    reading: bool = True,
+    axis: tuple[str, str] = ("query", "key"),
+    title: str = "",
+    group: str = "",
+    python: str = "",
+    url: str | None = None,
+    height: int | None = None,
+    among: Among | None = None,
+) -> Packet:
+    """What the browser needs to draw `weights`; see `head_view` for the arguments.
+
+    Raises ValueError naming both numbers when labels, heads, segments and weights do not fit.
+
+    Example:
+        >>> packet = head_view_packet([[[0.9, 0.1]]], ["le"], ["the", "cat"], heads=[3])
+        >>> packet.header["heads"], packet.header["h0.shape"]
+        ([3], [1, 2])
+    """
+    stack = _stack(weights)
+    if layout not in LAYOUTS:
+        raise ValueError(f"layout={layout!r}; there are {', '.join(LAYOUTS)}")
+    names = _names(heads, stack.shape[0])
+    rows, columns = stack.shape[1:]
+    query_words, key_words = labels(queries, rows, "query"), labels(keys, columns, "key")
+    packet = Packet({
+        "queries": query_words, "keys": None if key_words == query_words else key_words,
+        "heads": names, "inks": [name if isinstance(name, int) else i for i, name in enumerate(names)],
+        "layout": layout, "segments": _segments(segments, rows, columns), "special": sorted(set(special)),
+        "selected": _start(selected, rows, columns), "reading": bool(reading), "axis": list(axis), "title": title,
+        "group": group, "python": python, "url": url, "height": height,
+    }, steady=STEADY)  # fmt: skip
+    if among is not None:
+        among.join(packet, [name for name in names if isinstance(name, int)])
+    may, spare = as_allowed(allowed, stack.shape), len(packet.to_bytes()) + OVERHEAD
+    if among is not None and not among.stack.rough:
+        for i, matrix in enumerate(stack):
+            among.holds(packet, {f"h{i}.": Layer(matrix, 1.0)}, None if may is None else may[i])
+        return packet
+    for i, matrix in enumerate(stack):
+        packet.add_matrix(matrix, None if may is None else may[i], spare=spare, prefix=f"h{i}.")
+    total = sum(map(len, packet.parts.values()))
+    if total > MOST:
+        raise ValueError(
+            f"{len(names)} heads of {rows} x {columns} tokens are {total / 1e6:.1f} MB; one view carries "
+            f"{MOST / 1e6:.1f} MB: give it {max(1, MOST * len(names) // total)} heads, or a window of the tokens"
+        )
+    return packet
+
+
+def head_view(
+    weights: ArrayLike,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    key: str,
+    heads: Sequence[int | str] | None = None,
+    allowed: ArrayLike | None = None,
+    layout: str = "auto",
+    segments: Segments | tuple[Segments, Segments] | None = None,
+    special: Sequence[str] = (),
+    selected: int | str | None = None,
+    reading: bool = True,
+    axis: tuple[str, str] = ("query", "key"),
+    title: str = "",
+    group: str = "",
+    python: str = "",
+    url: str | None = None,
+    height: int | None = None,
+    among: Among | None = None,
+    on_touched_change: Callable[[], None] | None = None,
+) -> Lines:
+    """Draw heads of one layer as lines between their tokens.
+
+    weights: (head, query, key) patterns of the heads to draw; (query, key) is one head.
+    heads: their numbers (which also choose their colours) or names; None: 0, 1, 2, ...
+    allowed: boolean, broadcastable to weights; forbidden cells have no line.
+    layout: "columns" (queries beside keys), "rows" (keys above queries) or "auto": rows where they fit one line in
+        comfortable type, else columns. The visitor can switch.
+    segments: 0, 1 or None (neither) for each token, or a pair of such lists (queries, keys): filters A->A to B->B.
+    special: words that the visitor can hide. The first key (the sink of many heads) can be hidden always.
+    selected: the token pinned first: 3 or "3" a query, "s2" a key. None or nonsense: none, all lines are shown.
+    reading: the sentence says "Reading x" (the word's own row), or else "Writing x" (labels are words written).
+    group: views of one group hear each other's pointer. url: a query parameter that follows the pinned token.
+    python: lines of Python that make the picture again. height: the largest height of the picture, 720 if None.
+    among: all heads of this kind, those of `weights` among them, `heads` their numbers: others that are chosen in the
+        grid of the group are then drawn without asking Python.
+    on_touched_change: asks for the pinned token and the set of heads to reach Python (a rerun, this function first);
+        without it nothing is sent, and the result says only what the arguments said.
+
+    Raises ValueError naming both numbers when labels, heads, segments and weights do not fit.
+
+    Example:
+        >>> head_view(run_weights, words, words, key="lines", heads=[0, 5])    # doctest: +SKIP
+        Lines(touched=None, heads=(0, 5))
+    """
+    sides, echo = ("query", "key"), None
+    names = _names(heads, _stack(weights).shape[0])
+    shape = (len(queries), len(keys))
+    pinned = _start(selected, *shape)
+    on = tuple(names)
+    if on_touched_change is not None:
+        pinned, echo = _newest(key, pinned, shape)
+        event = stored(key, "touched")
+        on = tuple(name for i, name in enumerate(names) if i in event["heads"]) if event and list(event["names"]) == names else on
+    packet = head_view_packet(
+        weights, queries, keys, heads=heads, allowed=allowed, layout=layout, segments=segments, special=special,
+        selected=None if pinned is None else f"{'s' * pinned[0]}{pinned[1]}", reading=reading, axis=axis, title=title,
+        group=group, python=python, url=url, height=height, among=among,
+    )  # fmt: skip
+    states: dict[str, Any] = {}
+    if on_touched_change is not None:
+        packet.header |= {"tell": True, "echo": echo}
+        states["on_touched_change"] = on_touched_change
+    HEAD_VIEW.show(packet, key=key, **states)
+    return Lines((sides[pinned[0]], pinned[1]) if pinned is not None else None, on)
+
+
+def _newest(key: str, pinned: list[int] | None, shape: tuple[int, int]) -> tuple[list[int] | None, str | None]:
+    found, echo = latest(key, "touched", tuple(pinned) if pinned else None, (2, max(shape)))
+    return (list(found) if found and found[1] < shape[found[0]] else None), echo
+
+
+def _stack(weights: ArrayLike) -> NDArray[np.float64]:
+    stack = np.asarray(weights, dtype=np.float64)
+    if stack.ndim == 2:
+        stack = stack[None]
+    if stack.ndim != 3:
+        raise ValueError(f"expected heads of one layer, axes (head, query, key); got {stack.ndim} axes of shape {stack.shape}")
+    if not stack.shape[0]:
+        raise ValueError("0 heads; a picture needs at least 1: pass weights[[3]], not weights[[]]")
+    as_matrix(stack[0])
+    return stack
+
+
+def _names(heads: Sequence[int | str] | None, count: int) -> list[int | str]:
+    names = [int(h) if isinstance(h, (int, np.integer)) else str(h) for h in (range(count) if heads is None else heads)]
+    if len(names) != count:
+        raise ValueError(f"{len(names)} names for {count} heads")
+    if len(set(names)) != count:
+        raise ValueError(f"{count} heads have {len(set(names))} different names; each head needs its own")
+    if any(isinstance(name, int) and name < 0 for name in names):
+        raise ValueError(f"head {min(n for n in names if isinstance(n, int))}; heads count from 0")
+    return names
+
+
+def _segments(
+    given: Segments | tuple[Segments, Segments] | None, rows: int, columns: int
+) -> list[list[int | None]] | None:
+    if given is None:
+        return None
+    pair = len(given) == 2 and all(isinstance(side, (list, tuple, np.ndarray)) for side in given)
+    sides: Any = given if pair else (given, given)
+    out: list[list[int | None]] = []
+    for side, count, name in zip(sides, (rows, columns), ("query", "key"), strict=True):
+        if len(side) != count:
+            raise ValueError(f"{len(side)} segments for {count} {name} positions")
+        marks = [None if mark is None else int(mark) for mark in side]
+        if not set(marks) <= {0, 1, None}:
+            raise ValueError(f"segments {sorted({m for m in marks if m is not None})}; a pair has 0 (A) and 1 (B)")
+        out.append(marks)
+    return out
+
+
+def _start(selected: int | str | None, rows: int, columns: int) -> list[int] | None:
+    """[side, index] of the token that `selected` names (side 0: query, 1: key), or None.
+
+    Example:
+        >>> _start("s1", 3, 3), _start(2, 3, 3), _start("s9", 3, 3), _start("<b>", 3, 3)
+        ([1, 1], [0, 2], None, None)
+    """
+    asked = "" if selected is None else str(selected)
+    side, digits = (1, asked[1:]) if asked.startswith("s") else (0, asked)
+    fine = digits.isascii() and digits.isdigit() and len(digits) < 6 and int(digits) < (columns if side else rows)
+    return [side, int(digits)] if fine else None

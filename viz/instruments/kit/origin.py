@@ -1,0 +1,116 @@
+"""Whose numbers a picture shows: it stands above every saved picture, in every archive, and in the file's name.
+
+A page says it before it draws: `tell_run(run, kind, layer, head)`. It holds for the instruments and charts that follow, until the
+page tells another one; a new page begins with nothing but its title. So no picture can forget it, and pages that
+show several heads tell each of them in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from viz.instruments.kit.payload import Packet
+from viz.labels import phrase, shorten
+
+if TYPE_CHECKING:
+    from core.run import Run
+
+LONGEST = 400
+"""Letters of a text above a picture."""
+_SLOT = "_instrument_origin"
+_KINDS = {"self": "self-attention", "causal": "causal self-attention", "cross": "cross-attention"}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """page: its title. model, text: what was read by which model; beside: what it wrote, or the second text.
+    kind: of attention; layer, head: of what is shown, None where it is no single one. joined: how heads were joined, "mean".
+    changed: what was done to the run, "Layer 5, head 2 is off"."""
+
+    page: str = ""
+    model: str = ""
+    text: str = ""
+    beside: str = ""
+    kind: str = ""
+    layer: int | None = None
+    head: int | None = None
+    joined: str = ""
+    changed: str = ""
+
+    def known(self) -> dict[str, Any]:
+        """What is known of it."""
+        return {name: value for name, value in asdict(self).items() if value not in ("", None)}
+
+    def named(self) -> dict[str, np.ndarray]:
+        """The same, each an array without axes: for an archive of numbers.
+
+        Example:
+            >>> Origin(model="gpt-mini", layer=2).named()
+            {'model': array('gpt-mini', dtype='<U8'), 'layer': array(2)}
+        """
+        return {name: np.array(value) for name, value in self.known().items()}
+
+    def heading(self) -> tuple[str, str]:
+        """Whose numbers a picture shows, and the text that was read: each one line, empty where it is not known; as origin.js says them.
+
+        Example:
+            >>> Origin(model="gpt-mini", text="Once upon", kind="causal", layer=2, head=5).heading()
+            ('gpt-mini, causal self-attention, layer 2, head 5', '“Once upon”')
+        """
+        layer, head = (f"layer {self.layer}" if self.layer is not None else ""), (f"head {self.head}" if self.head is not None else "")
+        whose = ", ".join(filter(None, (self.model, _KINDS.get(self.kind, self.kind), layer, f"{self.joined} of its heads" if self.joined else head, self.changed)))
+        texts = [f"“{phrase(shorten(text, LONGEST))}”" for text in (self.text, self.beside) if text]
+        return whose or (f"Attention Atlas: {self.page}" if self.page else ""), " → ".join(texts)
+
+    def stamp(self, packet: Packet) -> None:
+        """Say it in the header of `packet`; layer and head are its `at`, unless a stack said already which of its heads is shown."""
+        said = {name: value for name, value in self.known().items() if name not in ("layer", "head")}
+        packet.header["origin"] = said
+        packet.steady = (*packet.steady, "origin")
+        at = [place for place in (self.layer, self.head) if place is not None]
+        if at:
+            packet.header.setdefault("at", at)
+
+
+def of(run: Run, kind: str = "", layer: int | None = None, head: int | str | None = None) -> Origin:
+    """What a picture of `run` shows; `head` may be the name of a way to join the heads of the layer."""
+    text, beside = (run.source.text, run.target_text or "") if run.source else (run.side.text, run.side.pair or "")
+    number, joined = (None, head) if isinstance(head, str) else (head, "")
+    return Origin("", run.model.name or "", text, beside, kind, layer, number, joined)
+
+
+def begin(page: str) -> None:
+    """A page begins: nothing is known of its pictures but where they stand."""
+    st.session_state[_SLOT] = Origin(page)
+
+
+def tell(**said: Any) -> None:
+    """From here on the pictures of this page show this: the fields of an `Origin`; what is not named is not known."""
+    st.session_state[_SLOT] = replace(Origin(now().page), **said)
+
+
+def tell_run(run: Run, kind: str = "", layer: int | None = None, head: int | str | None = None, **more: Any) -> None:
+    """The same for what `of` says of a run."""
+    st.session_state[_SLOT] = replace(of(run, kind, layer, head), page=now().page, **more)
+
+
+@contextmanager
+def aside(**said: Any) -> Iterator[None]:
+    """Within it pictures show something else, such as numbers of an erratum's own; behind it they are the page's again."""
+    before = now()
+    tell(**said)
+    try:
+        yield
+    finally:
+        st.session_state[_SLOT] = before
+
+
+def now() -> Origin:
+    """What the pictures that are drawn now show."""
+    return st.session_state.get(_SLOT) or Origin()

@@ -1,0 +1,160 @@
+"""An instrument without a server: a page of its own, or a cell of a notebook that displays itself.
+
+A `Picture` is an instrument and what it draws. Its page holds everything (code, numbers, colours of both themes) and
+asks nothing of the network; a notebook shows it in a frame that takes the picture's height. What a click would tell
+Python is told to nobody: hovering, walking, zooming and saving work as in the app.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from html import escape
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.errors import InputError
+from viz.instruments.kit.mount import Instrument, page
+from viz.instruments.kit.origin import Origin
+from viz.instruments.kit.payload import Packet
+
+if TYPE_CHECKING:
+    from core.run import Attention, Run
+
+EXACT_CELLS = 1_000_000
+"""More numbers than these are rounded in a page or a notebook as they are in the app: they would be more than 5 MB of it."""
+CROSSING = ("cross", "alignment")
+"""Kinds of attention that look from what is written to a text that is read: there a row has the name of the word it writes."""
+
+
+class Picture:
+    """An instrument with what it draws; the last line of a notebook cell shows it.
+
+    height: of the frame in a notebook until the picture has said its own, in pixels.
+    name: what it shows, in words, for screen readers and where nothing can be drawn. origin: whose numbers it shows.
+
+    Example:
+        >>> from viz.instruments.words.words import WORDS, words_packet
+        >>> Picture(WORDS, words_packet([[0.9, 0.1]], ["START"], ["a", "car"], targets=[("un", 0)]), name="one word")
+        <Picture: one word>
+    """
+
+    def __init__(self, instrument: Instrument, packet: Packet, *, name: str = "attention", height: int = 480, origin: Origin | None = None) -> None:
+        self.instrument, self.packet, self.name, self.height = instrument, packet, name, height
+        if origin:
+            origin.stamp(packet)
+
+    def html(self) -> str:
+        """A whole page that works from a file, offline; no word of the data can become markup in it."""
+        packet = self.packet.exactly(EXACT_CELLS)
+        self.instrument.equip(packet)
+        kit, code = self.instrument.kit, self.instrument.source
+        code_parts = {packet.header["kit"], packet.header["code"]}
+        data = base64.b64encode(packet.to_bytes(known=code_parts)).decode()
+        before, rest = page().split("%%PACKET%%")
+        between, after = rest.split("%%KIT%%%%CODE%%")
+        return "".join([before, data, between, kit.decode(), code.decode(), after])
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page to `path` and return it."""
+        out = Path(path)
+        out.write_text(self.html(), "utf-8")
+        return out
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<div><iframe title="{escape(self.name)}" srcdoc="{escape(self.html())}" loading="lazy" '
+            f'style="display:block;width:100%;height:{self.height}px;border:0"></iframe></div>'
+        )
+
+    def __repr__(self) -> str:
+        return f"<Picture: {self.name}>"
+
+
+def seen(run: Run, kind: str | None, by: str) -> Attention:
+    """The patterns as the app shows them: where a text is written from another, rows are named by what they write."""
+    chosen = kind or (run.kinds[-1] if run.kinds else None)
+    return run.attention(chosen, by=by, writing=chosen in CROSSING)
+
+
+def axis(attention: Attention) -> tuple[str, str]:
+    """The names of rows and columns."""
+    return ("written (query)", "source (key)") if attention.kind in CROSSING else ("query", "key")
+
+
+def named(run: Run, attention: Attention, what: str) -> str:
+    return f"{run.model.name}, {attention.kind} attention, {what}"
+
+
+def check(run: Run, attention: Attention, layer: int, *heads: int) -> None:
+    """Raises InputError for a layer or head that this run does not have; both count from 0."""
+    n_layers, n_heads = attention.weights.shape[:2]
+    for name, index, count in [("layer", layer, n_layers), *(("head", head, n_heads) for head in heads)]:
+        if not 0 <= index < count:
+            wrong = f"There is no {name} {index} in the {attention.kind} attention of {run.model.name}."
+            raise InputError(wrong, f"It has {count}, counted from 0.", f"Choose 0 to {count - 1}.")
+
+
+def position(what: str, index: int, count: int) -> int:
+    """The place that is meant, counted from 0, or from the end if negative. Raises InputError for one that is not there."""
+    if not -count <= index < count:
+        raise InputError(f"There is no {what} {index}.", f"The run has {count}, counted from 0.", f"Choose 0 to {count - 1}.")
+    return index % count
+
+
+def lines(run: Run, picture: str, **arguments: object) -> str:
+    """A script that makes `viz.<picture>(run, ...)` again; an argument that is None is left out.
+
+    As a file it writes the picture as a page beside it; in a notebook its last line shows it, too.
+    A run does not remember its edits: add them to `model.run` if there were any.
+
+    Example:
+        >>> import core
+        >>> run = core.open_model("gpt-mini").run("Once upon")                  # doctest: +SKIP
+        >>> print(lines(run, "heatmap", layer=2, head=5))                       # doctest: +SKIP
+        import core
+        import viz
+        <BLANKLINE>
+        model = core.open_model('gpt-mini')
+        run = model.run('Once upon')
+        picture = viz.heatmap(run, layer=2, head=5)
+        picture.save('heatmap.html')
+        picture
+    """
+    given = [repr(run.source.text if run.source else run.side.text)]
+    if run.source is not None:
+        given.append(f"target={run.target_text!r}")
+    if run.side.pair is not None:
+        given.append(f"pair={run.side.pair!r}")
+    said = [f"{name}={value!r}" for name, value in arguments.items() if value is not None]
+    return "\n".join(["import core", "import viz", "", f"model = core.open_model({run.model.name!r})", f"run = model.run({', '.join(given)})", ending(picture, f"{picture}({', '.join(['run', *said])})")])
+
+
+def ending(name: str, call: str) -> str:
+    """The last lines of a script: what `viz.<call>` returns is written as a page, and shown by a notebook.
+
+    Example:
+        >>> print(ending("heatmap", "heatmap(run)"))
+        picture = viz.heatmap(run)
+        picture.save('heatmap.html')
+        picture
+    """
+    return "\n".join([f"picture = viz.{call}", f"picture.save({f'{name}.html'!r})", "picture"])
+
+
+def drawing(name: str, arguments: str, told: Origin) -> str:
+    """The last lines of a script that draws the numbers it has, `arguments`, with the instrument `name`; `told` says whose they are.
+
+    Example:
+        >>> print(drawing("marked", "words, above=chances", Origin("Answers", "gpt-mini")).splitlines()[3])
+        picture = viz.draw('marked', words, above=chances, whose={'page': 'Answers', 'model': 'gpt-mini'})
+    """
+    return "\nimport viz\n\n" + ending(name, f"draw({name!r}, {arguments}, whose={told.known()!r})")
+
+
+def draw(name: str, *arguments: Any, whose: Mapping[str, Any] | None = None, **options: Any) -> Picture:
+    """Any instrument by its name, with what its `<name>_packet` takes; see `viz.draw`."""
+    module = import_module(f"viz.instruments.{name}.{name}")
+    packet: Packet = getattr(module, f"{name}_packet")(*arguments, **options)
+    return Picture(getattr(module, name.upper()), packet, name=options.get("title") or name, origin=Origin(**(whose or {})))

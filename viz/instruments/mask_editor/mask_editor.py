@@ -1,0 +1,120 @@
+"""A mask edited by hand: click or drag over cells, whole rows and columns by their labels, rectangles, undo and redo.
+
+True means "may attend", as everywhere. Presets are made in Python (core.masks) and handed in as `presets`: buttons that
+change the mask in the browser. Handing in another `allowed`, or another `turn`, starts a new edit. The edited matrix
+reaches Python when the pointer is lifted. A row that allows nothing is marked: its output is zeros.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from viz.instruments.kit.mount import Instrument, stored
+from viz.instruments.kit.payload import Packet, as_matrix, labels, runs
+
+MASK_EDITOR = Instrument("attention_atlas_mask", "kit/matrix/matrix", "kit/matrix/paint", "mask_editor/save", "mask_editor/mask_editor")
+
+
+def mask_editor(
+    allowed: ArrayLike, queries: Sequence[str], keys: Sequence[str], *, key: str, turn: int = 0,
+    on_stroke: Callable[[NDArray[np.bool_]], None] | None = None, **options: Any,
+) -> NDArray[np.bool_]:
+    """Edit `allowed` (query, key), True = may attend; returns the matrix as it is now. Options: those of `mask_editor_packet`.
+
+    `on_stroke` hears of the matrix after each stroke, before the run that draws it: who keeps it in the link does so there.
+
+    Raises ValueError naming both numbers when labels, presets and cells do not fit.
+
+    Example:
+        >>> mask_editor(np.tri(3, dtype=bool), "abc", "abc", key="m", presets={"all": np.ones((3, 3))})    # doctest: +SKIP
+    """
+    start = as_matrix(allowed) > 0.5
+    base = fingerprint(start, turn)
+    now = edited(stored(key, "mask"), start, base)
+
+    def told() -> None:
+        sent = stored(key, "mask")
+        if sent and sent.get("base") == base and on_stroke:
+            on_stroke(edited(sent, start, base))
+
+    MASK_EDITOR.show(mask_editor_packet(start, queries, keys, now=now, turn=turn, **options), key=key, on_mask_change=told)
+    return now
+
+
+def mask_editor_packet(
+    allowed: ArrayLike,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    now: NDArray[np.bool_] | None = None,
+    turn: int = 0,
+    presets: Mapping[str, ArrayLike] | None = None,
+    axis: tuple[str, str] = ("query", "key"),
+    title: str = "",
+    height: int | None = None,
+    python: str = "",
+    drawing: bool = False,
+    hint: str = "",
+) -> Packet:
+    """What the browser needs to edit `allowed`; `now` is the mask as it was edited before, `presets` are masks by name.
+
+    A `drawing` is edited like a mask and spoken of as what it is: cells are drawn, not allowed, and a row without a
+    stroke is not marked. hint: what one can do here, behind the title; it is not saved.
+
+    Example:
+        >>> mask_editor_packet(np.tri(2, dtype=bool), "ab", "ab", presets={"all": np.ones((2, 2))}).header["presets"]
+        ['all']
+    """
+    start = as_matrix(allowed) > 0.5
+    words = labels(list(queries), start.shape[0], "query"), labels(list(keys), start.shape[1], "key")
+    named = presets or {}
+    packet = Packet({
+        "queries": words[0], "keys": None if words[0] == words[1] else words[1], "axis": list(axis), "title": title,
+        "shape": list(start.shape), "base": fingerprint(start, turn), "height": height,
+        "presets": labels(list(named), len(named), "preset"), "python": python, "hint": hint, **({"drawing": True} if drawing else {}),
+    })  # fmt: skip
+    packet.add("start", runs(start))
+    packet.add("now", runs(start if now is None else now))
+    for i, (name, mask) in enumerate(named.items()):
+        cells = as_matrix(mask) > 0.5
+        if cells.shape != start.shape:
+            raise ValueError(f"the preset {name!r} has shape {cells.shape}; the mask has {start.shape}")
+        packet.add(f"preset{i}", runs(cells))
+    return packet
+
+
+def fingerprint(mask: NDArray[np.bool_], turn: int = 0) -> str:
+    """A short name of exactly this mask in this turn, so that an edit of another one is never taken for its own."""
+    return hashlib.sha256(f"{turn} {mask.shape}".encode() + np.packbits(mask).tobytes()).hexdigest()[:16]
+
+
+def edited(state: Any, start: NDArray[np.bool_], base: str) -> NDArray[np.bool_]:
+    """The matrix in the browser's answer {"base", "runs"}, or a copy of `start` if it belongs to another mask.
+
+    The answer comes from a browser and is checked: lengths that do not add up to the matrix are refused.
+
+    Example:
+        >>> start = np.ones((1, 3), dtype=bool)
+        >>> edited({"base": "b", "runs": base64.b64encode(bytes([1, 1, 1])).decode()}, start, "b").tolist()
+        [[True, False, True]]
+    """
+    if not state or state.get("base") != base:
+        return start.copy()
+    lengths, length, shift = [], 0, 0
+    for byte in base64.b64decode(state["runs"]):
+        length |= (byte & 127) << shift
+        if byte & 128 and shift < 28:
+            shift += 7
+            continue
+        lengths.append(length)
+        length = shift = 0
+    if sum(lengths) != start.size or len(lengths) > start.size + 1:
+        raise ValueError(f"the edited mask has {sum(lengths)} cells; this one has {start.size}")
+    values = np.arange(len(lengths)) % 2 == 0
+    return np.repeat(values, lengths).reshape(start.shape)

@@ -1,0 +1,157 @@
+"""Vectors in the plane that one drags: a query among keys, the weights it gives them and the mix of their values.
+
+Drag a point, or reach it with Tab and move it with the arrow keys. Scores, weights and the mix follow in the page, frame by
+frame; when a point is let go, Python hears where it is (`moved`) and computes the same again. The ground is coloured by what
+a query there would find. Instead of a query the points may be words that are added and taken off (`plus`, `minus`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from viz.instruments.kit.mount import Instrument, nothing, stored
+from viz.instruments.kit.payload import Packet, labels
+
+PLANE = Instrument("attention_atlas_plane", "plane/rules", "plane/paint", "plane/save", "plane/plane")
+RULES = ("dot", "scaled", "cosine", "general", "linear", "additive", "location")
+Pair = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A vector with its name. role: "key", "query" (one) or "word"."""
+
+    name: str
+    at: Pair
+    role: str = "key"
+    movable: bool = True
+
+
+@dataclass(frozen=True)
+class Score:
+    """How a key is compared with the query: one of RULES, the sharpness that multiplies it before the softmax, its parameters.
+
+    general: w (2 2). linear: q and k (2,). additive: w (u 4) and v (u,). location: w (rows 2). `label` is what a table is called.
+    """
+
+    rule: str = "dot"
+    sharpness: float = 1.0
+    label: str = ""
+    w: Sequence[Sequence[float]] = ()
+    q: Sequence[float] = ()
+    k: Sequence[float] = ()
+    v: Sequence[float] = ()
+
+    def given(self) -> dict[str, Any]:
+        """The arguments by which viz.course.look_up.retrieval.maths.look_up computes the same: `look_up(query, keys, values, **score.given())`."""
+        return {name: value for name, value in asdict(self).items() if name in ("rule", "sharpness") or (name != "label" and len(value))}
+
+
+def plane(points: Sequence[Point], *, key: str, on_move: Callable[[], None] | None = None, **options: Any) -> None:
+    """Draw them; the other options are those of `plane_packet`. `on_move` is called when a point was let go: `moved` tells where.
+
+    Example:
+        >>> plane([Point("q", (1, 0), "query"), Point("k", (0, 1))], key="p")    # doctest: +SKIP
+    """
+    event = stored(key, "moved")
+    echo = str(event["id"]) if isinstance(event, dict) and "id" in event else ""
+    PLANE.show(plane_packet(points, echo=echo, **options), key=key, on_moved_change=on_move or nothing)
+
+
+def plane_packet(
+    points: Sequence[Point],
+    *,
+    values: Sequence[Pair] | None = None,
+    value_names: Sequence[str] | None = None,
+    movable_values: bool = True,
+    scores: Sequence[Score] = (Score(),),
+    shown: int = 0,
+    plus: Sequence[int] = (),
+    minus: Sequence[int] = (),
+    limit: float = 2,
+    field: bool = True,
+    hull: bool = True,
+    captions: tuple[str, str] = ("Query and keys: drag the query", "Values and their weighted sum"),
+    mix: str = "mix",
+    title: str = "",
+    height: int | None = None,
+    blind: bool = False,
+    echo: str = "",
+    python: str = "",
+) -> Packet:
+    """What the browser needs to draw `points`.
+
+    values: the vector that each key hands over, in the order of the keys, drawn on a second board; None: the keys themselves.
+    scores: each gets a table of scores and weights; the weights of number `shown` are drawn.
+    plus, minus: numbers of points; given, the points are words, and their sum and the words nearest to it are shown.
+    limit: both boards reach from -limit to limit. field: colour the ground. hull: shade the hull of the values.
+    height: most pixels of a board. blind: only the vectors, all alike and still: what follows from them is yet to be guessed.
+
+    Raises ValueError for roles, rules or counts that do not fit.
+
+    Example:
+        >>> packet = plane_packet([Point("q", (1, 0), "query"), Point("k", (0, 1))], scores=[Score("cosine", 3)])
+        >>> packet.header["task"], packet.header["scores"][0]["sharpness"]
+        ('attend', 3)
+    """
+    words = bool(plus or minus)
+    keys = [point for point in points if point.role == "key"]
+    if not words and (sum(point.role == "query" for point in points) != 1 or not keys):
+        raise ValueError("there must be one query, and at least one key")
+    if values is not None and len(values) != len(keys):
+        raise ValueError(f"{len(values)} values for {len(keys)} keys")
+    if words and not all(0 <= i < len(points) for i in (*plus, *minus)):
+        raise ValueError(f"plus and minus count {len(points)} points from 0")
+    for score in scores:
+        if score.rule not in RULES:
+            raise ValueError(f"score {score.rule!r}; there are {', '.join(RULES)}")
+    if not 0 <= shown < len(scores):
+        raise ValueError(f"score {shown} of {len(scores)}, counted from 0")
+    points = [replace(point, movable=point.movable and not blind) for point in points]
+    names = labels([point.name for point in points], len(points), "point")
+    return Packet({
+        "task": "sum" if words else "attend",
+        "points": [asdict(point) | {"name": name, "at": list(point.at)} for point, name in zip(points, names, strict=True)],
+        "values": None if values is None else [list(at) for at in values], "value_names": list(value_names) if value_names else None,
+        "movable_values": movable_values and not blind, "scores": [asdict(score) for score in scores], "shown": shown, "plus": list(plus),
+        "minus": list(minus), "limit": limit, "field": field, "hull": hull, "captions": list(captions), "mix": mix, "title": title,
+        "height": height, "blind": blind, "echo": echo, "base": base(points, values is not None), "python": python,
+    })  # fmt: skip
+
+
+def base(points: Sequence[Point], values: bool) -> str:
+    """A short name of these points, wherever they are: a move of other ones is never taken for theirs."""
+    return hashlib.sha256(repr([(point.name, point.role, point.movable) for point in points] + [values]).encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def moved(key: str, points: Sequence[Point], *, values: int = 0, limit: float = 2) -> tuple[list[Pair], list[Pair]] | None:
+    """Where the visitor put the points and the (so many) values in the plane `key`; None before any move, or for other points.
+
+    The answer comes from a browser and is checked: another count, or what is no finite number, is None; beyond the limit is the limit.
+    """
+    event = stored(key, "moved")
+    if not isinstance(event, dict) or event.get("base") != base(points, values > 0):
+        return None
+    at, handed = checked(event.get("points"), len(points), limit), checked(event.get("values"), values, limit)
+    return None if at is None or handed is None else (at, handed)
+
+
+def checked(rows: Any, count: int, limit: float) -> list[Pair] | None:
+    """So many pairs of finite numbers inside the limit, or None.
+
+    Example:
+        >>> checked([[0.5, 9]], 1, 2), checked([[0.5]], 1, 2), checked([["a", 0]], 1, 2)
+        ([(0.5, 2)], None, None)
+    """
+    if not isinstance(rows, list) or len(rows) != count:
+        return None
+    found: list[Pair] = []
+    for row in rows:
+        if not isinstance(row, list) or len(row) != 2 or not all(isinstance(v, (int, float)) and math.isfinite(v) for v in row):
+            return None
+        found.append((max(-limit, min(limit, row[0])), max(-limit, min(limit, row[1]))))
+    return found

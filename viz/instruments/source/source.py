@@ -1,0 +1,135 @@
+"""The source beside the picture: the real lines of code, each line that makes a tensor a button.
+
+A chosen line reaches Python as `.path`; its axes and shape stand beside the code, and its numbers where the page hands
+in a card. A line whose tensor an edit changes is marked. Shading comes from Python's own tokenizer; all is text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from viz.instruments.kit.mount import Instrument, nothing
+from viz.instruments.kit.paths import path_chosen
+from viz.instruments.kit.payload import Packet
+from viz.labels import percent
+
+if TYPE_CHECKING:
+    from core.arithmetic.source import SourceLine, TensorCard
+
+SOURCE = Instrument("attention_atlas_source", "source/source", numbers=False)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the visitor chose: `path`, the tensor that a line makes, or None before any choice."""
+
+    path: str | None
+
+
+def source(
+    lines: Sequence[SourceLine],
+    *,
+    key: str,
+    selected: str | None = None,
+    edits: Mapping[str, Sequence[str]] | None = None,
+    card: TensorCard | None = None,
+    title: str = "",
+    height: int | None = None,
+    python: str = "",
+) -> Chosen:
+    """Show lines as `core.arithmetic.source.source_of` gives them.
+
+    selected: the path whose line is chosen from the start; `path` of the result is the newest choice.
+    edits: for a path, the words of the edits that change it; None takes what the lines say themselves.
+    card: `core.arithmetic.source.tensor_card` of the chosen path: its numbers stand beside the code.
+
+    Example:
+        >>> source(source_of(run, "causal", 2), key="s").path    # doctest: +SKIP
+        'layer.2.self_attn.scores'
+    """
+    path, echo = path_chosen(key, paths_of(lines), selected)
+    packet = source_packet(lines, selected=path, edits=edits, card=card, title=title, height=height, python=python)
+    packet.header["echo"] = echo
+    SOURCE.show(packet, key=key, on_path_change=nothing)
+    return Chosen(path)
+
+
+def paths_of(lines: Sequence[SourceLine]) -> list[str]:
+    """The tensors that these lines make, in the order of the lines."""
+    return [line.path for line in lines if line.path is not None]
+
+
+def source_packet(
+    lines: Sequence[SourceLine],
+    *,
+    selected: str | None = None,
+    edits: Mapping[str, Sequence[str]] | None = None,
+    card: TensorCard | None = None,
+    title: str = "",
+    height: int | None = None,
+    python: str = "",
+) -> Packet:
+    """What the browser needs to show the lines.
+
+    The text of the lines is a part of its own, the same for every layer and text; so is the card, the same for every head.
+    """
+    changes = {i: found for i, line in enumerate(lines) if (found := line.edits if edits is None else tuple(edits.get(line.path or "", ())))}
+    sizes = {word: size for line in lines for word, size in zip(line.axes, line.shape, strict=True)}
+    scope = _scope(paths_of(lines))
+    packet = Packet({
+        "title": title, "scope": scope, "sizes": sizes, "edits": changes, "selected": selected, "echo": None, "height": height, "python": python,
+    })  # fmt: skip
+    packet.add("lines", _text(tuple((line.file, line.number, line.spans, line.leaf, line.path and line.path.removeprefix(scope), line.axes, line.gap) for line in lines)))
+    packet.add("card", b"null" if card is None else _json(_card(card)))
+    return packet
+
+
+def _scope(paths: Sequence[str]) -> str:
+    """What the names of all tensors begin with: the layer. The names behind it are those of every layer.
+
+    Example:
+        >>> _scope(["layer.2.self_attn.q", "layer.2.self_attn.k"]), _scope([])
+        ('layer.2.self_attn.', '')
+    """
+    words = [path.split(".")[:-1] for path in paths]
+    alike = [each[0] for each in zip(*words, strict=False) if len(set(each)) == 1]
+    return "".join(f"{word}." for word in alike) if all(each[: len(alike)] == alike for each in words) else ""
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+@lru_cache(64)
+def _text(lines: tuple[tuple[Any, ...], ...]) -> bytes:
+    """The lines as they stand in their files; `path` goes on where the scope of the layer ends."""
+    return _json([
+        {"file": file, "number": number, "spans": spans, "leaf": leaf, "path": made, "axes": axes, "gap": gap}
+        for file, number, spans, leaf, made, axes, gap in lines
+    ])  # fmt: skip
+
+
+def _card(card: TensorCard) -> dict[str, Any]:
+    """The numbers of one tensor as texts; a mask counts what it lets through."""
+    ends = [] if card.kind == "bool" else [["smallest", _figure(card.smallest)], ["largest", _figure(card.largest)]]
+    mean = ["share of True", percent(card.mean, 2)] if card.kind == "bool" else ["mean", _figure(card.mean)]
+    first = [str(bool(value)) if card.kind == "bool" else _figure(value) for value in card.first]
+    odd = [["not finite", str(card.odd)]] if card.odd else []
+    return {"path": card.path, "word": card.word, "sentence": card.sentence, "numbers": [*ends, mean, *odd], "first": first}
+
+
+def _figure(value: float) -> str:
+    """Four significant digits with a real minus sign.
+
+    Example:
+        >>> _figure(-0.123456), _figure(12345.6), _figure(float("nan")), _figure(0.0)
+        ('−0.1235', '12350', 'not a number', '0.000')
+    """
+    if value != value:
+        return "not a number"
+    text = f"{value:#.4g}" if 1e-3 <= abs(value) < 1e4 or value == 0 else f"{value:.4g}" if abs(value) < 1e4 else f"{float(f'{value:.4g}'):g}"
+    return text.replace("-", "−")

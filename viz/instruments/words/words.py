@@ -1,0 +1,241 @@
+"""The picture of the first screen: words in large type, lines to where a trained model looks.
+
+`layout="two"` puts the keys (the source sentence) above and the words the model writes below; `layout="one"`
+is one flowing text that looks at itself. One word is touched; what it looks at is shaded in the colour of
+its weight, with the percentage beside it. Touching any word of either row changes the picture and the
+sentence under it in the browser, without a message to the server.
+
+A decoder writes a word from the row of the input before it; `targets` says which row writes which word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from viz.instruments.kit.forms import Layer
+from viz.instruments.kit.mount import Instrument, nothing, stored
+from viz.instruments.kit.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
+from viz.instruments.kit.stack import Among
+
+WORDS = Instrument("attention_atlas_words", "words/paint", "words/save", "words/words")
+STEADY = ("layout", "keys", "words", "rows", "say", "names", "special", "caption", "group", "url", "height", "python", "after")
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """What the picture says about the touched word; {names} in braces are filled from the tensor.
+
+    word, key, key2: words. percent, percent2: of key and key2. count: how many words together hold
+    nine tenths of the row. `only` is for a row with one allowed key, `shut` for a row with none.
+    """
+
+    looks: str = "Writing {word}, this head gives {percent} of its attention to {key}."
+    two: str = "Writing {word}, this head gives {percent} of its attention to {key} and {percent2} to {key2}."
+    spreads: str = (
+        "Writing {word}, this head spreads its attention: 90 % of it falls on {count} words, most on {key} ({percent})."
+    )
+    itself: str = "Writing {word}, this head gives {percent} of its attention to the position of {word} itself."
+    only: str = "Writing {word}, this head may attend to {key} only: {percent}."
+    shut: str = "Writing {word}, every key is masked for this head."
+    broken: str = "Writing {word}, this row of the tensor holds a number that is not finite."
+    unwritten: str = "{word} is given, not written: no row of this head writes it."
+    key: str = "{key} gets most attention while writing {word}: {percent}."
+    unseen: str = "{key} gets hardly any attention: most while writing {word}, {percent}."
+    empty: str = "There are no words to look at yet."
+
+
+@dataclass(frozen=True)
+class After:
+    """A word that could come behind the text, and how probable it is, in words."""
+
+    word: str
+    chance: str
+
+
+WRITING = Sentences()
+ALIGNING = Sentences(**{name: text.replace("this head", "the model") for name, text in asdict(WRITING).items()})
+"""What is said of a recurrent translator: it has one alignment, and no heads."""
+SILENT = Sentences(**dict.fromkeys((field.name for field in fields(Sentences)), ""))
+"""Nothing is said of any word: before a guess."""
+READING = Sentences(
+    looks="Reading {word}, this head gives {percent} of its attention to {key}.",
+    two="Reading {word}, this head gives {percent} of its attention to {key} and {percent2} to {key2}.",
+    spreads=(
+        "Reading {word}, this head spreads its attention: 90 % of it falls on {count} words, most on {key} ({percent})."
+    ),
+    itself="Reading {word}, this head gives {percent} of its attention to {word} itself.",
+    only="Reading {word}, this head may attend to {key} only: {percent}.",
+    shut="Reading {word}, every key is masked for this head.",
+    broken="Reading {word}, this row of the tensor holds a number that is not finite.",
+    unwritten="{word} has no row in this head.",
+    key="{key} gets most attention while reading {word}: {percent}.",
+    unseen="{key} gets hardly any attention: most while reading {word}, {percent}.",
+)
+
+
+def words_packet(
+    weights: ArrayLike,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    layout: str = "two",
+    targets: Sequence[tuple[str, int]] | None = None,
+    allowed: ArrayLike | None = None,
+    selected: int | str | None = None,
+    reading: bool = False,
+    say: Sentences | None = None,
+    names: tuple[str, str] = ("", ""),
+    special: Sequence[str] = (),
+    caption: str = "",
+    url: str | None = None,
+    height: int | None = None,
+    group: str = "",
+    python: str = "",
+    among: Among | None = None,
+    after: Sequence[After] = (),
+) -> Packet:
+    """What the browser needs to draw one head over words; see `words_view` for the arguments.
+
+    Raises ValueError naming both numbers when labels, rows and weights do not fit.
+
+    Example:
+        >>> words_packet([[0.9, 0.1]], ["START"], ["a", "car"], targets=[("un", 0)]).header["start"]
+        ['target', 0]
+    """
+    matrix = as_matrix(weights)
+    may = as_allowed(allowed, matrix.shape)
+    query_words, key_words = labels(queries, matrix.shape[0], "query"), labels(keys, matrix.shape[1], "key")
+    drawn = _targets(targets, query_words, key_words, layout, reading)
+    for word, row in drawn:
+        if not -1 <= row < matrix.shape[0]:
+            raise ValueError(f"{word!r} asks for row {row}; this head has {matrix.shape[0]} rows")
+    if layout == "one" and len(drawn) < len(key_words):
+        raise ValueError(f"{len(drawn)} words for {len(key_words)} keys: in one row each key is a drawn word")
+    words = labels([word for word, _ in drawn], len(drawn), "target")
+    packet = Packet({
+        "layout": layout, "keys": key_words, "words": None if words == key_words else words,
+        "rows": [row for _, row in drawn], "start": start(matrix, may, drawn, len(key_words), selected, layout),
+        "say": asdict(say or (READING if reading else WRITING)), "names": list(names),
+        "special": sorted(set(special)), "caption": caption, "url": url, "height": height, "group": group,
+        "python": python, "after": [[one.word, one.chance] for one in after],
+    }, steady=STEADY)  # fmt: skip
+    if among is None or among.stack.rough:
+        packet.add_matrix(matrix, may, spare=len(packet.to_bytes()) + OVERHEAD)
+    if among is not None:
+        among.join(packet)
+        among.holds(packet, {"": Layer(matrix, 1.0)}, may)
+    return packet
+
+
+def words_view(
+    weights: ArrayLike,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    key: str,
+    layout: str = "two",
+    targets: Sequence[tuple[str, int]] | None = None,
+    allowed: ArrayLike | None = None,
+    selected: int | str | None = None,
+    reading: bool = False,
+    say: Sentences | None = None,
+    names: tuple[str, str] = ("", ""),
+    special: Sequence[str] = (),
+    caption: str = "",
+    url: str | None = None,
+    height: int | None = None,
+    group: str = "",
+    python: str = "",
+    among: Among | None = None,
+    after: Sequence[After] = (),
+    on_write: Callable[[], None] = nothing,
+) -> None:
+    """Draw one head over words.
+
+    weights: (query, key) pattern of one head, joined to words. queries, keys: their labels.
+    targets: the drawn lower row (or, in layout "one", the flowing text, whose first words are the keys):
+        (word, row of `weights` that belongs to it, or -1). None: `queries` with their own rows when
+        `reading`; else layout "two" takes queries[1:], each written by the row before it (queries[0] is
+        START), and layout "one" takes keys, each written by the row before it.
+    selected: the word touched first: 3 or "3" in the lower row, "s2" in the upper. None or nonsense: the
+        word with the clearest look at another place.
+    special: words drawn small and quiet (START, END). names: small labels of the two rows.
+    url: a query parameter that follows the touched word, so that a link restores it.
+    group, among: another head of the same kind that is chosen in the grid of the group is drawn without asking Python.
+    after: what could follow, drawn fainter behind the last word; `on_write` is called before the run that answers a touch of one (`written`).
+    python: lines that make this picture again, for the visitor to take along.
+
+    Raises ValueError naming both numbers when labels, rows and weights do not fit.
+
+    Example:
+        >>> words_view([[0.9, 0.1]], ["START"], ["a", "car"], targets=[("un", 0)], key="w")  # doctest: +SKIP
+    """
+    packet = words_packet(
+        weights, queries, keys, layout=layout, targets=targets, allowed=allowed, selected=selected, reading=reading, say=say,
+        names=names, special=special, caption=caption, url=url, height=height, group=group, python=python, among=among, after=after,
+    )  # fmt: skip
+    WORDS.show(packet, key=key, on_write_change=on_write)
+
+
+def written(key: str) -> int | None:
+    """The place, among those that could follow, of the word that was touched last."""
+    event = stored(key, "write")
+    return int(event["at"][0]) if event else None
+
+
+def _targets(
+    targets: Sequence[tuple[str, int]] | None, queries: list[str], keys: list[str], layout: str, reading: bool
+) -> list[tuple[str, int]]:
+    if layout not in ("one", "two"):
+        raise ValueError(f'layout={layout!r}; there are "one" and "two"')
+    if targets is not None:
+        return [(word, int(row)) for word, row in targets]
+    if reading:
+        return [(word, row) for row, word in enumerate(queries)]
+    if layout == "two":
+        return [(word, row) for row, word in enumerate(queries[1:])]
+    return [(word, row - 1) for row, word in enumerate(keys)]
+
+
+def start(
+    weights: NDArray[np.float64],
+    allowed: NDArray[np.bool_] | None,
+    drawn: Sequence[tuple[str, int]],
+    n_keys: int,
+    selected: int | str | None,
+    layout: str,
+) -> list[str | int]:
+    """The word touched first, as ["target" | "source", index].
+
+    `selected` if it names a drawn word; else the word with the largest weight on a key at another place
+    than its own (the crossing that explains attention by itself), the first such word winning.
+
+    Example:
+        >>> w = np.array([[0.9, 0.1], [0.8, 0.2]])
+        >>> start(w, None, [("la", 0), ("casa", 1)], 2, None, "two")
+        ['target', 1]
+        >>> start(w, None, [("la", 0), ("casa", 1)], 2, "s1", "two")
+        ['source', 1]
+    """
+    asked = str(selected) if selected is not None else ""
+    side, digits, count = ("source", asked[1:], n_keys) if asked.startswith("s") else ("target", asked, len(drawn))
+    if digits.isascii() and digits.isdigit() and int(digits) < count and not (side == "source" and layout == "one"):
+        return [side, int(digits)]
+    places = np.array([(index, row) for index, (_, row) in enumerate(drawn) if row >= 0], dtype=int).reshape(-1, 2)
+    if not places.size or not n_keys:
+        return ["target", 0]
+    index, row = places.T
+    elsewhere = np.nan_to_num(np.where(True if allowed is None else allowed[row], weights[row], 0.0))
+    own = index < n_keys
+    elsewhere[np.flatnonzero(own), index[own]] = 0.0
+    if layout == "one" and n_keys > 2:
+        elsewhere[:, 0] = 0.0  # the first word collects what a head has no use for
+    best, found = -1.0, 0
+    for place, most in zip(index.tolist(), elsewhere.max(axis=1).tolist(), strict=True):
+        if most > best + 1e-3:
+            best, found = most, place
+    return ["target", found]

@@ -1,0 +1,47 @@
+"""Who is let in: nobody to a first screen that cannot be drawn, no newcomer where the machine has no room for one more.
+
+Those inside stay, and who comes back to a session of his own is let in longer than a newcomer.
+"""
+
+from __future__ import annotations
+
+from starlette.datastructures import Headers
+from starlette.responses import HTMLResponse, PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from viz.server import limits, start
+
+NEWCOMER, JOINING, RETURNING = 64, 40, 16
+"""Open files that must be free: for a page and its sixty files, for the connection that the page then makes, for one made again."""
+
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Attention Atlas is full</title>
+<body style="font: 18px/1.5 sans-serif; max-width: 34em; margin: 15vh auto; padding: 0 1em"><h1>The atlas is full</h1>
+<p>This server has no room for one more visitor. {why} Those who are inside stay, so that the lesson goes on.</p>
+<p>Try again in a minute: reload this page.</p></body></html>"""
+
+
+class Door:
+    """Answers for Streamlit where it must not: when it is full, and when health is asked and the first screen failed."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket" and (limits.full(JOINING) if _new(scope) else limits.full(RETURNING)):
+            await send({"type": "websocket.close", "code": 1013})
+        elif scope["type"] == "http" and scope["path"].endswith("/_stcore/health") and start.REPORT.problem:
+            await PlainTextResponse(start.REPORT.problem, 503)(scope, receive, send)
+        elif scope["type"] == "http" and _opens(scope) and (why := limits.full(NEWCOMER)):
+            await HTMLResponse(PAGE.format(why=why), 503, {"Retry-After": "60", "Cache-Control": "no-store"})(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
+def _new(scope: Scope) -> bool:
+    """Whether a connection names no session of before (it stands third in this header)."""
+    return len([name for name in Headers(scope=scope).get("sec-websocket-protocol", "").split(",") if name.strip()]) < 3
+
+
+def _opens(scope: Scope) -> bool:
+    """Whether a browser asks for a page, and not for a part of one."""
+    return scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", "")

@@ -1,0 +1,96 @@
+"""How the server comes up: the first screen is drawn once, then visitors are let in, and the rest follows behind it.
+
+The rest is every model that verifies, and every page drawn once. Whoever asks for a part of it first gets it first: models
+open side by side, and a page is imported when it is opened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+import core.engine
+from viz.server import warm
+from viz.shell import errors
+
+log = logging.getLogger("atlas")
+PAUSE = 0.01
+"""Seconds between two parts of the rest, for those who wait already."""
+
+
+@dataclass
+class Report:
+    """How far it is: `problem` says why the first screen cannot be drawn, `behind` what of the rest failed."""
+
+    problem: str = ""
+    behind: tuple[str, ...] = ()
+    over: bool = False
+
+
+REPORT = Report()
+
+
+async def first_screen() -> None:
+    """Draw what a first visitor sees, once. A failure is in the log, in the answer to `/_stcore/health`, and in About."""
+    begun, before = time.perf_counter(), errors.seen()
+    try:
+        drawn, how = await runtime.get_instance().does_script_run_without_error()
+    except Exception as error:
+        log.exception("the first screen")
+        drawn, how = False, type(error).__name__
+    if not drawn or errors.seen() > before:
+        REPORT.problem = f"The first screen cannot be drawn ({how if not drawn else 'error'}): see the server's log."
+        log.critical("%s", REPORT.problem)
+    else:
+        log.info("the first screen took %.1f s", time.perf_counter() - begun)
+
+
+def the_rest(then: Callable[[], None]) -> None:
+    """Load what the other pages need, in a thread of its own, and call `then()`."""
+    core.engine.default().on_slow_open = _opening
+    loop = asyncio.get_running_loop()
+
+    def load() -> None:
+        for name, part in itertools.chain(_parts(), warm.jobs(loop)):
+            try:
+                part()
+            except Exception as error:  # the other parts are served all the same
+                log.exception("the warm-up of %s failed", name)
+                REPORT.behind += (f"{name} ({type(error).__name__})",)
+            time.sleep(PAUSE)
+        REPORT.over = True
+        then()
+
+    threading.Thread(target=load, name="warm-up", daemon=True).start()
+
+
+def _parts() -> Iterator[tuple[str, Callable[[], object]]]:
+    engine = core.engine.default()
+    for listing in engine.models():
+        if listing.ok:
+            yield listing.name, partial(_warm, listing.name)
+        else:
+            log.warning("model %s is not served: %s", listing.name, listing.problem)
+            REPORT.behind += (f"{listing.name}: {listing.problem}",)
+
+
+def _warm(name: str) -> None:
+    engine = core.engine.default()
+    engine.open(name)
+    engine.run(core.engine.RunRequest(name, "Hello.", keep=()))
+
+
+def _opening(name: str) -> None:
+    """Tell a visitor who waits for a model that it is being opened."""
+    if get_script_run_ctx(suppress_warning=True):
+        st.toast(f"Opening {name}.", icon=":material/hourglass_empty:")

@@ -1,0 +1,74 @@
+"""The error boundary: a visitor sees a sentence, the log sees the trace, no other visitor sees anything."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+from collections.abc import Iterator
+
+import streamlit as st
+from streamlit.errors import FragmentHandledException
+from streamlit.runtime.scriptrunner import script_runner
+from streamlit.runtime.scriptrunner_utils.exceptions import ScriptControlException
+
+from core.errors import InputError
+from viz.shell import notices
+
+_LOG = logging.getLogger("atlas")
+_seen = 0
+_LOST = "Couldn't find fragment"
+
+
+def telling(record: logging.LogRecord) -> bool:
+    """Whether a line of the log says anything: not that a part of a page was asked for just before a newer run left it out.
+
+    Streamlit passes over such a request, as it should, and warns each time.
+    """
+    return not str(record.msg).startswith(_LOST)
+
+
+logging.getLogger(script_runner.__name__).addFilter(telling)
+_PASS = (ScriptControlException, FragmentHandledException, KeyboardInterrupt, SystemExit, GeneratorExit)
+
+
+def seen() -> int:
+    """How many errors were told since the start, to whomever."""
+    return _seen
+
+
+@contextlib.contextmanager
+def guard() -> Iterator[None]:
+    """Run a page, or a fragment (as a decorator below `@st.fragment`), inside the boundary.
+
+    Bad input is told in its three parts, and the visitor's text stays in the box. A request that a newer one replaced
+    ends the run silently. Anything else, a panic in Rust included (those are BaseException), shows a short number that
+    is also in the log. Streamlit's own stop and rerun pass through.
+    """
+    try:
+        yield
+    except _PASS:
+        raise
+    except BaseException as error:
+        show(error)
+
+
+def show(error: BaseException) -> bool:
+    """Tell the visitor about one error; also the server's handler for what escaped the boundary (callbacks)."""
+    from core.engine import Busy, Superseded
+
+    global _seen
+    if isinstance(error, Superseded):
+        st.stop()
+    _seen += 1
+    if isinstance(error, InputError):
+        notices.box(error.wrong, error.rule, error.remedy)
+    elif isinstance(error, Busy):
+        notices.box("The machine is busy.", str(error), "Your text is kept: try again in a moment.")
+    else:
+        number = secrets.token_hex(3)
+        _LOG.error("error %s", number, exc_info=error)
+        notices.box("Something went wrong on our side; nothing you typed is lost.",
+                    f"It is in the server's log as error {number}.",
+                    "Press R to start over, or change the text and try again.", icon=":material/error:")
+    return True

@@ -1,0 +1,272 @@
+"""Every page of the atlas, found by looking: nothing is registered by hand.
+
+A page for free work is a folder in `viz/workspace` with a file `page.py` that has `PAGE` (those that teach lie in
+`viz/course/pages`); an exhibit of the course a folder in its chapter, `viz/course/CHAPTER`, with a file `exhibit.py` that has
+`EXHIBIT`. Both also have a frozen dataclass `Params`, `compute(params)` and `page()`. The folder's name is the slug:
+address, test id and prefix of the page's own names. `python -m viz.shell.pages` prints every address, one a line.
+
+What a page says about itself is read from its source; the module is imported when somebody opens the page. So the first
+visitor waits for one page, not for fifty.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+from viz.course.sources import SOURCES, Source
+
+HOME = "look"
+
+
+class Chapter(Enum):
+    """The chapters of the course, in order: a title and what it claims."""
+
+    WHY = ("Why attention", "One vector cannot hold a sentence; weights say which part of it matters now.")
+    LOOK_UP = ("Look-up", "Attention is a soft look-up: a query, keys, and a mix of the values.")
+    SELF_ATTENTION = ("Self-attention", "A sentence looks at itself: queries, keys and values from the same words.")
+    TRANSFORMER = ("The Transformer", "Attention, positions and a little arithmetic, stacked: no recurrence is left.")
+    BERT = ("BERT", "Read in both directions, and learn by filling blanks.")
+    GPT = ("GPT", "Predict the next word, over and over, and never look ahead.")
+
+    def __init__(self, title: str, claim: str) -> None:
+        self.title, self.claim = title, claim
+
+    @property
+    def number(self) -> int:
+        """Its place in the course, from 1."""
+        return list(Chapter).index(self) + 1
+
+
+class PageError(ValueError):
+    """A page module that does not keep the form; names the file and what is missing."""
+
+
+@dataclass(frozen=True)
+class Cite:
+    """Where a page's content stands: a document of `viz.course.sources`, the section, the equation or figure.
+
+    `step` is the step of the exhibit that shows it, counted from 1; 0 where the whole exhibit does.
+
+    >>> Cite("ghojogh2020", "3.2", "Eq. (17)").place()
+    'Ghojogh and Ghodsi, survey 2020, 3.2, Eq. (17)'
+    """
+
+    document: str
+    section: str
+    item: str = ""
+    step: int = 0
+
+    def __post_init__(self) -> None:
+        if self.document not in SOURCES:
+            raise PageError(f"unknown document {self.document!r}; viz/course/sources.py has {', '.join(SOURCES)}")
+
+    @property
+    def source(self) -> Source:
+        """The document itself."""
+        return SOURCES[self.document]
+
+    def place(self) -> str:
+        """Document, section and item in one line."""
+        return ", ".join(part for part in (self.source.short, self.section, self.item) if part)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A page for free work; `does`, what one does there, stands behind its title in the menu. `menu`: where it stands, "top" (a word of the top bar), "lab", "more" (menus of their own) or "course" (the foot of the course)."""
+
+    title: str
+    order: int
+    claim: str
+    cites: tuple[Cite, ...] = ()
+    menu: Literal["top", "lab", "more", "course"] = "more"
+    does: str = ""
+
+    @property
+    def called(self) -> str:
+        """Its name in the menu."""
+        return f"{self.title}: {self.does}" if self.does else self.title
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exhibit:
+    """An exhibit of the course: title, chapter, order in it, a claim of one sentence, where it stands, minutes."""
+
+    title: str
+    chapter: Chapter
+    order: int
+    claim: str
+    cites: tuple[Cite, ...] = ()
+    minutes: int = 5
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A page that was found: its slug, what it says about itself, the fields of its `Params` (its own, or of a module beside it), its package and file."""
+
+    slug: str
+    info: Page | Exhibit
+    fields: frozenset[str]
+    package: str
+    file: Path
+
+    @property
+    def address(self) -> str:
+        """The path in the address bar, "/" for the first screen."""
+        return "/" if self.slug == HOME else f"/{self.slug}"
+
+    @property
+    def module(self) -> ModuleType:
+        """Its module, imported at the first call.
+
+        Raises:
+            PageError: it has no `Params`, `compute` or `page` of the form that pages have.
+        """
+        return _check(importlib.import_module(f"{self.package}.{self.slug}.{self.file.stem}"))
+
+    @property
+    def page(self) -> Callable[[], None]:
+        """The function that draws it."""
+        return self.module.page
+
+    @property
+    def whole(self) -> bool:
+        """Whether it shows one text through one model, whichever are on screen: they go along to it whole, with the head in view."""
+        return isinstance(self.info, Page) and {"model", "text"} <= self.fields
+
+
+@functools.cache
+def discover() -> tuple[Entry, ...]:
+    """All pages: first the workspace by order, then the exhibits by chapter and order.
+
+    Raises:
+        PageError: a file without `PAGE` or `EXHIBIT`, or with one that is not made of constants; a slug or an order used twice.
+    """
+    entries = [entry for package in ("viz.workspace", "viz.course.pages") for entry in _found(package, "PAGE", Page)]
+    entries += [entry for chapter in Chapter for entry in _found(f"viz.course.{chapter.name.lower()}", "EXHIBIT", Exhibit)]
+    _refuse_twins(entries, lambda entry: entry.slug, "slug")
+    _refuse_twins(entries, _rank, "order")
+    return tuple(sorted(entries, key=_rank))
+
+
+def find(slug: str) -> Entry:
+    """The page of this slug.
+
+    >>> find("look").address
+    '/'
+    """
+    return next(entry for entry in discover() if entry.slug == slug)
+
+
+def workspace() -> tuple[Entry, ...]:
+    """The pages for free work."""
+    return tuple(entry for entry in discover() if isinstance(entry.info, Page))
+
+
+def exhibits(chapter: Chapter | None = None) -> tuple[Entry, ...]:
+    """The exhibits, all or of one chapter."""
+    return tuple(entry for entry in discover()
+                 if isinstance(entry.info, Exhibit) and chapter in (None, entry.info.chapter))
+
+
+def whole(slug: str) -> bool:
+    """Whether what is on screen goes along whole to the page of this slug."""
+    return any(entry.whole for entry in discover() if entry.slug == slug)
+
+
+def _rank(entry: Entry) -> tuple[int, int]:
+    return (entry.info.chapter.number if isinstance(entry.info, Exhibit) else 0, entry.info.order)
+
+
+def _found(package: str, name: str, kind: type[Page] | type[Exhibit]) -> list[Entry]:
+    try:
+        home = importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        return []
+    files = sorted(file for folder in home.__path__ for file in Path(folder).glob(f"*/{name.lower()}.py"))
+    return [_read(file, package, name, kind) for file in files]
+
+
+def _read(file: Path, package: str, name: str, kind: type[Page] | type[Exhibit]) -> Entry:
+    """A page by its source, without running it."""
+    info: Any = None
+    fields: set[str] = set()
+    for node in ast.parse(file.read_text("utf-8"), str(file)).body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=found)]) if found == name:
+                info = _value(node.value, file)
+            case ast.ClassDef(name="Params"):
+                fields = _fields(node)
+            case ast.ImportFrom(module=str(home), names=names) if any(one.name == "Params" for one in names):
+                beside = file.with_name(home.rpartition(".")[2] + ".py")
+                fields = next(_fields(made) for made in ast.parse(beside.read_text("utf-8"), str(beside)).body if isinstance(made, ast.ClassDef) and made.name == "Params")
+    if not isinstance(info, kind):
+        raise PageError(f"{file}: has no {name} = {kind.__name__}(...)")
+    return Entry(file.parent.name, info, frozenset(fields), package, file)
+
+
+def _fields(params: ast.ClassDef) -> set[str]:
+    return {part.target.id for part in params.body if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)}
+
+
+_WORDS: dict[str, Callable[..., Any]] = {"Page": Page, "Exhibit": Exhibit, "Cite": Cite}
+
+
+def _value(node: ast.expr, file: Path) -> Any:
+    match node:
+        case ast.Constant():
+            return node.value
+        case ast.Tuple():
+            return tuple(_value(part, file) for part in node.elts)
+        case ast.Attribute(value=ast.Name(id="Chapter")):
+            return Chapter[node.attr]
+        case ast.Call(func=ast.Name(id=name)) if name in _WORDS:
+            return _WORDS[name](*(_value(part, file) for part in node.args), **{part.arg: _value(part.value, file) for part in node.keywords if part.arg})
+    raise PageError(f"{file}: what a page says of itself is read without running the file, so it may hold only {', '.join(_WORDS)}, Chapter and constants, "
+                    f"not {ast.unparse(node)}")
+
+
+def _check(module: ModuleType) -> ModuleType:
+    """The module, if it has what a page has."""
+    file, params = module.__file__, getattr(module, "Params", None)
+    if not (dataclasses.is_dataclass(params) and isinstance(params, type)
+            and params.__dataclass_params__.frozen):  # type: ignore[attr-defined]
+        raise PageError(f"{file}: has no frozen dataclass Params")
+    missing = [f.name for f in dataclasses.fields(params)
+               if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING]
+    if missing:
+        raise PageError(f"{file}: Params has no default for {', '.join(missing)}")
+    for function in ("compute", "page"):
+        if not callable(getattr(module, function, None)):
+            raise PageError(f"{file}: has no function {function}")
+    return module
+
+
+def _refuse_twins(entries: list[Entry], key: Callable[[Entry], Any], what: str) -> None:
+    seen: dict[Any, Entry] = {}
+    for entry in entries:
+        twin = seen.setdefault(key(entry), entry)
+        if twin is not entry:
+            raise PageError(f"{entry.file}: the same {what} as {twin.file}")
+
+
+def main() -> None:
+    """Print every address, one a line."""
+    for entry in discover():
+        print(entry.address)
+
+
+if __name__ == "__main__":
+    from viz.shell import pages  # the module that the pages themselves import, not this second copy of it
+
+    pages.main()

@@ -1,0 +1,37 @@
+"""The buttons "Present", "Start over" and "?", the list of keys. Streamlit keeps the R key for its own rerun, so this is a small component.
+
+It is on every page, so it also carries `history.js`, which keeps the browser's back button to one press a step.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streamlit.components import v2
+
+from viz.shell import state
+from viz.widgets import asking
+
+_HERE = Path(__file__).parent
+_button = v2.component(
+    "atlas_restore",
+    html='<button type="button" data-act="present" title="Large type for a room; Escape leaves">Present</button>'
+    '<button type="button" data-act="restore" title="Back to the opening state">Start over <kbd>R</kbd></button>'
+    '<button type="button" data-act="keys" title="The list of keys" aria-label="The list of keys">?</button>',
+    css=(_HERE / "restore.css").read_text("utf-8"),
+    js="\n".join((_HERE / name).read_text("utf-8") for name in ("history.js", "restore.js")),
+)
+
+
+def restore() -> None:
+    """The buttons: one shows the page to a room, one (or the R key) brings it back to its opening state, one opens the list of keys."""
+    _button(key="restore", on_restore_change=_restore, on_present_change=_present, width="content", height="content")
+
+
+def _restore() -> None:
+    asking.forget(state.page())
+    state.restore()
+
+
+def _present() -> None:
+    state.write(present=None if state.presenting() else True)

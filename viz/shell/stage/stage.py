@@ -1,0 +1,67 @@
+"""What stands around every page: the keys of the course, Present, the way to the exhibits before and after.
+
+`?present=1` shows any page to a room: large type, no bars, no folds. The keys press what is on the page: right and
+space take the next step (after the last one the next exhibit), left goes back, a number goes to its step; in Present F
+gives the picture the whole window and Escape leaves, and a rail at the side has a button for each. On every page ? opens
+the list of all keys (keys.html).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import streamlit as st
+from streamlit.components import v2
+
+from viz.labels import literal
+from viz.shell import links, pages, room, state, visits
+from viz.shell.pages import Entry, Exhibit
+
+_HERE = Path(__file__).parent
+_stage = v2.component(
+    "atlas_stage",
+    html='<nav data-stage aria-label="Present"></nav>' + (_HERE / "keys.html").read_text("utf-8"),
+    css=(_HERE / "stage.css").read_text("utf-8"),
+    js="\n".join((_HERE / name).read_text("utf-8") for name in ("pictures.js", "naming.js", "whole.js", "scaled.js", "menu.js", "stage.js")),
+    isolate_styles=False,
+)
+_large = v2.component(
+    "atlas_present", html="<span></span>", css=(_HERE / "present.css").read_text("utf-8"), isolate_styles=False
+)
+
+
+@contextmanager
+def around(entry: Entry) -> Iterator[None]:
+    """Draw a page between the keys and, for an exhibit, the links to its neighbours."""
+    with st.container(key="atlas-stage"):
+        _stage(key="stage", data={"presenting": state.presenting(), "walks": isinstance(entry.info, Exhibit)}, on_leave_change=_leave)
+        if state.presenting():
+            _large(key="stage.large")
+    if isinstance(entry.info, Exhibit):
+        visits.note(entry.slug)
+        with room.arranged():
+            yield
+        _foot(entry)
+    else:
+        yield
+
+
+def _leave() -> None:
+    state.write(present=None)
+
+
+def neighbours(entry: Entry) -> tuple[Entry | None, Entry | None]:
+    """The exhibits before and after this one in the course."""
+    course = pages.exhibits()
+    at = course.index(entry)
+    return (course[at - 1] if at else None), (course[at + 1] if at + 1 < len(course) else None)
+
+
+def _foot(entry: Entry) -> None:
+    before, after = neighbours(entry)
+    with st.container(key="lesson-foot", horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        for name, other, arrows in (("previous", before, "←  {}"), ("next", after, "{}  →")):
+            with st.container(key=f"lesson-{name}", width="content", gap=None):
+                links.to(other.slug if other else "course", arrows.format(literal(other.info.title if other else "Course")))

@@ -1,0 +1,300 @@
+"""What the visitor has chosen: in the link, in this session, or nowhere (then the default holds).
+
+A chosen value is kept twice, as text: in `st.query_params`, so that the address bar is the link to this view and the
+browser's back button works; and under a session key of our own, because Streamlit empties the query on a page change
+and a widget that is not drawn forgets its value. The names in `TRAVEL` go with the visitor from page to page; any
+other name belongs to one page and starts with its slug, `masks.window`.
+
+    layer = state.read("layer", 0, state.whole(0, 5))
+    state.write(layer=3)
+
+A parser takes the text and returns the value; it raises `Unusable` (or any ValueError) for nonsense, and then the
+visitor reads what is wrong, the rule, and what is shown instead.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar, cast
+from urllib.parse import urlencode
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from core.text.tokenizer import typed
+from viz.labels import shorten, visible
+from viz.shell import notices, subject
+
+T = TypeVar("T")
+
+TRAVEL = (*subject.NAMES, "view", "present", "convention")
+LONGEST = 2_000  # letters of one value that are still put in the link
+
+_HOME = "atlas.chosen"  # name -> text, what this session has chosen
+_PAGE = "atlas.page"  # the slug of the page that ran last
+_LENT = "atlas.lent"  # the text that came along from a page that opens with it: nobody chose it
+_STALE = "atlas.stale"  # name -> (the link's text that was replaced, when)
+_PATIENCE = 2.0  # seconds in which a browser may still send the link of before
+_DEFAULT = object()
+
+
+class Unusable(ValueError):
+    """A value that cannot be used: the rule it broke, and the nearest value that can (none: the default)."""
+
+    def __init__(self, rule: str, nearest: Any = _DEFAULT) -> None:
+        super().__init__(rule)
+        self.rule, self.nearest = rule, nearest
+
+
+def read(name: str, default: T, parse: Callable[[str], T] = typed) -> T:
+    """The value of `name`: the link first, then what was chosen earlier in this session, then the default.
+
+    Nonsense gives the nearest usable value (or the default) and a notice on the page; the link is put right.
+    """
+    chosen = _chosen()
+    linked, remembered = _linked(name), chosen.get(name)
+    raw = linked if linked is not None else remembered
+    if raw is None:
+        return default
+    try:
+        value = parse(raw)
+    except ValueError as error:
+        nearest = getattr(error, "nearest", _DEFAULT)
+        value = default if nearest is _DEFAULT else cast("T", nearest)
+        if raw != remembered:  # the visitor's own nonsense, not a value that another page or model left
+            rule = getattr(error, "rule", "It must be a value that this page offers.")
+            notices.tell(f"The link says {name}={visible(shorten(raw, 40))}, and that cannot be shown.", rule,
+                         f"Shown instead: {visible(shorten(_text(value), 40))}. Choose another with the controls.")
+        raw = _text(value)
+    chosen[name] = raw
+    _link({name: raw})
+    if name == "text":
+        subject.shows(text=raw)
+    return value
+
+
+def read_all(slug: str, start: Any, parsers: Mapping[str, Callable[[str], Any]]) -> dict[str, Any]:
+    """The values of several fields of a page's `start`, its Params, each under `slug` + its name."""
+    return {name: read(slug + name, getattr(start, name), parse) for name, parse in parsers.items()}
+
+
+def peek(name: str) -> str:
+    """What the link, or else this session, says for `name`, unjudged; "" for nothing. Who uses it reads it with `read`."""
+    linked = _linked(name)
+    return (linked if linked is not None else _chosen().get(name)) or ""
+
+
+def write(**values: Any) -> None:
+    """Choose values: in the session and in the link. None takes a choice back. Dotted names: `write(**{"a.b": 1})`."""
+    chosen, now = _chosen(), time.monotonic()
+    texts = {name: None if value is None else _text(value) for name, value in values.items()}
+    for name, raw in texts.items():
+        before = st.query_params.get(name)
+        if before is not None and before != raw:
+            _stale()[name] = (before, now)
+        if raw is None:
+            chosen.pop(name, None)
+        else:
+            chosen[name] = raw
+    _link(texts)
+
+
+def held(key: str, value: T) -> T:
+    """Give a widget its value before it is drawn; returns it, to be drawn as its default too.
+
+    Streamlit tells the browser of a new value once. A browser that never sees that answer, because a later one took its place
+    or the widget's code came late, begins with the default: without one the visitor's sentence would be empty.
+    """
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+    return value
+
+
+@contextmanager
+def visit(slug: str, whole: bool = True) -> Iterator[None]:
+    """Around a page: before it, the back button and what comes along; after it, what travels and it did not read.
+
+    whole: the page shows one text through one model, whichever they are; any other takes the visitor's own text alone.
+    """
+    begin(slug, whole)
+    try:
+        yield
+    finally:
+        for name, raw in st.query_params.to_dict().items():
+            if name in TRAVEL:
+                _chosen().setdefault(name, raw)
+
+
+def begin(slug: str, whole: bool = True) -> None:
+    """The first half of `visit`."""
+    chosen = _chosen()
+    if _went_back():  # the link is the truth: what it does not name was not chosen then
+        _stale().clear()
+        for name in [name for name in chosen if _belongs(name, slug) and name not in st.query_params]:
+            if fits(chosen[name]):
+                del chosen[name]
+    elif st.session_state.get(_PAGE) != slug:
+        if _PAGE in st.session_state:
+            _arrive(whole)
+        _link({name: raw for name, raw in chosen.items() if _belongs(name, slug) and name not in st.query_params})
+    st.session_state[_PAGE] = slug
+
+
+def _arrive(whole: bool) -> None:
+    """What was on screen comes along: by the link if it names any of it, for then the link is complete, else from the page before."""
+    chosen, own = _chosen(), own_text()
+    linked = {name: raw for name in subject.NAMES if (raw := st.query_params.get(name)) is not None}
+    coming = linked or (subject.shown() if whole else {"text": own})
+    if coming.get("text") not in (None, "", own) and coming["text"] == subject.shown().get("text"):
+        st.session_state[_LENT] = coming["text"]
+    for name in subject.NAMES:
+        if coming.get(name):
+            chosen[name] = coming[name]
+        elif fits(chosen.get(name, "")):  # one that no link can hold is still the visitor's
+            chosen.pop(name, None)
+
+
+def own_text() -> str:
+    """The text that the visitor chose; "" for one that a page opened with."""
+    text = _chosen().get("text", "")
+    return "" if text == st.session_state.get(_LENT) else text
+
+
+def page() -> str:
+    """The slug of the page that runs; empty for one that is drawn on its own."""
+    return st.session_state.get(_PAGE, "")
+
+
+def presenting() -> bool:
+    """Whether the page is shown to a room (`present=1`): large type, nothing but the picture and its words, keys only."""
+    return peek("present") == "1"
+
+
+def restore(slug: str | None = None) -> None:
+    """Back to the opening state: forget what travels and what belongs to this page (the R key); a lecture and its convention go on."""
+    slug = slug or page()
+    subject.forget()
+    write(**{name: None for name in {*_chosen(), *st.query_params} - {"present", "convention"} if _belongs(name, slug)})
+
+
+def query() -> str:
+    """The part of the link after the question mark, for QR codes."""
+    chosen = {name: raw for name, raw in _chosen().items() if fits(raw) and _belongs(name, page())}
+    return urlencode(st.query_params.to_dict() | chosen)
+
+
+def travelling(whole: bool, values: Mapping[str, str]) -> dict[str, str]:
+    """What the next page gets in its link, `values` included: what is on screen (`whole`), or the visitor's own text.
+
+    Another model comes with the text that it opens with, unless the visitor chose one or the link names one.
+    """
+    now, own = subject.shown(), {"text": own_text()}
+    if whole and values.get("model", now.get("model")) != now.get("model"):
+        values = own | dict(values)
+    along = subject.replaced(now, {name: raw for name, raw in values.items() if name in subject.NAMES}) if whole else own
+    others = {name: raw for name, raw in _chosen().items() if name in TRAVEL and name not in subject.NAMES}
+    return {name: raw for name, raw in (others | along | dict(values)).items() if raw and fits(raw)}
+
+
+def unlinked() -> tuple[str, ...]:
+    """The names whose value is too long for the link."""
+    return tuple(name for name, raw in _chosen().items() if not fits(raw))
+
+
+def fits(raw: str) -> bool:
+    """Whether a value is short enough for the link."""
+    return len(raw) <= LONGEST
+
+
+def whole(lo: int, hi: int) -> Callable[[str], int]:
+    """A parser of whole numbers from lo to hi; outside, the nearer end."""
+    return _between(int, lo, hi, f"It must be a whole number from {lo} to {hi}.")
+
+
+def real(lo: float, hi: float) -> Callable[[str], float]:
+    """A parser of numbers from lo to hi; outside, the nearer end."""
+    return _between(float, lo, hi, f"It must be a number from {lo:g} to {hi:g}.")
+
+
+def one_of(options: Sequence[T], default: Any = _DEFAULT) -> Callable[[str], T]:
+    """A parser that knows the options by their text; for whole numbers the nearest option stands in."""
+    table = {_text(option): option for option in options}
+
+    def parse(raw: str) -> T:
+        if raw in table:
+            return table[raw]
+        nearest: Any = default if default in table.values() else options[0]
+        if all(type(option) is int for option in options) and raw.lstrip("+-").isdecimal():
+            nearest = min(options, key=lambda option: abs(option - int(raw)))  # type: ignore[operator]
+        names = ", ".join(list(table)[:8]) + (", …" if len(table) > 8 else "")
+        raise Unusable(f"It must be one of: {names}.", nearest)
+
+    return parse
+
+
+def flag(raw: str) -> bool:
+    """A parser of yes and no: 1 and 0 in the link."""
+    if raw not in ("0", "1"):
+        raise Unusable("It must be 1 or 0.")
+    return raw == "1"
+
+
+def _between(kind: Callable[[str], Any], lo: float, hi: float, rule: str) -> Callable[[str], Any]:
+    def parse(raw: str) -> Any:
+        try:
+            value = kind(raw)
+        except ValueError:
+            raise Unusable(rule) from None
+        if lo <= value <= hi:
+            return value
+        raise Unusable(rule) if value != value else Unusable(rule, min(max(value, lo), hi))
+
+    return parse
+
+
+def _chosen() -> dict[str, str]:
+    return st.session_state.setdefault(_HOME, {})
+
+
+def _stale() -> dict[str, tuple[str | None, float]]:
+    return st.session_state.setdefault(_STALE, {})
+
+
+def _went_back() -> bool:
+    """Whether this run comes from the browser's back or forward button."""
+    return bool(getattr(get_script_run_ctx(suppress_warning=True), "is_history_navigation", False))
+
+
+def _linked(name: str) -> str | None:
+    """The link's value, unless it is only the browser's echo of the value before the last choice.
+
+    A fast second click is sent before the browser has heard of the first one's new link.
+    """
+    raw = st.query_params.get(name)
+    before, when = _stale().get(name, (None, 0.0))
+    if raw is not None and raw == before and time.monotonic() - when < _PATIENCE:
+        return _chosen().get(name)
+    return raw
+
+
+def _link(values: dict[str, str | None]) -> None:
+    """Put values in the link, or take out what is None or too long; one message, and none when nothing changes."""
+    if all(raw is not None and st.query_params.get(name) == raw and fits(raw) for name, raw in values.items()):
+        return
+    now = st.query_params.to_dict()
+    wanted = {name: raw for name, raw in (now | values).items() if raw is not None and (name not in values or fits(raw))}
+    if wanted != now:
+        st.query_params.from_dict(wanted)
+
+
+def _belongs(name: str, slug: str) -> bool:
+    """Whether a page reads this name: what travels, its own dotted names, and what its pictures put in the link."""
+    return "." not in name or name.startswith(f"{slug}.")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    return f"{value:g}" if isinstance(value, float) else str(value)

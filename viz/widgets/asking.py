@@ -1,0 +1,167 @@
+"""Predict, then reveal: the visitor commits, and only then the page says what it computed.
+
+A guess is kept in the session under the name of its question, together with everything that was asked. As soon as the
+question, the options or the answer are others (another sentence, another head), it is asked anew. The R key asks all
+questions of a page anew. Before the commit nothing that depends on the answer is sent to the browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import floor, log10
+from typing import Any
+
+import streamlit as st
+
+from viz.labels import formulas, literal, spoken
+from viz.shell import room, state
+from viz.widgets import parts
+
+Why = str | Callable[[], str]
+_ASKED = ":asked"
+TIE = 0.02
+"""Numbers that differ by no more than this share of the larger are a tie: nobody can reason out which is ahead."""
+
+
+def predict(key: str, question: str, options: Sequence[str] | Mapping[str, float], answer: str, why: Why) -> bool:
+    """A question with a few answers, of which `answer` is the one that this run gives; True once revealed.
+
+    Where numbers of the run decide, `options` gives each answer its number: one that ties with the answer's is right as well.
+    With a single answer there is nothing to ask, and all is shown.
+    `why` is one or two sentences with numbers of the run, taken literally; a function is called only once it is said.
+    The widget's key is "predict:" + key: a test that puts an option there in the session state has committed.
+    """
+    choices = tuple(dict.fromkeys(options))
+    if answer not in choices:
+        raise ValueError(f"{key}: the answer {answer!r} is none of the options {choices}")
+    if len(choices) < 2:
+        return True
+    slot, widget = _slot(key), f"predict:{key}"
+    guess = _ask(slot, (question, choices, answer), st.session_state.get(widget))
+    guess = state.held(widget, guess if guess in choices else None)
+    with _frame(key, question):
+        st.pills(spoken(question), choices, format_func=literal, key=widget, default=guess, on_change=_commit, args=(slot, widget),
+                 disabled=guess is not None, label_visibility="collapsed")
+        if guess is not None:
+            level = isinstance(options, Mapping) and tied(options[guess], options[answer])
+            said = "Right." if guess == answer else f"As good as right: “{guess}” and “{answer}” are level." if level else f"You said “{guess}”. It is “{answer}”."
+            _verdict(guess == answer or level, said, why)
+    return guess is not None
+
+
+def predict_number(key: str, question: str, lo: float, hi: float, answer: float, why: Why, near: float, unit: str = "") -> bool:
+    """A question whose answer is a number from lo to hi; a guess within `near` of it is right. True once revealed.
+
+    With the unit "%" and hi <= 1 all four numbers are shares, shown in percent.
+    """
+    scale = 100 if unit == "%" and hi <= 1 else 1
+    slot, widget = _slot(key), f"predict:{key}"
+    fresh = st.session_state.get(slot, {}).get("of") != (asked := (question, lo, hi, round(answer, 6), unit))
+    guess = _ask(slot, asked, None)
+    low, high, step = _notches(lo * scale, hi * scale)
+    if guess is not None:
+        st.session_state[widget] = guess
+    elif (fresh and slot in st.session_state and widget in st.session_state) or widget not in st.session_state:
+        st.session_state[widget] = type(low)(low + step * round((high - low) / step / 2))
+    with _frame(key, question):
+        left, right = st.columns([2 if state.presenting() else 4, 1], vertical_alignment="bottom", gap="medium")
+        left.slider(spoken(question), low, high, step=step, key=widget, disabled=guess is not None,
+                    format=f"%g {unit.replace('%', '%%')}".strip(), label_visibility="collapsed")
+        right.button("That is my guess", key=f"{widget}:commit", on_click=_commit, args=(slot, widget),
+                     disabled=guess is not None, type="primary")
+        if guess is not None:
+            close = abs(guess - answer * scale) <= near * scale + 1e-9
+            said, told = (f"{short(value, scale)} {unit}".strip() for value in (guess, answer * scale))
+            _verdict(close, f"{'Exactly' if said == told else 'Close enough'}: it is {told}." if close
+                     else f"You said {said}. It is {told}.", why)
+    return guess is not None
+
+
+def predict_touched(key: str, question: str, held: str, answer: str, why: Why) -> bool:
+    """A question that is answered by touching the picture; True once revealed.
+
+    `held` is what is touched now, in words, "" for nothing yet: a button commits it. Its key is "predict:" + key + ":commit".
+    """
+    slot = _slot(key)
+    guess = _ask(slot, (question, answer), None)
+    with _frame(key, question):
+        left, right = st.columns([2 if state.presenting() else 4, 1], vertical_alignment="center", gap="medium")
+        now = held if guess is None else guess
+        left.markdown(f"You marked: “{literal(now)}”." if now else "Nothing is marked yet.")  # before a room a text is a verdict, and hides what is done with
+        right.button("That is my guess", key=f"predict:{key}:commit", on_click=_keep, args=(slot, held), disabled=guess is not None or not held, type="primary")
+        if guess is not None:
+            _verdict(guess == answer, "Right." if guess == answer else f"You said “{guess}”. It is “{answer}”.", why)
+    return guess is not None
+
+
+def forget(slug: str) -> None:
+    """Ask all questions of a page anew."""
+    for name in list(st.session_state):
+        if str(name).startswith(f"predict:{slug}.") and str(name).endswith(_ASKED):
+            st.session_state[name] = {"of": None, "guess": None}
+
+
+def _slot(key: str) -> str:
+    return f"predict:{key}{_ASKED}"
+
+
+def _ask(slot: str, of: tuple[Any, ...], held: Any) -> Any:
+    """The guess for exactly this question, or None; `held`, what the widget holds, is one unless it answered another question."""
+    known = st.session_state.get(slot)
+    if known is None or known["of"] != of:
+        known = st.session_state[slot] = {"of": of, "guess": held if known is None else None}
+    elif known["guess"] is None:
+        known = st.session_state[slot] = known | {"guess": held}
+    return known["guess"]
+
+
+def _commit(slot: str, widget: str) -> None:
+    if slot in st.session_state:
+        st.session_state[slot] = st.session_state[slot] | {"guess": st.session_state.get(widget)}
+
+
+def _keep(slot: str, held: str) -> None:
+    st.session_state[slot] = st.session_state[slot] | {"guess": held}
+
+
+def _frame(key: str, question: str):
+    with room.side():
+        box = st.container(border=True, key="asked-" + "".join(letter if letter.isalnum() else "-" for letter in key))
+    box.markdown(f"**Predict, then look.** {formulas(question)}")
+    return box
+
+
+def _verdict(right: bool, told: str, why: Why) -> None:
+    icon, colour = (":material/check_circle:", "green") if right else (":material/lightbulb:", "orange")
+    st.markdown(f":{colour}[{icon}] **{literal(told)}**")
+    parts.numbers(why() if callable(why) else why)
+
+
+def tied(one: float, other: float) -> bool:
+    """Whether two numbers are too near to each other for a question.
+
+    >>> tied(0.636, 0.633), tied(0.4, 0.5), tied(0.0, 0.0)
+    (True, False, True)
+    """
+    return abs(one - other) <= TIE * max(abs(one), abs(other))
+
+
+def short(value: float, whole: float = 1.0) -> str:
+    """A number as a verdict tells it: in three digits, and a share of `whole` never rounded to nothing or to all of it.
+
+    >>> short(12.517), short(112.097), short(1200.0), short(0.9998), short(99.98, 100), short(0.0002)
+    ('12.5', '112', '1200', 'over 0.999', 'over 99.9', 'under 0.001')
+    """
+    if value == 0 or float(value).is_integer():
+        return f"{value:g}"
+    edge = whole / 1000
+    if 0 < value < edge or whole - edge < value < whole:
+        return f"under {edge:g}" if value < edge else f"over {whole - edge:g}"
+    return f"{round(value, 2 - floor(log10(abs(value)))):g}"
+
+
+def _notches(low: float, high: float) -> tuple[Any, Any, Any]:
+    """Ends and step of the slider: whole numbers where they are enough."""
+    if float(low).is_integer() and float(high).is_integer() and high - low >= 10:
+        return int(low), int(high), 1
+    return float(low), float(high), (high - low) / 100

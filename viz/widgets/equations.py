@@ -1,0 +1,91 @@
+"""An equation of the course that can be touched: each symbol tells its word, its shape and where it comes from.
+
+The tree of `viz.course.equations` becomes MathML in the browser, node by node. A tap, or Enter on a symbol that the Tab key
+reached, pins what it is below the equation and says so to the page (a DOM event `atlas-mark`, with the symbol and the
+name of its tensor), so that a picture that listens can show the same thing. The switch between the documents' columns
+and PyTorch's rows holds for every equation of the visit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.components import v2
+
+from viz.course.equations import EQUATIONS, Equation, Node, glyph
+from viz.course.sources import SOURCES
+from viz.shell import state
+
+COLUMNS, ROWS = "columns", "rows"
+Value = str | Sequence[str]
+
+_HERE = Path(__file__).parent
+_drawn = v2.component(
+    "atlas_equation",
+    html='<div class="equation"></div>',
+    css=(_HERE / "equations.css").read_text("utf-8"),
+    js=(_HERE / "equations.js").read_text("utf-8"),
+)
+
+
+def convention() -> str:
+    """ "columns" as in the documents or "rows" as in PyTorch: what the visitor chose for the whole course."""
+    return state.read("convention", COLUMNS, state.one_of((COLUMNS, ROWS)))
+
+
+def show(key: str, slug: str, values: Mapping[str, Value] | None = None, marks: Mapping[str, str] | None = None) -> None:
+    """Draw the equation `key` on the page `slug`.
+
+    `values`: this run's numbers by symbol, written in a second line of the same form; a sequence is a vector.
+    `marks`: by symbol, which part of the picture it is, in words.
+
+    Raises:
+        KeyError: an equation or a symbol that the glossary does not have.
+    """
+    name = f"equation:{slug}:{key}"
+    data = told(EQUATIONS[key], values or {}, marks or {})
+    data["convention"] = convention()
+
+    def chosen() -> None:
+        wanted = (st.session_state.get(name) or {}).get("convention")
+        if wanted in (COLUMNS, ROWS):
+            state.write(convention=wanted)
+
+    _drawn(key=name, data=data, height="content", on_convention_change=chosen)
+
+
+def told(equation: Equation, values: Mapping[str, Value], marks: Mapping[str, str]) -> dict[str, Any]:
+    """What the browser gets: both trees, the symbols, the numbers."""
+    unknown = [name for name in (*values, *marks) if name not in equation.signs]
+    if unknown:
+        raise KeyError(f"{equation.key} has no symbol {', '.join(unknown)}; it has {', '.join(equation.signs)}")
+    signs = {
+        name: {"glyph": glyph(name), "word": sign.word, "columns": sign.columns, "rows": sign.rows, "origin": sign.origin,
+               "sentence": sign.sentence, "leaf": sign.leaf, "mark": marks.get(name, ""),
+               "value": [value] if isinstance(value := values.get(name, []), str) else list(value)}
+        for name, sign in equation.signs.items()
+    }  # fmt: skip
+    return {"title": equation.title, "where": place(equation), "note": equation.note, "signs": signs,
+            "columns": _tree(equation.columns), "rows": _tree(equation.rows), "numbers": bool(values)}  # fmt: skip
+
+
+def place(equation: Equation) -> str:
+    """Where it stands, the document always named."""
+    return "; ".join(
+        ", ".join(part for part in (SOURCES[document].short, item or section) if part)
+        for document, section, item in equation.where
+    )
+
+
+def _tree(node: Node) -> list[Any]:
+    """A node as the browser reads it: kind, then text or parts.
+
+    >>> _tree(Node("sup", "", (Node("sign", "q"), Node("operator", "⊤"))))
+    ['sup', ['sign', 'q'], ['operator', '⊤']]
+    """
+    if node.kind == "bracket":
+        return ["bracket", node.text, *map(_tree, node.parts)]
+    return [node.kind, *map(_tree, node.parts)] if node.parts or not node.text else [node.kind, node.text]

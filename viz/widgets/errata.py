@@ -1,0 +1,66 @@
+"""One entry of the errata, drawn: what is printed, what is right, and the evidence, computed when it is shown."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import streamlit as st
+
+from viz.charts import evidence as pictures
+from viz.course import errata
+from viz.course.errata import KINDS, Erratum, Evidence, Panel
+from viz.course.errata.entry import shown
+from viz.instruments.kit import origin
+from viz.labels import formulas, literal
+from viz.shell.pages import Cite
+from viz.widgets import compute, parts
+
+
+def show(*ids: str) -> None:
+    """The entries of these names below each other, for the fold "Sources" of an exhibit."""
+    for id in ids:
+        found = errata.find(id)
+        st.markdown(f"**{id}** {formulas(found.title)}")
+        entry(found)
+
+
+def entry(found: Erratum) -> None:
+    """Where it stands, printed against right, the evidence as picture and sentence, and what to make of it."""
+    st.markdown(f":gray[:small[{literal(KINDS[found.kind])}: {formulas('; '.join(places(found)))}]]")
+    left, right = st.columns(2, gap="medium")
+    left.markdown(f":gray[Printed]  \n{formulas(found.says)}")
+    right.markdown(f":gray[Right]  \n{formulas(found.right)}")
+    evidence = compute.submit(("erratum", found.id), found.evidence, found.cost)
+    with origin.aside(changed=found.id):
+        _pictures(found.id, evidence)
+    parts.numbers(evidence.sentence)
+    if not evidence.computed:
+        st.caption("This rests on a citation: it is looked up, not calculated.")
+    st.markdown(f":gray[{formulas(found.note)}]")
+
+
+def places(found: Erratum) -> tuple[str, ...]:
+    """Where it is printed, one line a document."""
+    return tuple(Cite(where.document, where.section, where.item).place() for where in found.where)
+
+
+def _pictures(id: str, evidence: Evidence) -> None:
+    for start in range(0, len(evidence.panels), 2):
+        pair = evidence.panels[start : start + 2]
+        for place, (column, panel) in enumerate(zip(st.columns(2, gap="medium"), pair, strict=False), start=start):
+            with column:
+                _panel(f"erratum.{id}.{place}", panel)
+
+
+def _panel(key: str, panel: Panel) -> None:
+    if panel.form == "table":
+        st.markdown(f"**{formulas(panel.title)}**")
+        cells = [["" if math.isnan(value) else shown(value, panel.places) for value in row] for row in panel.values]
+        st.table(pd.DataFrame(cells, index=list(panel.rows), columns=list(panel.columns)), border="horizontal")
+        return
+    draw = pictures.weights if panel.form == "weights" else pictures.bars
+    places = min(panel.places, 2) if panel.form == "weights" else panel.places
+    told = "; ".join(f"{name}: {', '.join(shown(v, panel.places) for v in row)}"
+                     for name, row in zip(panel.rows, panel.values, strict=True))  # fmt: skip
+    parts.show(draw(panel.values, panel.rows, panel.columns, panel.title, places), key, f"{panel.title}. {told}")

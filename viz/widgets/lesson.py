@@ -1,0 +1,60 @@
+"""What an exhibit of the course is made of, besides its picture: steps, predictions, equations, errata.
+
+    STEPS = (lesson.Step("Guess", "Which word gets most?"), lesson.Step("Scores", "Each pair of words gets a score."))
+    step = lesson.steps(STEPS, "weighting.")
+    if lesson.predict("weighting.first", "Which word gets most?", ("Mona", "Lisa"), answer="Lisa", why="..."): ...
+
+An exhibit that has `STEPS` and `thumbnail() -> str` (an SVG of `viz.charts.thumbs`, made of numbers it computes) shows both
+on the course page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from viz.labels import formulas
+from viz.shell import room
+from viz.shell.state import presenting
+from viz.widgets import controls
+from viz.widgets.asking import predict, predict_number, predict_touched
+
+__all__ = ["Step", "equation", "errata", "predict", "predict_number", "predict_touched", "presenting", "steps"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a build-up as at a blackboard: its name, and the one or two sentences said at it."""
+
+    name: str
+    says: str
+
+
+def steps(STEPS: Sequence[Step], slug: str) -> int:
+    """The row of numbered steps and the sentence of the one we are at; its index from 0. In the link as slug + "step", from 1.
+
+    The keys (right, left, space, 1 to 9) press these pills: see stage.js.
+    """
+    with room.head(), st.container(key="lesson-steps"):
+        numbers = range(1, len(STEPS) + 1)
+        at = controls.pills("Step", numbers, f"{slug}step", 1, lambda number: f"{number}  {STEPS[number - 1].name}", quiet=True)
+    with room.head(), st.container(key="lesson-says"):
+        st.markdown(formulas(STEPS[at - 1].says))
+    return at - 1
+
+
+def equation(key: str, slug: str, values: Mapping[str, Any] | None = None, marks: Mapping[str, str] | None = None) -> None:
+    """An equation of `viz.course.equations.EQUATIONS`, whose symbols can be tapped; `values` sets this run's numbers below."""
+    from viz.widgets import equations
+
+    equations.show(key, slug, values=values, marks=marks)
+
+
+def errata(*ids: str) -> None:
+    """The entries of `viz.course.errata` with these ids: what is printed, what is right, and the evidence, computed now."""
+    from viz.widgets import errata as book
+
+    book.show(*ids)

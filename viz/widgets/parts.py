@@ -1,0 +1,268 @@
+"""The parts of a page, always in the same order: title, picture, numbers, then the closed folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pyarrow as pa
+import streamlit as st
+from altair.utils import schemapi
+from plotly.basedatatypes import BaseFigure
+from streamlit import dataframe_util
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.delta_generator_singletons import context_dg_stack
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from viz import theme
+from viz.instruments.kit import origin
+from viz.labels import formulas, indexed, literal
+from viz.remember import Memory
+from viz.server import serving
+from viz.shell import links, notices, room, state
+from viz.shell.pages import Entry, Exhibit, Page
+from viz.shell.restoring import restore
+from viz.widgets import export, told
+
+EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE = (
+    "The equation with these numbers", "What am I looking at", "Sources", "As a table", "Export")
+_TOOLS: dict[str, Any] = {"responsive": True, "displaylogo": False, "modeBarButtons": [["toImage"]]}
+"""Of Plotly's own buttons the one that saves the picture, drawn by the browser, seen while the mouse is over it."""
+Maybe = Callable[[], Any]
+_shown = Memory(256)
+"""Figures as they were sent, in light or dark colours, on a page or before a room."""
+__all__ = ["Fold", "as_table", "card", "dataframe", "documents", "equation", "fold", "line", "numbers", "picked", "restore", "show", "take_away", "title"]
+
+
+def title(info: Page | Exhibit, *, still: bool = False) -> None:
+    """Heading, claim, and the button (and R key) that restores the opening state; none on a `still` page."""
+    origin.begin(info.title)
+    with room.head():
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="atlas-title"):
+            st.title(info.title, width="content", anchor=False)
+            if not still:
+                restore()
+        with st.container(key="atlas-claim"):
+            st.markdown(f":gray[{info.claim}]")
+    notices.make_place()
+
+
+def show(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Callable[[], None] | None = None) -> None:
+    """Draw a Plotly or Altair figure in the visitor's theme; `alt` is what a screen reader says instead, and the title when it is saved.
+
+    `on_pick` is called before the run that answers a click: on a point of a Plotly figure, or on a mark of an Altair
+    chart that has selections; `picked` tells which mark.
+    """
+    alt = "\n".join((" ".join(alt.split()), *origin.now().heading()))  # the lines go above a saved picture, see pictures.js
+    looks = (_dark(), state.presenting())
+    shown = _shown(figure, looks, lambda: _in_plotly(figure, *looks) if isinstance(figure, go.Figure) else _in_vega(figure, *looks))
+    if isinstance(shown, _Read):
+        serving.drawn_by_plotly()
+        chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
+        st.plotly_chart(shown, key=key, theme=None, config=_TOOLS | {"toImageButtonOptions": {"format": "png", "scale": 3, "filename": key}}, alt=alt, **chosen)
+    else:
+        st.vega_lite_chart(shown | {"usermeta": origin.now().known()}, key=key, theme=None, width="stretch", alt=alt, on_select=on_pick or "ignore")
+
+
+class _Read(BaseFigure):
+    """A figure that was read off: Plotly copies one through and through each time, and Streamlit asks with every run."""
+
+    def __init__(self, tree: dict[str, Any]) -> None:
+        self._tree = tree  # all that is ever asked of it
+
+    def to_dict(self) -> dict[str, Any]:
+        return self._tree
+
+
+def _in_plotly(figure: go.Figure, dark: bool, presenting: bool) -> _Read:
+    layout: Any = figure.layout
+    ours = layout.template.layout.font.family == theme.FONT  # to copy a figure takes longer than to draw it
+    drawn = figure if ours else go.Figure(figure).update_layout(template=theme.template())
+    tree = _dressed(drawn.to_dict(), dark, presenting)
+    if presenting and (tree["layout"].get("height") or 0) > room.LARGEST:
+        tree["layout"]["height"] = room.LARGEST
+    return _Read(tree)
+
+
+def _in_vega(figure: alt.TopLevelMixin, dark: bool, presenting: bool) -> dict[str, Any]:
+    tree = figure.to_dict(validate=schemapi.DEBUG_MODE)
+    tree["config"] = theme.altair_config() | tree.get("config", {})
+    tree = told.with_table(_dressed(tree, dark, presenting))
+    tree["datasets"] = {name: _as_sent(rows) for name, rows in tree["datasets"].items()}
+    return tree
+
+
+def _as_sent(rows: Any) -> pa.Table:
+    """The form in which data go out: Streamlit would make it anew with every run."""
+    return pa.ipc.open_stream(dataframe_util.convert_anything_to_arrow_bytes(rows)).read_all()
+
+
+def _dark() -> bool:
+    return st.context.theme.type == "dark"
+
+
+def _dressed(tree: dict[str, Any], dark: bool, presenting: bool) -> dict[str, Any]:
+    """A figure as this visitor sees it: in the colours of the theme, in large type before a room."""
+    tree = theme.in_dark(tree) if dark else tree
+    return theme.for_a_room(tree) if presenting else tree
+
+
+def picked(key: str, name: str) -> Mapping[str, Any] | None:
+    """The fields of the mark that was clicked last in the Altair figure `key`, by its selection `name`; None before any click."""
+    event = st.session_state.get(key)
+    found = event["selection"].get(name) if event else None
+    return found[0] if found else None
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A closed fold. `with fold(...) as f:` and then `if f.open:`, so that a closed one computes nothing."""
+
+    open: bool
+    """Whether the visitor has it open, so whether to compute its content."""
+
+
+class _Line(NamedTuple):
+    """The folds of one container: a line of words, and below it the one that is open."""
+
+    words: DeltaGenerator
+    below: DeltaGenerator
+    names: list[str]
+
+
+@contextmanager
+def fold(name: str, key: str) -> Iterator[Fold]:
+    """A fold below the picture: a word in the line of its container's folds, of which one opens at a time. None in Present.
+
+    The names of the five usual ones are constants of this module.
+    """
+    if state.presenting():
+        yield Fold(False)
+        return
+    line, named = _line(key), f"fold:{key}"
+    line.names.append(named)
+    opened = bool(st.session_state.get(named))
+    line.words.button(name, key=f"word:{named}", type="tertiary", icon=f":material/keyboard_arrow_{'up' if opened else 'down'}:", icon_position="right", on_click=_turn, args=(named, line.names))
+    with line.below.container(border=True) if opened else line.below:
+        yield Fold(opened)
+
+
+def _line(key: str) -> _Line:
+    """That of the container in which we are, in this run: the whole page's, or a part's that is drawn anew."""
+    at, run = context_dg_stack.get()[-1], getattr(get_script_run_ctx(suppress_warning=True), "cursors", None)
+    known, line = vars(at).get("_folds", (None, None))
+    if line is None or known is not run:
+        line = _Line(st.container(horizontal=True, gap="medium", key=f"folds-{key}"), st.container(), [])
+        vars(at)["_folds"] = run, line
+    return line
+
+
+def _turn(named: str, line: list[str]) -> None:
+    """Open or close a fold, and close the others of its line."""
+    opened = not st.session_state.get(named)
+    st.session_state.update(dict.fromkeys(line, False) | {named: opened})
+
+
+def equation(latex: str) -> None:
+    """One displayed equation."""
+    st.latex(latex)
+
+
+def numbers(text: str) -> None:
+    """One plain sentence of numbers made from the run; taken literally, it may hold visitors' words, but a letter with an index or a power is mathematics."""
+    st.markdown("  \n".join(map(formulas, text.split("\n")))) if indexed(text) else st.text(text)
+
+
+def documents(info: Page | Exhibit, erratum: str | Callable[[], None] | None = None) -> None:
+    """The fold "Sources": where this stands, and the erratum with its evidence (our text, or drawn)."""
+    with fold(DOCUMENTS, f"{info.title}.documents") as opened:
+        if not opened.open:
+            return
+        for cite in info.cites:
+            st.markdown(f"**{formulas(cite.place())}**  \n:gray[{literal(cite.source.reference())}]")
+        if callable(erratum):
+            erratum()
+        elif erratum:
+            st.markdown(f"**Erratum.** {formulas(erratum, ours=True)}")
+
+
+def dataframe(frame: pd.DataFrame, **more: Any) -> None:
+    """A table in which a column of numbers has equally many digits in each row; `more` is what `st.dataframe` takes."""
+    digits = {str(name): st.column_config.NumberColumn(format=_digits(column)) for name, column in frame.items() if column.dtype.kind == "f"}
+    st.dataframe(frame, column_config=digits | more.pop("column_config", {}), **more)
+
+
+def _digits(column: pd.Series) -> str:
+    """The format of a column: four digits behind the point or what its numbers need of them, more where all are small.
+
+    >>> _digits(pd.Series([0.826, 1, 8.341, -1.067])), _digits(pd.Series([1.0, 2.0])), _digits(pd.Series([2e-5, 0.0]))
+    ('%.3f', '%.0f', '%.1e')
+    """
+    found = [float(value) for value in column if np.isfinite(value)]
+    if 0 < max(map(abs, found), default=0) < 0.001:
+        return "%.1e"
+    return f"%.{max((len(f'{value:.4f}'.rstrip('0').partition('.')[2]) for value in found), default=0)}f"
+
+
+def as_table(frame: pd.DataFrame | Maybe, key: str) -> None:
+    """The fold "As a table", also for screen readers; give a function and a closed fold computes nothing."""
+    with fold(TABLE, f"{key}.table") as opened:
+        if opened.open:
+            dataframe(frame() if callable(frame) else frame, key=f"{key}.dataframe")
+
+
+def take_away(data: Mapping[str, np.ndarray] | Maybe, code: str, png: bytes | Maybe | None = None,
+              key: str = "take") -> None:
+    """The fold "Export": the link and its QR code (drawn here), the data, the picture, the Python lines."""
+    with fold(TAKE, f"{key}.take") as opened:
+        if not opened.open:
+            return
+        arrays = dict(data() if callable(data) else data)
+        left, right = st.columns([1, 3], gap="medium", vertical_alignment="top")
+        link = export.link(st.context.url, state.query())
+        picture = export.qr(link)
+        with left:
+            if picture:
+                st.image(picture, width=170, alt="QR code of the link to this view")
+        with right:
+            st.code(link, language=None, wrap_lines=True)
+            if state.unlinked():
+                st.caption(f"The text is longer than {state.LONGEST:,} letters and is not in the link.")
+            with st.container(horizontal=True):
+                st.download_button("Data, NPZ", export.npz({**origin.now().named(), **arrays}), f"{key}.npz", "application/octet-stream",
+                                   on_click="ignore", key=f"{key}.npz")
+                st.download_button("Data, CSV", export.csv(arrays), f"{key}.csv", "text/csv", on_click="ignore",
+                                   key=f"{key}.csv")
+                if png is not None:
+                    st.download_button("Picture, PNG", png() if callable(png) else png, f"{key}.png", "image/png",
+                                       on_click="ignore", key=f"{key}.png")
+        st.code(code, language="python")
+
+
+def step_of(slug: str, step: int) -> dict[str, Any]:
+    """What a link to one step of an exhibit carries; nothing for 0, the whole exhibit."""
+    return {f"{slug}.step": step} if step else {}
+
+
+def card(entry: Entry) -> None:
+    """One exhibit: its name as a link, how long it takes, and what it claims."""
+    minutes = getattr(entry.info, "minutes", None)
+    line(entry, entry.info.claim, f"{minutes} min" if minutes else "")
+
+
+def line(entry: Entry, text: str, aside: str = "", step: int = 0) -> None:
+    """A page's name as a link (to one step of it), a short word at the right, and a sentence of ours below, in line with the name."""
+    with st.container(gap=None):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            links.to(entry.slug, f"**{entry.info.title}**" + (f", step {step}" if step else ""), icon=":material/arrow_forward:", **step_of(entry.slug, step))
+            if aside:
+                st.markdown(f":gray[:small[{aside}]]", width="content")
+        with st.container(horizontal=True, gap=None, wrap=False):
+            st.space(30)  # below the link's text
+            st.markdown(text)

@@ -1,0 +1,85 @@
+"""What a model can read, said at the box where one types for it; and a word before the picture where a text is nothing that it has read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core import bounds
+from core.checkpoints import history
+from core.data.corpora import Reads
+from core.engine import default
+from core.text.readable import in_small_letters, is_english, shouted, unknown
+from core.training.recipe import recipes
+from viz.labels import literal, shorten, visible
+from viz.remember import Memory
+
+TOKEN = "A token is a word, a piece of a word or a sign. What a model was trained on, and how well it does, stands in its card (More, Models)."
+_judged = Memory(256)
+
+
+def learnt(model: str) -> Reads | None:
+    """The texts that a shipped model learnt from; None for one of letters, or of the visitor's own folder.
+
+    >>> learnt("gpt-twin at step 437").language, learnt("copy-gru")
+    ('English', None)
+    """
+    recipe = recipes().get(history.base(model))
+    return recipe.reads if recipe else None
+
+
+def line(model: str, most: str = "") -> str:
+    """One line for the box: language, kind of text, how much of it (`most`; without it what the model reads at once).
+
+    >>> line("translator-en-es", "up to 24 tokens"), line("somebody's", "up to 24 tokens")
+    ('Reads English: short everyday sentences, up to 24 tokens. Writes Spanish.', 'Reads up to 24 tokens.')
+    """
+    found, most = learnt(model), most or f"up to {bounds.most(default().open(model)):,} tokens"
+    if found is None:
+        return f"Reads {most}."
+    return f"Reads {found.language}: {found.kind}, {most}." + (f" Writes {found.writes}." if found.writes else "")
+
+
+def show(said: str) -> None:
+    """The line below the box."""
+    st.caption(literal(said), help=TOKEN)
+
+
+@dataclass(frozen=True)
+class Note:
+    """What is to be said of a text, and whether small letters mend it."""
+
+    says: str
+    capitals: bool = False
+
+
+def told(model: str, text: str, small: Callable[[str], object], others: Callable[[], object] = lambda: None, key: str = "reads.told") -> None:
+    """A calm note where the text is in another language, in capitals, or has characters without a token.
+
+    Its button hands the text in small letters to `small`; `others` draws what else one may do.
+    """
+    reader = default().open(model)
+    note = _judged(reader, text, lambda: judge(model, text))
+    if note is None:
+        return
+    with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small", key=key):
+        st.text(note.says, width="stretch")
+        if note.capitals:
+            st.button("Write it in small letters", key=f"{key}.small", type="tertiary", icon=":material/text_fields:", on_click=small, args=(in_small_letters(text),))
+        else:
+            others()
+
+
+def judge(model: str, text: str) -> Note | None:
+    """Capitals first: in small letters the rest can be judged."""
+    reads, of = default().open(model).tokenizer, learnt(model)
+    if of and (counted := shouted(text, reads)):
+        loud, few = counted
+        return Note(f"{model} has read little in capitals: they cut this text into {loud} tokens, small letters into {few}.", capitals=True)
+    if missing := unknown(text, reads):
+        return Note(f"{model} has no token for “{visible(shorten(missing, 20))}”. What follows is the same unknown sign wherever such a character stands.")
+    if of and of.language == "English" and not is_english(text):
+        return Note(f"{model} has read only {of.language}; this looks like another language. What follows is what it makes of unknown tokens.")
+    return None

@@ -1,0 +1,59 @@
+"""Trainings that this visitor starts: which there is, and how it stands, as a sentence and a share. Their row is `core.serving.trainer`."""
+
+from __future__ import annotations
+
+from core.serving import trainer
+from core.serving.trainer import Training
+from viz.labels import percent
+from viz.widgets import compute
+
+BEAT = 1.0
+"""Seconds between two looks at a training that runs."""
+
+
+def mine(task: str) -> Training | None:
+    """This visitor's last training of a task, over or not; None where there is none."""
+    return trainer.default().latest(compute.session(), task)
+
+
+def running(task: str = "") -> bool:
+    """Whether a training of this visitor waits or runs: that of a task, or any."""
+    now = mine(task) if task else trainer.default().progress(compute.session())
+    return now is not None and not now.over
+
+
+def start(task: str, seed: int | None = None) -> None:
+    """Begin a training; one of this visitor that runs ends."""
+    trainer.default().start(compute.session(), task, seed)
+
+
+def stop() -> None:
+    """End this visitor's training; what it has learnt is kept."""
+    trainer.default().stop(compute.session())
+
+
+def share(training: Training, steps: int, longest: float) -> float:
+    """How much of a training is done, 0 to 1: of its steps or of its seconds, whichever end comes first."""
+    if training.state == "done":
+        return 1.0
+    report = training.reports[-1] if training.reports else None
+    return 0.0 if report is None else min(1.0, max(report.step / steps, report.seconds / longest))
+
+
+def standing(training: Training, steps: int, counted: str) -> str:
+    """One sentence on how a training stands; `counted` is what may be right.
+
+    >>> from pathlib import Path
+    >>> standing(Training("yours: copy (1)", "copy", "waiting", 2, (), Path()), 100, "signs")
+    'Waiting: 2 trainings before yours. One runs at a time, so that nobody is slowed down.'
+    """
+    if training.state == "waiting":
+        before = f"{training.place} training{'s' * (training.place > 1)} before yours" if training.place else "yours is next"
+        return f"Waiting: {before}. One runs at a time, so that nobody is slowed down."
+    if not training.reports:
+        return training.said or "Yours: it begins."
+    report = training.reports[-1]
+    so_far = f"step {report.step:,} of {steps:,}, {report.seconds:.0f} seconds, {percent(report.right)} of the {counted} right"
+    if training.state == "running":
+        return f"Yours is learning: {so_far}."
+    return f"Yours, done: {so_far}." if training.state == "done" else f"Yours ended early: {so_far}. {training.said}"

@@ -1,0 +1,181 @@
+"""The runs behind Be the head: who is to be guessed, for which head the row matters, what the visitor's row makes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from core.analysis.attribution.each_head import each_head
+from core.analysis.guesses import probabilities
+from core.edits import SetPattern
+from core.errors import InputError
+from core.models import Kind
+from core.run import Run
+from viz.widgets import compute
+from viz.workspace.shared import heads as chooser
+from viz.workspace.shared.heads import Place
+
+WHOLE = 100
+SEARCHED = 192
+"""Rows times tokens of a translation in which a telling row is looked for: each row needs a run a head."""
+
+
+@dataclass(frozen=True)
+class Game:
+    """One row of one head of a run, and the word it should lead to. `word` is a token, `row` and `keys` are tokens too."""
+
+    run: Run
+    place: Place
+    row: int
+    word: str
+    word_id: int
+    table: np.ndarray
+    """The probability of the word where one head alone looks evenly in this row: (layer, head)."""
+
+    @property
+    def kind(self) -> Kind:
+        return self.run.model.spec.kind(self.place.kind)
+
+    @property
+    def path(self) -> str:
+        return self.kind.path(self.place.layer, "pattern")
+
+    @property
+    def keys(self) -> list[int]:
+        """The keys that the row may look at."""
+        return np.flatnonzero(self.run.trace[self.kind.path(self.place.layer, "allowed")][0, self.row]).tolist()
+
+    @property
+    def names(self) -> list[str]:
+        """The tokens of these keys."""
+        side = self.run.source if self.kind.keys == "source" and self.run.source is not None else self.run.side
+        return [side.tokens[key] for key in self.keys]
+
+    @property
+    def true_row(self) -> np.ndarray:
+        """What the head itself gives to these keys."""
+        return self.run.trace[self.path][self.place.head, self.row][self.keys]
+
+    @property
+    def true(self) -> float:
+        """The probability of the word with the head's own row."""
+        return said(self.run, self.row, self.word_id)
+
+    @property
+    def even(self) -> float:
+        return float(self.table[self.place.layer, self.place.head])
+
+    @property
+    def heads(self) -> list[tuple[int, int]]:
+        """All heads, the one whose row matters most first."""
+        return [(int(layer), int(head)) for layer, head in zip(*np.unravel_index(np.argsort(self.table, axis=None), self.table.shape), strict=True)]
+
+
+def game(model: str, text: str, head: tuple[int, int] | None, row: int | None) -> Game:
+    """The run, the row and the head. A model that goes on reads all but the last word, which is then to be said.
+
+    Without a row: of a translation (its first words, where it is long) the one where some head matters most. Without a head: the one whose row matters most.
+    """
+    reader = chooser.opened(model)
+    if reader.spec.has_source:
+        return _translating(model, text, head, row)
+    start, end = last_word(reader, text)
+    before, wanted = text[:start].rstrip(), text[start - 1 : end] if start else text[start:end]
+    ids = reader.tokenizer.encode(wanted).ids
+    run = compute.run(model, before, keep=("*.pattern", "logits"))
+    at = run.side.n_real - 1
+    return _chosen(run, head, at, ids[0], run.kinds[-1])
+
+
+def last_word(reader, text: str) -> tuple[int, int]:
+    """Where the last word stands in the text. Raises InputError for a text without two words."""
+    words = [span for span in _spans(reader, text) if any(letter.isalnum() for letter in text[span[0] : span[1]])]
+    if len(words) < 2:
+        raise InputError("There is nothing to guess.", "The model reads all but the last word, and is to say that one.", "Type a sentence of three words or more.")
+    return words[-1]
+
+
+def _spans(reader, text: str) -> list[tuple[int, int]]:
+    """The words of a text as places, by white space."""
+    found, at = [], 0
+    for word in text.split():
+        start = text.index(word, at)
+        at = start + len(word)
+        cut = len(word.rstrip('.,;:!?"”'))
+        found.append((start, start + cut) if cut else (start, at))
+    return found
+
+
+def _translating(model: str, text: str, head: tuple[int, int] | None, row: int | None) -> Game:
+    keep = ("*.pattern", "logits")
+    own = compute.run(model, text, keep=()).target_text
+    run = compute.run(model, text, target=own, keep=keep)
+    wanted = (*run.ids[1 : run.side.n_real], run.model.tokenizer.end)
+    kind = "cross"
+    if row is None or not 0 <= row < run.side.n_real - 1:
+        row = min(range(min(run.side.n_real - 1, max(1, SEARCHED // run.side.n_real))), key=lambda at: float(_effects(run, kind, at, wanted[at]).min()) - said(run, at, wanted[at]))
+    return _chosen(run, head, row, wanted[row], kind)
+
+
+def _chosen(run: Run, head: tuple[int, int] | None, row: int, word_id: int, kind: str) -> Game:
+    table = _effects(run, kind, row, word_id)
+    if head is None or not (head[0] < table.shape[0] and head[1] < table.shape[1]):
+        layer, number = np.unravel_index(int(table.argmin()), table.shape)
+        head = int(layer), int(number)
+    return Game(run, Place(kind, *head), row, run.model.tokenizer.token(word_id), word_id, table)
+
+
+def _effects(run: Run, kind: str, row: int, word_id: int) -> np.ndarray:
+    """The probability of the word where one head alone looks evenly in this row: (layer, head), all in one batch."""
+    allowed = run.trace[run.model.spec.kind(kind).path(0, "allowed")][0, row]
+    even = torch.tensor(allowed / allowed.sum(), dtype=torch.float32)
+
+    def change(pattern: torch.Tensor) -> torch.Tensor:
+        new = pattern.clone()
+        new[row] = even
+        return new
+
+    text, model = (run.source or run.side).text, run.model
+    key = ("be_the_head.even", model.name, text, run.target_text, kind, row, word_id)
+    cost = float(len(text) * model.config.n_layers * model.config.n_heads)
+    read = lambda other: np.asarray(said(other, row, word_id))  # noqa: E731
+    return compute.submit(key, lambda: each_head(model, text, kind, read, target=run.target_text, leaf="pattern", change=change), cost)
+
+
+def said(run: Run, row: int, word_id: int) -> float:
+    """The probability of a token at a row."""
+    return float(probabilities(run.logits[row])[word_id])
+
+
+def played(found: Game, shares: tuple[int, ...]) -> float:
+    """The probability of the word with the visitor's row in the place of the head's own."""
+    weights = np.zeros(found.run.trace[found.path].shape[-1])
+    weights[found.keys] = np.array(shares) / WHOLE
+    edit = SetPattern(found.path, found.row, tuple(float(weight) for weight in weights), head=found.place.head)
+    run = found.run
+    other = compute.run(run.model.name, (run.source or run.side).text, target=run.target_text, keep=("logits",), edits=(edit,))
+    return said(other, found.row, found.word_id)
+
+
+def evenly(n: int) -> tuple[int, ...]:
+    """100 shared out over n places, as evenly as whole numbers allow.
+
+    >>> evenly(3)
+    (34, 33, 33)
+    """
+    return tuple(WHOLE // n + (place < WHOLE % n) for place in range(n))
+
+
+def read_row(raw: str, n: int) -> tuple[int, ...]:
+    """The shares of a link: n whole numbers that are together at most 100. Raises ValueError for anything else."""
+    shares = tuple(int(part) for part in raw.split("."))
+    if len(shares) != n or min(shares) < 0 or sum(shares) > WHOLE:
+        raise ValueError(f"A row has {n} whole numbers, 0 or more, together at most {WHOLE}.")
+    return shares
+
+
+def best(found: Game) -> int:
+    """The place, among the keys, that the head itself looks at most."""
+    return int(found.true_row.argmax())

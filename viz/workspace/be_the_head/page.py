@@ -1,0 +1,199 @@
+"""Be the head: share out one row of attention yourself, put it into the model, and see whether it still says the right word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.model import Model
+from core.models import Family
+from viz.charts.revealed import revealed
+from viz.instruments import heatmap
+from viz.instruments.kit import origin
+from viz.labels import distinct, head_name, literal, percent, visible
+from viz.shell import errors, state
+from viz.shell.pages import Cite, Page
+from viz.widgets import controls, parts
+from viz.workspace.be_the_head import data, row
+from viz.workspace.be_the_head.data import WHOLE, Game
+from viz.workspace.shared import bench, tasks
+from viz.workspace.shared import heads as chooser
+
+PAGE = Page(
+    title="Be the head",
+    order=47,
+    claim="You have 100 % to look with. Where would you look, so that the model says the right word?",
+    cites=(
+        Cite("vaswani2017", "3.2.1", "Eq. (1)"),
+        Cite("ghojogh2020", "2.4.3", "Eqs. (13)-(16)"),
+        Cite("beigy2021", "Self-attention", "each word is key, query and value"),
+    ),
+    menu="lab",
+    does="a game",
+)
+EQUATION = r"z = \sum_j a_j\, v_j, \qquad a_j \ge 0, \quad \sum_j a_j = 1"
+LOOKING = (
+    "A head makes, for each word, a row of weights that add up to 1: how much of each word's value it fetches. Here you write that row for one word and one head; "
+    "all other heads of the model do what they always do. You do not choose what is fetched, only from where: the values are the model's own. "
+    "The head was picked by a measurement: of all heads, it is the one that the right word misses most when its row is uniform. "
+    "It can happen that you do better than the head: it was trained on all sentences at once, not on this one."
+)
+CODE = """import core
+
+model = core.open_model({model!r})
+row = core.edits.SetPattern({path!r}, query={query}, weights={weights}, head={head})
+run = model.run({text!r}{target}, edits=[row])
+print(run.logits[{query}].argmax())"""
+TEXT = "The king had a red horse. The red horse"
+"""Of nine beginnings that were measured the one whose last word hangs most on the row of one head."""
+HEADS = 6
+"""So many heads are offered, those first whose row matters most."""
+
+
+@dataclass(frozen=True)
+class Params:
+    """One text through one model; (layer, head) and the row of a translation, None for the telling ones."""
+
+    model: str = "gpt-mini"
+    text: str = TEXT
+    head: tuple[int, int] | None = None
+    row: int | None = None
+
+
+def compute(p: Params) -> Game:
+    return data.game(p.model, p.text, p.head, p.row)
+
+
+def page() -> None:
+    parts.title(PAGE)
+    asked = bench.choose("be_the_head", _plays, model=Params.model, text=Params.text, lacks=_lacks, runs=bench.heads)
+    if asked is not None:
+        _played(asked)
+
+
+def _plays(family: Family) -> bool:
+    """Models that write: the right word is known."""
+    return bench.layered(family) and family.writes
+
+
+def _lacks(model: Model) -> str:
+    return tasks.cannot_write(model) if bench.layered(model.spec) else tasks.no_heads(model)
+
+
+@st.fragment
+def _played(asked: bench.Asked) -> None:
+    with errors.guard():
+        found = _controls(asked.model, asked.text)
+        asked.shows(kind=found.place.kind, layer=found.place.layer, head=found.place.head)
+        shares, put = row.chosen(len(found.keys))
+        with st.container():  # always there, whether something is computed or not
+            yours = data.played(found, shares) if put else None
+        origin.tell_run(found.run, found.place.kind, found.place.layer, found.place.head)
+        st.markdown(_task(found))
+        left, right = st.columns([4, 3], gap="large")
+        with left:
+            row.controls(found, shares)
+            _rows(found, shares, put)
+        with right:
+            own = ("uniform attention", found.even, False), ("you", yours, True), (f"the head itself, {found.place}", found.true if put else None, False)
+            parts.show(revealed(own), "be_the_head.bars", f"How probable “{visible(found.word)}” is: with uniform attention, with yours, with the head's own")
+            parts.numbers(_sentence(found, shares, yours))
+        _folds(found, shares, put)
+
+
+def _controls(model: str, text: str) -> Game:
+    """The head, and of a translation the word to be written."""
+    reader = chooser.opened(model)
+    kind = reader.spec.kinds_of(reader.config)[-1].name
+    told = state.peek("kind")
+    if told not in ("", kind):
+        st.caption(f"The head of the page before belongs to “{chooser.KINDS.get(told, literal(told))}”. Here you are one of “{chooser.KINDS[kind]}”, which speaks in the last step.")
+    layer, number = (state.read(name, -1, state.whole(-1, 999)) if told == kind else -1 for name in ("layer", "head"))
+    at = state.read("be_the_head.at", -1, state.whole(-1, 10_000))
+    with st.container():
+        found = compute(Params(model, text, (layer, number) if min(layer, number) >= 0 else None, at if at >= 0 else None))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        _who(found)
+        if found.run.source is not None:
+            words = distinct(token.strip() or token for token in found.run.side.written().tokens)
+            controls.select("The word to be written", list(range(found.run.side.n_real - 1)), "be_the_head.at", found.row, words.__getitem__)
+    return found
+
+
+def _who(found: Game) -> None:
+    """The heads whose rows matter most, and the one in view."""
+    here = found.place.layer, found.place.head
+    offered, key = list(dict.fromkeys((*found.heads[:HEADS], here))), "be_the_head.who"
+    lit = state.held(key, here)
+
+    def store() -> None:
+        layer, number = st.session_state[key]
+        state.write(kind=found.place.kind, layer=layer, head=number)
+
+    st.selectbox("You are", offered, offered.index(lit), format_func=lambda head: _head(found, head), key=key, on_change=store, label_visibility="collapsed")
+
+
+def _head(found: Game, head: tuple[int, int]) -> str:
+    lost = found.true - float(found.table[head])
+    return f"You are {head_name(*head)}: a uniform row {'costs' if lost > 0 else 'gains'} {100 * abs(lost):.0f} points"
+
+
+def _task(found: Game) -> str:
+    word = f"**{literal(found.word.strip() or found.word)}**"
+    if found.run.source is not None:
+        return f"The model has read the sentence below and is about to write {word}. You are {found.place}: from which of its tokens would you fetch? Share out 100 %."
+    return f"The model has read the tokens below; the right next word is {word}. You are {found.place}, and the last token attends: at which would you look? Share out 100 %."
+
+
+def _rows(found: Game, shares: tuple[int, ...], put: bool) -> None:
+    """The visitor's row; the head's own below it once it is revealed."""
+    rows = [np.array(shares) / WHOLE, *([found.true_row] if put else [])]
+    keys = [visible(name) for name in found.names]
+    heatmap(np.stack(rows), ["you", str(found.place)][: len(rows)], keys, key="be_the_head.rows", axis=("who", "token looked at"), height=150,
+            numbers=len(keys) <= 16, title="Your row, and the head's own" if put else "Your row; the head's own is hidden", margins=False)  # fmt: skip
+
+
+def _sentence(found: Game, shares: tuple[int, ...], yours: float | None) -> str:
+    word = visible(found.word.strip() or found.word)
+    if yours is None:
+        spent = sum(shares)
+        do = "Put it into the model when you are content." if spent == WHOLE else f"You have {WHOLE - spent} % left."
+        return f"With uniform attention to its {len(found.keys)} tokens, the head leaves “{word}” at {percent(found.even)}. {do}"
+    place = data.best(found)
+    better = _better(found, shares, yours)
+    return (
+        f"With your row “{word}” has {percent(yours)}; with the head's own {percent(found.true)}, with a uniform one {percent(found.even)}. {better}. "
+        f"The head itself looks most at “{visible(found.names[place].strip() or found.names[place])}”, {percent(found.true_row[place])}."
+    )
+
+
+def _better(found: Game, shares: tuple[int, ...], yours: float) -> str:
+    """Whom the visitor's row beat; what looks the same on the page is no victory."""
+    if shares == data.evenly(len(shares)):
+        return "Yours is the uniform row: share it out otherwise"
+    level = percent(yours) == percent(found.even)
+    if yours > found.true:
+        return "You did better than the head"
+    return "It is as good as uniform attention" if level else "You did better than uniform attention" if yours > found.even else "Uniform attention does better"
+
+
+def _folds(found: Game, shares: tuple[int, ...], put: bool) -> None:
+    with parts.fold(parts.EQUATION, "be_the_head.equation") as fold:
+        if fold.open:
+            parts.equation(EQUATION)
+            parts.numbers(" + ".join(f"{share / WHOLE:.2f} × v({visible(name)})" for share, name in zip(shares, found.names, strict=True) if share) or "0")
+    with parts.fold(parts.LOOKING, "be_the_head.looking") as fold:
+        if fold.open:
+            st.markdown(LOOKING)
+    parts.documents(PAGE)
+    parts.as_table(lambda: pd.DataFrame({"piece": [visible(name) for name in found.names], "you": np.array(shares) / WHOLE,
+                                         **({"the head": found.true_row} if put else {})}), "be_the_head")  # fmt: skip
+    weights = np.zeros(found.run.trace[found.path].shape[-1])
+    weights[found.keys] = np.array(shares) / WHOLE
+    run = found.run
+    target = f", target={run.target_text!r}" if run.source is not None else ""
+    code = CODE.format(model=run.model.name, path=found.path, query=found.row, weights=tuple(weights.tolist()), head=found.place.head, text=(run.source or run.side).text, target=target)
+    parts.take_away(lambda: {"you": weights} | ({"head": found.true_row} if put else {}), code, key="be_the_head")

@@ -1,0 +1,64 @@
+"""The row that a visitor shares out: a number a word, what remains, and the buttons that help."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from viz.labels import distinct, literal
+from viz.shell import notices, state
+from viz.workspace.be_the_head import data
+from viz.workspace.be_the_head.data import WHOLE, Game
+
+ROW, IN = "be_the_head.row", "be_the_head.in"
+STEP = 10
+Shares = tuple[int, ...]
+
+
+def chosen(n: int) -> tuple[Shares, bool]:
+    """The shares of the link (without any: even), and whether they were put into the model."""
+    raw = state.read(ROW, "")
+    if not raw:
+        return data.evenly(n), False
+    try:
+        return data.read_row(raw, n), state.read(IN, False, state.flag)
+    except ValueError as error:
+        if not raw.replace(".", "").isdecimal():  # not merely of another sentence
+            notices.tell("The row in the link cannot be read.", str(error), "A uniform row stands in its place.")
+        return data.evenly(n), False
+
+
+def _store(shares: Shares, *, into: bool | None = None) -> None:
+    state.write(**{ROW: ".".join(map(str, shares)), IN: into})
+
+
+def controls(found: Game, shares: Shares) -> None:
+    """A box for each word, and below them what is left and the buttons."""
+    names = distinct(name.strip() or name for name in found.names)
+    with st.container(horizontal=True, gap="small", key="be_the_head.words"):
+        for place, (name, share) in enumerate(zip(names, shares, strict=True)):
+            key = f"be_the_head.share.{place}"
+            st.number_input(literal(name), 0, WHOLE, state.held(key, share), step=STEP, key=key, width=128, on_change=_spent, args=(key, place, shares))
+    left = WHOLE - sum(shares)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button("Put it into the model", type="primary", icon=":material/input:", key="be_the_head.commit", disabled=left > 0,
+                  on_click=partial(_store, shares, into=True))  # fmt: skip
+        st.button("Uniform", key="be_the_head.even", on_click=partial(_store, data.evenly(len(shares))))
+        st.button("Take all back", key="be_the_head.none", on_click=partial(_store, (0,) * len(shares)))
+        key = "be_the_head.rest"
+        st.menu_button(f"Give the rest ({left} %) to", list(range(len(shares))), key=key, disabled=not left, on_click=lambda: _rest(key, shares, left),
+                       format_func=lambda place: literal(names[place]))  # fmt: skip
+
+
+def _spent(key: str, place: int, shares: Shares) -> None:
+    """At most what the other words leave."""
+    others = sum(shares) - shares[place]
+    share = min(int(st.session_state[key] or 0), WHOLE - others)
+    _store((*shares[:place], share, *shares[place + 1 :]))
+
+
+def _rest(key: str, shares: Shares, left: int) -> None:
+    place = st.session_state.get(key)
+    if place is not None:
+        _store((*shares[:place], shares[place] + left, *shares[place + 1 :]))

@@ -1,0 +1,278 @@
+"""What Compare compares: views become patterns with their words, patterns are brought onto common words, pairs are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from core.analysis.attention.aggregate import aggregated
+from core.analysis.attention.align import Slot, Span, by_spans, by_words, merged, onto
+from core.analysis.heads.habits import Heads
+from core.analysis.heads.likeness import Likeness, likeness
+from core.errors import InputError
+from core.run import Run, Side
+from viz.instruments.kit import origin
+from viz.labels import visible
+from viz.remember import remembered
+from viz.widgets import pins
+from viz.widgets.pins import View
+from viz.workspace.compare import written as writing
+from viz.workspace.shared import heads as chooser
+from viz.workspace.shared import tasks
+from viz.workspace.shared.toy_models import KIND
+from viz.workspace.what_if import data as changes
+
+LETTERS = "ABCD"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The words (or pieces) along one side of a pattern; of pieces also where they stand in the text (None: in two texts)."""
+
+    names: tuple[str, ...]
+    spans: tuple[Span, ...]
+    text: str | None
+
+
+@dataclass(frozen=True)
+class Pane:
+    """One view with its pattern (query, key), and the heads it was chosen from by kind of attention."""
+
+    view: View
+    run: Run
+    heads: Mapping[str, Heads]
+    weights: np.ndarray
+    allowed: np.ndarray
+    queries: Axis
+    keys: Axis
+
+    def tell(self) -> None:
+        """The pictures that follow show this."""
+        view = self.view
+        origin.tell_run(self.run, view.kind, view.layer if view.kind else None, view.head if view.kind else None, changed=view.edits)
+
+    @property
+    def alone(self) -> bool:
+        """Whether the model has one alignment and no heads."""
+        return not chooser.several(self.heads)
+
+    @property
+    def name(self) -> str:
+        """What the pane shows, with the measured habit of a head."""
+        if self.alone:
+            return self.view.model
+        head = self.view.head
+        habit = f", {self.heads[self.view.kind].word(self.view.layer, head)}" if isinstance(head, int) else ""
+        return f"{self.view}{habit}"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two panes on common words: their difference where both have the words, and how alike they are."""
+
+    a: int
+    b: int
+    difference: np.ndarray
+    compared: np.ndarray
+    likeness: Likeness
+
+    @property
+    def name(self) -> str:
+        return f"{LETTERS[self.a]} \u2212 {LETTERS[self.b]}"
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The rows that both have, those that differ most first."""
+        bits = self.likeness.rows
+        return sorted(np.flatnonzero(np.isfinite(bits)).tolist(), key=lambda row: -bits[row])
+
+
+@dataclass(frozen=True)
+class Compared:
+    """All panes on common rows and columns; a slot holds the places of its words in each pane."""
+
+    panes: tuple[Pane, ...]
+    rows: tuple[Slot, ...]
+    columns: tuple[Slot, ...]
+    weights: tuple[np.ndarray, ...]
+    allowed: tuple[np.ndarray, ...]
+
+    def pairs(self) -> tuple[Pair, ...]:
+        return tuple(self.pair(a, b) for a, b in combinations(range(len(self.panes)), 2))
+
+    def pair(self, a: int, b: int) -> Pair:
+        """Cells that either may look at, in rows that both have. Weight on a word that the other lacks counts as apart."""
+        both = np.array([bool(slot[a]) and bool(slot[b]) for slot in self.rows], dtype=bool)
+        cells = (self.allowed[a] | self.allowed[b]) & both[:, None]
+        shared = np.array([bool(slot[a]) and bool(slot[b]) for slot in self.columns], dtype=bool)
+        return Pair(a, b, self.weights[a] - self.weights[b], cells & shared, likeness(self.weights[a], self.weights[b], cells))
+
+    def lone(self, *panes: int) -> tuple[list[int], list[int]]:
+        """Rows and columns whose word one of these panes lacks."""
+        rows, columns = ([place for place, slot in enumerate(slots) if not all(slot[pane] for pane in panes)] for slots in (self.rows, self.columns))
+        return rows, columns
+
+    def word(self, side: str, place: int, pane: int) -> str:
+        """The word of one pane at a row ("queries") or a column ("keys"); in brackets the other's, where it has none."""
+        slots = self.rows if side == "queries" else self.columns
+        found = _named(getattr(self.panes[pane], side), slots[place][pane])
+        if found:
+            return found
+        other = next(k for k, places in enumerate(slots[place]) if places)
+        return f"({_named(getattr(self.panes[other], side), slots[place][other])})"
+
+    def words(self, side: str, pane: int) -> list[str]:
+        return [self.word(side, place, pane) for place in range(len(self.rows if side == "queries" else self.columns))]
+
+
+def seen(view: View, by: str) -> Pane:
+    """Run the model and take the pattern. Raises InputError for a view that cannot be shown."""
+    run, heads = _run(view), chooser.survey(view.model)
+    if not heads:
+        raise InputError(f"{view.model} has no attention.", "No word of it looks at another: there is no pattern to compare.", "Choose another model.")
+    view = _placed(view, heads)
+    by = "token" if KIND.get(view.model) == "copy" else by
+    if isinstance(view.head, int):
+        attention, head = chooser.look(run, view.kind, by), view.head
+    else:
+        how, head = pins.AGGREGATES[view.head], 0
+        attention = remembered(run, (view.kind, by, how), lambda: aggregated(run, view.kind, how, by, writing=chooser.crosses(view.kind)))
+    kind = run.model.spec.kind(view.kind)
+    queries, keys = (run.source if side == "source" and run.source else run.side for side in (kind.queries, kind.keys))
+    if chooser.crosses(view.kind):
+        queries = queries.written()
+    return Pane(
+        view, run, heads, attention.weights[view.layer, head], attention.allowed[view.layer, min(head, attention.allowed.shape[1] - 1)],
+        _axis(queries, attention.queries, by), _axis(keys, attention.keys, by),
+    )  # fmt: skip
+
+
+def compared(panes: Sequence[Pane], by: str) -> Compared:
+    """Bring all onto the words (or pieces) of the first."""
+    rows, columns = (_slots([getattr(pane, side) for pane in panes], by) for side in ("queries", "keys"))
+    sides = [([slot[k] for slot in rows], [slot[k] for slot in columns]) for k in range(len(panes))]
+    return Compared(
+        tuple(panes), rows, columns, tuple(onto(pane.weights, *side) for pane, side in zip(panes, sides, strict=True)),
+        tuple(onto(pane.allowed, *side) > 0 for pane, side in zip(panes, sides, strict=True)),
+    )  # fmt: skip
+
+
+def opening(model: str, text: str, kind: str | None = None, place: tuple[int, int] | None = None) -> tuple[View, View]:
+    """A telling pair: the head in view (or the clearest of all), and the clearest one that does something else."""
+    heads = chooser.survey(model)
+    if not chooser.several(heads):
+        kind = next(iter(heads), "")
+        return View(model, text, kind), _counterpart(model, text, kind)
+    if kind is None or kind not in heads:
+        kind = chooser.opened(model).spec.kinds_of(chooser.opened(model).config)[-1].name
+    measured = heads[kind]
+    places = [(i, j) for i in range(measured.shape[0]) for j in range(measured.shape[1])]
+    first, *others = measured.best(text).items()
+    a = place if place is not None and place in places else first[1]
+    clear = [at for habit, at in (first, *others) if habit != chooser.VAGUE and measured.kind(*at) != measured.kind(*a)]
+    habit = measured.kind(*a) if measured.kind(*a) != chooser.VAGUE else "spread"
+    plain = min((at for at in places if at != a), key=lambda at: measured.scores[habit][at], default=a)
+    b = next(iter(clear), plain)  # where no second habit is: the head that has the first one least
+    return View(model, text, kind, *a), View(model, text, kind, *b)
+
+
+def parted(first: View, second: View) -> tuple[View, View]:
+    """Two texts of one model where no head is named: the head whose rows differ most between them.
+
+    Of a model with several kinds of attention the first, which reads the texts themselves.
+    """
+    try:
+        kind = next(iter(chooser.survey(first.model)), "")
+        one, other = (seen(replace(view, kind=kind, layer=0, head=0), "word") for view in (first, second))
+    except InputError:  # the panes say why
+        return first, second
+    bits = remembered(one.run, ("parted", other.view.text), lambda: _apart(one, other))
+    layer, head = (int(place) for place in np.unravel_index(int(np.nan_to_num(bits).argmax()), bits.shape))
+    return replace(first, kind=kind, layer=layer, head=head), replace(second, kind=kind, layer=layer, head=head)
+
+
+def _apart(one: Pane, other: Pane) -> np.ndarray:
+    """(layer, head): how far each head's rows on two texts are apart, in bits."""
+    found = [chooser.look(pane.run, pane.view.kind) for pane in (one, other)]
+    panes = [[replace(pane, weights=weights) for weights in attention.weights.reshape(-1, *attention.weights.shape[2:])] for pane, attention in zip((one, other), found, strict=True)]
+    bits = [compared(pair, "word").pair(0, 1).likeness.bits for pair in zip(*panes, strict=True)]
+    return np.array(bits).reshape(found[0].weights.shape[:2])
+
+
+def another(panes: Sequence[Pane]) -> View:
+    """One more pane: of the last one's model the clearest head of a habit that is not shown yet, else any other head."""
+    last = panes[-1].view
+    measured = panes[-1].heads[last.kind]
+    shown = [(view.layer, view.head) for view in (pane.view for pane in panes) if (view.model, view.kind) == (last.model, last.kind)]
+    left = [place for place in [*measured.best(last.text).values(), *np.ndindex(measured.shape)] if place not in shown]
+    layer, head = left[0] if left else (0, 0)
+    return replace(last, layer=int(layer), head=int(head))
+
+
+def alike(views: Sequence[View], *names: str) -> bool:
+    """Whether all views are the same in these respects."""
+    return len({tuple(getattr(view, name) for name in names) for view in views}) < 2
+
+
+def _counterpart(model: str, text: str, kind: str) -> View:
+    """Beside a model with one alignment: another model of its task that has attention."""
+    models = tasks.usable()
+    names = tasks.by_task(models)[tasks.asked_of(model, models[model])]
+    same = [name for name in names if name != model and KIND.get(name) == KIND.get(model)]
+    other = next((name for name in same if chooser.opened(name).spec.kinds_of(chooser.opened(name).config)), None)
+    return View(other, text) if other else View(model, text, kind)
+
+
+def _run(view: View) -> Run:
+    """The pass of a view; a text that is written on is written on first, and a changed pass has the target of the one before the change."""
+    text, target = writing.on(view) if view.strategy else (view.text, view.target)
+    if not view.edits:
+        return chooser.run(view.model, text, target or None, view.pair or None)
+    before = changes.first(view.model, text)
+    kept, errors = changes.readable(view.edits, before)
+    if errors:
+        raise errors[0]
+    return changes.second(before, kept)
+
+
+def _placed(view: View, heads: Mapping[str, Heads]) -> View:
+    """The view with its head: the most telling one where it names no kind. Raises InputError where the model has no such head."""
+    if not view.kind:
+        first = next(iter(chooser.habits(heads)), chooser.Place(next(iter(heads)), 0, 0))
+        return replace(view, kind=first.kind, layer=first.layer, head=first.head)
+    if view.kind not in heads:
+        raise InputError(f"{view.model} has no attention '{view.kind}'.", f"It has {', '.join(heads)}.", "Choose another head.")
+    layers, n_heads = heads[view.kind].shape
+    if view.layer >= layers or (isinstance(view.head, int) and view.head >= n_heads):
+        raise InputError(f"{view.model} has no head {view}.", f"It has {layers} layers of {n_heads} heads, counted from 0.", "Choose another head.")
+    if view.head == "rollout" and chooser.crosses(view.kind):
+        raise InputError("Rollout is not defined between two texts.", "It follows a text through its own layers.", "Choose another head.")
+    return view
+
+
+def _axis(side: Side, names: tuple[str, ...], by: str) -> Axis:
+    if side.pair is not None:
+        return Axis(tuple(map(visible, names)) if by == "token" else names, (), None)
+    return Axis(tuple(map(visible, names)), side.spans, side.text) if by == "token" else Axis(names, (), side.text)
+
+
+def _slots(axes: Sequence[Axis], by: str) -> tuple[Slot, ...]:
+    """Common places: of pieces of one text by their letters, else by the best alignment of the words."""
+    first = axes[0]
+    if len(axes) == 1:
+        return tuple(((place,),) for place in range(len(first.names)))
+
+    def aligned(other: Axis) -> tuple[Slot, ...]:
+        if by == "token" and first.text is not None and first.text == other.text:
+            return by_spans(first.text, first.spans, other.spans, first.names, other.names)
+        return by_words(first.names, other.names)
+
+    return merged([aligned(other) for other in axes[1:]])
+
+
+def _named(axis: Axis, places: Sequence[int]) -> str:
+    return "".join(axis.names[place] for place in places)

@@ -1,0 +1,140 @@
+"""The folds of Compare: the divergence with these numbers, how to read the pictures, tables, lines of Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.analysis.attention.measures import distance, entropy
+from core.analysis.heads.habits import WORDS, Heads
+from viz.labels import head_name, visible
+from viz.shell.pages import Page
+from viz.widgets import parts
+from viz.widgets.pins import AGGREGATES
+from viz.workspace.compare.data import LETTERS, Compared, Pair, Pane
+from viz.workspace.shared import heads as chooser
+
+DIVERGENCE = r"\mathrm{JSD}(a, b) = H\left(\tfrac{a + b}{2}\right) - \tfrac{1}{2}\left(H(a) + H(b)\right)"
+LIKENESS = r"\mathrm{cosine} = \frac{\sum_{ij} a_{ij} b_{ij}}{\lVert a \rVert \, \lVert b \rVert}, \qquad \mathrm{correlation} = \text{the same after taking off the means}"
+LOOKING = (
+    "Rows are the words that look (queries), columns the words looked at (keys). All patterns share one scale from 0 to 1; the difference is centred: "
+    "one colour where the first gives more, the other where the second does. Hatched cells are masked; grey ones belong to a word that has no counterpart, because one of the two lacks it.\n\n"
+    "The divergence is 0 bits for equal rows and 1 bit for rows that have no word in common; weight on a word that the other lacks counts as apart. "
+    "Where two models cut a text into different tokens, tokens that share letters are put opposite each other: weights are added up over the tokens looked at "
+    "and averaged over those that look. Two different texts are put opposite each other word by word so that as many words as possible are the same "
+    "(Needleman and Wunsch 1970).\n\n"
+    "Heads of a layer work at the same time and are equal in rank: none comes second, and none looks at pairs of words (the survey of 2020 suggests that)."
+)
+CODE = """import core
+from core.analysis.attention.align import aligned, {how}
+{joins}from core.analysis.heads.likeness import likeness
+{changes}
+{panes}
+rows = {rows}
+columns = {columns}
+first, second = aligned([{one}, {two}], rows, columns)
+print(likeness(first, second))   # bits a row and over all, correlation, cosine"""
+
+
+def show(page: Page, found: Compared, pair: Pair, by: str) -> None:
+    with parts.fold(parts.EQUATION, "compare.equation") as fold:
+        if fold.open:
+            _equation(found, pair)
+    with parts.fold(parts.LOOKING, "compare.looking") as fold:
+        if fold.open:
+            st.markdown(LOOKING)
+    parts.documents(page)
+    parts.as_table(lambda: table(found, pair), "compare")
+    with parts.fold("Every head of A in numbers", "compare.figures") as fold:
+        if fold.open:
+            pane = found.panes[0]
+            attention = chooser.look(pane.run, pane.view.kind)
+            parts.dataframe(figures(pane.heads[pane.view.kind], attention.weights), hide_index=True, key="compare.heads")
+    parts.take_away(lambda: _arrays(found, pair), code(found.panes[pair.a], found.panes[pair.b], pair, by), key="compare")
+
+
+def table(found: Compared, pair: Pair) -> pd.DataFrame:
+    """Every row of the two: its words, how far apart, where each looks most."""
+    rows = [row for row in range(len(found.rows)) if row in pair.order]
+
+    def column(pane: int) -> dict[str, list[object]]:
+        best = [int(found.weights[pane][row].argmax()) for row in rows]
+        letter = LETTERS[pane]
+        return {
+            f"word, {letter}": [visible(found.word("queries", row, pane)) for row in rows],
+            f"{letter} looks most at": [visible(found.word("keys", key, pane)) for key in best],
+            f"with, {letter}": [round(float(found.weights[pane][row, key]), 4) for row, key in zip(rows, best, strict=True)],
+        }
+
+    return pd.DataFrame(column(pair.a) | column(pair.b) | {"divergence in bits": [round(float(pair.likeness.rows[row]), 4) for row in rows]})
+
+
+def figures(measured: Heads, w: np.ndarray) -> pd.DataFrame:
+    """Every head in figures: its habit on the battery, entropy and distance on this sentence."""
+    places = [(i, j) for i in range(w.shape[0]) for j in range(w.shape[1])]
+    bits, far = entropy(w).mean(-1) / np.log(2), distance(w)
+    return pd.DataFrame({
+        "head": [head_name(*p) for p in places], "habit": [measured.word(*p) for p in places],
+        "entropy here, bits": [round(float(bits[p]), 2) for p in places], "mean distance here, words": [round(float(far[p]), 2) for p in places],
+        **{f"on {WORDS[name]}, battery": [round(float(score[p]), 2) for p in places] for name, score in measured.scores.items()},
+    })  # fmt: skip
+
+
+def _equation(found: Compared, pair: Pair) -> None:
+    parts.equation(DIVERGENCE)
+    parts.equation(LIKENESS)
+    if not pair.order:
+        return
+    row = pair.order[0]
+    a, b = (found.weights[pane][row] / found.weights[pane][row].sum() for pane in (pair.a, pair.b))
+    h = [float(entropy(p) / np.log(2)) for p in ((a + b) / 2, a, b)]
+    word = visible(found.word("queries", row, pair.a))
+    st.text(f"At “{word}”: {h[0]:.4f} \u2212 ({h[1]:.4f} + {h[2]:.4f}) / 2 = {h[0] - (h[1] + h[2]) / 2:.4f} bits. "
+            f"The mean over {len(pair.order)} rows is {pair.likeness.bits:.4f} bits.")  # fmt: skip
+
+
+def _arrays(found: Compared, pair: Pair) -> dict[str, np.ndarray]:
+    named = {LETTERS[pane]: weights for pane, weights in enumerate(found.weights)}
+    words = {side: np.array(found.words(side, pair.a)) for side in ("queries", "keys")}
+    return named | words | {"difference": pair.difference, "bits": pair.likeness.rows}
+
+
+def code(a: Pane, b: Pane, pair: Pair, by: str) -> str:
+    """Lines that compute the same comparison in a notebook."""
+    panes, names = (a, b), [LETTERS[place].lower() for place in (pair.a, pair.b)]
+    pieces = by == "token" and a.queries.text == b.queries.text and a.keys.text == b.keys.text
+    lines = [line for pane, name in zip(panes, names, strict=True) for line in _lines(pane, name, by)]
+
+    def slots(side: str) -> str:
+        if not pieces:
+            return f"by_words({names[0]}.{side}, {names[1]}.{side})"
+        one, two = (_side(pane, name, side) for pane, name in zip(panes, names, strict=True))
+        return f"by_spans({one}.text, {one}.spans, {two}.spans, {names[0]}.{side}, {names[1]}.{side})"
+
+    return CODE.format(
+        how="by_spans" if pieces else "by_words", panes="\n".join(lines), rows=slots("queries"), columns=slots("keys"),
+        changes="from core.edits.serialize import from_text\n" if any(pane.view.edits for pane in panes) else "",
+        joins="" if all(isinstance(pane.view.head, int) for pane in panes) else "from core.analysis.attention.aggregate import aggregated\n",
+        **{key: f"{name}.weights[{pane.view.layer}, {pane.view.head if isinstance(pane.view.head, int) else 0}]" for key, pane, name in zip(("one", "two"), panes, names, strict=True)},
+    )  # fmt: skip
+
+
+def _lines(pane: Pane, name: str, by: str) -> list[str]:
+    """The run of a pane, and its patterns."""
+    view, run = pane.view, pane.run
+    given = {"target": run.target_text if (view.strategy or view.edits) and run.source else view.target, "pair": view.pair}
+    more = "".join(f", {key}={value!r}" for key, value in given.items() if value) + (f", edits=from_text({view.edits!r})" if view.edits else "")
+    text = run.source.text if run.source else run.side.text
+    writing = ", writing=True" if chooser.crosses(view.kind) else ""
+    found = f"{name}_run.attention({view.kind!r}, by={by!r}{writing})"
+    if not isinstance(view.head, int):
+        found = f"aggregated({name}_run, {view.kind!r}, {AGGREGATES[view.head]!r}, {by!r}{writing})"
+    return [f"{name}_run = core.open_model({view.model!r}).run({text!r}{more})", f"{name} = {found}"]
+
+
+def _side(pane: Pane, name: str, side: str) -> str:
+    """The sequence along one side of a pattern, as it is found in the run."""
+    found = pane.run.model.spec.kind(pane.view.kind)
+    reads = getattr(found, side) == "source" and pane.run.source is not None
+    return f"{name}_run.source" if reads else f"{name}_run.side.written()" if side == "queries" and chooser.crosses(pane.view.kind) else f"{name}_run.side"

@@ -1,0 +1,133 @@
+"""Compare: two to four patterns side by side on common words, and what tells two of them apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from viz.shell import state
+from viz.shell.pages import Cite, Page
+from viz.widgets import controls, parts
+from viz.widgets.pins import View
+from viz.workspace.compare import data, folds, panes, presets
+from viz.workspace.compare import pair as pairs
+from viz.workspace.compare.data import Compared
+from viz.workspace.shared import bench
+from viz.workspace.shared import heads as chooser
+
+PAGE = Page(
+    title="Compare",
+    order=40,
+    claim="Two heads read the same sentence. Where do they differ?",
+    cites=(
+        Cite("vaswani2017", "3.2.2", "multi-head attention"),
+        Cite("ghojogh2020", "3.2.2", "Eqs. (19)-(22)"),
+        Cite("beigy2021", "Multi-head attention", "different heads focus on different words"),
+    ),
+    menu="lab",
+    does="two heads, models or texts side by side",
+)
+BY = {"word": "Words", "token": "Tokens"}
+
+
+@dataclass(frozen=True)
+class Params:
+    """What stands in the panes; without views a telling pair of heads of the model (`place`: one of them) on the text."""
+
+    model: str = bench.MODEL
+    text: str = bench.TEXT
+    kind: str | None = None
+    place: tuple[int, int] | None = None
+    target: str | None = None
+    views: tuple[View, ...] = ()
+    by: str = "word"
+
+
+def views_of(p: Params) -> tuple[View, ...]:
+    """The views of the panes, two at least."""
+    views = list(p.views or (replace(view, target=p.target or "") for view in data.opening(p.model, p.text, p.kind, p.place)))
+    if len(views) == 2 and not any(view.kind for view in views) and data.alike(views, "model") and not data.alike(views, "text"):
+        return data.parted(views[0], views[1])
+    if len(views) > 1:
+        return tuple(views)
+    only = views[0]
+    place = (only.layer, only.head) if only.kind and isinstance(only.head, int) else None
+    return only, replace(data.opening(only.model, only.text, only.kind or None, place)[1], target=only.target, pair=only.pair)
+
+
+def compute(p: Params) -> Compared:
+    """One forward a view (shared and kept by the engine), brought onto common words."""
+    return data.compared([data.seen(view, p.by) for view in views_of(p)], p.by)
+
+
+def page() -> None:
+    parts.title(PAGE)
+    asked = bench.choose("compare", lambda family: bool(family.kinds), model=Params.model, text=Params.text, given=True, runs=bench.heads)
+    if asked is None:
+        return
+    chosen = panes.held(asked.model, asked.text)
+    with st.container(gap=None):
+        presets.row(chosen)
+        waiting = st.container()  # waiting is told here, and moves nothing below
+    params = Params(asked.model, asked.text, state.read("kind", "") or None, _place(), bench.target(chooser.opened(asked.model)), chosen, _by())
+    with waiting:
+        asked_panes = panes.ask(views_of(params), params.by)
+    panes.tell(asked_panes, asked.text)
+    first = asked_panes[0].now
+    asked.shows(target=first.target, **({"kind": first.kind, "layer": first.layer, "head": first.head} if first.kind and isinstance(first.head, int) else {}))
+    _show(params, asked_panes)
+
+
+def _show(params: Params, asked: list[panes.Asked]) -> None:
+    """The panes; below them what tells the two of a pair apart."""
+    good = [one.pane for one in asked if one.pane]
+    found = data.compared(good, params.by) if good else None
+    _follow(asked)
+    above, told, below = st.container(), st.container(), st.container()
+    pair = None
+    if found is not None and len(good) > 1:
+        with below:
+            pair = pairs.chosen(found)
+            row = pairs.row_of(pair)
+            with told:
+                parts.numbers(pairs.sentence(found, pair, row))
+            pairs.rows(found, pair, row)
+            pairs.show(found, pair)
+            with st.container():
+                for line in pairs.notes(found, pair):
+                    st.text(line)
+    with above:
+        panes.draw(asked, found, pairs.row_of(pair) if pair else None)
+    with told:
+        _under(asked)
+    if found is not None and pair is not None:
+        folds.show(PAGE, found, pair, params.by)
+
+
+def _under(asked: list[panes.Asked]) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        panes.more(asked)
+        controls.segmented("Shown by", tuple(BY), "compare.by", "word", BY.__getitem__, quiet=True)
+
+
+def _by() -> str:
+    return state.read("compare.by", "word", state.one_of(tuple(BY), "word"))
+
+
+def _place() -> tuple[int, int] | None:
+    """The head that was in view on another page."""
+    layer, head = (state.read(name, -1, state.whole(-1, 999)) for name in ("layer", "head"))
+    return (layer, head) if min(layer, head) >= 0 else None
+
+
+def _follow(asked: list[panes.Asked]) -> None:
+    """A click in a picture chooses its row; with other sentences in the panes no row is chosen any more."""
+    now = tuple((one.now.model, one.now.text) for one in asked)
+    before = st.session_state.get("compare.shown")
+    st.session_state["compare.shown"] = now
+    row = panes.clicked(len(asked))
+    if row is not None:
+        state.write(**{panes.ROW: row})
+    elif before not in (None, now):
+        state.write(**{panes.ROW: None})

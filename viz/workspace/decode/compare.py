@@ -1,0 +1,118 @@
+"""Decode's comparison: two texts that begin alike, token by token, and which of them the model finds more probable."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.decoding import Comparison, Side, Written
+from viz.labels import percent, visible
+from viz.widgets import parts
+from viz.workspace.decode.pictures import bare, tail
+
+SHARE = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0, width="small")
+
+
+def show(found: Comparison, given: str, on_none: Callable[[], None], length_penalty: float | None = None) -> None:
+    """The sentence, the common beginning, both continuations and their sums. `given` is the prompt, `on_none` ends it."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown("**A and B compared**", width="content")
+        st.button("Compare no more", key="decode.compare.none", on_click=on_none)
+    parts.numbers(sentence(found))
+    if more := caution(found, length_penalty):
+        parts.numbers(more)
+    begun = tail("".join((given, *(one.token for one in found.common))), 70)
+    if begun:
+        st.text(f"Both begin with “{begun}”" + (f", {_tokens(len(found.common))} of it written, ln p = {_sum(found.common)}." if found.common else "."))
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        parts.dataframe(continuations(found), hide_index=True, column_config={"p, A": SHARE, "p, B": SHARE}, key="decode.compare.tokens")
+    with right:
+        parts.dataframe(sums(found, length_penalty), hide_index=True, key="decode.compare.sums")
+
+
+def sentence(found: Comparison) -> str:
+    """Which is more probable, by what factor, and where they part."""
+    a, b = found.a.own, found.b.own
+    if not a and not b:
+        return "A and B are the same text."
+    at = len(found.common) + 1
+    if not a or not b:
+        short, long, own = ("A", "B", b) if not a else ("B", "A", a)
+        return (f"{short} is the beginning of {long}, so it is {times(found.log_ratio)} as probable as {long}: "
+                f"from token {at} on {long} goes on with “{bare(own[0].token)}” ({percent(own[0].p)})"
+                f"{f' and {_tokens(len(own) - 1)} more' if len(own) > 1 else ''}.")  # fmt: skip
+    more, less = ("A", "B") if found.log_ratio >= 0 else ("B", "A")
+    alike = times(found.log_ratio) == "1.0 times"
+    first = "A and B are equally probable" if alike else f"{more} is {times(found.log_ratio)} as probable as {less}"
+    return f"{first}; they part at token {at}, where A has “{bare(a[0].token)}” ({percent(a[0].p)}) and B “{bare(b[0].token)}” ({percent(b[0].p)})."
+
+
+def caution(found: Comparison, length_penalty: float | None) -> str:
+    """What lengths do to the comparison: the score of a beam, or the mean surprise where texts differ in length; "" else."""
+    one, other = found.a, found.b
+    if not one.own and not other.own:
+        return ""
+    if one.score is not None and other.score is not None:
+        ahead = "A" if one.score >= other.score else "B"
+        less = " less what diversity cost" if one.cost or other.cost else ""
+        return f"By the beam's score, sum of ln p{less} / length^{length_penalty:g}, {ahead} is ahead: A {_figure(one.score, 3)}, B {_figure(other.score, 3)}."
+    if one.length == other.length:
+        return ""
+    return (f"A has {_tokens(one.length)}, B {_tokens(other.length)}, and every further token makes a text less probable; "
+            f"the cross-entropy is {one.bits:.2f} bits per token for A, {other.bits:.2f} for B.")  # fmt: skip
+
+
+def times(log_ratio: float) -> str:
+    """The factor e^|log ratio| as it is read.
+
+    >>> times(0.0), times(-1.2), times(6.0), times(40.0)
+    ('1.0 times', '3.3 times', '403 times', 'about 10^17 times')
+    """
+    size = abs(log_ratio)
+    if size > math.log(1e6):
+        return f"about 10^{round(size / math.log(10))} times"
+    factor = math.exp(size)
+    return f"{factor:.1f} times" if factor < 9.95 else f"{factor:,.0f} times"
+
+
+def continuations(found: Comparison) -> pd.DataFrame:
+    """Behind the common beginning: the token of each, and its probability; empty where one has ended before."""
+    rows, first = max(len(found.a.own), len(found.b.own)), len(found.common) + 1
+
+    def column(own: Sequence[Written]) -> tuple[list[str], list[float | None]]:
+        missing = rows - len(own)
+        return [visible(one.token) for one in own] + [""] * missing, [one.p for one in own] + [None] * missing
+
+    (a, p), (b, q) = column(found.a.own), column(found.b.own)
+    return pd.DataFrame({"token": range(first, first + rows), "A": a, "p, A": p, "B": b, "p, B": q})
+
+
+def sums(found: Comparison, length_penalty: float | None) -> pd.DataFrame:
+    """What the two add up to, common beginning included."""
+
+    def column(side: Side) -> list[str]:
+        score = [_figure(side.score, 3)] if side.score is not None else []
+        cost = [_figure(side.cost)] if length_penalty is not None and (found.a.cost or found.b.cost) else []
+        return [_figure(side.logprob), *cost, *score, f"{side.bits:.2f}", str(side.length)]
+
+    names = ["sum of ln p"]
+    if length_penalty is not None:
+        names += ["cost of diversity"] if found.a.cost or found.b.cost else []
+        names += [f"score, / length^{length_penalty:g}"]
+    return pd.DataFrame({"": [*names, "bits per token", "tokens"], "A": column(found.a), "B": column(found.b)})
+
+
+def _sum(written: Sequence[Written]) -> str:
+    return _figure(math.fsum(one.logprob for one in written))
+
+
+def _figure(value: float, digits: int = 2) -> str:
+    return f"{value:.{digits}f}".replace("-", "\u2212")
+
+
+def _tokens(n: int) -> str:
+    return f"{n} token{'s' * (n != 1)}"

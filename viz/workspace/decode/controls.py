@@ -1,0 +1,208 @@
+"""What the visitor of Decode chooses: model, text, how a token is taken, whose attention is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from core.analysis.heads.habits import WORDS
+from core.decoding.strategies import WIDEST
+from core.errors import InputError
+from viz.labels import head_name, shorten, visible
+from viz.shell import state, subject
+from viz.widgets import controls
+from viz.workspace.decode import forks, player
+from viz.workspace.shared import heads as look_heads
+from viz.workspace.shared import presets, tasks
+from viz.workspace.shared import reads as _reads
+
+Head = tuple[int, int]
+ALL: Head = (-1, -1)
+"""All heads, averaged."""
+OPENING = {False: "Once upon a time", True: "She has a white car."}
+WARM, WIDTH = 0.8, 4
+"""The temperature that drawing begins with, and the width of a beam."""
+VIEWS = ("Watch it write", "Guess the next word", "Prompts", "Training and inference", "What is kept")
+SHOWN = {"What is kept": "KV cache"}
+"""Views whose name on screen is not their name in a link."""
+TEXTS = ("Guess the next word", "Prompts")
+"""For models that go on with a text."""
+KNOB = 162
+"""Pixels: two knobs stand side by side on a phone."""
+_SHOWN = "decode.shown"
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which model writes, and on what."""
+
+    model: str
+    text: str
+
+
+def request(start: Any) -> Request | None:
+    """The text box, chips for the task, ready-made texts. A new request begins at its first step. None: the model in view does not write."""
+    writers = {name: family for name, family in tasks.usable().items() if family.writes}
+    if not writers:
+        raise InputError("No model that writes can be opened.", "The models lie in assets/models.", "See More, Models.")
+    chosen = tasks.in_view(writers, start.model, tasks.cannot_write)
+    if chosen is None:
+        return None
+    _begin_anew(chosen)
+    reads = writers[chosen].has_source
+    task = tasks.opening_with(chosen, writers[chosen])
+    label = task.box if task.toy or reads else "The beginning of a text"
+    reader = look_heads.opened(chosen)
+    with st.container(gap="xxsmall"):
+        text = controls.text(label, "text", task.text if task.toy else OPENING[reads], quiet=True, placeholder="Type and press Enter", drops=("target",))
+        _reads.show(reader, task.box)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        tasks.chips(writers, chosen)
+        presets.menu(reader)
+        tasks.menu(writers, chosen)
+    subject.shows(model=chosen, text=text)
+    _reads.told(reader, text)
+    return Request(chosen, text)
+
+
+def _begin_anew(model: str) -> None:
+    """Back to the first step when text or model changed and the step did not; to all heads with another model."""
+    now = (model, state.read("text", ""), st.query_params.get("decode.n"), st.query_params.get("layer"))
+    before = st.session_state.get(_SHOWN)
+    if before and before[:2] != now[:2]:
+        player.stop()
+        if before[2] == now[2]:
+            state.write(**{"decode.n": None})
+            forks.forget()
+        if before[0] != now[0] and before[3] == now[3]:
+            state.write(layer=None, head=None)
+    st.session_state[_SHOWN] = (*now[:2], st.query_params.get("decode.n"), st.query_params.get("layer"))
+
+
+def view(model: Any) -> str:
+    """How writing is looked at: watched, guessed, asked for, compared with training, or what it keeps."""
+    offered = [one for one in VIEWS if one not in TEXTS or not model.spec.has_source]
+    return controls.segmented("Looked at as", offered, "decode.show", VIEWS[0], lambda view: SHOWN.get(view, view), quiet=True, wrap=False)
+
+
+def knobs(start: Any) -> dict[str, Any]:
+    """How the next token is taken."""
+    return {
+        "temperature": state.read("decode.temperature", start.temperature, state.real(0, 2)),
+        "top_k": state.read("decode.top_k", start.top_k, state.whole(0, 10**6)),
+        "top_p": state.read("decode.top_p", start.top_p, state.real(0, 1)),
+        "seed": state.read("decode.seed", start.seed, state.whole(0, 999_999)),
+        "min_p": state.read("decode.min_p", start.min_p, state.real(0, 1)),
+        "repetition": state.read("decode.repetition", start.repetition, state.real(0.5, 2)),
+        "beam": state.read("decode.beam", start.beam, state.whole(0, WIDEST)),
+        "length": state.read("decode.length", start.length, state.real(0, 2)),
+        "groups": state.read("decode.groups", start.groups, state.whole(1, WIDEST)),
+        "diversity": state.read("decode.diversity", start.diversity, state.real(0, 5)),
+    }
+
+
+def how(params: Any) -> None:
+    """Three ways: always the most probable token, one drawn by lot, or several texts side by side."""
+    key, ways = "decode.way", ("Greedy", "Sample", "Beam search")
+    number = 2 if params.beam else int(params.temperature > 0)
+    lit = state.held(key, ways[number])
+
+    def store() -> None:
+        wanted = ways.index(st.session_state.get(key) or ways[number])
+        if wanted != number:
+            state.write(**{"decode.temperature": WARM if wanted == 1 else None, "decode.beam": WIDTH if wanted == 2 else None})
+            forks.forget()
+
+    st.segmented_control("How the next token is chosen", ways, key=key, default=lit, required=True, on_change=store, label_visibility="collapsed")
+
+
+def ways(params: Any) -> None:
+    """The knobs of the way that is chosen; taking the most probable has none."""
+    if params.beam:
+        _knobs(
+            lambda: controls.number("Width", 1, WIDEST, "decode.beam", WIDTH, help="So many texts are carried on side by side."),
+            lambda: controls.slider("Length penalty", 0.0, 2.0, "decode.length", 1.0, 0.1,
+                                    help="The sum of ln p is divided by length to this power: 0 prefers short texts, 1 is the mean a token."),
+            lambda: controls.number("Groups", 1, WIDEST, "decode.groups", 1, help="The width is divided into so many groups; each avoids what those before it wrote."),
+            lambda: controls.slider("Diversity", 0.0, 5.0, "decode.diversity", 0.0, 0.1, help="What a token costs that an earlier group has just written."),
+        )  # fmt: skip
+        return
+    if not params.temperature:
+        return
+    _knobs(
+        lambda: controls.slider("Temperature", 0.1, 2.0, "decode.temperature", WARM, 0.1,
+                                help="The logits are divided by it before the softmax: below 1 sharper, above 1 flatter."),
+        lambda: controls.slider("Top-p", 0.0, 1.0, "decode.top_p", 1.0, 0.05, help="Keep only the first tokens that together have at least p; 1 keeps all."),
+        lambda: controls.slider("Min-p", 0.0, 1.0, "decode.min_p", 0.0, 0.05, help="Keep tokens at least this many times as probable as the first; 0 keeps all."),
+        lambda: controls.slider("Repetition", 0.5, 2.0, "decode.repetition", 1.0, 0.05,
+                                help="Logits of tokens that stand in the text are divided by it if positive, multiplied if negative; 1 changes nothing."),
+        lambda: controls.number("Top-k", 0, 10**6, "decode.top_k", 0, help="Keep only the k most probable tokens; 0 keeps all."),
+        lambda: controls.number("Seed", 0, 999_999, "decode.seed", 1, help="The same seed draws the same numbers again."),
+    )  # fmt: skip
+
+
+def _knobs(*drawn: Callable[[], Any]) -> None:
+    with st.container(horizontal=True, gap="medium"):
+        for one in drawn:
+            with st.container(width=KNOB):
+                one()
+
+
+def told(data: Any) -> None:
+    """What to know about the text: which part is read, an empty prompt, special names that were typed."""
+    window, model = data.window, data.model
+    if data.steps[0].note:
+        st.text(data.steps[0].note)
+    if window.tokens < window.of:
+        st.text(f"The text has {window.of:,} tokens. {model.name} reads the last {window.tokens:,}, so that there is room to "
+                f"write; that part begins with “{visible(shorten(window.text, 30)).replace('·', ' ')}”.")  # fmt: skip
+    special = model.tokenizer.typed_special(window.text)
+    if special:
+        st.text(f"{', '.join(special)} is read as letters here, not as the model's own sign.")
+
+
+def head(data: Any) -> Head:
+    """The head whose attention is shown: the visitor's if it is one of this kind, else all of them."""
+    if data.kind is None:
+        return ALL
+    layers, n_heads = data.last.attention[data.kind].shape[:2]
+    if state.read("kind", data.kind) != data.kind or state.read("layer", -1, state.whole(-1, 10**6)) < 0:
+        return ALL
+    return state.read("layer", 0, state.whole(0, layers - 1)), state.read("head", 0, state.whole(0, n_heads - 1))
+
+
+def shows(data: Any, place: Head) -> None:
+    """The head is on screen, for links; and a kind of attention that is asked for and not there is told."""
+    asked = state.peek("kind")
+    if asked and data.kind and asked not in data.kinds:
+        st.caption(f"“{look_heads.KINDS.get(asked, asked)}” is another attention than those with which a token is written; shown here: “{look_heads.KINDS[data.kind]}”.")
+    elif place != ALL:
+        subject.shows(kind=data.kind, layer=place[0], head=place[1])
+
+
+def heads(data: Any, place: Head) -> None:
+    """Which attention, where there are two; pills: all heads averaged, then the clearest head of each habit, and the one in view.
+
+    None where there is nothing to choose: a recurrent translator has one alignment, or no attention at all.
+    """
+    if len(data.kinds) > 1:
+        controls.segmented("Which attention", data.kinds, "kind", data.kinds[-1], look_heads.KINDS.__getitem__, quiet=True)
+    if data.kind is None or data.last.attention[data.kind].shape[:2] == (1, 1):
+        return
+    measured = look_heads.survey(data.model.name)[data.kind]
+    shown = {ALL: f"All {measured.shape[0] * measured.shape[1]} heads, averaged"}
+    shown |= {where: WORDS[habit] for habit, where in measured.best(data.window.text + data.model.tokenizer.decode(data.last.ids)).items() if habit != "mixed" or where == place}
+    if place not in shown:
+        shown[place] = measured.word(*place)
+    key = "decode.heads"
+    lit = state.held(key, place)
+
+    def store() -> None:
+        layer, number = st.session_state.get(key) or place
+        state.write(**({"layer": None, "head": None} if layer < 0 else {"kind": data.kind, "layer": layer, "head": number}))
+
+    st.pills("Whose attention is shown", list(shown), key=key, default=[lit], required=True, label_visibility="collapsed", on_change=store,
+             format_func=lambda at: shown[at] if at == ALL else f"{shown[at]} :gray[:small[{head_name(*at)}]]")  # fmt: skip

@@ -1,0 +1,106 @@
+"""Which text of Decode's beam is followed, which it is compared with, and how a search begins anew behind a token of the visitor's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from core.decoding import along, prompt_of
+from viz.instruments.timeline.timeline import gone
+from viz.instruments.tree.tree import compared, touched
+from viz.shell import state
+from viz.workspace.decode import forks, pictures
+
+KEY = "decode.beam.tree"
+NODE, OTHER = "decode.node", "decode.other"
+_OF = "decode.node.of"
+FATES = {"best": "on the way to {}", "pruned": "pruned", "finished": "a text that ended", "open": "still open"}
+Path = tuple[int, ...]
+
+
+def chosen(data: Any, of: object) -> tuple[int | None, int | None]:
+    """The nodes of the link, followed and compared with, if this tree has them. They mean nothing in another search (`of`), where they are forgotten."""
+    wanted = tuple(state.read(name, -1, state.whole(0, 10**6)) for name in (NODE, OTHER))
+    before = st.session_state.get(_OF)
+    if before and before[0] != of and before[1] == wanted:
+        state.write(**{NODE: None, OTHER: None})
+        wanted = (-1, -1)
+    st.session_state[_OF] = of, wanted
+    node, other = (one if 0 <= one < len(data.last.tree.nodes) else None for one in wanted)
+    return node, other
+
+
+def choose() -> None:
+    """A node was clicked: its text is followed."""
+    state.write(**{NODE: touched(KEY)})
+
+
+def second() -> None:
+    """A node was chosen to compare with."""
+    state.write(**{OTHER: compared(KEY)})
+
+
+def alone() -> None:
+    """Nothing is compared any more."""
+    state.write(**{OTHER: None})
+
+
+def path(data: Any, node: int | None) -> Path:
+    """The nodes of the text that is followed, from the first token: the visitor's, else the best."""
+    return data.last.tree.path(data.last.tree.best if node is None else node)
+
+
+def followed(data: Any, nodes: Path) -> Any:
+    """The same data with the steps of one text of the beam in place of those of the search."""
+    return replace(data, steps=along(data.steps, nodes[-1], prompt_of(data.model, data.window.text)))
+
+
+def back_to(nodes: Path) -> None:
+    """A token of the followed text was clicked in the timeline: the text up to it is followed."""
+    if (step := gone(pictures.TIMELINE)) is not None and step < len(nodes):
+        state.write(**{NODE: nodes[step]})
+
+
+def line(data: Any, node: int | None) -> None:
+    """One line: whose attention and candidates stand below; a button back to the best."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        with st.container(width="stretch"):
+            st.text(following(data, node))
+        if node is not None:
+            st.button(f"Follow {_best(data)}", key="decode.node.back", on_click=lambda: state.write(**{NODE: None}))
+
+
+def following(data: Any, node: int | None) -> str:
+    """The words of that line."""
+    if node is None:
+        return f"Followed below: {_best(data)}, token by token. Choose any other text by its last token in the tree."
+    found, length = data.last.tree, len(data.last.tree.path(node))
+    fate = "not wanted any more" if found.fates()[node] == "open" and data.last.done else FATES[found.fates()[node]].format(_best(data))
+    return f"Followed below: the text that you chose, {length} token{'s' * (length > 1)}, {fate}."
+
+
+def _best(data: Any) -> str:
+    return "the winner" if data.last.done else "the best text so far"
+
+
+def anew(data: Any, nodes: Path, step: int, token: int) -> None:
+    """Begin the search anew behind the followed text with this token at `step`, as many steps as were seen."""
+    tree = data.last.tree
+    force = (*((at, tree.nodes[place].id) for at, place in enumerate(nodes[:step])), (step, token))
+    state.write(**{NODE: None, OTHER: None})
+    forks.link(forks.Branch(force, max(step + 1, len(data.steps))), forks.tried())
+
+
+def begun(data: Any, force: forks.Forced) -> None:
+    """What the visitor put in, and the way back from it."""
+    if not force:
+        return
+    tree, steps = data.last.tree, [step for step, _ in force]
+    put = [tree.nodes[place].token for place in tree.path(tree.best) if tree.nodes[place].step in steps]
+    where = "begin with" if steps == list(range(len(steps))) else f"have, at token {', '.join(str(step + 1) for step in steps)},"
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        with st.container(width="stretch"):
+            st.text(f"All texts of this search {where} “{pictures.tail(''.join(put), 60)}”: the last of it was put in by you.")
+        st.button("Search freely", key="decode.force.none", on_click=forks.forget)

@@ -1,0 +1,74 @@
+"""Training against inference: the same sentence with the right words given at each step, and running free."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.analysis.forcing import Forcing, Position, side_by_side
+from core.model import Model
+from viz.instruments import timeline
+from viz.instruments.timeline.timeline import Moment
+from viz.labels import visible
+from viz.widgets import compute as ask
+from viz.widgets import controls, parts
+from viz.workspace.shared import heads
+
+RIGHT = {"She has a white car.": "Ella tiene un coche blanco.", "You are welcome.": "De nada.", "Once upon a time": " there was a little girl who lived in a village."}
+"""How our opening texts are written on."""
+
+
+def show(model: Model, text: str) -> None:
+    """The box for the right words, both runs as text, and both as a table."""
+    text = heads.window(model.name, text, runs=8)  # both texts are read, and one is written anew
+    reads = model.spec.has_source
+    label = "What should be written" if reads else "How the text really goes on"
+    target = controls.text(label, "target" if reads else "decode.goes", RIGHT.get(text) or _own(model, text))
+    found: Forcing = ask.submit(("decode.forcing", model.name, text, target), lambda: side_by_side(model, text, target), cost=len(text + target) / 2 + 200)
+    given = "" if reads else text
+    st.markdown("**Training: the right words are given, whatever the model would have written** (teacher forcing)")
+    timeline(_moments(found.forced), given=given, key="decode.forced")
+    st.markdown("**Inference: the model reads its own words**")
+    timeline(_moments(found.free), given=given, key="decode.free")
+    parts.numbers(_sentence(model, found))
+    with parts.fold("Position by position", "decode.places") as opened:
+        if opened.open:
+            parts.dataframe(_table(found), hide_index=True, key="decode.forcing.table")
+    st.caption(
+        "In training all positions are computed in one pass: the input is the right text shifted by one position, START before it, and the causal mask hides what "
+        "comes later. At inference there is no right text, so each word waits for the one before it."
+    )
+
+
+def _own(model: Model, text: str) -> str:
+    """The model's own words, where we have no better ones."""
+    return ask.run(model.name, text).target_text or "" if model.spec.has_source else " and"
+
+
+def _moments(places: Sequence[Position]) -> list[Moment]:
+    return [Moment(place.next, min(1.0, place.p), place.loss / np.log(2), None, "" if place.right else f"its first choice is {visible(place.best)}") for place in places]
+
+
+def _sentence(model: Model, found: Forcing) -> str:
+    said = f"With the right words given, the cross-entropy loss of {model.name} is {found.loss / np.log(2):.3f} bits per token: what training minimises. "
+    if found.parts is None:
+        said += "Running free it writes the same. "
+    else:
+        free = found.free[found.parts].next if found.parts < len(found.free) else "nothing"
+        forced = found.forced[found.parts].next if found.parts < len(found.forced) else "nothing"
+        said += f"Running free it diverges at position {found.parts + 1}: it writes “{visible(free)}” where “{visible(forced)}” was wanted. "
+    return said + f"One pass over all positions and one step after the other give the same logits: they differ by {found.difference:.0e} at most."
+
+
+def _table(found: Forcing) -> pd.DataFrame:
+    rows = []
+    for i in range(max(len(found.forced), len(found.free))):
+        a, b = (places[i] if i < len(places) else None for places in (found.forced, found.free))
+        rows.append((
+            i + 1, visible(a.read) if a else "", visible(a.next) if a else "", a.p if a else None, a.loss if a else None, visible(a.best) if a else "",
+            visible(b.read) if b else "", visible(b.next) if b else "", b.p if b else None,
+        ))  # fmt: skip
+    return pd.DataFrame(rows, columns=["place", "given: reads", "wanted", "probability", "-ln p", "first choice", "free: reads", "writes", "its probability"])

@@ -1,0 +1,127 @@
+"""Predict the next word: the visitor types or picks one, the model answers, and both are counted in bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from core.decoding.steps import largest
+from core.errors import InputError
+from core.model import Model
+from viz.course.shared.maths.guessing import Played, Round, played, told
+from viz.instruments import candidates
+from viz.instruments.candidates.candidates import Bar
+from viz.labels import literal, percent, visible
+from viz.shell import notices, state
+from viz.widgets import compute as ask
+from viz.widgets import controls, parts
+from viz.workspace.decode.maths.choices import choices
+
+MOST = 60
+LISTED = 8
+_BOX, _PENDING = "decode.guess.box", "decode.guess.pending"
+GOES_ON = ("the model's word", "my word")
+
+
+def show(model: Model, text: str) -> None:
+    """The text so far, a box for the guess; below it what the last guess was worth and the score."""
+    guesses = state.read("decode.guesses", (), _words)
+    mine = controls.segmented("The text goes on with", GOES_ON, "decode.goes_on", GOES_ON[0]) == GOES_ON[1]
+    if (pending := st.session_state.pop(_PENDING, None)) is not None:
+        guesses = _taken(model, text, guesses, pending, mine)
+    history, before, now = _history(model, text, guesses, mine)
+    read = Round(model, now).window
+    with st.container(key="decode-guess-now"):
+        st.header(f"{'… ' if read.tokens < read.of else ''}{literal(visible(read.text).replace('·', ' '))} …", anchor=False)
+    if read.tokens < read.of:
+        st.caption(f"The text has {read.of:,} tokens. {model.name} reads the last {read.tokens:,} here, so that it answers in a moment.")
+    if len(guesses) < MOST:
+        _picks(model, now)
+        st.text_input("Which word comes next?", key=_BOX, on_change=_store, placeholder="Pick one above, or type a word and press Enter")
+    else:
+        st.text(f"This game ends after {MOST} words.")
+    if not history:
+        st.caption("Your guess goes into the model: it says how probable it held that word to be, and which it would have taken.")
+        return
+    last = history[-1]
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.markdown(f"**You guessed {literal(visible(last.guess.text))}: {percent(last.guess.p)}, {last.guess.bits:.1f} bits**")
+        same = "the same word" if last.guess.ids == last.own.ids else f"“{literal(visible(last.own.text))}”, {percent(last.own.p)}, {last.own.bits:.1f} bits"
+        st.markdown(f"{literal(model.name)} would have taken {same}.")
+        pieces = " · ".join(f"{visible(piece).replace('·', ' ')} {percent(float(p))}" for piece, p in zip(last.guess.pieces, np.exp(last.guess.logprobs), strict=True))
+        ends = f"; that the word ends there: {percent(last.guess.closes)}" if last.guess.closes < 1 else ""
+        st.text(f"In tokens: {pieces}{ends}.")
+        parts.numbers(told(history))
+        st.button("Play again", icon=":material/restart_alt:", on_click=lambda: state.write(**{"decode.guesses": None}))
+    with right:
+        _expected(model, before, last)
+
+
+def _picks(model: Model, now: str) -> None:
+    """A few words to choose from, each with a key: what a class calls out and one presses."""
+    words: tuple[str, ...] = ask.submit(("decode.choices", model.name, now), lambda: choices(Round(model, now)), cost=len(now) / 4 + 200)
+    with st.container(horizontal=True, gap="small"):
+        for place, word in enumerate(words):
+            st.button(f"**{literal(visible(word))}**", key=f"decode.guess.pick.{place}", shortcut=str(place + 1), on_click=_pick, args=(word,))
+
+
+def _pick(word: str) -> None:
+    st.session_state[_PENDING] = word
+
+
+def _words(raw: str) -> tuple[str, ...]:
+    found = tuple(raw.split(" "))
+    if len(found) > MOST or not all(found):
+        raise state.Unusable(f"The guesses are words with one space between them, at most {MOST}.")
+    return found
+
+
+def _store() -> None:
+    st.session_state[_PENDING] = st.session_state.get(_BOX, "")
+    st.session_state[_BOX] = ""
+
+
+def _taken(model: Model, text: str, guesses: tuple[str, ...], guess: str, mine: bool) -> tuple[str, ...]:
+    """The guesses with the new one, if it is one; else the reason is told and the word comes back to the box."""
+    try:
+        *_, now = _history(model, text, guesses, mine)
+        _round(model, now, guess.strip())
+    except InputError as error:
+        notices.tell(error.wrong, error.rule, error.remedy)
+        st.session_state[_BOX] = guess
+        return guesses
+    state.write(**{"decode.guesses": " ".join((*guesses, guess.strip()))})
+    return (*guesses, guess.strip())
+
+
+def _round(model: Model, text: str, guess: str) -> Played:
+    return ask.submit(("decode.guess", model.name, text, guess), lambda: played(Round(model, text), guess), cost=len(text) / 4 + 100)
+
+
+def _history(model: Model, text: str, guesses: tuple[str, ...], mine: bool) -> tuple[list[Played], str, str]:
+    """The rounds so far, the text before the last of them, and the text now."""
+    history, before, now = [], text, text
+    for guess in guesses:
+        before = now
+        history.append(_round(model, now, guess))
+        now = Round(model, now).went_on(guess if mine else history[-1].own.text)
+    return history, before, now
+
+
+def _expected(model: Model, before: str, last: Played) -> None:
+    """The most probable tokens at the last round; the first of the guess among them if it is there."""
+
+    def likeliest() -> list[tuple[int, str, float]]:
+        game = Round(model, before)
+        return [(index, game.prompt.name(index), float(game.distribution[index])) for index in largest(game.distribution, LISTED)]
+
+    found: list[Any] = ask.submit(("decode.likeliest", model.name, before), likeliest, cost=len(before) / 4 + 50)
+    own = last.own.ids[0]
+    rest = max(0.0, 1 - sum(p for _, _, p in found))
+    candidates(
+        [Bar(index, token, p, p) for index, token, p in found], taken=own if own in {index for index, _, _ in found} else found[0][0],
+        others=(last.own.n_vocab - len(found), rest, rest), key="decode.guess.bars", title="What the model expected", step=0,
+    )  # fmt: skip

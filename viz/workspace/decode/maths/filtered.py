@@ -1,0 +1,227 @@
+"""The way of one candidate: its score, what each filter makes of it, the softmax with the numbers put in.
+
+    P'(y) = e^x / sum_j e^(x_j)        x: the score after all filters, the sum over the tokens that they left
+
+The texts are made here so that a test can read them and calculate again: a result is what the *shown* numbers give.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass
+
+from core.arithmetic.digits import read, shown
+from core.decoding.filters import Filter
+from core.decoding.steps import Candidate, Choice, Step
+
+FEWEST, MOST = 3, 10
+"""Decimals of a score: as few as give the probability that is shown."""
+DIGITS = 3
+"""Significant digits of a probability."""
+UNSEEN = "it does not stand in the text"
+NAMES = {"repetition_penalty": "repetition penalty", "temperature": "temperature", "top_k": "top-k", "top_p": "top-p", "min_p": "min-p"}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One line: whose work it is, what is calculated with numbers put in ("" for what is given), what comes out."""
+
+    name: str
+    put: str
+    result: str
+
+
+@dataclass(frozen=True)
+class Way:
+    """All stages, the same as one `line`, and the `rule` that cut the token ("" where none did). `e^{x}` writes e to the x."""
+
+    stages: tuple[Stage, ...]
+    line: str
+    rule: str
+
+
+def title(step: Filter) -> str:
+    """A filter by name, with its setting.
+
+    >>> from core.decoding.filters import TopK
+    >>> title(TopK(40))
+    'top-k 40'
+    """
+    return f"{NAMES.get(step.name, step.name)} {_setting(step):g}"
+
+
+def way(candidate: Candidate, step: Step | Choice) -> Way:
+    """The way of a candidate of this step through its filters, in as few digits as make every line true.
+
+    >>> import core
+    >>> first = next(core.decode(core.open_model("gpt-mini"), "Once upon a", core.Sample(temperature=0.5, seed=1)))
+    >>> [stage.name for stage in way(first.candidates[0], first).stages]
+    ['logit z', 'temperature 0.5', 'e to the x', 'part of the sum over 4,096']
+    """
+    log_sum = step.log_total if step.log_kept is None else step.log_kept
+    for decimals in range(FEWEST, MOST + 1):
+        stages, exact = _stages(candidate, step.filters, log_sum, step.kept, decimals)
+        if exact:
+            break
+    return Way(stages, _line(stages), _rule(candidate, step.filters))
+
+
+def _stages(candidate: Candidate, filters: Sequence[Filter], log_sum: float, kept: int, decimals: int) -> tuple[tuple[Stage, ...], bool]:
+    """The stages with so many decimals, and whether they end in the probability that the candidate has."""
+    now = shown(candidate.logit, decimals)
+    found = [Stage("logit z", "", now)]
+    for number, each in enumerate(filters):
+        put, now = _PUT[each.name](each, now, candidate.measures[number], decimals)
+        found.append(Stage(title(each), put, now))
+        if candidate.cut_by == each.name:
+            break
+    x = candidate.scores[-1] if candidate.scores else candidate.logit
+    now = "−∞" if now == "cut" else now
+    above, whole, p = power(read(now), decimals + 1), power(log_sum, decimals + 1), probability(x - log_sum)
+    found.append(Stage("e to the x", f"e^{{{now}}}", above))
+    found.append(Stage(f"part of the sum over {kept:,}", f"{above} / {whole}", p))
+    return tuple(found), abs(math.exp(logarithm(above) - logarithm(whole)) - value(p)) <= _half(p)
+
+
+# ------------------------------------------------------------------------------------------------ what each filter does
+
+
+def _penalised(each: Filter, now: str, stands: float, decimals: int) -> tuple[str, str]:
+    if not stands:
+        return UNSEEN, now
+    by, up = f"{_setting(each):g}", read(now) > 0
+    return f"{now} {'/' if up else '·'} {by}", shown(read(now) / float(by) if up else read(now) * float(by), decimals)
+
+
+def _cooled(each: Filter, now: str, largest: float, decimals: int) -> tuple[str, str]:
+    top, by = shown(largest, decimals), f"{_setting(each):g}"
+    off = f"− {top}" if largest >= 0 else f"+ {top.removeprefix('−')}"
+    return f"({now} {off}) / {by}", shown((read(now) - read(top)) / float(by), decimals)
+
+
+def _ranked(each: Filter, now: str, rank: float, decimals: int) -> tuple[str, str]:
+    return f"it is {ordinal(int(rank))}", now if rank <= _setting(each) else "cut"
+
+
+def _covered(each: Filter, now: str, before: float, decimals: int) -> tuple[str, str]:
+    p = _setting(each)
+    if before == 0:
+        return "it is the most probable", now
+    return f"those before it have {_beside(before, p)} together", now if before < p else "cut"
+
+
+def _compared(each: Filter, now: str, part: float, decimals: int) -> tuple[str, str]:
+    p = _setting(each)
+    if part == 1:
+        return "it is the most probable", now
+    return f"it has {_beside(part, p)} of the most probable one's", "cut" if part < p else now
+
+
+_PUT: dict[str, Callable[[Filter, str, float, int], tuple[str, str]]] = {
+    "repetition_penalty": _penalised, "temperature": _cooled, "top_k": _ranked, "top_p": _covered, "min_p": _compared,
+}  # fmt: skip
+
+
+def _rule(candidate: Candidate, filters: Sequence[Filter]) -> str:
+    """Which filter cut it, by what rule."""
+    for each, measure in zip(filters, candidate.measures, strict=True):
+        if candidate.cut_by == each.name:
+            return f"{title(each)}: {_PUT[each.name](each, '', measure, FEWEST)[0]}"
+    return ""
+
+
+def _line(stages: Sequence[Stage]) -> str:
+    """The stages one behind the other; what leaves the score alone is only named."""
+    given, *through, power_of, part = stages
+    told, stays, now = [f"score {given.result}"], [], given.result
+    for stage in through:
+        if stage.result == now and stage.put != UNSEEN:
+            stays.append(stage.name)
+            continue
+        told, stays = [*told, *_kept(stays)], []
+        if stage.result == "cut":
+            return " → ".join([*told, f"cut by {stage.name}: {stage.put}"])
+        told.append(f"{stage.name}: {stage.result if stage.put != UNSEEN else 'not in the text'}")
+        now = stage.result
+    return " → ".join([*told, *_kept(stays), f"{power_of.put} = {power_of.result}", f"{part.put} = {part.result}"])
+
+
+def _kept(names: Sequence[str]) -> list[str]:
+    return [f"{', '.join(names)}: stays"] if names else []
+
+
+def _setting(each: Filter) -> float:
+    return float(astuple(each)[0])  # type: ignore[call-overload]
+
+
+# ------------------------------------------------------------------------------------------------ numbers
+
+
+def power(x: float, digits: int) -> str:
+    """e to the x, however large or small it is.
+
+    >>> power(-1.0, 4), power(14.203, 4), power(-800.0, 3)
+    ('0.3679', '1.473·10^{6}', '3.67·10^{−348}')
+    """
+    if x == -math.inf:
+        return "0"
+    tens = math.floor(x / math.log(10))
+    if -4 <= tens < 6:
+        return shown(math.exp(x), max(digits - 1 - tens, 0))
+    return f"{10 ** (x / math.log(10) - tens):.{digits - 1}f}·10^{{{shown(tens, 0)}}}"
+
+
+def probability(logprob: float) -> str:
+    """e to the logprob in three significant digits, more where it would else be a false 1.
+
+    >>> [probability(math.log(p)) for p in (0.13588, 0.99996, 3.21e-9, 1.0)]
+    ['0.136', '0.99996', '3.21·10^{−9}', '1.00']
+    """
+    text = power(logprob, DIGITS)
+    for decimals in range(DIGITS, 13):
+        if logprob >= 0 or value(text) < 1:
+            break
+        text = shown(math.exp(logprob), decimals)
+    return text
+
+
+def value(text: str) -> float:
+    """What `power` or `probability` wrote.
+
+    >>> value("1.473·10^{6}"), value("0.3679")
+    (1473000.0, 0.3679)
+    """
+    number, _, tens = text.partition("·10^{")
+    return float(f"{number}e{tens.rstrip('}').replace('−', '-') or 0}")
+
+
+def logarithm(text: str) -> float:
+    """ln of what `power` wrote, also of what no float can hold."""
+    number, _, tens = text.partition("·10^{")
+    return math.log(float(number)) + math.log(10) * int(tens.rstrip("}").replace("−", "-") or 0) if float(number) else -math.inf
+
+
+def ordinal(n: int) -> str:
+    """A rank as one says it.
+
+    >>> [ordinal(n) for n in (1, 2, 3, 11, 57, 112, 1021)]
+    ['1st', '2nd', '3rd', '11th', '57th', '112th', '1,021st']
+    """
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th") if n % 100 not in (11, 12, 13) else "th"
+    return f"{n:,}{ending}"
+
+
+def _half(text: str) -> float:
+    """Half a unit of the last digit that is shown."""
+    number, _, tens = text.partition("·10^{")
+    return 0.5 * 10.0 ** (int(tens.rstrip("}").replace("−", "-") or 0) - len(number.partition(".")[2])) * (1 + 1e-9)
+
+
+def _beside(number: float, limit: float) -> str:
+    """A number in as few decimals as leave it on its side of the limit."""
+    for decimals in range(FEWEST, 13):
+        text = shown(number, decimals)
+        if (read(text) < limit) == (number < limit):
+            break
+    return text

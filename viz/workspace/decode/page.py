@@ -1,0 +1,154 @@
+"""Decode: a model writes one token at a time; watch what it could have written, what was taken, and where it looked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import streamlit as st
+
+import core.engine
+from core.decoding import Beam, compare
+from core.model import Model
+from viz.instruments import tree
+from viz.instruments.candidates.candidates import asked
+from viz.instruments.kit import origin
+from viz.instruments.timeline.timeline import gone
+from viz.instruments.tree.tree import compared, touched
+from viz.shell import errors, state
+from viz.shell.pages import Cite, Page
+from viz.widgets import compute as ask
+from viz.widgets import parts
+from viz.workspace.decode import beam as beams
+from viz.workspace.decode import cache, controls, folds, follow, forcing, forks, guess, pictures, pin, player, prompts
+from viz.workspace.decode import compare as comparison
+from viz.workspace.decode.data import Data, Params, compute
+
+PAGE = Page(
+    title="Decode",
+    order=30,
+    claim="A model writes one token at a time: every token it knows gets a probability, one is taken, and the longer "
+    "text is read again.",
+    cites=(
+        Cite("ghojogh2023", "decoder: feedforward layer and softmax", "choice of the word"),
+        Cite("ghojogh2020", "section 3.3.3", "softmax over the dictionary, choice of the word"),
+        Cite("beigy2021", "Transformers inference", "step by step, the output so far is fed back"),
+        Cite("beigy2024", "Transformers inference", "step by step, the output so far is fed back"),
+        Cite("holtzman2020", "section 3", "nucleus (top-p) sampling, top-k, temperature"),
+        Cite("keskar2019", "section on sampling", "penalty for what stands in the text already"),
+        Cite("nguyen2024", "min-p sampling"),
+        Cite("vijayakumar2018", "diverse beam search", "groups, Hamming diversity"),
+        Cite("pimentel2024", "probability of a word", "the mark that begins the next word"),
+    ),
+    menu="top",
+)
+TREE = "decode.tree"
+WRITE = controls.VIEWS[0]
+VIEWS: dict[str, Callable[[Model, str], None]] = dict(zip(controls.VIEWS[1:], (guess.show, prompts.show, forcing.show, cache.show), strict=True))
+
+
+def page() -> None:
+    """Claim, model and text; then the theatre, or another way to look at writing."""
+    parts.title(PAGE)
+    wanted, ticking = controls.request(Params()), player.pace() if player.playing() else None
+    if wanted is None:
+        return
+    view = controls.view(core.engine.default().open(wanted.model))
+    if view != WRITE:
+        with errors.guard():
+            origin.tell(model=wanted.model, text=wanted.text)
+            VIEWS[view](core.engine.default().open(wanted.model), wanted.text)
+        return
+    st.fragment(_theatre, run_every=ticking)(wanted, ticking)
+
+
+def _theatre(wanted: controls.Request, ticking: float | None) -> None:
+    """Buttons, picture, one sentence, folds. While it plays, this alone runs again at every beat, one step further."""
+    with errors.guard():
+        bar = st.container(horizontal=True, vertical_alignment="center", gap="small")
+        n_vocab = core.engine.default().open(wanted.model).config.n_vocab
+        params = Params(wanted.model, wanted.text, **controls.knobs(Params()), n=player.beat(), force=forks.force(n_vocab))
+        controls.ways(params)
+        with ask.many() as submit:
+            data = compute(params, submit)
+        now = forks.left(params.model, params.text, params.strategy, forks.Branch(params.force, len(data.steps)))
+        with bar:
+            player.buttons(len(data.steps), data.last, ticking)
+            controls.how(params)
+        controls.told(data)
+        data = replace(data, looks=state.read("kind", ""))
+        head = controls.head(data)
+        pictures.whose(data, head)
+        controls.shows(data, head)
+        with bar:
+            pin.show(data, params.text, head)
+        strategy = params.strategy
+        if isinstance(strategy, Beam):
+            node = beams.show(data, params, strategy)
+            path = follow.path(data, node)
+            shown = follow.followed(data, path)
+            pictures.show(shown, head, lambda: controls.heads(data, head), lambda: _anew(data, path))
+            pictures.written(shown, lambda: follow.back_to(path))
+            folds.show(PAGE, replace(params, n=len(data.steps)), shown, head, lambda: beams.table(data), node)
+        else:
+            picture, written = st.container(), st.container()
+            with written:  # sent first: it is small, and tells at once that the click was heard
+                parts.numbers(pictures.sentence(data))
+                pictures.written(data, _gone)
+            with picture:
+                pictures.show(data, head, lambda: controls.heads(data, head), lambda: _forked(now))
+            _everything(params, data, now)
+            folds.show(PAGE, replace(params, n=len(data.steps)), data, head)
+        if not data.last.done:  # all is on its way to the browser: the next token is ready before it is asked for
+            with ask.many() as submit:
+                compute(replace(params, n=len(data.steps) + 1), submit)
+
+
+def _everything(params: Params, data: Data, now: forks.Branch) -> None:
+    """The tree of all branches, once there is more than one; a node leads back to its place."""
+    others, other = forks.tried(), forks.other(data.model.config.n_vocab)
+    if not others and other is None:
+        return
+    extra = () if other is None else (other,)
+    with ask.many() as submit:
+        branches = {branch: compute(replace(params, force=branch.force, n=branch.n), submit).steps for branch in (*others, *extra, now)}
+    places, given = forks.grown(branches), "" if data.model.spec.has_source else data.window.text
+    marks = {} if other is None else forks.marked(places, A=data.last.ids, B=branches[other][-1].ids)
+
+    def back() -> None:
+        node = touched(TREE)
+        if node is not None and node < len(places):
+            player.stop()
+            forks.go(now, places[node].to)
+
+    def against() -> None:
+        node = compared(TREE)
+        if node is not None and node < len(places):
+            forks.against(places[node].to)
+
+    tree(
+        forks.drawn(places, data.last.ids), key=TREE, title="Everything tried", on_node=back, means={"best": "the branch in view", "open": "tried before", "score": "sum of ln p"},
+        root=given, marks=marks, on_second=against,
+    )  # fmt: skip
+    if other is not None:
+        comparison.show(compare(data.steps, branches[other]), given, lambda: forks.against(None))
+
+
+def _anew(data: Data, path: tuple[int, ...]) -> None:
+    """Another candidate of the text that is followed was clicked: the search begins anew behind that text with this token."""
+    if other := asked(pictures.CANDIDATES):
+        player.stop()
+        follow.anew(data, path, other.step, other.id)
+
+
+def _forked(now: forks.Branch) -> None:
+    """Another candidate was clicked: it is written instead, and what was there stays in the tree."""
+    if other := asked(pictures.CANDIDATES):
+        player.stop()
+        forks.go(now, now.forked(other.step, other.id))
+
+
+def _gone() -> None:
+    """A step of the timeline was clicked."""
+    if (step := gone(pictures.TIMELINE)) is not None:
+        player.go(step + 1)

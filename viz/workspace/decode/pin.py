@@ -1,0 +1,31 @@
+"""Pin in Decode what is written so far, with the head whose attention is shown, for Compare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from viz.widgets import pins
+from viz.widgets.pins import View
+from viz.workspace.shared.heads import crosses
+
+
+def show(data: Any, text: str, head: tuple[int, int]) -> None:
+    """The button, and the way to Compare; nothing for a model without attention."""
+    if data.kind is not None:
+        pins.pin_button(view(data, text, head), key="decode.pin")
+
+
+def view(data: Any, text: str, head: tuple[int, int]) -> View:
+    """The text with all that was written, read again as it stands: however its tokens were chosen, this is what came of it.
+
+    Where all heads are shown averaged, the pin holds those of the last layer.
+    """
+    model, written = data.model, data.last.text
+    layer, number = head if head[0] >= 0 else (len(data.last.attention[data.kind]) - 1, "mean")
+    given = (text, written) if model.spec.has_source else (written, "")
+    return View(model.name, given[0], data.kind, layer, number if not _alone(data) else 0, target=given[1])
+
+
+def _alone(data: Any) -> bool:
+    """One alignment is no head among several."""
+    return crosses(data.kind) and data.last.attention[data.kind].shape[:2] == (1, 1)

@@ -1,0 +1,87 @@
+"""Prompts: a task put as text, and how probable the right answer is beside wrong ones; the prompt word that chooses the task."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.decoding import Greedy, decode
+from core.model import Model
+from viz.course.shared.maths.prompts import ASKED, FORMS, TEMPLATES, Answer, answers, rows, toy_prompts
+from viz.instruments import candidates
+from viz.instruments.candidates.candidates import Bar
+from viz.labels import percent, visible
+from viz.widgets import compute as ask
+from viz.widgets import controls, parts
+from viz.workspace.decode.pictures import tail
+from viz.workspace.shared.toy_models import KIND
+
+HONEST = (
+    "A model of this size was never taught to answer. What can be said is how probable it holds the right answer to be beside wrong ones: "
+    "shares are among these candidates only."
+)
+EXAMPLES = {
+    "classification": {"text": "The soup was cold and the bread was old."},
+    "entailment": {"premise": "All the children are asleep.", "hypothesis": "Nobody is awake."},
+    "similarity": {"first": "The dog ran home.", "second": "Home ran the dog."},
+    "multiple choice": {"context": "The sky is"},
+}
+CHOICES = (" blue", " loud", " seven")
+
+
+def show(model: Model, text: str) -> None:
+    """Tasks of the kind that the model was asked for without training; for the toy model its three prompt words."""
+    if KIND.get(model.name) == "prompt":
+        _toy(model, text)
+    else:
+        _asked(model)
+    with parts.fold("How GPT-1 was asked: rows with marks", "decode.prompts.rows") as opened:
+        if opened.open:
+            _rows(model)
+
+
+def _asked(model: Model) -> None:
+    titles = [f"{TEMPLATES[task.template].title}: {tail(task.prompt.splitlines()[-1], 56)}" for task in ASKED]
+    number = titles.index(controls.select("A task", titles, "decode.task", titles[0]))
+    task = ASKED[number]
+    prompt = st.text_area("The prompt", task.prompt, key=f"decode.prompt.{number}")
+    box = st.text_input("Candidates, a bar between them; the right one first", " |".join(task.candidates), key=f"decode.answers.{number}")
+    wanted = tuple(part.rstrip() for part in box.split("|") if part.strip())
+    found: list[Answer] = ask.submit(("decode.answers", model.name, prompt, wanted), lambda: answers(model, prompt, wanted), cost=len(prompt) + 100)
+    order = sorted(range(len(found)), key=lambda i: found[i].place)
+    candidates(
+        [Bar(i, found[i].text, found[i].share, found[i].share) for i in order], taken=order[0], key="decode.prompts.bars",
+        title="Shares of the candidates",
+    )  # fmt: skip
+    right = found[0]
+    verdict = "comes first" if right.place == 1 else f"comes in place {right.place} of {len(found)}"
+    parts.numbers(
+        f"The right answer, “{right.text.strip()}”, {verdict} with {percent(right.share)}; its first token is number {right.rank:,} among all that "
+        f"{model.name} knows. {TEMPLATES[task.template].says}"
+    )
+    st.caption(HONEST)
+    with parts.fold("Token by token", "decode.prompts.table") as opened:
+        if opened.open:
+            table = [(visible(each.text), " · ".join(map(visible, each.tokens)), each.logprob, each.mean, each.share, each.rank) for each in found]
+            parts.dataframe(pd.DataFrame(table, columns=["candidate", "tokens", "ln p", "ln p a token", "share", "rank of its first token"]), hide_index=True, key="decode.prompts.answers")
+
+
+def _toy(model: Model, text: str) -> None:
+    """The same letters behind each prompt word: one set of weights, three tasks."""
+    letters = "".join(letter for letter in text.rpartition(":")[2] if letter.isascii() and letter.isalpha())[:8] or "hello"
+    st.markdown("**The same weights and the same letters; the word in front chooses what is done**")
+    for toy in toy_prompts(letters):
+        wrote = ask.submit(("decode.toy", model.name, toy.prompt), lambda toy=toy: _written(model, toy.prompt, len(toy.answer) + 2), cost=200)
+        st.text(f"{toy.prompt} → {wrote}  ({'right' if wrote == toy.answer else f'wanted: {toy.answer}'})")
+
+
+def _written(model: Model, prompt: str, most: int) -> str:
+    return "".join(step.token for step in decode(model, prompt, Greedy(), max_new_tokens=most) if step.reason != "end").strip()
+
+
+def _rows(model: Model) -> None:
+    for name, form in FORMS.items():
+        st.markdown(f"**{form.title}** ({name})")
+        for row in rows(model, form, EXAMPLES[name], CHOICES if "answer" in form.fields else ()):
+            st.text(" ".join(visible(token) for token in row.tokens))
+        st.caption(form.head)

@@ -1,0 +1,86 @@
+"""Heads like this one: the head in view, and the nearest of all layers and models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.analysis.heads.habits import Heads
+from core.analysis.heads.similar import nearest
+from viz.workspace.find import pool as heads
+from viz.workspace.find import tiles
+from viz.workspace.find.pool import Head, Pool
+from viz.workspace.find.tiles import Told
+from viz.workspace.shared import heads as chooser
+from viz.workspace.shared.toy_models import KIND
+
+SHOWN = 8
+EQUATION = r"d(a, b) = \frac{1}{R} \sum_{r=1}^{R} \mathrm{JSD}(a_r, b_r), \qquad \mathrm{JSD}(p, q) = H\left(\tfrac{p + q}{2}\right) - \tfrac{1}{2}\left(H(p) + H(q)\right)"
+CODE = """import core
+from core.analysis.heads import similar
+{imports}
+
+members = {members!r}
+models = {{name: core.open_model(name) for name, _ in members}}
+
+
+def seen(name, kind, row):
+    target = (row.target or "") if models[name].spec.has_source else None
+    return similar.seen(models[name].run(row.text, target=target), kind, {by!r})
+
+
+rows = similar.stacked([[seen(*member, row) for member in members] for row in {texts}])
+"""
+
+
+def code(found: Pool, last: str) -> str:
+    """The lines of Python that make the rows of all heads, and what a view does with them."""
+    toy = found.models[0] in KIND
+    texts = f'recipes()["{found.models[0]}"].examples()' if toy else 'texts("head_maps")' if found.space == heads.READ else 'texts("heads_en-es")'
+    imports = "from core.training.recipe import recipes" if toy else "from core.data.texts import texts"
+    return CODE.format(imports=imports, members=[member[:2] for member in found.members], by=found.by, texts=texts) + last
+
+
+def show(found: Pool, head: Head, text: str, measured: Mapping[str, Heads]) -> Told:
+    """The head at left, with others of its model to choose from, the nearest at right."""
+    apart = heads.near(found, head)
+    order = nearest(apart, found.index(head))
+    ranked = [(found.heads[other], f"JS divergence {apart[other]:.2f} bits") for other in order[:SHOWN]]
+    with st.container(key="find.reading"):  # which models read the text changes; what follows keeps its place
+        pictures = tiles.on_text(found, text, [head, *(other for other, _ in ranked)])
+    left, right = st.columns([2, 5], gap="medium")
+    with left:
+        st.markdown(f"**The head in view: {head.place}** :gray[{head.model}]  \n:small[{heads.habit(head)}]")
+        tiles.draw(head, pictures[head], "find.query")
+        with st.container(horizontal=True):
+            tiles.opened(head, "Open in Look")
+        chooser.pills(measured, head.place)
+    with right:
+        tiles.tiles(ranked, pictures, text, "find.near")
+    return Told(
+        sentence(found, apart, order), EQUATION, lambda: table(found, {"JS divergence, bits": apart.round(4)}, [found.index(head), *order]), lambda: {"bits": apart},
+        code(found, f"bits = similar.apart(rows, {found.index(head)})   # from {head}\nprint(similar.nearest(bits, {found.index(head)})[:8])"),
+    )  # fmt: skip
+
+
+def sentence(found: Pool, apart: np.ndarray, order: list[int]) -> str:
+    if not order:
+        return "There is no other head to compare with."
+    first, median = found.heads[order[0]], float(np.median(apart[order]))
+    words = "texts of its task" if found.by == "token" else "sentences"
+    return (
+        f"Nearest is {first}: Jensen-Shannon divergence {apart[order[0]]:.2f} bits (maximum 1) on {len(heads.sentences(found))} {words}; the median head has {median:.2f}. "
+        "0 is the same pattern, 1 is no word in common."
+    )
+
+
+def table(found: Pool, columns: dict[str, np.ndarray], order: list[int]) -> pd.DataFrame:
+    """Every head with its habit and a view's own numbers."""
+    some = [found.heads[number] for number in order]
+    return pd.DataFrame({
+        "head": [str(head.place) for head in some], "model": [head.model for head in some], "attention": [head.place.kind for head in some],
+        "habit": [heads.habit(head) for head in some], **{name: values[order] for name, values in columns.items()},
+    })  # fmt: skip

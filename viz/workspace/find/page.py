@@ -1,0 +1,105 @@
+"""Find heads: those like the one in view, those like a drawing, a map of all, and what each of them does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from core.analysis.heads.similar import nearest
+from viz.shell.pages import Cite, Page
+from viz.widgets import controls, parts
+from viz.workspace.find import kinds, like, sketch
+from viz.workspace.find import map as head_map
+from viz.workspace.find import pool as heads
+from viz.workspace.find.pool import Head, Pool
+from viz.workspace.shared import bench
+from viz.workspace.shared import heads as chooser
+from viz.workspace.shared.heads import Place
+
+PAGE = Page(
+    title="Find heads",
+    order=42,
+    claim="Take a head, or draw a pattern. Which heads, in all layers of all models, look like it?",
+    cites=(
+        Cite("vaswani2017", "3.2.2", "multi-head attention"),
+        Cite("clark2019", "section 6", "clustering attention heads by Jensen-Shannon divergence, Fig. 6"),
+        Cite("voita2019", "section 5", "heads by what they do"),
+        Cite("beigy2021", "Multi-head attention", "different heads focus on different words"),
+    ),
+    menu="lab",
+    does="heads that look alike",
+)
+BY = {"like": "Like this head", "sketch": "Sketch", "map": "Map", "kinds": "Kinds"}
+LOOKING = {
+    "like": "Rows are the words that look (queries), columns the words looked at (keys). The pictures show your sentence; the distance is measured on sentences of our own, the same for "
+    "all models, word by word. What a model adds to a text (START, [CLS], [SEP]) counts as one further position, the marks. Two heads of one kind in different models may "
+    "have nothing else in common: alike means that they look at the same words.",
+    "sketch": "Each head's patterns on all sentences are stretched to the same grid of twelve by twelve positions and averaged. So a drawing finds positional habits: the word before, the "
+    "first word, a block. A habit of meaning, such as a pronoun and its noun, stands elsewhere in each sentence and leaves no stroke in the mean.",
+    "map": "Each point is a head; near points look at the same words in the same sentences. The two axes have no meaning of their own: they are the flattest view of all distances. "
+    "Colour and sign are the kind that was measured on the battery, not on the map, so a cloud of one colour is a finding.",
+    "kinds": "Each score is a mean over rows of sentences that were written for this test. A head is named by its strongest habit if that is strong enough; the same network with weights "
+    "drawn anew says what a score is worth. A positional habit stays when the words of a sentence are shuffled.",
+}
+
+
+@dataclass(frozen=True)
+class Params:
+    """The head in view."""
+
+    model: str = "gpt-mini"
+    text: str = "The animal didn't cross the street because it was too tired."
+    kind: str = "causal"
+    layer: int = 0
+    head: int = 0
+
+
+@dataclass(frozen=True)
+class Found:
+    """All heads that can be compared with the one in view, how far each is in bits, and the order of the others."""
+
+    pool: Pool
+    apart: np.ndarray
+    order: list[int]
+
+
+def compute(p: Params = Params()) -> Found:
+    """The nearest heads, on the sentences of the battery's maps."""
+    found, head = heads.pool(p.model, p.kind), Head(p.model, Place(p.kind, p.layer, p.head))
+    apart = heads.near(found, head)
+    return Found(found, apart, nearest(apart, found.index(head)))
+
+
+def page() -> None:
+    parts.title(PAGE)
+    asked = bench.choose("find", bench.layered, model=Params.model, text=Params.text, runs=bench.heads)
+    if asked is None:
+        return
+    measured = chooser.survey(asked.model)
+    place = chooser.chosen(measured)
+    asked.shows(kind=place.kind, layer=place.layer, head=place.head)
+    head, found = Head(asked.model, place), heads.pool(asked.model, place.kind)
+    by = controls.segmented("Find heads by", list(BY), "find.by", "like", BY.__getitem__, quiet=True)
+    numbers = st.container()
+    if by == "like":
+        told = like.show(found, head, asked.text, measured)
+    elif by == "sketch":
+        told = sketch.show(found, asked.text)
+    elif by == "map":
+        told = head_map.show(found, head, asked.text)
+    else:
+        told = kinds.show(measured, head, asked.text)
+    with numbers:
+        parts.numbers(told.numbers)
+    with parts.fold(parts.EQUATION, "find.equation") as fold:
+        if fold.open:
+            parts.equation(told.equation)
+            parts.dataframe(told.table().head(12), hide_index=True, key="find.equation.numbers")
+    with parts.fold(parts.LOOKING, "find.looking") as fold:
+        if fold.open:
+            st.markdown(LOOKING[by])
+    parts.documents(PAGE)
+    parts.as_table(told.table, "find")
+    parts.take_away(told.data, told.code, key="find")

@@ -1,0 +1,208 @@
+"""The heads that are compared with each other, of all models that can read the same texts, and their rows on these texts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from core.analysis.heads import evidence, similar, sketch
+from core.analysis.heads.evidence import Behind
+from core.analysis.heads.habits import Heads
+from core.analysis.heads.similar import Rows, Seen
+from core.checkpoints import manifest
+from core.checkpoints.heads import FILE, read_heads
+from core.data.texts import Example, texts
+from core.model import Model
+from core.models import Kind
+from core.training.recipe import recipes
+from viz.shell import state
+from viz.widgets import compute
+from viz.workspace.shared import heads as chooser
+from viz.workspace.shared import tasks
+from viz.workspace.shared.heads import Place
+from viz.workspace.shared.toy_models import KIND
+
+AT_ONCE = 4
+"""Texts of one step of the progress line."""
+PATIENCE = 0.2
+"""Seconds after which there is a progress line: what is kept comes without one."""
+READ, WRITTEN, ACROSS = "read", "written", "across"
+Ask = Callable[[Hashable, Callable[[], Any], float], Any]
+
+
+@dataclass(frozen=True)
+class Head:
+    """One head of one model."""
+
+    model: str
+    place: Place
+
+    def __str__(self) -> str:
+        return f"{self.place} of {self.model}"
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Models and kinds of attention whose heads look from the same words at the same words, with their (layers, heads)."""
+
+    members: tuple[tuple[str, str, int, int], ...]
+    by: str
+    space: str
+
+    @cached_property
+    def heads(self) -> tuple[Head, ...]:
+        """All heads, in the order of the rows."""
+        return tuple(
+            Head(model, Place(kind, layer, head)) for model, kind, layers, n_heads in self.members for layer in range(layers) for head in range(n_heads)
+        )
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(model for model, *_ in self.members))
+
+    def index(self, head: Head) -> int:
+        return self.heads.index(head)
+
+    def of(self, model: str, kind: str) -> list[int]:
+        """The places of one model's heads of one kind."""
+        return [number for number, head in enumerate(self.heads) if (head.model, head.place.kind) == (model, kind)]
+
+
+def pool(model: str, kind: str) -> Pool:
+    """The heads that can be compared with those of a model: a toy's with its own, else those of all that read sentences."""
+    space = _space(chooser.opened(model), chooser.opened(model).spec.kind(kind))
+    names = [model] if model in KIND else [name for name in tasks.usable() if name not in KIND]
+    members = []
+    for name in names:
+        reader = chooser.opened(name)
+        members += [
+            (name, found.name, found.n_layers(reader.config), reader.config.n_heads if found.layered else 1)
+            for found in reader.spec.kinds_of(reader.config) if _space(reader, found) == space
+        ]  # fmt: skip
+    return Pool(tuple(members), "token" if model in KIND else "word", space)
+
+
+def _space(model: Model, kind: Kind) -> str:
+    """Between which texts a kind looks: inside what is read, inside what is written, or from one to the other."""
+    if kind.queries != kind.keys:
+        return ACROSS
+    return WRITTEN if model.spec.has_source and kind.queries == "target" else READ
+
+
+def sentences(found: Pool) -> tuple[Example, ...]:
+    """The texts on which heads are compared: 32 sentences, short pairs where one is written, a toy's own."""
+    return own(found.models[0]) or texts("head_maps" if found.space == READ else "heads_en-es")
+
+
+def own(model: str) -> tuple[Example, ...]:
+    """The items of a toy model's own task; none for a model that reads sentences."""
+    return tuple(recipes()[model].examples()) if model in KIND else ()
+
+
+@contextmanager
+def progress(words: str) -> Iterator[Callable[[float], None]]:
+    """A line that says how far it is, gone at the end; its place is kept from the start."""
+    spot, start = st.empty(), time.monotonic()
+    told = False
+
+    def tell(share: float) -> None:
+        nonlocal told
+        if time.monotonic() - start > PATIENCE:
+            told = True
+            spot.progress(min(share, 1.0), words)
+
+    try:
+        yield tell
+    finally:
+        if told:
+            spot.empty()
+
+
+def rows(found: Pool) -> Rows:
+    """The rows of all heads on all texts, kept by the engine; what is missing is computed a few texts at a time."""
+    read = sentences(found)
+    steps = [(member, first) for member in found.members for first in range(0, len(read), AT_ONCE)]
+    with progress(f"Reading {len(read)} sentences with {', '.join(found.models)}") as tell, compute.many() as ask:
+        return gathered(found, ask, lambda number: tell(number / len(steps)))
+
+
+def gathered(found: Pool, ask: Ask, tell: Callable[[int], None]) -> Rows:
+    """The same by any way of asking, such as an engine's `submit`; `tell(step)` after each step."""
+    read, parts, done = sentences(found), [], 0
+    for model, kind, *_ in found.members:
+        reader, each = chooser.opened(model), []
+        for first in range(0, len(read), AT_ONCE):
+            some = read[first : first + AT_ONCE]
+            key = ("find.seen", model, kind, found.by, tuple((row.text, row.target) for row in some))
+            each += ask(key, lambda reader=reader, kind=kind, some=some: [_seen(reader, kind, row, found.by) for row in some], 60.0 * len(some) * reader.config.n_layers)
+            tell(done := done + 1)
+        parts.append(each)
+    return ask(("find.rows", found, len(read)), lambda: similar.stacked(list(zip(*parts, strict=True))), 500.0)
+
+
+def _seen(model: Model, kind: str, row: Example, by: str) -> Seen:
+    found = model.spec.kind(kind)
+    target = None if not model.spec.has_source else row.target or ""
+    keep = [found.path(layer, "pattern") for layer in range(found.n_layers(model.config))]
+    return similar.seen(model.run(row.text, target=target, keep=keep), kind, by)
+
+
+def near(found: Pool, head: Head) -> np.ndarray:
+    """How far every head of the pool is from one, in bits."""
+    table, place = rows(found), found.index(head)
+    return compute.submit(("find.near", found, place), lambda: similar.apart(table, place), 2_000.0)
+
+
+def between(found: Pool, some: tuple[int, ...]) -> np.ndarray:
+    """The same for every pair of some heads."""
+    table = rows(found)
+    return compute.submit(("find.between", found, some), lambda: similar.between(table.of(some)), 2.0 * len(some) ** 2)
+
+
+def grids(found: Pool) -> np.ndarray:
+    """The mean pattern of every head on the grid of a drawing."""
+    table = rows(found)
+    return compute.submit(("find.grids", found), lambda: sketch.grids(table), 2_000.0)
+
+
+def untrained(model: str) -> dict[str, Heads]:
+    """The heads of an untrained copy by kind, as shipped; nothing where none were measured."""
+    folder = manifest.shipped_folder() / model
+    if not (folder / FILE).is_file():
+        return {}
+    held = compute.submit(("find.untrained", model), lambda: read_heads(folder), 1.0)
+    return dict(held.untrained) if held else {}
+
+
+def behind(model: str, kind: str, name: str) -> Behind:
+    """A measure on each of its texts, for all heads of a kind."""
+    reader = chooser.opened(model)
+    found = reader.spec.kind(kind)
+    written = reader.spec.has_source and "target" in (found.queries, found.keys)
+    read = evidence.examples(name, own(model), written=written)
+    each = []
+    with progress("Reading the sentences behind the score") as tell, compute.many() as ask:
+        for first in range(0, len(read), AT_ONCE):
+            some = read[first : first + AT_ONCE]
+            key = ("find.behind", model, kind, name, first)
+            each += ask(key, lambda some=some: [evidence.each_row(reader, kind, name, text) for text in some], 60.0 * len(some) * reader.config.n_layers)
+            tell((first + AT_ONCE) / len(read))
+        return ask(("find.evidence", model, kind, name), lambda: evidence.behind(name, read, each), 10.0)
+
+
+
+def habit(head: Head) -> str:
+    """The measured kind of a head, in words."""
+    return chooser.survey(head.model)[head.place.kind].word(head.place.layer, head.place.head)
+
+
+def choose(head: Head, text: str) -> None:
+    """Make a head the one in view, on the same text."""
+    state.write(model=head.model, kind=head.place.kind, layer=head.place.layer, head=head.place.head, text=text)

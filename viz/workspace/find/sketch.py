@@ -1,0 +1,87 @@
+"""Draw a pattern, find the heads that look like it."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from core.analysis.heads import sketch
+from viz.instruments import mask_editor
+from viz.shell import state
+from viz.workspace.find import like, tiles
+from viz.workspace.find import pool as heads
+from viz.workspace.find.pool import Pool
+from viz.workspace.find.tiles import Picture, Told
+
+SHOWN = 6
+EQUATION = r"s(\text{head}) = 1 - \frac{1}{|D|} \sum_{r \in D} \mathrm{JSD}(\text{drawn}_r, \text{head}_r), \qquad D = \text{rows with a stroke}"
+LABELS = ["first", *(str(place) for place in range(2, sketch.SIZE)), "last"]
+_START, _TURN, _CODE = "find.start", "find.turn", "find.code"  # of this session: what the pad began with, how often, and its last drawing
+
+
+def pack(drawn: np.ndarray) -> str:
+    """A drawing as short text for the link.
+
+    >>> unpack(pack(np.eye(12, dtype=bool))).sum().item(), len(pack(np.eye(12, dtype=bool)))
+    (12, 36)
+    """
+    return np.packbits(drawn).tobytes().hex()
+
+
+def unpack(text: str) -> np.ndarray:
+    """The drawing of a link; raises `state.Unusable`."""
+    size = sketch.SIZE**2
+    if len(text) != size // 4 or set(text) - set("0123456789abcdef"):
+        raise state.Unusable(f"A drawing is {size // 4} of the signs 0 to 9 and a to f.")
+    return np.unpackbits(np.frombuffer(bytes.fromhex(text), dtype=np.uint8)).astype(bool).reshape(sketch.SIZE, sketch.SIZE)
+
+
+def show(found: Pool, text: str) -> Told:
+    """The pad at left, the most similar heads at right."""
+    patterns = heads.grids(found)
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        st.caption("Draw where a head should look: rows are the positions of a sentence, from the first word to the last, columns are the positions looked at. Empty rows ask for nothing.")
+        drawn = _pad()
+    with right:
+        if not drawn.any():
+            st.text("Draw a stroke, or take one of the drawings by name.")
+            return Told("Nothing is drawn.", EQUATION, lambda: like.table(found, {}, []), lambda: {"drawn": drawn}, like.code(found, ""))
+        scores = sketch.likeness(drawn, patterns)
+        order = np.argsort(-scores, kind="stable").tolist()
+        ranked = [(found.heads[number], f"score {scores[number]:.2f}") for number in order[:SHOWN]]
+        pictures = {found.heads[number]: Picture(patterns[number], LABELS, LABELS) for number in order[:SHOWN]}
+        tiles.tiles(ranked, pictures, text, "find.drawn")
+    best = found.heads[order[0]]
+    said = (
+        f"Most like the drawing is {best} ({heads.habit(best)}), score {scores[order[0]]:.2f} of 1; the median head has {np.median(scores):.2f}. "
+        f"Compared are mean patterns on {len(heads.sentences(found))} sentences, each brought to {sketch.SIZE} places."
+    )
+    last = (
+        "from core.analysis.heads import sketch\nimport numpy as np\n\n"
+        f"drawn = np.unpackbits(np.frombuffer(bytes.fromhex({pack(drawn)!r}), dtype=np.uint8)).astype(bool).reshape(12, 12)\n"
+        "scores = sketch.likeness(drawn, sketch.grids(rows))\nprint(np.argsort(-scores)[:6])"
+    )
+    return Told(
+        said, EQUATION, lambda: like.table(found, {"score": scores.round(4)}, order), lambda: {"drawn": drawn, "scores": scores, "patterns": patterns},
+        like.code(found, last),
+    )  # fmt: skip
+
+
+def _pad() -> np.ndarray:
+    """The drawing pad; what is drawn is in the link, and strokes can be undone."""
+    strokes = sketch.strokes()
+    first = pack(next(iter(strokes.values())))
+    wanted = state.read("find.drawn", first, lambda text: pack(unpack(text)))
+    memory = st.session_state
+    if memory.get(_CODE) != wanted:  # the opening drawing, or one that came with a link
+        memory[_START], memory[_CODE], memory[_TURN] = unpack(wanted), wanted, memory.get(_TURN, 0) + 1
+    return mask_editor(
+        memory[_START], LABELS, LABELS, key="find.pad", turn=memory[_TURN], presets=strokes, axis=("position that looks (query)", "position looked at (key)"),
+        title="Your drawing", height=330, drawing=True, on_stroke=_stroke,
+    )  # fmt: skip
+
+
+def _stroke(now: np.ndarray) -> None:
+    st.session_state[_CODE] = pack(now)
+    state.write(**{"find.drawn": st.session_state[_CODE]})

@@ -1,0 +1,119 @@
+"""Courses of trainings, wherever they come from: a shipped model with kept moments, a recorded run, the visitor's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+import core.engine
+from core import names
+from core.analysis.heads.habits import WORDS
+from core.checkpoints import history
+from core.checkpoints.manifest import shipped_folder
+from core.data.texts import texts
+from core.run import Attention
+from core.serving import trainer
+from core.training import growth, live
+from core.training.records import Report
+from viz.labels import head_name
+from viz.widgets import compute
+from viz.workspace.shared.tasks import CONTINUE
+from viz.workspace.shared.toy_models import kind_of
+
+KEEP = ("*.pattern",)
+NEXT = "next"
+"""The habit of models of small tasks: to look at the position that holds what comes next."""
+SAID = {NEXT: "what comes next"}
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """A training: `steps` have weights, `loss` and `scores` (moment, layer, head) were measured at `measured` steps, too.
+
+    `habit` is what the scores are about, one of `habits`; `text` the line on which the heads are drawn.
+    """
+
+    name: str
+    steps: tuple[int, ...]
+    measured: tuple[int, ...]
+    loss: tuple[float, ...]
+    scores: np.ndarray
+    habit: str
+    text: str
+    right: tuple[float, ...] = ()
+    habits: tuple[str, ...] = ()
+
+    @property
+    def heads(self) -> dict[str, tuple[int, int]]:
+        """Every head by its name."""
+        _, layers, heads = self.scores.shape
+        return {head_name(layer, head): (layer, head) for layer in range(layers) for head in range(heads)}
+
+    @property
+    def best(self) -> str:
+        """The head that has the habit most at the end."""
+        return max(self.heads, key=lambda name: self.scores[-1][self.heads[name]])
+
+    @property
+    def says(self) -> str:
+        return SAID.get(self.habit) or WORDS[self.habit]
+
+    def curve(self, head: str) -> np.ndarray:
+        return self.scores[(slice(None), *self.heads[head])]
+
+    def at(self, step: int) -> int:
+        """The place of a step among the measured ones."""
+        return self.measured.index(step)
+
+    def model(self, step: int) -> str:
+        """The name under which the weights of this step open on every page."""
+        return f"{self.name}{history.AT}{step}"
+
+
+def shipped(name: str, habit: str = "") -> Course:
+    """The course of a shipped model, as it was measured once and ships with it; without a habit the most telling one."""
+    found = compute.submit(("growth", name), lambda: growth.read(shipped_folder() / name), cost=1.0)
+    assert found is not None
+    habits = (found.telling(), *(other for other in found.scores if other != found.telling()))
+    habit = habit if habit in habits else habits[0]
+    kind = kind_of(name)
+    text = next(row.text for row in texts("presets") if row.kind == kind) if kind else CONTINUE.text
+    return Course(name, found.steps, found.steps, found.nats, found.scores[habit], habit, text, habits=habits)
+
+
+def recorded(task: str) -> Course:
+    """The recorded run of a small task."""
+    run = compute.submit(("growth.recorded", task), lambda: live.Recorded.read(task), cost=1.0)
+    return _reported(f"{names.RECORDED}{task}", task, run.reports, run.steps)
+
+
+def own(training: trainer.Training) -> Course | None:
+    """The visitor's training as far as it has come; None before its first report."""
+    if not training.reports:
+        return None
+    return _reported(training.name, training.task, training.reports, tuple(report.step for report in training.reports))
+
+
+def _reported(name: str, task: str, reports: tuple[Report, ...], steps: tuple[int, ...]) -> Course:
+    scores = np.array([report.looks for report in reports])
+    loss, right = tuple(report.loss for report in reports), tuple(report.right for report in reports)
+    return Course(name, steps, tuple(report.step for report in reports), loss, scores, NEXT, live.TASKS[task].shown, right)
+
+
+def patterns(course: Course, step: int) -> Attention:
+    """What all heads do with the text at a step; the patterns only, so that no model is held by what is kept."""
+    name, text = course.model(step), course.text
+
+    def look() -> Attention:
+        return core.engine.default().open(name).run(text, keep=KEEP).attention("causal", by="word")
+
+    return compute.submit(("growth.patterns", name, text), look, cost=60.0 + len(text) * 4)
+
+
+def table(course: Course) -> Mapping[str, object]:
+    """All that was measured, a row a moment."""
+    curves = {f"{name}, {course.says}": course.curve(name) for name in course.heads}
+    share = {"token accuracy": course.right} if course.right else {}
+    return {"step": course.measured, "loss, nats per token": course.loss, **share, **curves}

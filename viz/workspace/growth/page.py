@@ -1,0 +1,144 @@
+"""While learning: the heads of a model form, moment by moment; and a training that one starts oneself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.run import Attention
+from core.serving.trainer import YOURS
+from core.training import growth
+from viz.shell import errors, state
+from viz.shell.pages import Cite, Page
+from viz.widgets import controls, parts
+from viz.workspace.growth import course as courses
+from viz.workspace.growth import pictures, player
+from viz.workspace.growth import train as here
+from viz.workspace.growth.course import Course
+from viz.workspace.shared import bench
+
+PAGE = Page(
+    title="While learning",
+    order=45,
+    claim="Nobody wrote these heads. They form while the model learns, and some of them quite suddenly.",
+    cites=(
+        Cite("olsson2022", "Key concepts", "induction heads form in a short phase change"),
+        Cite("elhage2021", "Two-layer attention-only transformers", "induction heads"),
+        Cite("vaswani2017", "5.3", "the optimiser and its schedule"),
+    ),
+    menu="lab",
+    does="heads as they form",
+)
+HERE = "here"
+_SHOWN = "growth.shown"
+KINDS = {"induction-tiny": "Strings that come twice", "gpt-twin": "A small language model", HERE: "Train one yourself"}
+
+
+@dataclass(frozen=True)
+class Params:
+    """A course and two of its moments: `step` beside `other`."""
+
+    of: str = "induction-tiny"
+    step: int = 643
+    other: int = 0
+
+
+@dataclass(frozen=True)
+class Data:
+    """The course, and the patterns at the two moments."""
+
+    course: Course
+    now: Attention
+    then: Attention
+
+
+def compute(p: Params = Params()) -> Data:
+    course = courses.shipped(p.of)
+    return Data(course, courses.patterns(course, p.step), courses.patterns(course, p.other))
+
+
+def page() -> None:
+    parts.title(PAGE)
+    row = st.container()
+    offered = [*growth.grown(), HERE]
+    of = controls.segmented("What learns", offered, "growth.of", offered[0], lambda name: KINDS.get(name, name), quiet=True)
+    ticking = _ticking(of)
+    st.fragment(_body, run_every=ticking)(of, ticking)
+    bench.row("growth", row)
+
+
+def _ticking(of: str) -> float | None:
+    """Seconds until the page looks again: while it plays, or while a training of this visitor runs."""
+    return here.BEAT if of == HERE and here.running() else player.PACE if player.playing() else None
+
+
+def _body(of: str, ticking: float | None) -> None:
+    with errors.guard():
+        if _ticking(of) != ticking:
+            st.rerun()
+        course = _course(of)
+        if course is None:
+            st.text("Its heads are drawn here as soon as it has taken its first steps.")
+            return
+        alive = of == HERE and course.name.startswith(YOURS) and here.running(course)
+        step = course.steps[-1] if alive else player.beat(course, _opening(course))
+        other = _other(course, step)
+        if not alive:
+            player.show(course, step)
+        now, then = courses.patterns(course, step), courses.patterns(course, other)
+        if player.playing() and step == course.steps[-1]:
+            player.stand(step)
+            st.rerun()
+        head = pictures.everything(course, step, other, now)
+        parts.numbers(sentence(course, head, step))
+        pictures.beside(course, head, step, other, now, then)
+        here.use(course, step, *course.heads[head])
+        pictures.folds(PAGE, course, head, step, other, now, then)
+        if player.playing():  # what comes next is computed while this is looked at
+            courses.patterns(course, player.ahead(course))
+
+
+def _course(of: str) -> Course | None:
+    if of != HERE:
+        _anew(of)
+        return courses.shipped(of, state.read("growth.habit", ""))
+    course = here.show()
+    if course is not None:
+        _anew(course.name)
+    return course
+
+
+def _anew(name: str) -> None:
+    """Another training begins at its own telling moment: the steps and heads of the one before mean nothing in it."""
+    before = st.session_state.get(_SHOWN)
+    st.session_state[_SHOWN] = name
+    if before not in (None, name):
+        state.write(**{"growth.step": None, "growth.other": None, "growth.head": None, "growth.habit": None})
+
+
+def _opening(course: Course) -> int:
+    """The moment with which a course opens: the first kept one after the habit has grown most; of one's own training the last."""
+    if course.name.startswith(YOURS):
+        return course.steps[-1]
+    curve = [course.curve(course.best)[course.at(step)] for step in course.steps]
+    return course.steps[growth.leap(curve) + 1] if len(curve) > 1 else course.steps[0]
+
+
+def _other(course: Course, step: int) -> int:
+    """The moment that is compared with: the first, or another one that was chosen."""
+    return state.read("growth.other", course.steps[0], state.one_of(course.steps, course.steps[0]))
+
+
+def sentence(course: Course, head: str, step: int) -> str:
+    """What was measured of a head: its largest rise between two moments, and where it stands now."""
+    curve, at = course.curve(head), course.at(step)
+    now = f"At step {step:,} the score is {curve[at]:.2f} and the loss {course.loss[at]:.2f} nats."
+    if len(curve) < 2:
+        return now
+    i = growth.leap(curve.tolist())
+    sudden = curve[i + 1] - curve[i] > 0.5 * (curve.max() - curve.min()) and curve[-1] > 0.35
+    event = f"the habit “{course.says}” appears" if sudden else "the score grows most"
+    rise = f"Between step {course.measured[i]:,} and step {course.measured[i + 1]:,} {event}: {head} rises from {curve[i]:.2f} to {curve[i + 1]:.2f}. "
+    return (rise if curve[i + 1] > curve[i] else f"{head} never has this habit. ") + now
+

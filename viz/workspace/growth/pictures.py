@@ -1,0 +1,116 @@
+"""The pictures of a training: all heads at a moment beside its curves, one head at two moments, and the folds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.analysis.heads.habits import HABIT, WORDS
+from core.names import task_of
+from core.run import Attention
+from core.serving.trainer import YOURS
+from viz.instruments import clicked, grid_packet, heatmap, show_grid
+from viz.instruments.kit import origin
+from viz.labels import head_name, visible
+from viz.shell import state
+from viz.shell.pages import Page
+from viz.widgets import controls, parts
+from viz.workspace.growth import charts as figures
+from viz.workspace.growth.course import NEXT, Course, table
+
+GRID = "growth.grid"
+LINKED = "growth"
+FORMED, NOT_YET = "formed", "not yet"
+FORMULAS = {
+    "induction": (r"\frac{1}{|R|}\sum_{i \in R} \sum_{\;j:\ x_{j-1} = x_i} a_{ij}", "R are the positions whose sign stood there before: the weight on what followed it then."),
+    "previous": (r"\frac{1}{n-2}\sum_{i=3}^{n} a_{i,\,i-1}", "The mean weight on the word just before, from the third word on."),
+    NEXT: (r"\frac{1}{|R|}\sum_{i \in R} a_{i,\,s(i+1)}", "R are the positions before each sign of the answer; s(i+1) is the position in the question that holds that sign."),
+}
+CODE = """{opening}
+run = model.run({text!r})
+print(run.attention("causal", by="word").weights[{layer}, {head}])"""
+OPENING = "import core\n\nmodel = core.open_model({name!r})"
+AGAIN = "from core.training import live\n\n*_, (_, weights) = live.training(live.TASKS[{task!r}], steps={step})  # trains it anew, from other first weights\nmodel = live.model(live.TASKS[{task!r}], weights, 'mine')"
+RECORDED = "from core.training import live\n\nmodel = live.Recorded.read({task!r}).at({step})"
+
+
+def everything(course: Course, step: int, other: int, now: Attention) -> str:
+    """All heads at this moment, beside the loss and the scores over the whole training; gives the head in view."""
+    names = list(course.heads)
+    head = state.read("growth.head", course.best, state.one_of(names, course.best))
+    scores = course.scores[course.at(step)]
+    left, right = st.columns([2, 3], gap="large")
+    origin.tell(model=course.model(step), text=course.text, kind=now.kind)
+    with left:
+        packet = grid_packet(
+            now.weights, kinds=[[FORMED if value >= HABIT else NOT_YET for value in row] for row in scores], scores=scores, allowed=now.allowed[0, 0],
+            title=f"All heads at step {step:,}", group=LINKED, place=GRID, queries=now.queries, keys=now.keys,
+        )  # fmt: skip
+        show_grid(packet, key=GRID, selected=course.heads[head], echo=clicked(GRID)[1], on_choice=_open)
+    with right:
+        curves = {name: list(zip(course.measured, course.curve(name).tolist(), strict=True)) for name in names}
+        figure = figures.course(
+            list(zip(course.measured, course.loss, strict=True)), curves, head, {f"step {step:,}": step, **({f"step {other:,}": other} if other != step else {})},
+            loss_name="loss, nats per token", score_name=f"{head}, {course.says}: mean weight",
+        )  # fmt: skip
+        parts.show(figure, "growth.curves", f"Loss from {course.loss[0]:.2f} to {course.loss[-1]:.2f}; {head} from {course.curve(head)[0]:.2f} to {course.curve(head)[-1]:.2f}.")
+    return head
+
+
+def _open() -> None:
+    """A tile was clicked: its head is the one that is compared."""
+    at, _ = clicked(GRID)
+    if at is not None:
+        state.write(**{"growth.head": head_name(*at)})
+
+
+def beside(course: Course, head: str, step: int, other: int, now: Attention, then: Attention) -> None:
+    """One head at two moments, on one scale."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        controls.pills("Head", list(course.heads), "growth.head", course.best)
+        if course.habits:
+            controls.select("Score", list(course.habits), "growth.habit", course.habits[0], WORDS.__getitem__)
+        controls.select("Compare with step", list(course.steps), "growth.other", course.steps[0], lambda at: f"{at:,}")
+    for column, (key, at, held) in zip(st.columns(2, gap="medium"), (("then", other, then), ("now", step, now)), strict=True):
+        with column:
+            origin.tell(model=course.model(at), text=course.text, kind=held.kind, layer=course.heads[head][0], head=course.heads[head][1])
+            heatmap(held.weights[course.heads[head]], held.queries, held.keys, key=f"growth.{key}", allowed=held.allowed[0, 0], title=f"{head} at step {at:,}", group=LINKED, height=380)
+
+
+def folds(page: Page, course: Course, head: str, step: int, other: int, now: Attention, then: Attention) -> None:
+    with parts.fold(parts.EQUATION, "growth.equation") as fold:
+        if fold.open:
+            _equation(course, head, step, now)
+    with parts.fold(parts.LOOKING, "growth.looking") as fold:
+        if fold.open:
+            st.markdown(
+                "Each tile is one head: rows are the positions that look, columns the positions looked at, dark means much weight. All tiles show the same line of "
+                "text, so only the weights of the model change from moment to moment. The curves are measured on many other lines, which the training never saw. "
+                "The axis of steps is stretched at the left: equal factors are equally far apart, for most happens early. A score says how much of a head's weight "
+                "goes where the habit says. It does not say that the model needs this head: switch it off in What if to see that."
+            )
+            if course.habit == NEXT:
+                st.markdown("The training takes one processor core at low priority and ends after two minutes at most. Close the tab, and it ends too.")
+    parts.documents(page)
+    parts.as_table(lambda: pd.DataFrame(table(course)), "growth")
+    layer, number = course.heads[head]
+    task = task_of(course.name)
+    opening = OPENING if task is None else AGAIN if course.name.startswith(YOURS) else RECORDED
+    code = CODE.format(opening=opening.format(name=course.model(step), task=task, step=step), text=course.text, layer=layer, head=number)
+    data = {"now": now.weights, "then": then.weights, "steps": np.array(course.measured), "loss": np.array(course.loss), "scores": course.scores}
+    parts.take_away(lambda: data, code, key="growth")
+
+
+def _equation(course: Course, head: str, step: int, now: Attention) -> None:
+    """What the score is, and the row of this text in which the head does most of it."""
+    formula, words = FORMULAS.get(course.habit, (r"a_{ij}", "The weight of position i on position j."))
+    parts.equation(formula)
+    st.text(words)
+    weights = now.weights[course.heads[head]]
+    row = int(np.argmax(weights[2:].max(-1))) + 2
+    key = int(weights[row].argmax())
+    st.text(
+        f"On this line at step {step:,}, {head} gives {weights[row, key]:.2f} from “{visible(now.queries[row])}” (position {row + 1}) "
+        f"to “{visible(now.keys[key])}” (position {key + 1}). Over all measured lines its score is {course.curve(head)[course.at(step)]:.2f}."
+    )

@@ -1,0 +1,162 @@
+"""What matters, first view: a grid of all heads, coloured by what happens to one word without each; the gradient's guess beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.analysis.attribution.sweep import agreement
+from core.run import Run
+from viz.charts.layers import PICKED, agreement_plot
+from viz.instruments import heatmap
+from viz.labels import changes, head_name
+from viz.shell import links, state, subject
+from viz.shell.pages import Page
+from viz.widgets import controls, parts
+from viz.workspace.importance.work import own
+from viz.workspace.shared import heads as chooser
+from viz.workspace.shared import target_picker
+from viz.workspace.shared.what_if_link import EDITS, OFF
+
+PLOT = "importance.plot"
+HOW = {"zero": "Zero-ablate", "mean": "Mean-ablate"}
+EFFECT = r"\Delta_h = \ln p(\text{word} \mid h \leftarrow h_0) - \ln p(\text{word}) \;\approx\; \sum_{\text{positions}} \frac{\partial \ln p}{\partial h} \cdot (h_0 - h), \qquad h_0 = 0 \text{ or } \bar h"
+CODE = """import core
+from core.analysis.attribution.asked import Asked
+from core.analysis.attribution.sweep import Item, estimate, sweep
+
+model = core.open_model({model!r})
+item, asked = Item({text!r}{target}), Asked(row={row}, token={token}, against={against})
+print(sweep(model, item, asked, {kind!r}))           # (layer, head): the change when that head is zero
+print(estimate(model, item, asked.goal, {kind!r}))   # the same, guessed from one gradient"""
+
+
+def show(page: Page, params: Any, run: Run, compute: Callable[[Any], Any]) -> None:
+    asked = target_picker.asked(run, "importance")
+    pictures = st.container()
+    kind, how = choices(run)
+    params = replace(params, target=run.target_text, kind=kind, asked=asked, how=how)
+    with pictures:
+        swept = compute(params)
+        place = _pictures(run, swept, kind)
+        parts.numbers(_sentence(params, run, swept, place))
+    follow(kind, place)
+    _folds(page, params, run, swept, place)
+
+
+def _pictures(run: Run, swept: Any, kind: str) -> tuple[int, int]:
+    """All heads, and beside them the gradient's guesses; gives the head in view."""
+    place = chosen(swept.effects, kind)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        place = grid(swept.effects, place, kind, f"importance.grid.{kind}", _title(run, swept))
+    with right:
+        names = [head_name(*at) for at in np.ndindex(swept.effects.shape)]
+        figure = agreement_plot(swept.guesses.ravel(), swept.effects.ravel(), names, head_name(*place), ", nats")
+        parts.show(figure, PLOT, "Dots: for each head gradient attribution against the effect of ablation", lambda: _pick(kind))
+    return place
+
+
+def kind_of(run: Run) -> str:
+    """Which attention, where a model has several kinds."""
+    now = state.read("kind", "") or run.kinds[-1]
+    now = now if now in run.kinds else run.kinds[-1]
+    return controls.segmented("Which attention", run.kinds, "kind", now, lambda kind: chooser.KINDS[kind]) if len(run.kinds) > 1 else now
+
+
+def choices(run: Run) -> tuple[str, str]:
+    """Which heads, and what is put in their place."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        return kind_of(run), controls.segmented("Ablation", tuple(HOW), "importance.how", "zero", HOW.__getitem__)
+
+
+def chosen(effects: np.ndarray, kind: str) -> tuple[int, int]:
+    """The visitor's head, else the one that does most for the word: without it the number falls most."""
+    layer, head = (int(i) for i in np.unravel_index(int(effects.argmin()), effects.shape))
+    found = state.read("layer", layer, state.whole(0, effects.shape[0] - 1)), state.read("head", head, state.whole(0, effects.shape[1] - 1))
+    return found if state.read("kind", kind) == kind else (layer, head)
+
+
+def grid(values: np.ndarray, place: tuple[int, int], kind: str, key: str, title: str) -> tuple[int, int]:
+    """Layers by heads, centred on 0; a click chooses a head for all pages."""
+    rows, columns = ([f"{letter}{i}" for i in range(n)] for letter, n in zip("LH", values.shape, strict=True))
+    cell = heatmap(values, rows, columns, key=key, scale="difference", axis=("layer", "head"), selected=place, title=title, numbers=True, height=360).cell
+    if cell is not None and cell != place:
+        state.write(kind=kind, layer=cell[0], head=cell[1])
+    return cell or place
+
+
+def follow(kind: str, place: tuple[int, int]) -> None:
+    """Where a head, the one in view, goes on from here."""
+    name, (layer, head) = head_name(*place), place
+    subject.shows(kind=kind, layer=layer, head=head)
+    with st.container(horizontal=True, gap="medium"):
+        links.to("what_if", f"Switch {name} off and watch", **{EDITS: OFF})
+        links.to("look", f"See where {name} looks", view="full")
+
+
+def _pick(kind: str) -> None:
+    found = parts.picked(PLOT, PICKED)
+    if found:
+        layer, head = str(found["name"]).removeprefix("L").split(".H")
+        state.write(kind=kind, layer=int(layer), head=int(head))
+
+
+def _title(run: Run, swept: Any) -> str:
+    what = "the logit difference" if swept.asked.against is not None else "ln p"
+    return f"Change of {what} of {target_picker.question(run, swept.asked)} without the head (effect of ablation), nats"
+
+
+def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
+    effect, word = float(swept.effects[place]), target_picker.question(run, swept.asked)
+    heads = chooser.survey(params.model)[params.kind]
+    name = f"{head_name(*place)} ({heads.word(*place)})"
+    if swept.asked.against is None:
+        before, after = np.exp(swept.before), np.exp(swept.before + effect)
+        moved = changes(float(before), float(after))
+    else:
+        moved = f"goes from {swept.before:.2f} to {swept.before + effect:.2f}".replace("-", "−")
+    rank = int((swept.effects < effect).sum() if effect < 0 else (swept.effects > effect).sum())
+    does = ("does", "do", "more for it") if effect < 0 else ("works", "work", "more against it")
+    ranked = f"no other head {does[0]} {does[2]}" if rank == 0 else f"{rank} of {swept.effects.size} heads {does[1]} {does[2]}"
+    ranked = ranked if effect else "the head does nothing for it"
+    guess = f"Gradient attribution says {swept.guesses[place]:+.2f} where it is {effect:+.2f}; over all heads the two agree with r = {agreement(swept.guesses, swept.effects):.2f}."
+    return f"Without {name} {word} {moved}; {ranked}. {guess.replace('-', '−')}"
+
+
+def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]) -> None:
+    with parts.fold(parts.EQUATION, "importance.heads.equation") as fold:
+        if fold.open:
+            parts.equation(EFFECT)
+            effect = float(swept.effects[place])
+            st.text(f"{head_name(*place)}: {swept.before + effect:.4f} − ({swept.before:.4f}) = {effect:+.4f}; the gradient says {swept.guesses[place]:+.4f}.".replace("-", "−"))
+    with parts.fold(parts.LOOKING, "importance.heads.looking") as fold:
+        if fold.open:
+            st.markdown(
+                "The model runs once as it is and then once for each head, with that head alone ablated. A cell is how the logarithm of the word's probability changed: "
+                "below 0 (orange) the head speaks for the word, above 0 (blue) against it. −0.69 halves the probability, −2.3 leaves a tenth.\n\n"
+                f"Zero is a value that a head may never take in ordinary text, so that what follows is confused by it; its mean over {len(own(chooser.opened(params.model)))} texts that this model can read takes away only "
+                "what the head says about this text. Where the two pictures differ, trust the mean more.\n\n"
+                "The dots compare with gradient attribution, which needs one run and one gradient instead of one run per head: how steeply ln p falls in the direction in which the head is changed. On "
+                "the dashed line it is right. Heads can stand in for each other: that a word survives without a head does not say that the head does nothing."
+            )
+    parts.documents(page)
+    parts.as_table(lambda: _frame(params, swept), "importance.heads")
+    found = swept.asked
+    target = "" if run.source is None else f", {run.target_text!r}"
+    code = CODE.format(model=params.model, text=params.text, target=target, row=found.row, token=found.token, against=found.against, kind=params.kind)
+    parts.take_away(lambda: {"change": swept.effects, "by gradient": swept.guesses}, code, key="importance.heads")
+
+
+def _frame(params: Any, swept: Any) -> pd.DataFrame:
+    heads = chooser.survey(params.model)[params.kind]
+    places = list(np.ndindex(swept.effects.shape))
+    return pd.DataFrame({
+        "head": [head_name(*at) for at in places], "habit": [heads.word(*at) for at in places],
+        "change": [round(float(swept.effects[at]), 4) for at in places], "gradient attribution": [round(float(swept.guesses[at]), 4) for at in places],
+    })  # fmt: skip

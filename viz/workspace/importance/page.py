@@ -1,0 +1,111 @@
+"""What matters: every head taken away in turn, for one word or over many; which words count; what a patch brings back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from core.analysis.attribution import sweep
+from core.analysis.attribution.asked import Asked, telling
+from core.analysis.attribution.sweep import Item
+from core.errors import InputError
+from core.run import Run
+from viz.instruments.kit import origin
+from viz.shell import state
+from viz.shell.pages import Cite, Page
+from viz.widgets import compute as machine
+from viz.widgets import controls, parts
+from viz.workspace.importance import heads as importance_heads
+from viz.workspace.importance import many, patch, words
+from viz.workspace.importance.work import averages, cost, each
+from viz.workspace.shared import bench, target_picker
+from viz.workspace.shared import heads as chooser
+
+PAGE = Page(
+    title="What matters",
+    order=44,
+    claim="Ablate every head in turn, and see which ones the word needs.",
+    cites=(
+        Cite("michel2019", "2.3 and 3", "heads masked one at a time, and by gradient"),
+        Cite("jain2019", "attention and other measures of importance disagree"),
+        Cite("meng2022", "2", "patching a clean state into a corrupted run"),
+        Cite("ghojogh2020", "3.2.2", "multi-head attention"),
+    ),
+    menu="lab",
+    does="ablation and patching",
+)
+VIEWS = {"heads": "For one word", "many": "Over many sentences", "words": "Which words count", "patch": "Activation patching"}
+EACH = {"words": lambda _: 1.0, "patch": lambda model: float(model.config.n_layers)}
+"""Runs that a view makes for every token: the token taken away; one of its vectors put back, in every layer."""
+SHOW = {"many": many.show, "words": words.show, "patch": patch.show}
+
+
+@dataclass(frozen=True)
+class Params:
+    """A word of one text through one model, and how heads of one kind are taken away: zero or mean. None: the telling choice."""
+
+    model: str = bench.MODEL
+    text: str = bench.TEXT
+    target: str | None = None
+    kind: str | None = None
+    asked: Asked | None = None
+    how: str = "zero"
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What taking each head away changed, (layer, head), and what one gradient says it would; the plain value."""
+
+    asked: Asked
+    before: float
+    effects: np.ndarray
+    guesses: np.ndarray
+
+
+def plain(p: Params) -> Run:
+    """The run that everything is compared with. Raises InputError for a model that says no words."""
+    if "logits" not in chooser.opened(p.model).outputs:
+        raise InputError(f"{p.model} has no output that says words.", "A part matters for what the model says.", "Choose another model.")
+    return target_picker.fixed(p.model, p.text, p.target, ("logits",))
+
+
+def compute(p: Params) -> Swept:
+    run, model = plain(p), chooser.opened(p.model)
+    kind = p.kind if p.kind in run.kinds else run.kinds[-1]
+    asked = p.asked or Asked(row := telling(run), int(run.logits[row].argmax()))
+    item, one = Item(p.text, run.target_text), cost(run)
+    average = averages(p.model, kind) if p.how == "mean" else None
+    here = (p.model, p.text, run.target_text, kind, p.how)
+
+    def without(layer: int, head: int) -> np.ndarray:
+        """The row of the logits: from it any word is read."""
+        return item.run(model, keep=(), edits=(sweep.off(model, kind, layer, head, average),)).logits[asked.row].copy()
+
+    places = list(sweep.places(model, kind))
+    rows = each([(("importance.row", *here, asked.row, *place), partial(without, *place)) for place in places], one, "Ablating heads:")
+    before, flat = asked.value(run.logits), replace(asked, row=0)
+    effects = np.array([flat.value(row[None]) - before for row in rows]).reshape(-1, model.config.n_heads)
+    guesses = machine.submit(("importance.guess", *here, asked), lambda: sweep.estimate(model, item, asked.goal, kind, average), 3 * one)
+    return Swept(asked, before, effects, guesses)
+
+
+def page() -> None:
+    parts.title(PAGE)
+    by = state.read("importance.by", "heads", state.one_of(list(VIEWS), "heads"))
+    asked = bench.choose(
+        "importance", bench.layered, text=patch.OPENING if by == "patch" else bench.TEXT, given=True,
+        runs=bench.heads if by == "heads" else bench.once, each=EACH.get(by, lambda _: 0.0),
+    )  # fmt: skip
+    if asked is None:
+        return
+    by = controls.segmented("What to ablate", tuple(VIEWS), "importance.by", "heads", VIEWS.__getitem__, quiet=True)
+    params = Params(asked.model, asked.text, bench.target(chooser.opened(asked.model)))
+    run = plain(params)
+    origin.tell_run(run)
+    if by == "heads":
+        importance_heads.show(PAGE, params, run, compute)
+    else:
+        SHOW[by](PAGE, params, run)
+    asked.shows()

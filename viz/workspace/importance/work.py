@@ -1,0 +1,75 @@
+"""What the views of What matters share: many small computations with a line that says how far they are; texts, means."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
+
+import numpy as np
+import streamlit as st
+
+from core import bounds
+from core.analysis.attribution import sweep
+from core.analysis.attribution.importance import Sample
+from core.analysis.attribution.means import mean_outputs
+from core.errors import InputError
+from core.model import Model
+from core.run import Run
+from viz.widgets import compute
+from viz.workspace.shared import heads as chooser
+from viz.workspace.shared.toy_models import own_texts
+
+T = TypeVar("T")
+QUICK = 0.005
+"""Seconds within which an answer was known already."""
+
+
+SENTENCES = 24
+"""Texts over which losses and the means of heads are taken."""
+
+def own(model: Model) -> tuple[Sample, ...]:
+    """Texts that mean something to this model: our sentences, of a toy task its own."""
+    lines = own_texts(model.name)[:SENTENCES]
+    return tuple(Sample(row.text, row.target) for row in lines) or sweep.samples(model, SENTENCES)
+
+
+def averages(name: str, kind: str) -> np.ndarray:
+    """The mean of what each head hands on, over these texts."""
+    model = chooser.opened(name)
+
+    def mean() -> np.ndarray:
+        rows = own(model)
+        return mean_outputs(model, [row.text for row in rows], kind, [row.truth for row in rows] if model.spec.has_source else None)
+
+    return compute.submit(("importance.means", name, kind), mean, 200.0 * SENTENCES)
+
+
+def short(run: Run, n: int, each: float = 1) -> None:
+    """Refuse what would take long: `each` runs for every one of `n` tokens, of which a given translation may have many. Raises InputError."""
+    if n > bounds.LEAST and not bounds.affordable(run.model, each * n, tokens(run)):
+        raise InputError(f"The text has {n} tokens here, and each would need runs of its own.", "So many runs would take too long.", "Shorten the text.")
+
+
+def tokens(run: Run) -> int:
+    """All that a run reads: the text, and of a translator its source too."""
+    return len(run.ids) + (len(run.source.ids) if run.source else 0)
+
+
+def each(work: Sequence[tuple[Hashable, Callable[[], T]]], cost: float, doing: str) -> list[T]:
+    """The value of every (key, function), each through the engine; the line is there from the first that has to be computed."""
+    spot, found, slow = st.empty(), [], False
+    with compute.many() as ask:
+        for number, (key, fn) in enumerate(work, 1):
+            begun = time.perf_counter()
+            found.append(ask(key, fn, cost))
+            slow = slow or time.perf_counter() - begun > QUICK
+            if slow:
+                spot.progress(number / len(work), f"{doing} {number} of {len(work)}")
+    spot.empty()
+    return found
+
+
+def cost(run: Run) -> float:
+    """What one run of these texts costs the gate."""
+    return 4.0 * tokens(run) * run.model.config.n_layers

@@ -1,0 +1,62 @@
+"""Inside: what a model would say after each layer, who wrote the word it says, and how far one changed word spreads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.analysis.attribution import logit_attribution as attribution
+from core.errors import InputError
+from core.run import Run
+from viz.instruments.kit import origin
+from viz.shell.pages import Cite, Page
+from viz.widgets import controls, parts
+from viz.workspace.inside import guesses, ripple, who
+from viz.workspace.shared import bench, target_picker
+from viz.workspace.shared import heads as chooser
+
+PAGE = Page(
+    title="Inside",
+    order=43,
+    claim="A model works layer by layer. Read its guess after each one, and see which part wrote it.",
+    cites=(
+        Cite("nostalgebraist2020", "the logit lens"),
+        Cite("elhage2021", "Residual stream", "logits as a sum over heads"),
+        Cite("he2016", "3.1", "residual connections"),
+        Cite("ghojogh2020", "3.3.1", "masked attention"),
+    ),
+    menu="lab",
+    does="layer by layer",
+)
+VIEWS = {"guesses": "Logit lens", "who": "Direct logit attribution", "ripple": "Effect of one changed word"}
+
+
+@dataclass(frozen=True)
+class Params:
+    """One text through one model; of a translator also what it writes, None for its own translation."""
+
+    model: str = bench.MODEL
+    text: str = bench.TEXT
+    target: str | None = None
+
+
+def compute(p: Params) -> Run:
+    """The run with everything that the views read: the residual stream, what each part added to it, the logits.
+
+    Raises InputError for a model that says no words.
+    """
+    if "logits" not in chooser.opened(p.model).outputs:
+        raise InputError(f"{p.model} has no output that says words.", "What is inside is read through the output layer.", "Choose another model.")
+    return target_picker.fixed(p.model, p.text, p.target, attribution.KEEP)
+
+
+def page() -> None:
+    parts.title(PAGE)
+    asked = bench.choose("inside", bench.layered, given=True, runs=bench.layers)
+    if asked is None:
+        return
+    asked.shows()
+    by = controls.segmented("What to see", tuple(VIEWS), "inside.by", "guesses", VIEWS.__getitem__, quiet=True)
+    params = Params(asked.model, asked.text, bench.target(chooser.opened(asked.model)))
+    run = compute(params)
+    origin.tell_run(run)
+    {"guesses": guesses.show, "who": who.show, "ripple": ripple.show}[by](PAGE, params, run)

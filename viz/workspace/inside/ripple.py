@@ -1,0 +1,110 @@
+"""Inside's third view: one word changed, and how far that spreads: layer by layer, place by place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.analysis.residual.ripple import KEEP, changed, neighbour, reach, ripple
+from core.errors import InputError
+from core.run import Run
+from viz.charts.layers import ripple_map
+from viz.instruments import heatmap
+from viz.labels import literal, percent
+from viz.shell.pages import Page
+from viz.widgets import compute, controls, parts
+from viz.workspace.shared import target_picker
+
+OTHERS = {"The animal didn't cross the street because it was too tired.": "The animal didn't cross the street because it was too wide."}
+SHOWN = 40
+"""Columns of one map."""
+SIDES = {"encoder": "The text that is read", "decoder": "The translation"}
+EQUATION = r"r_{\ell,i} = \frac{\lVert x'_{\ell,i} - x_{\ell,i} \rVert}{\lVert x_{\ell,i} \rVert}"
+CODE = """import core
+from core.analysis.residual.ripple import ripple
+
+model = core.open_model({model!r})
+before, after = (model.run(text{target}) for text in ({text!r}, {other!r}))
+print(ripple(before, after{side}))   # (layer + 1, position), exactly 0 where nothing changed"""
+
+
+def show(page: Page, params: Any, run: Run) -> None:
+    target_picker.forget("inside.ripple.sentence", params.text, "inside.other")
+    other = controls.text("The same sentence with one word changed", "inside.other", OTHERS.get(params.text) or neighbour(run.model, params.text))
+    side = controls.segmented("Where", tuple(SIDES), "inside.side", "encoder", SIDES.__getitem__, quiet=True) if run.source else None
+    try:
+        after = compute.run(params.model, other, target=run.target_text, keep=KEEP)
+        moved, places = ripple(run, after, side), changed(run, after, side)
+    except InputError as error:
+        st.text(f"{error.wrong} {error.rule} {error.remedy}")
+        return
+    tokens = [target_picker.word(token) for token in ((run.source if side == "encoder" and run.source else run.side).tokens)]
+    rows = ["before", *(f"layer {i}" for i in range(len(moved) - 1))]
+    first = max(0, min((places or [0])[0] - SHOWN // 4, len(tokens) - SHOWN))
+    seen = slice(first, first + SHOWN)
+    parts.show(ripple_map(moved[:, seen], rows, tokens[seen], [place - first for place in places]), "inside.ripple", "A map: a row for each layer, a column for each word, coloured by how much its vector changed; exact zeros are grey")
+    st.caption(f"Shown: {SHOWN} of {len(tokens)} tokens, around the change." if len(tokens) > SHOWN else "")
+    parts.numbers(sentence(run, moved, places, side))
+    _folds(page, params, run, moved, other, side, tokens)
+
+
+def sentence(run: Run, moved: np.ndarray, places: list[int], side: str | None) -> str:
+    """What the map says, in exact counts."""
+    if not (moved > 0).any():
+        return "Both sentences are the same, and nothing changed."
+    last, n = moved[-1], moved.shape[1]
+    tokens = (run.source if side == "encoder" and run.source else run.side).tokens
+    most, first, count = int(last.argmax()), int((moved > 0).any(0).argmax()), int((last > 0).sum())
+    ends = f"After the last layer what changed has moved by {percent(last[last > 0].mean())} of its length on average, most at “{target_picker.word(tokens[most])}” ({percent(last[most])})."
+    if not places:
+        return f"The translation was kept, word by word, and still {count} of its {n} places changed: each looks at the changed text. {ends}"
+    if run.model.spec.framed or side == "encoder":
+        layers = int((moved > 0).all(1).argmax())
+        reach = f"After {layers} {'layers' if layers > 1 else 'layer'} all {n} words have changed" if layers else f"{count} of {n} words changed"
+        also = ", also those before the first that differs" if places[0] and (last[: places[0]] > 0).all() else ""
+        return f"{reach}{also}. An encoder reads both ways. {ends}"
+    if first:
+        return f"Left of “{target_picker.word(tokens[first])}” nothing changed, exactly: {first} of {n} words have the same numbers in every layer. A causal model cannot look ahead. {ends}"
+    return f"The first word is the one that differs, and every later word can look at it: {count} of {n} words changed. {ends}"
+
+
+def _folds(page: Page, params: Any, run: Run, moved: np.ndarray, other: str, side: str | None, tokens: list[str]) -> None:
+    with parts.fold(parts.EQUATION, "inside.ripple.equation") as fold:
+        if fold.open:
+            parts.equation(EQUATION)
+            parts.dataframe(_frame(moved, tokens), key="inside.ripple.rows")
+    with parts.fold("Which inputs can influence which output", "inside.ripple.reach") as fold:
+        if fold.open:
+            _reach(params, run, side)
+    with parts.fold(parts.LOOKING, "inside.ripple.looking") as fold:
+        if fold.open:
+            st.markdown(
+                "Both sentences run through the model, and every vector is compared with its like: the colour is the length of the difference, as a share of the vector's own length, on a "
+                "scale by powers of ten. The row “before” is what enters the first layer: only the changed word differs there. Grey cells with a 0 are exactly equal, to the last bit, "
+                "not nearly. In a model that writes from left to right the masks let nothing flow backwards, so all that stands before the change is grey; in one that reads the whole text, nothing is."
+            )
+    parts.documents(page)
+    parts.as_table(lambda: _frame(moved, tokens), "inside.ripple")
+    target = "" if run.source is None else f", target={run.target_text!r}"
+    code = CODE.format(model=params.model, text=params.text, other=other, target=target, side=f", {side!r}" if side else "")
+    parts.take_away(lambda: {"relative change": moved}, code, key="inside.ripple")
+
+
+def _reach(params: Any, run: Run, side: str | None) -> None:
+    """The masks alone: who can reach whom through all layers."""
+    of = "source" if side == "encoder" else "target"
+    masked = compute.run(params.model, params.text, target=run.target_text, keep=("*.allowed",))
+    found = reach(masked, of)
+    inputs = [target_picker.word(token) for token in (run.source.tokens if of == "source" and run.source else run.tokens)]
+    outputs = [target_picker.word(token) for token in run.tokens]
+    heatmap(found.astype(np.float32), outputs, inputs, key=f"inside.reach.{of}", allowed=found, axis=("output", "input"), title="Which input can reach which output", height=380)
+    pairs, ways = int(found.sum()), found.size
+    st.caption(literal(f"By the masks of all layers, {pairs} of {ways} pairs of an input and an output are connected; a hatched cell is a pair in which the input cannot matter, whatever the weights."))
+
+
+def _frame(moved: np.ndarray, tokens: list[str]) -> pd.DataFrame:
+    index = pd.Index(["before", *(f"layer {i}" for i in range(len(moved) - 1))], name="after")
+    return pd.DataFrame(moved, index=index, columns=pd.Index([f"{place} {token}" for place, token in enumerate(tokens)]))

@@ -1,0 +1,115 @@
+"""One cell of the full view: how its weight is computed, and the lines of code that computed it.
+
+Both stand below the pictures, so they are made only while the visitor sees their place (or nearly): until the browser says
+so, a packet of a few hundred bytes names the cell. When the place comes into view, this part alone runs again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from core.arithmetic.cell import lines_of, needed, needed_lines
+from core.arithmetic.source import needed_source, source_of, tensor_card
+from core.run import Run
+from viz.instruments import arithmetic, source
+from viz.instruments.arithmetic.arithmetic import Cell, awaited, in_view, paths_of
+from viz.instruments.kit.paths import path_chosen
+from viz.instruments.kit.picture import lines as python_lines
+from viz.labels import literal, percent, visible
+from viz.remember import remembered
+from viz.shell import errors
+from viz.widgets import compute
+from viz.workspace.shared.heads import Place
+
+TENSOR = "look.tensor"
+LINES, CODE = "look.cell", "look.source"
+SHORT = 128
+"""In texts of at most so many tokens the tensors of all layers are kept once a cell is looked at: another head then needs no further pass."""
+SAME = 5e-4
+PIECES = (
+    "The model reads tokens, and “{0}” or “{1}” is several: {2} is the sum over the tokens looked at and the mean over those that look. "
+    "Calculated here is the pair of tokens with the largest weight, {3}."
+)
+
+
+@dataclass(frozen=True)
+class Pass:
+    """How to get the run again from the engine: Streamlit keeps what a fragment was called with, and a run is large."""
+
+    model: str
+    text: str
+    target: str | None
+    pair: str | None
+    keep: tuple[str, ...]
+
+    def run(self) -> Run:
+        return compute.run(self.model, self.text, target=self.target, pair=self.pair, keep=self.keep)
+
+
+def deep(run: Run, place: Place) -> Run:
+    """The same pass with every tensor that the arithmetic and the source show."""
+    return _pass(run, place).run()
+
+
+def _pass(run: Run, place: Place) -> Pass:
+    kind = run.model.spec.kind(place.kind)
+    layers = range(kind.n_layers(run.model.config)) if len(run.ids) <= SHORT else (place.layer,)
+    keep = remembered(run.model, ("deep", place.kind, tuple(layers)), lambda: _paths(run, place.kind, layers))
+    text = run.source.text if run.source else run.side.text
+    return Pass(run.model.name, text, run.target_text, run.side.pair, keep)
+
+
+def _paths(run: Run, kind: str, layers: Iterable[int]) -> tuple[str, ...]:
+    wanted = (needs(run, kind, layer) for needs in (needed, needed_lines, needed_source) for layer in layers)
+    return tuple(sorted({path for paths in wanted for path in paths}))
+
+
+def show(run: Run, place: Place, piece: tuple[int, int], words: tuple[str, str], *, whole: float) -> None:
+    """The arithmetic of the cell, and beside it the source; a tensor chosen in one is marked in the other.
+
+    whole: the weight as the pictures show it; of words with several pieces it is not that of `piece`.
+    """
+    weight = float(run.trace[run.model.spec.kind(place.kind).path(place.layer, "pattern")][place.head][piece])
+    way = _pass(run, place)
+    of = repr((replace(way, keep=()), place.kind))
+    _cell(way, place, Cell((place.layer, place.head, *piece), weight, words, of), whole)
+
+
+@st.fragment
+def _cell(way: Pass, place: Place, cell: Cell, whole: float) -> None:
+    """As much of it as the visitor can see; what the browser says about that reruns this and nothing else."""
+    with errors.guard():
+        left, right = st.columns([3, 2], gap="large")
+        if not in_view(LINES):
+            with left:
+                awaited(cell, key=LINES)
+            return
+        found = way.run()
+        lines = lines_of(found, place.kind, *cell.at)
+        code = source_of(found, place.kind, place.layer)
+        taps = [line.path for line in code if line.path is not None]
+        chosen = _chosen({CODE: taps, LINES: paths_of(lines)})
+        given = chosen or next((line.path for line in code if line.leaf == "pattern"), None)
+        with left:
+            if abs(whole - cell.weight) > SAME:
+                st.caption(PIECES.format(*(literal(visible(word)) for word in cell.words), percent(whole), percent(cell.weight)))
+            layer, head, query, at = cell.at
+            again = python_lines(found, "arithmetic", layer=layer, head=head, query=query, key=at, kind=place.kind)
+            arithmetic(lines, key=LINES, words=cell.words, selected=chosen, cell=cell, python=again)
+        with right:
+            card = None if given is None else remembered(found, ("card", given), lambda: tensor_card(found, given))
+            source(code, key=CODE, selected=given, card=card, title="The code that computed it", python=python_lines(found, "source", layer=place.layer, kind=place.kind, path=given))
+
+
+def _chosen(offered: dict[str, list[str]]) -> str | None:
+    """The tensor that is marked in both: that of the last click in either of them, as long as one of them shows it."""
+    now = st.session_state.get(TENSOR)
+    if not any(now in paths for paths in offered.values()):
+        now = None  # it belongs to another layer or model
+    for key, paths in offered.items():
+        now = path_chosen(key, paths, now)[0] or now
+    st.session_state[TENSOR] = now
+    return now

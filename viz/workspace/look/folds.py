@@ -1,0 +1,77 @@
+"""The closed folds of the full view: the row with its numbers, what one looks at, documents, table, take-away."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.analysis.heads.habits import Heads
+from core.arithmetic.cell import Row, row_of
+from core.run import Run
+from viz.labels import visible
+from viz.shell.pages import Page
+from viz.widgets import parts
+from viz.workspace.look import cell
+from viz.workspace.shared.heads import Place, Seen, crosses
+
+NOTES = {
+    "self": "Rows are the words that look (queries), columns the words looked at (keys); in an encoder every word may look at every word.",
+    "causal": "Rows are the words that look (queries), columns the words looked at (keys). A word may look at itself and at what stands before it: the hatched cells are masked.",
+    "cross": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
+    "alignment": "Rows are the words being written (queries, named by the word that the row writes), columns the words of the source (keys).",
+}
+CODE = """import core
+
+model = core.open_model({model!r})
+run = model.run({text!r}{target})
+attention = run.attention({kind!r}, by="word"{writing})
+print(attention.weights[{layer}, {head}])"""
+
+
+def show(page: Page, run: Run, heads: Heads, place: Place, seen: Seen, piece: int) -> None:
+    with parts.fold(parts.EQUATION, "look.arithmetic") as fold:
+        if fold.open:
+            _row(row_of(cell.deep(run, place), place.kind, place.layer, place.head, piece))
+    with parts.fold(parts.LOOKING, "look.looking") as fold:
+        if fold.open:
+            word, score = heads.word(place.layer, place.head), heads.score(place.layer, place.head)
+            st.markdown(NOTES[place.kind])
+            st.markdown(
+                f"Layer {place.layer} of {heads.shape[0]} and head {place.head} of {heads.shape[1]}, both counted from 0. The name of a head is its "
+                f"habit, measured on {heads.n} sentences of our own, not on this one: *{word}*, score {score:.2f}."
+            )
+    parts.documents(page)
+    parts.as_table(lambda: _table(seen), "look")
+    code = CODE.format(
+        model=run.model.name, text=run.source.text if run.source else run.side.text, kind=place.kind, layer=place.layer, head=place.head,
+        target=f", target={run.target_text!r}" if run.source else f", pair={run.side.pair!r}" if run.side.pair else "", writing=", writing=True" if crosses(place.kind) else "",
+    )  # fmt: skip
+    words = {"queries": np.array(seen.attention.queries), "keys": np.array(seen.attention.keys)}
+    parts.take_away(lambda: {"weights": seen.weights, "allowed": seen.allowed, **words}, code, key="look")
+
+
+def _row(row: Row) -> None:
+    """The whole row of the chosen query, from scores to weights."""
+    dotted = row.dots is not None
+    parts.equation(r"a_{ij} = \frac{e^{s_{ij}}}{\sum_{k} e^{s_{ik}}}" + (
+        r", \qquad s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d}}, \qquad d = " + str(row.d_head) if dotted else
+        r", \qquad s_{ij} = \mathrm{score}(q_i, k_j)") + ("" if row.gaussian is None else r", \qquad a'_{ij} = a_{ij}\, e^{-(j - p_i)^2 / 2\sigma^2}"))  # fmt: skip
+    columns = {
+        "key": [visible(key) for key in row.keys], "q · k": row.dots, f"s = q · k / √{row.d_head}" if dotted else "score": row.scores,
+        "allowed": row.allowed, "exp(s − max)": row.exps, "Gaussian": row.gaussian, "weight": row.weights,
+    }  # fmt: skip
+    found = {name: values for name, values in columns.items() if values is not None}
+    parts.dataframe(pd.DataFrame(found), hide_index=True, key="look.arithmetic.table")
+    st.caption(f"The row of the chosen query, by tokens; recomputed here in float64, it differs from the tensor of the run by at most {row.residue:.1e}.")
+
+
+def _table(seen: Seen) -> pd.DataFrame:
+    """One line a pair of words, strongest first: words repeat, so they are cells and not column names."""
+    rows, columns = np.nonzero(seen.allowed)
+    order = np.argsort(-seen.weights[rows, columns], kind="stable")
+    return pd.DataFrame({
+        "row": rows[order], "query": [visible(seen.attention.queries[i]) for i in rows[order]],
+        "column": columns[order], "key": [visible(seen.attention.keys[j]) for j in columns[order]],
+        "weight": seen.weights[rows, columns][order].round(4),
+    })  # fmt: skip

@@ -1,0 +1,88 @@
+"""What a model that goes on with a text would write next: behind the last word of the picture, and as words to choose from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from core.decoding import Step
+from core.run import Run
+from viz.instruments.words.words import After, written
+from viz.labels import literal, percent, visible
+from viz.shell import links, state, subject
+from viz.widgets import compute, controls
+from viz.workspace.decode import data as decoding
+from viz.workspace.decode.pictures import pieces
+
+AHEAD, OFFERED = 4, 5
+"""Tokens that stand behind the text, and tokens to choose from for the first of them."""
+TEMPERATURE, SEED = "look.temperature", "look.seed"
+_WRITTEN = "look.written"
+
+
+def goes_on(run: Run) -> bool:
+    """Whether the model writes on behind the text that it reads."""
+    return run.model.spec.writes and run.source is None and "logits" in run.model.outputs
+
+
+def following(run: Run) -> tuple[Step, ...]:
+    """The next tokens, as Decode writes them: greedy at temperature 0, else sampled. Nothing behind a text that has ended."""
+    params = decoding.Params(run.model.name, run.side.text, **_how(), n=AHEAD)
+    with compute.many() as ask:
+        return decoding.compute(params, ask).steps
+
+
+def ghosts(steps: tuple[Step, ...], last: str) -> list[After]:
+    """The same as the picture draws them."""
+    words = pieces([last, *(step.token for step in steps)])[1:]
+    return [After(visible(word), _chance(step)) for word, step in zip(words, steps, strict=True)]
+
+
+def show(run: Run, steps: tuple[Step, ...]) -> None:
+    """The most probable next tokens to choose from, the temperature, and the way to Decode with the same text and steps."""
+    first = steps[0]
+    offered = {one.token: one.after if first.filters else one.before for one in first.candidates[:OFFERED] if one.token != "END"}
+    key = f"look.next:{run.side.text}"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="look.next"):
+        st.pills("Next token, with its probability: choose one to write it", list(offered), key=key, on_change=_choose, args=(key,),
+                 format_func=lambda token: f"{literal(visible(token.strip() or token))} :gray[:small[{percent(offered[token])}]]", label_visibility="collapsed")  # fmt: skip
+        with st.popover(f"Temperature {state.read(TEMPERATURE, 0.0, state.real(0, 2)):g}", icon=":material/thermostat:", type="tertiary"):
+            controls.slider("Temperature", 0.0, 2.0, TEMPERATURE, 0.0, 0.1,
+                            help="0 is greedy: always the most probable token. Above 0 tokens are sampled, from logits divided by it before the softmax: higher is more random.")  # fmt: skip
+            if first.filters or _how()["temperature"]:
+                controls.draw(SEED, 1, label="Seed", again="Sample again")
+        links.to("decode", "Watch it write in Decode", icon=":material/arrow_forward:",
+                 **{f"decode.{name}": value for name, value in _how().items()}, **{"decode.n": len(steps)})  # fmt: skip
+
+
+def write(steps: tuple[Step, ...]) -> None:
+    """A word behind the text was touched: it is written, with those before it."""
+    at = written("look.words.False")
+    if at is not None and at < len(steps):
+        _append("".join(step.token for step in steps[: at + 1] if step.token != "END"))
+
+
+def just_written() -> bool:
+    """Whether a token was just written: then the whole page has to follow, not the picture alone."""
+    return bool(st.session_state.pop(_WRITTEN, False))
+
+
+def _choose(key: str) -> None:
+    token = st.session_state.get(key)
+    if token is not None:
+        _append(token)
+
+
+def _append(tail: str) -> None:
+    state.write(text=subject.shown().get("text", "") + tail)
+    st.session_state[_WRITTEN] = True
+
+
+def _how() -> dict[str, Any]:
+    return {"temperature": state.read(TEMPERATURE, 0.0, state.real(0, 2)), "seed": state.read(SEED, 1, state.whole(0, 9999))}
+
+
+def _chance(step: Step) -> str:
+    """The probability with which it was taken: of the model itself, or at this temperature."""
+    return percent(step.chosen.after if step.filters else step.chosen.before)

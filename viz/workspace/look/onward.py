@@ -1,0 +1,44 @@
+"""From the head in the full view of Look to the pages that change it, find others like it, and put it beside another."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.run import Run
+from viz.shell import links, pages, state, subject
+from viz.shell.pages import Chapter
+from viz.widgets import pins
+from viz.widgets.pins import View
+from viz.workspace.shared import tasks
+from viz.workspace.shared.heads import Place
+from viz.workspace.shared.what_if_link import EDITS, OFF
+
+CHAPTERS = {"self": Chapter.SELF_ATTENTION, "causal": Chapter.SELF_ATTENTION, "cross": Chapter.TRANSFORMER}
+JOINED = {core: link for link, core in pins.AGGREGATES.items()}
+
+
+def onward(place: Place, run: Run, how: str = "one") -> None:
+    """One row: links to what else can be done with this head, and the pin. `how`: the heads of the layer joined."""
+    here = {entry.slug for entry in pages.workspace()} if run.model.spec.kind(place.kind).layered else ()  # one alignment is no head among others
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="look.onward"):
+        if "what_if" in here:
+            links.to("what_if", "Switch this head off", icon=":material/power_settings_new:", **{EDITS: OFF})
+        if "find" in here:
+            links.to("find", "Heads like this one", icon=":material/search:")
+        pins.pin_button(view(place, run, how), key="look.pin")
+
+
+def course() -> None:
+    """To the chapter of the course that is about the attention on screen, with the sentence."""
+    now = subject.shown()
+    family = tasks.usable()[now["model"]]
+    chapter = Chapter.BERT if family.framed else Chapter.GPT if not family.has_source else CHAPTERS.get(now.get("kind", ""), Chapter.WHY)
+    first = pages.exhibits(chapter)[0].slug
+    links.to(first, f"Open the course: {chapter.title}", icon=":material/school:", text=now["text"])
+
+
+def view(place: Place, run: Run, how: str = "one") -> View:
+    """What the full view shows, as it is pinned."""
+    text = run.source.text if run.source else run.side.text
+    target = state.read("target", "") if run.source else ""
+    return View(run.model.name, text, place.kind, place.layer, JOINED.get(how, place.head), target, run.side.pair or "")

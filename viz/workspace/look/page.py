@@ -1,0 +1,199 @@
+"""Look: touch a word and see where a trained model looks. The first screen, and the full view behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import streamlit as st
+
+from core.analysis.heads.habits import Heads
+from core.decoding import Step
+from core.errors import InputError
+from core.run import Run
+from viz.instruments import ALIGNING, words_view
+from viz.instruments.kit import origin
+from viz.instruments.kit.picture import lines as python_lines
+from viz.instruments.kit.stack import HEAD, LAYER
+from viz.shell import errors, notices, state, subject
+from viz.shell.pages import Cite, Page
+from viz.widgets import controls
+from viz.widgets.parts import restore
+from viz.workspace.look import full, go_on, onward
+from viz.workspace.look import note as look_note
+from viz.workspace.shared import blank, one_vector, presets, reads, tasks
+from viz.workspace.shared import heads as look_heads
+from viz.workspace.shared.heads import Place
+from viz.workspace.shared.tasks import TRANSLATE
+
+PAGE = Page(
+    title="Look",
+    order=10,
+    claim="Attention: where a model looks. Touch a word.",
+    cites=(
+        Cite("bahdanau2015", "3.1", "Eqs. (4)-(6)"),
+        Cite("vaswani2017", "3.2", "Eq. (1)"),
+        Cite("ghojogh2020", "2.4.3", "Eqs. (13)-(16)"),
+        Cite("beigy2021", "Self-attention", "each word is key, query and value"),
+    ),
+    menu="top",
+)
+
+
+@dataclass(frozen=True)
+class Params:
+    """What the page shows: one text through one model."""
+
+    model: str = TRANSLATE.model
+    text: str = TRANSLATE.text
+    target: str | None = None
+    pair: str | None = None
+
+
+@dataclass(frozen=True)
+class Looking:
+    """The run, and the measured habits of all heads by kind of attention."""
+
+    run: Run
+    heads: Mapping[str, Heads]
+
+
+def compute(p: Params) -> Looking:
+    """One forward (shared and kept by the engine) and the survey of the heads (once a model)."""
+    return Looking(look_heads.run(p.model, p.text, p.target, p.pair), look_heads.survey(p.model))
+
+
+def page() -> None:
+    with st.container(key="look-claim"):
+        st.title(PAGE.claim, anchor=False)
+    notices.make_place()
+    params = _controls()
+    if params is not None:
+        _picture(params)
+    with st.container(horizontal_alignment="right"):
+        restore()
+
+
+def _controls() -> Params | None:
+    models = tasks.usable()
+    if not models:
+        raise InputError("No model can be opened.", "The models lie in assets/models.", "See More, Models for what is missing.")
+    model = tasks.in_view(models, TRANSLATE.model, tasks.no_heads)
+    if model is None:
+        return None
+    task, opened = tasks.opening_with(model, models[model]), look_heads.opened(model)
+    with st.container(gap="xxsmall"):
+        text = controls.text(task.box, "text", task.text, quiet=True, placeholder="Type a sentence and press Enter", drops=("target",))
+        reads.show(opened, task.box)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        tasks.chips(models, model)
+        st.button("Your own", icon=":material/edit:", type="tertiary", on_click=presets.own)
+        presets.menu(opened)
+        tasks.menu(models, model)
+    subject.shows(model=model, text=text)
+    if not text.strip():
+        st.text("Type a sentence above and press Enter: the model reads it at once.")
+        return None
+    text = blank.read_by(opened, text)
+    reads.told(opened, text)
+    return Params(model, look_heads.window(model, text))
+
+
+def _beside(params: Params, view: str) -> Params:
+    """The same with what is read beside the text: a given translation, or a second text."""
+    spec = look_heads.opened(params.model).spec
+    given = state.read("target", "") if spec.has_source else ""
+    pair = state.read("pair", "") if spec.framed else ""
+    if spec.framed and (pair or view == "full"):
+        pair = blank.second_text()
+    return replace(params, target=given or None, pair=pair if pair.strip() else None)
+
+
+@st.fragment
+def _picture(params: Params) -> None:
+    with errors.guard():
+        if blank.filled() or go_on.just_written():
+            st.rerun()  # the box above holds another text now
+        view = state.read("view", "", state.one_of(("", "heads", "full")))
+        params = _beside(params, view)
+        data = compute(params)
+        origin.begin(PAGE.title)
+        origin.tell_run(data.run)
+        subject.shows(target=params.target, pair=params.pair)
+        note = partial(look_note.show, data.run, given=params.target is not None)
+        if not data.heads:
+            one_vector.show(params.text, data.run.target_text or "")
+            st.text(f"{params.model} has no attention to look at: one vector carries the whole sentence from the encoder to the decoder.")
+            note(side="left")
+            return
+        place = look_heads.chosen(data.heads, data.run)
+        origin.tell_run(data.run, place.kind, place.layer, place.head)
+        subject.shows(kind=place.kind, layer=place.layer, head=place.head)
+        above, below = st.container(), st.container()
+        if view == "full":  # a head that was opened in the grid is answered there first
+            with below:
+                shown = full.pictures(data.run, data.heads, place)
+            with above:
+                _above(data, place, view, note)
+            with below:
+                full.details(PAGE, data.run, data.heads, place, shown)
+            return
+        with above:
+            _above(data, place, view, note)
+        with below:
+            several = look_heads.several(data.heads)
+            _buttons(view, several)
+            if view == "heads" and several:
+                full.heads_grid(data.run, data.heads, place)
+
+
+def _above(data: Looking, place: Place, view: str, note: Callable[..., None]) -> None:
+    """The words with what one head does there, the pills of heads, what stands in a blank."""
+    steps = go_on.following(data.run) if go_on.goes_on(data.run) else ()
+    _words(data.run, place, view, steps)
+    if steps:
+        go_on.show(data.run, steps)
+    if look_heads.several(data.heads):
+        look_heads.pills(data.heads, place, data.run)
+    if data.run.model.spec.framed and "logits" in data.run.model.outputs:
+        blank.show(data.run)
+        blank.follows(data.run)
+    note(side="center")
+
+
+def _words(run: Run, place: Place, view: str, steps: tuple[Step, ...]) -> None:
+    crossing = look_heads.crosses(place.kind)
+    attention = look_heads.look(run, place.kind)
+    among = look_heads.among(attention, place) if view else None
+    layer, head = (LAYER, HEAD) if among else (place.layer, place.head)
+    words_view(
+        attention.weights[place.layer, place.head],
+        attention.queries,
+        attention.keys,
+        key=f"look.words.{crossing}",
+        layout=look_heads.layout(place.kind),
+        targets=look_heads.drawn_words(attention),
+        allowed=attention.allowed[place.layer, place.head],
+        selected=look_heads.touched(run, place.kind),
+        reading=not crossing,
+        say=None if run.model.spec.kind(place.kind).layered else ALIGNING,
+        special=look_heads.MARKS,
+        names=("reads", "writes") if crossing else ("", ""),
+        url="look.word",
+        height=320 if view == "full" else None,
+        group=look_heads.GROUP,
+        among=among,
+        python=python_lines(run, "words", layer=layer, head=head, kind=place.kind),
+        after=go_on.ghosts(steps, run.tokens[-1]),
+        on_write=lambda: go_on.write(steps),
+    )
+
+
+def _buttons(view: str, several: bool) -> None:
+    with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center", gap="small"):
+        if several:
+            st.button("Hide the other heads" if view == "heads" else "See all heads", icon=":material/grid_view:",
+                      on_click=lambda: state.write(view=None if view == "heads" else "heads"))  # fmt: skip
+        st.button("How is it computed?", icon=":material/calculate:", on_click=lambda: state.write(view="full"))
+        onward.course()

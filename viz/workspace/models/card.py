@@ -1,0 +1,42 @@
+"""The card of a model, with its curve and its heads drawn."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.cards.found import habits, linked
+from core.cards.places import without
+from core.cards.sections import NAMES, explained
+from core.checkpoints.heads import Surveyed
+from core.checkpoints.record import Training
+from viz.charts.training import learning
+from viz.widgets import parts
+
+
+def draw(name: str, card: str, training: Training | None, heads: Surveyed | None, *, ours: bool) -> None:
+    """Our own cards are Markdown, their curve and heads drawn here; a foreign one is shown as the text it is."""
+    if not ours:
+        st.code(card or "This folder has no card.", language=None, wrap_lines=True)
+        return
+    st.markdown(without(card, "curve", "heads"))
+    if training:
+        _training(name, training)
+    if heads:
+        _heads(heads)
+
+
+def _training(name: str, training: Training) -> None:
+    lines = {words: points for measure, words in NAMES.items() if (points := training.curve(measure))}
+    if lines:
+        st.markdown("**The training, step by step**")
+        parts.show(learning(lines), f"models.{name}.training", "The training, step by step: " + "; ".join(f"{words} {points[-1][1]:.2f} at the end" for words, points in lines.items()))
+
+
+def _heads(heads: Surveyed) -> None:
+    st.markdown("**Its heads, beside those of an untrained copy**")
+    for rows, what, control in ((habits(heads), "looks at", "shuffled"), (linked(heads), "should find", "other words")):
+        if rows:
+            columns = ["attention", what, "head", "score", control, "untrained", "its best"]
+            st.table(pd.DataFrame([(row.attention, row.words, row.name, *row.numbers) for row in rows], columns=columns).set_index("attention"))
+    st.caption(explained(heads))

@@ -1,0 +1,173 @@
+"""The models that ship: what each is, how big, what it has learned and from what; damaged or missing ones by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+import core.engine
+from core.cards.sections import told
+from core.checkpoints.heads import Surveyed, read_heads
+from core.checkpoints.manifest import Shipped, read_manifest, shipped_folder
+from core.checkpoints.record import Training, read_training
+from core.checkpoints.scores import MEASURES as KNOWN
+from core.checkpoints.scores import Score, read_scores
+from core.engine import Listing
+from viz.charts.scores import bars
+from viz.instruments.kit import origin
+from viz.labels import literal
+from viz.remember import Memory
+from viz.shell import links, notices, state
+from viz.shell.pages import Page
+from viz.widgets import controls, parts
+from viz.workspace.models import card as models_card
+
+PAGE = Page(title="Models", order=50, menu="more",
+            claim="Trained for this atlas, small enough to ship with it, each with a card that shows the evidence.")
+WHICH = "models.which"
+
+
+@dataclass(frozen=True)
+class Params:
+    """The model whose card is open; "" for the one that the visitor looks at."""
+
+    which: str = ""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One model: usable with its facts, or why not. `terms` is None for a folder of whoever started the server."""
+
+    name: str
+    problem: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    card: str = ""
+    terms: Shipped | None = None
+    scores: tuple[Score, ...] = ()
+    training: Training | None = None
+    heads: Surveyed | None = None
+    looks: bool = True
+
+
+MEASURES = {name: measure for name, measure in KNOWN.items() if measure.telling}
+"""The measures that are drawn; all stand in the card."""
+_read = Memory()
+"""What the files of a model say: they do not change while it is open."""
+
+
+def compute(_: Params = Params()) -> tuple[Shown, ...]:
+    """Every listed model in order; one that cannot be opened does not hide the others."""
+    terms = read_manifest(shipped_folder())
+    return tuple(_shown(listing, terms.get(listing.name)) for listing in core.engine.default().models())
+
+
+def page() -> None:
+    """The list, of which one card is open; two beside each other; all in a table."""
+    parts.title(PAGE, still=True)
+    found = compute()
+    if not found:
+        notices.box("No model is here.", "The shipped models are folders in assets/models.",
+                    "Fetch the whole repository again, then restart.")
+    for model in found:
+        if model.problem:
+            notices.box(f"{model.name} is not served.", model.problem, "The rest of the atlas works without it.")
+    fine = {model.name: model for model in found if not model.problem}
+    if not fine:
+        return
+    looked_at = state.peek("model")
+    which = controls.pills("Model", fine, WHICH, looked_at if looked_at in fine else next(iter(fine)), quiet=True)
+    _card(fine[which])
+    _compared([*fine.values()])
+    parts.as_table(lambda: pd.DataFrame([{"model": model.name} | dict(model.facts) for model in fine.values()]).set_index("model").fillna(""), "models")
+
+
+def _card(model: Shown) -> None:
+    origin.tell(model=model.name)
+    with st.container(border=True):
+        st.header(literal(model.name), anchor=False)
+        with st.container(horizontal=True, gap="medium"):
+            for name, value in model.facts:
+                st.markdown(f":gray[:small[{name}]]  \n{value}", width="content")
+        _scores(model)
+        if model.terms:
+            st.markdown(f"{literal(model.terms.attribution)}  \n:gray[Licence: {literal(model.terms.licence)}.]")
+        if model.looks:
+            links.to("look", "Open in Look", icon=":material/visibility:", model=model.name)
+        with parts.fold("The card: data, training, evidence, weaknesses", f"models.{model.name}") as fold:
+            if fold.open:
+                models_card.draw(model.name, model.card, model.training, model.heads, ours=model.terms is not None)
+
+
+def _scores(model: Shown) -> None:
+    """One row of bars a measure: the model and its baselines on the same split; then what was measured part by part."""
+    for measure, how in MEASURES.items():
+        for split in dict.fromkeys(score.split for score in model.scores if score.measure == measure):
+            rows = [score for score in model.scores if (score.measure, score.split) == (measure, split)]
+            if len(rows) == 1:
+                continue  # nothing to compare with: it stands in the card
+            best = sorted(rows, key=lambda score: score.value, reverse=how.more)
+            st.caption(f"{how.words} on {literal(split)}: {'higher' if how.more else 'lower'} is better")
+            parts.show(
+                bars([(score.of, score.value, score.of == model.name) for score in best], how.number), f"models.{model.name}.{measure}.{split}",
+                f"{how.words} on {split}: " + "; ".join(f"{score.of} {how.number.format(score.value)}" for score in best),
+            )  # fmt: skip
+    for split in dict.fromkeys(score.split for score in model.scores):
+        for said in told(model.scores, split, model.name):
+            st.caption(f"On {literal(split)}, {said}")
+
+
+def _compared(fine: Sequence[Shown]) -> None:
+    """Two models side by side: their facts, and the measures that both were given."""
+    if len(fine) < 2:
+        return
+    with parts.fold("Compare two models", "models.compare") as fold:
+        if not fold.open:
+            return
+        names = [model.name for model in fine]
+        with st.container(horizontal=True):
+            first = controls.select("One", names, "models.first", names[0])
+            second = controls.select("The other", names, "models.second", names[1])
+        sides = [next(model for model in fine if model.name == name) for name in (first, second)]
+        columns = {side.name: dict(side.facts) | _measured(side) for side in sides}
+        order = dict.fromkeys(name for column in columns.values() for name in column)
+        st.table(pd.DataFrame({name: [column.get(row, "") for row in order] for name, column in columns.items()}, index=list(order)))
+
+
+def _measured(model: Shown) -> dict[str, str]:
+    own = [score for score in model.scores if score.of == model.name and score.measure in MEASURES]
+    return {f"{MEASURES[score.measure].words}, {score.split}": MEASURES[score.measure].number.format(score.value) for score in own}
+
+
+def _shown(listing: Listing, terms: Shipped | None) -> Shown:
+    if not listing.ok:
+        return Shown(listing.name, listing.problem, terms=terms)
+    try:
+        model = core.engine.default().open(listing.name)
+    except Exception:  # noqa: BLE001 (the engine has logged it and says in its listing what is wrong)
+        now = next(each for each in core.engine.default().models() if each.name == listing.name)
+        return Shown(listing.name, now.problem or "Its files could not be read.", terms=terms)
+    return _read(model, terms is None, lambda: _opened(listing.name, model, terms))
+
+
+def _opened(name: str, model: Any, terms: Shipped | None) -> Shown:
+    shown = Shown(name, "", _facts(model, terms), model.card, terms, looks=model.config.n_layers > 0)
+    if terms is None:
+        return shown
+    folder = shipped_folder() / name
+    return replace(shown, scores=read_scores(folder), training=read_training(folder), heads=read_heads(folder))
+
+
+def _facts(model: Any, terms: Shipped | None) -> tuple[tuple[str, str], ...]:
+    config = model.config
+    facts = [("Family", literal(str(model.family)))]
+    if config.n_layers:
+        facts += [("Layers", f"{config.n_layers}"), ("Heads", f"{config.n_heads}")]
+    facts += [("Width", f"{config.d_model}"), ("Vocabulary", f"{config.n_vocab:,}"), ("Context", f"{config.n_ctx:,} tokens"),
+              ("Parameters", f"{model.n_parameters:,}")]
+    if terms:
+        facts.append(("On disk", f"{sum(file.bytes for file in terms.files.values()) / 1e6:.1f} MB"))
+    return tuple(facts)

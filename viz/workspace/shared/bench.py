@@ -1,0 +1,133 @@
+"""The workbench: the pages that compare heads and change runs, joined by one row of links; what they ask first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.errors import InputError
+from core.model import Model
+from core.models import Family
+from viz.labels import literal, shorten
+from viz.shell import links, pages, state, subject
+from viz.widgets import controls
+from viz.workspace.shared import blank, presets, tasks
+from viz.workspace.shared import heads as chooser
+from viz.workspace.shared import reads as _reads
+
+TOOLS = {
+    "compare": "Compare",
+    "what_if": "What if",
+    "find": "Find heads",
+    "inside": "Inside",
+    "importance": "What matters",
+    "growth": "While learning",
+    "be_the_head": "Be the head",
+}
+"""The pages of the bench by slug, in the order of the row, with the words of the row."""
+TEXT = "The animal didn't cross the street because it was too tired."
+MODEL = "gpt-mini"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One text through one model, and where the links to the other pages of the bench stand."""
+
+    model: str
+    text: str
+    slug: str
+    spot: DeltaGenerator
+
+    def shows(self, **place: Any) -> None:
+        """What is on screen beside text and model (such as the head); now the links to the other pages can take it along."""
+        subject.shows(**place)
+        row(self.slug, self.spot)
+
+
+def row(slug: str, spot: DeltaGenerator | None = None) -> None:
+    """The links between the pages of the bench; the one in view is a word, not a link."""
+    here = {entry.slug for entry in pages.workspace()}
+    with spot or st.container(), st.container(horizontal=True, gap="small", vertical_alignment="center", key="bench.row"):
+        for name, words in TOOLS.items():
+            if name == slug:
+                st.markdown(f"**{words}**", width="content")
+            elif name in here:
+                links.to(name, words)
+
+
+def heads(model: Model) -> float:
+    """Runs of a page that takes away each head in turn, with those to compare with."""
+    return model.config.n_layers * model.config.n_heads + 4.0
+
+
+def layers(model: Model) -> float:
+    """Runs of a page that reads what stands after each layer."""
+    return 4.0 * model.config.n_layers
+
+
+def once(_: Model) -> float:
+    """Runs of a page that reads a text a few times."""
+    return 4.0
+
+
+def choose(
+    slug: str, fits: Callable[[Family], bool], *, model: str = MODEL, text: str = TEXT, given: bool = False, lacks: Callable[[Model], str] = tasks.no_heads,
+    runs: Callable[[Model], float] = once, each: Callable[[Model], float] = lambda _: 0.0,
+) -> Asked | None:
+    """The model and the sentence, as on Look: the sentence box, chips of tasks, a quiet menu of models; None for an empty box.
+
+    `fits(family)` says which models the page can use, `lacks(model)` what the others have not: then, too, there is nothing to show.
+    `given`: the page reads a translation that was given. `runs`, and `each` for every token, say how many runs of the text it
+    makes: so much of a text is taken as is answered in a moment. The page calls `shows` on what comes back as soon as it knows the rest.
+
+    Raises InputError where no such model can be opened.
+    """
+    models = {name: family for name, family in tasks.usable().items() if fits(family)}
+    if not models:
+        raise InputError("No model that this page needs can be opened.", "The models lie in assets/models.", "See More, Models for what is missing.")
+    spot = st.container()
+    now = tasks.in_view(models, model, lacks)
+    if now is None:
+        row(slug, spot)
+        return None
+    task = tasks.opening_with(now, models[now])
+    first = text if now == model else task.text
+    reader = chooser.opened(now)
+    with st.container(gap="xxsmall"):
+        found = controls.text(task.box, "text", first, quiet=True, placeholder="Type a sentence and press Enter")
+        _reads.show(reader, task.box)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        tasks.chips(models, now)
+        presets.menu(reader)
+        tasks.menu(models, now)
+    along = {name: state.peek(name) for name in subject.NAMES}  # a head stays with its model on a page that shows none
+    subject.shows(**along | {"model": now, "text": found})
+    _left_out(models[now], given)
+    if not found.strip():
+        st.text("Type a sentence above and press Enter.")
+        row(slug, spot)
+        return None
+    found = blank.read_by(reader, found)
+    _reads.told(reader, found)
+    return Asked(now, chooser.window(now, found, runs=runs(reader), each=each(reader)), slug, spot)
+
+
+def target(model: Model) -> str | None:
+    """The translation that was given for the text, if the model reads one."""
+    return (state.read("target", "") or None) if model.spec.has_source else None
+
+
+def _left_out(family: Family, given: bool) -> None:
+    """What was on screen beside the text, and is not read on this page."""
+    for name, reads, words in (("target", family.has_source and not given, "The translation that was given"), ("pair", family.framed, "The second text")):
+        if reads and (text := state.peek(name)):
+            st.caption(f"{words}, “{literal(shorten(text, 40))}”, is not read on this page; it is kept for the others.")
+
+
+def layered(family: Family) -> bool:
+    """Whether a family has heads in layers; a recurrent translator has one alignment."""
+    return any(kind.layered for kind in family.kinds)

@@ -1,0 +1,253 @@
+"""Which run, which head, which word: what Look and Compare share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+import core.engine
+from core import bounds
+from core.analysis.attribution.asked import blanks
+from core.analysis.heads.battery import surveyed
+from core.analysis.heads.evidence import TESTS
+from core.analysis.heads.habits import RARE, WORDS, Heads
+from core.checkpoints.heads import FILE, read_heads
+from core.checkpoints.manifest import shipped_folder
+from core.data.texts import Example, texts
+from core.glossary import term
+from core.model import Model
+from core.run import Attention, Run
+from viz.instruments import Among, clicked, stacked
+from viz.labels import head_name
+from viz.remember import remembered
+from viz.shell import state
+from viz.widgets import compute
+from viz.workspace.shared.toy_models import KIND, examples_of
+
+KEEP = ("*.pattern", "*.q", "*.k")
+"""Weights, and what tells the score beside each: queries and keys, small where the scores themselves are not."""
+KINDS = {
+    "self": "Encoder self-attention",
+    "causal": "Causal self-attention",
+    "cross": "Cross-attention to the source",
+    "alignment": "Alignment with the source",
+}
+SHORT = {"self": "enc", "causal": "dec", "cross": "cross", "alignment": "align"}
+"""Before the name of a head, in a model that has several kinds of attention."""
+VAGUE = "mixed"
+MARKS = ("START", "[CLS]", "[SEP]")
+GROUP = "look"
+"""The instruments that hear of each other's pointer, and of the head that is opened in the grid."""
+PILLS = 4
+
+
+@dataclass(frozen=True)
+class Place:
+    """One head: the kind of attention, the layer, the head."""
+
+    kind: str
+    layer: int
+    head: int
+
+    def __str__(self) -> str:
+        return head_name(self.layer, self.head)
+
+
+def mark(place: Place, kinds: Collection[str]) -> str:
+    """What goes before the head's name where the model has several kinds: L2.H1 of one is not L2.H1 of another."""
+    return SHORT[place.kind] if len(kinds) > 1 else ""
+
+
+def named(place: Place, kinds: Collection[str]) -> str:
+    return head_name(place.layer, place.head, mark(place, kinds))
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What heatmap and lines show: one head or the heads of a layer joined, as (query, key)."""
+
+    attention: Attention
+    layer: int
+    head: int
+    name: str
+
+    @property
+    def weights(self) -> np.ndarray:
+        return self.attention.weights[self.layer, self.head]
+
+    @property
+    def allowed(self) -> np.ndarray:
+        return self.attention.allowed[self.layer, min(self.head, self.attention.allowed.shape[1] - 1)]
+
+
+def opened(model: str) -> Model:
+    return core.engine.default().open(model)
+
+
+def run(model: str, text: str, target: str | None, pair: str | None = None) -> Run:
+    reader = opened(model)
+    reads = reader.spec.framed and "logits" in reader.outputs  # the page says what stands in a blank
+    keep = (*(KEEP if reader.spec.kinds_of(reader.config) else ()), *(("logits",) if reads else ()))
+    return compute.run(model, text, target=target, pair=pair, keep=keep)
+
+
+def window(model: str, text: str, *, runs: float = 1, each: float = 0) -> str:
+    """The text, or the part of it that this page can read: the page says which, and lets it be moved.
+
+    That is what fits the model's context; and no more than can be answered in a moment by a page that makes `runs` runs of
+    the part, and `each` more for every token of it.
+    """
+    reader = opened(model)
+    n, most = len(reader.tokenizer.encode(text).ids), bounds.most(reader, runs=runs, each=each)
+    if n <= most:
+        return text
+    first = state.read("look.from", 0, state.whole(0, n - most))
+    key = f"look.window:{model}.{most}"
+    state.held(key, first)
+    whole = most == reader.config.n_ctx - 2 * reader.spec.framed
+    limit = f"{model} reads {most:,} at once" if whole else f"this page reads {most:,} of them with {model}, so that it answers in a moment"
+    st.slider(
+        f"The text has {n:,} tokens, and {limit}. Shown from token",
+        0, n - most, first, key=key, on_change=lambda: state.write(**{"look.from": st.session_state[key]}),
+    )  # fmt: skip
+    return bounds.part(reader, text, first, most)
+
+
+def battery(paired: bool) -> tuple[Example, ...]:
+    """The sentences of ours on which heads are measured."""
+    return texts("heads_en-es" if paired else "heads_en")
+
+
+def survey(model: str) -> Mapping[str, Heads]:
+    """The habits of all heads by kind of attention, kept by the engine: as shipped with the model, else measured here, on fewer sentences."""
+    reader = opened(model)
+    shelf = shipped_folder()
+    if (shelf / model / FILE).is_file():
+        return compute.submit(("heads", model, FILE), lambda: _shipped(shelf / model), cost=1.0)
+    examples = (examples_of(model) or battery(reader.spec.has_source)) if reader.spec.kinds_of(reader.config) else ()
+    return compute.submit(("heads", model), lambda: surveyed(reader, examples), cost=60.0 * len(examples) * reader.config.n_layers)
+
+
+def _shipped(folder: Path) -> Mapping[str, Heads]:
+    found = read_heads(folder)
+    assert found is not None
+    return found.trained
+
+
+def look(run: Run, kind: str, by: str = "word") -> Attention:
+    """The patterns as the pages show them: rows of cross-attention are named by the word they write.
+
+    A copier writes its letters without spaces, as one word: there each token is a word of its own.
+    """
+    by = "token" if KIND.get(run.model.name) == "copy" else by
+    return remembered(run, (kind, by), lambda: run.attention(kind, by=by, writing=crosses(kind)))
+
+
+def grid_key(kind: str) -> str:
+    return f"look.grid.{kind}"
+
+
+def among(attention: Attention, place: Place) -> Among | None:
+    """This head among all of its kind, for pictures that follow the grid; None for texts too long to send all heads."""
+    stack = remembered(attention, "stack", lambda: stacked(attention.weights, attention.allowed))
+    return stack and Among(stack, (place.layer, place.head), clicked(grid_key(place.kind))[1])
+
+
+def crosses(kind: str) -> bool:
+    """Whether this attention looks from what is written to another text that is read."""
+    return kind in ("cross", "alignment")
+
+
+def drawn_words(attention: Attention) -> list[tuple[str, int]]:
+    """The words of the picture's lower (or only) row, each with the row of weights that belongs to it."""
+    return [(word, row) for row, word in enumerate(attention.queries) if word not in ("END", "PAD")]
+
+
+def layout(kind: str) -> str:
+    """Two rows of words between two texts, one row inside one."""
+    return "two" if crosses(kind) else "one"
+
+
+def read_by(run: Run, kind: str) -> str:
+    """The text that this attention looks at, as far as it is one text or two."""
+    side = run.source if run.source is not None and run.model.spec.kind(kind).keys == "source" else run.side
+    return " ".join(filter(None, (side.text, side.pair)))
+
+
+def habits(measured: Mapping[str, Heads], run: Run | None = None) -> dict[Place, str]:
+    """The clearest head of each habit, the most telling first: across the two languages before inside one.
+
+    With a run, only habits that its text gives an occasion to show.
+    """
+    found: dict[str, Place] = {}
+    for kind in sorted(measured, key=("cross", "alignment", "self", "causal").index):
+        for habit, place in measured[kind].best(read_by(run, kind) if run else "").items():
+            if habit != VAGUE:
+                found.setdefault(habit, Place(kind, *place))
+    order = ["aligner", "previous", "first", "induction", "duplicate", *RARE, "spread", "itself", "next", "separator", "punctuation"]
+    return {found[habit]: WORDS[habit] for habit in sorted(found, key=order.index)}
+
+
+def chosen(measured: Mapping[str, Heads], run: Run | None = None) -> Place:
+    """The head to show: the visitor's, else the most telling one (for this run)."""
+    first = next(iter(habits(measured, run)), Place(next(iter(measured)), 0, 0))
+    kind = state.read("kind", "") or ""
+    kind = kind if kind in measured else first.kind  # another model may have other kinds
+    best = first if kind == first.kind else Place(kind, *next(iter(measured[kind].best(read_by(run, kind) if run else "").values())))
+    layers, n_heads = measured[kind].shape
+    return Place(kind, state.read("layer", best.layer, state.whole(0, layers - 1)), state.read("head", best.head, state.whole(0, n_heads - 1)))
+
+
+def several(measured: Mapping[str, Heads]) -> bool:
+    """Whether there are heads to choose from; a recurrent translator has one alignment."""
+    return any(heads.shape != (1, 1) for heads in measured.values())
+
+
+def show(place: Place) -> None:
+    state.write(kind=place.kind, layer=place.layer, head=place.head)
+
+
+def pills(measured: Mapping[str, Heads], now: Place, run: Run | None = None) -> None:
+    """What a head is, behind a question mark; one pill for each of the most telling habits, and the head in view if it is another."""
+    shown = dict(islice(habits(measured, run).items(), PILLS))
+    shown.setdefault(now, measured[now.kind].word(now.layer, now.head))
+    key = f"look.pills:{sorted(measured)}"
+    state.held(key, now)
+    with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center", gap="small", key="look.heads"):
+        st.markdown(":gray[:small[Heads]]", help=explained(measured, shown), width="content")
+        st.pills(
+            "Heads, by what they do", list(shown), key=key, default=[now], required=True, label_visibility="collapsed", width="content",
+            format_func=lambda place: f"{shown[place]} :gray[:small[{named(place, measured)}]]", on_change=_store, args=(key,),
+        )  # fmt: skip
+
+
+def explained(measured: Mapping[str, Heads], shown: Collection[Place]) -> str:
+    """What a head is, how L1.H5 is read, and what the names of these heads mean: the glossary, and the test behind each name."""
+    found = {measured[place.kind].kind(place.layer, place.head): place for place in shown}
+    names = "".join(f"\n- **{WORDS[habit]}**: {TESTS[habit]}" for habit in found if habit in TESTS)
+    return f"{term('head').sentence}\n\nThe names say what a head did in a test, on sentences of ours:{names}"
+
+
+def _store(key: str) -> None:
+    place = st.session_state.get(key)
+    if place is not None:
+        show(place)
+
+
+def touched(found: Run, kind: str) -> str | None:
+    """The word that a link says is touched; forgotten when another sentence, model or kind is shown."""
+    now = (found.model.name, found.side.text, found.source.text if found.source else "", kind)
+    before = st.session_state.get("look.shown")
+    st.session_state["look.shown"] = now
+    first = blanks(found)[:1]
+    hidden = [word for word, text in enumerate(found.side.words) if text.pieces[0] in first]
+    start = str(hidden[0]) if hidden else None
+    if before not in (None, now):
+        state.write(**{"look.word": None})
+        return start
+    return state.read("look.word", "") or start

@@ -1,0 +1,154 @@
+"""Ready-made sentences, each with what there is to see in it; nothing a visitor typed is lost by choosing one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from core.data.texts import Preset, texts
+from core.model import Model
+from core.models import Family
+from viz.labels import literal, shorten
+from viz.shell import state
+from viz.workspace.shared.toy_models import SMALL, kind_of
+
+TOGETHER = 5
+"""Sentences that are listed at once; the others are behind "More"."""
+LETTERS = 80
+"""Of a text of the visitor's that is offered again."""
+NAMES = ("text", "target", "pair")
+HEADINGS = {"fill": "A masked word", "pair": "Two texts, one after the other"}
+_TYPED, _MORE, _TAKEN = "presets.typed", "presets.more", "presets.taken"
+Texts = dict[str, str]
+
+
+def kinds(model: str, family: Family) -> tuple[str, ...]:
+    """The kinds of sentences that fit the task of a model."""
+    if kind := kind_of(model):
+        return (kind,)
+    return ("fill", "pair") if family.framed else ("translate",) if family.has_source else ("continue",)
+
+
+def fitting(model: Model) -> tuple[Preset, ...]:
+    """The sentences that this model can read as they are meant, in the order of the file."""
+    cannot = set()
+    if "logits" not in model.outputs or model.tokenizer.mask is None:
+        cannot.add("fill")
+    if getattr(model.config, "n_segments", 2) < 2:
+        cannot.add("pair")
+    return tuple(row for row in texts("presets") if row.kind in kinds(model.name, model.spec) and row.kind not in cannot)
+
+
+def telling(rows: Sequence[Preset]) -> tuple[Preset, ...]:
+    """A first few: one of each thing there is to see, as many of each kind; in the order given.
+
+    >>> [row.task for row in telling([row for row in texts("presets") if row.kind == "translate"])]
+    ['a saying', 'word order', 'a word too few', 'coreference', 'gender']
+    """
+    by_kind: dict[str, dict[str, Preset]] = {}
+    for row in rows:
+        by_kind.setdefault(row.kind, {}).setdefault(row.task, row)
+    share = TOGETHER if len(by_kind) < 2 else 3
+    return tuple(row for first in by_kind.values() for row in list(first.values())[:share])
+
+
+def now() -> Texts:
+    """What stands in the boxes by the visitor's choice (nothing: the page's opening sentence)."""
+    return {name: value for name in NAMES if (value := state.read(name, ""))}
+
+
+def same(row: Preset, chosen: Texts) -> bool:
+    """Whether the boxes hold this sentence and nothing that the visitor typed."""
+    second = chosen.get("pair", "") == (row.second if row.kind == "pair" else "")
+    return chosen.get("text") == row.text and second and chosen.get("target", row.second) == row.second
+
+
+def chosen(model: str, family: Family, opening: str = "") -> Preset | None:
+    """The sentence in the boxes, if it is a ready-made one for this model; `opening` is what stands there before any choice."""
+    held, usable = now() or {"text": opening}, kinds(model, family)
+    return next((row for row in texts("presets") if row.kind in usable and same(row, held)), None)
+
+
+def leave(model: str, family: Family) -> None:
+    """Before another model: take back a ready-made sentence that is none for it."""
+    if not typed(now()) and not any(row.text == now().get("text") for row in texts("presets") if row.kind in kinds(model, family)):
+        state.write(**dict.fromkeys(NAMES))
+
+
+def typed(held: Texts) -> bool:
+    """Whether the visitor typed any of it."""
+    return any(value.strip() for value in held.values()) and not any(same(row, held) for row in texts("presets"))
+
+
+def put(new: Texts) -> None:
+    """Fill the boxes; what was typed in them is kept and offered again."""
+    before = now()
+    if typed(before):
+        st.session_state[_TYPED] = before
+    state.write(**{name: new.get(name) for name in NAMES})
+
+
+def take(row: Preset) -> None:
+    """Choose a ready-made sentence. A translator writes its own translation of it."""
+    put({"text": row.text} | ({"pair": row.second} if row.kind == "pair" else {}))
+
+
+def own() -> None:
+    """The visitor's own sentence: the one typed before, or an empty box."""
+    kept: Texts = st.session_state.get(_TYPED, {})
+    put(kept if kept and not typed(now()) else {"text": ""})
+
+
+def menu(model: Model) -> None:
+    """The control: a small button that opens the list. The list is made when it is open, and closes with a choice.
+
+    A model that was trained here has none: its opening line is made for it.
+    """
+    if kind_of(model.name) == SMALL:
+        return
+    st.fragment(_menu)(model, f"presets:{state.page()}")
+
+
+def _menu(model: Model, key: str) -> None:
+    if st.session_state.pop(_TAKEN, False):
+        st.rerun()
+    box = st.popover("Try a sentence", icon=":material/lightbulb:", type="tertiary", key=key, on_change="rerun")
+    if not box.open:
+        st.session_state.pop(_MORE, None)
+        return
+    rows, every = fitting(model), bool(st.session_state.get(_MORE))
+    few = telling(rows)
+    with box:
+        kept = st.session_state.get(_TYPED)
+        if kept and kept != now():
+            before = shorten(kept.get("text") or kept.get("target", ""), LETTERS)
+            st.button(f"Back to “{literal(before)}”", icon=":material/undo:", type="tertiary", key=f"{key}:own", wrap=True,
+                      on_click=_close, args=(key, lambda: put(kept)))  # fmt: skip
+        for kind in dict.fromkeys(row.kind for row in rows):
+            _choice(HEADINGS.get(kind, ""), [row for row in rows if row.kind == kind and (every or row in few)], key, kind)
+        if not every and len(few) < len(rows):
+            st.button(f"{len(rows) - len(few)} more", icon=":material/expand_more:", type="tertiary", key=f"{key}:more",
+                      on_click=lambda: st.session_state.update({_MORE: True}))  # fmt: skip
+
+
+def _choice(heading: str, rows: list[Preset], key: str, kind: str) -> None:
+    """The sentences of one kind below each other, the one in the boxes marked; a touch takes another and closes the list."""
+    name, held = f"{key}:{kind}", now()
+    lit = state.held(name, next((place for place, row in enumerate(rows) if same(row, held)), None))
+
+    def store() -> None:
+        place = st.session_state.get(name)
+        if place is not None:
+            _close(key, lambda: take(rows[place]))
+
+    st.radio(
+        heading or "Sentences", range(len(rows)), index=lit, key=name, on_change=store, label_visibility="visible" if heading else "collapsed",
+        format_func=lambda place: literal(" + ".join(filter(None, (rows[place].text, rows[place].second if kind == "pair" else "")))),
+        captions=[f"**{literal(row.task)}** · {literal(row.note)}" for row in rows],
+    )  # fmt: skip
+
+
+def _close(key: str, choose: Callable[[], None]) -> None:
+    choose()
+    st.session_state.update({key: False, _TAKEN: True})

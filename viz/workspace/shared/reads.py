@@ -1,0 +1,37 @@
+"""What the model in view can read, on the pages for free work: there a ready-made sentence is one touch away."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core import bounds
+from core.model import Model
+from viz.labels import literal, shorten
+from viz.widgets import reads
+from viz.workspace.shared import presets
+from viz.workspace.shared.toy_models import kind_of
+
+
+def line(model: Model, box: str) -> str:
+    """What `reads.line` says; `box` says it of a model of letters."""
+    return f"Reads no language. {box}." if kind_of(model.name) else reads.line(model.name, f"up to {bounds.most(model):,} tokens")
+
+
+def show(model: Model, box: str) -> None:
+    """The line below the box."""
+    reads.show(line(model, box))
+
+
+def told(model: Model, text: str) -> None:
+    """The note on a text that the model cannot read, with what mends it. What was typed is kept."""
+    reads.told(model.name, text, _smaller, lambda: _offer(model))
+
+
+def _offer(model: Model) -> None:
+    row = next(iter(presets.fitting(model)), None)
+    if row:
+        st.button(f"Try “{literal(shorten(row.text, 40))}”", type="tertiary", icon=":material/lightbulb:", on_click=presets.take, args=(row,))
+
+
+def _smaller(text: str) -> None:
+    presets.put(presets.now() | {"text": text, "target": ""})

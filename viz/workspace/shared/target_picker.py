@@ -1,0 +1,129 @@
+"""Which word of a run a page asks about: the row of the output and the token, in the link, forgotten with the sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from core.analysis.attribution.asked import Asked, blanks, rows, telling, truth
+from core.decoding.filters import softmax
+from core.errors import InputError
+from core.run import Run
+from viz.labels import percent, shorten, visible
+from viz.shell import notices, state
+from viz.widgets import compute, controls
+
+GUESSES = 8
+BEFORE = 3
+"""Tokens before the place that its name shows."""
+
+
+def word(token: str) -> str:
+    """A token as a reader sees it: its leading space left out, any other white space visible."""
+    return visible(token[1:] if len(token) > 1 and token.startswith(" ") else token)
+
+
+def named(run: Run, index: int) -> str:
+    return word(run.model.tokenizer.token(index))
+
+
+def fixed(model: str, text: str, target: str | None, keep: tuple[str, ...]) -> Run:
+    """The run that others are compared with; a translator's own translation is read back as a given one.
+
+    What it writes token by token may be cut into other pieces when it is given as text: then no place would stand
+    beside its like.
+    """
+    run = compute.run(model, text, target=target, keep=keep)
+    return run if run.source is None or target is not None else compute.run(model, text, target=run.target_text, keep=keep)
+
+
+def forget(slot: str, now: object, *names: str) -> None:
+    """Take back choices that were made about something else than `now`."""
+    before = st.session_state.get(slot)
+    st.session_state[slot] = now
+    if before not in (None, now):
+        state.write(**dict.fromkeys(names))
+
+
+def told(run: Run) -> tuple[str, str, str]:
+    """What tells one run's words from another's."""
+    return run.model.name, run.source.text if run.source else "", run.side.text
+
+
+def signed(value: float, form: str = ".2f") -> str:
+    """A number as text, with a true minus.
+
+    >>> signed(-0.5), signed(0.5, "+.1f")
+    ('−0.50', '+0.5')
+    """
+    return format(value, form).replace("-", "−")
+
+
+def begin(text: str) -> str:
+    """A sentence from its beginning; the words in it stay as they are.
+
+    >>> begin("behind “Mary”")
+    'Behind “Mary”'
+    """
+    return text[:1].upper() + text[1:]
+
+
+def place(run: Run, row: int) -> str:
+    """A row of the output in words: what stands before it, and the word that follows where the text has one."""
+    framed = run.model.spec.framed
+    tokens = [word(token) for token in run.tokens[max(0, row - BEFORE + (not framed)) : row + (not framed)]]
+    dots = "… " if row >= BEFORE + framed else ""
+    found = truth(run, row)
+    after = "?" if found is None or row in blanks(run) else named(run, found)
+    return shorten(f"{dots}{' '.join(tokens)} ▸ {after}", 60)
+
+
+def behind(run: Run, row: int) -> str:
+    """Where a row stands, for a sentence: a decoder predicts behind a word, a masked language model at it."""
+    return f"{'at' if run.model.spec.framed else 'after'} “{word(run.tokens[row])}”"
+
+
+def row(run: Run, slug: str) -> int:
+    """The place that is asked about, from a list."""
+    label = "Which position" if run.model.spec.framed else "Which position (▸ the word that is written next)"
+    return controls.select(label, rows(run), f"{slug}.row", telling(run), lambda at: place(run, at))
+
+
+def asked(run: Run, slug: str) -> Asked:
+    """Place, word and, where the visitor types one, the word that it is compared with; or both, typed."""
+    forget(f"{slug}.sentence", told(run), f"{slug}.row", f"{slug}.word")
+    left, middle, right = st.columns([2, 1, 1])
+    with left:
+        at = row(run, slug)
+    with middle:
+        token = _token(run, at, slug)
+    with right:
+        typed = controls.text("Compared with", f"{slug}.against", "", placeholder="a word, or two: her his")
+    return _compared(run, at, token, typed.split())
+
+
+def _token(run: Run, at: int, slug: str) -> int:
+    """One of the model's own guesses, the word that the text has, or the one that the link names."""
+    forget(f"{slug}.place", (told(run), at), f"{slug}.word")
+    chances = softmax(run.logits[at].astype(np.float64))
+    best = [int(index) for index in np.argsort(-chances, kind="stable")[:GUESSES]]
+    linked = state.read(f"{slug}.word", best[0], state.whole(0, len(chances) - 1))
+    options = list(dict.fromkeys(index for index in (*best, truth(run, at), linked) if index is not None))
+    return controls.select("Which word", options, f"{slug}.word", best[0], lambda index: f"{named(run, index)}  {percent(chances[index])}")
+
+
+def _compared(run: Run, at: int, token: int, typed: list[str]) -> Asked:
+    """The chosen word, against a typed one; of two typed words the first against the second."""
+    try:
+        ids = [run.model.token_id(word) for word in typed[:2]]
+    except InputError as error:
+        notices.tell(error.wrong, error.rule, "Shown without a comparison.")
+        return Asked(at, token)
+    first, other = ids if len(ids) == 2 else (token, ids[0] if ids else None)
+    return Asked(at, first, None if other == first else other)
+
+
+def question(run: Run, found: Asked) -> str:
+    """What is asked, in words: "was", or "was" against "is"."""
+    against = "" if found.against is None else f" against “{named(run, found.against)}”"
+    return f"“{named(run, found.token)}”{against} {behind(run, found.row)}"

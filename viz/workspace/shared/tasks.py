@@ -1,0 +1,165 @@
+"""What models are asked to do: one chip a task, and where several models do the same, a quiet menu beside the chips."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+import core.engine
+from core import names
+from core.data.texts import texts
+from core.errors import InputError
+from core.model import Model
+from core.models import Family, families
+from core.training.live import TASKS as SMALL_TASKS
+from viz.labels import literal
+from viz.shell import notices, state
+from viz.widgets import controls
+from viz.workspace.shared import presets
+from viz.workspace.shared.toy_models import BOX, COPIERS, kind_of
+
+
+@dataclass(frozen=True)
+class Task:
+    """A chip: the model it opens with, that model's opening sentence in Look, and what the sentence box is called.
+
+    What a `toy` reads is no sentence; its models have texts of their own (`opening_with`).
+    """
+
+    chip: str
+    model: str
+    text: str = ""
+    box: str = ""
+    toy: bool = False
+
+
+TRANSLATE = Task("Translate", "translator-en-es", "She has a white car.", "A sentence in English")
+CONTINUE = Task("Continue", "gpt-mini", "The animal didn't cross the street because it was too tired.", "The beginning of a story")
+FILL = Task("Fill a blank", "bert-mini", "The cat sat on the [MASK].", "A sentence with [MASK] in the place of a word")
+TOYS = Task("Toy tasks", COPIERS[0], toy=True)
+TASKS = (TRANSLATE, CONTINUE, FILL, TOYS)
+
+
+def asked_of(model: str, family: Family) -> Task:
+    """The task of a model; by its family to fill blanks where it frames a text, to translate where it reads a source."""
+    if kind_of(model):
+        return TOYS
+    return FILL if family.framed else TRANSLATE if family.has_source else CONTINUE
+
+
+def opening_with(model: str, family: Family) -> Task:
+    """The task of a model with the text that Look opens with; of a toy task the first of its own."""
+    task, kind, small = asked_of(model, family), kind_of(model), names.task_of(model)
+    if small:
+        return replace(task, text=SMALL_TASKS[small].shown, box=SMALL_TASKS[small].says)
+    if kind is None:
+        return task
+    return replace(task, text=next(row.text for row in texts("presets") if row.kind == kind), box=BOX[kind])
+
+
+def usable() -> dict[str, Family]:
+    """The models that can be opened and in whose family words look at words, with their families.
+
+    One that is not listed (`core.names`) is among them where the link names it.
+    """
+    named = {listing.name: families()[listing.family] for listing in core.engine.default().models() if listing.ok}
+    linked = state.peek("model")
+    if linked and linked not in named and (entry := _aside(linked)):
+        named[linked] = families()[entry]
+    return {name: family for name, family in named.items() if family.kinds}
+
+
+def _aside(name: str) -> str:
+    """The family of a model that opens without being listed; "" for any other name."""
+    try:
+        entry = core.engine.default().entry(name)
+    except InputError:
+        return ""  # `named` says why
+    return entry.family if entry and entry.ok else ""
+
+
+def in_view(models: dict[str, Family], wanted: str, lacks: Callable[[Model], str]) -> str | None:
+    """The model that is asked for, if it is one of `models`. For any other the page says why it shows nothing, and offers others: None.
+
+    `lacks(model)` says what a model has not that this page needs.
+    """
+    first = opening(models, wanted)
+    now = state.peek("model") or first
+    problem = _problem(now, models, lacks)
+    if problem is None:
+        return state.read("model", first)
+    notices.box(problem.wrong, problem.rule, problem.remedy)
+    family = usable().get(now)
+    others = {name: family for name, family in models.items() if name != now}
+    kin = [name for name in others if family and asked_of(name, others[name]) is asked_of(now, family)]
+    controls.text("A text", "text", "", quiet=True, placeholder="Type a sentence and press Enter")
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        if kin:
+            st.button(f"Read it with {literal(kin[0])}", icon=":material/memory:", on_click=take, args=(kin[0],))
+        chips(others, None)
+    return None
+
+
+def _problem(name: str, models: dict[str, Family], lacks: Callable[[Model], str]) -> InputError | None:
+    try:
+        model = core.engine.default().open(name)
+    except InputError as error:
+        return error
+    if name in models:
+        return None
+    return InputError(f"This page cannot show {name}.", f"{lacks(model)[:1].upper()}{lacks(model)[1:]}", "Your text is kept: choose another model here, or go back.")
+
+
+def no_heads(model: Model) -> str:
+    """What pages about heads say of a model that has none."""
+    if not model.spec.kinds_of(model.config):
+        return "it has no attention that could be looked at."
+    return "it has one alignment, from each word that it writes to the source, and no heads in layers."
+
+
+def by_task(models: dict[str, Family]) -> dict[Task, list[str]]:
+    """The models of each task, the one it opens with first; tasks that no model has are left out."""
+    found = {task: [name for name, family in models.items() if not names.unlisted(name) and asked_of(name, family) is task] for task in TASKS}
+    return {task: sorted(those, key=lambda name: name != task.model) for task, those in found.items() if those}
+
+
+def opening(models: dict[str, Family], wanted: str) -> str:
+    """The model a page opens with: the wanted one, else the first of the first task."""
+    return wanted if wanted in models else next(iter(by_task(models).values()))[0]
+
+
+def chips(models: dict[str, Family], model: str | None) -> None:
+    """Pills for the tasks; a touch opens the first model of a task. None: no model is in view, none is lit."""
+    offered, now = by_task(models), asked_of(model, models[model]) if model else None
+    key = f"tasks:{state.page()}" + ("" if model else ":none")
+    lit = state.held(key, now and now.chip)
+
+    def store() -> None:
+        task = next((task for task in offered if task.chip == st.session_state.get(key)), now)
+        if task and task is not now:
+            take(offered[task][0])
+
+    st.pills("What the model does", [task.chip for task in offered], key=key, default=lit, required=bool(model), on_change=store, label_visibility="collapsed")
+
+
+def menu(models: dict[str, Family], model: str) -> None:
+    """The models of the present task by name, where there is more than one."""
+    others = by_task(models).get(asked_of(model, models[model]), [])
+    if len({*others, model}) < 2:
+        return
+    key = f"models:{state.page()}"
+    st.menu_button(literal(model), others, key=key, type="tertiary", icon=":material/memory:", help="Another model for the same task",
+                   format_func=literal, on_click=lambda: take(st.session_state[key]))  # fmt: skip
+
+
+def take(model: str) -> None:
+    """Go on with another model. What the visitor typed stays; a ready-made sentence for another task goes."""
+    presets.leave(model, usable()[model])
+    state.write(model=model)
+
+
+def cannot_write(_: Model) -> str:
+    """Why a model does not write."""
+    return "it reads a whole text at once, forwards and backwards, and fills blanks; it cannot go on word by word."

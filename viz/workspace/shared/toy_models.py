@@ -1,0 +1,56 @@
+"""The models of toy tasks: they read letters and digits, not sentences, so that each has texts of its own."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+import numpy as np
+
+from core import names
+from core.checkpoints import history
+from core.data.texts import Example
+from core.training.live import TASKS
+from core.training.recipe import recipes
+from core.training.recipes.induction_tiny import RECIPE as REPEATS
+
+COPIERS = tuple(f"copy-{cell}{attends}" for cell in ("lstm", "gru", "rnn") for attends in ("-attention", ""))
+KIND = MappingProxyType(dict.fromkeys(COPIERS, "copy") | {"prompt-tiny": "prompt", "induction-tiny": "repeat"})
+"""The kind of texts, in `assets/texts/presets.tsv`, that a model reads."""
+SMALL = "small"
+"""The kind of what models read that were trained here (`core.training.live`); their texts are not in that file."""
+BOX = {
+    "copy": "Letters to be copied, with spaces between",
+    "prompt": "copy: or reverse: or upper: and letters, then =",
+    "repeat": "Letters and digits that come twice, with spaces between",
+}
+
+
+def kind_of(model: str) -> str | None:
+    """The kind of texts that a model of a toy task reads, at whatever step of its training; None for other models.
+
+    >>> kind_of("induction-tiny at step 10"), kind_of("recorded: copy"), kind_of("gpt-mini")
+    ('repeat', 'small', None)
+    """
+    return SMALL if names.task_of(model) else KIND.get(history.base(model))
+
+
+def examples_of(model: str) -> tuple[Example, ...]:
+    """Lines of its own task on which the heads of a model are measured that was trained here, or is still learning; () for others."""
+    if history.base(model) == REPEATS.name:
+        return tuple(REPEATS.examples())
+    small = names.task_of(model)
+    if small is None:
+        return ()
+    rng, task = np.random.default_rng(0), TASKS[small]
+    lengths = [length for length in task.lengths if length > 3] or list(task.lengths)
+    return tuple(Example(task.draw(rng, length, "test").text) for length in lengths for _ in range(4))
+
+
+def own_texts(model: str) -> tuple[Example, ...]:
+    """Texts of its own task, for means over what a model reads; () for one that reads sentences.
+
+    >>> len(own_texts("induction-tiny at step 10")) > 8, own_texts("gpt-mini")
+    (True, ())
+    """
+    base = history.base(model)
+    return examples_of(model) or (tuple(recipes()[base].examples()) if base in KIND else ())

@@ -1,0 +1,211 @@
+"""The runs behind What if: before, after, the edits of a link with the numbers they need, the head to open with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.analysis.attribution.asked import blanks
+from core.analysis.attribution.each_head import some_heads
+from core.analysis.attribution.means import mean_outputs
+from core.analysis.attribution.sweep import Item, estimate
+from core.analysis.residual.changed import Outcome, expected, given
+from core.analysis.residual.changed import written as written_words
+from core.decoding import Greedy, decode
+from core.edits import MeanHead, PatchHead, ScaleHead, ZeroHead
+from core.edits.serialize import from_text, to_text
+from core.edits.validate import fitting
+from core.errors import InputError
+from core.model import WRITES, Model
+from core.models import Kind
+from core.run import Run
+from core.trace import Edit
+from viz.widgets import compute
+from viz.widgets.pins import View
+from viz.workspace.shared import heads as chooser
+from viz.workspace.shared.heads import Place
+from viz.workspace.shared.toy_models import own_texts
+
+KEEP = ("*.pattern", "*.resid_in", "*.resid_out")
+OVER, LINES = "our sentences", "lines of its task"
+"""What the mean of a head is taken over: the sentences on which heads are measured; of a model that reads none, lines of its own task."""
+FEW = 8
+"""So many heads are tried: the one that is missed most is among them nearly always, and each more costs a row of a forward."""
+HEADS = (ZeroHead, MeanHead, ScaleHead, PatchHead)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One text before and after: the head in view, the edits that were made, those that could not be, a new translation."""
+
+    before: Run
+    after: Run
+    place: Place
+    edits: tuple[Edit, ...]
+    errors: tuple[InputError, ...]
+    translation: str | None
+
+    @property
+    def kind(self) -> Kind:
+        return self.before.model.spec.kind(self.place.kind)
+
+    def path(self, leaf: str) -> str:
+        """A value of the layer of the head in view."""
+        return self.kind.path(self.place.layer, leaf)
+
+
+def first(model: str, text: str, target: str | None = None) -> Run:
+    """The run as it is. A translation of the model's own is read again as a given one, as the run after the change will be."""
+    reader = chooser.opened(model)
+    keep = (*KEEP, *(("logits",) if "logits" in reader.outputs else ()))
+    target = (target or compute.run(model, text, keep=()).target_text) if reader.spec.has_source else None
+    return compute.run(model, text, target=target, keep=keep)
+
+
+def changed(before: Run, raw: str) -> tuple[Run, tuple[Edit, ...], tuple[InputError, ...]]:
+    """The run with the edits of a link, those that were made, and why others were not; together they may be too much for the model."""
+    kept, wrong = readable(raw, before)
+    try:
+        return second(before, kept), kept, wrong
+    except InputError as error:
+        return before, (), (*wrong, error)
+
+
+def second(before: Run, edits: Sequence[Edit]) -> Run:
+    """The same text with the changes made."""
+    keep = (*KEEP, *(("logits",) if "logits" in before.model.outputs else ()))
+    return compute.run(before.model.name, text_of(before), target=before.target_text, keep=keep, edits=tuple(edits)) if edits else before
+
+
+def translated(before: Run, edits: Sequence[Edit]) -> str | None:
+    """What the changed translator writes by itself, word after word."""
+    if before.source is None or not edits:
+        return before.target_text
+    model, text = before.model, text_of(before)
+
+    def write() -> str:
+        *_, last = decode(model, text, Greedy(), max_new_tokens=min(model.config.n_ctx - 1, 2 * before.side.n_real + 10, max(WRITES, before.side.n_real)), edits=edits)
+        return last.text
+
+    return compute.submit(("what_if.translation", model.name, text, tuple(edits)), write, cost=20.0 * len(text) * model.config.n_layers)
+
+
+def text_of(run: Run) -> str:
+    return (run.source or run.side).text
+
+
+def readable(raw: str, before: Run) -> tuple[tuple[Edit, ...], tuple[InputError, ...]]:
+    """The edits of a link, and why some of it cannot be made here."""
+    found: list[Edit] = []
+    errors: list[InputError] = []
+    for part in filter(None, raw.split(";")):
+        try:
+            found += from_text(part, lambda *asked: _numbers(before, *asked))
+        except InputError as error:
+            errors.append(error)
+    kept, unfit = fitting(found, before)
+    return kept, (*errors, *unfit)
+
+
+def _numbers(before: Run, name: str, where: str, index: int, what: str) -> Tensor:
+    """What a link does not hold: a mean over our sentences, a head of another text, the vector of a word."""
+    model = before.model
+    if name == "word":
+        return model.network.embed["token"](torch.tensor([[word_id(model, what)]]))[0, 0]
+    kind, layer = _found(model, where)
+    if not 0 <= index < model.config.n_heads:
+        raise InputError(f"There is no head {index} in {model.name}.", f"It has {model.config.n_heads} a layer, counted from 0.", "Choose one of them.")
+    if name == "mean" and what == over(model):
+        return torch.tensor(means(model, kind.name)[layer, index])
+    if name == "patch":
+        target = before.target_text if model.spec.has_source else None
+        return torch.tensor(compute.run(model.name, what, target=target, keep=(where,)).trace[where][index])
+    raise InputError(f"No numbers for '{what}' are known here.", f"A mean is taken over {over(model)}.", "Choose the change on the page.")
+
+
+def _found(model: Model, where: str) -> tuple[Kind, int]:
+    for kind in model.spec.kinds_of(model.config):
+        for layer in range(kind.n_layers(model.config)):
+            if kind.path(layer, "heads") == where:
+                return kind, layer
+    raise InputError(f"{model.name} has no heads at '{where}'.", "A mean or a patch belongs to one layer of the model it was made for.", "Choose it on the page.")
+
+
+def word_id(model: Model, word: str) -> int:
+    """The one token that a word is. Raises InputError for a word in pieces."""
+    ids = model.tokenizer.encode(word).ids
+    if len(ids) != 1:
+        raise InputError(f"“{word.strip()}” is {len(ids)} tokens for {model.name}.", "A word can be replaced by one token.", "Try a more common word, or change the sentence.")
+    return ids[0]
+
+
+def over(model: Model) -> str:
+    """What means are taken over, in the words of a link."""
+    return LINES if own_texts(model.name) else OVER
+
+
+def means(model: Model, kind: str) -> np.ndarray:
+    """The mean output of every head over these texts: (layer, head, d_head)."""
+    rows = own_texts(model.name) or chooser.battery(model.spec.has_source)
+    targets = [row.target for row in rows] if model.spec.has_source else None
+    cost = 60.0 * len(rows) * model.config.n_layers
+    return compute.submit(("what_if.means", model.name, kind), lambda: mean_outputs(model, [row.text for row in rows], kind, targets), cost)
+
+
+def telling(before: Run, kind: str) -> Place:
+    """A head without which the model says much less well what it said: of a `FEW` that the gradient points at each is switched off alone.
+
+    One below the last layer, where there is one: what the last layer's heads write is read by no other head.
+    """
+    model, config = before.model, before.model.config
+    row = said_at(before)
+    if row is None and before.source is None:
+        return Place(kind, *next(iter(chooser.survey(model.name)[kind].best(text_of(before)).values())))
+    cost = float(len(text_of(before)) * config.n_layers * FEW)
+    key = ("what_if.telling", model.name, text_of(before), before.target_text, kind)
+    return Place(kind, *compute.submit(key, lambda: _most_missed(before, kind, row), cost))
+
+
+def _most_missed(before: Run, kind: str, row: int | None) -> tuple[int, int]:
+    """Layer and head, by one gradient and one batch. What was said: the first word, or the whole translation."""
+    model, text, target = before.model, text_of(before), before.target_text
+    rows, ids = ([row], [int(before.logits[row].argmax())]) if row is not None else given(before)
+
+    def said(logits: Tensor) -> Tensor:
+        return logits.log_softmax(-1)[range(len(rows)), ids].sum()
+
+    guess = estimate(model, Item(text, target), lambda logits: said(logits[rows]), kind)
+    early = guess[:-1] if len(guess) > 1 else guess
+    heads = [divmod(place, early.shape[1]) for place in np.argsort(early, axis=None, kind="stable")[:FEW].tolist()]
+    left = some_heads(model, text, kind, lambda run: said(torch.from_numpy(run.logits[rows])).numpy(), heads, target=target)
+    return heads[int(left.argmin())]
+
+
+def said_at(run: Run) -> int | None:
+    """The row that says the next word, or the hidden one; None where nothing is hidden, or a whole translation is written."""
+    if run.model.spec.framed:
+        found = blanks(run) if "logits" in run.model.outputs else []
+        return found[0] if found else None
+    return None if run.source is not None else run.side.n_real - 1
+
+
+def outcome(change: Change) -> Outcome | None:
+    """What the model says before and after; None for a text without a blank."""
+    row = said_at(change.before)
+    if change.before.source is not None:
+        return written_words(change.before, change.after)
+    return None if row is None else expected(change.before, change.after, row)
+
+
+def touches(edit: Edit, change: Change) -> bool:
+    """Whether an edit is about what the head in view hands on."""
+    return isinstance(edit, HEADS) and edit.where == change.path("heads") and edit.head == change.place.head
+
+
+def view(change: Change, seen: Place) -> View:
+    """One head of the changed run, as it is pinned."""
+    return View(change.before.model.name, text_of(change.before), seen.kind, seen.layer, seen.head, edits=to_text(change.edits))

@@ -1,0 +1,114 @@
+"""The edits of What if as the visitor sees them: one line each, removable; what is done to the head in view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from core.edits import MeanHead, ScaleHead, ZeroHead
+from core.edits.serialize import in_words, to_text
+from core.run import Run
+from core.trace import Edit
+from viz.labels import literal, visible
+from viz.shell import state
+from viz.workspace.shared.heads import Place
+from viz.workspace.shared.what_if_link import EDITS, NONE
+from viz.workspace.what_if import data
+from viz.workspace.what_if.data import Change
+
+MODES = {"on": "As it is", "zero": "Zero-ablate", "mean": "Mean-ablate", "half": "Half", "double": "Double"}
+FACTORS = {"half": 0.5, "double": 2.0}
+
+
+def store(edits: Sequence[Edit], place: Place) -> None:
+    """The edits and the head in view, in the link."""
+    text = to_text(edits) or NONE
+    state.write(**{EDITS: text, "kind": place.kind, "layer": place.layer, "head": place.head})
+
+
+def add(change: Change, edit: Edit) -> None:
+    """One more change."""
+    store([*(other for other in change.edits if other != edit), edit], change.place)
+
+
+def chips(change: Change) -> None:
+    """Each change in words; a touch takes it back."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="what_if.chips"):
+        for number, edit in enumerate(change.edits):
+            rest = [other for place, other in enumerate(change.edits) if place != number]
+            st.button(
+                literal(said(edit, change.before)), key=f"what_if.chip.{number}", icon=":material/close:", help="Take this change back",
+                on_click=partial(store, rest, change.place),
+            )  # fmt: skip
+        if not change.edits:
+            st.text("Nothing is changed. Choose a head below and ablate it.")
+
+
+def told(change: Change) -> str:
+    """All changes in words; "" for none."""
+    return "; ".join(said(edit, change.before) for edit in change.edits)
+
+
+def said(edit: Edit, run: Run) -> str:
+    """The edit in words, with the words of this text."""
+    sides = {"target": run.side, "source": run.source or run.side}
+    for kind in run.model.spec.kinds_of(run.model.config):
+        if f"{kind.stack}." in edit.where and kind.leaf in edit.where:
+            rows = sides[kind.queries].written() if kind.name == "cross" else sides[kind.queries]
+            return in_words(edit, rows.tokens, sides[kind.keys].tokens)
+    side = sides["source"] if edit.where.startswith("encoder") else sides["target"]
+    return in_words(edit, side.tokens)
+
+
+def mode(change: Change) -> str:
+    """What is done to the head in view."""
+    for edit in change.edits:
+        if data.touches(edit, change):
+            if isinstance(edit, ScaleHead):
+                return next((name for name, factor in FACTORS.items() if factor == edit.factor), "on")
+            return {ZeroHead: "zero", MeanHead: "mean"}.get(type(edit), "on")
+    return "on"
+
+
+def switch(change: Change) -> None:
+    """On, off, half, double: of the head in view."""
+    key = f"what_if.mode:{change.place.kind}.{change.place}"
+    now = state.held(key, mode(change))
+    st.segmented_control(
+        f"Output of {change.place}", list(MODES), format_func=MODES.__getitem__, key=key, default=now, required=True,
+        on_change=_switched, args=(key, change), wrap=True,
+    )  # fmt: skip
+
+
+def _switched(key: str, change: Change) -> None:
+    wanted = st.session_state.get(key)
+    rest = [edit for edit in change.edits if not data.touches(edit, change)]
+    new = made(wanted, change)
+    store([*rest, new] if new else rest, change.place)
+
+
+def made(wanted: str | None, change: Change) -> Edit | None:
+    """The edit of a mode; None for the head as it is."""
+    where, head = change.path("heads"), change.place.head
+    if wanted == "zero":
+        return ZeroHead(where, head)
+    if wanted == "mean":
+        return MeanHead(where, head, over=data.over(change.before.model))
+    return ScaleHead(where, head, FACTORS[wanted]) if wanted in FACTORS else None
+
+
+def tag(change: Change, layer: int, head: int) -> str:
+    """What is done to some head of the kind in view, in a word; "" where nothing is."""
+    words = {ZeroHead: "off", MeanHead: "mean"}
+    for edit in change.edits:
+        if isinstance(edit, data.HEADS) and edit.where == change.kind.path(layer, "heads") and edit.head == head:
+            return words.get(type(edit), f"× {edit.factor:g}" if isinstance(edit, ScaleHead) else "patched")
+    return ""
+
+
+def labels(run: Run, axis: str, *, written: bool = False) -> list[str]:
+    """The tokens of one side, white space visible."""
+    side = run.source if axis == "source" and run.source is not None else run.side
+    return [visible(token) for token in (side.written() if written else side).tokens]

@@ -1,0 +1,77 @@
+"""The closed folds of What if."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.analysis.residual.changed import Outcome
+from core.edits.serialize import to_text
+from viz.labels import visible
+from viz.shell.pages import Page
+from viz.widgets import compute, parts
+from viz.workspace.shared.heads import Place
+from viz.workspace.what_if import data
+from viz.workspace.what_if.data import Change
+from viz.workspace.what_if.views import Moved
+
+EQUATION = r"\mathrm{out} = b + \sum_{i=1}^{h} z_i W^O_i, \qquad z_i \to 0 \;\;\text{(zero-ablate)}, \quad z_i \to \bar z_i \;\;\text{(mean-ablate)}"
+LOOKING = (
+    "A model is run twice on the same words; the second time one value on the way is changed, and everything after it is computed from the changed value. "
+    "Nothing is trained again, and the model itself is not touched. *Zero-ablate* sets a head's output to zero. That can mislead: later layers have learnt to read "
+    "a stream into which this head always writes something. *Mean-ablate* sets it to its mean over our sentences instead (of a model of letters, over lines of its own task), so only what it says about this text is gone. "
+    "If both ablations agree, the head matters here; if only zero hurts, it is its constant part that is missed. "
+    "An ablated head still looks where it looked: only its output is replaced. A 0 in the pictures is exact, not one bit moved; layers before the change always have it, "
+    "and in a model that reads from left to right so has everything to the left."
+)
+CODE = """import core
+from core.edits.serialize import from_text
+
+model = core.open_model({model!r})
+edits = from_text({edits!r})
+before, after = model.run({text!r}{target}), model.run({text!r}{target}, edits=edits)
+print(before.logits[-1].argmax(), after.logits[-1].argmax())"""
+
+
+def show(page: Page, change: Change, found: Outcome | None, moved: Moved, seen: Place) -> None:
+    with parts.fold(parts.EQUATION, "what_if.equation") as fold:
+        if fold.open:
+            parts.equation(EQUATION)
+            parts.numbers(_sizes(change))
+    with parts.fold(parts.LOOKING, "what_if.looking") as fold:
+        if fold.open:
+            st.markdown(LOOKING)
+    parts.documents(page)
+    parts.as_table(lambda: _table(found, moved), "what_if")
+    target = f", target={change.before.target_text!r}" if change.before.source is not None else ""
+    code = CODE.format(model=change.before.model.name, edits=to_text(change.edits), text=data.text_of(change.before), target=target)
+    parts.take_away(lambda: _arrays(change, moved, seen), code, key="what_if")
+
+
+def _sizes(change: Change) -> str:
+    """How long what the head writes is, beside the stream it is added to."""
+    path = change.path("heads")
+    run = compute.run(change.before.model.name, data.text_of(change.before), target=change.before.target_text, keep=(path, f"{change.kind.stack}.*.resid_in"))
+    config, place = change.before.model.config, change.place
+    weight = change.kind.module(change.before.model.network, place.layer).to_out.weight.detach().numpy()
+    part = weight[:, place.head * config.d_head : (place.head + 1) * config.d_head]
+    written = np.linalg.norm(run.trace[path][place.head, -1] @ part.T)
+    stream = np.linalg.norm(run.trace[f"{change.kind.stack}.{place.layer}.resid_in"][-1])
+    return f"In the last row {place} adds a vector of length {written:.2f} to a stream of length {stream:.2f}: one of {config.n_heads} heads of its layer."
+
+
+def _table(found: Outcome | None, moved: Moved) -> pd.DataFrame:
+    """What was said, in probabilities; below it how far each head moved, in bits."""
+    said = [] if found is None else [(visible(word), float(a), float(b), float(b - a)) for word, a, b in zip(found.words, found.before, found.after, strict=True)]
+    heads = [
+        (f"{Place(kind, i, j)}{'' if len(moved.heads) == 1 else ' ' + kind}", None, None, float(table[i, j]))
+        for kind, table in moved.heads.items() for i, j in np.ndindex(table.shape)
+    ]  # fmt: skip
+    return pd.DataFrame([*said, *heads], columns=["what", "before", "after", "change"])
+
+
+def _arrays(change: Change, moved: Moved, seen: Place) -> dict[str, np.ndarray]:
+    found = change.before.attention(seen.kind)
+    before, after = (run.attention(seen.kind).weights[seen.layer, seen.head] for run in (change.before, change.after))
+    return {"queries": np.array(found.queries), "keys": np.array(found.keys), "before": before, "after": after, "stream_moved": moved.stream} | {f"moved_{kind}": table for kind, table in moved.heads.items()}

@@ -1,0 +1,147 @@
+"""The quiet menu of What if: changes that are no switching of a head."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from core.edits import DropToken, NoPositions, NoScale, PatchHead, ReplaceToken, SwapPositions, Temperature, Uniform
+from core.errors import InputError
+from core.run import Side
+from core.trace import Edit
+from viz.shell import notices
+from viz.widgets import compute
+from viz.workspace.what_if import data, edits
+from viz.workspace.what_if.data import Change
+
+KEY = "what_if.more"
+WHAT = {
+    "even": "Uniform attention",
+    "temperature": "Softmax temperature",
+    "scale": "No 1/√d",
+    "places": "Positions of words",
+    "drop": "Drop a word",
+    "word": "Replace a word",
+    "patch": "Patch from another sentence",
+}
+
+
+def menu(change: Change) -> None:
+    """A popover: what to change, the one or two controls it needs, and a button."""
+    box = st.popover("Change something else", icon=":material/tune:", type="tertiary", key=KEY, on_change="rerun")
+    if not box.open:
+        return
+    with box:
+        what = st.selectbox("What", list(WHAT), format_func=WHAT.__getitem__, key=f"{KEY}.what")
+        CONTROLS[what](change)
+
+
+def _button(words: str, change: Change, edit: Edit) -> None:
+    st.button(words, key=f"{KEY}.add", type="primary", on_click=partial(_add, change, edit))
+
+
+def _add(change: Change, edit: Edit) -> None:
+    edits.add(change, edit)
+    st.session_state[KEY] = False
+
+
+def _scope(change: Change, leaf: str) -> tuple[str, int | None]:
+    """This head, its layer, or every layer of the kind: path and head."""
+    options = {"head": str(change.place), "layer": f"All heads of layer {change.place.layer}", "all": "All layers"}
+    chosen = st.segmented_control("Where", list(options), format_func=options.__getitem__, default="head", required=True, key=f"{KEY}.scope")
+    kind = change.kind
+    where = change.path(leaf) if chosen != "all" else f"{kind.stack}.*.{kind.leaf}.{leaf}"
+    return where, change.place.head if chosen == "head" else None
+
+
+def _even(change: Change) -> None:
+    where, head = _scope(change, "scores")
+    _button("Make it uniform", change, Uniform(where, head))
+
+
+def _temperature(change: Change) -> None:
+    degrees = st.slider("Scores are divided by", 0.1, 5.0, 2.0, 0.1, key=f"{KEY}.degrees", help="Below 1 rows grow sharper, above 1 closer to uniform.")
+    where, head = _scope(change, "scores")
+    _button("Set the temperature", change, Temperature(where, degrees, head))
+
+
+def _scale(change: Change) -> None:
+    st.caption("Scores are queries times keys, divided by √d. Without the division they are larger and rows grow sharper.")
+    kind = change.kind
+    _button("Leave 1/√d out", change, NoScale(f"{kind.stack}.*.{kind.leaf}.scores", change.before.model.config.d_head))
+
+
+def _side(change: Change) -> tuple[Side, str]:
+    """The words that the head in view reads with, and the beginning of their paths."""
+    run = change.before
+    if run.source is None:
+        return run.side, ""
+    return (run.source, "encoder.") if change.kind.keys == "source" else (run.side, "decoder.")
+
+
+def _places(change: Change) -> None:
+    side, prefix = _side(change)
+    where = f"{prefix}embed.position"
+    how = st.segmented_control("Positions", ["none", "swap"], format_func={"none": "Take all away", "swap": "Swap two"}.__getitem__, default="none",
+                               required=True, key=f"{KEY}.places")  # fmt: skip
+    if how == "none":
+        _button("Take them away", change, NoPositions(where))
+        return
+    one, other = _token(side, "This one", "one", 0), _token(side, "and this one", "other", min(1, side.n_real - 1))
+    _button("Swap them", change, SwapPositions(where, one, other))
+
+
+def _token(side: Side, label: str, name: str, start: int) -> int:
+    key = f"{KEY}.{name}"
+    if not st.session_state.get(key, 0) < side.n_real:
+        del st.session_state[key]  # of a longer text
+    return st.selectbox(label, range(side.n_real), index=start, key=key, format_func=lambda place: f"{place}  {side.tokens[place].strip() or side.tokens[place]}")
+
+
+def _drop(change: Change) -> None:
+    side, prefix = _side(change)
+    place = _token(side, "Nobody may look at", "drop", max(side.n_real - 2, 0))
+    across = "encoder.*.allowed|*.cross_attn.allowed" if prefix == "encoder." else f"{prefix}*self_attn.allowed"
+    _button("Drop it", change, DropToken(across, place))
+
+
+def _word(change: Change) -> None:
+    side, prefix = _side(change)
+    place = _token(side, "Put in the place of", "place", max(side.n_real - 2, 0))
+    typed = st.text_input("this word", key=f"{KEY}.word", placeholder="one common word").strip()
+    token = f" {typed}" if side.tokens[place].startswith(" ") else typed
+    if typed and _fits(lambda: data.word_id(change.before.model, token)):
+        _button("Replace it", change, ReplaceToken(f"{prefix}embed.token", place, token, None))  # pyright: ignore[reportArgumentType]
+
+
+def _patch(change: Change) -> None:
+    n = (change.before.source or change.before.side).n_real
+    st.caption(f"{change.place} then has the output that it had for another sentence of {n} tokens.")
+    typed = st.text_input("The other sentence", data.text_of(change.before), key=f"{KEY}.patch")
+    patch = PatchHead(change.path("heads"), change.place.head, None, (typed,))  # pyright: ignore[reportArgumentType]
+    if typed.strip() and _fits(lambda: _as_long(change, typed)):
+        _button("Take it from there", change, patch)
+
+
+def _as_long(change: Change, typed: str) -> None:
+    target = change.before.target_text if change.before.source is not None else None
+    other = compute.run(change.before.model.name, typed, target=target, keep=())
+    here, there = ((run.source or run.side).n_real for run in (change.before, other))
+    if here != there:
+        raise InputError(f"It has {there} tokens, this one {here}.", "A patch goes row by row.", "Exchange words for words of as many tokens.")
+
+
+def _fits(check: Callable[[], object]) -> bool:
+    try:
+        check()
+    except InputError as error:
+        notices.box(error.wrong, error.rule, error.remedy)
+        return False
+    return True
+
+
+CONTROLS: dict[str, Callable[[Change], None]] = {
+    "even": _even, "temperature": _temperature, "scale": _scale, "places": _places, "drop": _drop, "word": _word, "patch": _patch,
+}  # fmt: skip

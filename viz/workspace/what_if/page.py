@@ -1,0 +1,110 @@
+"""What if: switch a head off, change a cell, a word or a place, and see what the model then says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from viz.instruments.kit import origin
+from viz.shell import errors, notices, state
+from viz.shell.pages import Cite, Page
+from viz.widgets import parts, pins
+from viz.workspace.shared import bench
+from viz.workspace.shared import heads as chooser
+from viz.workspace.shared.heads import Place
+from viz.workspace.shared.what_if_link import EDITS, NONE, OFF
+from viz.workspace.what_if import data, edits, folds, more, views
+from viz.workspace.what_if.data import Change
+from viz.workspace.what_if.words import sentence
+
+PAGE = Page(
+    title="What if",
+    order=41,
+    claim="Switch a head off. What does the model say then?",
+    cites=(
+        Cite("vaswani2017", "3.2.2", "multi-head attention: heads are added up"),
+        Cite("ghojogh2020", "3.2.2", "Eqs. (19)-(22)"),
+        Cite("beigy2021", "Multi-head attention", "different heads focus on different words"),
+    ),
+    menu="lab",
+    does="switch heads off, change the run",
+)
+TEXT = "She took the silver key and opened the silver"
+"""Of some twenty beginnings that were measured the one whose next word hangs most on a head of an early layer."""
+TOLD = 2
+"""So many changes that cannot be made are explained."""
+
+
+@dataclass(frozen=True)
+class Params:
+    """One text through one model; the changes as in the link; the head in view, None for the most telling one."""
+
+    model: str = "gpt-mini"
+    text: str = TEXT
+    edits: str = OFF
+    place: Place | None = None
+    kind: str | None = None
+    target: str | None = None
+
+
+def compute(p: Params) -> Change:
+    """Both runs (shared and kept by the engine). The head to open with is found by switching off each alone."""
+    before = data.first(p.model, p.text, p.target)
+    kind = p.kind if p.kind in before.kinds else before.kinds[-1]
+    place = p.place or data.telling(before, kind)
+    raw: Any = {OFF: f"zero:{before.model.spec.kind(place.kind).path(place.layer, 'heads')}:{place.head}", NONE: ""}.get(p.edits, p.edits)
+    after, kept, wrong = data.changed(before, raw)
+    return Change(before, after, place, kept, wrong, data.translated(before, kept))
+
+
+def page() -> None:
+    parts.title(PAGE)
+    asked = bench.choose("what_if", bench.layered, model=Params.model, text=Params.text, given=True, runs=bench.heads)
+    if asked is not None:
+        _changed(asked)
+
+
+@st.fragment
+def _changed(asked: bench.Asked) -> None:
+    with errors.guard():
+        with st.container():  # how much there is to compute depends on the changes; what follows keeps its place
+            change = compute(_params(asked.model, asked.text))
+        origin.tell_run(change.before, change.place.kind, changed=edits.told(change))
+        asked.shows(kind=change.place.kind, layer=change.place.layer, head=change.place.head)
+        _tell(change)
+        edits.chips(change)
+        found, moved = data.outcome(change), views.moved(change)
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            views.heads_grid(change)
+        with right:
+            edits.switch(change)
+            views.says(change, found)
+            parts.numbers(sentence(change, found, moved))
+            onward = st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_if.onward")
+        seen = views.inside(change)
+        with onward:
+            more.menu(change)
+            pins.pin_button(data.view(change, seen), key="what_if.pin")
+        folds.show(PAGE, change, found, moved, seen)
+
+
+def _params(model: str, text: str) -> Params:
+    """What the link and the visitor chose. A head is chosen by its layer and its number, one of them is enough."""
+    reader = chooser.opened(model)
+    kinds = [kind.name for kind in reader.spec.kinds_of(reader.config)]
+    kind = state.read("kind", "") or ""
+    kind = kind if kind in kinds else kinds[-1]
+    layer = state.read("layer", -1, state.whole(0, reader.spec.kind(kind).n_layers(reader.config) - 1))
+    head = state.read("head", -1, state.whole(0, reader.config.n_heads - 1))
+    place = Place(kind, max(layer, 0), max(head, 0)) if max(layer, head) >= 0 else None
+    return Params(model, text, state.read(EDITS, OFF), place, kind, bench.target(reader))
+
+
+def _tell(change: Change) -> None:
+    """Why some of the changes of a link are not made; its place is kept."""
+    with st.container(key="what_if.notes"):
+        for error in change.errors[:TOLD]:
+            notices.box(error.wrong, error.rule, error.remedy)

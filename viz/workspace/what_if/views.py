@@ -1,0 +1,183 @@
+"""The pictures of What if: the heads to choose from and what the model says; offered: what moved inside, one head before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from core.analysis.residual.changed import Outcome, looks_moved, stream_moved
+from core.edits import Forbid, ForceCell
+from viz.instruments import clicked, grid_packet, heatmap, show_grid
+from viz.instruments.kit import origin
+from viz.labels import head_name, literal, visible
+from viz.remember import remembered
+from viz.shell import state
+from viz.widgets import controls, parts
+from viz.workspace.shared import heads as chooser
+from viz.workspace.shared.heads import KINDS, Place
+from viz.workspace.what_if import edits
+from viz.workspace.what_if.charts import pairs
+from viz.workspace.what_if.data import Change, said_at
+
+GROUP, SEEN = "what_if", "what_if.seen"
+INSIDE = {"heads": "What changed in heads and words", "before": "A head before and after"}
+SHORT = {"self": "reads", "causal": "so far", "cross": "across"}
+
+
+@dataclass(frozen=True)
+class Moved:
+    """How far heads moved, by kind (layer, head), in bits; the residual stream (layer + 1, position)."""
+
+    heads: dict[str, np.ndarray]
+    stream: np.ndarray
+    side: str | None
+
+    @property
+    def most(self) -> tuple[Place, float]:
+        """The head whose attention changed most, and how far."""
+        kind = max(self.heads, key=lambda name: float(self.heads[name].max()))
+        layer, head = np.unravel_index(int(self.heads[kind].argmax()), self.heads[kind].shape)
+        return Place(kind, int(layer), int(head)), float(self.heads[kind].max())
+
+
+def moved(change: Change) -> Moved:
+    """What moved inside, measured once for a pair of runs."""
+    stacks = change.before.model.spec.stacks
+    side = None if len(stacks) == 1 else "encoder" if change.kind.queries == "source" else "decoder"
+
+    def measure() -> Moved:
+        heads = {kind: looks_moved(change.before, change.after, kind) for kind in change.before.kinds}
+        return Moved(heads, stream_moved(change.before, change.after, side), side)
+
+    return remembered(change.after, ("moved", id(change.before), side), measure)
+
+
+def heads_grid(change: Change) -> None:
+    """Every head of the kind in view; a click chooses one. What is done to a head stands under its tile."""
+    if len(change.before.kinds) > 1:
+        controls.segmented("Which attention", change.before.kinds, "kind", change.place.kind, lambda kind: KINDS[kind])
+    attention = remembered(change.before, ("grid", change.place.kind), lambda: change.before.attention(change.place.kind))
+    measured, key = chooser.survey(change.before.model.name)[change.place.kind], f"what_if.grid.{change.place.kind}"
+    layers, n_heads = attention.weights.shape[:2]
+    kinds = [[edits.tag(change, i, j) or measured.word(i, j) for j in range(n_heads)] for i in range(layers)]
+    packet = grid_packet(
+        attention.weights, kinds=kinds, measures={"attention change, bits": moved(change).heads[change.place.kind]},
+        allowed=attention.allowed[0, 0], group=GROUP, place=key, queries=attention.queries, keys=attention.keys,
+    )  # fmt: skip
+    show_grid(packet, key=key, selected=(change.place.layer, change.place.head), echo=clicked(key)[1], on_choice=partial(_open, change))
+
+
+def _open(change: Change) -> None:
+    at, _ = clicked(f"what_if.grid.{change.place.kind}")
+    if at is not None:
+        edits.store(change.edits, Place(change.place.kind, *at))
+
+
+def says(change: Change, found: Outcome | None) -> None:
+    """What the model says before and after."""
+    if found is None:
+        st.text("Write [MASK] in the place of a word, and the page shows which word the model expects there before and after.")
+        return
+    if change.before.source is not None:
+        st.markdown(":gray[Its translation before]")
+        st.text(change.before.target_text or "")
+        st.markdown(":gray[Its translation after, written anew]")
+        st.text(change.translation or "(nothing: it ends at once)")
+        st.markdown(":gray[How probable each token of the first translation is]")
+    words = [visible(word) for word in found.words]
+    parts.show(pairs(words, found.before, found.after), "what_if.says", "Probabilities before and after: " + ", ".join(words))
+
+
+def inside(change: Change) -> Place:
+    """What changed inside, as far as the visitor asks for it. Gives the head to look at: the clicked one, else the one that moved most."""
+    found = moved(change)
+    seen = _seen(change, found)
+    chosen = bool(state.read(SEEN, ""))
+    drawn = controls.offered("Inside the model", list(INSIDE), "what_if.inside", "heads" if chosen else controls.AWAY, INSIDE.__getitem__)
+    if drawn == "heads":
+        left, right = st.columns([2, 3], gap="large")
+        with left:
+            clicked_on = _heads(found, seen)
+        with right:
+            _stream(change, found)
+        if clicked_on is not None and clicked_on != seen:
+            state.write(**{SEEN: f"{clicked_on.kind}.{clicked_on.layer}.{clicked_on.head}"})
+            seen, chosen = clicked_on, True
+    if drawn == "before" or (drawn == "heads" and chosen):
+        _patterns(change, seen)
+    return seen
+
+
+def _heads(found: Moved, seen: Place) -> Place | None:
+    """How far every head's attention moved; gives the head that was clicked."""
+    rows = [(kind, layer) for kind, table in found.heads.items() for layer in range(len(table))]
+    names = [f"layer {layer}" if len(found.heads) == 1 else f"{SHORT[kind]}, layer {layer}" for kind, layer in rows]
+    table = np.concatenate(list(found.heads.values()))
+    picture = heatmap(
+        table, names, [f"H{head}" for head in range(table.shape[1])], key="what_if.heads", axis=("layer", "head"), numbers=True,
+        selected=(rows.index((seen.kind, seen.layer)), seen.head), title="Change of attention per head (JS divergence, bits)", hint="choose a head", height=300,
+    )  # fmt: skip
+    return None if picture.cell is None else Place(*rows[picture.cell[0]], picture.cell[1])
+
+
+def _stream(change: Change, found: Moved) -> None:
+    stream = found.stream
+    levels = ["words", *(f"after layer {layer}" for layer in range(len(stream) - 1))]
+    heatmap(
+        np.minimum(stream, 1.0), levels, edits.labels(change.before, "source" if found.side == "encoder" else "target"), key="what_if.stream",
+        axis=("level", "position"), title="Relative change of the residual stream, ‖Δx‖/‖x‖", height=300, numbers=stream.shape[1] <= 12,
+    )  # fmt: skip
+
+
+def _seen(change: Change, found: Moved) -> Place:
+    """The head to look at: of the link, else the one that moved most, else the one in view."""
+    kind, _, rest = state.read(SEEN, "").partition(".")
+    layer, _, head = rest.partition(".")
+    if kind in found.heads and layer.isdecimal() and head.isdecimal():
+        shape = found.heads[kind].shape
+        if int(layer) < shape[0] and int(head) < shape[1]:
+            return Place(kind, int(layer), int(head))
+    place, far = found.most
+    return place if far > 0 else change.place
+
+
+def _patterns(change: Change, seen: Place) -> None:
+    """One head before, after, and the difference, on one scale; below them what can be done to the chosen cell."""
+    crossing = chooser.crosses(seen.kind)
+    before, after = (run.attention(seen.kind, writing=crossing) for run in (change.before, change.after))
+    place = seen.layer, seen.head
+    queries, keys = ([visible(token) for token in axis] for axis in (before.queries, before.keys))
+    a, b, mask = before.weights[place], after.weights[place], before.allowed[seen.layer, min(seen.head, before.allowed.shape[1] - 1)]
+    axis = ("written token", "source token") if crossing else ("token that looks", "token looked at")
+    options = {"allowed": mask, "group": GROUP, "height": 360, "axis": axis}
+    views = st.columns(3, gap="medium")
+    origin.tell_run(change.before, seen.kind, *place)
+    with views[0]:
+        row = min(said_at(change.before) or len(a) - 1, len(a) - 1)
+        cell = heatmap(
+            a, queries, keys, key=f"what_if.before.{seen.kind}", title=f"{head_name(*place)} before", hint="choose a cell", selected=(row, int(a[row].argmax())), **options
+        ).cell
+    origin.tell_run(change.after, seen.kind, *place, changed=edits.told(change))
+    with views[1]:
+        heatmap(b, queries, keys, key=f"what_if.after.{seen.kind}", title=f"{head_name(*place)} after", **options)
+    with views[2]:
+        heatmap(b - a, queries, keys, key=f"what_if.minus.{seen.kind}", scale="difference", limit=1.0, title="after minus before", **options)
+    _cell(change, seen, cell, queries, keys, mask)
+
+
+def _cell(change: Change, seen: Place, cell: tuple[int, int] | None, queries: list[str], keys: list[str], mask: np.ndarray) -> None:
+    where = change.before.model.spec.kind(seen.kind).path(seen.layer, "allowed")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_if.cell"):
+        if cell is None:
+            st.text("Choose a cell of the first picture.")
+            return
+        query, key = cell
+        st.markdown(f"The chosen cell: **{literal(queries[query])}** looks at **{literal(keys[key])}**.", width="content")
+        shut = not bool(mask[cell])
+        st.button("Mask it", key="what_if.forbid", icon=":material/block:", disabled=shut, on_click=partial(edits.add, change, Forbid(where, query, key, seen.head)),
+                  help="This cell is masked anyway" if shut else "This head may not look there; its row is shared out over the others")  # fmt: skip
+        st.button("Force it", key="what_if.force", icon=":material/push_pin:", disabled=shut, on_click=partial(edits.add, change, ForceCell(where, query, key, seen.head)),
+                  help="This cell is masked anyway" if shut else "This row of this head gives everything to it")  # fmt: skip
