@@ -10,7 +10,6 @@ from streamlit.testing.v1 import AppTest
 from test_look_page import named, said
 from tiny_models import served
 
-import core.engine
 from core.analysis.heads import sketch
 from core.analysis.heads.compare import jensen_shannon
 from core.data.texts import texts
@@ -167,12 +166,10 @@ def test_a_drawing_survives_the_link():
         pad.unpack("xyz")
 
 
-@pytest.mark.parametrize(("model", "text"), [("bert-mini", "\x01\x02" * 50), ("translator-en-es", "q" * 400)])
 @pytest.mark.parametrize("by", ["like", "map"])
-def test_a_text_without_a_word_is_told(model, text, by, monkeypatch):
-    monkeypatch.setattr(core.engine, "_default", None)  # the shipped models
+def test_a_text_without_a_word_is_told(engine, by):
     test = AppTest.from_string("from viz.shell import errors\nfrom viz.workspace.find import page as find\nwith errors.guard():\n    find.page()", default_timeout=120)
-    for name, value in {"model": model, "text": text, "find.by": by}.items():
+    for name, value in {"model": "tiny-bert", "text": "\x01\x02" * 50, "find.by": by}.items():
         test.query_params[name] = value
     told = [line.value for line in test.run().text]
     assert not test.exception and any("No word stands in this text" in line for line in told) and not any("Something went wrong" in line for line in told), told

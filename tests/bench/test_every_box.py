@@ -1,6 +1,6 @@
 """Every text box of every page, with texts that nobody types and somebody pastes: seconds of the processor until the page stands, and memory.
 
-`pytest -m bench -s tests/bench/test_typed_texts.py`, on an idle machine; -k SLUG for one page. The first draw with the opening
+`pytest -m bench -s tests/bench/test_every_box.py`, on an idle machine; -k SLUG for one page. The first draw with the opening
 texts is not counted: what is loaded and measured once a server is none of a text's work. A page computes in one thread: on an idle
 machine its processor's seconds are anyone's.
 """
