@@ -35,6 +35,12 @@ def settle(page: Any) -> None:
     page.wait_for_function("window.wire?.rests()", timeout=PATIENCE)
 
 
+def apart(page: Any) -> None:
+    """Wait until the page is at rest; what comes then belongs to no drag that went before (history.js)."""
+    settle(page)
+    page.evaluate("globalThis.atlasHistory && (atlasHistory.at = -Infinity)")
+
+
 def still(page: Any) -> None:
     """Wait until a page changes no more, whoever made it."""
     page.evaluate("() => new Promise((done) => { const look = () => (wire.still() ? done() : requestAnimationFrame(look)); look(); })")  # its policy forbids a condition in words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from settling import asked, settle
+from settling import apart, asked, settle
 
 TALL = 900
 WORDS = "[data-words]"
@@ -169,6 +169,7 @@ def test_a_ready_made_sentence_is_chosen_and_what_was_typed_comes_back(visitor, 
     assert "soup+is+cold" in visitor.url.replace("%20", "+") and visitor.get_by_text("fría carries the gender of sopa").count() == 1
     assert box.input_value() == "The soup is cold because the window is open."
     sentences(visitor)
+    apart(visitor)
     visitor.get_by_role("button", name="Back to").click()
     shows(visitor, "own")
     visitor.go_back()

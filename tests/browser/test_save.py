@@ -471,5 +471,5 @@ def test_every_kind_of_array_comes_back(bench: Any, tmp_path: Path) -> None:
 
 
 def test_no_string_of_the_code_can_end_a_script() -> None:
-    for source in (kit(), bundle("words_paint", "words_save", "words")):
+    for source in (kit(), bundle("words/paint", "words/save", "words/words")):
         assert not any(bad in source for bad in ("<script", "</script", "<!--"))

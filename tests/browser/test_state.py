@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from settling import settle, until
+from settling import apart, until
 
 PAGE = "/positional_encoding"
 
@@ -30,8 +30,7 @@ def page(chromium, app_url: str) -> Iterator[object]:
 def settled(page, holds: Callable[[], bool] = lambda: True) -> None:
     """Wait until `holds` and the page is at rest; what comes then belongs to no drag that went before (history.js)."""
     until(page, holds)
-    settle(page)
-    page.evaluate("globalThis.atlasHistory && (atlasHistory.at = -Infinity)")
+    apart(page)
 
 
 def visit(page, address: str) -> None:
