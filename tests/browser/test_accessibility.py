@@ -104,8 +104,8 @@ def test_a_question_names_its_choices_and_the_verdict_is_read_out(visitor: Any, 
     visitor.wait_for_function("""document.querySelector('[class*="st-key-asked-"]').ariaLive === "polite" """)
     asked.evaluate("(box) => { box.was = true; }")
     asked.get_by_role("radio").first.click()
-    asked.get_by_test_id("stText").wait_for()
-    assert asked.get_by_test_id("stText").evaluate("(verdict) => verdict.closest('[aria-live=polite]').was"), "the verdict came into what is read out already"
+    asked.locator('[class*="st-key-verdict-"]').wait_for()
+    assert asked.locator('[class*="st-key-verdict-"]').evaluate("(verdict) => verdict.closest('[aria-live=polite]').was"), "the verdict came into what is read out already"
 
 
 CHANGES = """() => {

@@ -23,6 +23,7 @@ READ = """() => { const root = document.querySelector('[data-testid="stMain"]'),
 @pytest.fixture
 def visitor(visitor: Any, app_url: str) -> Any:
     """A visitor of the full view, its first cell not yet looked at."""
+    visitor.set_viewport_size({"width": 1280, "height": 600})
     visitor.goto(f"{app_url}/?model=gpt-mini&view=full&look.by=token&layer=2&head=0&text={quote(TEXT)}")
     visitor.wait_for_selector(CELL, state="attached")
     settle(visitor)

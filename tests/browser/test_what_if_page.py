@@ -66,7 +66,7 @@ def test_a_cell_of_the_picture_before_is_forbidden(visitor, app_url):
     settle(visitor)
     visitor.get_by_role("button", name="Mask it").click()
     settle(visitor)
-    assert chips(visitor).count() == 1 and "may not look at" in chips(visitor).first.inner_text()
+    assert chips(visitor).count() == 1 and "masked for" in chips(visitor).first.inner_text()
     assert "forbid" in visitor.url
 
 

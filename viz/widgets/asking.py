@@ -45,7 +45,7 @@ def predict(key: str, question: str, options: Sequence[str] | Mapping[str, float
         if guess is not None:
             level = isinstance(options, Mapping) and tied(options[guess], options[answer])
             said = "Right." if guess == answer else f"As good as right: “{guess}” and “{answer}” are level." if level else f"You said “{guess}”. It is “{answer}”."
-            _verdict(guess == answer or level, said, why)
+            _verdict(key, guess == answer or level, said, why)
     return guess is not None
 
 
@@ -72,7 +72,7 @@ def predict_number(key: str, question: str, lo: float, hi: float, answer: float,
         if guess is not None:
             close = abs(guess - answer * scale) <= near * scale + 1e-9
             said, told = (f"{short(value, scale)} {unit}".strip() for value in (guess, answer * scale))
-            _verdict(close, f"{'Exactly' if said == told else 'Close enough'}: it is {told}." if close
+            _verdict(key, close, f"{'Exactly' if said == told else 'Close enough'}: it is {told}." if close
                      else f"You said {said}. It is {told}.", why)
     return guess is not None
 
@@ -90,7 +90,7 @@ def predict_touched(key: str, question: str, held: str, answer: str, why: Why) -
         left.markdown(f"You marked: “{literal(now)}”." if now else "Nothing is marked yet.")  # before a room a text is a verdict, and hides what is done with
         right.button("That is my guess", key=f"predict:{key}:commit", on_click=_keep, args=(slot, held), disabled=guess is not None or not held, type="primary")
         if guess is not None:
-            _verdict(guess == answer, "Right." if guess == answer else f"You said “{guess}”. It is “{answer}”.", why)
+            _verdict(key, guess == answer, "Right." if guess == answer else f"You said “{guess}”. It is “{answer}”.", why)
     return guess is not None
 
 
@@ -126,15 +126,20 @@ def _keep(slot: str, held: str) -> None:
 
 def _frame(key: str, question: str):
     with room.side():
-        box = st.container(border=True, key="asked-" + "".join(letter if letter.isalnum() else "-" for letter in key))
+        box = st.container(border=True, key=f"asked-{_plain(key)}")
     box.markdown(f"**Predict, then look.** {formulas(question)}")
     return box
 
 
-def _verdict(right: bool, told: str, why: Why) -> None:
+def _plain(key: str) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in key)
+
+
+def _verdict(key: str, right: bool, told: str, why: Why) -> None:
     icon, colour = (":material/check_circle:", "green") if right else (":material/lightbulb:", "orange")
     st.markdown(f":{colour}[{icon}] **{literal(told)}**")
-    parts.numbers(why() if callable(why) else why)
+    with st.container(key=f"verdict-{_plain(key)}"):  # before a room an answered question hides its options (present.css)
+        parts.numbers(why() if callable(why) else why)
 
 
 def tied(one: float, other: float) -> bool:
