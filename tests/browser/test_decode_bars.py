@@ -103,7 +103,7 @@ def test_the_ways_are_saved(visit: Any, tmp_path: Any) -> None:
     assert table[0][-3:] == ["logit", "top-k 1", "cut by the rule"] and table[2][-3:] == ["1", "", "top-k 1: it is 2nd"]
     scores = np.load(seen.saved("npz", tmp_path))["scores"]
     assert scores.tolist() == [[2.0, 2.0], [1.0, -math.inf]]
-    assert "cut by" not in seen.saved("svg", tmp_path).read_text("utf-8").split("logit", 1)[1]  # the line of the taken token
+    assert "cut by" not in seen.saved("svg", tmp_path).read_text("utf-8").split("score", 1)[1]  # the line of the taken token
 
 
 def test_the_timeline_goes_to_a_step_and_tells_its_numbers(visit: Any) -> None:

@@ -27,10 +27,11 @@ import numpy as np, streamlit as st
 import core
 from core.arithmetic.cell import lines_of
 from core.arithmetic.source import source_of
-from viz.instruments import (Branch, Grid, Point, Score, Sign, arithmetic, board, candidates, diagram, grid, head_view, heatmap, marked, mask_editor, origin, plane,
+from viz.instruments import (Branch, Grid, Point, Score, Sign, arithmetic, board, candidates, diagram, grid, head_view, heatmap, marked, mask_editor, plane,
                              source, strip, timeline, tree, weighing, words_view)
 from viz.instruments.candidates.candidates import Bar, Way
 from viz.instruments.diagram.diagram import Edge, Node
+from viz.instruments.kit import origin
 from viz.instruments.timeline.timeline import Moment
 
 st.set_page_config(layout="wide")
