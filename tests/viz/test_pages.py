@@ -91,7 +91,7 @@ def test_the_four_words_of_the_top_bar_come_in_order() -> None:
 
 
 def test_addresses_are_printed_one_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    runpy.run_path(str(ROOT / "viz" / "shell" / "pages.py"), run_name="__main__")
+    runpy.run_module("viz.pages", run_name="__main__")
     answer = capsys.readouterr().out.split()
     assert answer == [entry.address for entry in ENTRIES] and answer[0] == "/"
 

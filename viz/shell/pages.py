@@ -3,7 +3,7 @@
 A page for free work is a folder in `viz/workspace` with a file `page.py` that has `PAGE` (those that teach lie in
 `viz/course/pages`); an exhibit of the course a folder in its chapter, `viz/course/CHAPTER`, with a file `exhibit.py` that has
 `EXHIBIT`. Both also have a frozen dataclass `Params`, `compute(params)` and `page()`. The folder's name is the slug:
-address, test id and prefix of the page's own names. `python -m viz.shell.pages` prints every address, one a line.
+address, test id and prefix of the page's own names. `python -m viz.pages` prints every address, one a line.
 
 What a page says about itself is read from its source; the module is imported when somebody opens the page. So the first
 visitor waits for one page, not for fifty.
@@ -264,9 +264,3 @@ def main() -> None:
     """Print every address, one a line."""
     for entry in discover():
         print(entry.address)
-
-
-if __name__ == "__main__":
-    from viz.shell import pages  # the module that the pages themselves import, not this second copy of it
-
-    pages.main()
