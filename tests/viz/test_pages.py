@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import json
-import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -91,7 +90,7 @@ def test_the_four_words_of_the_top_bar_come_in_order() -> None:
 
 
 def test_addresses_are_printed_one_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    runpy.run_module("viz.pages", run_name="__main__")
+    pages.main()
     answer = capsys.readouterr().out.split()
     assert answer == [entry.address for entry in ENTRIES] and answer[0] == "/"
 
