@@ -26,7 +26,7 @@ def ends(page, words: str) -> None:
 
 def test_the_slider_moves_the_grid_the_curves_and_the_link_and_a_link_restores(visitor, app_url):
     shown(visitor, app_url + "/growth")
-    ends(visitor, "the head for what followed last time appears")
+    ends(visitor, "the habit “induction head” appears")
     before = visitor.locator("[data-heads] canvas").first.screenshot()
     slider = visitor.get_by_test_id("stSlider").get_by_role("slider")
     slider.focus()

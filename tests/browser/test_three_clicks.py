@@ -41,7 +41,7 @@ def test_a_head_is_switched_off_and_the_output_moves_in_two_clicks(page) -> None
     page.get_by_role("link", name="Switch this head off").click()
     told = page.get_by_text(re.compile(r"^Without L\d+\.H\d+"))
     told.first.wait_for()
-    expect(page.get_by_role("button", name=re.compile("is off"))).to_have_count(1)
+    expect(page.get_by_role("button", name=re.compile("zero-ablated"))).to_have_count(1)
     assert re.search(r"\d", told.first.inner_text().split("Without", 1)[1])
 
 
