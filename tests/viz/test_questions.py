@@ -59,7 +59,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
 
 STEPS = [
     (entry.slug, step) for entry in pages.exhibits()
-    for step in range(1, 1 + len(getattr(entry.module, "STEPS", "1")))
+    for step in range(1, 1 + len(entry.steps))
 ]  # fmt: skip
 
 

@@ -28,7 +28,7 @@ GERMAN, LOUD = "Das weiße Auto steht vor dem Haus.", "I AM VERY ANGRY WITH YOU"
 
 
 def page(name: str, **link: str) -> AppTest:
-    test = AppTest.from_string(f"from viz.shell import pages\npage = pages.find({name!r}).module\npage.page()", default_timeout=120)
+    test = AppTest.from_string(f"from viz.shell import pages\npage = pages.find({name!r})\npage.page()", default_timeout=120)
     for key, value in link.items():
         test.query_params[key] = value
     return ran(test)

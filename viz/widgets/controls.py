@@ -166,6 +166,11 @@ def _next(key: str, name: str, first: int, most: int, drops: Sequence[str]) -> N
     state.write(**{name: first + (now + 1 - first) % (most + 1 - first)}, **dict.fromkeys(drops))
 
 
+def between(lo: float, hi: float, default: float, step: float = 1) -> Callable[[str], Any]:
+    """The rule of a quantity: whole numbers when lo, hi, default and step are whole."""
+    return _numbers(lo, hi, default, step)[1]
+
+
 def _numbers(lo: float, hi: float, default: float, step: float) -> tuple[type, Callable[[str], Any]]:
     if all(float(x).is_integer() for x in (lo, hi, default, step)):
         return int, state.whole(int(lo), int(hi))
