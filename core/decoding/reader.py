@@ -66,9 +66,9 @@ class Reader:
         self._one = OneToken(m.network) if not edits and OneToken.fits(m.network) else None
         self._read: list[list[int]] = []
         self._first: Reading | None = None
-        if run is not None and not edits and run.ids == prompt.ids and self._keep and all(path in run.trace for path in self._keep):
-            if (cache := run.handed_on()) is not None:
-                self._cache, self._first = cache, self._last_of(run)
+        fits = run is not None and not edits and run.ids == prompt.ids and self._keep and all(path in run.trace for path in self._keep)
+        if run is not None and fits and (cache := run.handed_on()) is not None:
+            self._cache, self._first = cache, self._last_of(run)
 
     def _last_of(self, run: Run) -> Reading:
         """What a run says of its last token."""
