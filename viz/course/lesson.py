@@ -143,6 +143,11 @@ class Lesson(Generic[P, D]):
                 st.markdown(formulas(folds.look or said.look, ours=True))
                 if said.tries:
                     st.markdown(formulas(said.tries, ours=True))
-        parts.documents(self.text.info, (lambda: lesson.errata(*self.text.errata)) if known else (lambda: st.text(LATER)))
+        parts.documents(self.text.info, self._errata if known else (lambda: st.text(LATER)))
         parts.as_table(folds.table if known else (lambda: pd.DataFrame({"": [LATER]})), slug)
         parts.take_away(lambda: {name: np.asarray(value) for name, value in folds.arrays().items()} if known else {}, folds.code, key=slug)
+
+    def _errata(self) -> None:
+        if self.text.note:
+            st.markdown(formulas(self.text.note, ours=True))
+        lesson.errata(*self.text.errata)

@@ -88,9 +88,10 @@ class Said:
 
 @dataclass(frozen=True)
 class Text:
-    """A text.md: what the exhibit says of itself, the errata that it shows, and the words of each step."""
+    """A text.md: what the exhibit says of itself, a note to its sources and the errata that it shows, and the words of each step."""
 
     info: Exhibit
+    note: str
     errata: tuple[str, ...]
     steps: tuple[Said, ...]
 
@@ -104,10 +105,10 @@ def read(file: Path) -> Text:
     """
     _, head, body = _parts(file)
     about = tomllib.loads(head)
-    errata = tuple(about.pop("errata", ()))
+    note, errata = about.pop("note", ""), tuple(about.pop("errata", ()))
     cites = tuple(Cite(*cite) for cite in about.pop("cites", ()))
     chapter = Chapter[file.parents[1].name.upper()]
-    return Text(Exhibit(chapter=chapter, cites=cites, **about), errata, tuple(_said(file, part) for part in re.split(r"^## ", body, flags=re.MULTILINE)[1:]))
+    return Text(Exhibit(chapter=chapter, cites=cites, **about), note, errata, tuple(_said(file, part) for part in re.split(r"^## ", body, flags=re.MULTILINE)[1:]))
 
 
 def _parts(file: Path) -> list[str]:
