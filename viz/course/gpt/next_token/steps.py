@@ -80,7 +80,7 @@ def guess(params: Params, data: Both) -> Folds:
         _code(params.text),
         known,
         {"gpt.conditionals": {"n": str(n), "L_1": number(found.total, 3)}},
-        latex=(f"{number(found.total, 4)} = \\ln ({found.product:.3g})",),
+        latex=(rf"{number(found.total, 4)} = \ln ({found.product:.3g})",),
     )
 
 
@@ -326,7 +326,7 @@ def window(params: Params, data: Both) -> Folds:
         known,
         {"gpt.conditionals": {"n": str(n), "L_1": number(near.total, 3)}},
         latex=(
-            f"k = {near.k}: \\quad {number(near.total, 3)} \\qquad \\text{{all}}: \\quad {number(full.total, 3)}",
+            rf"k = {near.k}: \quad {number(near.total, 3)} \qquad \text{{all}}: \quad {number(full.total, 3)}",
         ),
     )
 
