@@ -1,4 +1,4 @@
-"""Eight ways to say how well a key fits a query, on the same vectors; and which of them do not see the query or the keys."""
+"""Eight ways to say how well a key fits a query, on the same vectors; and which do not see query or keys."""
 
 from __future__ import annotations
 

@@ -89,7 +89,8 @@ def all_eight(params: Params, data: maths.Scored) -> Folds:
     votes = [f"{name} by {favourites.count(i)}" for i, name in enumerate(NAMES) if i in favourites]
     sharpest = max(data.functions, key=lambda f: data.weights[f.name].max())
     parts.numbers(
-        f"The favourite key is {', '.join(votes)} of the {len(RULES)} rules. The sharpest is {sharpest.title}, "
+        f"The favourite key is {', '.join(votes)} of the {len(RULES)} rules. The sharpest is "
+        f"{sharpest.title}, "
         f"with {percent(data.weights[sharpest.name].max())} on one key; "
         f"the plain cosine gives its favourite {percent(data.weights['cosine'].max())}."
     )
