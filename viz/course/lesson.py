@@ -16,6 +16,8 @@ returns what belongs in the folds. text.md begins with TOML between two lines of
     What one looks at.
     ### Try
     What to try.
+
+### Look and ### Try before the first step hold for every step that has none of its own.
 """
 
 from __future__ import annotations
@@ -143,11 +145,15 @@ class Lesson(Generic[P, D]):
                 st.markdown(formulas(folds.look or said.look, ours=True))
                 if said.tries:
                     st.markdown(formulas(said.tries, ours=True))
-        parts.documents(self.text.info, self._errata if known else (lambda: st.text(LATER)))
+        parts.documents(self.text.info, lambda: self._sources(known))
         parts.as_table(folds.table if known else (lambda: pd.DataFrame({"": [LATER]})), slug)
         parts.take_away(lambda: {name: np.asarray(value) for name, value in folds.arrays().items()} if known else {}, folds.code, key=slug)
 
-    def _errata(self) -> None:
-        if self.text.note:
-            st.markdown(formulas(self.text.note, ours=True))
-        lesson.errata(*self.text.errata)
+    def _sources(self, known: bool) -> None:
+        """What is ours and what the documents', and their errata."""
+        if self.text.sources:
+            st.markdown(formulas(self.text.sources, ours=True))
+        if known:
+            lesson.errata(*self.text.errata)
+        elif self.text.errata:
+            st.text(LATER)
