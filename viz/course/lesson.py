@@ -63,11 +63,15 @@ class Folds:
 
 @dataclass(frozen=True)
 class Step(Generic[P, D]):
-    """A step: the function that draws it, the fields of Params whose controls stand below it, and those in the fold "Change it"."""
+    """A step: the function that draws it, the fields of Params whose controls stand below it, and those in the fold "Change it".
+
+    texts: fields whose controls stand below it, too, but not before a room: the boxes of the texts that it reads.
+    """
 
     draw: Callable[[P, D], Folds]
     controls: Sequence[str] = ()
     change: Sequence[str] = ()
+    texts: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,7 @@ class Lesson(Generic[P, D]):
             data = self.data(params)
             self.tells(params, data)
             folds = step.draw(params, data)
-        if shown := [*step.controls, *(name for name in self.controls if name not in step.controls and not lesson.presenting())]:
+        if shown := [*step.controls, *(name for name in (*step.texts, *self.controls) if name not in step.controls and not lesson.presenting())]:
             with st.container(key=f"{self.slug}-controls"):
                 params.show(self.slug, *shown)
         with errors.guard():
