@@ -50,6 +50,7 @@ class Folds:
 
     equations: keys of viz.course.equations, each with this run's values of its symbols; latex: lines with this run's numbers.
     more: draws what else belongs below the equations. look: in place of text.md's where it has numbers of the run.
+    change: draws what else can be changed, where its options depend on the data, in the fold "Change it".
     table, arrays: called when their fold is opened. code: the lines that make the same numbers in a notebook.
     """
 
@@ -61,15 +62,20 @@ class Folds:
     latex: Sequence[str] = ()
     more: Callable[[], object] | None = None
     look: str = ""
+    change: Callable[[], object] | None = None
 
 
 @dataclass(frozen=True)
 class Step(Generic[P, D]):
-    """A step: the function that draws it, the fields of Params whose controls stand below it, and those in the fold "Change it"."""
+    """A step: the function that draws it, the fields of Params whose controls stand below it, and those in the fold "Change it".
+
+    texts: fields whose controls stand below it, too, but not before a room: the boxes of the texts that it reads.
+    """
 
     draw: Callable[[P, D], Folds]
     controls: Sequence[str] = ()
     change: Sequence[str] = ()
+    texts: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,7 @@ class Lesson(Generic[P, D]):
             data = self.data(params)
             self.tells(params, data)
             folds = step.draw(params, data)
-        if shown := [*step.controls, *(name for name in self.controls if name not in step.controls and not lesson.presenting())]:
+        if shown := [*step.controls, *(name for name in (*step.texts, *self.controls) if name not in step.controls and not lesson.presenting())]:
             with st.container(key=f"{self.slug}-controls"):
                 params.show(self.slug, *shown)
         with errors.guard():
@@ -126,10 +132,12 @@ class Lesson(Generic[P, D]):
     def _folds(self, at: int, params: P, folds: Folds) -> None:
         """More to change, the equation, what one looks at, the documents with their errata, the table, and what to take along."""
         slug, known, said = self.slug, folds.known, self.text.steps[at]
-        if self.steps[at].change:
+        if self.steps[at].change or folds.change:
             with parts.fold(CHANGE, f"{slug}.change.{at}") as opened:
                 if opened.open:
                     params.show(slug, *self.steps[at].change)
+                    if folds.change:
+                        folds.change()
         with parts.fold(parts.EQUATION, f"{slug}.equation") as opened:
             if opened.open and not known:
                 st.text(LATER)

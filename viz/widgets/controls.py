@@ -6,7 +6,7 @@ link, the back button and a preset all agree. Labels of options are taken litera
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -137,6 +137,16 @@ def preset_row(sentences: Sequence[str], name: str, default: str = "", label: st
     lit = state.held(key, now if now in sentences else None)
     st.pills(label, sentences, format_func=literal, key=key, default=lit, on_change=_store, args=(key, name),
              label_visibility="collapsed", wrap=True)
+
+
+def ready(examples: Mapping[str, Mapping[str, Any]], key: str, now: Mapping[str, Any]) -> None:
+    """Ready-made values of several names as one row of pills; the lit one is what these hold `now`."""
+    lit = state.held(key, next((name for name, values in examples.items() if now.items() <= values.items()), None))
+    st.pills("Examples", list(examples), format_func=literal, key=key, default=lit, on_change=_make_ready, args=(key, examples), label_visibility="collapsed")
+
+
+def _make_ready(key: str, examples: Mapping[str, Mapping[str, Any]]) -> None:
+    state.write(**examples.get(st.session_state.get(key) or "", {}))
 
 
 def _bind(kind: str, name: str, default: T, parse: Callable[[str], T]) -> tuple[str, T]:

@@ -142,7 +142,7 @@ def toggle(label: Of, help: str | None = None, *, width: int = 0) -> Control:
     return Control(lambda name, opening, p, _: controls.toggle(_of(label, p), name, opening, help), lambda opening: state.flag, width)
 
 
-def sentence(label: Of, examples: Of = (), *, of: Of = "", most: str = "", drops: Sequence[str] = (), placeholder: Of = "Type a sentence", quiet: bool = False) -> Control:
+def sentence(label: Of, examples: Of = (), *, of: Of = "", most: str = "", drops: Sequence[str] = (), placeholder: Of = "Type a sentence", quiet: bool = False, width: int = 0) -> Control:
     """A box for a text, below it `examples` to choose; another text takes back the fields named in `drops`. `of`, `most`: see controls.text."""
 
     def draw(name: str, opening: str, params: Any, names: Callable[[str], str]) -> None:
@@ -150,9 +150,14 @@ def sentence(label: Of, examples: Of = (), *, of: Of = "", most: str = "", drops
         if offered := _of(examples, params):
             controls.preset_row(offered, name, opening)
 
-    return Control(draw, lambda opening: typed)
+    return Control(draw, lambda opening: typed, width)
 
 
 def touched(rule: Callable[[str], Any]) -> Control:
     """What is set by touching the picture: it has a rule and no control of its own."""
     return Control(lambda *_: None, lambda opening: rule)
+
+
+def ruled(control: Control, rule: Callable[[str], Any]) -> Control:
+    """A control with a rule of its own in the link: its options depend on the others or on what is here, and the step needs a usable value."""
+    return dataclasses.replace(control, rule=lambda opening: rule)
