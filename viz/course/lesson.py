@@ -71,13 +71,15 @@ class Folds:
 class Step(Generic[P, D]):
     """A step: the function that draws it, the fields of Params whose controls stand below it, and those in the fold "Change it".
 
-    texts: fields whose controls stand below it, too, but not before a room: the boxes of the texts that it reads.
+    texts: fields whose controls stand below it, too, but not before a room: the boxes of the texts that it reads. alone: it reads
+    nothing of what is computed for the others, and is drawn where that cannot be.
     """
 
     draw: Callable[[P, D], Folds]
     controls: Sequence[str] = ()
     change: Sequence[str] = ()
     texts: Sequence[str] = ()
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,9 @@ class Lesson(Generic[P, D]):
         at = lesson.steps([lesson.Step(one.name, one.says) for one in self.text.steps], f"{self.slug}.")
         step, params, folds = self.steps[at], self.params.read(self.slug), None
         with errors.guard(), st.container(key=f"{self.slug}-picture-{at}"):
-            data = self.data(params)
-            self.tells(params, data)
+            data: Any = None if step.alone else self.data(params)
+            if not step.alone:
+                self.tells(params, data)
             folds = step.draw(params, data)
         if shown := [*step.controls, *(name for name in (*step.texts, *self.controls) if name not in step.controls and not lesson.presenting())]:
             with st.container(key=f"{self.slug}-controls"):
@@ -157,15 +160,15 @@ class Lesson(Generic[P, D]):
                     st.markdown(formulas(said.tries, ours=True))
                 if folds.aside:
                     folds.aside()
-        parts.documents(self.text.info, lambda: self._sources(known))
+        parts.documents(self.text.info, lambda: self._sources(said.errata, known))
         parts.as_table(folds.table if known else (lambda: pd.DataFrame({"": [LATER]})), slug)
         parts.take_away(lambda: {name: np.asarray(value) for name, value in folds.arrays().items()} if known else {}, folds.code, key=slug)
 
-    def _sources(self, known: bool) -> None:
+    def _sources(self, errata: Sequence[str], known: bool) -> None:
         """What is ours and what the documents', and their errata."""
         if self.text.sources:
             st.markdown(formulas(self.text.sources, ours=True))
         if known:
-            lesson.errata(*self.text.errata)
-        elif self.text.errata:
+            lesson.errata(*errata)
+        elif errata:
             st.text(LATER)

@@ -78,12 +78,13 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Said:
-    """The words of one step: its name, what is said at it, what one looks at, what to try."""
+    """The words of one step: its name, what is said at it, what one looks at, what to try; and the errata that it shows."""
 
     name: str
     says: str
     look: str = ""
     tries: str = ""
+    errata: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,12 +106,14 @@ def read(file: Path) -> Text:
     """
     _, head, body = _parts(file)
     about = tomllib.loads(head)
-    errata, sources = tuple(about.pop("errata", ())), about.pop("sources", "")
+    errata, sources = [each if isinstance(each, list) else [each] for each in about.pop("errata", ())], about.pop("sources", "")
     cites = tuple(Cite(*cite) for cite in about.pop("cites", ()))
     chapter = Chapter[file.parents[1].name.upper()]
     everywhere, *steps = re.split(r"^## ", body, flags=re.MULTILINE)  # ### Look and ### Try before the first step hold for those without
     _, shared = _sections(file, everywhere)
-    return Text(Exhibit(chapter=chapter, cites=cites, **about), errata, tuple(_said(file, part, shared) for part in steps), sources)
+    shown = [tuple(id for id, *at in errata if not at or number in at) for number in range(1, len(steps) + 1)]
+    said = tuple(_said(file, part, shared, ids) for part, ids in zip(steps, shown, strict=True))
+    return Text(Exhibit(chapter=chapter, cites=cites, **about), tuple(dict.fromkeys(id for id, *_ in errata)), said, sources)
 
 
 def _parts(file: Path) -> list[str]:
@@ -120,13 +123,13 @@ def _parts(file: Path) -> list[str]:
     return found
 
 
-def _said(file: Path, part: str, shared: dict[str, str]) -> Said:
+def _said(file: Path, part: str, shared: dict[str, str], errata: tuple[str, ...]) -> Said:
     name, _, rest = part.partition("\n")
     says, own = _sections(file, rest)
     if not says:
         raise PageError(f"{file}: the step {name!r} has no sentence")
     found = shared | own
-    return Said(name.strip(), says, found.get("Look", ""), found.get("Try", ""))
+    return Said(name.strip(), says, found.get("Look", ""), found.get("Try", ""), errata)
 
 
 def _sections(file: Path, part: str) -> tuple[str, dict[str, str]]:
