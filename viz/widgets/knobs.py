@@ -21,6 +21,7 @@ from typing import Any, Self
 
 import streamlit as st
 
+from core.engine import default
 from core.text.tokenizer import typed
 from viz.shell import state
 from viz.widgets import controls
@@ -158,6 +159,10 @@ def touched(rule: Callable[[str], Any]) -> Control:
     return Control(lambda *_: None, lambda opening: rule)
 
 
-def ruled(control: Control, rule: Callable[[str], Any]) -> Control:
-    """A control with a rule of its own in the link: its options depend on the others or on what is here, and the step needs a usable value."""
-    return dataclasses.replace(control, rule=lambda opening: rule)
+def models(label: Of, names: Sequence[str], *, width: int = 0) -> Control:
+    """One of these trained models, as one bar; one that is not here is not offered."""
+
+    def here() -> tuple[str, ...]:
+        return tuple(name for name in names if (entry := default().entry(name)) and entry.ok) or tuple(names[:1])
+
+    return dataclasses.replace(segmented(label, lambda params: here(), width=width), rule=lambda opening: lambda raw: state.one_of(here())(raw))
