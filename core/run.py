@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import Tensor
@@ -182,6 +182,11 @@ class Run:
     trace: RunTrace
     target_text: str | None
     outputs: Outputs = field(repr=False)
+    _read: list[Any] = field(default_factory=list, repr=False)
+
+    def handed_on(self) -> Any | None:
+        """What was read, keys and values or states, of a run made with `reads_on`; to the first who asks, for it grows with what is written."""
+        return self._read.pop() if self._read else None
 
     @property
     def tokens(self) -> tuple[str, ...]:

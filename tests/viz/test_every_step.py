@@ -52,7 +52,7 @@ def test_a_step_opens_its_folds_and_tells_nothing_before_the_guess(slug: str, st
     table = test.dataframe[-1].value
     assert table.size and not table.isna().all(axis=None)
     assert all(np.asarray(values).size for values in taken[-1].values())
-    for id in lesson.text.errata:
+    for id in lesson.text.steps[step - 1].errata:
         assert id in said(test)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(compile(test.code[-1].value, f"{slug} {step}", "exec"), {})

@@ -108,9 +108,9 @@ def test_every_box_for_a_sentence_names_the_model_that_reads_it():
     missing = []
     for file in sorted(file for file in Path("viz/course").rglob("*.py") if "pages" not in file.parts):
         for call in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(call, ast.Call) and ast.unparse(call.func) == "controls.text" and not any(word.arg == "of" for word in call.keywords):
-                missing.append((f"{file.parent.name}/{file.stem}", ast.unparse(call.args[1])))
-    assert [each for each in missing if each[0] not in NO_SENTENCE] == [("bank/exhibit", "SLUG + 'word'"), ("training_and_inference/link", "'target'")]
+            if isinstance(call, ast.Call) and (ast.unparse(call.func) == "controls.text" or (ast.unparse(call.func) == "sentence" and file.stem == "params")) and not any(word.arg == "of" for word in call.keywords):
+                missing.append((f"{file.parent.name}/{file.stem}", ast.unparse(call.args[ast.unparse(call.func) == "controls.text"])))
+    assert [each for each in missing if each[0] not in NO_SENTENCE] == [("bank/exhibit", "SLUG + 'word'"), ("training_and_inference/params", "'target'")]
     assert set(NO_SENTENCE) <= {file for file, _ in missing}
 
 

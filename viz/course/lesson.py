@@ -16,6 +16,8 @@ returns what belongs in the folds. text.md begins with TOML between two lines of
     What one looks at.
     ### Try
     What to try.
+
+### Look and ### Try before the first step hold for every step that has none of its own.
 """
 
 from __future__ import annotations
@@ -48,6 +50,7 @@ class Folds:
 
     equations: keys of viz.course.equations, each with this run's values of its symbols; latex: lines with this run's numbers.
     more: draws what else belongs below the equations. look: in place of text.md's where it has numbers of the run.
+    change: draws what else can be changed, where its options depend on the data, in the fold "Change it".
     table, arrays: called when their fold is opened. code: the lines that make the same numbers in a notebook.
     """
 
@@ -59,20 +62,23 @@ class Folds:
     latex: Sequence[str] = ()
     more: Callable[[], object] | None = None
     look: str = ""
+    change: Callable[[], object] | None = None
 
 
 @dataclass(frozen=True)
 class Step(Generic[P, D]):
     """A step: the function that draws it, the fields of Params whose controls stand below it, and those in the fold "Change it".
 
-    texts: fields whose controls stand below it, too, but not before a room: the boxes of the texts that it reads.
-    Which controls there are may depend on what is chosen: then `controls` is a function of the params.
+    texts: fields whose controls stand below it, too, but not before a room: the boxes of the texts that it reads. alone: it reads
+    nothing of what is computed for the others, and is drawn where that cannot be. Which controls there are may depend on what is
+    chosen: then `controls` is a function of the params.
     """
 
     draw: Callable[[P, D], Folds]
     controls: Sequence[str] | Callable[[P], Sequence[str]] = ()
     change: Sequence[str] = ()
     texts: Sequence[str] = ()
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,8 +122,9 @@ class Lesson(Generic[P, D]):
         at = lesson.steps([lesson.Step(one.name, one.says) for one in self.text.steps], f"{self.slug}.")
         step, params, folds = self.steps[at], self.params.read(self.slug), None
         with errors.guard(), st.container(key=f"{self.slug}-picture-{at}"):
-            data = self.data(params)
-            self.tells(params, data)
+            data: Any = None if step.alone else self.data(params)
+            if not step.alone:
+                self.tells(params, data)
             folds = step.draw(params, data)
         own = step.controls(params) if callable(step.controls) else step.controls
         if shown := [*own, *(name for name in (*step.texts, *self.controls) if name not in own and not lesson.presenting())]:
@@ -130,10 +137,12 @@ class Lesson(Generic[P, D]):
     def _folds(self, at: int, params: P, folds: Folds) -> None:
         """More to change, the equation, what one looks at, the documents with their errata, the table, and what to take along."""
         slug, known, said = self.slug, folds.known, self.text.steps[at]
-        if self.steps[at].change:
+        if self.steps[at].change or folds.change:
             with parts.fold(CHANGE, f"{slug}.change.{at}") as opened:
                 if opened.open:
                     params.show(slug, *self.steps[at].change)
+                    if folds.change:
+                        folds.change()
         with parts.fold(parts.EQUATION, f"{slug}.equation") as opened:
             if opened.open and not known:
                 st.text(LATER)
@@ -149,6 +158,15 @@ class Lesson(Generic[P, D]):
                 st.markdown(formulas(folds.look or said.look, ours=True))
                 if said.tries:
                     st.markdown(formulas(said.tries, ours=True))
-        parts.documents(self.text.info, (lambda: lesson.errata(*self.text.errata)) if known else (lambda: st.text(LATER)))
+        parts.documents(self.text.info, lambda: self._sources(said.errata, known))
         parts.as_table(folds.table if known else (lambda: pd.DataFrame({"": [LATER]})), slug)
         parts.take_away(lambda: {name: np.asarray(value) for name, value in folds.arrays().items()} if known else {}, folds.code, key=slug)
+
+    def _sources(self, errata: Sequence[str], known: bool) -> None:
+        """What is ours and what the documents', and their errata."""
+        if self.text.sources:
+            st.markdown(formulas(self.text.sources, ours=True))
+        if known:
+            lesson.errata(*errata)
+        elif errata:
+            st.text(LATER)

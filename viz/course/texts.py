@@ -78,21 +78,23 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Said:
-    """The words of one step: its name, what is said at it, what one looks at, what to try."""
+    """The words of one step: its name, what is said at it, what one looks at, what to try; and the errata that it shows."""
 
     name: str
     says: str
     look: str = ""
     tries: str = ""
+    errata: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text.md: what the exhibit says of itself, the errata that it shows, and the words of each step."""
+    """A text.md: what the exhibit says of itself, the errata that it shows, the words of each step, and `sources`, what its documents show and what is ours."""
 
     info: Exhibit
     errata: tuple[str, ...]
     steps: tuple[Said, ...]
+    sources: str = ""
 
 
 @functools.cache
@@ -104,10 +106,14 @@ def read(file: Path) -> Text:
     """
     _, head, body = _parts(file)
     about = tomllib.loads(head)
-    errata = tuple(about.pop("errata", ()))
+    errata, sources = [each if isinstance(each, list) else [each] for each in about.pop("errata", ())], about.pop("sources", "")
     cites = tuple(Cite(*cite) for cite in about.pop("cites", ()))
     chapter = Chapter[file.parents[1].name.upper()]
-    return Text(Exhibit(chapter=chapter, cites=cites, **about), errata, tuple(_said(file, part) for part in re.split(r"^## ", body, flags=re.MULTILINE)[1:]))
+    everywhere, *steps = re.split(r"^## ", body, flags=re.MULTILINE)  # ### Look and ### Try before the first step hold for those without
+    _, shared = _sections(file, everywhere)
+    shown = [tuple(id for id, *at in errata if not at or number in at) for number in range(1, len(steps) + 1)]
+    said = tuple(_said(file, part, shared, ids) for part, ids in zip(steps, shown, strict=True))
+    return Text(Exhibit(chapter=chapter, cites=cites, **about), tuple(dict.fromkeys(id for id, *_ in errata)), said, sources)
 
 
 def _parts(file: Path) -> list[str]:
@@ -117,11 +123,19 @@ def _parts(file: Path) -> list[str]:
     return found
 
 
-def _said(file: Path, part: str) -> Said:
+def _said(file: Path, part: str, shared: dict[str, str], errata: tuple[str, ...]) -> Said:
     name, _, rest = part.partition("\n")
-    says, *more = re.split(r"^### (.+)$", rest, flags=re.MULTILINE)
-    found = dict(zip(more[::2], map(str.strip, more[1::2]), strict=True))
-    if not says.strip() or not found.keys() <= {"Look", "Try"}:
-        raise PageError(f"{file}: the step {name!r} has a sentence, and then at most ### Look and ### Try")
-    return Said(name.strip(), says.strip(), found.get("Look", ""), found.get("Try", ""))
+    says, own = _sections(file, rest)
+    if not says:
+        raise PageError(f"{file}: the step {name!r} has no sentence")
+    found = shared | own
+    return Said(name.strip(), says, found.get("Look", ""), found.get("Try", ""), errata)
 
+
+def _sections(file: Path, part: str) -> tuple[str, dict[str, str]]:
+    """What stands before the first ###, and what below each."""
+    says, *more = re.split(r"^### (.+)$", part, flags=re.MULTILINE)
+    found = dict(zip(more[::2], map(str.strip, more[1::2]), strict=True))
+    if not found.keys() <= {"Look", "Try"}:
+        raise PageError(f"{file}: a step has at most ### Look and ### Try, not {', '.join(found)}")
+    return says.strip(), found

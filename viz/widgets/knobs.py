@@ -158,3 +158,8 @@ def sentence(label: Of, examples: Of = (), *, of: Of = "", most: str = "", drops
 def touched(rule: Callable[[str], Any]) -> Control:
     """What is set by touching the picture: it has a rule and no control of its own."""
     return Control(lambda *_: None, lambda opening: rule)
+
+
+def ruled(control: Control, rule: Callable[[str], Any]) -> Control:
+    """A control with a rule of its own in the link: its options depend on the others or on what is here, and the step needs a usable value."""
+    return dataclasses.replace(control, rule=lambda opening: rule)

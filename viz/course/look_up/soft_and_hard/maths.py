@@ -141,12 +141,50 @@ def learning(weights: Array, reward: Array, drawn: NDArray[np.int64]) -> Learnin
     baseline = float(weights @ reward)
     plain, based = (estimates(weights, reward, drawn, b).mean(0) for b in (0.0, baseline))
     return Learning(
-        gradient(weights, reward), plain, based,
-        estimate_deviation(weights, reward), estimate_deviation(weights, reward, baseline), baseline,
-    )  # fmt: skip
+        gradient(weights, reward),
+        plain,
+        based,
+        estimate_deviation(weights, reward),
+        estimate_deviation(weights, reward, baseline),
+        baseline,
+    )
 
 
-__all__ = [
-    "Learning", "Running", "autograd", "draw", "estimate_deviation", "estimates", "gradient", "learning", "running",
-    "scores_by_colour", "soft_read", "softmax", "spread",
-]  # fmt: skip
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Patches (24, side, side, 3), their mean colours V (24, 3), weights (24,), draws, and both gradients.
+
+    The reward is w . v; `automatic` and `argmax` are what automatic differentiation says of the soft read and of the
+    patch with the largest score.
+    """
+
+    patches: Array
+    values: Array
+    scores: Array
+    weights: Array
+    drawn: NDArray[np.int64]
+    near: Running
+    w: Array
+    learning: Learning
+    automatic: Array | None
+    argmax: Array | None
+
+
+def both(patches: Array, query: int, beta: float, draws: int, lot: int, w: Array) -> Data:
+    """The soft read and `draws` hard ones of the patches (patch, side, side, 3), of which `query` asks."""
+    values = patches.mean((1, 2))
+    scores = scores_by_colour(values, query, beta)
+    weights = softmax(scores)
+    drawn = draw(weights, draws, lot)
+    return Data(
+        patches,
+        values,
+        scores,
+        weights,
+        drawn,
+        running(weights, values, drawn),
+        w,
+        learning(weights, values @ w, drawn),
+        autograd(scores, values, w),
+        autograd(scores, values, w, hard=True),
+    )

@@ -28,16 +28,34 @@ DOES = {
     "linear": "Compares each position with every row of the embedding matrix: one logit for each word of the vocabulary.",
     "softmax": "Makes the logits probabilities. The largest is the word that is written.",
 }
-FORMULA = {"embed": "V d", "self": "4 (d² + d)", "cross": "4 (d² + d)", "ffn": "2 d d_ff + d_ff + d", "norm": "2 d", "final": "2 d"}
+FORMULA = {
+    "embed": "V d",
+    "self": "4 (d² + d)",
+    "cross": "4 (d² + d)",
+    "ffn": "2 d d_ff + d_ff + d",
+    "norm": "2 d",
+    "final": "2 d",
+}
 NOTHING = {
-    "embed": "none of its own: both sides share one embedding matrix", "position": "none: the sinusoids are computed", "add": "none", "softmax": "none",
+    "embed": "none of its own: both sides share one embedding matrix",
+    "position": "none: the sinusoids are computed",
+    "add": "none",
+    "softmax": "none",
     "linear": "none of its own: it is the embedding matrix, transposed",
-}  # fmt: skip
+}
 EXPLAINED = {
-    "embed": ("word_vectors",), "position": ("positional_encoding",), "norm": ("residual_norm",), "add": ("residual_norm",), "final": ("residual_norm", "encoder"),
-    "self": ("self_attention", "weighting"), "masked": ("causal_attention", "causal_mask", "causal", "masks"), "cross": ("cross_attention", "alignment"),
-    "ffn": ("feed_forward", "encoder"), "linear": ("training_and_inference", "decode"), "softmax": ("training_and_inference", "decode"),
-}  # fmt: skip
+    "embed": ("word_vectors",),
+    "position": ("positional_encoding",),
+    "norm": ("residual_norm",),
+    "add": ("residual_norm",),
+    "final": ("residual_norm", "encoder"),
+    "self": ("self_attention", "weighting"),
+    "masked": ("causal_attention", "causal_mask", "causal", "masks"),
+    "cross": ("cross_attention", "alignment"),
+    "ffn": ("feed_forward", "encoder"),
+    "linear": ("training_and_inference", "decode"),
+    "softmax": ("training_and_inference", "decode"),
+}
 COLUMNS = 200
 
 
@@ -60,13 +78,18 @@ def letters(run: Any, box: Box) -> str:
     d, h, p, f, v = cfg.d_model, cfg.n_heads, cfg.d_head, cfg.d_ff, cfg.n_vocab
     if box.what in ("self", "cross"):
         key, keys = ("n", n) if box.what == "cross" else (t, size)
-        return (f"{t} × d → Q: h × {t} × p, K and V: h × {key} × p → weights h × {t} × {key} → {t} × d.  "
-                f"Here {size} × {d} → {h} × {size} × {p}, {h} × {keys} × {p} → {h} × {size} × {keys} → {size} × {d}.")  # fmt: skip
+        return (
+            f"{t} × d → Q: h × {t} × p, K and V: h × {key} × p → weights h × {t} × {key} → {t} × d.  "
+            f"Here {size} × {d} → {h} × {size} × {p}, {h} × {keys} × {p} → {h} × {size} × {keys} → {size} × {d}."
+        )
     told = {
-        "embed": (f"{t} numbers → {t} × d", f"{size} → {size} × {d}"), "ffn": (f"{t} × d → {t} × d_ff → {t} × d", f"{size} × {d} → {size} × {f:,} → {size} × {d}"),
-        "add": (f"{t} × d + {t} × d → {t} × d", f"{size} × {d}, all three"), "position": (f"{t} × d + {t} × d → {t} × d", f"{size} × {d}, all three"),
-        "linear": ("m × d → m × V", f"{m} × {d} → {m} × {v:,}"), "softmax": ("m × V → m × V", f"{m} × {v:,}, each row adds up to 1"),
-    }.get(box.what, (f"{t} × d → {t} × d", f"{size} × {d}"))  # fmt: skip
+        "embed": (f"{t} numbers → {t} × d", f"{size} → {size} × {d}"),
+        "ffn": (f"{t} × d → {t} × d_ff → {t} × d", f"{size} × {d} → {size} × {f:,} → {size} × {d}"),
+        "add": (f"{t} × d + {t} × d → {t} × d", f"{size} × {d}, all three"),
+        "position": (f"{t} × d + {t} × d → {t} × d", f"{size} × {d}, all three"),
+        "linear": ("m × d → m × V", f"{m} × {d} → {m} × {v:,}"),
+        "softmax": ("m × V → m × V", f"{m} × {v:,}, each row adds up to 1"),
+    }.get(box.what, (f"{t} × d → {t} × d", f"{size} × {d}"))
     return f"{told[0]}.  Here {told[1]}."
 
 
@@ -81,23 +104,43 @@ def panels(run: Any, box: Box, row: int | None = None) -> list[Panel]:
     gives = value(run, box.gives)
     if box.what in ("self", "cross"):
         maps = run.trace[box.gives.removesuffix("out") + "pattern"]
-        return [one("in", read[box.reads[0]]), one(f"weights of the {len(maps)} heads, H0 to H{len(maps) - 1}", side_by_side(maps), True), one("out", gives)]
+        return [
+            one("in", read[box.reads[0]]),
+            one(f"weights of the {len(maps)} heads, H0 to H{len(maps) - 1}", side_by_side(maps), True),
+            one("out", gives),
+        ]
     if box.what in ("add", "position"):
         names = ("came in", "was found") if box.what == "add" else ("word", "position")
-        return [*(one(name, found) for name, found in zip(names, read.values(), strict=True)), one("their sum", gives)]
+        return [
+            *(one(name, found) for name, found in zip(names, read.values(), strict=True)),
+            one("their sum", gives),
+        ]
     if box.what == "ffn":
-        return [one("in", read[box.reads[0]]), one("inside, negative numbers cut to 0", run.trace[box.gives.removesuffix("out") + "act"]), one("out", gives)]
+        return [
+            one("in", read[box.reads[0]]),
+            one("inside, negative numbers cut to 0", run.trace[box.gives.removesuffix("out") + "act"]),
+            one("out", gives),
+        ]
     if box.what in ("linear", "softmax"):
         first = read[box.reads[0]]
         before = first if box.what == "linear" else pooled(first)
         each = f"the largest of each {-(-gives.shape[1] // COLUMNS)} of the {gives.shape[1]:,} words"
-        return [one("in" if box.what == "linear" else f"logits: {each}", before), one(f"{'logits' if box.what == 'linear' else 'probabilities'}: {each}", pooled(gives), box.what == "softmax")]
+        return [
+            one("in" if box.what == "linear" else f"logits: {each}", before),
+            one(
+                f"{'logits' if box.what == 'linear' else 'probabilities'}: {each}",
+                pooled(gives),
+                box.what == "softmax",
+            ),
+        ]
     return [*(one("in", found) for found in list(read.values())[:1]), one("out", gives)]
 
 
 def pooled(values: np.ndarray) -> np.ndarray:
     """(row, vocab) as (row, at most 200): the largest of neighbouring columns."""
-    return np.stack([part.max(1) for part in np.array_split(values, min(COLUMNS, values.shape[1]), axis=1)], axis=1)
+    return np.stack(
+        [part.max(1) for part in np.array_split(values, min(COLUMNS, values.shape[1]), axis=1)], axis=1
+    )
 
 
 def said(run: Any, station: Station, row: int) -> str:
@@ -111,14 +154,22 @@ def said(run: Any, station: Station, row: int) -> str:
     if box.what == "ffn":
         return f"For {word} {station.alive:,} of {run.model.config.d_ff:,} hidden units are above 0. What it adds has length {station.size:.2f}."
     if box.what == "softmax":
-        return f"After {word} it writes “{station.guess[0]}”, with {percent(station.guess[1])}." if station.guess else ""
+        return (
+            f"After {word} it writes “{station.guess[0]}”, with {percent(station.guess[1])}."
+            if station.guess
+            else ""
+        )
     if box.what == "linear":
         return f"{word} gets {len(station.vector):,} logits; the largest is {station.vector.max():.2f}, the mean {station.vector.mean():.2f}."
     if box.what in ("norm", "final"):
         before = float(np.linalg.norm(value(run, box.reads[0])[row]))
         return f"The vector of {word} had length {before:.2f} and has now {station.size:.2f}."
     if box.what in ("add", "position"):
-        guess = f" Read out here, the model would write “{station.guess[0]}” ({percent(station.guess[1])})." if station.guess else ""
+        guess = (
+            f" Read out here, the model would write “{station.guess[0]}” ({percent(station.guess[1])})."
+            if station.guess
+            else ""
+        )
         return f"The vector of {word} has length {station.size:.2f}; the sum turned it by {np.degrees(np.arccos(np.clip(1 - (station.change or 0), -1, 1))):.0f}°.{guess}"
     ids = run.source.ids if box.side == "encoder" else run.ids
     return f"{word} is number {ids[row]} of {run.model.config.n_vocab:,}; its row, times √d = {np.sqrt(run.model.config.d_model):.0f}, has length {station.size:.2f}."
@@ -137,7 +188,11 @@ def show(run: Any, station: Station, row: int, total: int, key: str, *, height: 
     box, room = station.box, lesson.presenting()
     with st.container(gap="small"):
         st.markdown(f"**{heading(box)}**" + ("" if room else f"  \n{formulas(DOES[kind(box)])}"))
-        parts.show(tensors(panels(run, box, row), height=height, room=room), f"{key}.tensors", f"What goes into the box {heading(box)} and what comes out, as heat pictures.")
+        parts.show(
+            tensors(panels(run, box, row), height=height, room=room),
+            f"{key}.tensors",
+            f"What goes into the box {heading(box)} and what comes out, as heat pictures.",
+        )
         parts.numbers(said(run, station, row))
         if not room:
             parts.numbers(f"{letters(run, box)}\n{owns(run, box, total)}")
