@@ -1,4 +1,5 @@
-"""What a recurrent translator with attention leaves of a sentence: who asks the source, what its weights do."""
+"""What a recurrent translator with attention leaves of a sentence: who asks the source, what its weights
+do."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def who_asks(run: Run) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Split:
-    """The additive score of one step in both ways of writing it, each (key,), in float64; `width` is that of tanh's input."""
+    """The additive score of one step in both ways of writing it, each (key,), in float64; `width` is that
+    of tanh's input."""
 
     stacked: Array
     parted: Array
@@ -53,7 +55,8 @@ class Split:
 
 
 def split_score(run: Run, step: int) -> Split | None:
-    """v . tanh(W [s; h_j]) and v . tanh(W_1 s + W_2 h_j) with W = [W_1 W_2]: equal (Bahdanau et al. 2015, appendix A.1.2).
+    """v . tanh(W [s; h_j]) and v . tanh(W_1 s + W_2 h_j) with W = [W_1 W_2]: equal (Bahdanau et al. 2015,
+    appendix A.1.2).
 
     None where the model scores otherwise.
     """
@@ -95,7 +98,8 @@ def _attends(run: Run) -> None:
 class Data:
     """One sentence through one translator with attention, token by token; `written` ends with END.
 
-    Shapes: ahead, back (n, p), joined (n, 2p), scores, weights (m, n), contexts (m, 2p). `before` and `now` say how far
+    Shapes: ahead, back (n, p), joined (n, 2p), scores, weights (m, n), contexts (m, 2p). `before` and `now`
+    say how far
     the query is from s_(t-1) and from s_t.
     """
 
@@ -120,7 +124,8 @@ def usable(name: str) -> bool:
 
 
 def translated(model: str, text: str) -> Data:
-    """What a run with attention leaves. Errors: InputError for more pieces than can be drawn, before the run."""
+    """What a run with attention leaves. Errors: InputError for more pieces than can be drawn, before the
+    run."""
     n = len(default().open(model).tokenizer.encode(text).ids)
     if n > LONGEST:
         rule = f"This page draws sentences of up to {LONGEST}."
@@ -150,7 +155,8 @@ def translated(model: str, text: str) -> Data:
 
 
 def even(model: str, text: str) -> tuple[str, Array, float]:
-    """The same model with every score 0: what it writes, its weights, how far c_i is from the mean of the h_j."""
+    """The same model with every score 0: what it writes, its weights, how far c_i is from the mean of the
+    h_j."""
     run = default().run(RunRequest(model, text, keep=NEEDED, edits=(EVEN,)))
     off = np.abs(run.trace["decoder.attn.context"] - run.trace["encoder.layer.0.hidden"].mean(0)).max()
     return run.target_text or "", run.trace["decoder.attn.pattern"][0], float(off)
@@ -164,7 +170,8 @@ def one_vector(text: str) -> str | None:
 
 
 def telling(data: Data) -> int:
-    """The row to ask about: the written word with the largest weight on a source word at another place; never END."""
+    """The row to ask about: the written word with the largest weight on a source word at another place;
+    never END."""
     rows = range(len(data.written) - 1) or range(1)
     letters = [row for row in rows if any(letter.isalpha() for letter in data.written[row])] or list(rows)
     crossing = [row for row in letters if int(data.weights[row].argmax()) != row]

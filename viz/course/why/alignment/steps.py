@@ -220,11 +220,11 @@ def who_asks(params: Params, data: maths.Data) -> Folds:
             f"{maths.ASKERS['now']} is not here yet: one model is shown. "
             "It was trained with its own order; there is no switch inside one model."
         )
-    said = (
+    said = [
         f"{each.model}: its query differs from s_(t-1) by {each.before:.2g} at most, from s_t by "
         f"{each.now:.2g}."
         for each in found.values()
-    )
+    ]
     return _told(" ".join(said), params, data, maths.telling(data))
 
 
