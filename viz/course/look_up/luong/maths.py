@@ -12,7 +12,8 @@ from viz.course.shared.maths import luong, unscaled
 
 CONCAT, GENERAL, PREDICTIVE = "bahdanau-en-es", "luong-global-en-es", "luong-local-en-es"
 OPENING = "concat"
-"""The score that the page opens with: its model spreads the weight, so that a window has something to cut off.
+"""The score that the page opens with: its model spreads the weight, so that a window has something to cut
+off.
 
 The model trained with the general score puts nearly all of a row on one word: no window costs it anything.
 """
@@ -21,7 +22,8 @@ SCORES = {"concat": "concat (trained)", "general": "general (trained)", "dot": "
 
 @dataclass(frozen=True)
 class Data:
-    """One sentence: the words written and read, scores and weights (query key), the model, its translation."""
+    """One sentence: the words written and read, scores and weights (query key), the model, its
+    translation."""
 
     model: str
     written: tuple[str, ...]
@@ -78,7 +80,8 @@ def read(text: str, score: str) -> Data:
 
 
 def predicted(text: str, data: Data) -> tuple[float, ...]:
-    """The centres that the predictive model finds for the same words; () where it is not here or cuts them otherwise."""
+    """The centres that the predictive model finds for the same words; () where it is not here or cuts them
+    otherwise."""
     if not here(PREDICTIVE):
         return ()
     run = core.engine.default().run(

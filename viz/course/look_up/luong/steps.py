@@ -58,7 +58,6 @@ def everywhere(params: Params, data: maths.Data) -> Folds:
         f"{luong.cells(n_target, n_source)} scores, one for each pair{said}"
     )
     _written(data)
-    _missing()
     return _folds(params, data, told)
 
 
@@ -101,7 +100,6 @@ def a_centre(params: Params, data: maths.Data) -> Folds:
         )
     else:
         parts.numbers(f"Every cell is there: {inside.size} of {inside.size}.")
-    _missing()
     return _folds(params, data, told)
 
 
@@ -154,7 +152,6 @@ def window_and_bell(params: Params, data: maths.Data) -> Folds:
     with right:
         bell = "σ, the width of the Gaussian (D / 2 in the paper)"
         controls.slider(bell, 0.25, 10.0, f"{SLUG}sigma", params.window / 2, 0.25)
-    _missing()
     return _folds(params, data, told)
 
 
@@ -201,7 +198,6 @@ def savings(params: Params, data: maths.Data) -> Folds:
         parts.numbers(
             f"The numbers at the dots are scores computed. With the whole source: {whole} nats per token."
         )
-    _missing()
     return _folds(params, data, told)
 
 
@@ -275,13 +271,10 @@ def _written(data: maths.Data) -> None:
     controls.pills("The written word", range(len(names)), f"{SLUG}row", opening, names.__getitem__)
 
 
-def _missing() -> None:
+def _folds(params: Params, data: maths.Data, known: bool) -> Folds:
+    """What is not here; and the chosen row: its equations, and what local attention makes of each word."""
     if line := maths.missing():
         parts.numbers(line)
-
-
-def _folds(params: Params, data: maths.Data, known: bool) -> Folds:
-    """The chosen row: its equations, and each source word with its score and what local attention makes of it."""
     row, t = one_row(params, data), written_row(data)
 
     def table() -> pd.DataFrame:

@@ -1,4 +1,5 @@
-"""A query among keys in the plane: drag it, and the page's weights and mix follow; Python computes them again."""
+"""A query among keys in the plane: drag it, and the page's weights and mix follow; Python computes them
+again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One vector a word, or a mix of those before it: the same word in two sentences, and what a word remembers."""
+"""One vector a word, or a mix of those before it: a word in two sentences, and what a word remembers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Word vectors: king - man + woman, one vector a word in every sentence, and the mix that attention makes of them."""
+"""Word vectors: king - man + woman, one vector a word, and the mix that attention makes of them."""
 
 from __future__ import annotations
 

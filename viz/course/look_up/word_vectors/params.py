@@ -1,4 +1,4 @@
-"""What can be set on the exhibit on word vectors: places by hand, three words of a sum, two sentences, one more."""
+"""What can be set on word vectors: places by hand, three words of a sum, two sentences, one more."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _boxes(draw: Callable[..., None]) -> Any:
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose. `points`: where words stand by hand. `row`: the word that remembers, -1 for the usual."""
+    """`points`: where words stand by hand. `row`: the word that remembers, -1 for the usual."""
 
     points: str = knob(vectors_link.pack(OPENING), touched(on_plane))
     a: str = knob(READY[0][0], _boxes(_sum))

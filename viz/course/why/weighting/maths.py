@@ -28,7 +28,8 @@ class Data:
 
 
 def shared(params: Params) -> Data:
-    """Weights from importances, of words and of patches; the attention that each part of the picture holds."""
+    """Weights from importances, of words and of patches; the attention that each part of the picture
+    holds."""
     bits, words = None, weighting.words_of(params.text)
     if params.chosen == "model":
         text = "\n" + params.text
