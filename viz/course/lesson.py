@@ -72,11 +72,12 @@ class Step(Generic[P, D]):
     """A step: the function that draws it, the fields of Params whose controls stand below it, and those in the fold "Change it".
 
     texts: fields whose controls stand below it, too, but not before a room: the boxes of the texts that it reads. alone: it reads
-    nothing of what is computed for the others, and is drawn where that cannot be.
+    nothing of what is computed for the others, and is drawn where that cannot be. Which controls there are may depend on what is
+    chosen: then `controls` is a function of the params.
     """
 
     draw: Callable[[P, D], Folds]
-    controls: Sequence[str] = ()
+    controls: Sequence[str] | Callable[[P], Sequence[str]] = ()
     change: Sequence[str] = ()
     texts: Sequence[str] = ()
     alone: bool = False
@@ -127,7 +128,8 @@ class Lesson(Generic[P, D]):
             if not step.alone:
                 self.tells(params, data)
             folds = step.draw(params, data)
-        if shown := [*step.controls, *(name for name in (*step.texts, *self.controls) if name not in step.controls and not lesson.presenting())]:
+        own = step.controls(params) if callable(step.controls) else step.controls
+        if shown := [*own, *(name for name in (*step.texts, *self.controls) if name not in own and not lesson.presenting())]:
             with st.container(key=f"{self.slug}-controls"):
                 params.show(self.slug, *shown)
         with errors.guard():

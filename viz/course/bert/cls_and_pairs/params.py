@@ -47,9 +47,9 @@ class Params(Knobs):
         sentence("Sentence", EXAMPLES, of=BEFORE, most=f"up to {LONGEST} tokens"),
         link="text",
     )
-    first: str = knob(PAIRS[0][0], sentence("A", of=BEFORE, most=BOTH, width=540))
+    first: str = knob(PAIRS[0][0], sentence("A", of=BEFORE, most=BOTH, width="stretch"))
     second: str = knob(
-        PAIRS[0][1], sentence("B", of=BEFORE, most=BOTH, placeholder="Type a second one", width=540)
+        PAIRS[0][1], sentence("B", of=BEFORE, most=BOTH, placeholder="Type a second one", width="stretch")
     )
     segments: bool = knob(True, toggle("Segment vectors", width=1))
     head: int = knob(ALL_HEADS, touched(state.whole(ALL_HEADS, 63)))

@@ -42,7 +42,7 @@ def tagging(params: Params, models: Models) -> Folds:
     one = read(params, used)
     word, firsts, best = word_of(params, one), one.firsts, one.chances.argmax(-1)
     at, asked, known = firsts[word], visible(one.words[word]), tags_of_words().get(one.words[word].lower())
-    mine = dict(zip(grammar.TAGS, one.chances[at].tolist(), strict=True))
+    mine: dict[str, float] = dict(zip(grammar.TAGS, one.chances[at].tolist(), strict=True))
     likely = [grammar.TAGS[tag] for tag in np.argsort(-one.chances[at], kind="stable")[:3]]
     answer = likely[0]
     options = sorted({*likely, *(known or ()), *USUAL}, key=grammar.TAGS.index)
