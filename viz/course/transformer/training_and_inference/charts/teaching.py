@@ -87,13 +87,23 @@ def passes(read: Sequence[str], wanted: Sequence[str], one: Array, step: Array, 
     return alt.layer(*layers).properties(width="container", height=70 + (46 if few else 34) * n, view=BARE)
 
 
+def word(token: str) -> str:
+    """A piece as a word: its leading space left out, other white space visible."""
+    return visible(token.removeprefix(" ") or token)
+
+
+def named(tokens: Sequence[str]) -> list[str]:
+    """Pieces as words."""
+    return [word(token) for token in tokens]
+
+
 def token_name(token: str) -> str:
     """A piece as it is drawn: its leading space left out, shortened.
 
     >>> token_name(" <b>"), token_name("internationalisation")
     ('<b>', 'internationali…')
     """
-    return shorten(visible(token.removeprefix(" ") or token), LETTERS + 1)
+    return shorten(word(token), LETTERS + 1)
 
 
 def _plane(across: list[float], down: list[float], **more: Any) -> tuple[alt.X, alt.Y]:
