@@ -1,26 +1,57 @@
-"""One word through every box of the Transformer: its vector after each, how long it is, what it took along."""
+"""One word through every box of the Transformer: its vector after each, how long it is, what it took
+along."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.analysis.boxes import Box, boxes, value
+from core.analysis.boxes import Box, boxes, numbers_of, parameters, value
 from core.analysis.residual.logit_lens import read_out
 from core.decoding.filters import softmax
 from core.run import Run
+from viz.course.shared.maths import sizes
 
 Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """One run of the translator, its boxes in the order of computing, the parameters of each, and of the
+    network."""
+
+    run: Run
+    boxes: tuple[Box, ...]
+    counts: Mapping[str, int] = field(repr=False)
+    total: int
+
+    @property
+    def sizes(self) -> sizes.Sizes:
+        """The sizes of the network that runs."""
+        cfg = self.run.model.config
+        return sizes.Sizes(cfg.n_layers, cfg.d_model, cfg.n_heads, cfg.d_ff, cfg.n_vocab)
+
+
+def opened(run: Run) -> Data:
+    """All boxes of the network that a run went through."""
+    found = boxes(run.model)
+    return Data(
+        run, found, {box.name: parameters(run.model, box) for box in found}, numbers_of(run.model.network)
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Station:
     """A box on the way: the word's vector when it leaves (d,), its length, and what happened there.
 
-    stream: whether the vector is handed on as it is (embedding, sums), or is a part that a sum will add. change: 1 - cosine
-    of the vector before and after a sum. looks: of attention (head, key, weight), the largest weight of the row among all
-    heads. alive: of the feed-forward network how many of its inner numbers are above 0. guess: what the output layer would
+    stream: whether the vector is handed on as it is (embedding, sums), or is a part that a sum will add.
+    change: 1 - cosine
+    of the vector before and after a sum. looks: of attention (head, key, weight), the largest weight of the
+    row among all
+    heads. alive: of the feed-forward network how many of its inner numbers are above 0. guess: what the
+    output layer would
     say of a sum of the decoder, (token, probability); of the softmax what it does say.
     """
 
@@ -35,9 +66,11 @@ class Station:
 
 
 def journey(run: Run, row: int, word: int | None = None) -> tuple[Station, ...]:
-    """The stations of the written token that decoder row `row` gives, and before them those of the source word `word`.
+    """The stations of the written token that decoder row `row` gives, and before them those of the source
+    word `word`.
 
-    Without `word` it is the one that the row looks at most in the last cross-attention (mean of the heads). All boxes of
+    Without `word` it is the one that the row looks at most in the last cross-attention (mean of the heads).
+    All boxes of
     both stacks come in the order of computing.
     """
     word = looked_at(run, row) if word is None else word
@@ -45,7 +78,8 @@ def journey(run: Run, row: int, word: int | None = None) -> tuple[Station, ...]:
 
 
 def looked_at(run: Run, row: int) -> int:
-    """The source token with the largest weight in the last cross-attention of a row, the mean of all heads."""
+    """The source token with the largest weight in the last cross-attention of a row, the mean of all
+    heads."""
     last = run.model.config.n_layers - 1
     return int(run.trace[f"decoder.layer.{last}.cross_attn.pattern"][:, row].mean(0).argmax())
 
