@@ -12,6 +12,7 @@ import pytest
 from exhibit_pages import drawn, figure, said
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
+from viz.course.transformer.walk_through.seen import Seen, code, table
 
 import core
 from core.analysis.boxes import value
@@ -22,7 +23,6 @@ from viz.course.transformer.walk_through import exhibit, inside, steps
 from viz.course.transformer.walk_through.charts.shifted import shifted
 from viz.course.transformer.walk_through.maths import journey, looked_at
 from viz.course.transformer.walk_through.params import SENTENCES, Params
-from viz.course.transformer.walk_through.seen import Seen, code, table
 from viz.instruments.diagram.diagram import Node, diagram_packet, levels, picked
 from viz.labels import percent
 from viz.shell import pages
