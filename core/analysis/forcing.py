@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from core.decoding.prompt import Prompt, prompt_of
-from core.decoding.reader import Reader
+from core.decoding.stepper import Reader
 from core.errors import InputError
 from core.model import Model
 from core.models import Batch

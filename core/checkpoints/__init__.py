@@ -8,8 +8,8 @@ from pathlib import Path
 
 from core.checkpoints import history, hub
 from core.checkpoints.files import shown
-from core.checkpoints.opening import load_model
-from core.checkpoints.shelf import Listing, listing, places
+from core.checkpoints.find import Listing, listing, places
+from core.checkpoints.load import load_model
 from core.errors import InputError
 from core.model import Model
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Literal, overload
 
 from core.analysis.attention.measures import Links
+from core.data.home import assets
 from core.errors import InputError
-from core.home import assets
 from core.text.words import WORD
 
 FOLDER = assets("texts")

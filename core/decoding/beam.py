@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.decoding.beam_hypothesis import rows_of
 from core.decoding.filters import Array, log_softmax
-from core.decoding.path import rows_of
 from core.decoding.prompt import Prompt
-from core.decoding.reader import Reading, Reads
+from core.decoding.stepper import Reading, Reads
 from core.decoding.steps import Step, checked, choose, largest
 from core.decoding.tree import Node, Tree
 

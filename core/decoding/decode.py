@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.decoding import beam
 from core.decoding.prompt import Prompt, prompt_of
-from core.decoding.reader import Reader, Reads
+from core.decoding.stepper import Reader, Reads
 from core.decoding.steps import Step, choose
 from core.decoding.strategies import Beam, Greedy, Sample, Strategy
 from core.errors import InputError

@@ -12,7 +12,7 @@ from core.decoding.filters import Array, Filter, log_softmax, softmax
 from core.errors import InputError
 
 if TYPE_CHECKING:
-    from core.decoding.path import Rows
+    from core.decoding.beam_hypothesis import Rows
     from core.decoding.tree import Tree
 
 LISTED = 20

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from core.layers.cache import NO_STORE, KeysValues, Project, Store
-from core.layers.fused import attend
 from core.layers.linear import Laid, Linear, State, lasting, state_of
+from core.layers.sdpa import attend
 from core.trace import OFF, Tap
 
 

@@ -7,7 +7,7 @@ import math
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.layers.initial import normal
+from core.layers.init import normal
 from core.layers.linear import Laid, State, state_of
 
 

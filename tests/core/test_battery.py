@@ -9,15 +9,15 @@ import pytest
 
 import core
 from core.analysis.attention import measures
-from core.analysis.heads import battery
+from core.analysis.heads import head_survey
 from core.analysis.heads.habits import Heads, averages
-from core.checkpoints.heads import FILE, read_heads, write_heads
+from core.analysis.heads.head_file import FILE, read_heads, write_heads
 from core.checkpoints.manifest import read_manifest, shipped_folder
 from core.data.texts import Sentence, texts
 from core.errors import InputError
 from core.models import families
 from core.run import Attention
-from core.survey import untrained
+from core.tools.survey import untrained
 
 TEXT = "Why did the fox run?"
 WORDS = ("Why", "did", "the", "fox", "run", "?")
@@ -49,28 +49,28 @@ def test_what_a_linked_word_gets_anyway_by_hand():
 def test_only_the_right_word_looking_makes_a_habit_of_linked_words():
     asks = np.tril(np.full((6, 6), 0.05)) + np.eye(6) * 0.2
     asks[5, 0] = 0.8
-    found = heads_of([battery.of_sentence(ASKED, attention(asks))])
+    found = heads_of([head_survey.of_sentence(ASKED, attention(asks))])
     assert found.scores["questions"][0, 0] == pytest.approx(0.8) and found.controls["questions"][0, 0] == pytest.approx(0.05)
     assert found.kind(0, 0) == "questions" and found.score(0, 0) == pytest.approx(0.8)
     first = np.zeros((6, 6))
     first[:, 0] = 1
     plain = Sentence("prev-x", "previous-word", TEXT, (), "", "")
-    rests = heads_of([battery.of_sentence(row, attention(first)) for row in (ASKED, plain)])
+    rests = heads_of([head_survey.of_sentence(row, attention(first)) for row in (ASKED, plain)])
     assert rests.scores["questions"][0, 0] == 1 and rests.kind(0, 0) == "first"
-    assert heads_of([battery.of_sentence(ASKED, attention(first))]).kind(0, 0) == "mixed"  # it gives as much to whoever looks
+    assert heads_of([head_survey.of_sentence(ASKED, attention(first))]).kind(0, 0) == "mixed"  # it gives as much to whoever looks
 
 
 def test_of_a_repetition_the_same_word_and_the_one_behind_it():
     pattern = np.zeros((5, 5))
     pattern[3, 0], pattern[4, 1], pattern[3, 1], pattern[4, 2] = 0.2, 0.4, 0.7, 0.5
-    scores, controls = battery.of_sentence(TWICE, attention(pattern, tuple("abcab")))
+    scores, controls = head_survey.of_sentence(TWICE, attention(pattern, tuple("abcab")))
     assert scores["duplicate"][0, 0] == pytest.approx(0.3) and scores["induction"][0, 0] == pytest.approx(0.6)
     assert controls["duplicate"][0, 0] == pytest.approx((0.0 + (0.0 + 0.7) / 2) / 2)
 
 
 def test_a_shuffled_sentence_is_a_control_and_no_score():
     row = Sentence("shuf-x", "shuffled", TEXT, (), "quest-x", "")
-    scores, controls = battery.of_sentence(row, attention(np.eye(6)))
+    scores, controls = head_survey.of_sentence(row, attention(np.eye(6)))
     assert scores == {} and set(controls) == {"previous", "itself", "first"} and controls["itself"][0, 0] == 1
 
 
@@ -109,7 +109,7 @@ def test_a_heads_json_that_is_not_understood_is_refused_by_name(tmp_path, change
     (tmp_path / FILE).write_text(json.dumps(held))
     with pytest.raises(InputError, match=r"heads\.json") as caught:
         read_heads(tmp_path)
-    assert "core.survey" in caught.value.remedy
+    assert "core.tools.survey" in caught.value.remedy
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -118,7 +118,7 @@ def test_the_heads_of_shipped_models_were_measured_on_the_weights_that_ship(fold
     if held is None:
         values = json.loads((folder / "config.json").read_text())
         family = families()[values.pop("family")]
-        assert not family.kinds or values.get("attention") == "none", f"{family.name} has heads: run python -m core.survey {folder.name}"
+        assert not family.kinds or values.get("attention") == "none", f"{family.name} has heads: run python -m core.tools.survey {folder.name}"
         return
     assert held.weights == read_manifest(shipped_folder())[folder.name].files["model.safetensors"].sha256
     assert (folder / FILE).stat().st_size < 60_000
@@ -131,7 +131,7 @@ def test_gpt_minis_quotes_are_those_of_its_runs():
     model, held = core.open_model("gpt-mini"), read_heads(shipped_folder() / "gpt-mini")
     assert held is not None
     rows = [row for row in texts("battery") if row.group == "quotes"]
-    again = averages([battery.of_sentence(row, model.run(row.text, keep=battery.KEEP).attention(by="word"))[0] for row in rows])
+    again = averages([head_survey.of_sentence(row, model.run(row.text, keep=head_survey.KEEP).attention(by="word"))[0] for row in rows])
     np.testing.assert_allclose(again["quotes"], held.trained["causal"].scores["quotes"], atol=2e-3)
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import core
-from core.analysis.boxes import boxes, numbers_of, parameters, value
+from core.analysis.diagram_nodes import boxes, numbers_of, parameters, value
 from viz.course.shared.maths import sizes
 from viz.course.shared.maths.sizes import Sizes
 

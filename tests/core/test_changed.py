@@ -8,9 +8,9 @@ import torch
 from scipy.spatial.distance import jensenshannon
 
 from core import edits
-from core.analysis.attribution.each_head import each_head, some_heads
+from core.analysis.attribution.ablate_heads import each_head, some_heads
 from core.analysis.attribution.means import mean_outputs
-from core.analysis.residual.changed import expected, looks_moved, stream_moved, written, wrote
+from core.analysis.residual.delta import expected, looks_moved, stream_moved, written, wrote
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other
 

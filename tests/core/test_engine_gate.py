@@ -9,8 +9,8 @@ import time
 import pytest
 from engine_helpers import Caller, Steps, serving, until
 
-from core.engine import Superseded
-from core.serving import gate as gate_module
+from core.serving import executor as gate_module
+from core.serving.engine import Superseded
 
 # Order and fairness
 

@@ -13,16 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import core
-from core import evaluate as command
-from core.decoding.batched import beam, greedy
 from core.errors import InputError
 from core.layers.cache import Cache
 from core.model import Model
 from core.models import Batch, families
 from core.models.transformer import Transformer
+from core.run.batched import beam, greedy
 from core.scoring import files, language, scoring_of, scorings, translation
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
+from core.tools import evaluate as command
 from core.trace import OFF, Tap
 
 START, END, PAD = 1, 2, 0

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from core.models import Batch
-from core.training.feed import fed, on
+from core.training.loop.prefetch import fed, on
 
 
 class Counted:

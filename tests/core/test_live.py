@@ -14,9 +14,10 @@ import torch
 from core.data.tasks import MONTHS
 from core.errors import InputError
 from core.serving.trainer import Trainer
-from core.training import live, records
-from core.training.live import TASKS
+from core.training import records
 from core.training.records import Report
+from core.training.toy import toy_training
+from core.training.toy.toy_training import TASKS
 
 QUICK = [sys.executable, "-c"]
 LINE = '{"step": %d, "loss": 1.0, "right": 0.5, "looks": [[0.1, 0.2]], "seconds": 0.1}'
@@ -65,9 +66,9 @@ def test_the_tasks_are_what_they_say():
 
 
 def test_a_training_learns_and_reports():
-    found = list(live.training(TASKS["copy"], steps=60))
+    found = list(toy_training.training(TASKS["copy"], steps=60))
     reports = [report for report, _ in found]
-    assert reports[0].step == 0 and reports[-1].step == 60 and [r.step for r in reports] == live.moments(60)
+    assert reports[0].step == 0 and reports[-1].step == 60 and [r.step for r in reports] == toy_training.moments(60)
     assert reports[-1].loss < reports[0].loss - 0.3
     assert not torch.equal(found[0][1]["embed.token.weight"], found[-1][1]["embed.token.weight"])
     assert Report.read({**vars(reports[-1])}) == reports[-1]
@@ -75,51 +76,51 @@ def test_a_training_learns_and_reports():
 
 def test_a_training_ends_with_its_time():
     began = time.perf_counter()
-    *_, (last, _) = live.training(TASKS["copy"], steps=10**6, longest=1.0)
+    *_, (last, _) = toy_training.training(TASKS["copy"], steps=10**6, longest=1.0)
     assert last.seconds >= 1.0 and last.step < 10**6 and time.perf_counter() - began < 30
 
 
 def test_the_share_of_weight_on_what_comes_next_is_that_of_the_patterns():
     """Against a plain loop over lines, answers, layers and heads."""
     task = TASKS["sort"]
-    (_, weights), *_ = live.training(task, steps=1)
-    model = live.model(task, weights, "any")
+    (_, weights), *_ = toy_training.training(task, steps=1)
+    model = toy_training.model(task, weights, "any")
     rng, total, count = np.random.default_rng(1), np.zeros((2, 2)), 0
     for length in task.lengths:
-        for _ in range(max(4, live.MEASURED // len(task.lengths))):
+        for _ in range(max(4, toy_training.MEASURED // len(task.lengths))):
             line = task.draw(rng, length, "test")
             patterns = model.run(line.text, keep=("*.pattern",)).attention("causal").weights
             for i, place in enumerate(line.source):
                 total += patterns[:, :, line.first + i - 1, place]
                 count += 1
-    np.testing.assert_allclose(live.looks_of(model.network, task), total / count, atol=1e-5)
+    np.testing.assert_allclose(toy_training.looks_of(model.network, task), total / count, atol=1e-5)
 
 
 def test_a_run_is_recorded_and_read(tmp_path):
-    run = live.Recorded.record(TASKS["reverse"], tmp_path / "reverse", steps=12)
-    assert run.steps[0] == 0 and run.steps[-1] == run.reports[-1].step == 12 and len(run.steps) <= live.KEPT
+    run = toy_training.Recorded.record(TASKS["reverse"], tmp_path / "reverse", steps=12)
+    assert run.steps[0] == 0 and run.steps[-1] == run.reports[-1].step == 12 and len(run.steps) <= toy_training.KEPT
     assert run.at(12).name == "recorded: reverse at step 12" and run.at(12, "x").name == "x"
     assert abs(run.at(0).run(run.job.shown).logits - run.at(12).run(run.job.shown).logits).max() > 0.01
     with pytest.raises(InputError, match="no weights of step 5"):
         run.at(5)
     (tmp_path / "reverse" / records.LOG).write_text('{"reports": [{}]}')
     with pytest.raises(InputError, match="cannot be read"):
-        live.Recorded.read("reverse", tmp_path / "reverse")
+        toy_training.Recorded.read("reverse", tmp_path / "reverse")
     with pytest.raises(InputError, match="no recorded run"):
-        live.Recorded.read("nothing")
+        toy_training.Recorded.read("nothing")
 
 
-@pytest.mark.parametrize("name", live.Recorded.names())
+@pytest.mark.parametrize("name", toy_training.Recorded.names())
 def test_what_ships_has_learnt_its_task(name):
-    run = live.Recorded.read(name)
+    run = toy_training.Recorded.read(name)
     assert sum(path.stat().st_size for path in run.folder.iterdir()) < 700_000
-    assert run.reports[0].right < 0.5 < 0.9 < run.reports[-1].right and run.reports[-1].seconds <= live.LONGEST
-    looks = live.looks_of(run.at(run.steps[-1]).network, run.job)
+    assert run.reports[0].right < 0.5 < 0.9 < run.reports[-1].right and run.reports[-1].seconds <= toy_training.LONGEST
+    looks = toy_training.looks_of(run.at(run.steps[-1]).network, run.job)
     np.testing.assert_allclose(looks, run.reports[-1].looks, atol=0.02)  # weights of 16 bits
 
 
 def test_a_child_trains_and_its_model_reads():
-    trainer = Trainer(lambda task, folder: [sys.executable, "-m", "core.training.child", task, str(folder), "--steps", "3"])
+    trainer = Trainer(lambda task, folder: [sys.executable, "-m", "core.training.worker", task, str(folder), "--steps", "3"])
     name = trainer.start("Ana", "copy")
     until(lambda: trainer.progress("Ana").over, 120)
     training = trainer.progress("Ana")

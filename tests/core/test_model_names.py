@@ -9,15 +9,14 @@ import torch
 from safetensors.torch import save_file
 
 import core
-from core import names
 from core.checkpoints import history
-from core.engine import Engine, RunRequest
 from core.errors import InputError
-from core.serving import registry, trainer
+from core.serving import registry, resolve, trainer
+from core.serving.engine import Engine, RunRequest
 from core.serving.registry import Listing, Registry
 from core.serving.trainer import Trainer
-from core.training import live
-from core.training.live import TASKS
+from core.training.toy import toy_training
+from core.training.toy.toy_training import TASKS
 
 TWICE = "7 k m x 2 q a 7 k m x 2"
 
@@ -78,12 +77,12 @@ def trained(monkeypatch):
     made = Trainer(lambda task, folder: ["true"])
     monkeypatch.setattr(trainer, "_default", made)
     asking = ["Ana"]
-    monkeypatch.setattr(names, "_who", lambda: asking[0])
+    monkeypatch.setattr(resolve, "_who", lambda: asking[0])
     name = made.start("Ana", "reverse")
     while not made.progress("Ana").over:
         time.sleep(0.01)
     job = made._jobs[name]
-    (report, weights), *_ = live.training(TASKS["reverse"], steps=1)
+    (report, weights), *_ = toy_training.training(TASKS["reverse"], steps=1)
     save_file(weights, f"{job.folder.name}/{report.step}.safetensors")
     job.reports.append(report)
     job.state = "done"
@@ -117,5 +116,5 @@ def test_a_training_that_runs_is_not_opened_but_at_its_moments(trained):
     name, _ = trained
     trainer.default()._jobs[name].state = "running"
     with pytest.raises(InputError, match="still learning"):
-        names.aside(name)
-    assert names.aside(f"{name} at step 0").ok
+        resolve.aside(name)
+    assert resolve.aside(f"{name} at step 0").ok

@@ -8,10 +8,10 @@ import torch
 from safetensors.torch import load_file
 
 from core.errors import InputError
-from core.training import tuning
-from core.training.goals import GOALS
-from core.training.movement import MOST, ROWS, SCALE, moved_by, movement
-from core.training.tuning import TUNINGS
+from core.training.finetune import tuning
+from core.training.finetune.finetune_tasks import GOALS
+from core.training.finetune.tuning import TUNINGS
+from core.training.finetune.weight_delta import MOST, ROWS, SCALE, moved_by, movement
 from viz.course.bert.frozen_or_full.maths import attention_change, said
 from viz.course.shared.maths.weighting import softmax
 from viz.labels import percent

@@ -10,7 +10,7 @@ import torch
 
 import core
 from core.decoding import Beam, Greedy, decode
-from core.decoding.one_token import OneToken
+from core.decoding.fast_gpt_step import OneToken
 from core.models import Batch
 from core.models.gpt import GPT, GPTConfig
 from core.trace import Recorder

@@ -8,8 +8,8 @@ from scipy.spatial.distance import jensenshannon
 
 import core
 from core.analysis.heads import evidence
-from core.analysis.heads.battery import of_example, of_sentence
 from core.analysis.heads.habits import Heads
+from core.analysis.heads.head_survey import of_example, of_sentence
 from core.analysis.heads.similar import Seen, apart, between, nearest, seen, shared, stacked
 from core.data.texts import Sentence, texts
 from tests.bert_helpers import build

@@ -8,11 +8,11 @@ import torch
 from scipy import stats
 
 import core
-from core.analysis.attribution.asked import Asked, rows, telling, truth
+from core.analysis.attribution.ablation_sweep import Item, agreement, estimate, off, places, samples, sweep
 from core.analysis.attribution.importance import Sample, loss
 from core.analysis.attribution.means import mean_outputs
-from core.analysis.attribution.sweep import Item, agreement, estimate, off, places, samples, sweep
-from core.analysis.attribution.word_shares import attention_gradient, hidden_from, ranks_agree, shares
+from core.analysis.attribution.target_token import Asked, rows, telling, truth
+from core.analysis.attribution.token_importance import attention_gradient, hidden_from, ranks_agree, shares
 from core.edits import MeanHead, ScaleHead, ZeroHead
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other

@@ -13,9 +13,7 @@ import pytest
 import torch
 
 import core
-from core import evaluate as command
-from core import train
-from core.analysis.heads.battery import surveyed
+from core.analysis.heads.head_survey import surveyed
 from core.checkpoints import open_model, steps_of
 from core.checkpoints.history import steps
 from core.data import tasks
@@ -26,7 +24,9 @@ from core.models import Batch, families
 from core.scoring import copying, induction, prompts
 from core.text import Tokenizer
 from core.text.learn import characters
-from core.training import engine
+from core.tools import evaluate as command
+from core.tools import train
+from core.training.loop import engine
 from core.training.recipe import Recipe, recipes, spaced
 from core.training.recipes import copiers, gpt_mini, gpt_twin, induction_tiny, prompt_tiny
 

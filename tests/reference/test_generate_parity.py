@@ -13,7 +13,7 @@ from core.decoding import Beam, Greedy, Sample
 from core.decoding.decode import write
 from core.decoding.filters import MinP, RepetitionPenalty, Temperature, TopK, TopP, softmax
 from core.decoding.prompt import Prompt
-from core.decoding.reader import Reader
+from core.decoding.stepper import Reader
 from core.model import Model
 from core.models import families
 

@@ -11,7 +11,7 @@ import torch
 from exhibit_pages import chart, covers, drawn, figure, lanes, layers, plain, said
 from streamlit.testing.v1 import AppTest
 
-import core.engine
+import core.serving.engine
 from viz.course.errata._counts import encoder_layer
 from viz.course.transformer.feed_forward import exhibit, steps, units
 from viz.course.transformer.feed_forward import maths as inner_layer
@@ -24,7 +24,7 @@ FOLDS = ("feed_forward.equation", "feed_forward.looking", "The feed-forward netw
 
 
 @pytest.fixture(scope="module", autouse=True)
-def engine(tmp_path_factory) -> Iterator[core.engine.Engine]:
+def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(tiny_models.MODELS, "translator-en-es", ("transformer", {"d_ff": 40}))
         patch.setitem(tiny_models.MODELS, "gpt-mini", ("gpt", {}))
@@ -100,7 +100,7 @@ def test_a_word_turned_round_moves_only_its_own_output():
 
 def test_one_unit_its_words_and_what_it_writes():
     params = exhibit.Params(text=TEXT)
-    data, model = exhibit.compute(params), core.engine.default().open("translator-en-es")
+    data, model = exhibit.compute(params), core.serving.engine.default().open("translator-en-es")
     top = int(data.act[2].argmax())
     found = inner_layer.written(model, 0, data, top)
     test = page(5)
@@ -114,7 +114,7 @@ def test_one_unit_its_words_and_what_it_writes():
 def test_parameters_are_counted():
     """C066: 2 d d_ff + d + d_ff."""
     test = page(6)
-    model = core.engine.default().open("translator-en-es")
+    model = core.serving.engine.default().open("translator-en-es")
     counted = sum(w.numel() for w in model.network.encoder[0].ffn.parameters())
     assert f"= {counted:,}; counted in the network: {counted:,}" in said(test) and f"has {encoder_layer(2048):,} with $d_{{ff}}$ = 2,048" in said(test)
     assert f"{encoder_layer(512):,} with $d_{{ff}}$ = 512" in said(page(6, d_ff="512"))
@@ -130,7 +130,7 @@ def test_every_fold_of_every_step_opens(step):
 
 
 def test_the_lines_to_take_away_run_on_a_model(capsys, monkeypatch):
-    monkeypatch.setattr(core, "open_model", core.engine.default().open)
+    monkeypatch.setattr(core, "open_model", core.serving.engine.default().open)
     for step in (1, 3, 4, 5, 6):
         exec(page(step, FOLDS[-1]).code[-1].value, {})
     assert len(capsys.readouterr().out.splitlines()) >= 5

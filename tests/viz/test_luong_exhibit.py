@@ -12,7 +12,7 @@ from exhibit_pages import drawn, said
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
-import core.engine
+import core.serving.engine
 from viz.course.look_up.luong import data as data_of
 from viz.course.look_up.luong import exhibit, steps
 from viz.course.shared.maths import luong as lessons
@@ -88,7 +88,7 @@ def test_dot_general_and_concat_can_be_chosen(every, score, model):
     """C021."""
     test, data = page(score=score), exhibit.compute(exhibit.Params(TEXT, score))
     assert data.model == model and model in matrix(test)["title"]
-    run = core.engine.default().open(model).run(TEXT, target=data.target)
+    run = core.serving.engine.default().open(model).run(TEXT, target=data.target)
     if score != "dot":
         np.testing.assert_allclose(data.weights, run.trace["decoder.attn.pattern"][0], atol=1e-6)
     else:
@@ -153,7 +153,7 @@ def test_the_cost_is_what_the_model_does_inside_the_windows(every):
     data = exhibit.compute(exhibit.Params(TEXT, "concat"))
     centres = tuple(lessons.monotonic(t, len(data.source)) for t in range(len(data.written)))
     found = data_of.cost(TEXT, data, centres, 3)
-    model = core.engine.default().open(data.model)
+    model = core.serving.engine.default().open(data.model)
     allowed = lessons.windows(centres, 2, len(data.source))
     run = model.run(TEXT, target=data.target, edits=(lessons.shut_in(allowed),))
     assert found.surprise[1] == pytest.approx(unscaled.surprise(run.logits, run.ids), abs=1e-5)
@@ -165,7 +165,7 @@ def test_the_cost_is_what_the_model_does_inside_the_windows(every):
 
 def test_the_trained_centres_are_offered_where_their_model_is(every):
     data = exhibit.compute(exhibit.Params(TEXT, "concat"))
-    run = core.engine.default().open(data_of.PREDICTIVE).run(TEXT, target=data.target)
+    run = core.serving.engine.default().open(data_of.PREDICTIVE).run(TEXT, target=data.target)
     np.testing.assert_allclose(data_of.predicted(TEXT, data), run.trace["decoder.attn.centre"][0], atol=1e-5)
     assert "predictive" in steps.centres(data)
     assert not page(2, centre="predictive").exception
@@ -191,7 +191,7 @@ def test_the_lines_to_take_away_name_the_numbers(every):
     data = exhibit.compute(exhibit.Params(TEXT, "dot"))
     params = exhibit.Params(TEXT, "dot", row=0)
     lines = folds.code(params, data).replace("core.open_model", "open_model")
-    exec(lines, {"open_model": core.engine.default().open})
+    exec(lines, {"open_model": core.serving.engine.default().open})
 
 
 def test_the_small_picture_is_drawn_from_numbers():

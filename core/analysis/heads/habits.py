@@ -76,7 +76,7 @@ class Heads:
     """The measured habits of all heads of one kind: scores by measure, each (layer, head), over `n` sentences.
 
     `controls` has, for some of the measures, what the score is worth: the same weight from words that have no reason to
-    look there, or on the same words in another order (`core.analysis.heads.battery`).
+    look there, or on the same words in another order (`core.analysis.heads.head_survey`).
     """
 
     scores: Mapping[str, Array]

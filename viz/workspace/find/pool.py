@@ -15,9 +15,9 @@ import streamlit as st
 from core.analysis.heads import evidence, similar, sketch
 from core.analysis.heads.evidence import Behind
 from core.analysis.heads.habits import Heads
+from core.analysis.heads.head_file import FILE, read_heads
 from core.analysis.heads.similar import Rows, Seen
 from core.checkpoints import manifest
-from core.checkpoints.heads import FILE, read_heads
 from core.data.texts import Example, texts
 from core.model import Model
 from core.models import Kind

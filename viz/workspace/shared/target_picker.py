@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from core.analysis.attribution.asked import Asked, blanks, rows, telling, truth
+from core.analysis.attribution.target_token import Asked, blanks, rows, telling, truth
 from core.decoding.filters import softmax
 from core.errors import InputError
 from core.run import Run

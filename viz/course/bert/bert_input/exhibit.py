@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from core.engine import RunRequest, default
 from core.errors import InputError
+from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.bert.bert_input import pieces as cuts
 from viz.course.bert.bert_input import sums

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.names import RECORDED
-from core.training import tuning
+from core.serving.resolve import RECORDED
+from core.training.finetune import tuning
 from viz.charts import thumbs
 from viz.course.bert import tuning_live as live
 from viz.course.bert.cls_and_pairs import link, pairs, steps, wrong

@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.engine import default
 from core.errors import InputError
 from core.run import Run
-from core.training.goals import GOALS
+from core.serving.engine import default
+from core.training.finetune.finetune_tasks import GOALS
 from viz.course.bert import tuning_live as live
 from viz.course.bert.cls_and_pairs import maths as first_token
 from viz.course.shared.shown import Shown
@@ -38,7 +38,7 @@ def ran(model: str, text: str, pair: str | None = None, **options: Any) -> Run:
 def missing(name: str) -> Shown:
     """Where there is neither a recorded run nor one's own: what it would be, and the way to it."""
     live.panel(name, SLUG)
-    return Shown({"bert.class": {}}, (), live.MISSING, lambda: pd.DataFrame({"": [live.MISSING]}), {}, f"from core.training import tuning\n\nprint(tuning.TUNINGS[{name!r}])")
+    return Shown({"bert.class": {}}, (), live.MISSING, lambda: pd.DataFrame({"": [live.MISSING]}), {}, f"from core.training.finetune import tuning\n\nprint(tuning.TUNINGS[{name!r}])")
 
 
 def covered(name: str, height: int) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.engine import default
-from core.training.tuning import TUNINGS
+from core.serving.engine import default
+from core.training.finetune.tuning import TUNINGS
 from viz.charts.curves import number
 from viz.charts.tuned import shares, terms
 from viz.course.bert import tuning_live as live

@@ -11,9 +11,9 @@ import pandas as pd
 import streamlit as st
 
 from core.data import grammar
-from core.engine import default
-from core.training import tuning
-from core.training.goals import GOALS, plain
+from core.serving.engine import default
+from core.training.finetune import tuning
+from core.training.finetune.finetune_tasks import GOALS, plain
 from viz.course.bert import tuning_live as live
 from viz.course.bert.cls_and_pairs import maths as first_token
 from viz.course.bert.cls_and_pairs.link import PAIRED, SAYS, SINGLE, SLUG, tall
@@ -54,7 +54,7 @@ def trained(params: Any) -> Shown:
     looking = (f"{GOALS[goal].says} It learns from {job.n_texts:,} labelled texts of our own small grammar, {job.n_rows} a step, and is measured on {tuning.CHECKED} others that it never reads. "
                f"The dashed line is the baseline by chance. Trained here it ends after {tuning.LONGEST:.0f} seconds, finished or not: on a slow machine it learns less. A text of the grammar is simple: of other English these numbers say little.")  # fmt: skip
     if used.model is None:
-        return Shown({"bert.class": {}}, (), looking, later, {}, f"from core.training import tuning\n\nprint(tuning.TUNINGS[{name!r}])")
+        return Shown({"bert.class": {}}, (), looking, later, {}, f"from core.training.finetune import tuning\n\nprint(tuning.TUNINGS[{name!r}])")
     model, seed = used.model, used.seed
     found = ask.submit(("cls_and_pairs.checked", model, seed), lambda: first_token.checked(default().open(model), GOALS[goal], tuning.CHECKED, seed), 20_000)
     by = found.by(KINDS[goal])
@@ -73,7 +73,7 @@ def trained(params: Any) -> Shown:
     return Shown(
         {"bert.class": {}}, (), looking, lambda: _frame(goal, found, errors) if told else later(),
         {"chances": found.chances, "wanted": found.wanted} if told else {},
-        f"{live.opening(used)}\nfrom viz.course.bert.cls_and_pairs import maths as first_token\nfrom core.training.goals import GOALS\n\nfound = first_token.checked(model, GOALS[{goal!r}], {tuning.CHECKED}, {seed})\n"
+        f"{live.opening(used)}\nfrom viz.course.bert.cls_and_pairs import maths as first_token\nfrom core.training.finetune.finetune_tasks import GOALS\n\nfound = first_token.checked(model, GOALS[{goal!r}], {tuning.CHECKED}, {seed})\n"
         "print(found.right.sum())\nfor at in found.errors():\n    print(found.items[at], found.chances[at].round(3))",
     )  # fmt: skip
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.training.goals import GOALS
-from core.training.tuning import BODY, CHECKED
+from core.training.finetune.finetune_tasks import GOALS
+from core.training.finetune.tuning import BODY, CHECKED
 from viz.course.bert import tuning_live as live
 from viz.course.bert.frozen_or_full import read as reading
 from viz.course.bert.frozen_or_full.charts import COVERED, FROZEN, FULL, WAYS, courses, grouped
@@ -79,7 +79,7 @@ def enough(params: Any) -> Shown:
     return Shown(
         {"tuning.frozen": {}, "tuning.full": {}}, (), LOOKING["enough"].format(checked=CHECKED), lambda: frame if told else later(),
         {way: np.array([task.right(way) for task in whole]) for way in WAYS} if told else {},
-        "from core.training import tuning\n\nfor name in tuning.Recorded.names():\n    print(name, tuning.Recorded.read(name).reports[-1].right)",
+        "from core.training.finetune import tuning\n\nfor name in tuning.Recorded.names():\n    print(name, tuning.Recorded.read(name).reports[-1].right)",
     )  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def what_learns(params: Any) -> Shown:
         {"tuning.frozen": {}, "tuning.full": {}}, (rf"{d} \times {labels} + {labels} = {head}",) if told else (), LOOKING["learns"],
         lambda: pd.DataFrame([(part.name, part.size, ", ".join(part.taught)) for part in found], columns=["part", "weights", "learns"]) if told else later(),
         {"size": np.array([part.size for part in found])} if told else {},
-        f'from core.training import tuning\n\nnetwork = tuning.headed(tuning.TUNINGS["{params.task}-frozen"], tuning.body())\nprint(sum(weight.numel() for weight in network.parameters() if weight.requires_grad))',
+        f'from core.training.finetune import tuning\n\nnetwork = tuning.headed(tuning.TUNINGS["{params.task}-frozen"], tuning.body())\nprint(sum(weight.numel() for weight in network.parameters() if weight.requires_grad))',
     )  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def course(params: Any) -> Shown:
         {"tuning.frozen": {}, "tuning.full": {}}, (), LOOKING["course"].format(checked=CHECKED),
         lambda: pd.DataFrame([(way, report.step, report.seconds, report.right, report.loss) for way, found in reports.items() for report in found], columns=["", "step", "seconds", "right", "loss"]),
         {f"{NAMES[way]}_{kind}": np.array([getattr(report, kind) for report in found]) for way, found in reports.items() for kind in ("step", "seconds", "right", "loss")},
-        f'from core.training import tuning\n\nfor way in ("frozen", "full"):\n    for report in tuning.Recorded.read(f"{params.task}-{{way}}").reports:\n        print(way, report.step, report.seconds, report.right)',
+        f'from core.training.finetune import tuning\n\nfor way in ("frozen", "full"):\n    for report in tuning.Recorded.read(f"{params.task}-{{way}}").reports:\n        print(way, report.step, report.seconds, report.right)',
     )  # fmt: skip
 
 
@@ -224,4 +224,4 @@ def _missing(params: Any, *, chosen: bool = False) -> Shown:
         choose()
     name = f"{params.task}-{TRAINED[params.train]}"
     live.panel(name, SLUG)
-    return Shown({"tuning.frozen": {}}, (), literal(live.MISSING), later, {}, f"from core.training.tuning import TUNINGS\n\nprint(TUNINGS[{name!r}])")
+    return Shown({"tuning.frozen": {}}, (), literal(live.MISSING), later, {}, f"from core.training.finetune.tuning import TUNINGS\n\nprint(TUNINGS[{name!r}])")

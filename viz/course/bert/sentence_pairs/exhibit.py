@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.engine import RunRequest, default
 from core.run import Run
+from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.bert.sentence_pairs import game, reading
 from viz.course.bert.sentence_pairs.maths import next_sentence

@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from core.data import grammar
-from core.engine import default
-from core.training import tuning
+from core.serving.engine import default
+from core.training.finetune import tuning
 from viz.course.bert import tuning_live as live
 from viz.course.bert.spans_and_tags.maths import Answer, Edge, answer
 from viz.course.shared.shown import Shown, later
@@ -71,7 +71,7 @@ def visible_text(text: str) -> str:
 def missing(params: Any, goal: str) -> Shown:
     """In place of a picture where there is no tuned model: the text says so, and it can be trained here."""
     live.panel(f"{goal}-{params.body}", SLUG)
-    return Shown({}, (), live.MISSING, later, {}, f"from core.training import tuning\n\nprint(tuning.TUNINGS['{goal}-{params.body}'])")
+    return Shown({}, (), live.MISSING, later, {}, f"from core.training.finetune import tuning\n\nprint(tuning.TUNINGS['{goal}-{params.body}'])")
 
 
 def lines(params: Any, run: live.Using) -> str:

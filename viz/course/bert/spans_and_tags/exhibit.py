@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from core.engine import default
-from core.training import tuning
+from core.serving.engine import default
+from core.training.finetune import tuning
 from viz.charts import thumbs
 from viz.course.bert import tuning_live as live
 from viz.course.bert.spans_and_tags import answers, looks, tags, train

@@ -13,8 +13,8 @@ import streamlit as st
 
 from core.data import grammar
 from core.data.lexicon import RULES
-from core.engine import default
-from core.training import tuning
+from core.serving.engine import default
+from core.training.finetune import tuning
 from viz.course.bert import tuning_live as live
 from viz.course.bert.spans_and_tags.answers import SLUG, glued, missing
 from viz.course.bert.spans_and_tags.maths import Tagged, tagged

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.training import tuning
-from core.training.tuning import TUNINGS
+from core.training.finetune import tuning
+from core.training.finetune.tuning import TUNINGS
 from viz.course.bert import tuning_live as live
 from viz.course.bert.spans_and_tags.answers import SLUG
 from viz.course.shared.shown import Shown
@@ -44,5 +44,5 @@ def trained(params: Any) -> Shown:
         "An answer is right if both its ends are. These texts are simple, and alike: of other English the numbers say little. The other steps of this page use the model that is chosen here.",
         lambda: pd.DataFrame([{"step": one.step, "loss": one.loss, "right": one.right, "seconds": one.seconds} for one in run.reports] or [{"step": "nothing yet"}]),
         {"step": np.array([one.step for one in run.reports]), "right": np.array([one.right for one in run.reports]), "loss": np.array([one.loss for one in run.reports])},
-        f"from core.training import tuning\n\njob = tuning.TUNINGS[{name!r}]\nfor report, weights in tuning.training(job, {run.seed}, steps=2):\n    print(report)",
+        f"from core.training.finetune import tuning\n\njob = tuning.TUNINGS[{name!r}]\nfor report, weights in tuning.training(job, {run.seed}, steps=2):\n    print(report)",
     )  # fmt: skip

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, SIMILARITY, TASKS
-from core.engine import default
 from core.errors import InputError
-from core.names import RECORDED
-from core.training import gpt_tuning
-from core.training.gpt_goals import GOALS
-from core.training.gpt_tuning import LAMBDAS, named
+from core.serving.engine import default
+from core.serving.resolve import RECORDED
+from core.training.finetune import gpt_tuning
+from core.training.finetune.gpt_finetune_tasks import GOALS
+from core.training.finetune.gpt_tuning import LAMBDAS, named
 from viz.course.gpt.gpt_tasks.maths import LONGEST, Extracted, extracted
 from viz.shell import state
 from viz.widgets import compute as ask

@@ -9,9 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from core.serving.trainer import Training
-from core.training import gpt_tuning
-from core.training.gpt_goals import ANSWERS, GOALS
-from core.training.gpt_tuning import CHECKED, LAMBDAS, LONGEST, TUNINGS, Recorded, named
+from core.training.finetune import gpt_tuning
+from core.training.finetune.gpt_finetune_tasks import ANSWERS, GOALS
+from core.training.finetune.gpt_tuning import CHECKED, LAMBDAS, LONGEST, TUNINGS, Recorded, named
 from core.training.records import Report
 from viz.charts.tuned import curve
 from viz.course.gpt.gpt_tasks import link
@@ -56,7 +56,7 @@ def train(params: Params) -> Shown:
             with st.container(width=240):
                 controls.stops("λ of your own training", LAMBDAS, SLUG + "weight", PAPER, lambda weight: f"{weight:g}")
     shown = {weight: run for weight, run in runs.items() if known or weight == 0}
-    code = (f"from core.training import gpt_tuning\n\nfor name in gpt_tuning.Recorded.names():\n    run = gpt_tuning.Recorded.read(name)\n    print(name, run.reports[-1])\n\n"
+    code = (f"from core.training.finetune import gpt_tuning\n\nfor name in gpt_tuning.Recorded.names():\n    run = gpt_tuning.Recorded.read(name)\n    print(name, run.reports[-1])\n\n"
             f"tuning = gpt_tuning.TUNINGS[{named(params.task, params.weight)!r}]  # for report, weights in gpt_tuning.training(tuning): trains it anew")  # fmt: skip
     arrays = {f"{kind}, {told(weight)}, {place}": np.array([getattr(report, kind) for report in reports]) for weight, run in shown.items() for place, reports in enumerate((run.reports, *run.again)) for kind in KINDS}
     vocabulary = link.vocabulary(link.used(params.task, PAPER))

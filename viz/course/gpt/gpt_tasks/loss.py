@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from core.data.gpt_inputs import combined
-from core.training.gpt_tuning import LAMBDAS
+from core.training.finetune.gpt_tuning import LAMBDAS
 from viz.charts.curves import number
 from viz.course.gpt.gpt_tasks import link, rows
 from viz.course.gpt.gpt_tasks.charts.token_costs import token_costs

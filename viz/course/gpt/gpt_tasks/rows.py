@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.data.gpt_inputs import CHOICE, CLASSIFICATION, MARKS, SIMILARITY, extracts, n_rows
-from core.training.gpt_goals import GOALS
+from core.training.finetune.gpt_finetune_tasks import GOALS
 from viz.charts.curves import number
 from viz.course.gpt.gpt_tasks import link
 from viz.course.gpt.gpt_tasks.charts.input_rows import DELIM, EXTRACT, START, Cell, InputRow, Outcome, input_rows
@@ -163,7 +163,7 @@ def _table(params: Params, found: Extracted) -> pd.DataFrame:
 def code(params: Params, by: Used) -> str:
     """The lines that make the same numbers; of a model of one's own those of the recorded one."""
     name = link.used(params.task, link.PAPER).name if by.yours else by.name
-    return (f"import core\nfrom viz.course.gpt.gpt_tasks.maths import extracted\n\nmodel = core.engine.default().open({name!r})\nfound = extracted(model, {params.task!r}, {params.texts!r})\n"
+    return (f"import core\nfrom viz.course.gpt.gpt_tasks.maths import extracted\n\nmodel = core.serving.engine.default().open({name!r})\nfound = extracted(model, {params.task!r}, {params.texts!r})\n"
             "for row in found.tokens:\n    print(row)\nprint(found.said.probabilities, found.text)")  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.engine import default
+from core.serving.engine import default
 from viz.charts import thumbs
 from viz.course.gpt.next_token import steps
 from viz.course.gpt.next_token.maths import Conditionals, conditionals

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from core.engine import default
 from core.errors import InputError
+from core.serving.engine import default
 from viz.charts import thumbs
 from viz.course.gpt.prompting import few, steps
 from viz.course.gpt.prompting.maths import Written, written

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import core.engine
-from core.engine import RunRequest
+import core.serving.engine
+from core.serving.engine import RunRequest
 from viz.course.shared.maths import luong as lessons
 from viz.course.shared.maths import unscaled
 
@@ -30,7 +30,7 @@ class Data:
 
 def here(name: str) -> bool:
     """Whether a model can be opened."""
-    return any(listing.name == name and listing.ok for listing in core.engine.default().models())
+    return any(listing.name == name and listing.ok for listing in core.serving.engine.default().models())
 
 
 def offered() -> dict[str, str]:
@@ -58,7 +58,7 @@ def missing() -> str:
 def read(text: str, score: str) -> Data:
     """The run of the model that the score belongs to."""
     name = offered()[score]
-    engine = core.engine.default()
+    engine = core.serving.engine.default()
     own = engine.run(RunRequest(name, text, keep=())).target_text
     run = engine.run(RunRequest(name, text, target=own, keep=lessons.KEEP))  # its text may fall into other pieces than it wrote
     found = lessons.asked(run)
@@ -74,7 +74,7 @@ def predicted(text: str, data: Data) -> tuple[float, ...]:
     """The centres that the trained predictive model finds while it writes the same words; () where it is not here or reads other pieces."""
     if not here(PREDICTIVE):
         return ()
-    run = core.engine.default().run(RunRequest(PREDICTIVE, text, target=data.target, keep=("decoder.attn.centre",)))
+    run = core.serving.engine.default().run(RunRequest(PREDICTIVE, text, target=data.target, keep=("decoder.attn.centre",)))
     centres = tuple(float(c) for c in run.trace["decoder.attn.centre"][0])
     return centres if len(centres) == len(data.written) else ()
 
@@ -94,7 +94,7 @@ def cost(text: str, data: Data, centres: tuple[float, ...], widest: int) -> Cost
     sizes = tuple(range(1, min(widest, max(1, n - 1)) + 1))
     shut = [lessons.windows(centres, size, n) for size in sizes]
     runs = [
-        core.engine.default().run(RunRequest(data.model, text, target=data.target, keep=("logits",), edits=(lessons.shut_in(allowed),))) for allowed in shut
+        core.serving.engine.default().run(RunRequest(data.model, text, target=data.target, keep=("logits",), edits=(lessons.shut_in(allowed),))) for allowed in shut
     ]
     return Cost(sizes, tuple(unscaled.surprise(run.logits, run.ids) for run in runs), tuple(int(allowed.sum()) for allowed in shut))
 

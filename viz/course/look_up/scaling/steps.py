@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-import core.engine
+import core.serving.engine
 from viz.charts.curves import number
 from viz.course.look_up.charts import scaling as figures
 from viz.course.look_up.scaling import maths as lessons
@@ -190,12 +190,12 @@ def every_width(seed: int) -> dict[str, tuple[lessons.Measures, ...]]:
 
 def d_head() -> int:
     """The width of the model's heads."""
-    return core.engine.default().open(MODEL).config.d_head
+    return core.serving.engine.default().open(MODEL).config.d_head
 
 
 def readings(text: str) -> dict[str, unscaled.Reading]:
     """The model's run as it was trained, and without the division."""
-    edits = unscaled.without_scale(core.engine.default().open(MODEL).config)
+    edits = unscaled.without_scale(core.serving.engine.default().open(MODEL).config)
     return {
         "scaled": unscaled.reading(ask.run(MODEL, text, keep=unscaled.KEEP)),
         "raw": unscaled.reading(ask.run(MODEL, text, keep=unscaled.KEEP, edits=edits)),

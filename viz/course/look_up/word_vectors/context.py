@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.engine import RunRequest, default
 from core.errors import InputError
+from core.serving.engine import RunRequest, default
 from viz.charts.scores import bars
 from viz.course.look_up.word_vectors.charts import heads
 from viz.course.shared.maths import masks

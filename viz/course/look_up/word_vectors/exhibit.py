@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from core import engine
+from core.serving import engine
 from viz.charts import thumbs
 from viz.course.look_up import vectors_link as link
 from viz.course.look_up.word_vectors import context

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-import core.engine
+import core.serving.engine
 from viz.charts.scores import bars
 from viz.course.look_up import vectors_link as link
 from viz.course.look_up.word_vectors.charts import word_map
@@ -111,7 +111,7 @@ def _boxes() -> None:
 
 def _add(params: Any) -> words.Sum:
     three = (params.a, params.b, params.c)
-    return ask.submit(("word_vectors", *three), lambda: words.add(core.engine.default().open(MODEL), *three), 400)
+    return ask.submit(("word_vectors", *three), lambda: words.add(core.serving.engine.default().open(MODEL), *three), 400)
 
 
 def _parts(found: words.Sum, looking: str, known: bool = True) -> Shown:
@@ -159,7 +159,7 @@ def _trained(params: Any) -> Shown:
         rows = [("?" + " " * i, 0.0, False) for i in range(len(rows))]
     parts.show(bars(rows, "{:.3f}" if known else "", end=1.0), SLUG + "bars", f"The words nearest to {sum_}, by cosine." if known else "Not shown before the guess.")
     with_all = "it is nearest even when the three count" if found.place == 1 else f"if the three counted, “{visible(found.first)}” would be first and “{visible(near[0])}” at place {found.place}"
-    parts.numbers(f"{sum_}: “{visible(near[0])}”, cosine {found.cosines[0]:.3f}, the first of {len(core.engine.default().open(MODEL).tokenizer) - 1:,} words; {with_all}."
+    parts.numbers(f"{sum_}: “{visible(near[0])}”, cosine {found.cosines[0]:.3f}, the first of {len(core.serving.engine.default().open(MODEL).tokenizer) - 1:,} words; {with_all}."
                   if known else "Choose one of the five, and the bars appear.")  # fmt: skip
     return _parts(found, LOOKING_TRAINED, known)
 

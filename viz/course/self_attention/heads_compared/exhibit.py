@@ -9,9 +9,9 @@ import numpy as np
 import streamlit as st
 
 from core.analysis.heads.habits import Heads
-from core.checkpoints.heads import habits
-from core.engine import RunRequest, default
+from core.analysis.heads.head_file import habits
 from core.errors import InputError
+from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.self_attention.heads_compared import steps
 from viz.course.self_attention.heads_compared.maths import looking

@@ -89,7 +89,7 @@ def of_kinds(params: Any, data: Any, rows: list[str], values: np.ndarray) -> Sho
     frame.loc["named"] = [data.heads.word(data.layer, head) for head in range(len(data.weights))]
     numbers = (r"\text{habit} = \text{the mean of } a_{ij} \text{ over all rows } i \text{ with a } j \text{ of that kind}",)
     code = (
-        "from core.checkpoints.heads import read_heads\nfrom core.checkpoints.manifest import shipped_folder\n\n"
+        "from core.analysis.heads.head_file import read_heads\nfrom core.checkpoints.manifest import shipped_folder\n\n"
         f"heads = read_heads(shipped_folder() / {data.model!r}).trained[{data.kind!r}]\n"
         f"for head in range({len(data.weights)}):\n    print(head, heads.word({data.layer}, head), round(heads.score({data.layer}, head), 2))"
     )

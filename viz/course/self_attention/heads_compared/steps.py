@@ -11,8 +11,8 @@ import streamlit as st
 from core.analysis.heads.habits import WORDS
 from core.analysis.heads.likeness import likeness
 from core.edits import ZeroHead
-from core.engine import RunRequest, default
 from core.errors import InputError
+from core.serving.engine import RunRequest, default
 from viz.charts.curves import number
 from viz.course.self_attention.charts.bar_pairs import bar_pairs
 from viz.course.self_attention.charts.head_grids import per_head

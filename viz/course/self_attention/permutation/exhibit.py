@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from core.engine import default
 from core.errors import InputError
+from core.serving.engine import default
 from viz.charts import thumbs
 from viz.course.self_attention.permutation import folds, steps
 from viz.course.self_attention.permutation import maths as lesson_of

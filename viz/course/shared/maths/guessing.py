@@ -14,12 +14,12 @@ import torch
 
 from core.analysis.forcing import logits_behind, start_of
 from core.analysis.guesses import probabilities
-from core.bounds import most
 from core.decoding.prompt import Prompt, Window, fit
-from core.decoding.reader import Reader
+from core.decoding.stepper import Reader
 from core.decoding.steps import largest
 from core.errors import InputError
 from core.model import Model
+from core.serving.bounds import most
 from core.text import Tokenizer
 
 Array = np.ndarray

@@ -7,8 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from core.engine import RunRequest, default
 from core.errors import InputError
+from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.shared.shown import folds as show
 from viz.course.transformer.feed_forward import maths as inner_layer

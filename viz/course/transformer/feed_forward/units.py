@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.engine import default
+from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.charts.curves import number
 from viz.charts.scores import bars

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.engine import default
+from core.serving.engine import default
 from viz.charts import thumbs
 from viz.course.shared.shown import folds, later, wait
 from viz.course.transformer.training_and_inference import learn, link, steps

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.checkpoints.record import trained
 from core.decoding.replay import Replay
-from core.engine import default
+from core.serving.engine import default
 from viz.charts.curves import number
 from viz.course.shared.shown import Shown, later, show
 from viz.course.transformer.training_and_inference.charts import taught

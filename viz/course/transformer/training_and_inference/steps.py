@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.engine import default
+from core.serving.engine import default
 from viz.charts.curves import number, tiny
 from viz.course.shared.shown import Shown, later, show
 from viz.course.transformer.training_and_inference import learn, write

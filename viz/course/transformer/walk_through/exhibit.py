@@ -8,9 +8,9 @@ from typing import Any
 
 import streamlit as st
 
-from core.analysis.boxes import Box, boxes, numbers_of, parameters, value
-from core.engine import RunRequest, default
+from core.analysis.diagram_nodes import Box, boxes, numbers_of, parameters, value
 from core.errors import InputError
+from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.transformer.walk_through import folds, steps
 from viz.instruments.kit import origin

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.analysis.boxes import Box, value
+from core.analysis.diagram_nodes import Box, value
 from viz.course.shared import transformer_map as drawn
 from viz.course.shared.maths import sizes
 from viz.course.transformer.walk_through import box as of

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.arithmetic.cell import lines_of, needed_lines
+from core.analysis.arithmetic.cell import lines_of, needed_lines
 from viz.charts.curves import number
 from viz.course.why.alignment import maths as asking
 from viz.course.why.alignment import pictures

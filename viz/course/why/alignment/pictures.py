@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import edits
 from core.analysis.promised import translated
-from core.engine import default
+from core.serving.engine import default
 from viz.charts.curves import number
 from viz.course.why.alignment.charts import mixing
 from viz.course.why.charts.unrolled import Lane, unrolled

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from core.analysis.residual.vectors import unit
-from core.engine import default
+from core.serving.engine import default
 from viz.charts import thumbs
 from viz.course.shared.maths.word_vectors import row_of
 from viz.course.why.autoencoder import folds, panels

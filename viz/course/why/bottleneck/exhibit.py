@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from core.engine import RunRequest, default
 from core.scoring.copying import same
+from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.why.bottleneck import folds, pictures
 from viz.instruments.kit import origin

@@ -10,7 +10,7 @@ import streamlit as st
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.scores import by_part, read_scores
 from core.data.tasks import COPIED, COPY_LENGTHS, strings
-from core.engine import default
+from core.serving.engine import default
 from viz.charts.by_length import Curve, quality, slopes
 from viz.charts.copied import Row, letters
 from viz.charts.curves import number

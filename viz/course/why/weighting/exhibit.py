@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from core.engine import RunRequest, default
+from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.shared.maths import weighting as lesson_of
 from viz.course.shared.maths.scene import PORTRAIT

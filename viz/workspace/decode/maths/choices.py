@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 
 from core.analysis.guesses import probabilities
-from core.decoding.reader import Reader
+from core.decoding.stepper import Reader
 from core.decoding.steps import largest
 from viz.course.shared.maths.guessing import Round, letters
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 
-from core.arithmetic.digits import read, shown
+from core.analysis.arithmetic.digits import read, shown
 from core.decoding.filters import Filter
 from core.decoding.steps import Candidate, Choice, Step
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.analysis.forcing import Forcing, logits_behind, side_by_side, start_of, target_ids
 from core.decoding.prompt import Prompt
-from core.decoding.reader import Reader
+from core.decoding.stepper import Reader
 from core.errors import InputError
 from core.model import Model
 
