@@ -1,8 +1,12 @@
-"""A share in words: what sentences of `core` and of the pages say in per cent."""
+"""Small functions of numbers that everybody uses: a share in per cent, softmax of an array."""
 
 from __future__ import annotations
 
 from typing import SupportsFloat
+
+import numpy as np
+
+Array = np.ndarray
 
 
 def percent(p: SupportsFloat, places: int = 1) -> str:
@@ -23,3 +27,18 @@ def percent(p: SupportsFloat, places: int = 1) -> str:
     if p > 1 - edge:
         return f">{100 * (1 - edge):.{places}f} %"
     return f"{100 * p:.{places if p < 0.0995 or p > 0.9949 else places - 1}f} %"
+
+
+def log_softmax(logits: Array) -> Array:
+    """z - log sum exp z over the last axis; -inf stays -inf."""
+    shifted = logits - logits.max(-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
+
+
+def softmax(logits: Array) -> Array:
+    """exp z / sum exp z over the last axis.
+
+    >>> softmax(np.array([0.0, -np.inf])).tolist()
+    [1.0, 0.0]
+    """
+    return np.exp(log_softmax(logits))

@@ -17,7 +17,7 @@ MAX_FOLDERS = 200
 
 
 @dataclass(frozen=True)
-class Place:
+class ModelFolder:
     """A model by name and where it is; nothing is known yet about what is there."""
 
     name: str
@@ -60,18 +60,18 @@ def listing() -> tuple[Listing, ...]:
     Shipped models are verified file by file; of local folders config and headers are read (their tokenizer is tried
     and their numbers are looked at when they are opened).
     """
-    return tuple(place.judged() for place in places())
+    return tuple(place.judged() for place in model_folders())
 
 
-def places() -> tuple[Place, ...]:
+def model_folders() -> tuple[ModelFolder, ...]:
     """Every model by a name of its own: those of assets/models and its manifest, then those of ATLAS_MODELS."""
     models = manifest.shipped_folder()
-    found = [Place(name, models / name, shipped=True) for name in sorted(_shipped(models))]
+    found = [ModelFolder(name, models / name, shipped=True) for name in sorted(_shipped(models))]
     taken = {place.name for place in found}
     for folder in local_folders():
         name = _unique(_name(folder), taken)
         taken.add(name)
-        found.append(Place(name, folder, shipped=False))
+        found.append(ModelFolder(name, folder, shipped=False))
     return tuple(found)
 
 

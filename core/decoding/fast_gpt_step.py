@@ -15,19 +15,19 @@ import torch
 from torch import Tensor, nn
 
 from core.layers.cache import Cache
-from core.layers.linear import Laid
+from core.layers.linear import PackedWeight
 from core.layers.norm import LayerNorm
 from core.models.gpt import GPT
 
 
 class _Layer(NamedTuple):
     norm1: LayerNorm
-    qkv: Laid
-    out: Laid
+    qkv: PackedWeight
+    out: PackedWeight
     norm2: LayerNorm
-    hidden: Laid
+    hidden: PackedWeight
     activation: Callable[[Tensor], Tensor]
-    back: Laid
+    back: PackedWeight
 
 
 class OneToken:
@@ -41,7 +41,7 @@ class OneToken:
         self._token, self._position = network.embed["token"].weight, network.embed["position"].weight
         self._layers = [_layer(block) for block in network.layers]
         self._norm: Any = network.final_norm
-        self._scores: Laid = network.embed["token"].laid()
+        self._scores: PackedWeight = network.embed["token"].laid()
         self._shape = (3, network.cfg.n_heads, 1, network.cfg.d_head)
         self._root = math.sqrt(network.cfg.d_head)
 

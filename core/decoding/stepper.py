@@ -47,11 +47,11 @@ class Reads(Protocol):
     def keep(self, rows: Sequence[int]) -> None: ...
 
 
-class Reader:
+class Stepper:
     """Reads on behind what it has read, with keys and values (or recurrent states) kept; a call costs only the new tokens.
 
     With edits nothing is cached: the whole text is read anew at each step, so that an edit of query 3 meets the same
-    cell each time. A reader belongs to one decoding; nothing is stored on the model.
+    cell each time. A stepper belongs to one decoding; nothing is stored on the model.
     """
 
     def __init__(self, m: Model, prompt: Prompt, edits: Sequence[Edit] = ()) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -16,9 +16,6 @@ from core.run.lazy_logits import Outputs
 from core.text import Word, words_of
 from core.text.tokenizer import Span
 from core.trace import Trace, matches, unknown_path
-
-if TYPE_CHECKING:
-    from core.model import Model
 
 Array = np.ndarray
 
@@ -174,9 +171,9 @@ def _sealed(array: Array) -> Array:
 
 @dataclass(frozen=True)
 class Run:
-    """One text through one model. Made by `Model.run`; arrays carry no batch axis."""
+    """One text through one model. Made by `Model.run`; arrays carry no batch axis. `model` is the `core.Model` that ran."""
 
-    model: Model
+    model: Any  # core.model makes runs, so it stands above this file
     side: Side
     source: Side | None
     trace: RunTrace

@@ -9,10 +9,12 @@ from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from core.checkpoints.files import strict_json
 from core.decoding.decode import decode
-from core.decoding.steps import Step
+from core.decoding.step import Step
 from core.decoding.strategies import Beam, Greedy, Sample, Strategy
 from core.errors import InputError
+from core.serving import engine
 
 if TYPE_CHECKING:
     from core.model import Model
@@ -88,8 +90,6 @@ class Decoding:
         Raises InputError at once for a model that is not there and for what the model cannot use.
         """
         if opener is None:
-            from core.serving import engine  # the engine stands above the core's parts
-
             opener = engine.default().open
         m = opener(self.model)
         return decode(m, self.text, self.strategy, self.prefix, self.max_new_tokens, force=self.force)
@@ -142,8 +142,6 @@ def _is_count(value: Any) -> bool:
 
 
 def _object(raw: str) -> dict[str, Any]:
-    from core.checkpoints.files import strict_json  # that package needs this one
-
     try:
         held = strict_json(raw.encode("utf-8", "surrogatepass"), "The decoding")
     except InputError as error:

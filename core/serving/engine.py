@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import torch
@@ -254,12 +253,18 @@ def default() -> Engine:
 
 
 def _open_shipped(name: str) -> Any:
-    return import_module("core.serving.resolve").open_model(name)
+    from core.serving import resolve  # late: an engine of models that somebody else opens needs no training
+
+    return resolve.open_model(name)
 
 
 def _aside(name: str) -> Any | None:
-    return import_module("core.serving.resolve").aside(name)
+    from core.serving import resolve
+
+    return resolve.resolve_name(name)
 
 
 def _list_shipped() -> tuple[Any, ...]:
-    return import_module("core.checkpoints").listing()
+    from core.checkpoints import listing
+
+    return listing()

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 import core.checkpoints
 from core.checkpoints import history
-from core.checkpoints.find import places
+from core.checkpoints.find import model_folders
 from core.errors import InputError
 from core.model import Model
 from core.serving import trainer
@@ -33,7 +33,7 @@ def ask_who(who: Callable[[], str]) -> None:
     _who = who
 
 
-def aside(name: str) -> Listing | None:
+def resolve_name(name: str) -> Listing | None:
     """What is known of a name that no list has; None for a name that does not open.
 
     Raises InputError for a step that was not kept, naming the nearest ones, and for a model of another visit.
@@ -56,7 +56,7 @@ def aside(name: str) -> Listing | None:
 @functools.lru_cache(64)
 def _moment(name: str, of: str, step: int) -> Listing | None:
     """As at the start, a model's files are verified once, and not again with every rerun of who looks at one of its moments."""
-    place = next((place for place in places() if place.name == of), None)
+    place = next((place for place in model_folders() if place.name == of), None)
     if place is None:
         return None
     _check(of, step, history.steps(place.folder))

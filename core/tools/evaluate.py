@@ -25,8 +25,7 @@ from typing import Any
 
 import torch
 
-import core
-from core.checkpoints import history, scores, store
+from core.checkpoints import history, open_model, scores, store
 from core.errors import InputError
 from core.scoring import Metrics, files, scoring_of
 from core.training.recipe import recipes
@@ -85,7 +84,7 @@ def main(argv: list[str] | None = None) -> int:
     if opts.record and opts.limit:
         ask.error("--record writes down a whole split; leave --limit out")
     try:
-        model = core.open_model(opts.name) if opts.step is None else core.open_model(opts.name, step=opts.step)
+        model = open_model(opts.name) if opts.step is None else open_model(opts.name, step=opts.step)
         model.network.to(torch.device(opts.device))
         found = evaluate(model, opts.data, opts.limit)
         if opts.record:

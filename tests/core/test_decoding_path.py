@@ -8,11 +8,12 @@ from decoding_helpers import build, recurrent, whole_pass
 from test_decoding_beam import random_tree
 
 from core import edits
-from core.decoding import Beam, Decoding, Greedy, along, counterexample, decode, n_best, prompt_of
+from core.decoding import Beam, Greedy, along, counterexample, decode, n_best, prompt_of
+from core.decoding.choose import LISTED
 from core.decoding.counterexample import Letters, OnPaper
 from core.decoding.decode import write
 from core.decoding.prompt import Prompt
-from core.decoding.steps import LISTED
+from core.serving.decoding_record import Decoding
 
 TEXT = "the old cat sat on"
 MAKERS = {"gpt": build, "transformer": build, "bahdanau": recurrent, "luong-global": recurrent, "luong-local-p": recurrent, "none": recurrent}

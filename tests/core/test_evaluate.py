@@ -12,7 +12,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import core
 from core.errors import InputError
 from core.layers.cache import Cache
 from core.model import Model
@@ -330,7 +329,7 @@ def test_every_family_that_writes_is_measured_on_a_known_format():
 
 
 def run(monkeypatch, capsys, family: str, *argv: str) -> tuple[int, str, str]:
-    monkeypatch.setattr(core, "open_model", lambda _name: model(family, n_ctx=40))
+    monkeypatch.setattr(command, "open_model", lambda _name: model(family, n_ctx=40))
     code = command.main(["tiny", *argv, "--device", "cpu"])
     out = capsys.readouterr()
     return code, out.out, out.err

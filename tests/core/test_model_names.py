@@ -116,5 +116,5 @@ def test_a_training_that_runs_is_not_opened_but_at_its_moments(trained):
     name, _ = trained
     trainer.default()._jobs[name].state = "running"
     with pytest.raises(InputError, match="still learning"):
-        resolve.aside(name)
-    assert resolve.aside(f"{name} at step 0").ok
+        resolve.resolve_name(name)
+    assert resolve.resolve_name(f"{name} at step 0").ok

@@ -319,7 +319,7 @@ def test_whole_answers_are_what_greedy_decoding_writes(tmp_path, name):
 
 
 def run(monkeypatch, capsys, model: Model, *argv: str) -> tuple[int, str, str]:
-    monkeypatch.setattr(core, "open_model", lambda _name, step=None: model if step is None else replace(model, name=f"{model.name} at step {step}"))
+    monkeypatch.setattr(command, "open_model", lambda _name, step=None: model if step is None else replace(model, name=f"{model.name} at step {step}"))
     code = command.main([model.name, *argv, "--device", "cpu"])
     out = capsys.readouterr()
     return code, out.out, out.err

@@ -120,7 +120,7 @@ def test_a_moment_of_a_model_is_verified_once(monkeypatch: pytest.MonkeyPatch) -
     verified: list[str] = []
     monkeypatch.setattr(manifest, "verify", lambda name, models=None: verified.append(name))
     resolve._moment.cache_clear()
-    found = {resolve.aside("gpt-twin at step 437") for _ in range(3)}
+    found = {resolve.resolve_name("gpt-twin at step 437") for _ in range(3)}
     resolve._moment.cache_clear()
     assert [listing.ok for listing in found if listing] == [True] and verified == ["gpt-twin"]
 

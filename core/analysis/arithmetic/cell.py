@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.analysis.arithmetic.digits import Array
-from core.analysis.arithmetic.lines import Line, Lines, Place, adds, puts
+from core.analysis.arithmetic.lines import Citation, Line, Lines, adds, puts
 from core.analysis.arithmetic.scores import SCORED, SLIDES, SURVEY, Pair, gaussian_lines, scaled_lines, window_lines
 from core.analysis.arithmetic.weighted_sum import (
     CONTEXT,
@@ -22,9 +22,9 @@ from core.analysis.arithmetic.weighted_sum import (
 from core.errors import InputError
 from core.run import Run, Side
 
-EQUATION_8: tuple[Place, ...] = ((SURVEY, "2.4.2", "Eq. (8)"), (SLIDES, "query-retrieval modeling", "Eq. (8)"), ("vaswani2017", "3.2.1", "Eq. (1)"))
-EQUATION_5: tuple[Place, ...] = ((SURVEY, "2.3", "Eq. (5)"), (SLIDES, "sequence-to-sequence model with attention", "Eq. (5)"), ("bahdanau2015", "3.1", "Eq. (6)"))
-MASK: tuple[Place, ...] = ((SURVEY, "3.3.1", "Eqs. (28), (29)"), (SLIDES, "masked multihead attention with self-attention", "Eqs. (27), (28)"))
+EQUATION_8: tuple[Citation, ...] = ((SURVEY, "2.4.2", "Eq. (8)"), (SLIDES, "query-retrieval modeling", "Eq. (8)"), ("vaswani2017", "3.2.1", "Eq. (1)"))
+EQUATION_5: tuple[Citation, ...] = ((SURVEY, "2.3", "Eq. (5)"), (SLIDES, "sequence-to-sequence model with attention", "Eq. (5)"), ("bahdanau2015", "3.1", "Eq. (6)"))
+MASK: tuple[Citation, ...] = ((SURVEY, "3.3.1", "Eqs. (28), (29)"), (SLIDES, "masked multihead attention with self-attention", "Eqs. (27), (28)"))
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def _mask_line(cell: _Cell) -> Line:
                 values=[cell.score], reads=[cell.paths("scores"), cell.paths("allowed")])  # fmt: skip
 
 
-def _softmax_lines(cell: _Cell, leaf: str, cites: tuple[Place, ...]) -> list[Line]:
+def _softmax_lines(cell: _Cell, leaf: str, cites: tuple[Citation, ...]) -> list[Line]:
     """Numerator, denominator, weight. `leaf` is what the run records the softmax as."""
     open_keys = np.flatnonzero(cell.allowed)
     recorded = float(cell.part(leaf)[cell.query, cell.key])

@@ -14,7 +14,7 @@ import numpy as np
 from core.analysis.arithmetic import digits
 from core.analysis.arithmetic.digits import Array, Figures, Formula
 
-Place = tuple[str, str, str]
+Citation = tuple[str, str, str]
 """Document (a key of the list of sources), section, equation: as the pages' `cites`."""
 
 FEW = 6
@@ -49,7 +49,7 @@ class Line:
     title: str
     words: str
     equation: str
-    cites: tuple[Place, ...]
+    cites: tuple[Citation, ...]
     result: str = ""
     value: float = 0.0
     put: str = ""
@@ -165,7 +165,7 @@ def cells(form: str, factors: Sequence[str]) -> tuple[str, ...]:
     return tuple(pieces)
 
 
-def adds(name: str, title: str, words: str, equation: str, cites: Sequence[Place], *, columns: dict[str, Array],
+def adds(name: str, title: str, words: str, equation: str, cites: Sequence[Citation], *, columns: dict[str, Array],
          labels: Sequence[str] = (), at: Array | None = None, form: str = "{} · {}", recorded: float | None = None,
          axis: str = "element", chosen: int | None = None, path: str = "", reads: Sequence[str] = (), shared: bool = False) -> Line:  # fmt: skip
     """A line whose result is the sum of its terms; `recorded` is the run's own number for it, where it has one."""
@@ -185,7 +185,7 @@ def beside(line: Line) -> Line:
     return replace(line, result="", value=0.0, residue=0.0, used="")
 
 
-def puts(name: str, title: str, words: str, equation: str, cites: Sequence[Place], *, form: str, formula: Callable[..., float],
+def puts(name: str, title: str, words: str, equation: str, cites: Sequence[Citation], *, form: str, formula: Callable[..., float],
          values: Sequence[float], recorded: float | None = None, size: float = 0.0, path: str = "", reads: Sequence[str] = ()) -> Line:  # fmt: skip
     """A line with one expression: `form` with the values in it, what `formula` makes of them.
 

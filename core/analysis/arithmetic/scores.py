@@ -15,16 +15,16 @@ import numpy as np
 from torch import Tensor
 
 from core.analysis.arithmetic.digits import Array
-from core.analysis.arithmetic.lines import Line, Place, adds, puts
+from core.analysis.arithmetic.lines import Citation, Line, adds, puts
 from core.layers import scores
 
 SURVEY, SLIDES, TABLE = "ghojogh2020", "ghojogh2023", ("beigy2021", "table of alignment score functions")
-LUONG_SCORE: Place = ("luong2015", "3.1", "score")
-LOCAL: tuple[Place, ...] = (("beigy2021", "Global vs Local Attention", "p_t"), ("luong2015", "3.2", "Eq. (9)"))
-GAUSSIAN: tuple[Place, ...] = (("beigy2021", "Global vs Local Attention", "a_st"), ("luong2015", "3.2", "Eq. (10)"))
+LUONG_SCORE: Citation = ("luong2015", "3.1", "score")
+LOCAL: tuple[Citation, ...] = (("beigy2021", "Global vs Local Attention", "p_t"), ("luong2015", "3.2", "Eq. (9)"))
+GAUSSIAN: tuple[Citation, ...] = (("beigy2021", "Global vs Local Attention", "a_st"), ("luong2015", "3.2", "Eq. (10)"))
 
 
-def listed(equation: str) -> tuple[Place, ...]:
+def listed(equation: str) -> tuple[Citation, ...]:
     """A similarity of the survey's and the slides' list."""
     return (SURVEY, "2.4.2", equation), (SLIDES, "query-retrieval modeling", equation)
 
@@ -75,7 +75,7 @@ def scaled_lines(pair: Pair, score: Any = None) -> list[Line]:
     )]  # fmt: skip
 
 
-def product(pair: Pair, *, cites: tuple[Place, ...], recorded: float | None = None, path: str = "") -> Line:
+def product(pair: Pair, *, cites: tuple[Citation, ...], recorded: float | None = None, path: str = "") -> Line:
     return adds(
         "product", "query · key", "Each number of {query}'s query times the number of {key}'s key at the same index; all products added.",
         "q_{i} · k_{j} = Σ_{e} q_{ie} k_{je}", cites, columns={"q": pair.q, "k": pair.k}, recorded=recorded, path=path,

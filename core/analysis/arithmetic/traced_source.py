@@ -28,7 +28,7 @@ Code = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Place:
+class TapLine:
     """Where a path was tapped: the file and line of the call, the function it stands in, the axis words."""
 
     file: str
@@ -41,7 +41,7 @@ class Place:
 class Watched:
     """What one pass showed: the place of every path, every function that was called."""
 
-    places: dict[str, Place]
+    places: dict[str, TapLine]
     called: set[Code]
 
 
@@ -52,7 +52,7 @@ class _Watcher(Recorder):
 
     def __init__(self) -> None:
         super().__init__(keep=())
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, TapLine] = {}
 
     def __truediv__(self, part: str) -> _Watcher:
         child = object.__new__(_Watcher)
@@ -73,7 +73,7 @@ class _Watcher(Recorder):
         while frame is not None and frame.f_code.co_filename in PASSED_ON:
             frame = frame.f_back
         if frame is not None:
-            place = Place(frame.f_code.co_filename, frame.f_lineno, code_of(frame.f_code), tuple(axes.split()))
+            place = TapLine(frame.f_code.co_filename, frame.f_lineno, code_of(frame.f_code), tuple(axes.split()))
             self.places[self._prefix + name] = place
 
 

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from core.analysis.arithmetic.digits import Array
-from core.analysis.arithmetic.lines import Line, Place, adds, beside, puts
+from core.analysis.arithmetic.lines import Citation, Line, adds, beside, puts
 from core.analysis.arithmetic.scores import SLIDES, SURVEY, plain
 
-MIXED: tuple[Place, ...] = ((SURVEY, "2.4.2", "Eq. (6)"), (SLIDES, "query-retrieval modeling", "Eq. (6)"), ("vaswani2017", "3.2.1", "Eq. (1)"))
-CONTEXT: tuple[Place, ...] = ((SURVEY, "2.3", "Eq. (3)"), (SLIDES, "sequence-to-sequence model with attention", "Eq. (3)"), ("bahdanau2015", "3.1", "Eq. (5)"))
-PROJECTED: tuple[Place, ...] = ((SURVEY, "3.2.2", "Eq. (22)"), (SLIDES, "multihead attention with self-attention", "Eq. (22)"), ("vaswani2017", "3.2.2", "MultiHead(Q, K, V)"))
-RESIDUAL: tuple[Place, ...] = ((SURVEY, "3.2.3", "Eq. (23)"), (SLIDES, "layer normalization", "Eq. (23)"), ("he2016", "3.1", "Eq. (1)"))
-ATTENTIONAL: tuple[Place, ...] = (("luong2015", "3", "Eq. (5)"),)
+MIXED: tuple[Citation, ...] = ((SURVEY, "2.4.2", "Eq. (6)"), (SLIDES, "query-retrieval modeling", "Eq. (6)"), ("vaswani2017", "3.2.1", "Eq. (1)"))
+CONTEXT: tuple[Citation, ...] = ((SURVEY, "2.3", "Eq. (3)"), (SLIDES, "sequence-to-sequence model with attention", "Eq. (3)"), ("bahdanau2015", "3.1", "Eq. (5)"))
+PROJECTED: tuple[Citation, ...] = ((SURVEY, "3.2.2", "Eq. (22)"), (SLIDES, "multihead attention with self-attention", "Eq. (22)"), ("vaswani2017", "3.2.2", "MultiHead(Q, K, V)"))
+RESIDUAL: tuple[Citation, ...] = ((SURVEY, "3.2.3", "Eq. (23)"), (SLIDES, "layer normalization", "Eq. (23)"), ("he2016", "3.1", "Eq. (1)"))
+ATTENTIONAL: tuple[Citation, ...] = (("luong2015", "3", "Eq. (5)"),)
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Stream:
 
 
 def mixing_lines(weights: Array, values: Array, heads: Array, key: int, keys: Sequence[str], element: int | None,
-                 paths: Callable[[str], str], cites: tuple[Place, ...], names: tuple[str, str]) -> list[Line]:  # fmt: skip
+                 paths: Callable[[str], str], cites: tuple[Citation, ...], names: tuple[str, str]) -> list[Line]:  # fmt: skip
     """Weight times value vector, and one element of the sum over all keys: weights (key), values (key d), heads (d).
 
     `element` is the one shown, None for the largest. `names` are the letters of a value and of the mixture.
@@ -74,7 +74,7 @@ def projection_lines(module: Any, head: int, heads: Array, out: Array, stream: S
     ]  # fmt: skip
 
 
-def share(name: str, title: str, words: str, part: Array, whole: Array, letter: str, cites: tuple[Place, ...], path: str) -> Line:
+def share(name: str, title: str, words: str, part: Array, whole: Array, letter: str, cites: tuple[Citation, ...], path: str) -> Line:
     """How much of the vector `whole` a part of it makes: c · x / |x|²."""
     whole = whole.astype(np.float64)
     squared = float(whole @ whole)

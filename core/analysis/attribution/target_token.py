@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from core.decoding.filters import log_softmax
+from core.maths import log_softmax
 from core.run import Run
 
 Array = np.ndarray

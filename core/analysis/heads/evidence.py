@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.attention.measures import Links, earlier, entropy
+from core.analysis.attention.measures import earlier, entropy
 from core.analysis.heads.habits import LINKED, SEPARATOR, Heads
 from core.analysis.heads.head_survey import KEEP, NEAR, PLAIN, REPEATED, SHUFFLED
-from core.data.texts import Example, Sentence, texts
+from core.data.texts import Example, Links, Sentence, texts
 from core.model import Model
 from core.run import Attention
 

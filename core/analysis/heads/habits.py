@@ -8,17 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from core.analysis.attention.measures import (
-    Links,
-    alignment,
-    at_offset,
-    duplicate,
-    induction,
-    on_first,
-    on_keys,
-    spread,
-)
+from core.analysis.attention.measures import alignment, at_offset, duplicate, induction, on_first, on_keys, spread
 from core.analysis.heads.occasions import occurs
+from core.data.texts import Links
 from core.run import Attention
 
 Array = np.ndarray

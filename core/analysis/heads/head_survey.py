@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from core.analysis.attention.measures import Links, alignment, elsewhere
+from core.analysis.attention.measures import alignment, elsewhere
 from core.analysis.heads.habits import Heads, averages, measures
-from core.data.texts import Example, Sentence, texts
+from core.data.texts import Example, Links, Sentence, texts
 from core.model import Model
 from core.models import Kind
 from core.run import Attention

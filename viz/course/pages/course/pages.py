@@ -10,7 +10,7 @@ import numpy as np
 from core.analysis.attribution.target_token import blanks
 from core.analysis.heads.head_file import read_heads
 from core.checkpoints.manifest import shipped_folder
-from core.decoding.filters import log_softmax
+from core.maths import log_softmax
 from core.run import Run
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.analysis.diagram_nodes import Box, boxes, value
 from core.analysis.residual.logit_lens import read_out
-from core.decoding.filters import softmax
+from core.maths import softmax
 from core.run import Run
 
 Array = np.ndarray

@@ -1,19 +1,15 @@
-"""The record of one step of writing, and the choice that it records."""
+"""The choice of one token among the candidates: what the filters left of them, and by which rule or lot."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from core.decoding.filters import Array, Filter, log_softmax, softmax
+from core.decoding.filters import Array, Filter
 from core.errors import InputError
-
-if TYPE_CHECKING:
-    from core.decoding.beam_hypothesis import Rows
-    from core.decoding.tree import Tree
+from core.maths import log_softmax, softmax
 
 LISTED = 20
 """Candidates that a step lists; the chosen one is always among them."""
@@ -76,59 +72,6 @@ class Choice:
     def surprise(self) -> float:
         """-log2 p of the token taken, in bits."""
         return -self.logprob / float(np.log(2))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """One step of writing.
-
-    token, id: what was written (END is named so). chosen_by: "argmax", "draw" (then `draw` says how), "forced" or
-    "beam". candidates: the most probable tokens, the chosen one among them; `kept` tokens were left by the
-    filters, `cuts` says what each filter took. logprob: ln p of the token as the model gives it, before any filter;
-    surprise: the same in bits; entropy: of that distribution, in nats; log_total: ln sum exp of the logits; log_kept:
-    the same of what the `filters` made of them, None where there was none.
-    attention: for each kind the pattern (layer, head, key) of the row that wrote the token; allowed: where it might
-    look; keys: the keys' labels. A model without attention has none of the three.
-    ids: all that was written, END included. text: all text so far; `pending` are bytes of a character that is not
-    complete yet and not in the text. note: what the reader should know before the first step.
-    done: nothing follows; reason: "end" (the model wrote END), "limit" (as many tokens as asked for), "context" (the
-    model can read no more). tree: all branches of a beam; then token, candidates and attention are those of the best
-    continuation of this step, text and ids those of the best text; rows: what every text of the beam read, so that
-    `along` gives the steps of any one of them.
-    """
-
-    index: int
-    token: str
-    id: int
-    chosen_by: str
-    draw: Draw | None
-    candidates: tuple[Candidate, ...] = field(repr=False)
-    kept: int
-    cuts: tuple[Cut, ...]
-    logprob: float
-    entropy: float
-    surprise: float
-    log_total: float
-    attention: Mapping[str, Array] = field(repr=False)
-    allowed: Mapping[str, Array] = field(repr=False)
-    keys: Mapping[str, tuple[str, ...]] = field(repr=False)
-    ids: tuple[int, ...] = field(repr=False)
-    text: str
-    pending: bytes = b""
-    seconds: float = 0.0
-    cache_bytes: int = 0
-    done: bool = False
-    reason: str = ""
-    note: str = ""
-    log_kept: float | None = None
-    filters: tuple[Filter, ...] = ()
-    tree: Tree | None = field(default=None, repr=False)
-    rows: Rows | None = field(default=None, repr=False)
-
-    @property
-    def chosen(self) -> Candidate:
-        """The candidate that was taken."""
-        return next(candidate for candidate in self.candidates if candidate.id == self.id)
 
 
 def choose(
