@@ -1,8 +1,8 @@
 """The limited child process that tries a foreign tokenizer. Run by path, never imported by the parent's work.
 
-    python -I child.py PLACE MEMORY CPU OUT tokenizer.json FILE
-    python -I child.py PLACE MEMORY CPU OUT vocab.json VOCAB MERGES    GPT-2's two old files
-    python -I child.py PLACE MEMORY CPU OUT vocab.txt VOCAB RULES      BERT's old file, and how it normalizes, as JSON
+    python -I tokenizer_sandbox.py PLACE MEMORY CPU OUT tokenizer.json FILE
+    python -I tokenizer_sandbox.py PLACE MEMORY CPU OUT vocab.json VOCAB MERGES    GPT-2's two old files
+    python -I tokenizer_sandbox.py PLACE MEMORY CPU OUT vocab.txt VOCAB RULES      BERT's old file, and how it normalizes, as JSON
 
 PLACE is where the tokenizers library is installed; MEMORY and OUT are in bytes, CPU in seconds. The name says what a
 file is: its path may be that of a blob.
