@@ -65,6 +65,7 @@ class Model:
         edits: Sequence[Edit] = (),
         grad: Goal | None = None,
         special: bool = False,
+        reads_on: bool = False,
     ) -> Run:
         """One pass over `text`, everything asked for recorded. Always computes; caching is the engine's.
 
@@ -72,10 +73,11 @@ class Model:
         used, named in `run.target_text`. `keep` lists path patterns (default: every value); `edits` change values on
         the way; `grad="logit:TOKEN"` also gives the gradient of that token's last logit for every recorded value; a
         function of the logits (pos vocab) in its place, of the number that it makes of them.
-        `special=True` reads the names of special tokens inside the text as those tokens.
+        `special=True` reads the names of special tokens inside the text as those tokens. `reads_on=True` keeps the keys and
+        values of a model that goes on with its text: a `decode` that is given the run does not read the text again.
         Raises InputError (text that cannot be used), KeyError or ValueError naming a path that does not exist.
         """
-        return self.run_many([text], pairs=[pair], targets=[target], keep=keep, edits=edits, grad=grad, special=special)[0]
+        return self.run_many([text], pairs=[pair], targets=[target], keep=keep, edits=edits, grad=grad, special=special, reads_on=reads_on)[0]
 
     def run_many(
         self,
@@ -87,6 +89,7 @@ class Model:
         edits: Sequence[Edit] = (),
         grad: Goal | None = None,
         special: bool = False,
+        reads_on: bool = False,
     ) -> list[Run]:
         """Several texts in one padded batch; the padding stays visible in each run's tokens."""
         if not texts:
@@ -95,13 +98,14 @@ class Model:
         sides, sources, shown = self._sides(list(texts), pairs, targets, special, tuple(edits))
         batch = self._batch(sides, sources)
         patterns = ("*",) if keep is None else tuple(keep)
-        hidden, early, trace, gradients = self._forward(batch, patterns, tuple(edits), grad, sides[0])
+        cache = self.network.new_cache() if reads_on and self.spec.writes and not self.spec.has_source and len(sides) == 1 and not edits and grad is None else None
+        hidden, early, trace, gradients = self._forward(batch, patterns, tuple(edits), grad, sides[0], cache)
         runs: list[Run] = []
         for row, side in enumerate(sides):
             here = {name: value[row : row + 1] for name, value in early.items()}
             outputs = Outputs(self.name, self.network, self.outputs, hidden[row : row + 1], here)
             view = RunTrace(trace, row, gradients, outputs, patterns)
-            runs.append(Run(self, side, sources[row] if sources else None, view, shown[row], outputs))
+            runs.append(Run(self, side, sources[row] if sources else None, view, shown[row], outputs, [] if cache is None else [cache]))
         return runs
 
     def _sides(
@@ -195,7 +199,7 @@ class Model:
         return [self._started(*self.tokenizer.written(row)) for row in written]
 
     def _forward(
-        self, batch: Batch, patterns: tuple[str, ...], edits: tuple[Edit, ...], grad: Goal | None, first: Side
+        self, batch: Batch, patterns: tuple[str, ...], edits: tuple[Edit, ...], grad: Goal | None, first: Side, cache: Any
     ) -> tuple[Tensor, dict[str, Tensor], Trace, dict[str, Tensor]]:
         early = self._early(edits, grad)
         later = [path for name, output in self.outputs.items() if name not in early for path in output.paths]
@@ -205,7 +209,7 @@ class Model:
         tap = Recorder((*patterns, *self._masks(patterns)), edits, limit=limit, later=later)
         try:
             with torch.enable_grad() if grad is not None else torch.inference_mode():
-                found = {"hidden": self.network(batch, tap=tap)}
+                found = {"hidden": self.network(batch, tap=tap, cache=cache) if cache is not None else self.network(batch, tap=tap)}
                 for name in early:
                     found[name] = getattr(self.network, name)(found[self.outputs[name].reads], tap)
         except MemoryError as error:

@@ -17,6 +17,7 @@ from core.trace import Edit
 
 if TYPE_CHECKING:
     from core.model import Model
+    from core.run import Run
 
 Forced = Mapping[int, int]
 
@@ -29,19 +30,21 @@ def decode(
     max_new_tokens: int = 40,
     edits: Sequence[Edit] = (),
     force: Iterable[tuple[int, int | str]] = (),
+    run: Run | None = None,
 ) -> Iterator[Step]:
     """Write on, one `Step` a token, computed when it is asked for; closing the generator stops the work.
 
     `text` is the prompt, or for a translator the source; `prefix` is then the forced beginning of what it
     writes. `force` holds (step, token) pairs: at that step this token (an id, or the text of one) is written whatever
     the model says. `edits` change values on the way, at every step.
+    `run`, of the same text and made with `reads_on`, saves reading it again.
     Equal arguments give equal steps. Raises InputError at once for text, strategy or force that cannot be used.
     """
     prompt = prompt_of(m, text, prefix)
     if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 0:
         wrong = f"max_new_tokens is {max_new_tokens}."
         raise InputError(wrong, "It is a whole number, 0 or more.", "Choose 40.")
-    reader = Stepper(m, prompt, edits)
+    reader = Stepper(m, prompt, edits, run)
     return write(reader, prompt, strategy, max_new_tokens, _forced(m, force))
 
 

@@ -17,6 +17,7 @@ from core.trace import OFF, Edit, Recorder, Tap
 if TYPE_CHECKING:
     from core.decoding.prompt import Prompt
     from core.model import Model
+    from core.run import Run
 
 Array = np.ndarray
 VALUES = ("pattern", "allowed")
@@ -51,10 +52,11 @@ class Stepper:
     """Reads on behind what it has read, with keys and values (or recurrent states) kept; a call costs only the new tokens.
 
     With edits nothing is cached: the whole text is read anew at each step, so that an edit of query 3 meets the same
-    cell each time. A stepper belongs to one decoding; nothing is stored on the model.
+    cell each time. A stepper belongs to one decoding; nothing is stored on the model. A `run` of the prompt that was made
+    with `reads_on` is its first reading.
     """
 
-    def __init__(self, m: Model, prompt: Prompt, edits: Sequence[Edit] = ()) -> None:
+    def __init__(self, m: Model, prompt: Prompt, edits: Sequence[Edit] = (), run: Run | None = None) -> None:
         self.kinds = tuple(kind for kind in m.spec.kinds_of(m.config) if kind.queries == "target")
         self._network, self._edits = m.network, tuple(edits)
         self._layers = {kind: range(kind.n_layers(m.config)) for kind in self.kinds}
@@ -63,6 +65,20 @@ class Stepper:
         self._cache = None if edits else m.network.new_cache()
         self._one = OneToken(m.network) if not edits and OneToken.fits(m.network) else None
         self._read: list[list[int]] = []
+        self._first: Reading | None = None
+        fits = run is not None and not edits and run.ids == prompt.ids and self._keep and all(path in run.trace for path in self._keep)
+        if run is not None and fits and (cache := run.handed_on()) is not None:
+            self._cache, self._first = cache, self._last_of(run)
+
+    def _last_of(self, run: Run) -> Reading:
+        """What a run says of its last token."""
+        with torch.inference_mode():
+            logits = self._network.logits(run.outputs.hidden[:, -1:])[:, -1]
+        patterns, allowed = (
+            {kind.name: np.stack([run.trace[kind.path(i, value)][:, -1] for i in layers])[None] for kind, layers in self._layers.items()}
+            for value in VALUES
+        )
+        return Reading(logits.double().numpy(), patterns, allowed)
 
     @property
     def nbytes(self) -> int:
@@ -72,6 +88,9 @@ class Stepper:
     @torch.inference_mode()
     def read(self, new: Sequence[Sequence[int]]) -> Reading:
         """Read the new tokens of each row; the logits and patterns are those of the last one."""
+        if self._first is not None:
+            first, self._first = self._first, None
+            return first
         if self._cache is None:
             self._read = [[*old, *row] for old, row in zip(self._read or [[] for _ in new], new, strict=True)]
             tap = Recorder(self._keep, self._edits, partial=True)

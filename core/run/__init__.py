@@ -179,6 +179,11 @@ class Run:
     trace: RunTrace
     target_text: str | None
     outputs: Outputs = field(repr=False)
+    _read: list[Any] = field(default_factory=list, repr=False)
+
+    def handed_on(self) -> Any | None:
+        """What was read, keys and values or states, of a run made with `reads_on`; to the first who asks, for it grows with what is written."""
+        return self._read.pop() if self._read else None
 
     @property
     def tokens(self) -> tuple[str, ...]:

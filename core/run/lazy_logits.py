@@ -54,6 +54,11 @@ class Outputs:
         return self._computed(next(name for name, output in self._spec.items() if path in output.paths))[1]
 
     @property
+    def hidden(self) -> Tensor:
+        """(1 pos d_model), what the network gave."""
+        return self._early["hidden"]
+
+    @property
     def nbytes(self) -> int:
         """What is held from the start; what is computed later is the caller's guess."""
         return sum(value.numel() * value.element_size() for value in self._early.values())

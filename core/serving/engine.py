@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -37,6 +37,7 @@ class RunRequest:
 
     Lists are taken as tuples. Raises InputError for a `Patch` without a recipe: patches are told apart by their
     recipe, so two different ones without would be taken for equal; and for an `edits.Function`, which cannot be told apart.
+    `reads_on` is no part of the question: it says that the asker will go on with the text, see `Model.run`.
 
     >>> RunRequest("gpt-mini", "Hello", keep=["*.pattern"]) == RunRequest("gpt-mini", "Hello", keep=("*.pattern",))
     True
@@ -49,6 +50,7 @@ class RunRequest:
     keep: tuple[str, ...] | None = None
     edits: tuple[Any, ...] = ()
     special: bool = False
+    reads_on: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
@@ -214,6 +216,7 @@ class Engine:
             keep=request.keep,
             edits=request.edits,
             special=request.special,
+            reads_on=request.reads_on,
         )
         if "logits" in (request.keep or ()):
             _ = run.logits  # else computed at first access, in the thread of the page

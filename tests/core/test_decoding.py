@@ -246,3 +246,25 @@ def test_the_cache_grows_by_one_position_a_step(gpt):
     position = 2 * gpt.config.n_layers * gpt.config.d_model * 4
     assert steps[0].cache_bytes == len(steps[0].keys["causal"]) * position
     assert [b.cache_bytes - a.cache_bytes for a, b in itertools.pairwise(steps)] == [position] * 3
+
+
+@pytest.mark.parametrize("family", ["gpt", "transformer"])
+def test_a_run_of_the_text_saves_reading_it_again(family, monkeypatch):
+    m = build(family)
+    text = "the old cat"
+    run = m.run(text, keep=("*.pattern",), reads_on=True)
+    wanted = list(decode(m, text, max_new_tokens=4))
+    read: list[int] = []
+    forward = type(m.network).forward
+    monkeypatch.setattr(type(m.network), "forward", lambda self, batch, *given, **more: (read.append(batch.ids.shape[1]), forward(self, batch, *given, **more))[1])
+    found = list(decode(m, text, max_new_tokens=4, run=run))
+    assert [step.ids for step in found] == [step.ids for step in wanted] and set(read) <= {1}, "no token but the new ones is read"
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose([c.logit for c in one.candidates], [c.logit for c in other.candidates], atol=1e-5)
+        for kind, rows in other.attention.items():
+            np.testing.assert_allclose(one.attention[kind], rows, atol=1e-6)
+            np.testing.assert_array_equal(one.allowed[kind], other.allowed[kind])
+    again = list(decode(m, text, max_new_tokens=4, run=run))  # what was read is handed on once
+    assert [step.ids for step in again] == [step.ids for step in wanted]
+    other = next(decode(m, "the cat", run=m.run(text, keep=("*.pattern",), reads_on=True)))
+    assert other.ids == next(decode(m, "the cat")).ids, "a run of another text is of no use"

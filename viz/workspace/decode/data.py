@@ -9,6 +9,7 @@ from typing import Any
 import core.serving.engine
 from core.decoding import Beam, Greedy, Replay, Sample, Step, Strategy, Window, decode, fit
 from core.model import Model
+from core.run import Run
 from viz.workspace.decode import player
 
 Submit = Callable[[Hashable, Callable[[], Any], float], Any]
@@ -80,8 +81,8 @@ def at_once(key: Hashable, fn: Callable[[], Any], cost: float) -> Any:
     return core.serving.engine.default().submit(key, fn, cost)
 
 
-def compute(p: Params = Params(), submit: Submit = at_once) -> Data:
-    """The first `n` steps. Each is computed once for everybody; going on costs one step."""
+def compute(p: Params = Params(), submit: Submit = at_once, run: Run | None = None) -> Data:
+    """The first `n` steps. Each is computed once for everybody; going on costs one step. A `run` of the text saves reading it again."""
     model = core.serving.engine.default().open(p.model)
     cfg, most = model.config, player.MOST
     if model.spec.has_source:
@@ -94,7 +95,7 @@ def compute(p: Params = Params(), submit: Submit = at_once) -> Data:
     held = 8 * cfg.n_layers * cfg.d_model * longest * max(1, p.beam)  # keys and values of whole texts; recurrent states are smaller
 
     def begin() -> Replay:
-        return Replay(lambda: decode(model, window.text, p.strategy, max_new_tokens=most, force=force), held)
+        return Replay(lambda: decode(model, window.text, p.strategy, max_new_tokens=most, force=force, run=run), held)
 
     def cost(index: int) -> float:
         return cfg.n_layers * (8 + (min(len(window.text), 4 * cfg.n_ctx) if index == 0 else 0))

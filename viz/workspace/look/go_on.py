@@ -30,7 +30,7 @@ def following(run: Run) -> tuple[Step, ...]:
     """The next tokens, as Decode writes them: greedy at temperature 0, else sampled. Nothing behind a text that has ended."""
     params = decoding.Params(run.model.name, run.side.text, **_how(), n=AHEAD)
     with compute.many() as ask:
-        return decoding.compute(params, ask).steps
+        return decoding.compute(params, ask, run).steps
 
 
 def ghosts(steps: tuple[Step, ...], last: str) -> list[After]:

@@ -93,7 +93,7 @@ def run(model: str, text: str, target: str | None, pair: str | None = None) -> R
     reader = opened(model)
     reads = reader.spec.framed and "logits" in reader.outputs  # the page says what stands in a blank
     keep = (*(KEEP if reader.spec.kinds_of(reader.config) else ()), *(("logits",) if reads else ()))
-    return compute.run(model, text, target=target, pair=pair, keep=keep)
+    return compute.run(model, text, target=target, pair=pair, keep=keep, reads_on=reader.spec.writes)
 
 
 def window(model: str, text: str, *, runs: float = 1, each: float = 0) -> str:
