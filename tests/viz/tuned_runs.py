@@ -21,11 +21,12 @@ from core.training.finetune.tuning import TUNINGS
 
 STEPS = 2
 CHILD = """import sys
-from core.training import worker\nfrom core.training.finetune import tuning
+from core.training import worker
+from core.training.finetune import tuning
 for job in tuning.TUNINGS.values():
     object.__setattr__(job, "n_texts", 64)
 tuning.CHECKED = 32
-sys.exit(child.main())
+sys.exit(worker.main())
 """
 """A training that does not take long before its first step."""
 

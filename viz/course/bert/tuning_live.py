@@ -172,7 +172,7 @@ def opening(used: Using) -> str:
     >>> print(opening(Using(TUNINGS["tags-full"], "recorded", "recorded: tags-full")))
     from core.serving import resolve
     <BLANKLINE>
-    model = names.open_model('recorded: tags-full')
+    model = resolve.open_model('recorded: tags-full')
     """
     if used.whose != "yours":
         return f"from core.serving import resolve\n\nmodel = resolve.open_model({used.model or BEFORE!r})"

@@ -154,7 +154,7 @@ def how_far(params: Any) -> Shown:
     return Shown(
         {"tuning.full": {}}, (line,) if told else (), LOOKING["far"], lambda: pd.DataFrame({"part": names, **shares}) if told else later(),
         {NAMES[way]: np.array(shares[way]) for way in WAYS} if told else {},
-        f'import core\nfrom core.training import tuning\n\nrun = tuning.Recorded.read("{params.task}-full")\nmoved = tuning.moved(run.model("tuned"), core.open_model("{BODY}"), run.job)\nprint(moved.embeddings, moved.layers)',
+        f'import core\nfrom core.training.finetune import tuning\n\nrun = tuning.Recorded.read("{params.task}-full")\nmoved = tuning.moved(run.model("tuned"), core.open_model("{BODY}"), run.job)\nprint(moved.embeddings, moved.layers)',
     )  # fmt: skip
 
 
@@ -189,7 +189,7 @@ def attention(params: Any) -> Shown:
         controls.select("Layer", range(len(change)), "layer", layer, lambda i: f"L{i}")
         controls.select("Head", range(data.changes[FULL].shape[1]), "head", head, lambda i: f"H{i}")
     pair = f", pair={params.second!r}" if params.task in reading.TWO else ""
-    code = (f'import core\nfrom core.training import tuning\n\nbefore = core.open_model("{BODY}").run({params.text!r}{pair})\nfor way in ("frozen", "full"):\n'
+    code = (f'import core\nfrom core.training.finetune import tuning\n\nbefore = core.open_model("{BODY}").run({params.text!r}{pair})\nfor way in ("frozen", "full"):\n'
             f'    after = tuning.Recorded.read(f"{params.task}-{{way}}").model(way).run({params.text!r}{pair})\n    print(way, abs(after.attention().weights - before.attention().weights).max((2, 3)).round(3))')  # fmt: skip
     return Shown(
         {"self.weights": {}}, (), LOOKING["attention"], lambda: pd.DataFrame(np.round(data.changes[FULL], 4), index=[f"L{i}" for i in range(len(change))], columns=[f"H{i}" for i in range(change.shape[1])]) if told else later(),

@@ -104,5 +104,5 @@ def _glued(run: Run) -> list[int]:
 
 def lines(params: Any, used: live.Using, layer: int, head: int, at: int) -> str:
     """The lines that make the same rows."""
-    return (f"{live.opening(used)}\n\nfrom viz.course.bert.spans_and_tags.maths import moved_heads\nfrom core.training import tuning\n\nfound = [one.run({params.question!r},\n    pair={params.passage!r}).attention().weights\n"
+    return (f"{live.opening(used)}\n\nfrom viz.course.bert.spans_and_tags.maths import moved_heads\nfrom core.training.finetune import tuning\n\nfound = [one.run({params.question!r},\n    pair={params.passage!r}).attention().weights\n"
             f"    for one in (tuning.body(), model)]\nprint(moved_heads(*found).round(3))\nrows = [weights[{layer}, {head}, {at}] for weights in found]\nprint(rows)\n")  # fmt: skip
