@@ -15,7 +15,7 @@ from test_instruments_faces import opened
 from viz.course.transformer.walk_through.seen import Seen, code, table
 
 import core
-from core.analysis.boxes import value
+from core.analysis.diagram_nodes import value
 from viz.charts.tensors import tensors
 from viz.course.shared import transformer_map as drawn_map
 from viz.course.shared.maths import sizes

@@ -87,7 +87,7 @@ class Step(Generic[P, D]):
 class Lesson(Generic[P, D]):
     """An exhibit: `file` (its exhibit.py says __file__), what can be set, what is computed of it, the steps in the order of text.md.
 
-    of: the fields that `compute` reads, all unless said. cost: of computing it, see core.engine; 0 computes it at once.
+    of: the fields that `compute` reads, all unless said. cost: of computing it, see core.serving.engine; 0 computes it at once.
     controls: fields whose controls stand at every step, before a room at none. tells: says to viz.instruments.kit.origin whose numbers these are.
     """
 

@@ -22,7 +22,7 @@ from typing import Any, Literal, Self
 
 import streamlit as st
 
-from core.engine import default
+from core.serving.engine import default
 from core.text.tokenizer import typed
 from viz.shell import state
 from viz.widgets import controls
