@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.engine import default
+from core.errors import InputError
 from viz.course.bert.bert_input.charts import MOST, cutting
 from viz.course.bert.bert_input.maths import wordpiece
 from viz.course.bert.bert_input.maths.wordpiece import UNKNOWN
@@ -37,8 +38,10 @@ def words_of(params: Any) -> tuple[str, ...]:
 
 
 def word_of(params: Any) -> str:
-    """The word that was chosen; the last where the texts have fewer."""
+    """The word that was chosen; the last where the texts have fewer. Raises InputError where they have none."""
     words = words_of(params)
+    if not words:
+        raise InputError("There is no word in these texts.", "A word is cut into the pieces of the vocabulary.", "Type a word, or take the example.")
     return words[min(params.word, len(words) - 1)]
 
 

@@ -14,6 +14,7 @@ import streamlit as st
 from core.data import grammar
 from core.data.lexicon import RULES
 from core.engine import default
+from core.errors import InputError
 from core.training import tuning
 from viz.course.bert import tuning_live as live
 from viz.course.bert.spans_and_tags.answers import SLUG, glued, missing
@@ -68,7 +69,12 @@ def read(params: Any, run: live.Using) -> Tagged:
 
 
 def word_of(params: Any, one: Tagged) -> int:
-    """The word that is asked about: the chosen one, else the first that has several tags in our grammar, one that comes twice before others."""
+    """The word that is asked about: the chosen one, else the first that has several tags in our grammar, one that comes twice before others.
+
+    Raises InputError for a text in which there is none.
+    """
+    if not one.words:
+        raise InputError("There is no word in this text.", "Each word gets a tag.", "Type a sentence, or take one of the examples.")
     if 0 <= params.word < len(one.words):
         return params.word
     words = [word.lower() for word in one.words]

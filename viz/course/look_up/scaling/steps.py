@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
 import core.engine
+from core.model import Model
+from core.trace import Edit
 from viz.charts.curves import number
 from viz.course.look_up.charts import scaling as figures
 from viz.course.look_up.scaling import maths as lessons
@@ -194,12 +197,17 @@ def d_head() -> int:
 
 
 def readings(text: str) -> dict[str, unscaled.Reading]:
-    """The model's run as it was trained, and without the division."""
-    edits = unscaled.without_scale(core.engine.default().open(MODEL).config)
+    """The model's run as it was trained, and without the division. Of a run only its measures are kept: all scores of a long text are many."""
+    model = core.engine.default().open(MODEL)
+    cost = 2.0 * len(text) * model.config.n_layers
     return {
-        "scaled": unscaled.reading(ask.run(MODEL, text, keep=unscaled.KEEP)),
-        "raw": unscaled.reading(ask.run(MODEL, text, keep=unscaled.KEEP, edits=edits)),
+        name: ask.submit(("scaling.reading", MODEL, text, name), partial(_read, model, text, edits), cost)
+        for name, edits in (("scaled", ()), ("raw", unscaled.without_scale(model.config)))
     }
+
+
+def _read(model: Model, text: str, edits: tuple[Edit, ...]) -> unscaled.Reading:
+    return unscaled.reading(model.run(text, keep=unscaled.KEEP, edits=edits))
 
 
 def _width(start: Any) -> None:
