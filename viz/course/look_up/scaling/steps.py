@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import pandas as pd
 import streamlit as st
 
 import core.serving.engine
+from core.model import Model
+from core.trace import Edit
 from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.look_up.charts import scaling as figures
@@ -203,12 +206,17 @@ def d_head() -> int:
 
 
 def readings(text: str) -> dict[str, unscaled.Reading]:
-    """The model's run as it was trained, and without the division."""
-    edits = unscaled.without_scale(core.serving.engine.default().open(MODEL).config)
+    """The model's run as it was trained, and without the division. Of a run only its measures are kept: all scores of a long text are many."""
+    model = core.serving.engine.default().open(MODEL)
+    cost = 2.0 * len(text) * model.config.n_layers
     return {
-        "scaled": unscaled.reading(compute.run(MODEL, text, keep=unscaled.KEEP)),
-        "raw": unscaled.reading(compute.run(MODEL, text, keep=unscaled.KEEP, edits=edits)),
+        name: compute.submit(("scaling.reading", MODEL, text, name), partial(_read, model, text, edits), cost)
+        for name, edits in (("scaled", ()), ("raw", unscaled.without_scale(model.config)))
     }
+
+
+def _read(model: Model, text: str, edits: tuple[Edit, ...]) -> unscaled.Reading:
+    return unscaled.reading(model.run(text, keep=unscaled.KEEP, edits=edits))
 
 
 def _drawn(params: Params, data: Drawn, known: bool = True, table: Any = None, code: str = "") -> Folds:
