@@ -21,11 +21,7 @@ from viz.instruments.kit.mount import Instrument, latest, stored
 from viz.instruments.kit.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
 from viz.instruments.kit.stack import Among
 
-HEAD_VIEW = Instrument(
-    "attention_atlas_head_view",
-    "head_view/head_colours", "head_view/data", "head_view/place", "head_view/paint", "head_view/tokens", "head_view/save",
-    "head_view/controls", "head_view/touch", "head_view/head_view",
-)  # fmt: skip
+HEAD_VIEW = Instrument("attention_atlas_head_view", "head_view/head_view")
 LAYOUTS = ("auto", "columns", "rows")
 MOST = 1_500_000
 """Bytes of weights that one view may carry (UI budget of a single update)."""

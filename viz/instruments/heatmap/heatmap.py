@@ -18,9 +18,7 @@ from viz.instruments.kit.mount import Instrument, latest, nothing, stored
 from viz.instruments.kit.payload import OVERHEAD, Layer, Packet, as_allowed, as_matrix, labels
 from viz.instruments.kit.stack import Among
 
-HEATMAP = Instrument(
-    "attention_atlas_heatmap", "kit/matrix/matrix", "kit/matrix/paint", "heatmap/zoom", "heatmap/margins", "heatmap/overview", "heatmap/tell", "heatmap/save", "heatmap/heatmap"
-)
+HEATMAP = Instrument("attention_atlas_heatmap", "heatmap/heatmap")
 SCALES = ("pattern", "score", "difference")
 FORBIDDEN = "masked"
 FURTHER = ("score", "contribution")

@@ -21,7 +21,7 @@ from viz.instruments.kit.mount import Instrument, nothing, stored
 from viz.instruments.kit.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
 from viz.instruments.kit.stack import Among
 
-WORDS = Instrument("attention_atlas_words", "words/paint", "words/save", "words/words")
+WORDS = Instrument("attention_atlas_words", "words/words")
 STEADY = ("layout", "keys", "words", "rows", "say", "names", "special", "caption", "group", "url", "height", "python", "after")
 
 
