@@ -26,7 +26,7 @@ from viz.shell.pages import Cite
 if TYPE_CHECKING:
     from core.analysis.arithmetic.lines import Line, Lines
 
-ARITHMETIC = Instrument("attention_atlas_arithmetic", "kit/equation", "arithmetic/inview", "arithmetic/figures", "arithmetic/arithmetic")
+ARITHMETIC = Instrument("attention_atlas_arithmetic", "arithmetic/arithmetic")
 AXES: Mapping[str, str] = {"element": "no.", "unit": "unit", "key": "key", "head": "head"}
 """What stands over the names of terms."""
 TURN = "value"

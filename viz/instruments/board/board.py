@@ -19,7 +19,7 @@ from viz.instruments.kit.mount import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet
 from viz.labels import visible
 
-BOARD = Instrument("attention_atlas_board", "board/edit", "board/cells", "board/board")
+BOARD = Instrument("attention_atlas_board", "board/board")
 SCALES = ("signed", "weights")
 MOST = 9.0
 """A number that is typed lies between minus this and this."""

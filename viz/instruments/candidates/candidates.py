@@ -18,7 +18,7 @@ from viz.instruments.kit.mount import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet
 from viz.labels import percent
 
-CANDIDATES = Instrument("attention_atlas_candidates", "kit/equation", "candidates/save", "candidates/way", "candidates/candidates")
+CANDIDATES = Instrument("attention_atlas_candidates", "candidates/candidates")
 CUTS = {"top_k": "cut by top-k", "top_p": "cut by top-p", "min_p": "cut by min-p", "filters": "cut"}
 
 

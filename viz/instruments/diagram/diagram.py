@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz.instruments.kit.mount import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet
 
-DIAGRAM = Instrument("attention_atlas_diagram", "diagram/paint", "diagram/diagram", numbers=False)
+DIAGRAM = Instrument("attention_atlas_diagram", "diagram/diagram", numbers=False)
 THUMB = (24, 48)
 Spot = tuple[float, float]
 

@@ -18,7 +18,7 @@ from viz.instruments.kit.mount import Instrument, latest, nothing, stored
 from viz.instruments.kit.payload import Packet, as_allowed, labels, runs
 from viz.remember import remembered
 
-GRID = Instrument("attention_atlas_grid", "kit/remember", "grid/place", "grid/paint", "grid/save", "grid/grid")
+GRID = Instrument("attention_atlas_grid", "grid/grid")
 THUMB = 32
 _NOT_FINITE = 255
 

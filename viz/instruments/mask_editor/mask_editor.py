@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz.instruments.kit.mount import Instrument, stored
 from viz.instruments.kit.payload import Packet, as_matrix, labels, runs
 
-MASK_EDITOR = Instrument("attention_atlas_mask", "kit/matrix/matrix", "kit/matrix/paint", "mask_editor/save", "mask_editor/mask_editor")
+MASK_EDITOR = Instrument("attention_atlas_mask", "mask_editor/mask_editor")
 
 
 def mask_editor(

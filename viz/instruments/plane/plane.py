@@ -16,7 +16,7 @@ from typing import Any
 from viz.instruments.kit.mount import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet, labels
 
-PLANE = Instrument("attention_atlas_plane", "plane/rules", "plane/paint", "plane/save", "plane/plane")
+PLANE = Instrument("attention_atlas_plane", "plane/plane")
 RULES = ("dot", "scaled", "cosine", "general", "linear", "additive", "location")
 Pair = tuple[float, float]
 

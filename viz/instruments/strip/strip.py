@@ -23,7 +23,7 @@ from viz.instruments.kit.mount import Instrument
 from viz.instruments.kit.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
 from viz.instruments.words.words import READING, Sentences, start
 
-STRIP = Instrument("attention_atlas_strip", "kit/remember", "strip/text", "strip/tell", "strip/paint", "strip/strip")
+STRIP = Instrument("attention_atlas_strip", "strip/strip")
 LINES = 64
 """Up to so many words the picture of one line a word is offered: above, nobody reads it."""
 Span = tuple[int, int] | None

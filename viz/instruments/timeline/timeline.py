@@ -13,7 +13,7 @@ from typing import Any
 from viz.instruments.kit.mount import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet
 
-TIMELINE = Instrument("attention_atlas_timeline", "timeline/save", "timeline/paint", "timeline/timeline")
+TIMELINE = Instrument("attention_atlas_timeline", "timeline/timeline")
 
 
 @dataclass(frozen=True)

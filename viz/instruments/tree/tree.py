@@ -19,7 +19,7 @@ import streamlit as st
 from viz.instruments.kit.mount import Instrument, latest, nothing, stored
 from viz.instruments.kit.payload import Packet, labels
 
-TREE = Instrument("attention_atlas_tree", "kit/remember", "tree/place", "tree/paint", "tree/save", "tree/touch", "tree/tree")
+TREE = Instrument("attention_atlas_tree", "tree/tree")
 STATES = ("open", "finished", "pruned", "best", "now")
 MOST = 5000
 """More nodes than this nobody reads, and the page would notice them."""
