@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import bounds, model
+from core import model
+from core.serving import bounds
 from core.text import Tokenizer
 from viz.shell import pages, state
 from viz.widgets import parts
@@ -112,4 +113,4 @@ def states(slug: str) -> list[dict[str, str]]:
     if isinstance(entry.info, pages.Exhibit):
         return [{f"{slug}.step": str(step)} for step in range(1, len(entry.steps) + 1)]
     models = MODELS if "model" in entry.fields else ("",)
-    return [view | ({"model": model} if model else {}) for view in VIEWS[slug] for model in models]
+    return [view | ({"model": model} if model else {}) for view in VIEWS.get(slug, ({},)) for model in models]

@@ -13,12 +13,12 @@ from exhibit_pages import chart
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened, unpacked
 
-import core.engine
+import core.serving.engine
 from core import edits
 from core.analysis.promised import translated
-from core.engine import Engine, Listing
 from core.model import Model
 from core.models import families
+from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
 from viz.course.why.alignment import exhibit, maths, steps
@@ -53,7 +53,7 @@ def engine(request, monkeypatch) -> Iterator[Engine]:
     there = getattr(request, "param", tuple(KINDS))
     made = {name: build(name) for name in there}
     with Engine(opener=made.__getitem__, listing=lambda: tuple(Listing(name, True, "", "seq2seq") for name in there)) as engine:
-        monkeypatch.setattr(core.engine, "_default", engine)
+        monkeypatch.setattr(core.serving.engine, "_default", engine)
         yield engine
 
 
@@ -240,7 +240,7 @@ def test_a_telling_error_of_one_vector_is_told_beside_it_for_a_ready_made_senten
     def errors(**link: str) -> list[str]:
         return [text.value for text in page(5, **link).text if text.value.startswith("A telling error")]
 
-    written = core.engine.default().open(maths.ONE_VECTOR).run(TEXT, keep=[]).target_text
+    written = core.serving.engine.default().open(maths.ONE_VECTOR).run(TEXT, keep=[]).target_text
     assert f"A telling error: {maths.ONE_VECTOR} writes “{written}”; right is “Ella tiene un auto blanco.”." in errors(text=TEXT)
     assert "A telling error: right is “Ella tiene un auto blanco.”." in errors(text=TEXT, present="1"), "before a room too"
     assert errors(text="I gave my little sister a red ball.") == [], "nothing is promised of it"

@@ -11,7 +11,7 @@ import torch
 from exhibit_pages import chart, covers, drawn, figure, lanes, layers, plain, said
 from streamlit.testing.v1 import AppTest
 
-import core.engine
+import core.serving.engine
 from viz.course.errata._counts import encoder_layer
 from viz.course.transformer.feed_forward import exhibit, maths, steps
 from viz.course.transformer.feed_forward.charts import Tile, through
@@ -23,7 +23,7 @@ TEXT = "She was hungry, so she ate."
 
 
 @pytest.fixture(scope="module", autouse=True)
-def engine(tmp_path_factory) -> Iterator[core.engine.Engine]:
+def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(tiny_models.MODELS, "translator-en-es", ("transformer", {"d_ff": 40}))
         patch.setitem(tiny_models.MODELS, "gpt-mini", ("gpt", {}))
@@ -99,7 +99,7 @@ def test_a_word_turned_round_moves_only_its_own_output():
 
 def test_one_unit_its_words_and_what_it_writes():
     params = Params(text=TEXT)
-    data, model = exhibit.compute(params), core.engine.default().open("translator-en-es")
+    data, model = exhibit.compute(params), core.serving.engine.default().open("translator-en-es")
     top = int(data.act[2].argmax())
     found = maths.written(model, 0, data, top)
     test = page(5)
@@ -113,7 +113,7 @@ def test_one_unit_its_words_and_what_it_writes():
 def test_parameters_are_counted():
     """C066: 2 d d_ff + d + d_ff."""
     test = page(6)
-    model = core.engine.default().open("translator-en-es")
+    model = core.serving.engine.default().open("translator-en-es")
     counted = sum(w.numel() for w in model.network.encoder[0].ffn.parameters())
     assert f"= {counted:,}; counted in the network: {counted:,}" in said(test) and f"has {encoder_layer(2048):,} with $d_{{ff}}$ = 2,048" in said(test)
     assert f"{encoder_layer(512):,} with $d_{{ff}}$ = 512" in said(page(6, d_ff="512"))

@@ -10,7 +10,7 @@ import pytest
 from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
-from core.engine import default
+from core.serving.engine import default
 from viz.charts.curves import number, tiny
 from viz.course.self_attention.charts.reordered import OTHER, SAME, reordered, share
 from viz.course.self_attention.permutation import exhibit, order, steps

@@ -8,7 +8,7 @@ from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 from core.data.tasks import PROMPT_LENGTHS, PROMPTS
-from core.engine import default
+from core.serving.engine import default
 from viz.course.gpt.prompting import exhibit, few, params, steps
 from viz.course.gpt.prompting.maths import TASKS, prompt, scored, written
 from viz.course.shared.maths.prompts import ASKED, answers, solved

@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
 import core
-from core import bounds
+from core.data.readable import in_small_letters
 from core.data.texts import texts
-from core.text.readable import in_small_letters
+from core.serving import bounds
 from viz.widgets import reads
 from viz.workspace.shared import reads as _reads
 

@@ -11,7 +11,7 @@ import tiny_models
 from exhibit_pages import chart, covers, drawn, figure, lanes, layers, plain, said, said_and_set
 from streamlit.testing.v1 import AppTest
 
-import core.engine
+import core.serving.engine
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.course.transformer.maths import depth, residuals
 from viz.course.transformer.residual_norm import exhibit, maths, norms, sums
@@ -24,7 +24,7 @@ TEXT = "She was hungry, so she ate."
 
 
 @pytest.fixture(scope="module", autouse=True)
-def engine(tmp_path_factory) -> Iterator[core.engine.Engine]:
+def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(tiny_models.MODELS, "gpt-mini", ("gpt", {}))
         patch.setitem(tiny_models.MODELS, "bert-mini", ("bert", {}))
@@ -82,7 +82,7 @@ def test_the_switch_takes_the_sums_out_and_signal_and_gradient_are_drawn_by_dept
 
 
 def test_a_trained_model_without_its_sums():
-    model = core.engine.default().open("gpt-mini")
+    model = core.serving.engine.default().open("gpt-mini")
     kept, bare = (residuals.through(model, TEXT, residual=residual) for residual in (True, False))
     blind = math.log(model.config.n_vocab)
     right = sums.FARES[0] if bare.surprise < kept.surprise + 0.1 else sums.FARES[1] if bare.surprise < blind else sums.FARES[2]
@@ -130,7 +130,7 @@ def test_the_three_orders_with_their_drawing_and_their_effect_by_depth():
         strong = [line["name"] for line in figure(test, 1)["data"] if line["opacity"] == 1]
         assert strong == [norms.CALLED[order]] * 2
         assert f"{formula}, {norms.CALLED[order]}: after {norms.LAYERS} layers the signal is {sums.factor(found[norms.CALLED[order]].signal[-1])}" in said(test)
-    run = core.engine.default().open("bert-mini").run(TEXT, keep=residuals.KEEP)
+    run = core.serving.engine.default().open("bert-mini").run(TEXT, keep=residuals.KEEP)
     assert f"its signal is {residuals.by_layer(run)[0]:.2f} before" in said(page(6, order="post"))
 
 

@@ -11,7 +11,7 @@ import tiny_models
 from exhibit_pages import chart, drawn, said, said_and_set
 from streamlit.testing.v1 import AppTest
 
-import core.engine
+import core.serving.engine
 from viz import theme
 from viz.charts.curves import tiny
 from viz.course.transformer.training_and_inference import exhibit, learn, write
@@ -34,7 +34,7 @@ def _engine(tmp_path_factory) -> Iterator[None]:
 
 
 def model():
-    return core.engine.default().open(MODEL)
+    return core.serving.engine.default().open(MODEL)
 
 
 def page(step: int, *folds: str, guess: tuple[str, object] | None = None, **link: str) -> AppTest:

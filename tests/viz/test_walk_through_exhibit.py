@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
 import core
-from core.analysis.boxes import value
+from core.analysis.diagram_nodes import value
 from viz.charts.tensors import tensors
 from viz.course.shared import transformer_map as drawn_map
 from viz.course.shared.maths import sizes

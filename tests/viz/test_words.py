@@ -132,9 +132,9 @@ def test_the_seven_tasks_are_those_of_the_survey_and_attend_as_it_defines() -> N
 
 
 def test_the_other_sections_hold_all_terms_axes_and_bridges() -> None:
-    state = {f"fold:names.{slug}": True for slug in ("tensors", "axes", "bridges")}
+    state = {f"fold:names.{slug}": True for slug in ("tensors", "axes", "methods", "bridges")}
     page = said(drawn("names", state))
-    assert all(term.sentence in page for term in (*glossary.LEAVES, *glossary.AXES))
+    assert all(term.sentence in page for term in (*glossary.LEAVES, *glossary.AXES, *glossary.METHODS))
     assert all(row.columns in page and row.rows in page and row.bridge in page for row in named.BRIDGES)
 
 

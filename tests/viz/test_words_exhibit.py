@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
 import core
-from core.engine import default
+from core.serving.engine import default
 from viz.course.look_up import vectors_link as link
 from viz.course.look_up.word_vectors import context, exhibit, sums
 from viz.course.look_up.word_vectors.params import MODEL, OPENING, READER, READY, SENTENCES, Params

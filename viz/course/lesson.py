@@ -51,7 +51,8 @@ class Folds:
     equations: keys of viz.course.equations, each with this run's values of its symbols; latex: lines with this run's numbers.
     more: draws what else belongs below the equations. look: in place of text.md's where it has numbers of the run.
     aside: draws what stands below the words on what one looks at, such as a link to another page.
-    change: draws what else can be changed, where its options depend on the data, in the fold "Change it".
+    change: draws what else can be changed, where its options depend on the data, in the fold "Change it". own: folds of its own behind
+    that one, each a name, a word for its key and what draws it.
     table, arrays: called when their fold is opened. code: the lines that make the same numbers in a notebook.
     """
 
@@ -65,6 +66,7 @@ class Folds:
     look: str = ""
     aside: Callable[[], object] | None = None
     change: Callable[[], object] | None = None
+    own: Sequence[tuple[str, str, Callable[[], object]]] = ()
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,9 @@ class Step(Generic[P, D]):
 class Lesson(Generic[P, D]):
     """An exhibit: `file` (its exhibit.py says __file__), what can be set, what is computed of it, the steps in the order of text.md.
 
-    of: the fields that `compute` reads, all unless said. cost: of computing it, see core.engine; 0 computes it at once.
+    of: the fields that `compute` reads, all unless said. cost: of computing it, see core.serving.engine; 0 computes it at once.
     controls: fields whose controls stand at every step, before a room at none. tells: says to viz.instruments.kit.origin whose numbers these are.
+    arrive: called first, where a link of yesterday needs to be read in today's words.
     """
 
     file: str
@@ -99,6 +102,7 @@ class Lesson(Generic[P, D]):
     cost: float | Callable[[P], float] = 0
     controls: Sequence[str] = ()
     tells: Callable[[P, D], object] = lambda params, data: None
+    arrive: Callable[[], object] = lambda: None
 
     @property
     def slug(self) -> str:
@@ -120,6 +124,7 @@ class Lesson(Generic[P, D]):
 
     def page(self) -> None:
         """Claim, steps, and of the chosen one: question, picture, sentence, controls; everything else folded."""
+        self.arrive()
         parts.title(self.text.info)
         at = lesson.steps([lesson.Step(one.name, one.says) for one in self.text.steps], f"{self.slug}.")
         step, params, folds = self.steps[at], self.params.read(self.slug), None
@@ -145,6 +150,10 @@ class Lesson(Generic[P, D]):
                     params.show(slug, *self.steps[at].change)
                     if folds.change:
                         folds.change()
+        for name, key, draw in folds.own:
+            with parts.fold(name, f"{slug}.{key}") as opened:
+                if opened.open:
+                    draw()
         with parts.fold(parts.EQUATION, f"{slug}.equation") as opened:
             if opened.open and not known:
                 st.text(LATER)

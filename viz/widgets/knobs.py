@@ -22,7 +22,7 @@ from typing import Any, Literal, Self
 
 import streamlit as st
 
-from core.engine import default
+from core.serving.engine import default
 from core.text.tokenizer import typed
 from viz.shell import state
 from viz.widgets import controls
@@ -167,4 +167,9 @@ def models(label: Of, names: Sequence[str], *, width: int = 0) -> Control:
     def here() -> tuple[str, ...]:
         return tuple(name for name in names if (entry := default().entry(name)) and entry.ok) or tuple(names[:1])
 
-    return dataclasses.replace(segmented(label, lambda params: here(), width=width), rule=lambda opening: lambda raw: state.one_of(here())(raw))
+    return ruled(segmented(label, lambda params: here(), width=width), lambda raw: state.one_of(here())(raw))
+
+
+def ruled(control: Control, rule: Callable[[str], Any]) -> Control:
+    """A control with a rule of its own in the link: its options depend on the others or on what is here, and the step needs a usable value."""
+    return dataclasses.replace(control, rule=lambda opening: rule)

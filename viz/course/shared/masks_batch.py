@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-import core.engine
+import core.serving.engine
 from viz.course.shared import masks_panels as panels
 from viz.course.shared.maths.padded_batch import BatchMasks, Change, batch_masks, padded_content, run_batch
 from viz.instruments import heatmap
@@ -15,19 +15,16 @@ from viz.widgets import controls, parts
 TRANSLATOR = "translator-en-es"
 
 
-def fold() -> None:
-    """The fold with two sentences in one batch of the translator: every mask, and that padding does not count."""
-    with parts.fold("A batch of two sentences", "masks.batch") as opened:
-        if not opened.open:
-            return
-        left, right = st.columns(2, gap="large")
-        with left:
-            first = controls.text("The longer sentence", "masks.first", "The red house on the hill is very old.", of=TRANSLATOR)
-        with right:
-            second = controls.text("The shorter one, filled up with PAD", "masks.second", "She has a white car.", of=TRANSLATOR)
-        controls.draw("masks.draw", 0, 99)
-        with errors.guard():  # what the translator cannot read leaves the rest of the page alone
-            parts.numbers(draw(first, second, "masks.batch", state.read("masks.draw", 0, state.whole(0, 99))))
+def two_sentences() -> None:
+    """Two sentences in one batch of the translator: every mask, and that padding does not count."""
+    left, right = st.columns(2, gap="large")
+    with left:
+        first = controls.text("The longer sentence", "masks.first", "The red house on the hill is very old.", of=TRANSLATOR)
+    with right:
+        second = controls.text("The shorter one, filled up with PAD", "masks.second", "She has a white car.", of=TRANSLATOR)
+    controls.draw("masks.draw", 0, 99)
+    with errors.guard():  # what the translator cannot read leaves the rest of the page alone
+        parts.numbers(draw(first, second, "masks.batch", state.read("masks.draw", 0, state.whole(0, 99))))
 
 
 def draw(first: str, second: str, key: str, lot: int = 0, *, across: int = 2, height: int = 300) -> str:
@@ -59,5 +56,5 @@ def found(first: str, second: str, lot: int = 0) -> tuple[BatchMasks, Change]:
 
 
 def _batch(texts: tuple[str, str], lot: int) -> tuple[BatchMasks, Change]:
-    runs = run_batch(core.engine.default().open(TRANSLATOR), texts)
+    runs = run_batch(core.serving.engine.default().open(TRANSLATOR), texts)
     return batch_masks(min(runs, key=lambda run: run.source.n_real if run.source else 0)), padded_content(runs, lot)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from core.analysis.attribution.each_head import each_head
+from core.analysis.attribution.ablate_heads import each_head
 from core.analysis.guesses import probabilities
 from core.edits import SetPattern
 from core.errors import InputError
@@ -18,7 +18,7 @@ from viz.workspace.shared import heads as chooser
 from viz.workspace.shared.heads import Place
 
 WHOLE = 100
-SEARCHED = 192
+SEARCHED = 128
 """Rows times tokens of a translation in which a telling row is looked for: each row needs a run a head."""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.analysis.attribution.asked import telling
+from core.analysis.attribution.target_token import telling
 from core.analysis.residual.logit_lens import Lens, logit_lens
 from core.run import Run
 from viz.charts.layers import PICKED, lens_table, word_bars
@@ -47,7 +47,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         st.caption(_where(run, place, layer))
         top = [target_picker.named(run, int(index)) for index in lens.ids[layer, place]]
         parts.show(word_bars(top, lens.chances[layer, place]), "inside.top", "The best words of the chosen cell with their probabilities")
-    parts.numbers(_sentence(run, lens, place))
+    parts.numbers(_sentence(run, lens, place), "logit_lens")
     _folds(page, params, run, lens, place)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.attribution.asked import Asked
 from core.analysis.attribution.logit_attribution import Attribution, attribute
+from core.analysis.attribution.target_token import Asked
 from core.run import Run
 from viz.charts.layers import PICKED, parts_of_logit
 from viz.labels import head_name, literal
@@ -24,7 +24,7 @@ EMBEDDING = {"token": "the word itself", "position": "its position", "segment": 
 REST = "biases"
 SUM = r"\underbrace{w \cdot \mathrm{norm}(x)}_{\text{logit}} = \sum_{p} c \cdot p + \text{biases}, \qquad c = \mathrm{centred}\left(\frac{g \odot w}{\sigma}\right), \qquad x = \sum_{p} p"
 CODE = """import core
-from core.analysis.attribution.asked import Asked
+from core.analysis.attribution.target_token import Asked
 from core.analysis.attribution.logit_attribution import attribute
 
 run = core.open_model({model!r}).run({text!r}{target})
@@ -46,7 +46,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     with left:
         figure = parts_of_logit(names, values, hues, (chosen,))
         parts.show(figure, KEY, "Direct logit attribution: what each part of the model added to the logit of the chosen word", lambda: _pick(wide))
-    parts.numbers(_sentence(run, asked, found))
+    parts.numbers(_sentence(run, asked, found), "attribution")
     with st.container(horizontal=True, gap="medium"):
         best = int(np.abs(found.heads[kind][layer]).argmax())
         links.to("look", f"See {head_name(layer, best)} in Look", view="full", kind=kind, layer=layer, head=best)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from core.errors import InputError
 from core.text.tokenizer import typed
 from viz.course.bert.bert_input.maths import input_sum, wordpiece
 from viz.labels import distinct, shorten
@@ -59,5 +60,8 @@ class Params(Knobs):
 
     @property
     def chosen(self) -> str:
-        """The word that was chosen; the last where the texts have fewer."""
+        """The word that was chosen; the last where the texts have fewer. Raises InputError where they have none."""
+        if not self.words:
+            rule, remedy = "A word is cut into the pieces of the vocabulary.", "Type a word, or take the example."
+            raise InputError("There is no word in these texts.", rule, remedy)
         return self.words[min(self.word, len(self.words) - 1)]

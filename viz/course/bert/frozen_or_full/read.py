@@ -7,11 +7,11 @@ from functools import cache
 
 import numpy as np
 
-from core.engine import default
 from core.errors import InputError
-from core.training import tuning
-from core.training.goals import GOALS
-from core.training.tuning import BODY, TUNINGS, Moved, learns, moved
+from core.serving.engine import default
+from core.training.finetune import tuning
+from core.training.finetune.finetune_tasks import GOALS
+from core.training.finetune.tuning import BODY, TUNINGS, Moved, learns, moved
 from viz.course.bert import tuning_live
 from viz.course.bert.frozen_or_full.charts import FULL, WAYS
 from viz.course.bert.frozen_or_full.maths import attention_change, said

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.training.goals import GOALS
-from core.training.tuning import BODY, CHECKED
+from core.training.finetune.finetune_tasks import GOALS
+from core.training.finetune.tuning import BODY, CHECKED
 from viz.course.bert import tuning_live
 from viz.course.bert.frozen_or_full import read
 from viz.course.bert.frozen_or_full.charts import COVERED, FROZEN, FULL, WAYS, courses, grouped
@@ -19,7 +19,7 @@ from viz.labels import percent
 from viz.shell import room
 from viz.widgets import controls, lesson, parts
 
-FROM_TUNING = "from core.training import tuning\n\n"
+FROM_TUNING = "from core.training.finetune import tuning\n\n"
 
 
 def enough(params: Params, task: read.Task) -> Folds:

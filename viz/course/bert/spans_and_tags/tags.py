@@ -12,8 +12,9 @@ import streamlit as st
 
 from core.data import grammar
 from core.data.lexicon import RULES
-from core.engine import default
-from core.training import tuning
+from core.errors import InputError
+from core.serving.engine import default
+from core.training.finetune import tuning
 from viz.course.bert import tuning_live
 from viz.course.bert.spans_and_tags.answers import glued
 from viz.course.bert.spans_and_tags.maths import Tagged, tagged
@@ -108,7 +109,13 @@ def read(params: Params, used: Using) -> Tagged:
 
 
 def word_of(params: Params, one: Tagged) -> int:
-    """The word that is asked about: the chosen one, else one of several tags, best one that comes twice."""
+    """The word that is asked about: the chosen one, else one of several tags, best one that comes twice.
+
+    Raises InputError for a text in which there is none.
+    """
+    if not one.words:
+        rule, remedy = "Each word gets a tag.", "Type a sentence, or take one of the examples."
+        raise InputError("There is no word in this text.", rule, remedy)
     if 0 <= params.word < len(one.words):
         return params.word
     words = [word.lower() for word in one.words]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import core.engine
-from core.engine import RunRequest
+import core.serving.engine
+from core.serving.engine import RunRequest
 from viz.course.shared.maths import luong, unscaled
 
 CONCAT, GENERAL, PREDICTIVE = "bahdanau-en-es", "luong-global-en-es", "luong-local-en-es"
@@ -36,7 +36,7 @@ class Data:
 
 def here(name: str) -> bool:
     """Whether a model can be opened."""
-    return any(listing.name == name and listing.ok for listing in core.engine.default().models())
+    return any(listing.name == name and listing.ok for listing in core.serving.engine.default().models())
 
 
 def offered() -> dict[str, str]:
@@ -60,7 +60,7 @@ def missing() -> str:
 def read(text: str, score: str) -> Data:
     """The run of the model that the score belongs to."""
     name = offered()[score]
-    engine = core.engine.default()
+    engine = core.serving.engine.default()
     own = engine.run(RunRequest(name, text, keep=())).target_text
     run = engine.run(
         RunRequest(name, text, target=own, keep=luong.KEEP)
@@ -84,7 +84,7 @@ def predicted(text: str, data: Data) -> tuple[float, ...]:
     otherwise."""
     if not here(PREDICTIVE):
         return ()
-    run = core.engine.default().run(
+    run = core.serving.engine.default().run(
         RunRequest(PREDICTIVE, text, target=data.target, keep=("decoder.attn.centre",))
     )
     centres = tuple(float(c) for c in run.trace["decoder.attn.centre"][0])
@@ -109,7 +109,7 @@ def cost(text: str, data: Data, centres: tuple[float, ...], widest: int) -> Cost
     def surprise(allowed: np.ndarray) -> float:
         edits = (luong.shut_in(allowed),)
         asked = RunRequest(data.model, text, target=data.target, keep=("logits",), edits=edits)
-        run = core.engine.default().run(asked)
+        run = core.serving.engine.default().run(asked)
         return unscaled.surprise(run.logits, run.ids)
 
     return Cost(sizes, tuple(map(surprise, shut)), tuple(int(allowed.sum()) for allowed in shut))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-import core.engine
+import core.serving.engine
+from core.model import Model
+from core.trace import Edit
 from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.look_up.charts import scaling as figures
@@ -199,16 +202,21 @@ def every_width(seed: int) -> dict[str, tuple[maths.Measures, ...]]:
 
 def d_head() -> int:
     """The width of the model's heads."""
-    return core.engine.default().open(MODEL).config.d_head
+    return core.serving.engine.default().open(MODEL).config.d_head
 
 
 def readings(text: str) -> dict[str, unscaled.Reading]:
-    """The model's run as it was trained, and without the division."""
-    edits = unscaled.without_scale(core.engine.default().open(MODEL).config)
+    """The model's run as it was trained, and without the division. Of a run only its measures are kept: all scores of a long text are many."""
+    model = core.serving.engine.default().open(MODEL)
+    cost = 2.0 * len(text) * model.config.n_layers
     return {
-        "scaled": unscaled.reading(compute.run(MODEL, text, keep=unscaled.KEEP)),
-        "raw": unscaled.reading(compute.run(MODEL, text, keep=unscaled.KEEP, edits=edits)),
+        name: compute.submit(("scaling.reading", MODEL, text, name), partial(_read, model, text, edits), cost)
+        for name, edits in (("scaled", ()), ("raw", unscaled.without_scale(model.config)))
     }
+
+
+def _read(model: Model, text: str, edits: tuple[Edit, ...]) -> unscaled.Reading:
+    return unscaled.reading(model.run(text, keep=unscaled.KEEP, edits=edits))
 
 
 def _drawn(params: Params, data: Drawn, known: bool = True, table: Any = None, code: str = "") -> Folds:

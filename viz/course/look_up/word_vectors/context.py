@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.engine import RunRequest, default
 from core.errors import InputError
 from core.model import Model
 from core.run import Run
+from core.serving.engine import RunRequest, default
 from viz.charts.scores import bars
 from viz.course.lesson import Folds
 from viz.course.look_up.word_vectors.charts import heads

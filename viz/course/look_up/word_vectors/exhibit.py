@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import core.engine
+import core.serving.engine
 from core.model import Model
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
@@ -13,7 +13,7 @@ from viz.instruments.kit import origin
 
 def compute(params: Params) -> Model:
     """The table of vectors that ships; each step computes what it shows, for each has words of its own."""
-    return core.engine.default().open(MODEL)
+    return core.serving.engine.default().open(MODEL)
 
 
 def thumbnail() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.engine import default
+from core.serving.engine import default
 from viz.course.self_attention.heads_compared.maths.layer import LONGEST, MODELS, here
 from viz.shell import state
 from viz.widgets import controls

@@ -9,8 +9,8 @@ import streamlit as st
 
 from core.analysis.heads.habits import WORDS
 from core.edits import ZeroHead
-from core.engine import RunRequest, default
 from core.errors import InputError
+from core.serving.engine import RunRequest, default
 from viz.course.lesson import Folds
 from viz.course.self_attention.charts.bar_pairs import bar_pairs
 from viz.course.self_attention.charts.head_grids import per_head
@@ -109,7 +109,7 @@ def kinds(params: Params, data: Layer) -> Folds:
     return Folds(
         table,
         lambda: {"habits": values},
-        "from core.checkpoints.heads import read_heads\nfrom core.checkpoints.manifest import "
+        "from core.analysis.heads.head_file import read_heads\nfrom core.checkpoints.manifest import "
         "shipped_folder\n\n"
         f"heads = read_heads(shipped_folder() / {data.model!r}).trained[{data.kind!r}]\nfor head in "
         f"range({n}):\n"

@@ -19,10 +19,10 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 
 from core import masks
-from core.engine import default
 from core.errors import InputError
 from core.layers.attention import MultiHeadAttention
 from core.layers.linear import lasting
+from core.serving.engine import default
 from core.trace import record
 from viz.labels import distinct
 

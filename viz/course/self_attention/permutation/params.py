@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.engine import default
+from core.serving.engine import default
 from viz.course.self_attention.permutation.maths import LONGEST, MODEL
 from viz.shell import state
 from viz.widgets.knobs import Knobs, knob, sentence, toggle, touched

@@ -24,8 +24,8 @@ from torch import Tensor, nn
 
 from core.checkpoints.files import json_object
 from core.checkpoints.writing import write_json
+from core.data.home import assets
 from core.errors import InputError
-from core.home import assets
 from core.layers.attention import MultiHeadAttention
 
 HEADS = 8

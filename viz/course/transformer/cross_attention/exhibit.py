@@ -3,8 +3,8 @@ change."""
 
 from __future__ import annotations
 
-from core.engine import RunRequest, default
 from core.errors import InputError
+from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.shared.maths import across

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.checkpoints.heads import habits
-from core.engine import RunRequest, default
+from core.analysis.heads.head_file import habits
 from core.run import Run
+from core.serving.engine import RunRequest, default
 from viz.course.shared.maths import across
 from viz.course.transformer.cross_attention.params import BEST, MODEL
 

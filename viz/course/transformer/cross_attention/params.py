@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.engine import default
+from core.serving.engine import default
 from viz.course.shared.masks_batch import TRANSLATOR
 from viz.shell import state
 from viz.widgets.knobs import Knobs, draw, knob, segmented, sentence, touched

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.engine import RunRequest, default
 from core.errors import InputError
+from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.transformer.encoder import maths, steps

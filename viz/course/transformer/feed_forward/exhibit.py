@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.engine import RunRequest, default
 from core.errors import InputError
+from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.transformer.feed_forward import maths, steps, units

@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 import torch
 
-from core.engine import default
 from core.layers.feedforward import ACTIVATIONS
+from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.charts.curves import number
 from viz.course.lesson import Folds

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.engine import default
+from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.charts.curves import number
 from viz.charts.scores import bars

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.engine import RunRequest, default
 from core.errors import InputError
+from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.transformer.maths import residuals

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from core.engine import default
+from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.charts.curves import number, power_of_ten
 from viz.course.lesson import Folds

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from core import edits
-from core.engine import RunRequest, default
 from core.errors import InputError
 from core.run import Run
+from core.serving.engine import RunRequest, default
 
 Array = np.ndarray
 ASKERS = {"before": "bahdanau-en-es", "now": "luong-global-en-es"}

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis import promised
-from core.arithmetic.cell import lines_of, needed_lines
+from core.analysis.arithmetic.cell import lines_of, needed_lines
 from core.run import Run
 from viz.charts.curves import number
 from viz.course.lesson import Folds

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.engine import RunRequest, default
+from core.serving.engine import RunRequest, default
 from viz.course.shared.maths import weighting
 from viz.course.shared.maths.scene import PORTRAIT
 from viz.course.why.weighting.params import MODEL, Params

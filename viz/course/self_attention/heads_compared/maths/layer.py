@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.analysis.heads.habits import Heads
+from core.analysis.heads.head_file import habits
 from core.analysis.heads.likeness import likeness
-from core.checkpoints.heads import habits
-from core.engine import RunRequest, default
 from core.errors import InputError
+from core.serving.engine import RunRequest, default
 from viz.course.self_attention.heads_compared.maths import looking
 from viz.labels import distinct
 

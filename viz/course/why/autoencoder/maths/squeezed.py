@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.residual.vectors import unit
-from core.engine import default
+from core.serving.engine import default
 from viz.course.shared.maths.word_vectors import row_of
 from viz.course.why.autoencoder.maths import autoencoder, concepts
 from viz.course.why.autoencoder.maths.glyphs import COLUMNS, ROWS, glyphs, letters, styles

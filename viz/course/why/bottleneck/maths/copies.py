@@ -9,8 +9,8 @@ import numpy as np
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.scores import by_part, read_scores
 from core.data.tasks import COPIED, strings
-from core.engine import RunRequest, default
 from core.scoring.copying import same
+from core.serving.engine import RunRequest, default
 from viz.course.why.bottleneck.maths import reach
 
 CELLS = {"rnn": "RNN", "lstm": "LSTM", "gru": "GRU"}
