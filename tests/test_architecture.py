@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PYTHON = sorted([*(ROOT / "core").rglob("*.py"), *(ROOT / "viz").rglob("*.py"), ROOT / "app.py"])
 BROWSER = sorted([*(ROOT / "viz").rglob("*.js"), *(ROOT / "viz").rglob("*.css")])
 SCREEN = {"streamlit", "plotly", "altair"}
-LONGEST = 300
+LONGEST = 350
 FULLEST = 20
 FLOORS = ("errors", "maths", "glossary", "trace", "masks", "text", "data", "layers", "models", "run", "model", "edits", "checkpoints", "decoding", "analysis",
           "scoring", "training", "serving", "tools")  # fmt: skip

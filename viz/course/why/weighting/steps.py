@@ -13,7 +13,7 @@ import streamlit as st
 from viz.charts.patches import PICKED, lit, place_name
 from viz.course.lesson import Folds
 from viz.course.shared.maths import weighting
-from viz.course.shared.shares.scene import PORTRAIT
+from viz.course.shared.maths.scene import PORTRAIT
 from viz.course.why.weighting import shares
 from viz.course.why.weighting.params import BETWEEN, SENTENCE, SLUG, SOURCES, TOUCHED, Params
 from viz.instruments import weighed, weighing
