@@ -19,6 +19,8 @@ from viz.widgets import export
 
 EVERY = [(entry.slug, step) for entry in pages.exhibits() for step in range(1, len(entry.steps) + 1) if entry.file.with_name("text.md").exists()]
 BY_TOUCH = ":commit"
+ALL_THERE = {("masks", 6): "its question is about a picture that is all there: what would happen to it"}
+"""Steps whose question covers nothing, and why."""
 
 
 def folds(lesson: Lesson[Any, Any], slug: str) -> dict[str, bool]:
@@ -41,14 +43,15 @@ def test_a_step_opens_its_folds_and_tells_nothing_before_the_guess(slug: str, st
     test = drawn(slug, {f"{slug}.step": str(step)}, folds(lesson, slug))
     well(test, "before")
     own = set(taken[-1])
-    if asked := questions(test):
+    asked = [] if (slug, step) in ALL_THERE else questions(test)
+    if asked:
         assert LATER in said(test) and [LATER] in [list(frame.value.to_numpy().ravel()) for frame in test.dataframe]
         if any(str(button.key).endswith(BY_TOUCH) and button.proto.disabled for button in test.button if str(button.key).startswith("predict:")):
             return  # answered by touching the picture: the exhibit's own test does that
         test = answered(test)
         well(test, "after")
         assert set(taken[-1]) > own, "arrays come with the answer"
-    assert LATER not in said(test) and asked is not None
+    assert LATER not in said(test)
     table = test.dataframe[-1].value
     assert table.size and not table.isna().all(axis=None)
     assert all(np.asarray(values).size for values in taken[-1].values())

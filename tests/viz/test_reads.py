@@ -19,8 +19,8 @@ from viz.widgets import reads
 from viz.workspace.shared import reads as _reads
 
 NO_SENTENCE = {
-    "autoencoder/panels": "one word, which no model reads", "bert_input/pieces": "pieces of a vocabulary", "prompting/few": "one word, as its label says",
-    "retrieval/table": "a query", "self_attention/steps": "words that only name rows", "word_vectors/sum": "words of a table", "bottleneck/exhibit": "letters, as its label says",
+    "autoencoder/params": "one word, which no model reads", "bert_input/pieces": "pieces of a vocabulary", "prompting/few": "one word, as its label says",
+    "retrieval/params": "a query", "self_attention/params": "words that only name rows", "word_vectors/params": "words of a table", "bottleneck/params": "letters, as its label says",
     "prompting/params": "letters, as its label says",
 }  # fmt: skip
 """Files of exhibits whose boxes take no sentence for a model, and why; beside them only boxes of single words and wanted translations."""
