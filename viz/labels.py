@@ -113,6 +113,15 @@ def indexed(text: str) -> bool:
     return any(found[2] for found in _INDEXED.finditer(text))
 
 
+def query_and_key(of: str = "word", *, across: bool = False) -> tuple[str, str]:
+    """The names of rows and columns of an attention map: one thing, one name on all pages.
+
+    >>> query_and_key(), query_and_key("token", across=True)
+    (('word that looks (query)', 'word looked at (key)'), ('written token (query)', 'source token (key)'))
+    """
+    return (f"written {of} (query)", f"source {of} (key)") if across else (f"{of} that looks (query)", f"{of} looked at (key)")
+
+
 def spoken(text: str) -> str:
     r"""Text for a label that nobody sees and a screen reader says: what would be Markdown is left out, nothing is escaped.
 

@@ -14,7 +14,7 @@ from viz.course.shared.maths.padded_batch import padded_content, run_batch
 from viz.course.transformer.cross_attention import exhibit, maths
 from viz.course.transformer.cross_attention.charts import computed, flow
 from viz.course.transformer.cross_attention.params import MODEL, SENTENCES, Params
-from viz.labels import percent
+from viz.labels import percent, query_and_key
 
 SLUG = "cross_attention"
 TABLE = f"{SLUG}.table"
@@ -40,7 +40,7 @@ def test_the_map_has_both_sentences_as_axes_and_comes_after_the_guess():
     assert not any("scale" in packet for packet in packets(before)) and f"{m} × {n} = {m * n}" not in said(before)
     test = page(f"{SLUG}.take", state={f"predict:{SLUG}.shape": f"{m} × {n}"})
     shown = next(packet for packet in packets(test) if packet.get("scale") == "pattern")
-    assert "Right." in said(test) and shown["shape"] == [m, n] and shown["axis"] == ["written", "read"]
+    assert "Right." in said(test) and shown["shape"] == [m, n] and shown["axis"] == list(query_and_key("token", across=True))
     assert shown["queries"][-1] == "END" and shown["keys"] == [token.strip() for token in run.source.tokens]
     data = exhibit.compute(Params())
     weights = run.attention("cross", writing=True).weights[data.layer, data.head]

@@ -318,3 +318,14 @@ def test_pictures_of_an_erratum_are_its_own_and_the_pages_are_the_pages():
     charts = [chart.proto.alt.split("\n") for kind in ("vega_lite_chart", "plotly_chart") for chart in shown.get(kind)]
     assert charts and {(chart[1], *filter(None, chart[2:])) for chart in charts} <= {("E27",), ("E29",)}, "neither the page's model nor its sentence"
     assert test.session_state["_instrument_origin"].model == "bahdanau-en-es"
+
+
+def test_the_rows_and_columns_of_attention_have_one_name_on_all_pages() -> None:
+    """`labels.query_and_key` names them: no page has words of its own for who looks and what is looked at."""
+    own = re.compile(r"\b(?:quer(?:y|ies)|keys?|written|reads?|source|target|looks?|looked|asks)\b")
+    typed = []
+    for path in (file for home in ("course", "workspace") for file in sorted((ROOT / "viz" / home).rglob("*.py"))):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "axis" and isinstance(node.value, ast.Tuple):
+                typed += [(f"{path.parent.name}/{path.stem}", part.value) for part in node.value.elts if isinstance(part, ast.Constant) and own.search(str(part.value))]
+    assert typed == [("cls_and_pairs/steps", "read by [CLS]"), ("score_functions/steps", "key"), ("be_the_head/page", "token looked at")], "one row, a rule a row, two rows of guesses"

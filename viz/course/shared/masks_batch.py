@@ -8,6 +8,7 @@ import core.serving.engine
 from viz.course.shared import masks_panels as panels
 from viz.course.shared.maths.padded_batch import BatchMasks, Change, batch_masks, padded_content, run_batch
 from viz.instruments import heatmap
+from viz.labels import query_and_key
 from viz.shell import errors, state
 from viz.widgets import compute as ask
 from viz.widgets import controls, parts
@@ -41,7 +42,7 @@ def draw(first: str, second: str, key: str, lot: int = 0, *, across: int = 2, he
     for place, (title, mask, keys) in zip(places, shown, strict=True):
         with place:
             heatmap(mask, targets, keys, key=f"{key}.{title}", allowed=mask, title=title, height=height,
-                    axis=("target", "source" if keys is sources else "target"))  # fmt: skip
+                    axis=query_and_key("token", across=keys is sources))  # fmt: skip
     return (
         "Each cell is the factor e^M: 1 keeps, e^−∞ = 0 removes. The translator's cross-attention uses the first mask, its "
         "decoder's self-attention the last.\n"

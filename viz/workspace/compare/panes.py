@@ -13,7 +13,7 @@ from core.edits.serialize import from_text, in_words
 from core.errors import InputError
 from viz.instruments import heatmap
 from viz.instruments.kit.mount import stored
-from viz.labels import literal, shorten
+from viz.labels import literal, query_and_key, shorten
 from viz.shell import state
 from viz.widgets import pins, reads
 from viz.widgets.pins import View
@@ -116,7 +116,7 @@ def _pattern(found: Compared, pane: int, place: int, row: int | None) -> None:
     cell = None if row is None or not found.rows[row][pane] else (row, int(weights[row].argmax()))
     heatmap(
         weights, found.words("queries", pane), found.words("keys", pane), key=_key(LETTERS[place]), allowed=found.allowed[pane], lone=found.lone(pane), selected=cell, group=GROUP,
-        axis=("written word (query)", "source word (key)") if crossing else ("word that looks (query)", "word looked at (key)"),
+        axis=query_and_key(across=crossing),
         title=f"{LETTERS[place]}: {shown.name}", height=420 if len(found.panes) < 3 else 380,
         numbers=len(found.panes) < 3 and max(weights.shape) <= NUMBERS,
     )  # fmt: skip

@@ -16,7 +16,7 @@ from viz.instruments import WRITING, Sentences, candidates, heatmap, timeline, w
 from viz.instruments.candidates.candidates import Bar, Lot, Way
 from viz.instruments.kit import origin
 from viz.instruments.timeline.timeline import Moment
-from viz.labels import literal, percent, visible
+from viz.labels import literal, percent, query_and_key, visible
 from viz.workspace.decode.maths.filtered import title, way
 from viz.workspace.shared import one_vector
 
@@ -99,7 +99,7 @@ def _alignment(data: Any, head: tuple[int, int]) -> None:
     weights, allowed = rows(data.steps, kind, head)
     heatmap(
         weights, pieces([step.token for step in data.steps]), pieces(data.last.keys[kind]), key="decode.alignment", allowed=allowed,
-        selected=(len(weights) - 1, int(weights[-1].argmax())), axis=("written token (query)", "source token (key)"),
+        selected=(len(weights) - 1, int(weights[-1].argmax())), axis=query_and_key("token", across=True),
         numbers=weights.shape[1] <= 14, height=430,
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ import streamlit as st
 
 from core.analysis.heads import sketch
 from viz.instruments import mask_editor
+from viz.labels import query_and_key
 from viz.shell import state
 from viz.workspace.find import like, tiles
 from viz.workspace.find import pool as heads
@@ -77,7 +78,7 @@ def _pad() -> np.ndarray:
     if memory.get(_CODE) != wanted:  # the opening drawing, or one that came with a link
         memory[_START], memory[_CODE], memory[_TURN] = unpack(wanted), wanted, memory.get(_TURN, 0) + 1
     return mask_editor(
-        memory[_START], LABELS, LABELS, key="find.pad", turn=memory[_TURN], presets=strokes, axis=("position that looks (query)", "position looked at (key)"),
+        memory[_START], LABELS, LABELS, key="find.pad", turn=memory[_TURN], presets=strokes, axis=query_and_key("position"),
         title="Your drawing", height=330, drawing=True, on_stroke=_stroke,
     )  # fmt: skip
 

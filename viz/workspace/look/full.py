@@ -19,7 +19,7 @@ from viz.instruments import READING, WRITING, clicked, grid_packet, head_view, h
 from viz.instruments.kit.picture import lines as python_lines
 from viz.instruments.kit.stack import HEAD, LAYER
 from viz.instruments.words.words import start
-from viz.labels import literal, percent, visible
+from viz.labels import literal, percent, query_and_key, visible
 from viz.remember import remembered
 from viz.shell import state
 from viz.shell.pages import Page
@@ -175,7 +175,7 @@ def _heatmap(run: Run, place: Place, seen: Seen, by: str, how: str) -> tuple[int
         seen.weights, queries, keys, key=f"look.heatmap.{place.kind}.{by}", allowed=seen.allowed, numbers=len(keys) <= 16,
         lenses=further if how == ONE and has_lenses(run, place.kind, by, writing=crossing) else None,
         log_sums=log_sums(run, place.kind, place.layer, place.head, by, writing=crossing) if how == ONE else None, among=one, called="{head}", hint="choose a cell",
-        axis=("written word (query)", "source word (key)") if crossing else ("word that looks (query)", "word looked at (key)"),
+        axis=query_and_key(across=crossing),
         selected=_touched(seen, place) if by == "word" else None, title=seen.name, group=GROUP,
         python=python_lines(run, "heatmap", layer=layer, head=head if how == ONE else how, kind=place.kind, by=by),
     )  # fmt: skip

@@ -16,7 +16,7 @@ from viz.course.lesson import Folds
 from viz.instruments import heatmap
 from viz.instruments.heatmap.heatmap import FORBIDDEN
 from viz.instruments.kit import origin
-from viz.labels import distinct, literal, percent
+from viz.labels import distinct, literal, percent, query_and_key
 from viz.shell import room, state
 from viz.widgets import compute, controls, lesson, parts
 
@@ -185,7 +185,7 @@ def _words(data: reading.Data, word: int) -> None:
     controls.pills("Word", range(len(names)), SLUG + "word", len(names) // 2, lambda i: names[i], quiet=True)
 
 
-def _map(values: np.ndarray, each: reading.Reading, title: str, key: str, shown: bool, *, allowed: np.ndarray, axis: tuple[str, str] = ("reads", "is read"), shut: str = FORBIDDEN) -> None:
+def _map(values: np.ndarray, each: reading.Reading, title: str, key: str, shown: bool, *, allowed: np.ndarray, axis: tuple[str, str] = query_and_key("token"), shut: str = FORBIDDEN) -> None:
     if shown:
         origin.tell_run(each.run)
         heatmap(values, each.outputs, each.inputs, key=SLUG + key, allowed=allowed, axis=axis, title=title, height=300, shut=shut)

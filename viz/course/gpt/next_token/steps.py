@@ -20,7 +20,7 @@ from viz.course.shared.maths import across, sizes
 from viz.instruments import heatmap
 from viz.instruments.diagram.diagram import diagram, picked
 from viz.instruments.kit import origin
-from viz.labels import distinct, percent
+from viz.labels import distinct, percent, query_and_key
 from viz.shell import room, state
 from viz.widgets import compute, controls, lesson, parts
 
@@ -227,7 +227,7 @@ def two_masks(params: Params, data: Both) -> Folds:
             allowed=sees.allowed[0, 0],
             title="BERT: looks both ways",
             height=tall,
-            axis=("looks", "looked at"),
+            axis=query_and_key("token"),
         )
     with right:
         if known:
@@ -240,7 +240,7 @@ def two_masks(params: Params, data: Both) -> Folds:
                 allowed=looks.allowed[0, 0],
                 title="GPT: looks back only",
                 height=tall,
-                axis=("looks", "looked at"),
+                axis=query_and_key("token"),
             )
         else:
             st.markdown("**GPT: ?**  \nIts map comes after the guess.")

@@ -16,7 +16,7 @@ from viz.course.look_up.luong import charts, maths
 from viz.course.look_up.luong.params import CENTRES, SENTENCES, WIDEST, WINDOW, Params
 from viz.course.shared.maths import luong
 from viz.instruments import heatmap
-from viz.labels import distinct, percent
+from viz.labels import distinct, percent, query_and_key
 from viz.shell import state
 from viz.widgets import compute, controls, lesson, parts
 
@@ -44,7 +44,7 @@ def everywhere(params: Params, data: maths.Data) -> Folds:
         key=f"{SLUG}global.picture",
         selected=(row, top) if told else None,
         numbers=True,
-        axis=("written", "source"),
+        axis=query_and_key("token", across=True),
         height=_tall(),
         title=f"{data.model}, {maths.SCORES[params.score]}",
     )
@@ -87,7 +87,7 @@ def a_centre(params: Params, data: maths.Data) -> Folds:
         key=f"{SLUG}centre.picture",
         allowed=allowed,
         numbers=True,
-        axis=("written", "source"),
+        axis=query_and_key("token", across=True),
         height=_tall(),
         title=f"Global weights, {CENTRES[params.centre]}, D = {params.window}" if told else "Global weights",
     )

@@ -18,7 +18,7 @@ from viz.course.self_attention.heads_compared.maths import looking
 from viz.course.self_attention.heads_compared.maths.layer import Layer
 from viz.course.self_attention.heads_compared.params import SLUG, Params
 from viz.instruments import heatmap
-from viz.labels import head_name, literal, percent
+from viz.labels import head_name, literal, percent, query_and_key
 from viz.shell import links
 from viz.widgets import controls, lesson, parts
 
@@ -179,7 +179,7 @@ def two_heads(params: Params, data: Layer) -> Folds:
                     title=title,
                     scale=scale,
                     allowed=data.allowed[a],
-                    axis=("word", "looks at"),
+                    axis=query_and_key(),
                     height=250 if lesson.presenting() else 300,
                     group="heads_compared",
                     **more,

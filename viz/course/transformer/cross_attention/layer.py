@@ -15,7 +15,7 @@ from viz.course.transformer.cross_attention.params import Params
 from viz.course.transformer.cross_attention.steps import SLUG, choose, code
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
-from viz.labels import distinct, head_name
+from viz.labels import distinct, head_name, query_and_key
 from viz.widgets import compute, lesson, parts
 
 
@@ -76,7 +76,7 @@ def layer(params: Params, data: Data) -> Folds:
             title=f"1  masked self-attention, {m} × {m}",
             numbers=m <= 9,
             height=260,
-            axis=("target", "target"),
+            axis=query_and_key("token"),
         )
     with right:
         origin.tell_run(data.run, "cross", data.layer, data.head)
@@ -88,7 +88,7 @@ def layer(params: Params, data: Data) -> Folds:
             title=f"2  cross-attention, {m} × {n}",
             numbers=m <= 9,
             height=260,
-            axis=("target", "source"),
+            axis=query_and_key("token", across=True),
         )
     heads, less = data.weights.shape[1], base.decoder - base.without_cross
     says = (

@@ -16,7 +16,7 @@ from viz.course.transformer.cross_attention import charts, maths
 from viz.course.transformer.cross_attention.maths import Data
 from viz.course.transformer.cross_attention.params import MODEL, SIDES, Params
 from viz.instruments import SILENT, heatmap, words_view
-from viz.labels import distinct, head_name, literal, percent
+from viz.labels import distinct, head_name, literal, percent, query_and_key
 from viz.widgets import compute, controls, lesson, parts
 
 SLUG = "cross_attention."
@@ -61,7 +61,7 @@ def two_axes(params: Params, data: Data) -> Folds:
                 names[1],
                 names[0],
                 key=SLUG + "map",
-                axis=("written", "read"),
+                axis=query_and_key("token", across=True),
                 title=title,
                 numbers=n <= 12,
                 height=260,
