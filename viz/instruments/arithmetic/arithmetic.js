@@ -5,18 +5,13 @@ import { typeset } from "../kit/equation.js";
 import { part } from "../kit/page/packets.js";
 import { paintElement } from "../kit/save/dom_pen.js";
 import { saveMenu } from "../kit/save/save.js";
+import { button, shell } from "../kit/shell.js";
 import { filler, formed, readNumbers, taker } from "./figures.js";
 import { tellNear, watch } from "./inview.js";
 
 export function build(root) {
-  root.classList.add("arith");
-  const view = { root, open: new Set(), identity: "" };
-  view.bar = make("div", "head", root);
-  view.title = make("h3", "title", view.bar);
-  view.tools = make("div", "tools", view.bar);
-  view.all = make("button", "tool", view.tools);
-  view.all.type = "button";
-  view.all.onclick = () => openAll(view);
+  const view = shell(root, "arith", { open: new Set(), identity: "" }, "h3");
+  view.all = button(view.tools, "tool", "", () => openAll(view));
   view.intro = make("p", "quiet intro", root);
   view.steps = make("ol", "steps", root);
   view.steps.setAttribute("aria-label", "From query and key to the weight");
@@ -154,17 +149,14 @@ function places(parent, cites) {
 
 /** The tensor that holds this result: a button that tells Python. */
 function tensor(view, parent, path) {
-  const button = make("button", "path", parent);
-  button.type = "button";
-  button.textContent = path;
-  button.title = "The tensor of the run that holds this number: choose it to see the line of code that computes it";
-  button.onclick = () => {
+  const made = button(parent, "path", path, () => {
     view.chosen = path;
     view.sent = eventId();
     refresh(view);
     view.component.setStateValue("path", { at: [view.paths.indexOf(path)], id: view.sent });
-  };
-  return button;
+  });
+  made.title = "The tensor of the run that holds this number: choose it to see the line of code that computes it";
+  return made;
 }
 
 // ---------------------------------------------------------------- terms
@@ -196,12 +188,9 @@ function fill(view, made) {
   body.replaceChildren(...shown.map((i) => row(line, i, values[i] / most, signed)));
   const wide = table.tHead.rows[0].children.length - 1;
   if (!all) {
-    const more = make("tr", "more", body), cell = make("th", "", more), button = make("button", "", cell);
+    const more = make("tr", "more", body), cell = make("th", "", more), turn = () => { open ? view.open.delete(line.name) : view.open.add(line.name); refresh(view); made.item.querySelector(".more button").focus(); };
     cell.colSpan = wide;
-    button.type = "button";
-    button.setAttribute("aria-expanded", String(open));
-    button.textContent = open ? `show the largest ${line.few.length} only` : `and ${line.terms.length - line.few.length} more${line.rest ? ": sum" : ""}`;
-    button.onclick = () => { open ? view.open.delete(line.name) : view.open.add(line.name); refresh(view); made.item.querySelector(".more button").focus(); };
+    button(cell, "", open ? `show the largest ${line.few.length} only` : `and ${line.terms.length - line.few.length} more${line.rest ? ": sum" : ""}`, turn).setAttribute("aria-expanded", String(open));
     make("td", "value rest", more).textContent = open ? "" : line.rest;
   }
   made.item.dataset.open = all || open;

@@ -1,6 +1,7 @@
 // One matrix of the board: caption with name and shape, words along its sides, a cell for each number.
 
 import { cut, make } from "../kit/common.js";
+import { hold } from "../kit/shell.js";
 import { edit } from "./edit.js";
 import { pin, tell } from "./tell.js";
 import { indexed, show, written } from "./write.js";
@@ -73,10 +74,10 @@ function cellOf(view, row, grid, i, j) {
   cell.onclick = () => (head.edit ? edit(view, grid, i, j) : pin(view, at));
   cell.onkeydown = (event) => {
     if (event.target !== cell) return;
-    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); event.stopPropagation(); cell.click(); }
+    if (event.key === "Enter" || event.key === " ") { hold(event); cell.click(); }
     const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key] ?? [0, 0];
     const next = (down || right) && grid.cells[i + down]?.[j + right];
-    if (next) { event.preventDefault(); event.stopPropagation(); next.focus(); }
+    if (next) { hold(event); next.focus(); }
   };
   cell.onfocus = () => { if (told) tell(view, at); };
   return cell;

@@ -2,17 +2,13 @@
 
 import { css, cut, eventId, keepDrawn, make, readTheme } from "../kit/common.js";
 import { saveMenu } from "../kit/save/save.js";
+import { group, keepFocus, rove, shell } from "../kit/shell.js";
 import { saving } from "./save.js";
 import { buildWay, shownName, tellWay } from "./way.js";
 
 export function build(root) {
-  root.classList.add("candidates");
-  const view = { root };
-  view.bar = make("div", "head", root);
-  view.title = make("div", "title", view.bar);
-  view.tools = make("div", "tools", view.bar);
-  view.rows = make("div", "rows", root);
-  view.rows.setAttribute("role", "group");
+  const view = shell(root, "candidates");
+  view.rows = group("rows", root);
   view.lot = make("div", "lot", root);
   view.axis = make("div", "axis", root);
   make("span", "name", view.axis);
@@ -21,13 +17,13 @@ export function build(root) {
   make("span", "number", view.axis);
   buildWay(view, root);
   view.hint = make("p", "hint quiet", root);
-  view.rows.onkeydown = (event) => walk(view, event);
+  view.rows.onkeydown = (event) => rove(view, event, [...view.rows.querySelectorAll("[tabindex]")], { ArrowDown: 1, ArrowUp: -1 });   // those that may be asked for, or have something to tell
   view.drawn = keepDrawn(root, () => {});
   return view;
 }
 
 export function accept(view, packet) {
-  const { header: head } = packet, held = view.root.getRootNode().activeElement?.dataset.row;
+  const { header: head } = packet;
   Object.assign(view, { head, packet, theme: readTheme(view.root), over: null, held: null });
   view.root.style.setProperty("--hatch", view.theme.hatch);
   view.root.style.setProperty("--other", css(view.theme.sequential[view.theme.dark ? 110 : 85]));
@@ -35,12 +31,11 @@ export function accept(view, packet) {
   view.title.textContent = head.title;
   view.rows.setAttribute("aria-label", head.title || "What could come next");
   const changed = head.rows.some((row) => Math.abs(row.before - row.after) > 1e-9);
-  view.rows.replaceChildren(...head.rows.map((row, i) => drawn(view, row, i, changed)));
+  keepFocus(view, () => view.rows.children, () => view.rows.replaceChildren(...head.rows.map((row, i) => drawn(view, row, i, changed))));
   draw(view);
   tellWay(view);
   view.hint.textContent = head.offers && head.rows.length > 1 ? "Click another token to write it instead." : "";
   Object.assign(view.root.dataset, { step: head.step, taken: head.taken, rows: head.rows.map((row) => row.id ?? "").join(" "), asked: "" });
-  if (held !== undefined) view.rows.children[Math.min(Number(held), view.rows.children.length - 1)]?.focus();
   saveMenu(view, view.tools, saving(view));
 }
 
@@ -101,16 +96,4 @@ function draw(view) {
 function ask(view, id) {
   view.root.dataset.asked = id;
   view.component.setStateValue("ask", { at: [view.head.step, id], id: eventId() });
-}
-
-/** Up and down over the tokens that may be asked for, or that have something to tell. */
-function walk(view, event) {
-  const offered = [...view.rows.querySelectorAll("[tabindex]")], at = offered.indexOf(view.root.getRootNode().activeElement);
-  const to = { ArrowDown: at + 1, ArrowUp: at - 1 }[event.key];
-  if (to === undefined || at < 0) return;
-  event.preventDefault();
-  event.stopPropagation();
-  const next = offered[Math.max(0, Math.min(to, offered.length - 1))];
-  for (const button of offered) button.tabIndex = button === next ? 0 : -1;
-  next.focus();
 }

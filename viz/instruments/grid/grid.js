@@ -5,6 +5,7 @@ import { say, TURN } from "../kit/page/linked.js";
 import { part, readRuns } from "../kit/page/packets.js";
 import { keepAddress, recall, remember } from "../kit/page/remember.js";
 import { saveMenu } from "../kit/save/save.js";
+import { hold, shell, status } from "../kit/shell.js";
 import { drawBase, drawOver, kindColour, number, paintTile, shutTile, thumbnails } from "./paint.js";
 import { beyond, choices, chosenAt, letters, measured, place, readTiles, tileAt } from "./place.js";
 import { saving } from "./save.js";
@@ -12,11 +13,7 @@ import { saving } from "./save.js";
 const PREVIEW = 160;
 
 export function build(root) {
-  root.classList.add("heads");
-  const view = { root, hover: null, chosen: null, order: "", colour: "none" };
-  view.bar = make("div", "head", root);
-  view.title = make("div", "title", view.bar);
-  view.tools = make("div", "tools", view.bar);
+  const view = shell(root, "heads", { hover: null, chosen: null, order: "", colour: "none" });
   view.menus = { order: menu(view, "Order", (value) => { view.order = value; }), colour: menu(view, "Colour", (value) => { view.colour = value; }) };
   view.frame = make("div", "frame", root);
   view.scroller = make("div", "scroller", view.frame);
@@ -25,8 +22,7 @@ export function build(root) {
   view.over = make("canvas", "", view.sheet);
   view.tip = make("div", "tip", view.frame);
   view.large = make("canvas", "", view.tip);
-  view.words = make("div", "", view.tip);
-  view.words.setAttribute("role", "status");
+  view.words = status("div", "", view.tip);
   view.tip.hidden = true;
   view.legend = make("div", "legend quiet", root);
   view.kinds = make("div", "legend quiet kinds", root);
@@ -173,8 +169,7 @@ function steer(view, event) {
   } else if (event.key === "Enter" || event.key === " ") { if (here) choose(view, view.hover); }
   else if (event.key === "Escape") point(view, -1);
   else return;
-  event.preventDefault();
-  event.stopPropagation();   // a page may step with the same arrows
+  hold(event);
 }
 
 /** Slide the tiles so that this one is in sight. */

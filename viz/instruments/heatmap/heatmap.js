@@ -7,6 +7,7 @@ import { inWhole } from "../kit/matrix/places.js";
 import { hear } from "../kit/page/linked.js";
 import { emptied, part, readMatrix, readOne } from "../kit/page/packets.js";
 import { saveMenu } from "../kit/save/save.js";
+import { button, group } from "../kit/shell.js";
 import { paintMarginNames, paintMargins, paintMarked, readMargins, RIM } from "./margins.js";
 import { moveWindow, overview, paintOverview, placeOverview } from "./overview.js";
 import { savedHeatmap } from "./save.js";
@@ -27,9 +28,7 @@ export function build(root) {
     after: () => numbersButton(view),
   });
   root.classList.add("heatmap");
-  view.segments = make("div", "segments");
-  view.segments.setAttribute("role", "group");
-  view.segments.setAttribute("aria-label", "What is shown");
+  view.segments = group("segments", null, "What is shown");
   view.written = tool(view, "Numbers", "Numbers", () => writeNumbers(view));
   view.tools.prepend(view.segments, view.written);
   view.none = make("p", "quiet none", root);
@@ -99,12 +98,9 @@ function lensButtons(view) {
   segments.hidden = !lenses.length;
   if (segments.children.length !== lenses.length || [...segments.children].some((button, i) => button.dataset.lens !== lenses[i].id)) {
     segments.replaceChildren(...lenses.map((lens) => {
-      const button = make("button", "segment");
-      button.type = "button";
-      button.dataset.lens = lens.id;
-      button.textContent = lens.name;
-      button.onclick = () => look(view, lens.id);
-      return button;
+      const segment = button(null, "segment", lens.name, () => look(view, lens.id));
+      segment.dataset.lens = lens.id;
+      return segment;
     }));
   }
   for (const button of segments.children) {

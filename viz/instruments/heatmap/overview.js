@@ -5,6 +5,7 @@
 // moved and resized by keyboard.
 
 import { hatching, make, rgb, sharp, spotOn } from "../kit/common.js";
+import { hold, status } from "../kit/shell.js";
 import { shade } from "./tell.js";
 import { inside, showWindow } from "./window.js";
 
@@ -24,8 +25,7 @@ export function overview(view) {
   box.brush.setAttribute("role", "application");
   box.brush.setAttribute("aria-roledescription", "window into the text");
   box.handle = make("div", "handle", box.brush);
-  box.said = make("div", "said", box.element);
-  box.said.setAttribute("role", "status");
+  box.said = status("div", "said", box.element);
   box.note = make("div", "quiet", box.element);
   box.element.hidden = true;
   box.brush.onkeydown = (event) => brushKey(box, event);
@@ -132,7 +132,6 @@ function brushKey(box, event) {
     PageDown: { r: r + h }, PageUp: { r: r - h }, Home: { r: 0, c: 0 }, End: { r: rows, c: cols },
   })[event.key];
   if (!to) return;
-  event.preventDefault();
-  event.stopPropagation();
+  hold(event);
   moveWindow(box, to);
 }

@@ -11,6 +11,11 @@ export function visible(text) {
   return text.replace(/[\n\t\r\u0000]/g, (c) => MARKS[c]).replace(/[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 }
 
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g;
+
+/** Whether these words are read from the right: by a third of their letters. */
+export const backwards = (words) => (words.join("").match(RIGHT_TO_LEFT) ?? []).length > words.join("").length / 3;
+
 export const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 /** Cut after `most` characters as people count them, never inside an emoji. */
@@ -89,12 +94,14 @@ export function readTheme(root) {
     text: read("--st-text-color", dark ? "#ecebe6" : "#1c1b22"),
     border: read("--st-border-color", "#8886"),
     primary: read("--st-primary-color", "#3f51b5"),
+    line: "",            // what is touched and what it looks at, where it is drawn as a line
     font: read("--st-font", "sans-serif"),
     heading: read("--st-heading-font", "serif"),
     hatch: PALETTES[mode].hatch,
     sequential: ladder(PALETTES[mode].sequential),
     diverging: ladder(PALETTES[mode].diverging),
   };
+  theme.line = dark ? css(theme.sequential[200]) : theme.primary;
   root.dataset.mode = mode;
   return theme;
 }

@@ -4,18 +4,13 @@ import { keepDrawn, make, percent, readTheme, swatch, visible } from "../kit/com
 import { PALETTES } from "../kit/page/given.js";
 import { paintElement } from "../kit/save/dom_pen.js";
 import { saveMenu } from "../kit/save/save.js";
+import { group, keepFocus, shell, status } from "../kit/shell.js";
 
 export function build(root) {
-  root.classList.add("marked");
-  const view = { root };
-  view.bar = make("div", "head", root);
-  view.title = make("div", "title", view.bar);
-  view.tools = make("div", "tools", view.bar);
+  const view = shell(root, "marked");
   view.legend = make("div", "legend", root);
-  view.row = make("div", "row", root);
-  view.row.setAttribute("role", "group");
-  view.sentence = make("p", "sentence quiet", root);
-  view.sentence.setAttribute("role", "status");
+  view.row = group("row", root);
+  view.sentence = status("p", "sentence quiet", root);
   view.drawn = keepDrawn(root, () => {});
   return view;
 }
@@ -31,11 +26,11 @@ export function accept(view, packet) {
   view.bar.hidden = !head.title && !head.above && !head.notes;
   view.legend.replaceChildren();
   head.names.forEach((name, i) => { if (name) swatch(view.legend, "", name).firstChild.style.background = view.colours[i]; });
-  const at = view.words?.findIndex((one) => one.box === view.root.getRootNode().activeElement);
-  view.words = head.words.map((word, i) => card(view, word, i));
-  view.row.replaceChildren(...grouped(view));
-  view.row.setAttribute("aria-label", head.hint || "Text");
-  if (at >= 0) view.words[at]?.box.focus({ preventScroll: true });
+  keepFocus(view, () => (view.words ?? []).map(({ box }) => box), () => {
+    view.words = head.words.map((word, i) => card(view, word, i));
+    view.row.replaceChildren(...grouped(view));
+    view.row.setAttribute("aria-label", head.hint || "Text");
+  }, { preventScroll: true });
   view.sentence.textContent = head.hint;
   paint(view);
   if (head.above || head.notes) saveMenu(view, view.tools, saving(view));

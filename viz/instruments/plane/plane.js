@@ -3,6 +3,7 @@
 import { eventId, keepDrawn, leftBelow, make, readTheme, sharp, speak, visible } from "../kit/common.js";
 import { PALETTES } from "../kit/page/given.js";
 import { saveMenu } from "../kit/save/save.js";
+import { button, hold, status } from "../kit/shell.js";
 import { paintBoard } from "./paint.js";
 import { decimal2, keyNames, solve } from "./rules.js";
 import { savingPlane } from "./save.js";
@@ -22,8 +23,7 @@ export function build(root) {
   view.rows = make("div", "rows", view.flow);
   view.right = board(view, "values");
   view.foot = make("div", "foot", root);
-  view.told = make("p", "told", view.foot);
-  view.told.setAttribute("role", "status");
+  view.told = status("p", "told", view.foot);
   view.tools = make("div", "tools", view.foot);
   view.drawn = keepDrawn(root, () => draw(view));
   return view;
@@ -71,8 +71,7 @@ function board(view, what) {
 function grips(view, where, names) {
   names.forEach((name, i) => {
     if (!name || where.grips.querySelector(`[data-point="${i}"]`)) return;
-    const grip = make("button", "grip", where.grips);
-    grip.type = "button";
+    const grip = button(where.grips, "grip");
     grip.dataset.point = i;
     grip.dataset.name = visible(name);
     grip.onpointerdown = (event) => {
@@ -102,8 +101,7 @@ function put(view, where, i, at) {
 function walk(view, where, i, event) {
   const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
   if (!way || event.ctrlKey || event.metaKey || event.altKey) return;
-  event.preventDefault();
-  event.stopPropagation();                       // a page may step with the same keys
+  hold(event);
   const step = event.shiftKey ? STEP / 10 : STEP;
   put(view, where, i, view[where.what][i].map((v, c) => v + way[c] * step));
   clearTimeout(view.later);

@@ -5,19 +5,15 @@ import { PALETTES } from "../kit/page/given.js";
 import { part } from "../kit/page/packets.js";
 import { paintElement } from "../kit/save/dom_pen.js";
 import { saveMenu } from "../kit/save/save.js";
+import { rove, shell, status } from "../kit/shell.js";
 
 export function build(root) {
-  root.classList.add("source");
-  const view = { root, identity: "" };
-  view.bar = make("div", "head", root);
-  view.title = make("h3", "title", view.bar);
-  view.tools = make("div", "tools", view.bar);
+  const view = shell(root, "source", { identity: "" }, "h3");
   view.body = make("div", "body", root);
   view.code = make("div", "code", view.body);
-  view.card = make("div", "card", view.body);
-  view.card.setAttribute("role", "status");
+  view.card = status("div", "card", view.body);
   view.drawn = keepDrawn(root, () => { view.theme = colours(view); });
-  view.code.onkeydown = (event) => walk(view, event);
+  view.code.onkeydown = (event) => rove(view, event, view.buttons.map(({ row }) => row), { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity });
   return view;
 }
 
@@ -101,20 +97,6 @@ function choose(view, index) {
   view.sent = eventId();
   refresh(view);
   view.component.setStateValue("path", { at: [index], id: view.sent });
-}
-
-/** Up and down walk over the lines that make a tensor; Home and End go to the first and the last. */
-function walk(view, event) {
-  const here = view.buttons.findIndex(({ row }) => row === view.root.getRootNode().activeElement);
-  const to = { ArrowDown: here + 1, ArrowUp: here - 1, Home: 0, End: view.buttons.length - 1 }[event.key];
-  if (here < 0 || to === undefined) return;
-  event.preventDefault();
-  focus(view, Math.max(0, Math.min(view.buttons.length - 1, to)));
-}
-
-function focus(view, index) {
-  view.buttons.forEach(({ row }, i) => { row.tabIndex = i === index ? 0 : -1; });
-  view.buttons[index].row.focus();
 }
 
 // ---------------------------------------------------------------- the chosen tensor

@@ -1,9 +1,9 @@
 // The strip as a file: the page as it stands, with the rings around the touched token, and the numbers that are shown.
 
-import { hatching } from "../kit/common.js";
+import { backwards, hatching } from "../kit/common.js";
 import { paintElement } from "../kit/save/dom_pen.js";
 import { exactness } from "../kit/save/npz.js";
-import { backwards, look } from "./text.js";
+import { look } from "./text.js";
 
 export function saving(view) {
   const { head } = view;

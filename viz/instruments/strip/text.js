@@ -1,13 +1,10 @@
 // Tokens as text: spans inside one flowing paragraph, so that the browser breaks lines, joins Arabic letters and
 // orders right-to-left words as in any text; a touched one shades the others.
 
-import { css, cut, inkOn, make, percent, visible } from "../kit/common.js";
+import { backwards, css, cut, inkOn, make, percent, visible } from "../kit/common.js";
+import { CLEAR } from "../kit/tell.js";
 
-const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g;
-export const SHARE = 0.05;      // a weight from here on is told
 const LONGEST = 24, SHARES = 8;
-
-export const backwards = (words) => (words.join("").match(RIGHT_TO_LEFT) ?? []).length > words.join("").length / 3;
 
 /** One side of the head: {words, glued, first, pieces, rtl, special}. */
 export function readSide(side, special) {
@@ -88,7 +85,7 @@ export function shade(view, toks, { weights, may }, me) {
 /** Small percentages under the strongest tokens, as many as there is room for. */
 export function writeShares(toks, { weights, may }) {
   for (const old of toks.filter((tok) => tok.share)) { old.share.remove(); old.share = null; }
-  const best = [...weights.keys()].filter((i) => may[i] && weights[i] >= SHARE).sort((a, b) => weights[b] - weights[a]).slice(0, SHARES);
+  const best = [...weights.keys()].filter((i) => may[i] && weights[i] >= CLEAR).sort((a, b) => weights[b] - weights[a]).slice(0, SHARES);
   const taken = [];
   for (const i of best) {
     const box = toks[i].getBoundingClientRect(), x = box.left + box.width / 2;

@@ -2,6 +2,7 @@
 
 import { cut, eventId, percent, speak } from "../kit/common.js";
 import { remember } from "../kit/page/remember.js";
+import { hold } from "../kit/shell.js";
 import { draw, reveal } from "./draw.js";
 import { figure } from "./place.js";
 
@@ -54,8 +55,7 @@ export function steerTree(view, event) {
   else if (key === "Home" || key === "End") { if (count) walkTo(view, key === "Home" ? 0 : count - 1); }
   else if (goals[key]) { if (count) walkTo(view, here < 0 ? startAt(view) : goals[key]() ?? -1); }
   else return;
-  event.preventDefault();
-  event.stopPropagation();      // a page may step with the same arrows
+  hold(event);
 }
 
 /** Where the keyboard begins: the node that is chosen, where the reader stands, the best end, the first. */

@@ -3,17 +3,12 @@
 import { css, inkOn, keepDrawn, make, readTheme, speak, visible } from "../kit/common.js";
 import { paintElement } from "../kit/save/dom_pen.js";
 import { saveMenu } from "../kit/save/save.js";
+import { group, shell, status } from "../kit/shell.js";
 
 export function build(root) {
-  root.classList.add("weighing");
-  const view = { root, identity: "" };
-  view.bar = make("div", "head", root);
-  view.title = make("div", "title", view.bar);
-  view.tools = make("div", "tools", view.bar);
-  view.row = make("div", "row", root);
-  view.row.setAttribute("role", "group");
-  view.sentence = make("p", "sentence", root);
-  view.sentence.setAttribute("role", "status");
+  const view = shell(root, "weighing", { identity: "" });
+  view.row = group("row", root);
+  view.sentence = status("p", "sentence", root);
   view.drawn = keepDrawn(root, () => {});
   return view;
 }

@@ -18,6 +18,7 @@ import { make, readTheme } from "../common.js";
 import { exactly } from "../page/begin.js";
 import { PAGE } from "../page/given.js";
 import { part, single } from "../page/packets.js";
+import { button, hold, status } from "../shell.js";
 import { csv, npz } from "./npz.js";
 import { fileName, headerOf, named, sheet, withNames } from "./origin.js";
 import { SvgPen } from "./svg_pen.js";
@@ -42,9 +43,7 @@ let menus = 0;
 function buildMenu(view) {
   const box = make("div", "save"), id = `atlas-save-${(menus += 1)}`;
   const menu = { box, view, items: new Map(), spec: null, open: false };
-  menu.button = make("button", "save-open", box);
-  menu.button.type = "button";
-  menu.button.textContent = "Save";
+  menu.button = button(box, "save-open", "Save");
   for (const [name, value] of [["aria-haspopup", "menu"], ["aria-expanded", "false"], ["aria-controls", id]]) menu.button.setAttribute(name, value);
   menu.list = make("div", "save-list", box);
   menu.list.id = id;
@@ -52,17 +51,14 @@ function buildMenu(view) {
   menu.list.setAttribute("role", "menu");
   menu.list.setAttribute("aria-label", "Save as");
   if (menu.list.showPopover) menu.list.popover = "manual";      // above everything, cut off by nothing
-  menu.said = make("span", "sr", box);
-  menu.said.setAttribute("role", "status");
+  menu.said = status("span", "sr", box);
   for (const [kind, label, hint] of MENU) {
-    const item = make("button", "save-item", menu.list);
-    item.type = "button";
+    const item = button(menu.list, "save-item", "", () => { shut(menu, true); saveAs(menu, kind); });
     item.tabIndex = -1;
     item.dataset.kind = kind;
     item.setAttribute("role", "menuitem");
     make("span", "", item).textContent = label;
     make("span", "save-hint", item).textContent = hint;
-    item.onclick = () => { shut(menu, true); saveAs(menu, kind); };
     menu.items.set(kind, item);
   }
   menu.button.onclick = () => (menu.open ? shut(menu, true) : unfold(menu));
@@ -78,7 +74,6 @@ function buildMenu(view) {
   return menu;
 }
 
-const hold = (event) => { event.preventDefault(); event.stopPropagation(); };   // a page may step with the same keys
 const shownItems = (menu) => [...menu.items.values()].filter((item) => !item.hidden);
 
 function unfold(menu, at = 0) {
