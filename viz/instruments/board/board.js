@@ -1,7 +1,6 @@
 // Number grids as on a blackboard: lines of matrices, one word marked through all of them, a cell that tells how it came about.
 
 import { keepDrawn, make, readTheme } from "../kit/common.js";
-import { paintElement } from "../kit/save/dom_pen.js";
 import { saveMenu } from "../kit/save/save.js";
 import { choice, status } from "../kit/shell.js";
 import { gridOf } from "./cells.js";
@@ -61,7 +60,7 @@ function place(view, parent, items) {
 function signOf(parent, { sign, says }) {
   const box = make("div", "sign", parent);
   if (says) indexed(make("span", "says", box), says);
-  make("span", "arrow", box).textContent = sign;
+  make("span", "arrow", box, sign);
 }
 
 // ---------------------------------------------------------------- saving
@@ -75,9 +74,7 @@ function still(item) {
 function saving(view) {
   const grids = [...view.grids.values()].filter(({ head }) => head.values);
   return {
-    name: "Number grids", packet: view.packet, code: view.head.python,
-    size: () => [view.root.clientWidth, view.root.scrollHeight],
-    paint: (pen) => paintElement(pen, view.root, view.root, view.theme),
+    name: "Number grids",
     header: () => ({ convention: "", lines: view.head.lines.map((line) => line.map(still)) }),
     rows: () => [["matrix", "row", "column", "value"], ...grids.flatMap(({ head }) => head.values.flatMap((row, i) => row.map((value, j) => [head.name, i + 1, j + 1, value])))],
     arrays: () => Object.fromEntries(grids.flatMap(({ head }) => [

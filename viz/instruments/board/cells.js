@@ -15,21 +15,21 @@ export function gridOf(view, parent, head) {
     const row = make("tr", "", make("thead", "", table));
     if (head.rows.length) make("td", "corner", row);
     head.columns.forEach((word, j) => label(view, row, head, "column", j, word));
-    if (head.sums?.includes("row")) make("th", "sum", row).textContent = "sum";
+    if (head.sums?.includes("row")) make("th", "sum", row, "sum");
   }
   const body = make("tbody", "", table);
   for (let i = 0; i < n; i++) {
     const row = make("tr", "", body);
     if (head.rows.length) label(view, row, head, "row", i, head.rows[i]);
     grid.cells.push(Array.from({ length: m }, (_, j) => cellOf(view, row, grid, i, j)));
-    if (head.sums?.includes("row")) make("td", "sum", row).textContent = written(sum(head.values[i]), 2);
+    if (head.sums?.includes("row")) make("td", "sum", row, written(sum(head.values[i]), 2));
   }
   if (head.sums?.includes("column")) {
     const row = make("tr", "sums", body);
-    if (head.rows.length) make("th", "sum", row).textContent = "sum";
-    for (let j = 0; j < m; j++) make("td", "sum", row).textContent = written(sum(head.values.map((each) => each[j])), 2);
+    if (head.rows.length) make("th", "sum", row, "sum");
+    for (let j = 0; j < m; j++) make("td", "sum", row, written(sum(head.values.map((each) => each[j])), 2));
   }
-  if (head.note) make("div", "quiet note", box).textContent = head.note;
+  if (head.note) make("div", "quiet note", box, head.note);
   table.setAttribute("aria-label", `${head.name}, ${head.shape}`);
   view.grids.set(head.name, grid);
   return grid;
@@ -39,7 +39,7 @@ const sum = (values) => values.reduce((a, b) => a + b, 0);
 
 function caption(element, { name, shape }) {
   indexed(make("b", "name", element), name);
-  make("span", "quiet shape", element).textContent = shape;
+  make("span", "quiet shape", element, shape);
 }
 
 function label(view, row, head, side, place, word) {

@@ -1,6 +1,7 @@
 // Bars of the tokens that could come next. Rows are buttons where another token may be asked for.
 
-import { css, cut, eventId, keepDrawn, make, readTheme } from "../kit/common.js";
+import { css, cut, keepDrawn, make, readTheme } from "../kit/common.js";
+import { tellPython } from "../kit/page/linked.js";
 import { saveMenu } from "../kit/save/save.js";
 import { group, keepFocus, rove, shell } from "../kit/shell.js";
 import { saving } from "./save.js";
@@ -13,7 +14,7 @@ export function build(root) {
   view.axis = make("div", "axis", root);
   make("span", "name", view.axis);
   view.scale = make("span", "scale", view.axis);
-  for (const words of ["0", "50 %", "100 %"]) make("span", "", view.scale).textContent = words;
+  for (const words of ["0", "50 %", "100 %"]) make("span", "", view.scale, words);
   make("span", "number", view.axis);
   buildWay(view, root);
   view.hint = make("p", "hint quiet", root);
@@ -56,9 +57,8 @@ function drawn(view, row, i, changed) {
   bar(track, "after", row.after);
   if (changed && !row.cut && Math.abs(row.before - row.after) > 0.004) make("i", "tick", track).style.left = `${100 * row.before}%`;
   line.append(" ");   // heard, the token and its share are two words
-  const number = make("span", "number", line);
-  number.textContent = row.cut ? row.model : row.says;
-  if (row.cut) make("span", "why", track).textContent = row.cut;
+  const number = make("span", "number", line, row.cut ? row.model : row.says);
+  if (row.cut) make("span", "why", track, row.cut);
   const says = `${word}: ${row.says}${changed && !row.cut ? `, ${row.model} by the model` : ""}${taken ? ", taken" : ""}`;
   if (offered) { line.setAttribute("aria-label", `${says}. Write it instead.`); line.onclick = () => ask(view, row.id); }
   else { line.setAttribute("role", "img"); line.setAttribute("aria-label", says); }
@@ -81,19 +81,18 @@ function draw(view) {
   lot.hidden = !found;
   lot.replaceChildren();
   if (!found) return;
-  make("span", "name", lot).textContent = "random number";
+  make("span", "name", lot, "random number");
   const track = make("span", "track", lot);
   const part = make("i", "part", track);
   Object.assign(part.style, { left: `${100 * found.low}%`, width: `${100 * (found.high - found.low)}%` });
   for (const edge of found.edges) make("i", "edge", track).style.left = `${100 * edge}%`;
   make("i", "needle", track).style.left = `${100 * found.u}%`;
-  const said = make("span", "drawn", track);
-  said.textContent = `${found.u.toFixed(3)} was drawn`;
+  const said = make("span", "drawn", track, `${found.u.toFixed(3)} was drawn`);
   said.style[found.u > 0.6 ? "right" : "left"] = `${100 * (found.u > 0.6 ? 1 - found.u : found.u)}%`;
   make("span", "number", lot);
 }
 
 function ask(view, id) {
   view.root.dataset.asked = id;
-  view.component.setStateValue("ask", { at: [view.head.step, id], id: eventId() });
+  tellPython(view, "ask", [view.head.step, id]);
 }

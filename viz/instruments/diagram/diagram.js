@@ -1,16 +1,14 @@
 // A plan of boxes and arrows: a touch or Enter opens a box; the arrow keys go from one to the next, as the data flows.
 
 import { eventId, keepDrawn, make, readTheme, sharp, visible } from "../kit/common.js";
-import { PALETTES } from "../kit/page/given.js";
 import { saveMenu } from "../kit/save/save.js";
-import { button, group, rove, shell } from "../kit/shell.js";
+import { button, drawing, group, rove, shell } from "../kit/shell.js";
 import { paintPlan, savingDiagram, thumb } from "./paint.js";
 
 export function build(root) {
   const view = shell(root, "diagram", { buttons: new Map(), pending: null, shown: "" });
   view.field = group("field", root);
-  view.canvas = make("canvas", "", view.field);
-  view.canvas.setAttribute("aria-hidden", "true");
+  view.canvas = drawing(view.field);
   view.texts = make("div", "", view.field);
   view.boxes = make("div", "", view.field);
   view.boxes.onclick = (event) => { const button = event.target.closest("button"); if (button) pick(view, button.dataset.name); };
@@ -22,7 +20,7 @@ export function build(root) {
 export function accept(view, packet) {
   const head = packet.header;
   Object.assign(view, { head, packet, theme: readTheme(view.root) });
-  view.colours = PALETTES[view.theme.dark ? "dark" : "light"].categorical;
+  view.colours = view.theme.categorical;
   view.title.textContent = head.title;
   view.bar.hidden = false;
   if (!view.pending || view.pending === head.echo) { view.pending = null; view.shown = head.selected; }   // the answer to an older touch says nothing
@@ -64,7 +62,7 @@ function box(view, name) {
   const made = button(null, "box");
   made.dataset.name = name;
   make("span", "label", made);
-  make("canvas", "thumb", made).setAttribute("aria-hidden", "true");
+  drawing(made, "thumb");
   view.buttons.set(name, made);
   return made;
 }
@@ -112,8 +110,7 @@ function fit(text) {
   text.querySelector(".more")?.remove();
   for (const word of words) word.hidden = false;
   if (text.scrollWidth <= text.clientWidth || words.length < 3) return;
-  const more = make("span", "more", text);
-  more.textContent = "…";
+  const more = make("span", "more", text, "…");
   text.insertBefore(more, words.at(-1));
   for (const word of words.slice(1, -1).reverse()) if (text.scrollWidth > text.clientWidth) word.hidden = true;
 }

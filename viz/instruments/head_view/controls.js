@@ -1,7 +1,7 @@
 // Chips that switch heads, and the options: layout, threshold, strongest, what is hidden, sentence pairs.
 
 import { make, visible } from "../kit/common.js";
-import { button, group } from "../kit/shell.js";
+import { button, drawing, group, offer } from "../kit/shell.js";
 import { fold } from "./account.js";
 import { flip, onlyHead, rechoose, relayout, rescale, setHeads, toggleHead } from "./changes.js";
 import { headName, LEAST } from "./data.js";
@@ -35,13 +35,9 @@ export function buildControls(view) {
   view.from.oninput = () => { view.options.from = THRESHOLDS[view.from.value]; rechoose(view); };
 
   const best = make("label", "field", tools);
-  make("span", "", best).textContent = "Show";
+  make("span", "", best, "Show");
   view.best = make("select", "", best);
-  for (const count of STRONGEST) {
-    const option = make("option", "", view.best);
-    option.value = count;
-    option.textContent = count === 0 ? "all lines" : `top ${count} a word`;
-  }
+  offer(view.best, STRONGEST.map((count) => [count, count === 0 ? "all lines" : `top ${count} a word`]));
   view.best.onchange = () => { view.options.top = Number(view.best.value); rechoose(view); };
 
   view.hideFirst = pill(tools, "Hide first token", "Hide lines to the first token (attention sink)", () => flip(view, "hideFirst"));
@@ -66,8 +62,8 @@ export function buildChips(view) {
     chip.classList.add("chip");
     chip.dataset.head = h;
     chip.ondblclick = () => onlyHead(view, h);
-    make("canvas", "", chip).setAttribute("aria-hidden", "true");
-    make("span", "", chip).textContent = typeof name === "number" ? name : visible(name);
+    drawing(chip);
+    make("span", "", chip, typeof name === "number" ? name : visible(name));
     chip.setAttribute("aria-label", headName(name));
     chip.onkeydown = (event) => { if (event.shiftKey && (event.key === "Enter" || event.key === " ")) { event.preventDefault(); onlyHead(view, h); } };
     return chip;

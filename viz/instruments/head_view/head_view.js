@@ -3,7 +3,7 @@
 import { keepDrawn, make, readTheme, rgb } from "../kit/common.js";
 import { emptied, readOne } from "../kit/page/packets.js";
 import { keepAddress } from "../kit/page/remember.js";
-import { status } from "../kit/shell.js";
+import { drawing, status, walkable } from "../kit/shell.js";
 import { redraw } from "./changes.js";
 import { buildChips, buildControls } from "./controls.js";
 import { chooseLines, LEAST, readHead } from "./data.js";
@@ -19,13 +19,11 @@ export function build(root) {
     options: { from: LEAST, top: 0, hideFirst: false, hideSpecial: false, pairs: new Set([0, 1, 2, 3]), layout: null },
   };
   buildControls(view);
-  view.frame = make("div", "frame", root);
+  view.frame = walkable("frame", root);
   view.scroller = make("div", "scroller", view.frame);
   view.sheet = make("div", "sheet", view.scroller);
   view.pane = make("div", "pane", view.sheet);
-  for (const name of ["base", "over"]) (view[name] = make("canvas", name, view.pane)).setAttribute("aria-hidden", "true");
-  view.frame.tabIndex = 0;
-  view.frame.setAttribute("role", "application");
+  for (const name of ["base", "over"]) view[name] = drawing(view.pane, name);
   view.scroller.tabIndex = -1;
   view.sentence = status("p", "sentence", root);
   view.sentence.setAttribute("aria-live", "polite");

@@ -1,10 +1,10 @@
 // One head: colour by scale, exact values under the pointer, lenses, bars at the rim, a click for Python.
 
-import { eventId, magnified, make, readTheme } from "../kit/common.js";
+import { magnified, make, readTheme } from "../kit/common.js";
 import { matrixView, tool, zoom } from "../kit/matrix/matrix.js";
 import { drawOver } from "../kit/matrix/paint.js";
 import { inWhole } from "../kit/matrix/places.js";
-import { hear } from "../kit/page/linked.js";
+import { hear, tellPython } from "../kit/page/linked.js";
 import { emptied, part, readMatrix, readOne } from "../kit/page/packets.js";
 import { saveMenu } from "../kit/save/save.js";
 import { button, group } from "../kit/shell.js";
@@ -161,11 +161,10 @@ function numbersButton(view) {
 function choose(view, at) {
   view.chosen = view.followed = at;
   view.cell = contains(view.window, at) ? [at[0] - view.first[0], at[1] - view.first[1]] : null;
-  view.sent = eventId();
   view.root.dataset.cell = at.join(",");
   drawOver(view);
   if (view.long) placeOverview(view.box);
-  view.component.setStateValue("cell", { at, id: view.sent });
+  tellPython(view, "cell", at);
 }
 
 /** The pointer of another view of the group is at {query, key}: marked here too, as far as the window shows it. */

@@ -32,9 +32,10 @@ export function percent(weight) {
   return `${Math.round(weight * 100)} %`;
 }
 
-export function make(tag, className, parent) {
+export function make(tag, className, parent, text) {
   const element = document.createElement(tag);
   if (className) element.className = className;
+  if (text !== undefined) element.textContent = text;
   if (parent) parent.append(element);
   return element;
 }
@@ -100,6 +101,8 @@ export function readTheme(root) {
     hatch: PALETTES[mode].hatch,
     sequential: ladder(PALETTES[mode].sequential),
     diverging: ladder(PALETTES[mode].diverging),
+    categorical: PALETTES[mode].categorical,
+    heads: PALETTES[mode].heads,
   };
   theme.line = dark ? css(theme.sequential[200]) : theme.primary;
   root.dataset.mode = mode;
@@ -167,6 +170,35 @@ export function sharp(canvas, width, height) {
   return pen;
 }
 
+/** RGBA of cells, row after row, as a picture of a pixel a cell. */
+export function pixels(shades, width, height) {
+  const image = document.createElement("canvas");
+  image.width = Math.max(1, width); image.height = Math.max(1, height);
+  if (width && height) image.getContext("2d").putImageData(new ImageData(shades, width, height), 0, 0);
+  return image;
+}
+
+/** Draw inside this rectangle only. */
+export function clipped(pen, x, y, w, h, draw) {
+  pen.save();
+  pen.beginPath(); pen.rect(x, y, w, h); pen.clip();
+  draw();
+  pen.restore();
+}
+
+/** Two strokes from corner to corner: a number that is not finite. */
+export function strokeCross(pen, x, y, w, h = w) {
+  pen.beginPath(); pen.moveTo(x, y); pen.lineTo(x + w, y + h); pen.moveTo(x + w, y); pen.lineTo(x, y + h); pen.stroke();
+}
+
+/** The text, cut so that it fits into so many pixels; never inside an emoji. */
+export function shorten(pen, text, room) {
+  if (pen.measureText(text).width <= room) return text;
+  const signs = [...graphemes.segment(text)].map(({ segment }) => segment);
+  while (signs.length > 1 && pen.measureText(`${signs.join("")}\u2026`).width > room) signs.pop();
+  return `${signs.join("")}\u2026`;
+}
+
 /** The hatching of forbidden cells, the same everywhere; as fine as the pen is, and lines on a pen that writes SVG. */
 export function hatching(pen, theme) {
   if (pen.vector) return pen.hatch(theme.hatch);
@@ -201,16 +233,16 @@ export function keepDrawn(root, draw) {
 export function swatch(parent, className, words) {
   const entry = make("span", "entry", parent);
   make("i", className, entry);
-  make("span", "", entry).textContent = words;
+  make("span", "", entry, words);
   return entry;
 }
 
 export function ramp(parent, colours, from, to) {
   const entry = make("span", "entry", parent);
-  make("span", "", entry).textContent = from;
+  make("span", "", entry, from);
   const bar = make("i", "ramp", entry);
   bar.style.background = `linear-gradient(to right, ${[0, 32, 64, 96, 128, 160, 192, 224, 255].map((i) => css(colours[i])).join(",")})`;
-  make("span", "", entry).textContent = to;
+  make("span", "", entry, to);
 }
 
 let serial = 0;

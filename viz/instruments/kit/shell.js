@@ -42,6 +42,24 @@ export function choice(parent, label, words, act) {
   return { box, set(value) { for (const one of buttons) one.setAttribute("aria-pressed", String(one.dataset.value === value)); } };
 }
 
+/** What is drawn for the eye; others are told elsewhere. */
+export function drawing(parent, className = "") {
+  const canvas = make("canvas", className, parent);
+  canvas.setAttribute("aria-hidden", "true");
+  return canvas;
+}
+
+/** A picture that Tab reaches and in which the arrow keys walk. */
+export function walkable(className, parent) {
+  const frame = make("div", className, parent);
+  frame.tabIndex = 0;
+  frame.setAttribute("role", "application");
+  return frame;
+}
+
+/** The choices of a select, [value, words] each. */
+export const offer = (select, entries) => select.replaceChildren(...entries.map(([value, words]) => Object.assign(make("option", "", null, words), { value })));
+
 /** A place whose words are read out when they change. */
 export function status(tag, className, parent) {
   const place = make(tag, className, parent);

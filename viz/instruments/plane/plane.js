@@ -1,9 +1,8 @@
 // Vectors in the plane to drag or to walk: a query among keys with the weights it gives and the mix of the values; or words that are added.
 
 import { eventId, keepDrawn, leftBelow, make, readTheme, sharp, speak, visible } from "../kit/common.js";
-import { PALETTES } from "../kit/page/given.js";
 import { saveMenu } from "../kit/save/save.js";
-import { button, hold, status } from "../kit/shell.js";
+import { button, drawing, hold, status } from "../kit/shell.js";
 import { paintBoard } from "./paint.js";
 import { decimal2, keyNames, solve } from "./rules.js";
 import { savingPlane } from "./save.js";
@@ -32,7 +31,7 @@ export function build(root) {
 export function accept(view, packet) {
   const head = view.head = packet.header;
   view.theme = readTheme(view.root);
-  view.colours = PALETTES[view.theme.dark ? "dark" : "light"].categorical;
+  view.colours = view.theme.categorical;
   const other = view.base !== head.base;
   if (other || (!view.dragged && (!view.pending || view.pending === head.echo))) {   // an answer to an older move would throw the points back
     view.points = head.points.map(({ at }) => at);
@@ -60,8 +59,7 @@ const state = (view) => JSON.stringify([view.points, view.values]);
 
 function board(view, what) {
   const box = make("figure", "board", view.flow), made = { what, box, caption: make("figcaption", "quiet", box), field: make("div", "field", box) };
-  made.canvas = make("canvas", "", made.field);
-  made.canvas.setAttribute("aria-hidden", "true");
+  made.canvas = drawing(made.field);
   made.grips = make("div", "grips", made.field);
   made.canvas.onclick = (event) => { const first = made.grips.querySelector("button"); if (first && what === "points") { put(view, made, Number(first.dataset.point), placeAt(view, made, event)); first.focus({ preventScroll: true }); commit(view); } };
   return made;
@@ -126,7 +124,7 @@ function buildRows(view) {
     const table = make("div", "table"), several = head.scores.length > 1;
     table.classList.toggle("shown", several && n === head.shown);
     const top = make("div", "row top quiet", table);
-    for (const text of words ? ["", "distance from the sum", ""] : [several ? score.label : "key", "score s", "weight a"]) make("span", "", top).textContent = text;
+    for (const text of words ? ["", "distance from the sum", ""] : [several ? score.label : "key", "score s", "weight a"]) make("span", "", top, text);
     names.forEach((_, i) => {
       const row = make("div", "row", table), name = make("span", "name", row);
       make("i", "", name).style.background = words ? "transparent" : view.colours[i % view.colours.length];

@@ -22,7 +22,7 @@ export function legend(view) {
   swatch(box, view.mode === "lines" ? "now" : "ring", view.mode === "lines" ? "the word being read" : "touched");
   if (matrix.allowed.includes(0)) swatch(box, "shut", "masked");
   if (matrix.values.some((v) => !Number.isFinite(v))) swatch(box, "cross", "not a finite number");
-  if (words.some((word) => /^ +\S/.test(word))) make("span", "entry", box).textContent = "\u00b7 a space that belongs to its token";
+  if (words.some((word) => /^ +\S/.test(word))) make("span", "entry", box, "\u00b7 a space that belongs to its token");
   if (exactness(matrix)) make("span", "entry", box).textContent = `weights ${exactness(matrix)}`;
   const hint = make("span", "entry hint", box);
   hint.dataset.unsaved = "";

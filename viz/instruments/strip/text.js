@@ -39,12 +39,10 @@ function token(side, word, i) {
   tok.className += close + (side.glued[i + 1] ? " open" : "");
   const [, space, rest] = /^( *)([^]*)$/.exec(word);
   if (space && rest) {                     // the space belongs to the token: a quiet mark where it stands
-    const mark = make("span", "space", tok);
-    mark.textContent = "\u00b7".repeat(Math.min(3, space.length));
+    const mark = make("span", "space", tok, "\u00b7".repeat(Math.min(3, space.length)));
     mark.setAttribute("aria-hidden", "true");
   }
-  const text = make("span", "text", tok);
-  text.textContent = cut(visible(rest || word), LONGEST);
+  const text = make("span", "text", tok, cut(visible(rest || word), LONGEST));
   tok.setAttribute("role", "option");
   tok.tabIndex = -1;
   tok.dataset.i = i;
@@ -107,8 +105,7 @@ export function fillLines(view, side) {
     const line = make("div", "line");
     line.dataset.line = r;
     if (view.two) {
-      const name = make("span", "reader", line);
-      name.textContent = cut(visible(word.trim() || word), 16);
+      const name = make("span", "reader", line, cut(visible(word.trim() || word), 16));
       name.dir = "auto";
     }
     const box = make("div", "row", line);

@@ -1,8 +1,9 @@
 // The written text as tokens one can go back to, and its two curves in time.
 
-import { css, eventId, inkOn, keepDrawn, make, percent, ramp, readTheme, speak, swatch, visible } from "../kit/common.js";
+import { css, inkOn, keepDrawn, make, percent, ramp, readTheme, speak, swatch, visible } from "../kit/common.js";
+import { tellPython } from "../kit/page/linked.js";
 import { saveMenu } from "../kit/save/save.js";
-import { button, keepFocus, rove, shell, status } from "../kit/shell.js";
+import { button, drawing, keepFocus, rove, shell, status } from "../kit/shell.js";
 import { paint, under } from "./paint.js";
 import { saving } from "./save.js";
 
@@ -11,8 +12,7 @@ export function build(root) {
   view.text = make("p", "text", root);
   view.steps = () => [...view.text.querySelectorAll("button")];
   view.field = make("div", "field", root);
-  view.canvas = make("canvas", "", view.field);
-  view.canvas.setAttribute("aria-hidden", "true");
+  view.canvas = drawing(view.field);
   view.told = status("p", "told quiet", root);
   view.legend = make("div", "legend quiet", root);
   view.text.onclick = (event) => { const button = event.target.closest("button"); if (button) go(view, Number(button.dataset.step)); };
@@ -59,7 +59,7 @@ function token(view, moment, step) {
 
 function go(view, step) {
   view.root.dataset.gone = step;
-  view.component.setStateValue("go", { at: [step], id: eventId() });
+  tellPython(view, "go", [step]);
 }
 
 function point(view, step) {

@@ -1,6 +1,7 @@
 // Pointing at a node, walking from node to node, choosing one; and the words that go with it.
 
 import { cut, eventId, percent, speak } from "../kit/common.js";
+import { tellPython } from "../kit/page/linked.js";
 import { remember } from "../kit/page/remember.js";
 import { hold } from "../kit/shell.js";
 import { draw, reveal } from "./draw.js";
@@ -89,10 +90,9 @@ export function chooseNode(view, i, second = false) {
     return;
   }
   view.chosen = i;
-  view.sent = eventId();
   view.root.dataset.chosen = i;
   view.more.textContent = "";
   draw(view);
   remember(view, String(i));
-  view.component.setStateValue("node", { at: [i], id: view.sent });
+  tellPython(view, "node", [i]);
 }

@@ -3,7 +3,7 @@
 import { keepDrawn, make, readTheme, spotOn } from "../kit/common.js";
 import { keepAddress } from "../kit/page/remember.js";
 import { saveMenu } from "../kit/save/save.js";
-import { button, shell, status } from "../kit/shell.js";
+import { button, shell, status, walkable } from "../kit/shell.js";
 import { draw } from "./draw.js";
 import { inksOf } from "./paint.js";
 import { nodeAt, pathTo, readTree } from "./place.js";
@@ -14,7 +14,7 @@ export function build(root) {
   const view = shell(root, "tree", { hover: -1, how: "mouse", chosen: null, widths: {}, known: "", shape: "" });
   view.compare = button(view.tools, "save-open compare", "", () => arm(view, !view.armed));
   view.stage = make("div", "stage", root);
-  view.frame = make("div", "frame", view.stage);
+  view.frame = walkable("frame", view.stage);
   view.sheet = make("div", "sheet", view.frame);
   view.canvas = make("canvas", "", view.sheet);
   view.tip = make("div", "tip", view.stage);
@@ -28,8 +28,6 @@ export function build(root) {
   view.said = status("div", "sr", root);
   view.said.setAttribute("aria-live", "polite");
   view.legend = make("div", "legend quiet", root);
-  view.frame.tabIndex = 0;
-  view.frame.setAttribute("role", "application");
   view.state = (i) => view.head.states[view.tree.kinds[i]];
   view.restingPath = () => (view.rest < 0 ? [] : pathTo(view.tree, view.rest));
   view.drawn = keepDrawn(root, () => draw(view));

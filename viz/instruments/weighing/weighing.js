@@ -1,7 +1,6 @@
 // Words to weigh: a slider each, the softmax of all of them as shading, words that weigh too little vanish.
 
 import { css, inkOn, keepDrawn, make, readTheme, speak, visible } from "../kit/common.js";
-import { paintElement } from "../kit/save/dom_pen.js";
 import { saveMenu } from "../kit/save/save.js";
 import { group, shell, status } from "../kit/shell.js";
 
@@ -82,9 +81,7 @@ function shade(view) {
 function saving(view) {
   const raw = () => Float32Array.from(values(view)), n = view.words.length;
   return {
-    name: view.head.title || "Weighed words", bar: view.bar, packet: view.packet, code: view.head.python,
-    size: () => [view.root.clientWidth, view.root.scrollHeight],
-    paint: (pen) => paintElement(pen, view.root, view.root, view.theme),
+    name: view.head.title || "Weighed words",
     header: () => ({ raw: values(view) }),
     rows: () => [["word", "importance", "weight"], ...view.head.words.map((word, i) => [word, values(view)[i], view.now[i]])],
     arrays: () => ({

@@ -1,9 +1,10 @@
 // Words in large type; the touched one, what it looks at, and the sentence that says so.
 
-import { backwards, css, cut, enlarged, eventId, inkOn, keepDrawn, make, percent, probe, readTheme, sharp, speak, visible } from "../kit/common.js";
+import { backwards, css, cut, enlarged, inkOn, keepDrawn, make, percent, probe, readTheme, sharp, speak, visible } from "../kit/common.js";
+import { tellPython } from "../kit/page/linked.js";
 import { emptied, readOne } from "../kit/page/packets.js";
 import { keepAddress, remember } from "../kit/page/remember.js";
-import { button, hold, status } from "../kit/shell.js";
+import { button, drawing, hold, status } from "../kit/shell.js";
 import { CLEAR, tellLook } from "../kit/tell.js";
 import { linesOf, paintArcs, paintLines } from "./paint.js";
 import { saveWords } from "./save.js";
@@ -14,8 +15,7 @@ export function build(root) {
   view.caption = make("div", "quiet caption", root);
   view.scroll = make("div", "scroll", root);
   view.stage = make("div", "stage", view.scroll);
-  view.canvas = make("canvas", "", view.stage);
-  view.canvas.setAttribute("aria-hidden", "true");
+  view.canvas = drawing(view.stage);
   view.upper = make("div", "row upper", view.stage);
   view.lower = make("div", "row lower", view.stage);
   view.foot = make("div", "foot", root);
@@ -99,7 +99,7 @@ function wordButton(view, word, side, index, special, total) {
 
 /** A word that could follow: fainter, with its probability; a touch writes it, with those before it. */
 function ghostButton(view, word, chance, index) {
-  const write = () => view.component.setStateValue("write", { at: [index], id: eventId() }), box = button(null, "word ghost", "", write);
+  const write = () => tellPython(view, "write", [index]), box = button(null, "word ghost", "", write);
   const text = make("span", "text", box), share = make("span", "share", box);
   text.textContent = cut(visible(word), 18);
   text.dir = "auto";

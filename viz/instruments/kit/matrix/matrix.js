@@ -4,16 +4,16 @@
 // corner, so labels stay in place while cells scroll, and 512 tokens cost no more canvas than 12.
 // A place is [row, column]; -1 for one of them is a whole line of cells.
 
-import { cut, keepDrawn, make, visible } from "../common.js";
+import { cut, keepDrawn, make, pixels, visible } from "../common.js";
 import { say } from "../page/linked.js";
-import { button, hold, shell, status } from "../shell.js";
+import { button, hold, shell, status, walkable } from "../shell.js";
 import { drawBase, drawOver } from "./paint.js";
 import { cellAt, inWhole, isLone, LARGEST, place, placeAt, xOf, yOf } from "./places.js";
 
 export function matrixView(root, hooks) {
   const view = shell(root, "matrix", { hooks, zoom: 1, hover: null, linked: null, cell: null, first: [0, 0], rim: { right: 0, bottom: 0 }, aside: 0 });
   view.body = make("div", "body", root);
-  view.frame = make("div", "frame", view.body);
+  view.frame = walkable("frame", view.body);
   view.scroller = make("div", "scroller", view.frame);
   view.sheet = make("div", "sheet", view.scroller);
   view.pane = make("div", "pane", view.sheet);
@@ -21,8 +21,6 @@ export function matrixView(root, hooks) {
   view.over = make("canvas", "", view.pane);
   view.tip = status("div", "tip", view.frame);
   view.legend = make("div", "legend quiet", root);
-  view.frame.tabIndex = 0;
-  view.frame.setAttribute("role", "application");
   view.sizes = make("span", "pair", view.tools);
   view.smaller = tool(view, "\u2212", "Smaller cells", () => zoom(view, 1 / 1.5), view.sizes);
   view.larger = tool(view, "+", "Larger cells", () => zoom(view, 1.5), view.sizes);
@@ -56,8 +54,6 @@ export function setMatrix(view, contents) {
   view.title.textContent = title;
   view.queryNames = contents.queries.map((w) => cut(visible(w), 16));
   view.keyNames = contents.keys.map((w) => cut(visible(w), 16));
-  view.image = document.createElement("canvas");
-  view.image.width = Math.max(1, view.cols); view.image.height = Math.max(1, view.rows);
   recolour(view, contents.shades);
   redraw(view);
   if (view.hover) tellAt(view, view.hover);   // of the new numbers
@@ -71,9 +67,9 @@ function redraw(view) {
 
 /** `shades` is RGBA of every cell, row after row; the runs of forbidden cells are found again. */
 export function recolour(view, shades) {
+  view.image = pixels(shades, view.cols, view.rows);
   if (!view.rows || !view.cols) return;
   view.shades = shades;
-  view.image.getContext("2d").putImageData(new ImageData(shades, view.cols, view.rows), 0, 0);
   view.shut = [];
   for (let r = 0; r < view.rows; r++) {
     for (let c = 0, from = -1; c <= view.cols; c++) {

@@ -4,21 +4,22 @@
 //   name     the title of the picture, also in the file's name; left out: what the header says
 //   at       which layer and heads are shown, where it is not what the header says: [] for no single ones (optional)
 //   bar      what stands above the picture on the screen and is not saved, since its title is written there (optional)
-//   size     () => [width, height] of the picture in CSS pixels
+//   size     () => [width, height] of the picture in CSS pixels; without size and paint: all that stands below the bar
 //   paint    (pen) => void: draws the picture as it is now, without hover, on a 2D context or an SvgPen
 //            (`pen.vector`); it may translate, rotate, save and restore, never set the transform
 //   arrays   () => {weights: {shape, values, axes, bool}, ...} for NPZ (matrixArrays makes the usual ones); left out: nothing to count with
 //   rows     () => [["query", "key", "weight"], [...], ...] for CSV (matrixRows); a column is of numbers or of words, "" is no number
-//   code     lines of Python that make the picture again; "" leaves the entry out
-//   packet   what `mount` got: whose numbers they are, and a page that stands alone
+//   code     lines of Python that make the picture again; "" leaves the entry out; left out: those of the header
+//   packet   what `mount` got: whose numbers they are, and a page that stands alone; left out: view.packet
 //   changed  () => the packet as it is now, where a visitor changed it (optional)
 //   header   () => changes of its header, so that the page opens as the picture is now (optional)
 
 import { make, readTheme } from "../common.js";
 import { exactly } from "../page/begin.js";
 import { PAGE } from "../page/given.js";
-import { part, single } from "../page/packets.js";
+import { codeOf, part, single } from "../page/packets.js";
 import { button, hold, status } from "../shell.js";
+import { paintElement } from "./dom_pen.js";
 import { csv, npz } from "./npz.js";
 import { fileName, headerOf, named, sheet, withNames } from "./origin.js";
 import { SvgPen } from "./svg_pen.js";
@@ -32,11 +33,14 @@ const NUMBERS = ["html", "csv", "npz"];      // kinds of files that hold every n
 
 export function saveMenu(view, where, spec) {
   const menu = (view.saving ??= buildMenu(view));
-  menu.spec = spec;
+  menu.spec = spec = { packet: view.packet, code: view.head && codeOf(view.head), ...(!spec.paint && asItStands(view)), ...spec };
   const offered = { npz: spec.arrays, py: spec.code, copy: spec.code && navigator.clipboard };
   for (const [kind, has] of Object.entries(offered)) menu.items.get(kind).hidden = !has;
   if (menu.box.parentNode !== where) where.append(menu.box);
 }
+
+/** A picture of all that stands in the page below the bar. */
+const asItStands = ({ root, bar, theme }) => ({ bar, size: () => [root.clientWidth, root.scrollHeight], paint: (pen) => paintElement(pen, root, root, theme) });
 
 let menus = 0;
 
@@ -57,8 +61,8 @@ function buildMenu(view) {
     item.tabIndex = -1;
     item.dataset.kind = kind;
     item.setAttribute("role", "menuitem");
-    make("span", "", item).textContent = label;
-    make("span", "save-hint", item).textContent = hint;
+    make("span", "", item, label);
+    make("span", "save-hint", item, hint);
     menu.items.set(kind, item);
   }
   menu.button.onclick = () => (menu.open ? shut(menu, true) : unfold(menu));
