@@ -39,7 +39,7 @@ def test_a_weight_a_word_and_the_convention(visitor, app_url) -> None:
     assert [shown(visitor, "v", i, 0) for i in range(2)] == found.v[5].tolist()
     visitor.locator('.board button[data-word="2"]').first.click()
     settle(visitor)
-    visitor.locator('.board .switch button[data-turn="rows"]').click()
+    visitor.locator('.board .switch button[data-value="rows"]').click()
     visitor.wait_for_selector('.board[data-convention="rows"]')
     settle(visitor)
     assert [shown(visitor, "q", 0, i) for i in range(3)] == found.q[2].tolist()

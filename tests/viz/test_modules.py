@@ -102,6 +102,7 @@ def test_every_export_is_imported_somewhere() -> None:
     taken = {(file, name) for path in FILES for file, name, _ in imported(path)}
     taken |= {(path, name) for path in ENTRIES for name in ASKED} | {(HOME / "kit/page/begin.js", "starter")}
     assert [f"{name} of {short(path)}" for path in FILES for name in read(path).exports if (path, name) not in taken] == []
+    assert [short(path) for path in FILES if re.search(r"^export const \w+ = [^({\[\n]*, \w+ = ", path.read_text("utf-8"), re.MULTILINE)] == []  # one name a line
     assert all({"build", "accept"} <= {*read(path).exports} for path in ENTRIES)
 
 

@@ -1,22 +1,18 @@
 // How one weight is computed, line by line. Long vectors show their largest terms and open in place.
 
-import { css, cut, eventId, keepDrawn, make, percent, readTheme, speak } from "../kit/common.js";
+import { css, cut, keepDrawn, make, percent, readTheme, speak } from "../kit/common.js";
 import { typeset } from "../kit/equation.js";
+import { tellPython } from "../kit/page/linked.js";
 import { part } from "../kit/page/packets.js";
 import { paintElement } from "../kit/save/dom_pen.js";
 import { saveMenu } from "../kit/save/save.js";
+import { button, shell } from "../kit/shell.js";
 import { filler, formed, readNumbers, taker } from "./figures.js";
 import { tellNear, watch } from "./inview.js";
 
 export function build(root) {
-  root.classList.add("arith");
-  const view = { root, open: new Set(), identity: "" };
-  view.bar = make("div", "head", root);
-  view.title = make("h3", "title", view.bar);
-  view.tools = make("div", "tools", view.bar);
-  view.all = make("button", "tool", view.tools);
-  view.all.type = "button";
-  view.all.onclick = () => openAll(view);
+  const view = shell(root, "arith", { open: new Set(), identity: "" }, "h3");
+  view.all = button(view.tools, "tool", "", () => openAll(view));
   view.intro = make("p", "quiet intro", root);
   view.steps = make("ol", "steps", root);
   view.steps.setAttribute("aria-label", "From query and key to the weight");
@@ -124,7 +120,7 @@ function step(view, line) {
   const item = make("li", "step");
   item.dataset.name = line.name;
   const say = make("div", "say", item), sum = make("div", "sum", item);
-  make("h5", "", say).textContent = line.title;
+  make("h5", "", say, line.title);
   speak(make("p", "words", say), line.words, named(view));
   if (line.equation) typeset(make("p", "math", say), line.equation);
   places(make("p", "quiet cites", say), line.cites);
@@ -132,7 +128,7 @@ function step(view, line) {
   if (line.put) {
     const put = make("p", "put", sum);
     put.append(`${line.put} = `);
-    make("b", "result", put).textContent = line.result;
+    make("b", "result", put, line.result);
   }
   if (line.terms.length) made.table = terms(view, sum, made);
   if (line.used) {
@@ -146,34 +142,29 @@ function step(view, line) {
 function places(parent, cites) {
   cites.forEach(([brief, whole], i) => {
     if (i) parent.append(" · ");
-    const each = make("cite", "", parent);
-    each.textContent = brief;
+    const each = make("cite", "", parent, brief);
     each.title = whole;
   });
 }
 
 /** The tensor that holds this result: a button that tells Python. */
 function tensor(view, parent, path) {
-  const button = make("button", "path", parent);
-  button.type = "button";
-  button.textContent = path;
-  button.title = "The tensor of the run that holds this number: choose it to see the line of code that computes it";
-  button.onclick = () => {
+  const made = button(parent, "path", path, () => {
     view.chosen = path;
-    view.sent = eventId();
     refresh(view);
-    view.component.setStateValue("path", { at: [view.paths.indexOf(path)], id: view.sent });
-  };
-  return button;
+    tellPython(view, "path", [view.paths.indexOf(path)]);
+  });
+  made.title = "The tensor of the run that holds this number: choose it to see the line of code that computes it";
+  return made;
 }
 
 // ---------------------------------------------------------------- terms
 
 function terms(view, parent, made) {
   const { line } = made, table = make("table", "terms", parent), body = make("tbody"), foot = make("tfoot");
-  make("caption", "sr", table).textContent = line.title;
+  make("caption", "sr", table, line.title);
   const top = make("tr", "quiet", make("thead", "", table));
-  for (const name of [line.axis, ...line.columns]) make("th", "", top).textContent = name;
+  for (const name of [line.axis, ...line.columns]) make("th", "", top, name);
   if (line.columns.length > 1 || line.terms[0][1][0] !== line.terms[0][2]) make("th", "", top).textContent = line.columns.length < 2 ? "" : line.form === "{} \u00b7 {}" ? "product" : "term";
   for (const th of top.children) th.scope = "col";
   table.append(body, foot);
@@ -196,13 +187,10 @@ function fill(view, made) {
   body.replaceChildren(...shown.map((i) => row(line, i, values[i] / most, signed)));
   const wide = table.tHead.rows[0].children.length - 1;
   if (!all) {
-    const more = make("tr", "more", body), cell = make("th", "", more), button = make("button", "", cell);
+    const more = make("tr", "more", body), cell = make("th", "", more), turn = () => { open ? view.open.delete(line.name) : view.open.add(line.name); refresh(view); made.item.querySelector(".more button").focus(); };
     cell.colSpan = wide;
-    button.type = "button";
-    button.setAttribute("aria-expanded", String(open));
-    button.textContent = open ? `show the largest ${line.few.length} only` : `and ${line.terms.length - line.few.length} more${line.rest ? ": sum" : ""}`;
-    button.onclick = () => { open ? view.open.delete(line.name) : view.open.add(line.name); refresh(view); made.item.querySelector(".more button").focus(); };
-    make("td", "value rest", more).textContent = open ? "" : line.rest;
+    button(cell, "", open ? `show the largest ${line.few.length} only` : `and ${line.terms.length - line.few.length} more${line.rest ? ": sum" : ""}`, turn).setAttribute("aria-expanded", String(open));
+    make("td", "value rest", more, open ? "" : line.rest);
   }
   made.item.dataset.open = all || open;
 }
@@ -214,12 +202,12 @@ function row(line, i, share, signed) {
   name.title = label;
   name.dir = "auto";
   const only = cells.length === 1 && cells[0] === value;
-  if (!only) for (const cell of cells) make("td", "factor", tr).textContent = cell;
+  if (!only) for (const cell of cells) make("td", "factor", tr, cell);
   const td = make("td", "value", tr), bar = make("i", share < 0 ? "bar minus" : "bar plus", td), full = signed ? 50 : 100;
   bar.style.width = `${Number.isFinite(share) ? Math.abs(share) * full : 0}%`;
   if (signed) bar.style[share < 0 ? "right" : "left"] = "50%";
   else bar.style.left = "0";
-  make("span", "", td).textContent = value;
+  make("span", "", td, value);
   return tr;
 }
 
@@ -261,8 +249,6 @@ function saving(view) {
     rows: () => [["line", "term", "calculation", "value"], ...view.lines.flatMap((line) => [
       ...line.terms.map(([label, cells, value]) => [line.name, label, cells.join(""), number(value)]),
       ...(line.result ? [[line.name, line.terms.length ? "sum" : "", line.put, number(line.result)]] : [])])],
-    code: view.head.python,
-    packet: view.packet,
     header: () => ({ light: undefined }),   // alone it waits for nobody
   };
 }

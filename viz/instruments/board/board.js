@@ -1,10 +1,10 @@
 // Number grids as on a blackboard: lines of matrices, one word marked through all of them, a cell that tells how it came about.
 
 import { keepDrawn, make, readTheme } from "../kit/common.js";
-import { paintElement } from "../kit/save/dom_pen.js";
 import { saveMenu } from "../kit/save/save.js";
+import { choice, status } from "../kit/shell.js";
 import { gridOf } from "./cells.js";
-import { focused, restoreFocus } from "./edit.js";
+import { heldPlace, restoreFocus } from "./edit.js";
 import { tell } from "./tell.js";
 import { indexed } from "./write.js";
 
@@ -13,33 +13,23 @@ export function build(root) {
   const view = { root, pinned: null, editing: null, inks: new Map() };
   view.lines = make("div", "lines", root);
   view.foot = make("div", "foot", root);
-  view.told = make("p", "told", view.foot);
-  view.told.setAttribute("role", "status");
+  view.told = status("p", "told", view.foot);
   view.tools = make("div", "tools", view.foot);
-  view.switch = make("div", "switch", view.tools);
-  view.switch.setAttribute("role", "group");
-  view.switch.setAttribute("aria-label", "Words as");
-  for (const [name, words] of [["columns", "words in columns"], ["rows", "in rows, PyTorch"]]) {
-    const button = make("button", "", view.switch);
-    button.type = "button";
-    button.dataset.turn = name;
-    button.textContent = words;
-    button.onclick = () => view.component.setStateValue("turn", name);
-  }
+  view.switch = choice(view.tools, "Words as", { columns: "words in columns", rows: "in rows, PyTorch" }, (name) => view.component.setStateValue("turn", name));
   view.drawn = keepDrawn(root, () => {});
   root.onpointerleave = () => tell(view, view.pinned);
   return view;
 }
 
 export function accept(view, packet) {
-  const { header: head } = packet, focus = focused(view);
+  const { header: head } = packet, focus = heldPlace(view);
   const shape = JSON.stringify([head.lines.map((line) => line.flatMap((item) => item.unit ?? item).flatMap((item) => item.stack ?? item).map((item) => [item.name, item.size])), head.pin, head.convention]);
   Object.assign(view, { head, packet, theme: readTheme(view.root), grids: new Map(), inks: new Map() });
   if (shape !== view.shape) view.pinned = head.pin;
   view.shape = shape;
   view.root.classList.toggle("large", Boolean(head.large));
-  view.switch.hidden = !head.convention;
-  for (const button of view.switch.children) button.setAttribute("aria-pressed", String(button.dataset.turn === head.convention));
+  view.switch.box.hidden = !head.convention;
+  view.switch.set(head.convention);
   view.rebuilding = true;
   view.lines.replaceChildren(...head.lines.map((line) => lineOf(view, line)));
   view.rebuilding = false;
@@ -70,7 +60,7 @@ function place(view, parent, items) {
 function signOf(parent, { sign, says }) {
   const box = make("div", "sign", parent);
   if (says) indexed(make("span", "says", box), says);
-  make("span", "arrow", box).textContent = sign;
+  make("span", "arrow", box, sign);
 }
 
 // ---------------------------------------------------------------- saving
@@ -84,9 +74,7 @@ function still(item) {
 function saving(view) {
   const grids = [...view.grids.values()].filter(({ head }) => head.values);
   return {
-    name: "Number grids", packet: view.packet, code: view.head.python,
-    size: () => [view.root.clientWidth, view.root.scrollHeight],
-    paint: (pen) => paintElement(pen, view.root, view.root, view.theme),
+    name: "Number grids",
     header: () => ({ convention: "", lines: view.head.lines.map((line) => line.map(still)) }),
     rows: () => [["matrix", "row", "column", "value"], ...grids.flatMap(({ head }) => head.values.flatMap((row, i) => row.map((value, j) => [head.name, i + 1, j + 1, value])))],
     arrays: () => Object.fromEntries(grids.flatMap(({ head }) => [

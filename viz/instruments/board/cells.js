@@ -1,6 +1,7 @@
 // One matrix of the board: caption with name and shape, words along its sides, a cell for each number.
 
 import { cut, make } from "../kit/common.js";
+import { hold } from "../kit/shell.js";
 import { edit } from "./edit.js";
 import { pin, tell } from "./tell.js";
 import { indexed, show, written } from "./write.js";
@@ -14,21 +15,21 @@ export function gridOf(view, parent, head) {
     const row = make("tr", "", make("thead", "", table));
     if (head.rows.length) make("td", "corner", row);
     head.columns.forEach((word, j) => label(view, row, head, "column", j, word));
-    if (head.sums?.includes("row")) make("th", "sum", row).textContent = "sum";
+    if (head.sums?.includes("row")) make("th", "sum", row, "sum");
   }
   const body = make("tbody", "", table);
   for (let i = 0; i < n; i++) {
     const row = make("tr", "", body);
     if (head.rows.length) label(view, row, head, "row", i, head.rows[i]);
     grid.cells.push(Array.from({ length: m }, (_, j) => cellOf(view, row, grid, i, j)));
-    if (head.sums?.includes("row")) make("td", "sum", row).textContent = written(sum(head.values[i]), 2);
+    if (head.sums?.includes("row")) make("td", "sum", row, written(sum(head.values[i]), 2));
   }
   if (head.sums?.includes("column")) {
     const row = make("tr", "sums", body);
-    if (head.rows.length) make("th", "sum", row).textContent = "sum";
-    for (let j = 0; j < m; j++) make("td", "sum", row).textContent = written(sum(head.values.map((each) => each[j])), 2);
+    if (head.rows.length) make("th", "sum", row, "sum");
+    for (let j = 0; j < m; j++) make("td", "sum", row, written(sum(head.values.map((each) => each[j])), 2));
   }
-  if (head.note) make("div", "quiet note", box).textContent = head.note;
+  if (head.note) make("div", "quiet note", box, head.note);
   table.setAttribute("aria-label", `${head.name}, ${head.shape}`);
   view.grids.set(head.name, grid);
   return grid;
@@ -38,7 +39,7 @@ const sum = (values) => values.reduce((a, b) => a + b, 0);
 
 function caption(element, { name, shape }) {
   indexed(make("b", "name", element), name);
-  make("span", "quiet shape", element).textContent = shape;
+  make("span", "quiet shape", element, shape);
 }
 
 function label(view, row, head, side, place, word) {
@@ -73,10 +74,10 @@ function cellOf(view, row, grid, i, j) {
   cell.onclick = () => (head.edit ? edit(view, grid, i, j) : pin(view, at));
   cell.onkeydown = (event) => {
     if (event.target !== cell) return;
-    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); event.stopPropagation(); cell.click(); }
+    if (event.key === "Enter" || event.key === " ") { hold(event); cell.click(); }
     const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key] ?? [0, 0];
     const next = (down || right) && grid.cells[i + down]?.[j + right];
-    if (next) { event.preventDefault(); event.stopPropagation(); next.focus(); }
+    if (next) { hold(event); next.focus(); }
   };
   cell.onfocus = () => { if (told) tell(view, at); };
   return cell;

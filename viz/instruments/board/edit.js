@@ -1,6 +1,7 @@
 // A weight that is changed in place: typed, or counted up and down; it stays open while the page answers.
 
 import { eventId, make } from "../kit/common.js";
+import { button, focused } from "../kit/shell.js";
 import { show } from "./write.js";
 
 export function edit(view, grid, i, j, held = null) {
@@ -15,12 +16,9 @@ export function edit(view, grid, i, j, held = null) {
   input.spellcheck = false;
   const count = make("div", "count");
   for (const [sign, by] of [["\u2212", -1], ["+", 1]]) {
-    const button = make("button", "", count);
-    button.type = "button";
-    button.textContent = sign;
-    button.setAttribute("aria-label", by > 0 ? "One more" : "One less");
-    button.onpointerdown = (event) => event.preventDefault();   // the number keeps the focus
-    button.onclick = (event) => { event.stopPropagation(); step(by); };
+    const sided = button(count, "", sign, (event) => { event.stopPropagation(); step(by); });
+    sided.setAttribute("aria-label", by > 0 ? "One more" : "One less");
+    sided.onpointerdown = (event) => event.preventDefault();   // the number keeps the focus
   }
   const typed = () => { const text = input.value.replace("\u2212", "-").replace(",", ".").trim(), value = Number(text); return text !== "" && Number.isFinite(value) ? value : head.values[i][j]; };
   const limited = (value) => Math.max(-view.head.most, Math.min(view.head.most, Math.round(value * 100) / 100));
@@ -54,9 +52,9 @@ export function edit(view, grid, i, j, held = null) {
 }
 
 /** Which cell has the focus, or is open with what text. */
-export function focused(view) {
+export function heldPlace(view) {
   if (view.editing) return { at: view.editing, text: view.root.querySelector("input.entry")?.value };
-  const active = view.root.getRootNode().activeElement;
+  const active = focused(view);
   if (active?.dataset?.at) return { at: [active.dataset.grid, ...active.dataset.at.split(",").map(Number)] };
   return active?.dataset?.word ? { word: active.dataset.word } : null;
 }

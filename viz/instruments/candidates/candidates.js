@@ -1,33 +1,30 @@
 // Bars of the tokens that could come next. Rows are buttons where another token may be asked for.
 
-import { css, cut, eventId, keepDrawn, make, readTheme } from "../kit/common.js";
+import { css, cut, keepDrawn, make, readTheme } from "../kit/common.js";
+import { tellPython } from "../kit/page/linked.js";
 import { saveMenu } from "../kit/save/save.js";
+import { group, keepFocus, rove, shell } from "../kit/shell.js";
 import { saving } from "./save.js";
 import { buildWay, shownName, tellWay } from "./way.js";
 
 export function build(root) {
-  root.classList.add("candidates");
-  const view = { root };
-  view.bar = make("div", "head", root);
-  view.title = make("div", "title", view.bar);
-  view.tools = make("div", "tools", view.bar);
-  view.rows = make("div", "rows", root);
-  view.rows.setAttribute("role", "group");
+  const view = shell(root, "candidates");
+  view.rows = group("rows", root);
   view.lot = make("div", "lot", root);
   view.axis = make("div", "axis", root);
   make("span", "name", view.axis);
   view.scale = make("span", "scale", view.axis);
-  for (const words of ["0", "50 %", "100 %"]) make("span", "", view.scale).textContent = words;
+  for (const words of ["0", "50 %", "100 %"]) make("span", "", view.scale, words);
   make("span", "number", view.axis);
   buildWay(view, root);
   view.hint = make("p", "hint quiet", root);
-  view.rows.onkeydown = (event) => walk(view, event);
+  view.rows.onkeydown = (event) => rove(view, event, [...view.rows.querySelectorAll("[tabindex]")], { ArrowDown: 1, ArrowUp: -1 });   // those that may be asked for, or have something to tell
   view.drawn = keepDrawn(root, () => {});
   return view;
 }
 
 export function accept(view, packet) {
-  const { header: head } = packet, held = view.root.getRootNode().activeElement?.dataset.row;
+  const { header: head } = packet;
   Object.assign(view, { head, packet, theme: readTheme(view.root), over: null, held: null });
   view.root.style.setProperty("--hatch", view.theme.hatch);
   view.root.style.setProperty("--other", css(view.theme.sequential[view.theme.dark ? 110 : 85]));
@@ -35,12 +32,11 @@ export function accept(view, packet) {
   view.title.textContent = head.title;
   view.rows.setAttribute("aria-label", head.title || "What could come next");
   const changed = head.rows.some((row) => Math.abs(row.before - row.after) > 1e-9);
-  view.rows.replaceChildren(...head.rows.map((row, i) => drawn(view, row, i, changed)));
+  keepFocus(view, () => view.rows.children, () => view.rows.replaceChildren(...head.rows.map((row, i) => drawn(view, row, i, changed))));
   draw(view);
   tellWay(view);
   view.hint.textContent = head.offers && head.rows.length > 1 ? "Click another token to write it instead." : "";
   Object.assign(view.root.dataset, { step: head.step, taken: head.taken, rows: head.rows.map((row) => row.id ?? "").join(" "), asked: "" });
-  if (held !== undefined) view.rows.children[Math.min(Number(held), view.rows.children.length - 1)]?.focus();
   saveMenu(view, view.tools, saving(view));
 }
 
@@ -61,9 +57,8 @@ function drawn(view, row, i, changed) {
   bar(track, "after", row.after);
   if (changed && !row.cut && Math.abs(row.before - row.after) > 0.004) make("i", "tick", track).style.left = `${100 * row.before}%`;
   line.append(" ");   // heard, the token and its share are two words
-  const number = make("span", "number", line);
-  number.textContent = row.cut ? row.model : row.says;
-  if (row.cut) make("span", "why", track).textContent = row.cut;
+  const number = make("span", "number", line, row.cut ? row.model : row.says);
+  if (row.cut) make("span", "why", track, row.cut);
   const says = `${word}: ${row.says}${changed && !row.cut ? `, ${row.model} by the model` : ""}${taken ? ", taken" : ""}`;
   if (offered) { line.setAttribute("aria-label", `${says}. Write it instead.`); line.onclick = () => ask(view, row.id); }
   else { line.setAttribute("role", "img"); line.setAttribute("aria-label", says); }
@@ -86,31 +81,18 @@ function draw(view) {
   lot.hidden = !found;
   lot.replaceChildren();
   if (!found) return;
-  make("span", "name", lot).textContent = "random number";
+  make("span", "name", lot, "random number");
   const track = make("span", "track", lot);
   const part = make("i", "part", track);
   Object.assign(part.style, { left: `${100 * found.low}%`, width: `${100 * (found.high - found.low)}%` });
   for (const edge of found.edges) make("i", "edge", track).style.left = `${100 * edge}%`;
   make("i", "needle", track).style.left = `${100 * found.u}%`;
-  const said = make("span", "drawn", track);
-  said.textContent = `${found.u.toFixed(3)} was drawn`;
+  const said = make("span", "drawn", track, `${found.u.toFixed(3)} was drawn`);
   said.style[found.u > 0.6 ? "right" : "left"] = `${100 * (found.u > 0.6 ? 1 - found.u : found.u)}%`;
   make("span", "number", lot);
 }
 
 function ask(view, id) {
   view.root.dataset.asked = id;
-  view.component.setStateValue("ask", { at: [view.head.step, id], id: eventId() });
-}
-
-/** Up and down over the tokens that may be asked for, or that have something to tell. */
-function walk(view, event) {
-  const offered = [...view.rows.querySelectorAll("[tabindex]")], at = offered.indexOf(view.root.getRootNode().activeElement);
-  const to = { ArrowDown: at + 1, ArrowUp: at - 1 }[event.key];
-  if (to === undefined || at < 0) return;
-  event.preventDefault();
-  event.stopPropagation();
-  const next = offered[Math.max(0, Math.min(to, offered.length - 1))];
-  for (const button of offered) button.tabIndex = button === next ? 0 : -1;
-  next.focus();
+  tellPython(view, "ask", [view.head.step, id]);
 }

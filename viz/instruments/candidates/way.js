@@ -2,15 +2,14 @@
 
 import { make, visible } from "../kit/common.js";
 import { typeset } from "../kit/equation.js";
+import { button } from "../kit/shell.js";
 
 export const shownName = (row) => (row.id === null ? row.token : visible(row.token).replace(/^ (?=\S)/, "\u00b7"));
 
 export function buildWay(view, root) {
   view.way = make("div", "way", root);
-  view.line = make("button", "line", view.way);
-  view.line.type = "button";
+  view.line = button(view.way, "line", "", () => openWay(view, view.table.hidden));
   view.line.setAttribute("aria-expanded", "false");
-  view.line.onclick = () => openWay(view, view.table.hidden);
   view.table = make("table", "stages", view.way);
   view.table.hidden = true;
   const rowOf = (event) => { const row = event.target.closest(".row"); return row ? Number(row.dataset.row) : null; };

@@ -1,20 +1,14 @@
 // A plan of boxes and arrows: a touch or Enter opens a box; the arrow keys go from one to the next, as the data flows.
 
 import { eventId, keepDrawn, make, readTheme, sharp, visible } from "../kit/common.js";
-import { PALETTES } from "../kit/page/given.js";
 import { saveMenu } from "../kit/save/save.js";
+import { button, drawing, group, rove, shell } from "../kit/shell.js";
 import { paintPlan, savingDiagram, thumb } from "./paint.js";
 
 export function build(root) {
-  root.classList.add("diagram");
-  const view = { root, buttons: new Map(), pending: null, shown: "" };
-  view.bar = make("div", "head", root);
-  view.title = make("div", "title", view.bar);
-  view.tools = make("div", "tools", view.bar);
-  view.field = make("div", "field", root);
-  view.field.setAttribute("role", "group");
-  view.canvas = make("canvas", "", view.field);
-  view.canvas.setAttribute("aria-hidden", "true");
+  const view = shell(root, "diagram", { buttons: new Map(), pending: null, shown: "" });
+  view.field = group("field", root);
+  view.canvas = drawing(view.field);
   view.texts = make("div", "", view.field);
   view.boxes = make("div", "", view.field);
   view.boxes.onclick = (event) => { const button = event.target.closest("button"); if (button) pick(view, button.dataset.name); };
@@ -26,7 +20,7 @@ export function build(root) {
 export function accept(view, packet) {
   const head = packet.header;
   Object.assign(view, { head, packet, theme: readTheme(view.root) });
-  view.colours = PALETTES[view.theme.dark ? "dark" : "light"].categorical;
+  view.colours = view.theme.categorical;
   view.title.textContent = head.title;
   view.bar.hidden = false;
   if (!view.pending || view.pending === head.echo) { view.pending = null; view.shown = head.selected; }   // the answer to an older touch says nothing
@@ -65,13 +59,12 @@ function fillBoxes(view) {
 }
 
 function box(view, name) {
-  const button = make("button", "box");
-  button.type = "button";
-  button.dataset.name = name;
-  make("span", "label", button);
-  make("canvas", "thumb", button).setAttribute("aria-hidden", "true");
-  view.buttons.set(name, button);
-  return button;
+  const made = button(null, "box");
+  made.dataset.name = name;
+  make("span", "label", made);
+  drawing(made, "thumb");
+  view.buttons.set(name, made);
+  return made;
 }
 
 /** The box that is open; one box at a time is reached with Tab. */
@@ -92,14 +85,9 @@ function pick(view, name) {
 }
 
 function walk(view, event) {
-  const names = view.head.nodes.map(({ name }) => name), at = names.indexOf(view.root.getRootNode().activeElement?.dataset.name);
-  const to = { ArrowUp: at + 1, ArrowRight: at + 1, ArrowDown: at - 1, ArrowLeft: at - 1, Home: 0, End: names.length - 1 }[event.key];
-  if (to === undefined || at < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
-  event.preventDefault();
-  event.stopPropagation();                                         // a page may step with the same keys
-  const next = view.buttons.get(names[Math.max(0, Math.min(to, names.length - 1))]);
-  for (const button of view.buttons.values()) button.tabIndex = button === next ? 0 : -1;
-  next.focus({ preventScroll: true });
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const steps = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
+  rove(view, event, view.head.nodes.map(({ name }) => view.buttons.get(name)), steps, { preventScroll: true });
 }
 
 function fillTexts(view) {
@@ -122,8 +110,7 @@ function fit(text) {
   text.querySelector(".more")?.remove();
   for (const word of words) word.hidden = false;
   if (text.scrollWidth <= text.clientWidth || words.length < 3) return;
-  const more = make("span", "more", text);
-  more.textContent = "…";
+  const more = make("span", "more", text, "…");
   text.insertBefore(more, words.at(-1));
   for (const word of words.slice(1, -1).reverse()) if (text.scrollWidth > text.clientWidth) word.hidden = true;
 }

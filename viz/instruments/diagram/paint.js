@@ -2,7 +2,7 @@
 
 import { css, rgb } from "../kit/common.js";
 import { part } from "../kit/page/packets.js";
-import { paintElement } from "../kit/save/dom_pen.js";
+import { paintAt, paintElement } from "../kit/save/dom_pen.js";
 
 export function paintPlan(view, pen, wide) {
   const { head, theme } = view, to = ([x, y]) => [x * wide / 100, y * head.row];
@@ -57,19 +57,13 @@ export function thumb(view, button, node, i) {
 export function savingDiagram(view) {
   const { head, root } = view;
   return {
-    name: head.title || "Plan", bar: view.bar, packet: view.packet, code: head.python,
+    name: head.title || "Plan", bar: view.bar,
     size: () => [root.clientWidth, root.scrollHeight],
     header: () => ({ selected: view.shown }),
     paint: (pen) => {
-      const home = root.getBoundingClientRect(), field = view.field.getBoundingClientRect();
-      pen.save(); pen.translate(field.left - home.left, field.top - home.top);
-      paintPlan(view, pen, field.width);
-      pen.restore();
+      paintAt(pen, view.field, root, (wide) => paintPlan(view, pen, wide));
       paintElement(pen, root, root, view.theme);
-      for (const canvas of root.querySelectorAll(".thumb")) {
-        const spot = canvas.getBoundingClientRect();
-        if (!canvas.hidden && spot.width) pen.drawImage(canvas, spot.left - home.left, spot.top - home.top, spot.width, spot.height);
-      }
+      for (const canvas of root.querySelectorAll(".thumb:not([hidden])")) paintAt(pen, canvas, root, (wide) => { if (wide) pen.drawImage(canvas, 0, 0, wide, canvas.getBoundingClientRect().height); });
     },
     rows: () => [["box", "label", "about it"], ...head.nodes.map(({ name, label, told }) => [name, label, told])],
   };

@@ -5,6 +5,7 @@ import { say, TURN } from "../kit/page/linked.js";
 import { part, readRuns } from "../kit/page/packets.js";
 import { keepAddress, recall, remember } from "../kit/page/remember.js";
 import { saveMenu } from "../kit/save/save.js";
+import { hold, offer, shell, status, walkable } from "../kit/shell.js";
 import { drawBase, drawOver, kindColour, number, paintTile, shutTile, thumbnails } from "./paint.js";
 import { beyond, choices, chosenAt, letters, measured, place, readTiles, tileAt } from "./place.js";
 import { saving } from "./save.js";
@@ -12,26 +13,19 @@ import { saving } from "./save.js";
 const PREVIEW = 160;
 
 export function build(root) {
-  root.classList.add("heads");
-  const view = { root, hover: null, chosen: null, order: "", colour: "none" };
-  view.bar = make("div", "head", root);
-  view.title = make("div", "title", view.bar);
-  view.tools = make("div", "tools", view.bar);
+  const view = shell(root, "heads", { hover: null, chosen: null, order: "", colour: "none" });
   view.menus = { order: menu(view, "Order", (value) => { view.order = value; }), colour: menu(view, "Colour", (value) => { view.colour = value; }) };
-  view.frame = make("div", "frame", root);
+  view.frame = walkable("frame", root);
   view.scroller = make("div", "scroller", view.frame);
   view.sheet = make("div", "sheet", view.scroller);
   view.base = make("canvas", "", view.sheet);
   view.over = make("canvas", "", view.sheet);
   view.tip = make("div", "tip", view.frame);
   view.large = make("canvas", "", view.tip);
-  view.words = make("div", "", view.tip);
-  view.words.setAttribute("role", "status");
+  view.words = status("div", "", view.tip);
   view.tip.hidden = true;
   view.legend = make("div", "legend quiet", root);
   view.kinds = make("div", "legend quiet kinds", root);
-  view.frame.tabIndex = 0;
-  view.frame.setAttribute("role", "application");
   view.drawn = keepDrawn(root, () => draw(view));
   view.scroller.onscroll = () => { if (!view.walked) point(view, -1); drawOver(view); };
   view.frame.onpointermove = (event) => { if (event.pointerType === "mouse") { view.walked = false; point(view, tileAt(view, event)); } };
@@ -44,7 +38,7 @@ export function build(root) {
 
 function menu(view, name, act) {
   const label = make("label", "menu", view.tools);
-  make("span", "quiet", label).textContent = name;
+  make("span", "quiet", label, name);
   const select = make("select", "", label);
   select.setAttribute("aria-label", name);
   select.onchange = () => {
@@ -64,7 +58,7 @@ export function accept(view, packet) {
   Object.assign(view, { paged, wide: null });
   const offered = choices(head);
   if (first) [view.order, view.colour] = restored(view, recall(head) ?? head.arranged, offered);
-  for (const name of ["order", "colour"]) offer(view, name, offered[name]);
+  for (const name of ["order", "colour"]) fillMenu(view, name, offered[name]);
   view.title.textContent = head.title;
   const runs = part(packet, "allowed");
   view.allowed = runs && readRuns(runs, head.shape[0] * head.shape[1]);
@@ -78,15 +72,11 @@ export function accept(view, packet) {
 }
 
 /** The choices of the menus; what is no longer offered falls back to the first. */
-function offer(view, name, entries) {
+function fillMenu(view, name, entries) {
   const { label, select } = view.menus[name];
   if (!entries.some(([value]) => value === view[name])) view[name] = entries[0][0];
   label.hidden = entries.length < 2;
-  select.replaceChildren(...entries.map(([value, words]) => {
-    const option = make("option");
-    option.value = value; option.textContent = words;
-    return option;
-  }));
+  offer(select, entries);
   select.value = view[name];
 }
 
@@ -109,8 +99,8 @@ function legend(view) {
   box.replaceChildren(); kinds.replaceChildren();
   ramp(box, theme.sequential, "0", "1");
   if (view.allowed?.includes(0)) swatch(box, "shut", "masked");
-  make("span", "entry", box).textContent = "rows: queries, columns: keys";
-  if (Math.max(...head.tokens) > 32) make("span", "entry", box).textContent = "each point is the largest weight of its block";
+  make("span", "entry", box, "rows: queries, columns: keys");
+  if (Math.max(...head.tokens) > 32) make("span", "entry", box, "each point is the largest weight of its block");
   if (view.levels.includes(255)) swatch(box, "broken", "not a finite number");
   if (view.colour === "kind") head.kinds.forEach((name, kind) => {
     const entry = make("span", "entry", kinds), sign = make("span", "badge", entry), colour = kindColour(view, kind);
@@ -121,7 +111,7 @@ function legend(view) {
   if (m >= 0) {
     make("span", "entry", kinds).textContent = `${visible(head.measures[m])}:`;
     ramp(kinds, theme.sequential, number(view.ranges[m][0]), number(view.ranges[m][1]));
-    make("span", "entry", kinds).textContent = "frame and bar of each head";
+    make("span", "entry", kinds, "frame and bar of each head");
   }
   kinds.hidden = !kinds.childElementCount;
 }
@@ -173,8 +163,7 @@ function steer(view, event) {
   } else if (event.key === "Enter" || event.key === " ") { if (here) choose(view, view.hover); }
   else if (event.key === "Escape") point(view, -1);
   else return;
-  event.preventDefault();
-  event.stopPropagation();   // a page may step with the same arrows
+  hold(event);
 }
 
 /** Slide the tiles so that this one is in sight. */

@@ -1,26 +1,21 @@
 // Tiles, frames, captions: on the screen and on a pen that saves them.
 
-import { css, hatching, inkOn, percent, rgb, sharp, visible } from "../kit/common.js";
-import { PALETTES } from "../kit/page/given.js";
+import { css, hatching, inkOn, percent, pixels, rgb, sharp, shorten, strokeCross, visible } from "../kit/common.js";
 import { CAPTION, chosenAt, measured } from "./place.js";
 
 const FONT = 13, EXACT = 64 * 64;
 
 /** All thumbnails in one image, one beside the other; 255 is a value that is not finite. Forbidden cells were not sent. */
 export function thumbnails(view, levels, count) {
-  const [h, w] = view.head.shape, canvas = document.createElement("canvas"), { allowed } = view;
-  canvas.width = Math.max(1, w * count); canvas.height = Math.max(1, h);
+  const [h, w] = view.head.shape, { allowed } = view, shades = new Uint8ClampedArray(count * h * w * 4), bad = rgb("#c2185b"), inks = view.theme.sequential;
   view.levels = new Uint8Array(count * h * w);
-  if (!w || !h) return canvas;
-  const image = new ImageData(w * count, h), bad = rgb("#c2185b"), inks = view.theme.sequential;
   for (let t = 0, sent = 0, i = 0; t < count; t++) for (let r = 0; r < h; r++) for (let c = 0; c < w; c++, i++) {
     const level = allowed && !allowed[r * w + c] ? 0 : levels[sent++];
     view.levels[i] = level;
     const ink = level === 255 ? bad : inks[Math.round((level / 254) * 255)];
-    image.data.set([...ink, 255], (r * w * count + t * w + c) * 4);
+    shades.set([...ink, 255], (r * w * count + t * w + c) * 4);
   }
-  canvas.getContext("2d").putImageData(image, 0, 0);
-  return canvas;
+  return pixels(shades, w * count, h);
 }
 
 export function drawBase(view) {
@@ -92,7 +87,7 @@ function paintColour(pen, view, tile, x, y) {
   const top = y + side + 4;
   if (!Number.isFinite(value)) {            // no meter: a cross, never an empty one
     pen.strokeStyle = theme.text; pen.lineWidth = 1.5;
-    pen.beginPath(); pen.moveTo(x, top); pen.lineTo(x + 6, top + 5); pen.moveTo(x + 6, top); pen.lineTo(x, top + 5); pen.stroke();
+    strokeCross(pen, x, top, 6, 5);
     return;
   }
   const ink = css(theme.sequential[Math.round(share * 255)]);
@@ -102,7 +97,7 @@ function paintColour(pen, view, tile, x, y) {
   pen.fillStyle = theme.dark ? css(theme.sequential[190]) : theme.primary; pen.fillRect(x, top, side * share, 4);
 }
 
-export const kindColour = (view, kind) => { const all = PALETTES[view.theme.dark ? "dark" : "light"].categorical; return all[kind % all.length]; };
+export const kindColour = ({ theme: { categorical } }, kind) => categorical[kind % categorical.length];
 
 function badge(pen, view, kind, x, y, size) {
   const colour = kindColour(view, kind);
@@ -151,13 +146,6 @@ export function shutTile(view, side) {
   pen.fillStyle = view.theme.background; pen.fill();
   pen.fillStyle = hatching(pen, view.theme); pen.fill();
   return tile;
-}
-
-function shorten(pen, text, room) {
-  if (pen.measureText(text).width <= room) return text;
-  let n = text.length;
-  while (n > 1 && pen.measureText(`${text.slice(0, n)}\u2026`).width > room) n -= 1;
-  return `${text.slice(0, n)}\u2026`;
 }
 
 export function drawOver(view) {

@@ -1,6 +1,6 @@
 // What the grid saves: all tiles as they stand, and every weight of every head.
 
-import { codeOf, part, readRuns } from "../kit/page/packets.js";
+import { part, readRuns } from "../kit/page/packets.js";
 import { paintElement } from "../kit/save/dom_pen.js";
 import { paintTiles } from "./paint.js";
 
@@ -10,7 +10,7 @@ const widthOf = (box) => Math.max(0, ...[...box.children].map((entry) => entry.o
 export function saving(view) {
   const { head } = view, legendHeight = () => view.legend.offsetHeight + view.kinds.offsetHeight + 24;
   return {
-    name: head.title || `All heads: ${head.size[0]} layers of ${head.size[1]}`, at: [], packet: view.packet, code: codeOf(head),
+    name: head.title || `All heads: ${head.size[0]} layers of ${head.size[1]}`, at: [],
     size: () => [Math.max(view.w, ...[view.legend, view.kinds].map(widthOf)), view.h + legendHeight()],
     paint: (pen) => {
       pen.save();

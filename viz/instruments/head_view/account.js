@@ -3,7 +3,7 @@
 import { css, percent, rgb, sharp } from "../kit/common.js";
 import { SIDES } from "./place.js";
 
-const press_ = (button, on) => button.setAttribute("aria-pressed", String(on));
+const pressed = (button, on) => button.setAttribute("aria-pressed", String(on));
 
 /** A sample of the head's line in its chip: colour and dash. */
 function paintChip(view, h) {
@@ -17,20 +17,20 @@ function paintChip(view, h) {
 /** What the controls say, after any change; also what share of all weight the lines show. */
 export function showControls(view) {
   const { options, on, root } = view, narrow = root.clientWidth < 560;
-  press_(view.asColumns, view.layout === "columns");
-  press_(view.asRows, view.layout === "rows");
+  pressed(view.asColumns, view.layout === "columns");
+  pressed(view.asRows, view.layout === "rows");
   const [least, most] = view.limits ?? [1, 1], can = least < 0.99;
   view.smaller.hidden = view.larger.hidden = !can;
   view.smaller.disabled = view.zoom <= least * 1.01;
   view.larger.disabled = view.zoom >= most * 0.99;
   view.fromText.textContent = `Lines from ${exact(options.from)}`;
   view.from.setAttribute("aria-valuetext", exact(options.from));
-  press_(view.hideFirst, options.hideFirst);
-  press_(view.hideSpecial, options.hideSpecial);
+  pressed(view.hideFirst, options.hideFirst);
+  pressed(view.hideSpecial, options.hideSpecial);
   view.hideSpecial.hidden = !SIDES.some((side) => view.special[side].includes(1));
   view.pairs.hidden = !view.segments;
-  view.pairPills.forEach((button, p) => press_(button, options.pairs.has(p)));
-  view.headPills.forEach((chip, h) => { press_(chip, on.has(h)); paintChip(view, h); });
+  view.pairPills.forEach((button, p) => pressed(button, options.pairs.has(p)));
+  view.headPills.forEach((chip, h) => { pressed(chip, on.has(h)); paintChip(view, h); });
   view.more.hidden = !narrow;
   fold(view);
   root.dataset.heads = [...on].sort((a, b) => a - b).map((h) => view.names[h]).join();

@@ -2,13 +2,15 @@
 
 import { keepDrawn, make, readTheme, rgb } from "../kit/common.js";
 import { emptied, readOne } from "../kit/page/packets.js";
+import { keepAddress } from "../kit/page/remember.js";
+import { drawing, status, walkable } from "../kit/shell.js";
 import { redraw } from "./changes.js";
 import { buildChips, buildControls } from "./controls.js";
 import { chooseLines, LEAST, readHead } from "./data.js";
 import { headInk } from "./head_colours.js";
 import { SIDES } from "./place.js";
 import { offerSaving } from "./save.js";
-import { followLink, listen } from "./touch.js";
+import { listen } from "./touch.js";
 
 export function build(root) {
   root.classList.add("lines");
@@ -17,16 +19,13 @@ export function build(root) {
     options: { from: LEAST, top: 0, hideFirst: false, hideSpecial: false, pairs: new Set([0, 1, 2, 3]), layout: null },
   };
   buildControls(view);
-  view.frame = make("div", "frame", root);
+  view.frame = walkable("frame", root);
   view.scroller = make("div", "scroller", view.frame);
   view.sheet = make("div", "sheet", view.scroller);
   view.pane = make("div", "pane", view.sheet);
-  for (const name of ["base", "over"]) (view[name] = make("canvas", name, view.pane)).setAttribute("aria-hidden", "true");
-  view.frame.tabIndex = 0;
-  view.frame.setAttribute("role", "application");
+  for (const name of ["base", "over"]) view[name] = drawing(view.pane, name);
   view.scroller.tabIndex = -1;
-  view.sentence = make("p", "sentence", root);
-  view.sentence.setAttribute("role", "status");
+  view.sentence = status("p", "sentence", root);
   view.sentence.setAttribute("aria-live", "polite");
   view.note = make("div", "quiet note", root);
   view.drawn = keepDrawn(root, () => redraw(view));
@@ -52,8 +51,7 @@ export function accept(view, packet) {
   chooseLines(view);
   redraw(view);
   offerSaving(view, packet);
-  // A page that writes its own parameters drops ours from the address: put it back.
-  if (view.byHand && head.url) for (const ms of [0, 300]) setTimeout(() => followLink(view), ms);
+  keepAddress(view);
 }
 
 /** The header of another head: itself alone, or all heads of its layer where all of a layer are shown. */
@@ -74,6 +72,6 @@ function choose(view, head, keys) {
     view.identity = identity;
     view.pinned = head.selected && { side: SIDES[head.selected[0]], index: head.selected[1] };
     view.shownPinned = false;
-    view.byHand = false;
+    view.kept = undefined;
   }
 }

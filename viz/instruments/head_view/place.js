@@ -2,11 +2,10 @@
 // to the right, rows go sideways and lines cross downwards. Positions belong to the whole sheet; the canvases hold what
 // is seen of it, so 512 tokens cost no more canvas than 12.
 
-import { cut, magnify, probe, visible } from "../kit/common.js";
+import { backwards, cut, magnify, probe, visible } from "../kit/common.js";
 
 export const SIDES = ["query", "key"];
 const EAST_ASIAN = /[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]|[\u{20000}-\u{3ffff}]/gu;
-const FROM_RIGHT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g;
 
 /** How much of the letters of `words` match, by count. */
 const shareOf = (words, letters) => (words.join("").match(letters) ?? []).length / Math.max(1, words.join("").length);
@@ -21,7 +20,7 @@ function measureTokens(view) {
   for (const side of SIDES) {
     view.text[side] = view.words[side].map((word) => cut(tokenText(word), 18));
     view.ems[side] = view.text[side].map((text) => probe.measureText(text).width / 100);
-    view.fromRight[side] = shareOf(view.words[side], FROM_RIGHT) > 1 / 3;
+    view.fromRight[side] = backwards(view.words[side]);
     view.asian ||= shareOf(view.words[side], EAST_ASIAN) > 1 / 3;
   }
   view.measured = view.theme.heading;

@@ -1,7 +1,6 @@
 // What is saved: the picture as it is, the weights of the heads that are on, and the lines drawn.
 
 import { css, rgb } from "../kit/common.js";
-import { codeOf } from "../kit/page/packets.js";
 import { saveMenu } from "../kit/save/save.js";
 import { headName, looksOf } from "./data.js";
 import { clipBelow, fadeOf, paintOver, strokeAll } from "./paint.js";
@@ -103,6 +102,6 @@ function asSeen(view) {
 export function offerSaving(view, packet) {
   saveMenu(view, view.saveAt, {
     name: view.head.title || "Lines of attention", at: headsOn(view), size: () => savedPicture(view).size, paint: (pen) => paintSaved(pen, view),
-    arrays: () => savedArrays(view), rows: () => savedRows(view), code: codeOf(view.head), packet, header: () => asSeen(view),
+    arrays: () => savedArrays(view), rows: () => savedRows(view), packet, header: () => asSeen(view),
   });
 }

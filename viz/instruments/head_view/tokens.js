@@ -1,6 +1,6 @@
 // Labels on both sides, the touched token's weights beside the others, and the headings.
 
-import { css, cut, inkOn, percent } from "../kit/common.js";
+import { css, cut, inkOn, percent, shorten, strokeCross } from "../kit/common.js";
 import { LEAST } from "./data.js";
 import { SIDES } from "./place.js";
 
@@ -56,18 +56,11 @@ function spot(view, side, i, port, depth) {
   return view.columns ? [across, along] : [along, across];
 }
 
-function shortLabel(pen, text, most) {
-  if (pen.measureText(text).width <= most) return text;
-  const signs = [...new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(text)].map((s) => s.segment);
-  while (signs.length > 1 && pen.measureText(`${signs.join("")}\u2026`).width > most) signs.pop();
-  return `${signs.join("")}\u2026`;
-}
-
 function paintLabel(pen, view, side, i, port, at) {
   const { theme, columns, size } = view, me = at?.side === side && at.index === i, marked = view.mark?.side === side && view.mark.index === i;
   pen.font = `500 ${size.toFixed(1)}px ${theme.heading}`;
   pen.direction = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(view.words[side][i]) ? "rtl" : "ltr";   // each token for itself
-  const text = columns ? shortLabel(pen, view.text[side][i], view.label[side]) : view.text[side][i];
+  const text = columns ? shorten(pen, view.text[side][i], view.label[side]) : view.text[side][i];
   const wide = Math.min(pen.measureText(text).width, columns ? view.label[side] : Infinity) + 8, tall = Math.max(15, Math.min(size * 1.35, columns ? view.extent[side][i] + 4 : 99));
   const [x, y] = columns ? spot(view, side, i, port, 8 + wide / 2 - 4) : spot(view, side, i, port, size * 0.8 + 2);
   const weight = at && at.side !== side && view.on.size === 1 ? view.looks.top[i] : 0;
@@ -137,7 +130,7 @@ function paintBars(pen, view, side, i, along, start) {
     pen.fillStyle = view.inks[h].colour;
     if (Number.isNaN(weight)) {
       pen.strokeStyle = theme.text; pen.lineWidth = 1;
-      pen.beginPath(); pen.moveTo(x, foot - bar - 1); pen.lineTo(x + bar, foot - 1); pen.moveTo(x + bar, foot - bar - 1); pen.lineTo(x, foot - 1); pen.stroke();
+      strokeCross(pen, x, foot - bar - 1, bar);
     } else if (weight >= LEAST) {
       const high = Math.max(1.5, Math.min(1, weight) * tall);
       pen.fillRect(x, foot - high, bar, high);

@@ -1,7 +1,9 @@
-// The pointer, the keys, the sentence, other views, the address and Python.
+// The pointer, the keys and other views.
 
 import { spotOn } from "../kit/common.js";
 import { hear, say } from "../kit/page/linked.js";
+import { remember } from "../kit/page/remember.js";
+import { hold } from "../kit/shell.js";
 import { onlyHead, report, toggleHead } from "./changes.js";
 import { drawLines, drawTouched } from "./paint.js";
 import { reveal, SIDES, tokenAt } from "./place.js";
@@ -24,9 +26,7 @@ function pin(view, at) {
   view.hover = view.linked = view.mark = null;
   say(view, view.pinned && { [view.pinned.side]: view.pinned.index });
   settle(view);
-  view.byHand = true;
-  clearTimeout(view.later);
-  view.later = setTimeout(() => followLink(view), 150);
+  remember(view, view.pinned && `${view.pinned.side === "key" ? "s" : ""}${view.pinned.index}`);
   report(view);
 }
 
@@ -65,7 +65,7 @@ function stepKey(view, event) {
   } else if (step) { if (at) go(at.side, at.index + step * turn); else go("query", 0); }
   else if (event.key === first || event.key === second) {
     const side = SIDES.find((s) => (view.outward[s] < 0) === (event.key === first)), pos = view.pos[side];
-    if (!at) return go(side, 0), eat(event);
+    if (!at) return go(side, 0), hold(event);
     const from = view.pos[at.side][at.index];
     go(side, pos.reduce((best, p, i) => (Math.abs(p - from) < Math.abs(pos[best] - from) ? i : best), 0));
   } else if (event.key === "Home") go(at?.side ?? "query", 0);
@@ -73,22 +73,5 @@ function stepKey(view, event) {
   else if (event.key === "Enter" || event.key === " ") { if (at) pin(view, at); }
   else if (event.key === "Escape" && (view.hover || view.pinned)) { view.hover = null; pin(view, null); }
   else return;
-  eat(event);
-}
-
-function eat(event) {
-  event.preventDefault();
-  event.stopPropagation();   // a page may step with the same arrows
-}
-
-// ---------------------------------------------------------------- the address and Python
-
-/** The address follows the pinned token; the server hears nothing. */
-export function followLink(view) {
-  const name = view.head.url;
-  if (!name || !view.root.isConnected) return;
-  const here = new URL(location.href);
-  if (view.pinned) here.searchParams.set(name, `${view.pinned.side === "key" ? "s" : ""}${view.pinned.index}`);
-  else here.searchParams.delete(name);
-  history.replaceState(history.state, "", here);
+  hold(event);
 }

@@ -1,12 +1,13 @@
 // One head: colour by scale, exact values under the pointer, lenses, bars at the rim, a click for Python.
 
-import { eventId, magnified, make, readTheme } from "../kit/common.js";
+import { magnified, make, readTheme } from "../kit/common.js";
 import { matrixView, tool, zoom } from "../kit/matrix/matrix.js";
 import { drawOver } from "../kit/matrix/paint.js";
 import { inWhole } from "../kit/matrix/places.js";
-import { hear } from "../kit/page/linked.js";
+import { hear, tellPython } from "../kit/page/linked.js";
 import { emptied, part, readMatrix, readOne } from "../kit/page/packets.js";
 import { saveMenu } from "../kit/save/save.js";
+import { button, group } from "../kit/shell.js";
 import { paintMarginNames, paintMargins, paintMarked, readMargins, RIM } from "./margins.js";
 import { moveWindow, overview, paintOverview, placeOverview } from "./overview.js";
 import { savedHeatmap } from "./save.js";
@@ -27,9 +28,7 @@ export function build(root) {
     after: () => numbersButton(view),
   });
   root.classList.add("heatmap");
-  view.segments = make("div", "segments");
-  view.segments.setAttribute("role", "group");
-  view.segments.setAttribute("aria-label", "What is shown");
+  view.segments = group("segments", null, "What is shown");
   view.written = tool(view, "Numbers", "Numbers", () => writeNumbers(view));
   view.tools.prepend(view.segments, view.written);
   view.none = make("p", "quiet none", root);
@@ -99,12 +98,9 @@ function lensButtons(view) {
   segments.hidden = !lenses.length;
   if (segments.children.length !== lenses.length || [...segments.children].some((button, i) => button.dataset.lens !== lenses[i].id)) {
     segments.replaceChildren(...lenses.map((lens) => {
-      const button = make("button", "segment");
-      button.type = "button";
-      button.dataset.lens = lens.id;
-      button.textContent = lens.name;
-      button.onclick = () => look(view, lens.id);
-      return button;
+      const segment = button(null, "segment", lens.name, () => look(view, lens.id));
+      segment.dataset.lens = lens.id;
+      return segment;
     }));
   }
   for (const button of segments.children) {
@@ -165,11 +161,10 @@ function numbersButton(view) {
 function choose(view, at) {
   view.chosen = view.followed = at;
   view.cell = contains(view.window, at) ? [at[0] - view.first[0], at[1] - view.first[1]] : null;
-  view.sent = eventId();
   view.root.dataset.cell = at.join(",");
   drawOver(view);
   if (view.long) placeOverview(view.box);
-  view.component.setStateValue("cell", { at, id: view.sent });
+  tellPython(view, "cell", at);
 }
 
 /** The pointer of another view of the group is at {query, key}: marked here too, as far as the window shows it. */

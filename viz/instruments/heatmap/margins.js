@@ -1,6 +1,6 @@
 // Bars at the rim of a pattern: the weight that each key receives (below), how spread each query looks (at the right).
 
-import { css, percent, rgb } from "../kit/common.js";
+import { clipped, css, percent, rgb } from "../kit/common.js";
 import { shownColumn, shownRow } from "../kit/matrix/paint.js";
 import { plainAxis, xOf, yOf } from "../kit/matrix/places.js";
 
@@ -52,15 +52,9 @@ function keyBar(pen, view, c, colour) {
   if (weight > 0) pen.fillRect(xOf(view, c) + inset, edgeY + BAR.gap, thick, Math.max(1, (weight / margins.top) * BAR.bottom));
 }
 
-function withinRim(pen, view, atRight, draw) {
-  const { edgeX, edgeY, left, top } = view;
-  pen.save();
-  pen.beginPath();
-  if (atRight) pen.rect(edgeX, top - 1, BAR.gap + BAR.right + 3, edgeY - top + 2);
-  else pen.rect(left - 1, edgeY, edgeX - left + 2, BAR.gap + BAR.bottom + 2);
-  pen.clip();
-  draw();
-  pen.restore();
+function withinRim(pen, { edgeX, edgeY, left, top }, atRight, draw) {
+  if (atRight) clipped(pen, edgeX, top - 1, BAR.gap + BAR.right + 3, edgeY - top + 2, draw);
+  else clipped(pen, left - 1, edgeY, edgeX - left + 2, BAR.gap + BAR.bottom + 2, draw);
 }
 
 /** The bars of all rows and columns that are seen. */

@@ -4,7 +4,8 @@
 // single strong look of 1024 tokens is still there. The brush over it can be dragged, resized at its corner, and
 // moved and resized by keyboard.
 
-import { hatching, make, rgb, sharp, spotOn } from "../kit/common.js";
+import { hatching, make, pixels, rgb, sharp, spotOn } from "../kit/common.js";
+import { drawing, hold, status, walkable } from "../kit/shell.js";
 import { shade } from "./tell.js";
 import { inside, showWindow } from "./window.js";
 
@@ -17,15 +18,11 @@ export function overview(view) {
   view.body.prepend(box.element);
   box.caption = make("div", "quiet", box.element);
   box.field = make("div", "field", box.element);
-  box.canvas = make("canvas", "", box.field);
-  box.canvas.setAttribute("aria-hidden", "true");
-  box.brush = make("div", "brush", box.field);
-  box.brush.tabIndex = 0;
-  box.brush.setAttribute("role", "application");
+  box.canvas = drawing(box.field);
+  box.brush = walkable("brush", box.field);
   box.brush.setAttribute("aria-roledescription", "window into the text");
   box.handle = make("div", "handle", box.brush);
-  box.said = make("div", "said", box.element);
-  box.said.setAttribute("role", "status");
+  box.said = status("div", "said", box.element);
   box.note = make("div", "quiet", box.element);
   box.element.hidden = true;
   box.brush.onkeydown = (event) => brushKey(box, event);
@@ -59,12 +56,10 @@ function pooled({ rows, cols }, { values, centred }, allowed) {
 
 export function paintOverview(box) {
   const { view } = box, { now, theme, data } = view;
-  const small = pooled(data, now, data.allowed), image = document.createElement("canvas"), broken = rgb(theme.text);
-  image.width = small.cols; image.height = small.rows;
+  const small = pooled(data, now, data.allowed), broken = rgb(theme.text);
   const shades = new Uint8ClampedArray(small.values.length * 4);
   small.values.forEach((value, i) => { if (small.open[i]) shades.set([...(Number.isNaN(value) ? broken : shade(view, value)), 255], i * 4); });
-  image.getContext("2d").putImageData(new ImageData(shades, small.cols, small.rows), 0, 0);
-  Object.assign(box, { image, small });
+  Object.assign(box, { image: pixels(shades, small.cols, small.rows), small });
   box.caption.textContent = `All ${data.rows} \u00d7 ${data.cols}`;
   box.note.textContent = small.side > 1 ? `Each dot is the largest of ${small.side} \u00d7 ${small.side} cells. Drag the window, or move it with the arrow keys; Shift makes it smaller or larger.` : "Drag the window, or move it with the arrow keys; Shift makes it smaller or larger.";
 }
@@ -132,7 +127,6 @@ function brushKey(box, event) {
     PageDown: { r: r + h }, PageUp: { r: r - h }, Home: { r: 0, c: 0 }, End: { r: rows, c: cols },
   })[event.key];
   if (!to) return;
-  event.preventDefault();
-  event.stopPropagation();
+  hold(event);
   moveWindow(box, to);
 }

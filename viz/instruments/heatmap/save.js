@@ -1,8 +1,7 @@
 // What a heatmap saves: the picture as it is now, and exactly the numbers that it shows.
 
-import { css, hatching, rgb } from "../kit/common.js";
+import { clipped, css, hatching, rgb, strokeCross } from "../kit/common.js";
 import { paintChoice, paintMatrix } from "../kit/matrix/paint.js";
-import { codeOf } from "../kit/page/packets.js";
 import { closed, colours, ends, hasLone, known, LONE } from "./tell.js";
 import { windowOf } from "./window.js";
 
@@ -14,17 +13,12 @@ export const savedHeatmap = (view) => ({
   paint: (pen) => paintSaved(pen, view),
   arrays: () => savedArrays(view),
   rows: () => savedRows(view),
-  code: codeOf(view.head),
-  packet: view.packet,
   header: () => ({ selected: view.chosen ?? null, numbers: Boolean(view.numbers), lens: view.now.id, window: view.long ? view.window : null }),
 });
 
 function paintSaved(pen, view) {
   paintMatrix(pen, view);
-  pen.save();
-  pen.beginPath(); pen.rect(view.left - 3, view.top - 3, view.edgeX - view.left + 6, view.edgeY - view.top + 6); pen.clip();
-  paintChoice(pen, view);
-  pen.restore();
+  clipped(pen, view.left - 3, view.top - 3, view.edgeX - view.left + 6, view.edgeY - view.top + 6, () => paintChoice(pen, view));
   pen.save();
   pen.translate(0, view.seenH + 18);
   paintScale(pen, view);
@@ -54,8 +48,8 @@ function paintScale(pen, view) {
   }
   if (view.broken.length) {
     x += 10;
-    pen.strokeStyle = theme.text; pen.beginPath();
-    pen.moveTo(x, -6); pen.lineTo(x + 12, 6); pen.moveTo(x + 12, -6); pen.lineTo(x, 6); pen.stroke();
+    pen.strokeStyle = theme.text;
+    strokeCross(pen, x, -6, 12);
     x += 20; write("not a finite number");
   }
   if (known(now)) { x += 10; write(known(now)); }

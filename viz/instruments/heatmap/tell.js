@@ -74,12 +74,12 @@ export function tellScale(view, broken) {
   const { legend: box, now, theme } = view;
   box.replaceChildren();
   box.hidden = !view.data.rows || !view.data.cols;
-  if (now.label) make("span", "entry", box).textContent = now.label;
+  if (now.label) make("span", "entry", box, now.label);
   ramp(box, colours(view), ...ends(now));
   if (hasShut(view)) swatch(box, "shut", closed(view));
   if (hasLone(view)) swatch(box, "lone", LONE);
   if (broken) swatch(box, "cross", "not a finite number");
-  if (known(now)) make("span", "entry", box).textContent = known(now);
+  if (known(now)) make("span", "entry", box, known(now));
   view.root.style.setProperty("--hatch", theme.hatch);
 }
 

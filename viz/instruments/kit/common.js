@@ -11,6 +11,11 @@ export function visible(text) {
   return text.replace(/[\n\t\r\u0000]/g, (c) => MARKS[c]).replace(/[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 }
 
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g;
+
+/** Whether these words are read from the right: by a third of their letters. */
+export const backwards = (words) => (words.join("").match(RIGHT_TO_LEFT) ?? []).length > words.join("").length / 3;
+
 export const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 /** Cut after `most` characters as people count them, never inside an emoji. */
@@ -27,9 +32,10 @@ export function percent(weight) {
   return `${Math.round(weight * 100)} %`;
 }
 
-export function make(tag, className, parent) {
+export function make(tag, className, parent, text) {
   const element = document.createElement(tag);
   if (className) element.className = className;
+  if (text !== undefined) element.textContent = text;
   if (parent) parent.append(element);
   return element;
 }
@@ -89,12 +95,16 @@ export function readTheme(root) {
     text: read("--st-text-color", dark ? "#ecebe6" : "#1c1b22"),
     border: read("--st-border-color", "#8886"),
     primary: read("--st-primary-color", "#3f51b5"),
+    line: "",            // what is touched and what it looks at, where it is drawn as a line
     font: read("--st-font", "sans-serif"),
     heading: read("--st-heading-font", "serif"),
     hatch: PALETTES[mode].hatch,
     sequential: ladder(PALETTES[mode].sequential),
     diverging: ladder(PALETTES[mode].diverging),
+    categorical: PALETTES[mode].categorical,
+    heads: PALETTES[mode].heads,
   };
+  theme.line = dark ? css(theme.sequential[200]) : theme.primary;
   root.dataset.mode = mode;
   return theme;
 }
@@ -160,6 +170,35 @@ export function sharp(canvas, width, height) {
   return pen;
 }
 
+/** RGBA of cells, row after row, as a picture of a pixel a cell. */
+export function pixels(shades, width, height) {
+  const image = document.createElement("canvas");
+  image.width = Math.max(1, width); image.height = Math.max(1, height);
+  if (width && height) image.getContext("2d").putImageData(new ImageData(shades, width, height), 0, 0);
+  return image;
+}
+
+/** Draw inside this rectangle only. */
+export function clipped(pen, x, y, w, h, draw) {
+  pen.save();
+  pen.beginPath(); pen.rect(x, y, w, h); pen.clip();
+  draw();
+  pen.restore();
+}
+
+/** Two strokes from corner to corner: a number that is not finite. */
+export function strokeCross(pen, x, y, w, h = w) {
+  pen.beginPath(); pen.moveTo(x, y); pen.lineTo(x + w, y + h); pen.moveTo(x + w, y); pen.lineTo(x, y + h); pen.stroke();
+}
+
+/** The text, cut so that it fits into so many pixels; never inside an emoji. */
+export function shorten(pen, text, room) {
+  if (pen.measureText(text).width <= room) return text;
+  const signs = [...graphemes.segment(text)].map(({ segment }) => segment);
+  while (signs.length > 1 && pen.measureText(`${signs.join("")}\u2026`).width > room) signs.pop();
+  return `${signs.join("")}\u2026`;
+}
+
 /** The hatching of forbidden cells, the same everywhere; as fine as the pen is, and lines on a pen that writes SVG. */
 export function hatching(pen, theme) {
   if (pen.vector) return pen.hatch(theme.hatch);
@@ -194,16 +233,16 @@ export function keepDrawn(root, draw) {
 export function swatch(parent, className, words) {
   const entry = make("span", "entry", parent);
   make("i", className, entry);
-  make("span", "", entry).textContent = words;
+  make("span", "", entry, words);
   return entry;
 }
 
 export function ramp(parent, colours, from, to) {
   const entry = make("span", "entry", parent);
-  make("span", "", entry).textContent = from;
+  make("span", "", entry, from);
   const bar = make("i", "ramp", entry);
   bar.style.background = `linear-gradient(to right, ${[0, 32, 64, 96, 128, 160, 192, 224, 255].map((i) => css(colours[i])).join(",")})`;
-  make("span", "", entry).textContent = to;
+  make("span", "", entry, to);
 }
 
 let serial = 0;

@@ -20,7 +20,7 @@ export function typeset(parent, text, at = 0) {
 
 function letters(parent, text) {
   text.split(parent.localName === "sub" ? INDEX : LETTER).forEach((piece, i) => {
-    if (i % 2) make("i", "", parent).textContent = piece;
+    if (i % 2) make("i", "", parent, piece);
     else if (piece) parent.append(piece);
   });
 }

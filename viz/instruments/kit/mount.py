@@ -13,7 +13,7 @@ import json
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -133,25 +133,33 @@ def stored(key: str, name: str) -> Any:
     return state.get(name) if isinstance(state, Mapping) else None
 
 
+@dataclass(frozen=True)
+class _Click:
+    """A click that Python heard of, and what the page said then; `stale` once the page has said something else since."""
+
+    id: str
+    said: tuple[int, ...] | None
+    stale: bool = False
+
+
 def latest(
     key: str, name: str, selected: tuple[int, ...] | None, shape: Sequence[int]
 ) -> tuple[tuple[int, ...] | None, str | None]:
     """The newest choice inside `shape`, and the id of the visitor's last click.
 
-    The visitor clicks, the page says `selected`: whichever changed last counts. A click stays in the
-    session after its run, so it is remembered together with what the page said then, and loses as soon as
-    the page says something else. A choice outside `shape` (another sentence) is None.
+    The visitor clicks, the page says `selected`: whichever changed last counts. A click stays in the session after its run,
+    so it loses as soon as the page says something else. A choice outside `shape` (another sentence) is None.
     """
     event, choice, echo = stored(key, name), selected, None
     if event:
         at, echo, slot = tuple(int(i) for i in event["at"]), str(event["id"]), f"_{key}.latest"
-        memory = st.session_state.get(slot)
-        if memory is None or memory["id"] != echo:
-            memory = {"id": echo, "selected": selected, "stale": False}
-        elif selected != memory["selected"]:
-            memory = {"id": echo, "selected": selected, "stale": memory["stale"] or selected != at}
-        st.session_state[slot] = memory
-        choice = selected if memory["stale"] else at
+        click: _Click | None = st.session_state.get(slot)
+        if click is None or click.id != echo:
+            click = _Click(echo, selected)
+        elif selected != click.said:
+            click = _Click(echo, selected, stale=click.stale or selected != at)
+        st.session_state[slot] = click
+        choice = selected if click.stale else at
     if choice is None or len(choice) != len(shape) or not all(0 <= i < n for i, n in zip(choice, shape, strict=True)):
         return None, echo
     return tuple(int(i) for i in choice), echo

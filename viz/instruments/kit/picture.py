@@ -154,7 +154,11 @@ def drawing(name: str, arguments: str, told: Origin) -> str:
 
 
 def draw(name: str, *arguments: Any, whose: Mapping[str, Any] | None = None, **options: Any) -> Picture:
-    """Any instrument by its name, with what its `<name>_packet` takes; see `viz.draw`."""
+    """Any instrument on numbers of your own: `draw("marked", words, above=chances)`.
+
+    arguments, options: those of the instrument, `viz.instruments.marked.marked.Marked` for "marked".
+    whose: the numbers, by the names of an `Origin`: dict(model="gpt-mini", text="...", layer=1, head=5).
+    """
     module = import_module(f"viz.instruments.{name}.{name}")
     packet: Packet = getattr(module, f"{name}_packet")(*arguments, **options)
     return Picture(getattr(module, name.upper()), packet, name=options.get("title") or name, origin=Origin(**(whose or {})))

@@ -1,21 +1,14 @@
 // A text whose words carry bars, labels and colours; a stretch of it can be marked by touching its first word and its last.
 
 import { keepDrawn, make, percent, readTheme, swatch, visible } from "../kit/common.js";
-import { PALETTES } from "../kit/page/given.js";
-import { paintElement } from "../kit/save/dom_pen.js";
 import { saveMenu } from "../kit/save/save.js";
+import { group, keepFocus, shell, status } from "../kit/shell.js";
 
 export function build(root) {
-  root.classList.add("marked");
-  const view = { root };
-  view.bar = make("div", "head", root);
-  view.title = make("div", "title", view.bar);
-  view.tools = make("div", "tools", view.bar);
+  const view = shell(root, "marked");
   view.legend = make("div", "legend", root);
-  view.row = make("div", "row", root);
-  view.row.setAttribute("role", "group");
-  view.sentence = make("p", "sentence quiet", root);
-  view.sentence.setAttribute("role", "status");
+  view.row = group("row", root);
+  view.sentence = status("p", "sentence quiet", root);
   view.drawn = keepDrawn(root, () => {});
   return view;
 }
@@ -23,7 +16,7 @@ export function build(root) {
 export function accept(view, packet) {
   const { header: head } = packet;
   Object.assign(view, { head, packet, theme: readTheme(view.root), span: head.span });
-  view.colours = PALETTES[view.theme.dark ? "dark" : "light"].categorical;
+  view.colours = view.theme.categorical;
   view.root.classList.toggle("room", getComputedStyle(view.root).getPropertyValue("--atlas-chrome").trim() === "none");
   view.root.classList.toggle("many", head.words.length > 45);
   view.root.classList.toggle("single", !head.names[1]);
@@ -31,11 +24,11 @@ export function accept(view, packet) {
   view.bar.hidden = !head.title && !head.above && !head.notes;
   view.legend.replaceChildren();
   head.names.forEach((name, i) => { if (name) swatch(view.legend, "", name).firstChild.style.background = view.colours[i]; });
-  const at = view.words?.findIndex((one) => one.box === view.root.getRootNode().activeElement);
-  view.words = head.words.map((word, i) => card(view, word, i));
-  view.row.replaceChildren(...grouped(view));
-  view.row.setAttribute("aria-label", head.hint || "Text");
-  if (at >= 0) view.words[at]?.box.focus({ preventScroll: true });
+  keepFocus(view, () => (view.words ?? []).map(({ box }) => box), () => {
+    view.words = head.words.map((word, i) => card(view, word, i));
+    view.row.replaceChildren(...grouped(view));
+    view.row.setAttribute("aria-label", head.hint || "Text");
+  }, { preventScroll: true });
   view.sentence.textContent = head.hint;
   paint(view);
   if (head.above || head.notes) saveMenu(view, view.tools, saving(view));
@@ -59,10 +52,10 @@ function card(view, word, i) {
   box.classList.toggle("glued", head.glued.includes(i));
   box.classList.toggle("quiet-word", head.quiet.includes(i));
   if (head.names[0]) column(view, box, "up", head.above, 0, i, told);
-  make("span", "text", box).textContent = name;
+  make("span", "text", box, name);
   if (head.names[1]) column(view, box, "down", head.below, 1, i, told);
   if (head.notes) {
-    make("span", "note", box).textContent = head.notes[i];
+    make("span", "note", box, head.notes[i]);
     if (head.notes[i]) told.push(head.notes[i]);
   }
   const say = told.join(", ");
@@ -116,9 +109,7 @@ function saving(view) {
   const columns = [["word", head.words], [head.names[0], head.above], [head.names[1], head.below], ["label", head.notes]].filter(([, values]) => values);
   const numbers = columns.filter(([, values]) => typeof values[0] === "number");
   return {
-    name: head.title || "Marked text", bar: view.bar, packet: view.packet, code: head.python,
-    size: () => [view.root.clientWidth, view.root.scrollHeight],
-    paint: (pen) => paintElement(pen, view.root, view.root, view.theme),
+    name: head.title || "Marked text",
     header: () => ({ span: view.span }),
     rows: () => [columns.map(([name]) => name), ...head.words.map((_, i) => columns.map(([, values]) => values[i]))],
     arrays: () => ({

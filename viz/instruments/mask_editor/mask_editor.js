@@ -5,6 +5,7 @@ import { inviting, matrixView, recolour, setMatrix, tool } from "../kit/matrix/m
 import { drawBase, drawOver } from "../kit/matrix/paint.js";
 import { placeAt, yOf } from "../kit/matrix/places.js";
 import { part, readRuns, writeRuns } from "../kit/page/packets.js";
+import { button, group } from "../kit/shell.js";
 import { saveMask } from "./save.js";
 
 const HELP = "Shift with arrows spans a rectangle, R takes the row, C the column, Control Z undoes, Control Y redoes.";
@@ -37,8 +38,7 @@ export function build(root) {
     rim: (pen) => { if (view.words === WORDS.mask) markEmpty(pen, view); },
   });
   root.classList.add("editor");
-  view.presets = make("div", "presets");
-  view.presets.setAttribute("role", "group");
+  view.presets = group("presets");
   root.insertBefore(view.presets, view.body);
   view.undo = tool(view, "Undo", "Undo", () => turnBack(view, view.past, view.future));
   view.redo = tool(view, "Redo", "Redo", () => turnBack(view, view.future, view.past));
@@ -79,12 +79,7 @@ export function accept(view, packet) {
 // ---------------------------------------------------------------- presets and what is said
 
 function preset(view, name, mask) {
-  const button = make("button", "tool");
-  button.type = "button";
-  button.textContent = name;
-  button.onclick = () => become(view, mask);
-  button.mask = mask;
-  return button;
+  return Object.assign(button(null, "tool", name, () => become(view, mask)), { mask });
 }
 
 function shades(view, total) {

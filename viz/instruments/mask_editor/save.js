@@ -21,7 +21,6 @@ export function saveMask(view, packet) {
       view.now.forEach((open, i) => { const r = Math.floor(i / view.cols), c = i % view.cols; out.push([r, c, queries[r], keys[c], open]); });
       return out;
     },
-    code: head.python,
   });
 }
 

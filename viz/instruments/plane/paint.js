@@ -1,6 +1,6 @@
 // How a board of the plane looks: the grid, arrows as strong as their weights, the ground coloured by what a query there would find.
 
-import { css, cut, rgb, visible } from "../kit/common.js";
+import { css, cut, pixels, rgb, visible } from "../kit/common.js";
 import { attend, decimal2, hull, keyNames, mixture } from "./rules.js";
 
 const FIELD = 72;           // cells a side of the coloured ground
@@ -41,14 +41,12 @@ function paintField(view, pen, side) {
   const { keys } = view.found, { limit, scores, shown } = view.head, colours = keys.map((_, i) => rgb(view.colours[i % view.colours.length]));
   const told = JSON.stringify([keys, scores[shown], limit, view.theme.dark]);
   if (view.ground?.told !== told) {
-    const canvas = document.createElement("canvas"), cells = new ImageData(FIELD, FIELD);
-    canvas.width = canvas.height = FIELD;
+    const cells = new Uint8ClampedArray(FIELD * FIELD * 4);
     for (let r = 0; r < FIELD; r++) for (let c = 0; c < FIELD; c++) {
       const query = [((c + 0.5) / FIELD * 2 - 1) * limit, (1 - (r + 0.5) / FIELD * 2) * limit];
-      cells.data.set([...mixture(attend(query, keys, scores[shown]).weights, colours), view.theme.dark ? 78 : 62], (r * FIELD + c) * 4);
+      cells.set([...mixture(attend(query, keys, scores[shown]).weights, colours), view.theme.dark ? 78 : 62], (r * FIELD + c) * 4);
     }
-    canvas.getContext("2d").putImageData(cells, 0, 0);
-    view.ground = { told, canvas };
+    view.ground = { told, canvas: pixels(cells, FIELD, FIELD) };
   }
   pen.drawImage(view.ground.canvas, 0, 0, side, side);
 }

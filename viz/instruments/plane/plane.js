@@ -1,8 +1,8 @@
 // Vectors in the plane to drag or to walk: a query among keys with the weights it gives and the mix of the values; or words that are added.
 
 import { eventId, keepDrawn, leftBelow, make, readTheme, sharp, speak, visible } from "../kit/common.js";
-import { PALETTES } from "../kit/page/given.js";
 import { saveMenu } from "../kit/save/save.js";
+import { button, drawing, hold, status } from "../kit/shell.js";
 import { paintBoard } from "./paint.js";
 import { decimal2, keyNames, solve } from "./rules.js";
 import { savingPlane } from "./save.js";
@@ -22,8 +22,7 @@ export function build(root) {
   view.rows = make("div", "rows", view.flow);
   view.right = board(view, "values");
   view.foot = make("div", "foot", root);
-  view.told = make("p", "told", view.foot);
-  view.told.setAttribute("role", "status");
+  view.told = status("p", "told", view.foot);
   view.tools = make("div", "tools", view.foot);
   view.drawn = keepDrawn(root, () => draw(view));
   return view;
@@ -32,7 +31,7 @@ export function build(root) {
 export function accept(view, packet) {
   const head = view.head = packet.header;
   view.theme = readTheme(view.root);
-  view.colours = PALETTES[view.theme.dark ? "dark" : "light"].categorical;
+  view.colours = view.theme.categorical;
   const other = view.base !== head.base;
   if (other || (!view.dragged && (!view.pending || view.pending === head.echo))) {   // an answer to an older move would throw the points back
     view.points = head.points.map(({ at }) => at);
@@ -60,8 +59,7 @@ const state = (view) => JSON.stringify([view.points, view.values]);
 
 function board(view, what) {
   const box = make("figure", "board", view.flow), made = { what, box, caption: make("figcaption", "quiet", box), field: make("div", "field", box) };
-  made.canvas = make("canvas", "", made.field);
-  made.canvas.setAttribute("aria-hidden", "true");
+  made.canvas = drawing(made.field);
   made.grips = make("div", "grips", made.field);
   made.canvas.onclick = (event) => { const first = made.grips.querySelector("button"); if (first && what === "points") { put(view, made, Number(first.dataset.point), placeAt(view, made, event)); first.focus({ preventScroll: true }); commit(view); } };
   return made;
@@ -71,8 +69,7 @@ function board(view, what) {
 function grips(view, where, names) {
   names.forEach((name, i) => {
     if (!name || where.grips.querySelector(`[data-point="${i}"]`)) return;
-    const grip = make("button", "grip", where.grips);
-    grip.type = "button";
+    const grip = button(where.grips, "grip");
     grip.dataset.point = i;
     grip.dataset.name = visible(name);
     grip.onpointerdown = (event) => {
@@ -102,8 +99,7 @@ function put(view, where, i, at) {
 function walk(view, where, i, event) {
   const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
   if (!way || event.ctrlKey || event.metaKey || event.altKey) return;
-  event.preventDefault();
-  event.stopPropagation();                       // a page may step with the same keys
+  hold(event);
   const step = event.shiftKey ? STEP / 10 : STEP;
   put(view, where, i, view[where.what][i].map((v, c) => v + way[c] * step));
   clearTimeout(view.later);
@@ -128,7 +124,7 @@ function buildRows(view) {
     const table = make("div", "table"), several = head.scores.length > 1;
     table.classList.toggle("shown", several && n === head.shown);
     const top = make("div", "row top quiet", table);
-    for (const text of words ? ["", "distance from the sum", ""] : [several ? score.label : "key", "score s", "weight a"]) make("span", "", top).textContent = text;
+    for (const text of words ? ["", "distance from the sum", ""] : [several ? score.label : "key", "score s", "weight a"]) make("span", "", top, text);
     names.forEach((_, i) => {
       const row = make("div", "row", table), name = make("span", "name", row);
       make("i", "", name).style.background = words ? "transparent" : view.colours[i % view.colours.length];

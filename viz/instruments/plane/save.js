@@ -1,6 +1,6 @@
 // What the plane saves: both boards and what stands beside them, the vectors, scores, weights and the mix.
 
-import { paintElement } from "../kit/save/dom_pen.js";
+import { paintAt, paintElement } from "../kit/save/dom_pen.js";
 import { paintBoard } from "./paint.js";
 
 export function savingPlane(view, packet) {
@@ -11,15 +11,7 @@ export function savingPlane(view, packet) {
     size: () => { const { width, height } = root.getBoundingClientRect(); return [width, height]; },
     paint: (pen) => {
       paintElement(pen, root, root, view.theme);
-      const home = root.getBoundingClientRect();
-      for (const where of [view.left, view.right]) {
-        if (where.box.hidden) continue;
-        const spot = where.field.getBoundingClientRect();
-        pen.save();
-        pen.translate(spot.left - home.left, spot.top - home.top);
-        paintBoard(view, where, pen, spot.width);
-        pen.restore();
-      }
+      for (const where of [view.left, view.right]) if (!where.box.hidden) paintAt(pen, where.field, root, (wide) => paintBoard(view, where, pen, wide));
     },
     rows: () => words
       ? [["word", "x", "y"], ...names.map((name, i) => [name, ...view.points[i]]), ["sum", ...view.found.target]]

@@ -1,29 +1,25 @@
 // Lines of code as they stand in the file. A line that makes a tensor is a button; arrow keys walk from one to the next.
 
-import { css, eventId, keepDrawn, make, readTheme } from "../kit/common.js";
-import { PALETTES } from "../kit/page/given.js";
+import { css, keepDrawn, make, readTheme } from "../kit/common.js";
+import { tellPython } from "../kit/page/linked.js";
 import { part } from "../kit/page/packets.js";
 import { paintElement } from "../kit/save/dom_pen.js";
 import { saveMenu } from "../kit/save/save.js";
+import { rove, shell, status } from "../kit/shell.js";
 
 export function build(root) {
-  root.classList.add("source");
-  const view = { root, identity: "" };
-  view.bar = make("div", "head", root);
-  view.title = make("h3", "title", view.bar);
-  view.tools = make("div", "tools", view.bar);
+  const view = shell(root, "source", { identity: "" }, "h3");
   view.body = make("div", "body", root);
   view.code = make("div", "code", view.body);
-  view.card = make("div", "card", view.body);
-  view.card.setAttribute("role", "status");
+  view.card = status("div", "card", view.body);
   view.drawn = keepDrawn(root, () => { view.theme = colours(view); });
-  view.code.onkeydown = (event) => walk(view, event);
+  view.code.onkeydown = (event) => rove(view, event, view.buttons.map(({ row }) => row), { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity });
   return view;
 }
 
 function colours(view) {
   const theme = readTheme(view.root), put = (name, value) => view.root.style.setProperty(name, value);
-  const kinds = PALETTES[theme.dark ? "dark" : "light"].categorical;
+  const kinds = theme.categorical;
   put("--keyword", kinds[0]); put("--string", kinds[5]); put("--number", kinds[1]); put("--tap", kinds[3]);
   put("--edit", css(theme.diverging[theme.dark ? 60 : 45]));
   return theme;
@@ -56,16 +52,15 @@ function write(view) {
   for (const line of view.lines) {
     if (line.file !== file) {
       file = line.file;
-      make("div", "file quiet", view.code).textContent = file;
+      make("div", "file quiet", view.code, file);
       block = make("ol", "lines", view.code);
       block.setAttribute("aria-label", `Lines of ${file}`);
     }
-    if (line.gap) make("li", "gap", block).textContent = "\u22ee";
+    if (line.gap) make("li", "gap", block, "\u22ee");
     const item = make("li", "line", block);
     item.dataset.number = line.number;
     const taps = line.path !== null, row = make(taps ? "button" : "span", taps ? "row tapped" : "row", item);
-    const gutter = make("span", "number", row);
-    gutter.textContent = line.number;
+    const gutter = make("span", "number", row, line.number);
     const text = make("span", "text", row);
     for (const [kind, piece] of line.spans) {
       if (kind) make("span", kind, text).textContent = piece;
@@ -98,23 +93,8 @@ const shape = (line) => line.axes.map(([word, size]) => `${word} ${size}`).join(
 
 function choose(view, index) {
   view.chosen = index;
-  view.sent = eventId();
   refresh(view);
-  view.component.setStateValue("path", { at: [index], id: view.sent });
-}
-
-/** Up and down walk over the lines that make a tensor; Home and End go to the first and the last. */
-function walk(view, event) {
-  const here = view.buttons.findIndex(({ row }) => row === view.root.getRootNode().activeElement);
-  const to = { ArrowDown: here + 1, ArrowUp: here - 1, Home: 0, End: view.buttons.length - 1 }[event.key];
-  if (here < 0 || to === undefined) return;
-  event.preventDefault();
-  focus(view, Math.max(0, Math.min(view.buttons.length - 1, to)));
-}
-
-function focus(view, index) {
-  view.buttons.forEach(({ row }, i) => { row.tabIndex = i === index ? 0 : -1; });
-  view.buttons[index].row.focus();
+  tellPython(view, "path", [index]);
 }
 
 // ---------------------------------------------------------------- the chosen tensor
@@ -129,25 +109,25 @@ function refresh(view) {
   view.root.dataset.path = line ? line.path : "";
   view.card.replaceChildren();
   if (!line) {
-    make("p", "quiet", view.card).textContent = "Choose a line that taps a tensor: its axes and numbers from this run stand here.";
+    make("p", "quiet", view.card, "Choose a line that taps a tensor: its axes and numbers from this run stand here.");
     return;
   }
   const card = view.numbers?.path === line.path ? view.numbers : null;
-  make("p", "path", view.card).textContent = line.path;
-  make("p", "shape", view.card).textContent = shape(line);
+  make("p", "path", view.card, line.path);
+  make("p", "shape", view.card, shape(line));
   if (card) numbers(view.card, card);
   for (const edit of line.edits) make("p", "changed", view.card).textContent = `Changed by ${edit}`;
 }
 
 function numbers(parent, card) {
-  if (card.sentence) make("p", "quiet", parent).textContent = card.sentence;
+  if (card.sentence) make("p", "quiet", parent, card.sentence);
   const list = make("dl", "", parent);
   for (const [name, value] of card.numbers) {
-    make("dt", "quiet", list).textContent = name;
-    make("dd", "", list).textContent = value;
+    make("dt", "quiet", list, name);
+    make("dd", "", list, value);
   }
   make("p", "quiet", parent).textContent = `The first ${card.first.length}`;
-  make("p", "first", parent).textContent = card.first.join("  ");
+  make("p", "first", parent, card.first.join("  "));
 }
 
 function saving(view) {
@@ -157,8 +137,6 @@ function saving(view) {
     paint: (pen) => { for (const each of [view.body]) paintElement(pen, each, view.root, view.theme); },
     rows: () => [["file", "line", "text", "path", "axes", "edits"], ...view.lines.map((line) => [
       line.file, line.number, line.spans.map(([, text]) => text).join(""), line.path ?? "", line.path ? shape(line) : "", line.edits.join("; ")])],
-    code: view.head.python,
-    packet: view.packet,
     header: () => ({ selected: view.buttons[view.chosen]?.line.path ?? null }),
   };
 }

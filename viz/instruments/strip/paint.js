@@ -1,14 +1,14 @@
 // The strip as a file: the page as it stands, with the rings around the touched token, and the numbers that are shown.
 
-import { hatching } from "../kit/common.js";
+import { backwards, hatching, strokeCross } from "../kit/common.js";
 import { paintElement } from "../kit/save/dom_pen.js";
 import { exactness } from "../kit/save/npz.js";
-import { backwards, look } from "./text.js";
+import { look } from "./text.js";
 
 export function saving(view) {
   const { head } = view;
   return {
-    name: head.title || "Text, shaded", bar: view.bar, packet: view.packet, code: head.python ?? "",
+    name: head.title || "Text, shaded", bar: view.bar,
     size: () => opened(view, () => [view.root.clientWidth, view.root.scrollHeight]),
     paint: (pen) => opened(view, () => paintStrip(pen, view)),
     header: () => ({ start: [view.at.side, view.at.index], mode: view.mode, url: null }),
@@ -52,7 +52,7 @@ function paintGround(pen, view, tok, home, hatch) {
   if (tok.style.background) { pen.fillStyle = getComputedStyle(tok).backgroundColor; shape(0); pen.fill(); }
   if (tok.classList.contains("shut") && !lines) { pen.fillStyle = hatch; shape(0); pen.fill(); }
   pen.strokeStyle = pen.fillStyle = tok.classList.contains("bad") ? theme.text : theme.line; pen.lineWidth = 2;
-  if (tok.classList.contains("bad")) { pen.beginPath(); pen.moveTo(x, y + h); pen.lineTo(x + w, y); pen.moveTo(x, y); pen.lineTo(x + w, y + h); pen.stroke(); }
+  if (tok.classList.contains("bad")) strokeCross(pen, x, y, w, h);
   pen.strokeStyle = pen.fillStyle = theme.line;
   if (me && lines) pen.fillRect(x, y + h - 2, w, 2);
   else if (me) { shape(1); pen.stroke(); }

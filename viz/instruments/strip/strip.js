@@ -1,10 +1,11 @@
 // The touched token, what it looks at or what looks at it, and the sentence that says so.
 
-import { css, keepDrawn, make, readTheme, speak, visible } from "../kit/common.js";
+import { keepDrawn, make, readTheme, speak, visible } from "../kit/common.js";
 import { hear, say } from "../kit/page/linked.js";
 import { readMatrix } from "../kit/page/packets.js";
 import { keepAddress, recall, remember } from "../kit/page/remember.js";
 import { saveMenu } from "../kit/save/save.js";
+import { choice, hold, shell, status } from "../kit/shell.js";
 import { saving } from "./paint.js";
 import { legend, showTip, tell } from "./tell.js";
 import { fillLines, fillText, fitLines, look, readSide, shade, shadeLines, unitAt, writeShares } from "./text.js";
@@ -12,21 +13,16 @@ import { fillLines, fillText, fitLines, look, readSide, shade, shadeLines, unitA
 const WAYS = { query: "What it looks at", key: "What looks at it" };
 
 export function build(root) {
-  root.classList.add("strip");
-  const view = { root, held: false, guest: null, identity: "", at: { side: "query", index: 0 }, mode: "text" };
-  view.bar = make("div", "head", root);
-  view.title = make("div", "title", view.bar);
-  view.tools = make("div", "tools", view.bar);
-  view.way = choice(view, "Direction", WAYS, (side) => turn(view, side));
-  view.form = choice(view, "Form", { text: "Text", lines: "A line for each word" }, (mode) => { view.mode = mode; layout(view); keep(view); });
+  const view = shell(root, "strip", { held: false, guest: null, identity: "", at: { side: "query", index: 0 }, mode: "text" });
+  view.way = choice(view.tools, "Direction", WAYS, (side) => turn(view, side));
+  view.form = choice(view.tools, "Form", { text: "Text", lines: "A line for each word" }, (mode) => { view.mode = mode; layout(view); keep(view); });
   view.body = make("div", "body", root);
   view.keyName = make("div", "quiet name", view.body);
   view.keyText = make("div", "text-of key", view.body);
   view.queryName = make("div", "quiet name", view.body);
   view.queryText = make("div", "text-of query", view.body);
   view.lines = make("div", "lines", view.body);
-  view.sentence = make("p", "sentence", root);
-  view.sentence.setAttribute("role", "status");
+  view.sentence = status("p", "sentence", root);
   view.legend = make("div", "legend quiet", root);
   view.tip = make("div", "tip", root);
   view.tip.hidden = true;
@@ -42,22 +38,6 @@ export function build(root) {
   return view;
 }
 
-/** A few buttons of which one is pressed: a switch that a finger and a keyboard reach. */
-function choice(view, name, words, act) {
-  const box = make("div", "switch", view.tools);
-  box.setAttribute("role", "group");
-  box.setAttribute("aria-label", name);
-  const buttons = Object.entries(words).map(([value, text]) => {
-    const button = make("button", "", box);
-    button.type = "button";
-    button.textContent = text;
-    button.dataset.value = value;
-    button.onclick = () => act(value);
-    return button;
-  });
-  return { box, set(value) { for (const b of buttons) b.setAttribute("aria-pressed", String(b.dataset.value === value)); } };
-}
-
 export function accept(view, packet) {
   const head = packet.header, special = new Set(head.special);
   view.head = head;
@@ -65,7 +45,6 @@ export function accept(view, packet) {
   view.group = head.group;
   view.matrix = readMatrix(packet);
   view.theme = readTheme(view.root);
-  view.theme.line = view.theme.dark ? css(view.theme.sequential[200]) : view.theme.primary;
   view.root.style.setProperty("--line", view.theme.line);
   view.two = Boolean(head.keys);
   view.sides = { query: readSide(head.queries, special) };
@@ -262,8 +241,7 @@ function walk(view, event) {
   else if (event.key === "Enter" || event.key === " ") press(view, tok, true);
   else if (event.key === "Escape") { view.held = false; hideTip(view); show(view); }
   else return;
-  event.preventDefault();
-  event.stopPropagation();   // a page may step with the same arrows
+  hold(event);
   if (goal) { goal.focus(); over(view, goal, true); }
 }
 

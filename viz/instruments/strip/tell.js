@@ -2,33 +2,16 @@
 
 import { cut, enlarged, make, percent, ramp, speak, swatch } from "../kit/common.js";
 import { exactness } from "../kit/save/npz.js";
-import { look, SHARE } from "./text.js";
+import { tellLook } from "../kit/tell.js";
+import { look } from "./text.js";
+
+const TORN = "{key} gets a number that is not finite: its column of the tensor is broken.";
 
 /** The sentence under the text, made from the row (or column) of the touched unit. */
 export function tell(view, { side, index }, { weights, may }) {
-  const { say: words } = view.head, name = (of, i) => ({ word: view.sides[of].words[i].trim() || view.sides[of].words[i] });
-  const other = side === "query" ? "key" : "query";
-  const ranked = [...weights.keys()].filter((i) => may[i]).sort((a, b) => weights[b] - weights[a]), [top, second] = ranked;
-  view.root.dataset.top = top === undefined ? "" : `${name(other, top).word}:${weights[top].toFixed(2)}`;
-  const set = (template, parts) => speak(view.sentence, template, parts);
-  const broken = ranked.some((i) => !Number.isFinite(weights[i])), best = weights[top];
-  if (side === "key") {
-    if (broken) return set("{key} gets a number that is not finite: its column of the tensor is broken.", { key: name(side, index) });
-    const parts = { key: name(side, index), word: top === undefined ? { word: "\u2013" } : name(other, top), percent: top === undefined ? "0 %" : percent(best) };
-    return set(top === undefined || best < SHARE ? words.unseen : words.key, parts);
-  }
-  const parts = { word: name(side, index) };
-  if (top === undefined) return set(words.shut, parts);
-  if (broken) return set(words.broken, parts);
-  Object.assign(parts, { key: name(other, top), percent: percent(best) });
-  if (ranked.length === 1) return set(words.only, parts);
-  if (best >= 0.5) return set(!view.two && top === index ? words.itself : words.looks, parts);
-  Object.assign(parts, { key2: name(other, second), percent2: percent(weights[second]) });
-  if (best + weights[second] >= 0.6 && weights[second] >= 0.2) return set(words.two, parts);
-  const total = ranked.reduce((sum, i) => sum + weights[i], 0);
-  let held = 0, count = 0;
-  for (const i of ranked) { if (held >= 0.9 * total - 1e-6) break; held += weights[i]; count += 1; }
-  return set(words.spreads, { ...parts, count });
+  const name = (of, i) => view.sides[of].words[i].trim() || view.sides[of].words[i], other = side === "query" ? "key" : "query";
+  const looks = [...weights.keys()].filter((i) => may[i]).map((i) => ({ word: name(other, i), weight: weights[i], self: !view.two && i === index }));
+  tellLook(view, { ...view.head.say, torn: TORN }, name(side, index), looks, side === "key");
 }
 
 export function legend(view) {
@@ -39,7 +22,7 @@ export function legend(view) {
   swatch(box, view.mode === "lines" ? "now" : "ring", view.mode === "lines" ? "the word being read" : "touched");
   if (matrix.allowed.includes(0)) swatch(box, "shut", "masked");
   if (matrix.values.some((v) => !Number.isFinite(v))) swatch(box, "cross", "not a finite number");
-  if (words.some((word) => /^ +\S/.test(word))) make("span", "entry", box).textContent = "\u00b7 a space that belongs to its token";
+  if (words.some((word) => /^ +\S/.test(word))) make("span", "entry", box, "\u00b7 a space that belongs to its token");
   if (exactness(matrix)) make("span", "entry", box).textContent = `weights ${exactness(matrix)}`;
   const hint = make("span", "entry hint", box);
   hint.dataset.unsaved = "";

@@ -1,13 +1,10 @@
 // Tokens as text: spans inside one flowing paragraph, so that the browser breaks lines, joins Arabic letters and
 // orders right-to-left words as in any text; a touched one shades the others.
 
-import { css, cut, inkOn, make, percent, visible } from "../kit/common.js";
+import { backwards, css, cut, inkOn, make, percent, visible } from "../kit/common.js";
+import { CLEAR } from "../kit/tell.js";
 
-const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g;
-export const SHARE = 0.05;      // a weight from here on is told
 const LONGEST = 24, SHARES = 8;
-
-export const backwards = (words) => (words.join("").match(RIGHT_TO_LEFT) ?? []).length > words.join("").length / 3;
 
 /** One side of the head: {words, glued, first, pieces, rtl, special}. */
 export function readSide(side, special) {
@@ -42,12 +39,10 @@ function token(side, word, i) {
   tok.className += close + (side.glued[i + 1] ? " open" : "");
   const [, space, rest] = /^( *)([^]*)$/.exec(word);
   if (space && rest) {                     // the space belongs to the token: a quiet mark where it stands
-    const mark = make("span", "space", tok);
-    mark.textContent = "\u00b7".repeat(Math.min(3, space.length));
+    const mark = make("span", "space", tok, "\u00b7".repeat(Math.min(3, space.length)));
     mark.setAttribute("aria-hidden", "true");
   }
-  const text = make("span", "text", tok);
-  text.textContent = cut(visible(rest || word), LONGEST);
+  const text = make("span", "text", tok, cut(visible(rest || word), LONGEST));
   tok.setAttribute("role", "option");
   tok.tabIndex = -1;
   tok.dataset.i = i;
@@ -88,7 +83,7 @@ export function shade(view, toks, { weights, may }, me) {
 /** Small percentages under the strongest tokens, as many as there is room for. */
 export function writeShares(toks, { weights, may }) {
   for (const old of toks.filter((tok) => tok.share)) { old.share.remove(); old.share = null; }
-  const best = [...weights.keys()].filter((i) => may[i] && weights[i] >= SHARE).sort((a, b) => weights[b] - weights[a]).slice(0, SHARES);
+  const best = [...weights.keys()].filter((i) => may[i] && weights[i] >= CLEAR).sort((a, b) => weights[b] - weights[a]).slice(0, SHARES);
   const taken = [];
   for (const i of best) {
     const box = toks[i].getBoundingClientRect(), x = box.left + box.width / 2;
@@ -110,8 +105,7 @@ export function fillLines(view, side) {
     const line = make("div", "line");
     line.dataset.line = r;
     if (view.two) {
-      const name = make("span", "reader", line);
-      name.textContent = cut(visible(word.trim() || word), 16);
+      const name = make("span", "reader", line, cut(visible(word.trim() || word), 16));
       name.dir = "auto";
     }
     const box = make("div", "row", line);

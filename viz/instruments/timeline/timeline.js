@@ -1,25 +1,22 @@
 // The written text as tokens one can go back to, and its two curves in time.
 
-import { css, eventId, inkOn, keepDrawn, make, percent, ramp, readTheme, speak, swatch, visible } from "../kit/common.js";
+import { css, inkOn, keepDrawn, make, percent, ramp, readTheme, speak, swatch, visible } from "../kit/common.js";
+import { tellPython } from "../kit/page/linked.js";
 import { saveMenu } from "../kit/save/save.js";
+import { button, drawing, keepFocus, rove, shell, status } from "../kit/shell.js";
 import { paint, under } from "./paint.js";
 import { saving } from "./save.js";
 
 export function build(root) {
-  root.classList.add("timeline");
-  const view = { root, hover: null };
-  view.bar = make("div", "head", root);
-  view.title = make("div", "title", view.bar);
-  view.tools = make("div", "tools", view.bar);
+  const view = shell(root, "timeline", { hover: null });
   view.text = make("p", "text", root);
+  view.steps = () => [...view.text.querySelectorAll("button")];
   view.field = make("div", "field", root);
-  view.canvas = make("canvas", "", view.field);
-  view.canvas.setAttribute("aria-hidden", "true");
-  view.told = make("p", "told quiet", root);
-  view.told.setAttribute("role", "status");
+  view.canvas = drawing(view.field);
+  view.told = status("p", "told quiet", root);
   view.legend = make("div", "legend quiet", root);
   view.text.onclick = (event) => { const button = event.target.closest("button"); if (button) go(view, Number(button.dataset.step)); };
-  view.text.onkeydown = (event) => walk(view, event);
+  view.text.onkeydown = (event) => rove(view, event, view.steps(), { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity });
   view.text.onpointerover = (event) => { const button = event.target.closest("button"); point(view, button ? Number(button.dataset.step) : null); };
   view.text.addEventListener("focusin", (event) => point(view, Number(event.target.dataset.step)));   // browsers know no onfocusin
   view.text.addEventListener("focusout", () => point(view, null));
@@ -31,50 +28,38 @@ export function build(root) {
 }
 
 export function accept(view, packet) {
-  const { header: head } = packet, held = view.root.getRootNode().activeElement?.dataset.step;
+  const { header: head } = packet;
   Object.assign(view, { head, packet, theme: readTheme(view.root), hover: null });
   view.title.textContent = head.title;
   const given = make("span", "given");
   given.textContent = visible(head.given);
-  view.text.replaceChildren(...(head.given ? [given] : []), ...head.moments.map((moment, step) => token(view, moment, step)));
-  view.field.hidden = view.legend.hidden = head.moments.length < 2;
-  legend(view);
-  paint(view);
-  tell(view);
+  keepFocus(view, view.steps, () => {
+    view.text.replaceChildren(...(head.given ? [given] : []), ...head.moments.map((moment, step) => token(view, moment, step)));
+    view.field.hidden = view.legend.hidden = head.moments.length < 2;
+    legend(view);
+    paint(view);
+    tell(view);
+  });
   Object.assign(view.root.dataset, { steps: head.moments.length, at: head.at, gone: "" });
-  if (held !== undefined) view.text.querySelector(`[data-step="${Math.min(Number(held), head.moments.length - 1)}"]`)?.focus();
   saveMenu(view, view.tools, saving(view));
 }
 
 /** A token as a button, as dark as it was probable; a space before it stays a space. */
 function token(view, moment, step) {
-  const button = make("button", "token"), colour = view.theme.sequential[Math.round(255 * Math.min(1, moment.p))];
-  button.type = "button";
-  button.dataset.step = step;
-  button.textContent = visible(moment.token).replace(/^ (?=\S)/, "\u2009");
-  button.style.backgroundColor = css(colour);
-  button.style.color = inkOn(colour, view.theme);
-  button.tabIndex = step === view.head.at ? 0 : -1;
-  button.setAttribute("aria-label", `Step ${step + 1}: ${visible(moment.token)}, ${percent(moment.p)}${moment.why ? `, ${moment.why}` : ""}`);
-  if (step === view.head.at) button.setAttribute("aria-current", "step");
-  button.classList.toggle("forced", moment.why === "put in by you");
-  return button;
+  const made = button(null, "token", visible(moment.token).replace(/^ (?=\S)/, "\u2009")), colour = view.theme.sequential[Math.round(255 * Math.min(1, moment.p))];
+  made.dataset.step = step;
+  made.style.backgroundColor = css(colour);
+  made.style.color = inkOn(colour, view.theme);
+  made.tabIndex = step === view.head.at ? 0 : -1;
+  made.setAttribute("aria-label", `Step ${step + 1}: ${visible(moment.token)}, ${percent(moment.p)}${moment.why ? `, ${moment.why}` : ""}`);
+  if (step === view.head.at) made.setAttribute("aria-current", "step");
+  made.classList.toggle("forced", moment.why === "put in by you");
+  return made;
 }
 
 function go(view, step) {
   view.root.dataset.gone = step;
-  view.component.setStateValue("go", { at: [step], id: eventId() });
-}
-
-function walk(view, event) {
-  const buttons = [...view.text.querySelectorAll("button")], at = buttons.indexOf(view.root.getRootNode().activeElement);
-  const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
-  if (to === undefined || at < 0) return;
-  event.preventDefault();
-  event.stopPropagation();
-  const next = buttons[Math.max(0, Math.min(to, buttons.length - 1))];
-  for (const button of buttons) button.tabIndex = button === next ? 0 : -1;
-  next.focus();
+  tellPython(view, "go", [step]);
 }
 
 function point(view, step) {
@@ -82,7 +67,7 @@ function point(view, step) {
   if (found === view.hover) return;
   view.hover = found;
   view.root.dataset.hover = found ?? "";
-  for (const button of view.text.querySelectorAll("button")) button.classList.toggle("pointed", Number(button.dataset.step) === found);
+  for (const one of view.steps()) one.classList.toggle("pointed", Number(one.dataset.step) === found);
   paint(view);
   tell(view);
 }

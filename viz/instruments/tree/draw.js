@@ -12,7 +12,7 @@ function legend(view) {
     const entry = make("span", "entry", view.legend), canvas = make("canvas", "", entry);
     paintSample(sharp(canvas, SAMPLE.wide, SAMPLE.tall), view, name, 0, 0);
     entry.dataset.name = name;
-    make("span", "", entry).textContent = meaning(view, name);
+    make("span", "", entry, meaning(view, name));
   }
 }
 

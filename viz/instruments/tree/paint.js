@@ -8,7 +8,7 @@ const FAINTEST = 90;     // of 256: the shade of a branch that nothing speaks fo
 /** The colours of the states, in the theme as it is now. */
 export function inksOf(theme) {
   const mix = (share) => { const ink = rgb(theme.text), paper = rgb(theme.background); return css(ink.map((v, c) => Math.round(v * share + paper[c] * (1 - share)))); };
-  return { quiet: mix(0.68), pale: mix(0.5), accent: theme.dark ? css(theme.sequential[200]) : theme.primary, band: theme.dark ? css(theme.sequential[75]) : css(theme.sequential[38]) };
+  return { quiet: mix(0.68), pale: mix(0.5), accent: theme.line, band: theme.dark ? css(theme.sequential[75]) : css(theme.sequential[38]) };
 }
 
 /** How the branch of a state is drawn: wider and darker the more probable; given up is dashed, the winner's never thin. */

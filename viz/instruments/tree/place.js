@@ -6,7 +6,8 @@ import { part } from "../kit/page/packets.js";
 const TOKEN_SIZE = 17, SCORE_SIZE = 12;
 const LONGEST_TOKEN = 18, LONGEST_ROOT = 22;     // characters that are drawn; the tip has the whole
 const ROOMY = 40, CLOSE = 25, TALL = 1400;       // pixels a row with and without scores; a tree taller than TALL leaves scores to the tip
-export const EDGE = 12, AFAR = 1.25;                    // free room around the tree; rows between nodes that are no siblings
+export const EDGE = 12;    // free room around the tree
+const AFAR = 1.25;         // rows between nodes that are no siblings
 
 /** {tokens, says, parents, kinds, ends, scores, chances, steps, children, first, spaced}; `chances` is -1 where none was given. */
 export function readTree(packet) {

@@ -1,6 +1,5 @@
 // The tree as a file: the whole of it, also what the frame hides, with its legend; and its nodes as a table.
 
-import { codeOf } from "../kit/page/packets.js";
 import { meaning, meanings, paintSample, paintTree, SAMPLE } from "./paint.js";
 import { widthIn } from "./place.js";
 
@@ -9,7 +8,7 @@ const PAPER = 7600;      // pixels that a saved picture is wide or high at most:
 /** The contents of the menu "Save" (see save.js). */
 export function savedTree(view) {
   return {
-    name: view.head.title || "Tree", packet: view.packet, code: codeOf(view.head),
+    name: view.head.title || "Tree",
     size: () => { const sheet = savedSheet(view); return [sheet.wide * sheet.scale, sheet.tall * sheet.scale]; },
     paint: (pen) => paintSavedTree(pen, view),
     header: () => ({ selected: view.chosen, echo: null, url: null, compares: false }),

@@ -1,7 +1,9 @@
 // Pointing at a node, walking from node to node, choosing one; and the words that go with it.
 
 import { cut, eventId, percent, speak } from "../kit/common.js";
+import { tellPython } from "../kit/page/linked.js";
 import { remember } from "../kit/page/remember.js";
+import { hold } from "../kit/shell.js";
 import { draw, reveal } from "./draw.js";
 import { figure } from "./place.js";
 
@@ -54,8 +56,7 @@ export function steerTree(view, event) {
   else if (key === "Home" || key === "End") { if (count) walkTo(view, key === "Home" ? 0 : count - 1); }
   else if (goals[key]) { if (count) walkTo(view, here < 0 ? startAt(view) : goals[key]() ?? -1); }
   else return;
-  event.preventDefault();
-  event.stopPropagation();      // a page may step with the same arrows
+  hold(event);
 }
 
 /** Where the keyboard begins: the node that is chosen, where the reader stands, the best end, the first. */
@@ -89,10 +90,9 @@ export function chooseNode(view, i, second = false) {
     return;
   }
   view.chosen = i;
-  view.sent = eventId();
   view.root.dataset.chosen = i;
   view.more.textContent = "";
   draw(view);
   remember(view, String(i));
-  view.component.setStateValue("node", { at: [i], id: view.sent });
+  tellPython(view, "node", [i]);
 }

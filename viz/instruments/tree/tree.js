@@ -3,6 +3,7 @@
 import { keepDrawn, make, readTheme, spotOn } from "../kit/common.js";
 import { keepAddress } from "../kit/page/remember.js";
 import { saveMenu } from "../kit/save/save.js";
+import { button, shell, status, walkable } from "../kit/shell.js";
 import { draw } from "./draw.js";
 import { inksOf } from "./paint.js";
 import { nodeAt, pathTo, readTree } from "./place.js";
@@ -10,16 +11,10 @@ import { savedTree } from "./save.js";
 import { arm, chooseNode, inSight, pointAt, startAt, steerTree, walkTo } from "./touch.js";
 
 export function build(root) {
-  root.classList.add("tree");
-  const view = { root, hover: -1, how: "mouse", chosen: null, widths: {}, known: "", shape: "" };
-  view.bar = make("div", "head", root);
-  view.title = make("div", "title", view.bar);
-  view.tools = make("div", "tools", view.bar);
-  view.compare = make("button", "save-open compare", view.tools);
-  view.compare.type = "button";
-  view.compare.onclick = () => arm(view, !view.armed);
+  const view = shell(root, "tree", { hover: -1, how: "mouse", chosen: null, widths: {}, known: "", shape: "" });
+  view.compare = button(view.tools, "save-open compare", "", () => arm(view, !view.armed));
   view.stage = make("div", "stage", root);
-  view.frame = make("div", "frame", view.stage);
+  view.frame = walkable("frame", view.stage);
   view.sheet = make("div", "sheet", view.frame);
   view.canvas = make("canvas", "", view.sheet);
   view.tip = make("div", "tip", view.stage);
@@ -30,12 +25,9 @@ export function build(root) {
   view.tip.hidden = true;
   view.line = make("p", "line", root);
   view.line.dir = "auto";
-  view.said = make("div", "sr", root);
-  view.said.setAttribute("role", "status");
+  view.said = status("div", "sr", root);
   view.said.setAttribute("aria-live", "polite");
   view.legend = make("div", "legend quiet", root);
-  view.frame.tabIndex = 0;
-  view.frame.setAttribute("role", "application");
   view.state = (i) => view.head.states[view.tree.kinds[i]];
   view.restingPath = () => (view.rest < 0 ? [] : pathTo(view.tree, view.rest));
   view.drawn = keepDrawn(root, () => draw(view));

@@ -1,19 +1,13 @@
 // Words to weigh: a slider each, the softmax of all of them as shading, words that weigh too little vanish.
 
 import { css, inkOn, keepDrawn, make, readTheme, speak, visible } from "../kit/common.js";
-import { paintElement } from "../kit/save/dom_pen.js";
 import { saveMenu } from "../kit/save/save.js";
+import { group, shell, status } from "../kit/shell.js";
 
 export function build(root) {
-  root.classList.add("weighing");
-  const view = { root, identity: "" };
-  view.bar = make("div", "head", root);
-  view.title = make("div", "title", view.bar);
-  view.tools = make("div", "tools", view.bar);
-  view.row = make("div", "row", root);
-  view.row.setAttribute("role", "group");
-  view.sentence = make("p", "sentence", root);
-  view.sentence.setAttribute("role", "status");
+  const view = shell(root, "weighing", { identity: "" });
+  view.row = group("row", root);
+  view.sentence = status("p", "sentence", root);
   view.drawn = keepDrawn(root, () => {});
   return view;
 }
@@ -87,9 +81,7 @@ function shade(view) {
 function saving(view) {
   const raw = () => Float32Array.from(values(view)), n = view.words.length;
   return {
-    name: view.head.title || "Weighed words", bar: view.bar, packet: view.packet, code: view.head.python,
-    size: () => [view.root.clientWidth, view.root.scrollHeight],
-    paint: (pen) => paintElement(pen, view.root, view.root, view.theme),
+    name: view.head.title || "Weighed words",
     header: () => ({ raw: values(view) }),
     rows: () => [["word", "importance", "weight"], ...view.head.words.map((word, i) => [word, values(view)[i], view.now[i]])],
     arrays: () => ({

@@ -1,6 +1,5 @@
 // Lines and arcs of the word picture, on one canvas behind the words.
 
-export const CLEAR = 0.05;      // a weight from here on gets its percentage
 const FAINT = 0.12;      // lines of the words that are not touched
 
 /** The lines of text in which the words stand, from above: {top, bottom, gaps}, gaps being where one may pass between two words or beside them. */

@@ -1,6 +1,5 @@
 // What the word picture saves: the picture with its sentence, and the weights of the words that are drawn.
 
-import { codeOf } from "../kit/page/packets.js";
 import { paintElement } from "../kit/save/dom_pen.js";
 import { matrixArrays, matrixRows } from "../kit/save/npz.js";
 import { saveMenu } from "../kit/save/save.js";
@@ -13,7 +12,6 @@ export function saveWords(view, packet) {
     paint: (pen) => paintWords(pen, view),
     arrays: () => { const { words, drawn } = drawnRows(view); return matrixArrays(drawn, words, head.keys); },
     rows: () => { const { words, drawn } = drawnRows(view); return matrixRows(drawn, words, head.keys); },
-    code: codeOf(head),
     packet,
     header: () => ({ start: [view.touched.side, view.touched.index], height: null }),
   });

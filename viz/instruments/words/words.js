@@ -1,11 +1,13 @@
 // Words in large type; the touched one, what it looks at, and the sentence that says so.
 
-import { css, cut, enlarged, eventId, inkOn, keepDrawn, make, percent, probe, readTheme, sharp, speak, visible } from "../kit/common.js";
+import { backwards, css, cut, enlarged, inkOn, keepDrawn, make, percent, probe, readTheme, sharp, speak, visible } from "../kit/common.js";
+import { tellPython } from "../kit/page/linked.js";
 import { emptied, readOne } from "../kit/page/packets.js";
-import { CLEAR, linesOf, paintArcs, paintLines } from "./paint.js";
+import { keepAddress, remember } from "../kit/page/remember.js";
+import { button, drawing, hold, status } from "../kit/shell.js";
+import { CLEAR, tellLook } from "../kit/tell.js";
+import { linesOf, paintArcs, paintLines } from "./paint.js";
 import { saveWords } from "./save.js";
-
-const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g;
 
 export function build(root) {
   root.classList.add("words");
@@ -13,14 +15,12 @@ export function build(root) {
   view.caption = make("div", "quiet caption", root);
   view.scroll = make("div", "scroll", root);
   view.stage = make("div", "stage", view.scroll);
-  view.canvas = make("canvas", "", view.stage);
-  view.canvas.setAttribute("aria-hidden", "true");
+  view.canvas = drawing(view.stage);
   view.upper = make("div", "row upper", view.stage);
   view.lower = make("div", "row lower", view.stage);
   view.foot = make("div", "foot", root);
-  view.sentence = make("p", "sentence", view.foot);
+  view.sentence = status("p", "sentence", view.foot);
   view.sentence.setAttribute("aria-live", "polite");
-  view.sentence.setAttribute("role", "status");
   view.note = make("div", "quiet note", root);
   view.drawn = keepDrawn(root, () => { fit(view); paint(view); });
   return view;
@@ -33,11 +33,10 @@ export function accept(view, packet) {
   view.rows = head.rows;
   view.one = head.layout === "one";
   view.theme = readTheme(view.root);
-  view.theme.line = view.theme.dark ? css(view.theme.sequential[200]) : view.theme.primary;
   const words = head.words ?? head.keys;
   const start = { side: head.start[0], index: head.start[1] };
   const identity = JSON.stringify([head.layout, head.keys, words, head.names, head.special, head.after]), other = identity !== view.identity;
-  if (other || String(head.start) !== String(view.begun)) Object.assign(view, { identity, begun: head.start, touched: start, byHand: false });
+  if (other || String(head.start) !== String(view.begun)) Object.assign(view, { identity, begun: head.start, touched: start, kept: undefined });
   if (other) fill(view, view.one ? [] : head.keys, words);
   view.root.dataset.at = (head.at ?? []).join(",");
   view.caption.textContent = head.caption;
@@ -50,8 +49,7 @@ export function accept(view, packet) {
   const there = (view.touched.side === "source" ? view.sources : view.targets)[view.touched.index];
   if (head.height && there) view.scroll.scrollTop = there.box.y - head.height / 2;
   if (there) view.scroll.scrollLeft = there.box.x + there.box.w / 2 - view.scroll.clientWidth / 2;
-  // A page that writes its own parameters drops ours from the address: put it back.
-  if (view.byHand) for (const ms of [0, 300]) setTimeout(() => follow(view), ms);
+  keepAddress(view);
   saveWords(view, packet);
 }
 
@@ -62,8 +60,7 @@ export const turned = (_, head, { at }) => ({ ...emptied(head), at });
 function fill(view, sources, targets) {
   const special = new Set(view.head.special), total = sources.length + targets.length;
   const row = (element, words, side, name) => {
-    const rtl = (words.join(" ").match(RIGHT_TO_LEFT) ?? []).length > words.join("").length / 3;
-    element.dir = rtl ? "rtl" : "ltr";
+    element.dir = backwards(words) ? "rtl" : "ltr";
     element.setAttribute("role", "group");
     element.setAttribute("aria-label", name || (side === "source" ? "Words looked at" : "Words"));
     const label = name ? [make("span", "quiet name")] : [];
@@ -82,39 +79,35 @@ function fill(view, sources, targets) {
 }
 
 function wordButton(view, word, side, index, special, total) {
-  const button = make("button", special ? "word special" : "word");
-  const text = make("span", "text", button);
-  button.append(" ");   // a word and its share are two words to whoever hears them
-  const share = make("span", "share", button);
+  const go = () => touch(view, side, index, true), box = button(null, special ? "word special" : "word", "", go);
+  const text = make("span", "text", box);
+  box.append(" ");   // a word and its share are two words to whoever hears them
+  const share = make("span", "share", box);
   const whole = visible(word), short = cut(whole, 18);
-  button.type = "button";
   text.textContent = short;
   text.dir = "auto";
-  if (short !== whole) button.title = whole;
+  if (short !== whole) box.title = whole;
   share.setAttribute("aria-hidden", "true");
   share.dir = "ltr";   // "over 99 %" in a row of Arabic too
-  button.dataset.side = side;
-  button.dataset.index = index;
-  const go = () => touch(view, side, index, true);
-  button.onpointerenter = (event) => { if (event.pointerType === "mouse") go(); };
-  button.onclick = go;
-  button.onfocus = () => { if (button.matches(":focus-visible")) go(); };
-  button.onkeydown = (event) => walk(view, event, side, index);
-  return { button, text, share, whole, word, few: total <= 24, box: null };
+  box.dataset.side = side;
+  box.dataset.index = index;
+  box.onpointerenter = (event) => { if (event.pointerType === "mouse") go(); };
+  box.onfocus = () => { if (box.matches(":focus-visible")) go(); };
+  box.onkeydown = (event) => walk(view, event, side, index);
+  return { button: box, text, share, whole, word, few: total <= 24, box: null };
 }
 
 /** A word that could follow: fainter, with its probability; a touch writes it, with those before it. */
 function ghostButton(view, word, chance, index) {
-  const button = make("button", "word ghost"), text = make("span", "text", button), share = make("span", "share", button);
-  button.type = "button";
+  const write = () => tellPython(view, "write", [index]), box = button(null, "word ghost", "", write);
+  const text = make("span", "text", box), share = make("span", "share", box);
   text.textContent = cut(visible(word), 18);
   text.dir = "auto";
   share.textContent = chance;
   share.setAttribute("aria-hidden", "true");
-  button.title = index ? "Write up to here" : "Write it";
-  button.setAttribute("aria-label", `Could follow: ${word}, ${chance}. ${button.title}`);
-  button.onclick = () => view.component.setStateValue("write", { at: [index], id: eventId() });
-  return { button, text };
+  box.title = index ? "Write up to here" : "Write it";
+  box.setAttribute("aria-label", `Could follow: ${word}, ${chance}. ${box.title}`);
+  return { button: box, text };
 }
 
 function walk(view, event, side, index) {
@@ -137,8 +130,7 @@ function walk(view, event, side, index) {
     const edge = down ? Math.min(...beyond.map((w) => w.box.y)) : Math.max(...beyond.map((w) => w.box.y));
     goal = nearest(beyond.filter((w) => Math.abs(w.box.y - edge) < 4));
   } else return;
-  event.preventDefault();
-  event.stopPropagation();   // a page may step with the same arrows
+  hold(event);
   if (goal) { goal.button.focus({ preventScroll: false }); touch(view, goal.button.dataset.side, Number(goal.button.dataset.index), true); }
 }
 
@@ -217,7 +209,7 @@ function touch(view, side, index, byHand) {
   root.dataset.side = side;
   tell(view, side, index, shares);
   paint(view);
-  if (byHand) { view.byHand = true; clearTimeout(view.later); view.later = setTimeout(() => follow(view), 150); }
+  if (byHand) remember(view, side === "source" ? `s${index}` : String(index));
 }
 
 /** Percentages over narrow words that stand side by side are moved apart, as little as they need, and stay inside. */
@@ -236,36 +228,9 @@ function spreadShares(view, shown) {
 
 /** The sentence under the picture, made from the row (or column) of the touched word. */
 function tell(view, side, index, shares) {
-  const { say } = view.head, list = side === "source" ? view.sources : view.targets;
-  const ranked = [...shares].sort((a, b) => b[1] - a[1]);
-  const me = { word: list[index].word }, [top, second] = ranked;
-  const set = (template, parts) => { speak(view.sentence, template, parts); };
-  view.root.dataset.top = top ? `${top[0].word}:${top[1].toFixed(2)}` : "";
-  if (side === "source") {
-    if (!top || Number.isNaN(top[1])) return set(say.unseen, { key: me, word: { word: "\u2013" }, percent: "0 %" });
-    return set(top[1] < CLEAR ? say.unseen : say.key, { key: me, word: { word: top[0].word }, percent: percent(top[1]) });
-  }
-  if (view.rows[index] < 0) return set(say.unwritten, { word: me });
-  if (!top) return set(say.shut, { word: me });
-  if (ranked.some(([, w]) => !Number.isFinite(w))) return set(say.broken, { word: me });
-  const parts = { word: me, key: { word: top[0].word }, percent: percent(top[1]), key2: { word: second?.[0].word ?? "" }, percent2: second ? percent(second[1]) : "" };
-  if (ranked.length === 1) return set(say.only, parts);
-  if (top[1] >= 0.5) return set(top[0] === list[index] ? say.itself : say.looks, parts);
-  if (top[1] + second[1] >= 0.6 && second[1] >= 0.2) return set(say.two, parts);
-  const total = ranked.reduce((sum, [, w]) => sum + w, 0);
-  let held = 0, count = 0;
-  for (const [, w] of ranked) { if (held >= 0.9 * total - 1e-6) break; held += w; count += 1; }
-  return set(say.spreads, { ...parts, count });
-}
-
-/** The address follows the touched word, so that a link restores it; the server hears nothing. Once a pause:
- *  browsers refuse more than a few changes of the address a second. */
-function follow(view) {
-  const name = view.head.url, { side, index } = view.touched;
-  if (!name || !view.root.isConnected) return;
-  const here = new URL(location.href);
-  here.searchParams.set(name, side === "source" ? `s${index}` : String(index));
-  history.replaceState(history.state, "", here);
+  const { say } = view.head, me = (side === "source" ? view.sources : view.targets)[index], looks = [...shares].map(([w, weight]) => ({ word: w.word, weight, self: w === me }));
+  const column = side === "source", unwritten = !column && view.rows[index] < 0;
+  tellLook(view, unwritten ? { ...say, shut: say.unwritten } : say, me.word, looks, column);
 }
 
 function paint(view) {

@@ -4,29 +4,23 @@
 // corner, so labels stay in place while cells scroll, and 512 tokens cost no more canvas than 12.
 // A place is [row, column]; -1 for one of them is a whole line of cells.
 
-import { cut, keepDrawn, make, visible } from "../common.js";
+import { cut, keepDrawn, make, pixels, visible } from "../common.js";
 import { say } from "../page/linked.js";
+import { button, hold, shell, status, walkable } from "../shell.js";
 import { drawBase, drawOver } from "./paint.js";
 import { cellAt, inWhole, isLone, LARGEST, place, placeAt, xOf, yOf } from "./places.js";
 
 export function matrixView(root, hooks) {
-  root.classList.add("matrix");
-  const view = { root, hooks, zoom: 1, hover: null, linked: null, cell: null, first: [0, 0], rim: { right: 0, bottom: 0 }, aside: 0 };
-  view.bar = make("div", "head", root);
-  view.heading = make("div", "title", view.bar);
-  view.tools = make("div", "tools", view.bar);
+  const view = shell(root, "matrix", { hooks, zoom: 1, hover: null, linked: null, cell: null, first: [0, 0], rim: { right: 0, bottom: 0 }, aside: 0 });
   view.body = make("div", "body", root);
-  view.frame = make("div", "frame", view.body);
+  view.frame = walkable("frame", view.body);
   view.scroller = make("div", "scroller", view.frame);
   view.sheet = make("div", "sheet", view.scroller);
   view.pane = make("div", "pane", view.sheet);
   view.base = make("canvas", "", view.pane);
   view.over = make("canvas", "", view.pane);
-  view.tip = make("div", "tip", view.frame);
-  view.tip.setAttribute("role", "status");
+  view.tip = status("div", "tip", view.frame);
   view.legend = make("div", "legend quiet", root);
-  view.frame.tabIndex = 0;
-  view.frame.setAttribute("role", "application");
   view.sizes = make("span", "pair", view.tools);
   view.smaller = tool(view, "\u2212", "Smaller cells", () => zoom(view, 1 / 1.5), view.sizes);
   view.larger = tool(view, "+", "Larger cells", () => zoom(view, 1.5), view.sizes);
@@ -45,15 +39,7 @@ export function matrixView(root, hooks) {
   return view;
 }
 
-export function tool(view, text, label, act, where = view.tools) {
-  const button = make("button", "tool", where);
-  button.type = "button";
-  button.textContent = text;
-  button.setAttribute("aria-label", label);
-  if (label !== text) button.title = label;
-  button.onclick = act;
-  return button;
-}
+export const tool = (view, text, label, act, where = view.tools) => button(where, "tool", text, act, label);
 
 /** The title, and behind it what one can do here. */
 export const inviting = ({ title, hint }) => [title, hint].filter(Boolean).join(": ");
@@ -63,12 +49,11 @@ export function setMatrix(view, contents) {
   const size = `${contents.rows}x${contents.cols}`, first = contents.first ?? [0, 0];
   if (view.size !== size || String(first) !== String(view.first)) { point(view, null); view.linked = null; }   // other cells are there now
   if (view.size !== size) { view.zoom = 1; view.size = size; }
-  Object.assign(view, contents);
-  view.heading.textContent = contents.title;
+  const { title, ...others } = contents;
+  Object.assign(view, others);
+  view.title.textContent = title;
   view.queryNames = contents.queries.map((w) => cut(visible(w), 16));
   view.keyNames = contents.keys.map((w) => cut(visible(w), 16));
-  view.image = document.createElement("canvas");
-  view.image.width = Math.max(1, view.cols); view.image.height = Math.max(1, view.rows);
   recolour(view, contents.shades);
   redraw(view);
   if (view.hover) tellAt(view, view.hover);   // of the new numbers
@@ -82,9 +67,9 @@ function redraw(view) {
 
 /** `shades` is RGBA of every cell, row after row; the runs of forbidden cells are found again. */
 export function recolour(view, shades) {
+  view.image = pixels(shades, view.cols, view.rows);
   if (!view.rows || !view.cols) return;
   view.shades = shades;
-  view.image.getContext("2d").putImageData(new ImageData(shades, view.cols, view.rows), 0, 0);
   view.shut = [];
   for (let r = 0; r < view.rows; r++) {
     for (let c = 0, from = -1; c <= view.cols; c++) {
@@ -141,8 +126,7 @@ function steer(view, event) {
   else if (event.key === "Enter" || event.key === " ") { if (view.hover && Math.min(...view.hover) >= 0) view.hooks.pick(view.hover, true); }
   else if (event.key === "Escape") point(view, null);
   else if (!view.hooks.key?.(event)) return;
-  event.preventDefault();
-  event.stopPropagation();   // a page may step with the same arrows
+  hold(event);
 }
 
 function walkTo(view, goal) {

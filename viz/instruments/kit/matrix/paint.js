@@ -1,6 +1,6 @@
 // How a matrix looks: cells, labels and what the pointer marks, on a canvas or on a pen that writes SVG.
 
-import { css, hatching, inkOn, rgb, sharp } from "../common.js";
+import { clipped, css, hatching, inkOn, rgb, sharp, strokeCross } from "../common.js";
 import { LABEL, THIN, xOf, yOf } from "./places.js";
 
 export function drawBase(view) {
@@ -65,10 +65,7 @@ function cross(pen, view, r, c) {
   const x = xOf(view, c), y = yOf(view, r), u = view.unit, gap = u > 10 ? 4 : 0;
   pen.fillStyle = view.theme.background; pen.fillRect(x, y, u, u);
   pen.strokeStyle = view.theme.text; pen.lineWidth = u > 10 ? 1.5 : 1;
-  pen.beginPath();
-  pen.moveTo(x + gap, y + gap); pen.lineTo(x + u - gap, y + u - gap);
-  pen.moveTo(x + u - gap, y + gap); pen.lineTo(x + gap, y + u - gap);
-  pen.stroke();
+  strokeCross(pen, x + gap, y + gap, u - 2 * gap);
 }
 
 function writeCells(pen, view) {
@@ -106,14 +103,10 @@ function label(pen, view, axis, i, strong) {
 
 function drawLabels(pen, view) {
   const { left, top, unit, rows, cols, theme } = view, every = Math.max(1, Math.ceil(THIN / unit));
-  pen.save();
-  pen.beginPath(); pen.rect(0, top - 5, left, view.edgeY - top + 10); pen.clip();
-  for (let r = 0; r < rows; r += every) if (yOf(view, r) > top - unit && yOf(view, r) < view.edgeY) label(pen, view, "query", r, false);
-  pen.restore();
-  pen.save();
-  pen.beginPath(); pen.rect(left - 4, 0, view.seenW - left + 4, top); pen.clip();
-  for (let c = 0; c < cols; c += every) if (xOf(view, c) > left - unit * 0.9 && xOf(view, c) < view.edgeX - 1) label(pen, view, "key", c, false);
-  pen.restore();
+  clipped(pen, 0, top - 5, left, view.edgeY - top + 10, () => { for (let r = 0; r < rows; r += every) if (shownRow(view, r)) label(pen, view, "query", r, false); });
+  clipped(pen, left - 4, 0, view.seenW - left + 4, top, () => {
+    for (let c = 0; c < cols; c += every) if (xOf(view, c) > left - unit * 0.9 && xOf(view, c) < view.edgeX - 1) label(pen, view, "key", c, false);
+  });
   pen.font = `600 12px ${theme.font}`; pen.fillStyle = css(rgb(theme.text), 0.62);
   pen.textBaseline = "middle"; pen.textAlign = "right";
   pen.fillText(`${view.axisNames[1]} \u2192`, left - 8, top - 30, left - 8);
@@ -128,14 +121,11 @@ export function drawOver(view) {
     if (r >= 0 && shownRow(view, r)) label(pen, view, "query", r, true);
     if (c >= 0 && shownColumn(view, c)) label(pen, view, "key", c, true);
   }
-  pen.save();
-  pen.beginPath(); pen.rect(left - 3, top - 3, view.edgeX - left + 6, view.edgeY - top + 6); pen.clip();
-  paintChoice(pen, view);
-  if (at) {
-    lines(pen, view, at, theme.text, 0.6);
-    if (Math.min(...at) >= 0) outline(pen, view, at, theme.accent ?? theme.primary);
-  }
-  pen.restore();
+  clipped(pen, left - 3, top - 3, view.edgeX - left + 6, view.edgeY - top + 6, () => {
+    paintChoice(pen, view);
+    if (at) lines(pen, view, at, theme.text, 0.6);
+    if (at && Math.min(...at) >= 0) outline(pen, view, at, theme.accent ?? theme.primary);
+  });
   view.hooks.rimOver?.(pen, view, at ?? view.cell);
   view.root.dataset.emphasis = at ?? view.cell ?? "";
 }

@@ -1,11 +1,19 @@
 // What linked views say to each other: where the pointer is, which head was chosen.
 
+import { eventId } from "../common.js";
+
 const HOVER = "attention-atlas-hover";
 export const TURN = "attention-atlas-turn";
 
 /** The pointer of `view` is at {query, key} (either may be missing) or nowhere (null): tell the views of its group. */
 export function say(view, at, what = HOVER) {
   if (view.group) document.dispatchEvent(new CustomEvent(what, { detail: { group: view.group, from: view.root, at } }));
+}
+
+/** Python hears of a choice; until its packet echoes the id, older answers say nothing of what is chosen. */
+export function tellPython(view, name, at) {
+  view.sent = eventId();
+  view.component.setStateValue(name, { at, id: view.sent });
 }
 
 /** Calls `react(at)` when the pointer of another view of the same group moves; returns what stops it. */

@@ -8,7 +8,7 @@ export function recall({ url, place }) {
   return here ?? kept.get(place) ?? null;
 }
 
-/** Keep `value` for this place; the server hears nothing. Browsers refuse more than a few changes of the address a second. */
+/** Keep `value` for this place (null takes it out of the address); the server hears nothing. Browsers refuse more than a few changes of the address a second. */
 export function remember(view, value) {
   const { url, place } = view.head;
   if (place) kept.set(place, value);
@@ -23,7 +23,8 @@ function address(view) {
   if (!url || view.kept === undefined || !view.root.isConnected || !/^http/.test(location.protocol)) return;
   const here = new URL(location.href);
   if (here.searchParams.get(url) === view.kept) return;
-  here.searchParams.set(url, view.kept);
+  if (view.kept === null) here.searchParams.delete(url);
+  else here.searchParams.set(url, view.kept);
   history.replaceState(history.state, "", here);
 }
 

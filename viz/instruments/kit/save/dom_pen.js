@@ -1,6 +1,6 @@
 // What the page sets beside a canvas (titles, sentences, legends, words), drawn on a pen as it stands on the screen.
 
-import { hatching } from "../common.js";
+import { hatching, strokeCross } from "../common.js";
 
 /** Draw `element` and all in it: boxes with a colour, a frame, a ramp or hatching, and every line of text.
  *
@@ -23,6 +23,15 @@ export function paintElement(pen, element, home, theme) {
   pen.restore();
 }
 
+/** `draw(width)` with its corner where `element` stands in the picture of `home`. */
+export function paintAt(pen, element, home, draw) {
+  const corner = home.getBoundingClientRect(), spot = element.getBoundingClientRect();
+  pen.save();
+  pen.translate(spot.left - corner.left, spot.top - corner.top);
+  draw(spot.width);
+  pen.restore();
+}
+
 const CLEAR_COLOUR = /^(transparent|rgba\(.*, 0\)|.* \/ 0\))$/;
 
 function paintBox(pen, node, style, corner, theme) {
@@ -34,7 +43,7 @@ function paintBox(pen, node, style, corner, theme) {
   const image = style.backgroundImage;
   if (node.matches(".cross")) {
     pen.strokeStyle = theme.text; pen.lineWidth = 1.5;
-    pen.beginPath(); pen.moveTo(x, y + h); pen.lineTo(x + w, y); pen.moveTo(x, y); pen.lineTo(x + w, y + h); pen.stroke();
+    strokeCross(pen, x, y, w, h);
   } else if (image.startsWith("repeating-linear-gradient")) {
     pen.fillStyle = hatching(pen, theme); shape(0); pen.fill();
   } else if (image.startsWith("linear-gradient(to right")) {

@@ -4,20 +4,22 @@
 //   name     the title of the picture, also in the file's name; left out: what the header says
 //   at       which layer and heads are shown, where it is not what the header says: [] for no single ones (optional)
 //   bar      what stands above the picture on the screen and is not saved, since its title is written there (optional)
-//   size     () => [width, height] of the picture in CSS pixels
+//   size     () => [width, height] of the picture in CSS pixels; without size and paint: all that stands below the bar
 //   paint    (pen) => void: draws the picture as it is now, without hover, on a 2D context or an SvgPen
 //            (`pen.vector`); it may translate, rotate, save and restore, never set the transform
 //   arrays   () => {weights: {shape, values, axes, bool}, ...} for NPZ (matrixArrays makes the usual ones); left out: nothing to count with
 //   rows     () => [["query", "key", "weight"], [...], ...] for CSV (matrixRows); a column is of numbers or of words, "" is no number
-//   code     lines of Python that make the picture again; "" leaves the entry out
-//   packet   what `mount` got: whose numbers they are, and a page that stands alone
+//   code     lines of Python that make the picture again; "" leaves the entry out; left out: those of the header
+//   packet   what `mount` got: whose numbers they are, and a page that stands alone; left out: view.packet
 //   changed  () => the packet as it is now, where a visitor changed it (optional)
 //   header   () => changes of its header, so that the page opens as the picture is now (optional)
 
 import { make, readTheme } from "../common.js";
 import { exactly } from "../page/begin.js";
 import { PAGE } from "../page/given.js";
-import { part, single } from "../page/packets.js";
+import { codeOf, part, single } from "../page/packets.js";
+import { button, hold, status } from "../shell.js";
+import { paintElement } from "./dom_pen.js";
 import { csv, npz } from "./npz.js";
 import { fileName, headerOf, named, sheet, withNames } from "./origin.js";
 import { SvgPen } from "./svg_pen.js";
@@ -31,20 +33,21 @@ const NUMBERS = ["html", "csv", "npz"];      // kinds of files that hold every n
 
 export function saveMenu(view, where, spec) {
   const menu = (view.saving ??= buildMenu(view));
-  menu.spec = spec;
+  menu.spec = spec = { packet: view.packet, code: view.head && codeOf(view.head), ...(!spec.paint && asItStands(view)), ...spec };
   const offered = { npz: spec.arrays, py: spec.code, copy: spec.code && navigator.clipboard };
   for (const [kind, has] of Object.entries(offered)) menu.items.get(kind).hidden = !has;
   if (menu.box.parentNode !== where) where.append(menu.box);
 }
+
+/** A picture of all that stands in the page below the bar. */
+const asItStands = ({ root, bar, theme }) => ({ bar, size: () => [root.clientWidth, root.scrollHeight], paint: (pen) => paintElement(pen, root, root, theme) });
 
 let menus = 0;
 
 function buildMenu(view) {
   const box = make("div", "save"), id = `atlas-save-${(menus += 1)}`;
   const menu = { box, view, items: new Map(), spec: null, open: false };
-  menu.button = make("button", "save-open", box);
-  menu.button.type = "button";
-  menu.button.textContent = "Save";
+  menu.button = button(box, "save-open", "Save");
   for (const [name, value] of [["aria-haspopup", "menu"], ["aria-expanded", "false"], ["aria-controls", id]]) menu.button.setAttribute(name, value);
   menu.list = make("div", "save-list", box);
   menu.list.id = id;
@@ -52,17 +55,14 @@ function buildMenu(view) {
   menu.list.setAttribute("role", "menu");
   menu.list.setAttribute("aria-label", "Save as");
   if (menu.list.showPopover) menu.list.popover = "manual";      // above everything, cut off by nothing
-  menu.said = make("span", "sr", box);
-  menu.said.setAttribute("role", "status");
+  menu.said = status("span", "sr", box);
   for (const [kind, label, hint] of MENU) {
-    const item = make("button", "save-item", menu.list);
-    item.type = "button";
+    const item = button(menu.list, "save-item", "", () => { shut(menu, true); saveAs(menu, kind); });
     item.tabIndex = -1;
     item.dataset.kind = kind;
     item.setAttribute("role", "menuitem");
-    make("span", "", item).textContent = label;
-    make("span", "save-hint", item).textContent = hint;
-    item.onclick = () => { shut(menu, true); saveAs(menu, kind); };
+    make("span", "", item, label);
+    make("span", "save-hint", item, hint);
     menu.items.set(kind, item);
   }
   menu.button.onclick = () => (menu.open ? shut(menu, true) : unfold(menu));
@@ -78,7 +78,6 @@ function buildMenu(view) {
   return menu;
 }
 
-const hold = (event) => { event.preventDefault(); event.stopPropagation(); };   // a page may step with the same keys
 const shownItems = (menu) => [...menu.items.values()].filter((item) => !item.hidden);
 
 function unfold(menu, at = 0) {
