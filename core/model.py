@@ -11,11 +11,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core.decoding.batched import greedy
 from core.errors import InputError
 from core.models import Batch, Family, Output
-from core.outputs import Outputs, finite
 from core.run import Run, RunTrace, Side
+from core.run.batched import greedy
+from core.run.lazy_logits import Outputs, finite
 from core.text import Encoded, Tokenizer
 from core.trace import Edit, Recorder, Trace, matches
 

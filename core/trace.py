@@ -189,7 +189,7 @@ class Recorder(Tap):
         return value
 
     def planned(self, name: str, axes: str) -> Plan:
-        """What is to happen at a path that is reached row by row (core/steps.py); it counts as met."""
+        """What is to happen at a path that is reached row by row (core/layers/trace_loops.py); it counts as met."""
         book, path = self._book, self._prefix + name
         plan = book.plans.get(path)
         if plan is None or plan.axes != axes:

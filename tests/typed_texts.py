@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import bounds, model
+from core import model
+from core.serving import bounds
 from core.text import Tokenizer
 from viz.shell import pages, state
 from viz.widgets import parts

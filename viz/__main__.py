@@ -9,7 +9,7 @@ import sys
 
 from streamlit.web import cli
 
-from core.home import home
+from core.data.home import home
 
 
 def main() -> None:

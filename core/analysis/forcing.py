@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from core.decoding.prompt import Prompt, prompt_of
-from core.decoding.reader import Reader
+from core.decoding.stepper import Stepper
 from core.errors import InputError
 from core.model import Model
 from core.models import Batch
@@ -160,14 +160,14 @@ def logits_behind(model: Model, prompt: Prompt, rows: Sequence[Sequence[int]]) -
 
 def _stepwise(model: Model, prompt: Prompt, ids: Sequence[int]) -> Tensor:
     """The same scores (len(ids) + 1, vocab) of one row, token after token with keys and values kept."""
-    reader = Reader(model, prompt)
+    reader = Stepper(model, prompt)
     found = [reader.read([prompt.ids]).logits[0], *(reader.read([[index]]).logits[0] for index in ids)]
     return torch.from_numpy(np.stack(found))
 
 
 def _free(model: Model, prompt: Prompt, limit: int) -> tuple[Position, ...]:
     """The most probable token each time, until END or the limit."""
-    reader, new, found = Reader(model, prompt), prompt.ids, []
+    reader, new, found = Stepper(model, prompt), prompt.ids, []
     while len(found) < limit and not (found and new[0] == prompt.end):
         scores = torch.from_numpy(reader.read([new]).logits[0])
         label = found[-1].next if found else prompt.labels(())[-1]

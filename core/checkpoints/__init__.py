@@ -8,8 +8,8 @@ from pathlib import Path
 
 from core.checkpoints import history, hub
 from core.checkpoints.files import shown
-from core.checkpoints.opening import load_model
-from core.checkpoints.shelf import Listing, listing, places
+from core.checkpoints.find import Listing, listing, model_folders
+from core.checkpoints.load import load_model
 from core.errors import InputError
 from core.model import Model
 
@@ -29,7 +29,7 @@ def open_model(name_or_path: str | os.PathLike[str], *, step: int | None = None)
     if isinstance(name_or_path, str):
         if name_or_path.startswith(hub.PREFIX):
             return load_model(hub.fetch(name_or_path), hub.checked_id(name_or_path))
-        for place in places():
+        for place in model_folders():
             if place.name == name_or_path:
                 return place.open() if step is None else history.at(place.open(), place.folder, step)
         if step is None and (found := history.moment(name_or_path)):
@@ -47,7 +47,7 @@ def open_model(name_or_path: str | os.PathLike[str], *, step: int | None = None)
 
 def steps_of(name: str) -> tuple[int, ...]:
     """The steps of its training whose weights a listed model ships with; () for most."""
-    return next((history.steps(place.folder) for place in places() if place.name == name), ())
+    return next((history.steps(place.folder) for place in model_folders() if place.name == name), ())
 
 
 def _unknown(name: str) -> InputError:

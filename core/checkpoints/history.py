@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from core.checkpoints.files import inside, need
-from core.checkpoints.header import AGAIN, read_header
+from core.checkpoints.safety.safetensors_header import AGAIN, read_header
 from core.checkpoints.writing import fitting
 from core.errors import InputError
 from core.model import Model

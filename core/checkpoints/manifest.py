@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from core.checkpoints.files import inside, shown
+from core.data.home import assets
 from core.errors import InputError
-from core.home import assets
 
 HEAD = """\
 # What ships in models/. `python -m core.checkpoints.store` writes the files, their sizes and sums, and the command from

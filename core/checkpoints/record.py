@@ -1,4 +1,4 @@
-"""How a shipped model was trained: training.json, as `core.train` writes it."""
+"""How a shipped model was trained: training.json, as `core.tools.train` writes it."""
 
 from __future__ import annotations
 

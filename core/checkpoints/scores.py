@@ -1,4 +1,4 @@
-"""What a model scored, beside it as scores.json: its own rows by `core.evaluate --record`, those of baselines by hand.
+"""What a model scored, beside it as scores.json: its own rows by `core.tools.evaluate --record`, those of baselines by hand.
 
 A row says the measure, the split it was taken on, whose it is, and the value:
 `{"measure": "bits_per_byte", "split": "prose valid", "of": "gpt-mini", "value": 1.491}`.
@@ -19,7 +19,7 @@ from core.errors import InputError
 
 FILE = "scores.json"
 RULE = "It is a list of objects with measure, split, of (words) and value (a number)."
-REMEDY = "Measure again with python -m core.evaluate --record."
+REMEDY = "Measure again with python -m core.tools.evaluate --record."
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _numbers(measured: Mapping[str, Any]) -> dict[str, float]:
 
 
 def record(folder: Path, split: str, measured: Mapping[str, Any], of: str | None = None) -> tuple[Score, ...]:
-    """Write what `core.evaluate` measured on a split in the place of older rows there of the same.
+    """Write what `core.tools.evaluate` measured on a split in the place of older rows there of the same.
 
     `of` says whose it is where that is not the model of this folder itself.
     """

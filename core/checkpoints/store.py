@@ -17,10 +17,10 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from core.checkpoints.history import write_history
+from core.checkpoints.load import load_model
 from core.checkpoints.manifest import read_manifest, shipped_folder, verify, write_manifest
-from core.checkpoints.opening import load_model
-from core.checkpoints.own import load_weights
-from core.checkpoints.plan import blank
+from core.checkpoints.native_format import load_weights
+from core.checkpoints.safety.load_plan import blank
 from core.checkpoints.weights import SINGLE
 from core.checkpoints.writing import fitting, whole_folder, write_json
 from core.errors import InputError

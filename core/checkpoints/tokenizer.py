@@ -12,9 +12,9 @@ from typing import Any
 
 import tokenizers
 
-from core.checkpoints.fields import Fields
 from core.checkpoints.files import MB, inside, json_object, need, shown
-from core.checkpoints.plan import Plan
+from core.checkpoints.safety.config_schema import Fields
+from core.checkpoints.safety.load_plan import Plan
 from core.errors import InputError
 from core.text import Tokenizer
 
@@ -23,7 +23,7 @@ MAX_FILE, MAX_OUT = 32 * MB, 96 * MB
 MEMORY, CPU, WALL = 1500 * MB, 5, 30.0
 """What the child may use: address space in bytes, seconds of processor, seconds on the clock."""
 
-CHILD = Path(__file__).with_name("child.py")
+CHILD = Path(__file__).parent / "safety" / "tokenizer_sandbox.py"
 PLACE = Path(tokenizers.__file__).parents[1]
 RULE = "A tokenizer must load, encode and stay within limits in a process of its own first."
 AGAIN = "Download or export the tokenizer again."

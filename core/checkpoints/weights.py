@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from core.checkpoints.files import MB, inside, json_object, need, shown
-from core.checkpoints.header import AGAIN, MAX_TENSORS, Entry, read_header
+from core.checkpoints.safety.safetensors_header import AGAIN, MAX_TENSORS, Entry, read_header
 from core.errors import InputError
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"

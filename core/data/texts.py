@@ -8,12 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, overload
 
-from core.analysis.attention.measures import Links
+from core.data.home import assets
 from core.errors import InputError
-from core.home import assets
 from core.text.words import WORD
 
 FOLDER = assets("texts")
+Links = Sequence[tuple[int, int]]
+"""Pairs of words that belong together, each by its place: (word looked at, word that looks), of two texts (source word, written word)."""
 
 
 @dataclass(frozen=True)

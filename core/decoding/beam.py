@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.decoding.filters import Array, log_softmax
-from core.decoding.path import rows_of
+from core.decoding.choose import checked, choose, largest
+from core.decoding.filters import Array
 from core.decoding.prompt import Prompt
-from core.decoding.reader import Reading, Reads
-from core.decoding.steps import Step, checked, choose, largest
+from core.decoding.rows import rows_of
+from core.decoding.step import Step
+from core.decoding.stepper import Reading, Reads
 from core.decoding.tree import Node, Tree
+from core.maths import log_softmax
 
 if TYPE_CHECKING:
     from core.decoding.strategies import Beam

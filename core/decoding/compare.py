@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from core.decoding.steps import Step
+from core.decoding.step import Step
 
 
 @dataclass(frozen=True)

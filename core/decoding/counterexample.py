@@ -15,7 +15,7 @@ import numpy as np
 
 from core.decoding.decode import write
 from core.decoding.prompt import Prompt
-from core.decoding.reader import Reading
+from core.decoding.stepper import Reading
 from core.decoding.strategies import Strategy
 from core.models import Kind
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.decoding import beam
+from core.decoding.choose import choose
 from core.decoding.prompt import Prompt, prompt_of
-from core.decoding.reader import Reader, Reads
-from core.decoding.steps import Step, choose
+from core.decoding.step import Step
+from core.decoding.stepper import Reads, Stepper
 from core.decoding.strategies import Beam, Greedy, Sample, Strategy
 from core.errors import InputError
 from core.trace import Edit
@@ -43,7 +44,7 @@ def decode(
     if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 0:
         wrong = f"max_new_tokens is {max_new_tokens}."
         raise InputError(wrong, "It is a whole number, 0 or more.", "Choose 40.")
-    reader = Reader(m, prompt, edits, run)
+    reader = Stepper(m, prompt, edits, run)
     return write(reader, prompt, strategy, max_new_tokens, _forced(m, force))
 
 

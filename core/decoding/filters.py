@@ -12,6 +12,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from core.maths import softmax
+
 Array = np.ndarray
 
 
@@ -149,18 +151,3 @@ class MinP:
         [1.0, 0.6, 0.4]
         """
         return np.exp(logits[list(at)] - logits.max())
-
-
-def log_softmax(logits: Array) -> Array:
-    """z - log sum exp z over the last axis; -inf stays -inf."""
-    shifted = logits - logits.max(-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
-
-
-def softmax(logits: Array) -> Array:
-    """exp z / sum exp z over the last axis.
-
-    >>> softmax(np.array([0.0, -np.inf])).tolist()
-    [1.0, 0.0]
-    """
-    return np.exp(log_softmax(logits))

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from core.layers.cache import NO_STORE, KeysValues, Project, Store
-from core.layers.fused import attend
-from core.layers.linear import Laid, Linear, State, lasting, state_of
+from core.layers.linear import Linear, PackedWeight, State, lasting, state_of
+from core.layers.sdpa import attend
 from core.trace import OFF, Tap
 
 
@@ -49,7 +49,7 @@ class MultiHeadAttention(nn.Module):
         self.to_k = Linear(d_model, d_model, bias=bias)
         self.to_v = Linear(d_model, d_model, bias=bias)
         self.to_out = Linear(d_model, d_model, bias=bias)
-        self._packed: tuple[State, Laid] | None = None
+        self._packed: tuple[State, PackedWeight] | None = None
 
     def forward(self, x: Tensor, source: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE) -> Tensor:
         q, project = self._sides(x, source)
@@ -76,7 +76,7 @@ class MultiHeadAttention(nn.Module):
     def _keys_values(self, source: Tensor) -> KeysValues:
         return self._split(self.to_k(source)), self._split(self.to_v(source))
 
-    def together(self) -> Laid | None:
+    def together(self) -> PackedWeight | None:
         """The maps to q, k and v below each other, kept until a weight changes; None while they are being learnt."""
         maps = (self.to_q, self.to_k, self.to_v)
         state = state_of(*(each.weight for each in maps), *(each.bias for each in maps))
@@ -85,7 +85,7 @@ class MultiHeadAttention(nn.Module):
         if self._packed is None or self._packed[0] != state:
             with lasting():
                 bias = None if self.to_q.bias is None else torch.cat([each.bias for each in maps])
-                self._packed = (state, Laid(torch.cat([each.weight for each in maps]), bias))
+                self._packed = (state, PackedWeight(torch.cat([each.weight for each in maps]), bias))
         return self._packed[1]
 
     def _split(self, x: Tensor) -> Tensor:

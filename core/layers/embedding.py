@@ -7,8 +7,8 @@ import math
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.layers.initial import normal
-from core.layers.linear import Laid, State, state_of
+from core.layers.init import normal
+from core.layers.linear import PackedWeight, State, state_of
 
 
 class TokenEmbedding(nn.Module):
@@ -23,7 +23,7 @@ class TokenEmbedding(nn.Module):
     (torch.Size([1, 2, 4]), torch.Size([1, 2, 7]))
     """
 
-    _laid: tuple[State, Laid] | None = None
+    _laid: tuple[State, PackedWeight] | None = None
 
     def __init__(self, n_vocab: int, d_model: int, *, scaled: bool = False) -> None:
         super().__init__()
@@ -38,11 +38,11 @@ class TokenEmbedding(nn.Module):
         laid = self.laid()
         return F.linear(hidden, self.weight) if laid is None else laid(hidden)
 
-    def laid(self) -> Laid | None:
+    def laid(self) -> PackedWeight | None:
         """The table laid out as the output layer, kept until it changes; None while it is being learnt."""
         state = state_of(self.weight)
         if state is None:
             return None
         if self._laid is None or self._laid[0] != state:
-            self._laid = (state, Laid(self.weight, None))
+            self._laid = (state, PackedWeight(self.weight, None))
         return self._laid[1]

@@ -49,12 +49,12 @@ class Room:
         self._lock = threading.RLock()  # the interpreter may call `forget` in the midst of anything
         self._copies: dict[int, tuple[Tensor, int]] = {}
 
-    def copy(self, laid: Laid) -> Tensor:
+    def copy(self, laid: PackedWeight) -> Tensor:
         """The weight in the processor's layout."""
         found = self._copies.get(id(laid))
         return found[0] if found else self._made(laid)
 
-    def _made(self, laid: Laid) -> Tensor:
+    def _made(self, laid: PackedWeight) -> Tensor:
         with lasting():
             copy = torch.ops.mkldnn._reorder_linear_weight(laid.weight, 32)
         with self._lock:
@@ -74,7 +74,7 @@ class Room:
 ROOM = Room(2**26)
 
 
-class Laid:
+class PackedWeight:
     """A frozen weight (out, in), multiplied in the processor's own layout where torch offers one (oneDNN on CPU).
 
     A single vector, as in decoding step by step, is multiplied by numpy's BLAS with the weight as it lies in memory: such a
@@ -109,18 +109,18 @@ class Linear(nn.Linear):
     True
     """
 
-    _laid: tuple[State, Laid] | None = None
+    _laid: tuple[State, PackedWeight] | None = None
 
     def forward(self, input: Tensor) -> Tensor:
         laid = self.laid()
         return F.linear(input, self.weight, self.bias) if laid is None else laid(input)
 
-    def laid(self) -> Laid | None:
+    def laid(self) -> PackedWeight | None:
         """The laid-out weight, kept until it changes; None while it is being learnt."""
         weight, bias = self._parameters["weight"], self._parameters["bias"]
         state = state_of(weight, bias)
         if state is None:
             return None
         if self._laid is None or self._laid[0] != state:
-            self._laid = (state, Laid(self.weight, self.bias))
+            self._laid = (state, PackedWeight(self.weight, self.bias))
         return self._laid[1]

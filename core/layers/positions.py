@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.layers.initial import normal, shapes_only
+from core.layers.init import normal, shapes_only
 
 Variant = Literal["paired", "over_p", "unpaired"]
 """The exponent of the base: ``paired`` 2*floor(i/2)/d, ``over_p`` 2*floor(i/2)/p, ``unpaired`` i/d."""

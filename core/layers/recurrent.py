@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from core.layers.linear import Linear
-from core.steps import steps
+from core.layers.trace_loops import steps
 from core.trace import OFF, Tap
 
 State = tuple[Tensor, ...]

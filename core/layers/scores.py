@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.layers.initial import normal
+from core.layers.init import normal
 from core.layers.linear import Linear
 from core.trace import OFF, Tap
 

@@ -16,13 +16,13 @@ from torch import Tensor, nn
 
 from core import masks
 from core.errors import InputError
+from core.layers.config_checks import check_shape
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import ACTIVATIONS
 from core.layers.linear import Linear
 from core.layers.norm import LayerNorm
 from core.layers.positions import LearnedPositions
-from core.layers.shape import check_shape
 from core.models import Batch, Family, Kind, Output
 from core.models.transformer import PostNormEncoderBlock
 from core.trace import OFF, Tap

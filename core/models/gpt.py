@@ -17,13 +17,13 @@ from core import masks
 from core.errors import InputError
 from core.layers.attention import MultiHeadAttention
 from core.layers.cache import NO_STORE, Cache, Store
+from core.layers.config_checks import check_shape
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
 from core.layers.linear import Linear
 from core.layers.norm import LayerNorm
 from core.layers.positions import LearnedPositions
-from core.layers.shape import check_shape
 from core.models import Batch, Family, Kind, Output
 from core.trace import OFF, Tap
 

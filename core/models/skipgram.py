@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from core.layers.config_checks import check_sizes
 from core.layers.embedding import TokenEmbedding
-from core.layers.shape import check_sizes
 from core.models import Batch, Family
 from core.trace import OFF, Tap
 

@@ -15,12 +15,12 @@ from torch import Tensor, nn
 from core import masks
 from core.layers.attention import MultiHeadAttention
 from core.layers.cache import NO_STORE, Cache, Store
+from core.layers.config_checks import check_shape
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
 from core.layers.norm import LayerNorm
 from core.layers.positions import Sinusoidal
-from core.layers.shape import check_shape
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
 

@@ -1,6 +1,6 @@
 """How a model is measured: one file a kind of model, found by name. A file declares `SCORING`.
 
-Adding a kind of model is one file here; `core/evaluate.py` is the command line.
+Adding a kind of model is one file here; `core/tools/evaluate.py` is the command line.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from core.data.corpora import pairs
-from core.decoding.batched import beam, greedy
 from core.errors import InputError
 from core.models import Batch
+from core.run.batched import beam, greedy
 from core.scoring import Metrics, Scoring
 from core.scoring.files import reading
 from core.scoring.progress import progress

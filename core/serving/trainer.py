@@ -27,8 +27,8 @@ from core.errors import InputError
 from core.model import Model
 from core.training import jobs
 from core.training.jobs import JOBS
-from core.training.live import LONGEST
 from core.training.records import Report
+from core.training.toy.toy_training import LONGEST
 
 log = logging.getLogger(__name__)
 YOURS = "yours: "
@@ -256,7 +256,7 @@ class Trainer:
 
 
 def _command(task: str, folder: Path) -> list[str]:
-    return [sys.executable, "-m", "core.training.child", task, str(folder)]
+    return [sys.executable, "-m", "core.training.worker", task, str(folder)]
 
 
 def _surroundings() -> dict[str, str]:

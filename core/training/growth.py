@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from core.analysis.heads.battery import surveyed
 from core.analysis.heads.habits import Heads
+from core.analysis.heads.head_survey import surveyed
 from core.checkpoints import history, store
 from core.checkpoints.files import inside, json_object
 from core.checkpoints.manifest import File

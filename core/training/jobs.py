@@ -9,11 +9,12 @@ from typing import Any
 from torch import Tensor
 
 from core.model import Model
-from core.training import gpt_tuning, live, tuning
-from core.training.gpt_tuning import GPTTuning
+from core.training.finetune import gpt_tuning, tuning
+from core.training.finetune.gpt_tuning import GPTTuning
+from core.training.finetune.tuning import TUNINGS, Tuning
 from core.training.records import Report
-from core.training.small import TASKS, Task
-from core.training.tuning import TUNINGS, Tuning
+from core.training.toy import toy_training
+from core.training.toy.toy_tasks import TASKS, Task
 
 Job = Task | Tuning | GPTTuning
 JOBS: Mapping[str, Job] = MappingProxyType({**TASKS, **TUNINGS, **gpt_tuning.TUNINGS})
@@ -27,7 +28,7 @@ def training(job: Job, seed: int, *, steps: int | None, longest: float | None, e
 
 def _kind(job: Job) -> Any:
     """The module of such jobs."""
-    return gpt_tuning if isinstance(job, GPTTuning) else tuning if isinstance(job, Tuning) else live
+    return gpt_tuning if isinstance(job, GPTTuning) else tuning if isinstance(job, Tuning) else toy_training
 
 
 def model(job: Job, weights: Mapping[str, Tensor], name: str) -> Model:
@@ -61,4 +62,4 @@ def kept(name: str) -> tuple[int, ...]:
 
 
 def _run(name: str) -> Any:
-    return (tuning if name in TUNINGS else gpt_tuning if name in gpt_tuning.TUNINGS else live).Recorded.read(name)
+    return (tuning if name in TUNINGS else gpt_tuning if name in gpt_tuning.TUNINGS else toy_training).Recorded.read(name)

@@ -14,8 +14,8 @@ from core.data.corpora import find, lines, pairs
 from core.models import Batch
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from core.training.feed import on
-from core.training.loss import cross_entropy
+from core.training.loop.loss import cross_entropy
+from core.training.loop.prefetch import on
 
 SPECIAL = ("<pad>", "<start>", "<end>")
 IDS = {"pad": 0, "start": 1, "end": 2}

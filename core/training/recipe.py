@@ -19,7 +19,7 @@ from core.data.texts import Example
 from core.models import Family
 from core.scoring import Metrics
 from core.text import Tokenizer
-from core.training.optim import initialise
+from core.training.loop.optim import initialise
 
 CPU = torch.device("cpu")
 

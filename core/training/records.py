@@ -20,8 +20,8 @@ from torch import Tensor
 
 from core.checkpoints.files import json_object
 from core.checkpoints.writing import whole_folder, write_json
+from core.data.home import assets
 from core.errors import InputError
-from core.home import assets
 from core.model import Model
 
 LOG = "run.json"

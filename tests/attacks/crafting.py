@@ -64,7 +64,7 @@ class Refusal:
 
     def __call__(self, folder: Path | str, *words: str, before_reading: bool = True) -> InputError:
         if before_reading:
-            self._patch.setattr("core.checkpoints.opening.build", self._must_not_come_to_this)
+            self._patch.setattr("core.checkpoints.load.build", self._must_not_come_to_this)
         peak, begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
         with pytest.raises(InputError) as caught:
             open_model(folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from crafting import good_folder
 
-from core.checkpoints import listing, open_model, shelf, steps_of
+from core.checkpoints import find, listing, open_model, steps_of
 from core.errors import InputError
 
 
@@ -18,14 +18,14 @@ def circle(path):
 @pytest.fixture
 def shelved(tmp_path, monkeypatch):
     """A good folder and one to be broken, offered by the operator."""
-    monkeypatch.setenv(shelf.VARIABLE, f"~nobody-of-this-name/models:{tmp_path / 'models'}")
+    monkeypatch.setenv(find.VARIABLE, f"~nobody-of-this-name/models:{tmp_path / 'models'}")
     good_folder(tmp_path / "models" / "good")
     return good_folder(tmp_path / "models" / "broken")
 
 
 def local():
     """What is listed of the operator's folders."""
-    return {entry.name: entry for entry in listing() if entry.name not in shelf._shipped(shelf.manifest.shipped_folder())}
+    return {entry.name: entry for entry in listing() if entry.name not in find._shipped(find.manifest.shipped_folder())}
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "tokenizer.json", "README.md"])
@@ -57,14 +57,14 @@ def test_a_circle_in_the_place_of_a_folder_or_a_config_is_no_model(shelved):
 
 @pytest.mark.parametrize("error", [PermissionError("/home/me"), OSError("/home/me: stale handle"), RuntimeError("/home/me: loop")])
 def test_whatever_one_folder_does_the_others_are_listed(shelved, monkeypatch, error):
-    inspect = shelf.inspect
+    inspect = find.inspect
 
     def failing(folder):
         if folder.name == "broken":
             raise error
         return inspect(folder)
 
-    monkeypatch.setattr(shelf, "inspect", failing)
+    monkeypatch.setattr(find, "inspect", failing)
     found = local()
     assert found["good"].ok
     assert not found["broken"].ok

@@ -9,8 +9,8 @@ import time
 import pytest
 from crafting import CONFIG, good_folder
 
-from core.checkpoints.header import read_header
-from core.checkpoints.opening import inspect
+from core.checkpoints.load import inspect
+from core.checkpoints.safety.safetensors_header import read_header
 from core.errors import InputError
 
 PIECES = [b"", b"\0", b"{", b"}", b"[", b"]", b'"', b",", b":", b"-1", b"1e9", b"99999999999999999999", b"NaN", b"null", b"true",

@@ -7,9 +7,9 @@ import torch
 from crafting import good_folder, good_weights
 from safetensors.torch import save_file
 
-from core.checkpoints import open_model, shelf
-from core.engine import Engine
+from core.checkpoints import find, open_model
 from core.errors import InputError
+from core.serving.engine import Engine
 
 
 def with_weights(folder, change):
@@ -38,7 +38,7 @@ def test_huge_weights_are_refused_at_opening(refused, tmp_path, case):
 
 
 def test_the_list_says_so_once_it_was_opened(tmp_path, monkeypatch):
-    monkeypatch.setenv(shelf.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(find.VARIABLE, str(tmp_path))
     with_weights(tmp_path / "huge", HUGE["queries"])
     with Engine() as engine:
         with pytest.raises(InputError, match="NaN or infinite"):

@@ -9,8 +9,9 @@ import pytest
 from crafting import good_folder
 from tokenizers import Regex, pre_tokenizers
 
-from core.checkpoints import child, open_model
+from core.checkpoints import open_model
 from core.checkpoints.manifest import shipped_folder
+from core.checkpoints.safety import tokenizer_sandbox
 from core.checkpoints.tokenizer import try_in_child
 from core.errors import InputError
 from core.text.tokenizer import LONGEST
@@ -260,7 +261,7 @@ def test_words_of_any_length_and_long_pieces_are_refused(refused, tmp_path):
         refused(crafted(tmp_path / str(number), part("model", word | changes)), "its model")
 
 
-@pytest.mark.parametrize("regex", sorted(child.REGEXES))
+@pytest.mark.parametrize("regex", sorted(tokenizer_sandbox.REGEXES))
 def test_every_known_expression_stands_every_run_of_letters(regex):
     """None of them meets the library's limit of steps, or leaves a letter out, whatever is repeated."""
     cut = pre_tokenizers.Split(Regex(regex), "isolated")

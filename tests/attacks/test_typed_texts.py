@@ -7,10 +7,11 @@ from crafting import good_tokenizer
 from typed_texts import MODELS, PAGES, TEXTS, Work, drawn
 
 import core
-from core import bounds, engine, model
+from core import model
 from core.errors import InputError
+from core.serving import bounds, engine
 from core.serving.cache import ByteCache
-from core.serving.gate import Gate
+from core.serving.executor import Gate
 from core.text import Tokenizer
 from core.text.tokenizer import LONGEST
 

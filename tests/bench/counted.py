@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 import app as whole
-from core import engine
+from core.serving import engine
 from viz.shell import errors
 
 FRAME = Path(whole.__file__).parent / "viz" / "frame.py"

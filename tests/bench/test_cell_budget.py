@@ -12,8 +12,8 @@ import time
 import pytest
 
 import core
-from core.arithmetic.cell import lines_of
-from core.arithmetic.source import source_of, tensor_card
+from core.analysis.arithmetic.cell import lines_of
+from core.analysis.arithmetic.source import source_of, tensor_card
 from viz.instruments.arithmetic.arithmetic import Cell, arithmetic_packet, light_packet
 from viz.instruments.source.source import source_packet
 

@@ -10,7 +10,7 @@ import pytest
 from app_server import served_app
 from test_long_texts import TEXT, model_of
 
-from core.checkpoints.export import export_model
+from core.tools.export import export_model
 
 pytestmark = [pytest.mark.bench, pytest.mark.browser]
 

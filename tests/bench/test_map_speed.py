@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-import core.engine
-from core.analysis.heads import maps, similar
-from core.engine import Engine
+import core.serving.engine
+from core.analysis.heads import head_embedding, similar
+from core.serving.engine import Engine
 from viz.workspace.find import pool as heads
 
 pytestmark = pytest.mark.bench
@@ -19,7 +19,7 @@ FIRST, AGAIN = 6.0, 0.1
 
 def test_the_map_of_all_heads(monkeypatch):
     with Engine() as engine:
-        monkeypatch.setattr(core.engine, "_default", engine)
+        monkeypatch.setattr(core.serving.engine, "_default", engine)
         found = heads.pool("gpt-mini", "causal")
         own, steps = tuple(found.of("gpt-mini", "causal")), []
         took = []
@@ -28,7 +28,7 @@ def test_the_map_of_all_heads(monkeypatch):
             rows = heads.gathered(found, engine.submit, steps.append)
             read = time.perf_counter()
             bits = engine.submit(("map", found, own), lambda rows=rows: similar.between(rows.of(own)), 1.0)
-            plane = engine.submit(("plane", found, own), lambda bits=bits: maps.scaled(maps.distances(bits)), 1.0)
+            plane = engine.submit(("plane", found, own), lambda bits=bits: head_embedding.scaled(head_embedding.distances(bits)), 1.0)
             took.append((read - start, time.perf_counter() - start))
         start = time.perf_counter()
         similar.between(rows)

@@ -7,8 +7,8 @@ import time
 import pytest
 
 import core
-from core.analysis.attribution.asked import Asked
-from core.analysis.attribution.sweep import Item, estimate, off, places
+from core.analysis.attribution.ablation_sweep import Item, estimate, off, places
+from core.analysis.attribution.target_token import Asked
 
 pytestmark = pytest.mark.bench
 

@@ -8,7 +8,7 @@ import time
 import pytest
 import torch
 
-import core.engine
+import core.serving.engine
 from core.edits import ScaleHead
 from core.edits.serialize import to_text
 from viz.workspace.shared.heads import Place
@@ -30,7 +30,7 @@ def one_thread():
 
 
 def test_a_change_is_answered_within_half_of_its_budget():
-    n = len(core.engine.default().open("gpt-mini").tokenizer.encode(TEXT).ids)
+    n = len(core.serving.engine.default().open("gpt-mini").tokenizer.encode(TEXT).ids)
     assert 20 <= n <= 28
     times = []
     for turn in range(15):

@@ -12,15 +12,15 @@ import pytest
 from settling import settle
 from small_app import ours
 
-from core.arithmetic import digits
+from core.analysis.arithmetic import digits
 
 APP = '''
 import functools
 import streamlit as st
 import core
 from core import edits
-from core.arithmetic.cell import lines_of
-from core.arithmetic.source import source_of, tensor_card
+from core.analysis.arithmetic.cell import lines_of
+from core.analysis.arithmetic.source import source_of, tensor_card
 from viz.instruments import arithmetic, source
 
 @st.cache_resource

@@ -14,15 +14,15 @@ STEPS = 120
 PATIENCE = 60.0
 APP = f"""
 import runpy, time
-import core.engine
-from core.serving.gate import Gate
+import core.serving.engine
+from core.serving.executor import Gate
 
 def note(word):
     with open("work.txt", "a") as out:
         out.write(word + "\\n")
 
-if not hasattr(core.engine, "noted"):
-    core.engine.noted, value = True, Gate._value
+if not hasattr(core.serving.engine, "noted"):
+    core.serving.engine.noted, value = True, Gate._value
 
     def slow(gate, key, fn):
         def work():

@@ -25,8 +25,8 @@ LINES = "import viz\n\nprint('lines of Python')"
 APP = f"""
 import numpy as np, streamlit as st
 import core
-from core.arithmetic.cell import lines_of
-from core.arithmetic.source import source_of
+from core.analysis.arithmetic.cell import lines_of
+from core.analysis.arithmetic.source import source_of
 from viz.instruments import (Branch, Grid, Point, Score, Sign, arithmetic, board, candidates, diagram, grid, head_view, heatmap, marked, mask_editor, plane,
                              source, strip, timeline, tree, weighing, words_view)
 from viz.instruments.candidates.candidates import Bar, Way

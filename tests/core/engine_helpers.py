@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from core.engine import Engine, Listing
 from core.model import Model
 from core.models.gpt import FAMILY, GPT, GPTConfig
+from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
 

@@ -15,10 +15,10 @@ from decoding_helpers import tokenizer
 
 import core
 from core import edits
-from core.arithmetic import digits
-from core.arithmetic.cell import lines_of, needed_lines, row_of
-from core.arithmetic.lines import FORMS, Line, Lines
-from core.arithmetic.scores import SCORED
+from core.analysis.arithmetic import digits
+from core.analysis.arithmetic.cell import lines_of, needed_lines, row_of
+from core.analysis.arithmetic.lines import FORMS, Line, Lines
+from core.analysis.arithmetic.scores import SCORED
 from core.layers import scores
 from core.models import families
 from core.models.seq2seq import ATTENTIONS

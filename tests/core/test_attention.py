@@ -16,7 +16,7 @@ from torch import nn
 
 from core import masks, record
 from core.layers.attention import MultiHeadAttention, masked_softmax
-from core.layers.fused import attend, on_card
+from core.layers.sdpa import attend, on_card
 
 BATCH, HEADS, QUERIES, KEYS, D_HEAD = 2, 3, 5, 7, 11
 WIDTH = HEADS * D_HEAD
@@ -292,7 +292,7 @@ ROW_OF_NOTHING = torch.ones(QUERIES, KEYS, dtype=torch.bool).tril() & (torch.ara
 def test_the_path_of_training_is_the_explicit_one(allowed, way, at_once, monkeypatch):
     """Output and the gradient of every weight and input; `eval` takes the path with every step named."""
     taken = []
-    monkeypatch.setattr("core.layers.fused.AT_ONCE", at_once)
+    monkeypatch.setattr("core.layers.sdpa.AT_ONCE", at_once)
     monkeypatch.setattr("core.layers.attention.attend", lambda *sides: taken.append(1) or way(*sides))
 
     def passed(mode: bool) -> list[torch.Tensor]:

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import core
-from core.analysis.attribution.asked import Asked
 from core.analysis.attribution.logit_attribution import KEEP, attribute
+from core.analysis.attribution.target_token import Asked
 from tests.core.test_logit_lens import CASES, TEXT, case
 from tests.core.test_run import build as build_other
 

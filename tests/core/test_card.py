@@ -12,17 +12,17 @@ import pytest
 from safetensors.torch import save_file
 
 import core
-from core import card as command
-from core.cards import curve, sections
-from core.cards.found import habits, linked
-from core.cards.places import PLACE, filled, place, without
-from core.cards.sections import CURVE, computed, picture
-from core.checkpoints.heads import read_heads
+from core.analysis.heads.head_file import read_heads
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.record import read_training
 from core.checkpoints.scores import Score, by_part, read_scores, record
 from core.errors import InputError
 from core.models.seq2seq import Seq2Seq, Seq2SeqConfig
+from core.tools import card as command
+from core.tools import card_curve, card_sections
+from core.tools.card_heads import habits, linked
+from core.tools.card_sections import CURVE, computed, picture
+from core.tools.card_template import PLACE, filled, place, without
 
 FOLDERS = [folder for folder in sorted(shipped_folder().iterdir()) if (folder / "config.json").is_file()]
 SHIPPED = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -32,7 +32,7 @@ PARTS = ("Architecture.", "Data.", "How.", "How well.", "Its heads.", "Weaknesse
 @SHIPPED
 def test_the_computed_places_of_a_card_are_what_the_tool_would_write_now(folder):
     card = (folder / "README.md").read_text(encoding="utf-8")
-    assert filled(card, computed(folder)) == card, f"run python -m core.card {folder.name}"
+    assert filled(card, computed(folder)) == card, f"run python -m core.tools.card {folder.name}"
     assert (folder / CURVE).read_text(encoding="utf-8") == picture(folder)
     assert command.UNWRITTEN not in card and all(f"**{part}" in card for part in PARTS)
 
@@ -70,7 +70,7 @@ def test_a_card_lists_only_what_a_recurrent_translator_uses(tmp_path, config, th
     made = Seq2SeqConfig(d_model=34, n_vocab=29, n_ctx=19, **config)
     (tmp_path / "config.json").write_text(json.dumps({"family": "seq2seq", **asdict(made)}))
     save_file(dict(Seq2Seq(made).state_dict()), tmp_path / "model.safetensors")
-    text = sections.architecture(tmp_path)
+    text = card_sections.architecture(tmp_path)
     rows = {line.split("|")[1].strip() for line in text.splitlines()[2:]}
     assert there <= rows and not not_there & rows and "Parameters" in rows
     assert f"{sum(weight.numel() for weight in Seq2Seq(made).parameters()):,}, stored" in text
@@ -118,7 +118,7 @@ def test_an_unknown_model_is_refused(capsys):
 def test_scores_stand_in_one_table_a_split_the_model_first():
     rows = [Score("perplexity", "valid", "unigram", 680.3), Score("bits_per_byte", "valid", "m", 1.5), Score("bits_per_byte", "valid", "unigram", 2.589),
             Score("bleu_by_length, 6-20 words", "valid", "m", 30.0), Score("bleu_by_length, 2-5 words", "valid", "m", 60.0)]  # fmt: skip
-    text = sections.scored(rows, "m")
+    text = card_sections.scored(rows, "m")
     assert text.splitlines()[:4] == ["| valid | bits a byte | perplexity |", "| --- | --- | --- |", "| m | 1.500 |  |", "| unigram | 2.589 | 680.3 |"]
     assert text.endswith("2-5 words 60.0, 6-20 words 30.0. Longest to shortest third: 0.50.")
 
@@ -130,7 +130,7 @@ def test_bleu_by_length_is_recorded_and_read_back(tmp_path):
 
 
 def test_the_curve_puts_each_value_where_its_axis_says():
-    svg = curve.drawn({"loss": [(0, 4.0), (50, 3.0), (100, 1.0)], "valid": [(100, 2.0)]}, "Training of it")
+    svg = card_curve.drawn({"loss": [(0, 4.0), (50, 3.0), (100, 1.0)], "valid": [(100, 2.0)]}, "Training of it")
     root = ElementTree.fromstring(svg)
     space = "{http://www.w3.org/2000/svg}"
     assert "prefers-color-scheme:dark" in svg and "loss from 4.00 to 1.00" in root.get("aria-label", "")
@@ -139,12 +139,12 @@ def test_the_curve_puts_each_value_where_its_axis_says():
     assert [y for _, y in lines[0]] == pytest.approx([heights["4"], heights["3"], heights["1"]], abs=0.11)
     assert lines[1][0] == pytest.approx((lines[0][2][0], heights["2"]), abs=0.11)
     xs = [x for x, _ in lines[0]]
-    assert xs[1] - xs[0] == pytest.approx(xs[2] - xs[1], abs=0.11) and xs[0] == curve.LEFT
+    assert xs[1] - xs[0] == pytest.approx(xs[2] - xs[1], abs=0.11) and xs[0] == card_curve.LEFT
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0.96, 2.96), (3.5, 3.5), (0, 123456), (0.0001, 0.0002), (1.49, 9.8)])
 def test_ticks_are_few_and_hold_everything(low, high):
-    found = curve.ticks(low, high)
+    found = card_curve.ticks(low, high)
     assert 2 <= len(found) <= 7 or low == high
     assert found[0] <= low + 1e-9 and found[-1] >= high - 1e-9
 

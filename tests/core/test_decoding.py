@@ -11,8 +11,8 @@ from decoding_helpers import build, counted, ids_of, whole_pass
 
 from core import edits
 from core.decoding import Greedy, Replay, Sample, decode
+from core.decoding.choose import choose
 from core.decoding.filters import MinP, RepetitionPenalty, Temperature, TopK, TopP
-from core.decoding.steps import choose
 
 
 @pytest.fixture(params=["gpt", "transformer"])

@@ -11,11 +11,11 @@ from decoding_helpers import build, counted
 
 from core import edits
 from core.decoding import Beam, Greedy, counterexample, decode
-from core.decoding.batched import beam as batched_beam
 from core.decoding.decode import write
-from core.decoding.filters import softmax
 from core.decoding.prompt import Prompt
+from core.maths import softmax
 from core.models import Batch
+from core.run.batched import beam as batched_beam
 
 
 @pytest.fixture(params=["gpt", "transformer"])

@@ -11,8 +11,8 @@ import pytest
 from decoding_helpers import N_CTX, build, tokenizer
 
 from core.decoding import Beam, Greedy, Sample, decode, fit
+from core.decoding.choose import choose
 from core.decoding.prompt import Prompt, unfinished
-from core.decoding.steps import choose
 from core.errors import InputError
 
 

@@ -7,8 +7,9 @@ import json
 import pytest
 from decoding_helpers import build, counted
 
-from core.decoding import Beam, Decoding, Greedy, Sample, decoded, encoded
+from core.decoding import Beam, Greedy, Sample
 from core.errors import InputError
+from core.serving.decoding_record import Decoding, decoded, encoded
 
 STRATEGIES = [
     Greedy(), Sample(temperature=0, repetition_penalty=1.3), Sample(0.8, 9, 0.9, 7, 0.05, 1.2),

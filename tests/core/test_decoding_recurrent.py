@@ -9,9 +9,9 @@ from decoding_helpers import N_CTX, RECURRENT, build, counted, ids_of, recurrent
 
 from core import edits
 from core.decoding import Beam, Greedy, Replay, Sample, decode
-from core.decoding.batched import beam, greedy
 from core.errors import InputError
 from core.models import Batch, families
+from core.run.batched import beam, greedy
 
 TEXT = "the old cat sat on the mat"
 NEUTRAL = edits.Scale("decoder.embed.out", 1.0)

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from core import InputError, edits
 from core.edits.validate import fitting
-from core.engine import RunRequest
+from core.serving.engine import RunRequest
 from tests.bert_helpers import build as build_bert
 from tests.core.engine_helpers import serving, tiny_model
 from tests.core.test_run import build as build_other

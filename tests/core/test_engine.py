@@ -10,9 +10,9 @@ import torch
 from engine_helpers import Caller, Steps, serving, tiny_model, until
 
 from core.edits import Patch, ScaleHead, ZeroHead
-from core.engine import Busy, Engine, Listing, RunRequest, default
 from core.errors import InputError
 from core.model import Model
+from core.serving.engine import Busy, Engine, Listing, RunRequest, default
 
 
 def forwards(engine: Engine, name: str = "tiny") -> int:

@@ -11,8 +11,8 @@ from engine_helpers import serving, tiny_model
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.engine import RunRequest
 from core.serving.cache import ENTRY_BYTES, MISSING, ByteCache, parts, weigh
+from core.serving.engine import RunRequest
 
 CALLS = st.lists(st.tuples(st.sampled_from(["get", "put", "wait"]), st.integers(0, 7), st.integers(0, 3000)), max_size=60)
 

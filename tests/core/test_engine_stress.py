@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from engine_helpers import Caller, Steps, serving, until
 
-from core import engine as engine_module
-from core.engine import Busy, Engine, Superseded
 from core.serving import cache as cache_module
-from core.serving import gate as gate_module
+from core.serving import engine as engine_module
+from core.serving import executor as gate_module
+from core.serving.engine import Busy, Engine, Superseded
 
 # Limits
 

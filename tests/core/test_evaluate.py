@@ -12,17 +12,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import core
-from core import evaluate as command
-from core.decoding.batched import beam, greedy
 from core.errors import InputError
 from core.layers.cache import Cache
 from core.model import Model
 from core.models import Batch, families
 from core.models.transformer import Transformer
+from core.run.batched import beam, greedy
 from core.scoring import files, language, scoring_of, scorings, translation
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
+from core.tools import evaluate as command
 from core.trace import OFF, Tap
 
 START, END, PAD = 1, 2, 0
@@ -330,7 +329,7 @@ def test_every_family_that_writes_is_measured_on_a_known_format():
 
 
 def run(monkeypatch, capsys, family: str, *argv: str) -> tuple[int, str, str]:
-    monkeypatch.setattr(core, "open_model", lambda _name: model(family, n_ctx=40))
+    monkeypatch.setattr(command, "open_model", lambda _name: model(family, n_ctx=40))
     code = command.main(["tiny", *argv, "--device", "cpu"])
     out = capsys.readouterr()
     return code, out.out, out.err

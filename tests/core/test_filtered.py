@@ -10,8 +10,8 @@ import pytest
 
 import core
 from core.decoding import Beam, Greedy, Sample, Step, decode
+from core.decoding.choose import Candidate, choose
 from core.decoding.filters import MinP, RepetitionPenalty, Temperature, TopK, TopP
-from core.decoding.steps import Candidate, choose
 from viz.workspace.decode.maths.filtered import Way, ordinal, title, way
 
 STRATEGIES = [

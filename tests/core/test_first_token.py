@@ -11,9 +11,9 @@ import torch.nn.functional as F
 
 from core.data import grammar
 from core.errors import InputError
-from core.training import tuning
-from core.training.goals import GOALS, collated, plain
-from core.training.tuning import TUNINGS
+from core.training.finetune import tuning
+from core.training.finetune.finetune_tasks import GOALS, collated, plain
+from core.training.finetune.tuning import TUNINGS
 from viz.course.bert.cls_and_pairs import maths as first_token
 
 TEXT = "The soup was not awful."

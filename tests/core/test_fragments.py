@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import torch
 
-from core import train as command
 from core.checkpoints import store
 from core.data import fragments
 from core.models import families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
+from core.tools import train as command
 from core.training import bare, pairs
 from core.training.recipe import Recipe, recipes
 

@@ -26,9 +26,10 @@ from core.data.gpt_inputs import (
 from core.errors import InputError
 from core.models import Batch
 from core.models.gpt import GPT, GPTConfig
-from core.training import goals, gpt_tuning, jobs
-from core.training.gpt_goals import ANSWERS, GOALS, OTHER, collated, kind_of, read, terms, thing_of
-from core.training.gpt_tuning import LAMBDAS, NEW, TUNINGS, GPTTuning, named
+from core.training import jobs
+from core.training.finetune import finetune_tasks, gpt_tuning
+from core.training.finetune.gpt_finetune_tasks import ANSWERS, GOALS, OTHER, collated, kind_of, read, terms, thing_of
+from core.training.finetune.gpt_tuning import LAMBDAS, NEW, TUNINGS, GPTTuning, named
 from viz.course.gpt.gpt_tasks.maths import LONGEST, extracted
 
 TEXTS = {
@@ -101,7 +102,7 @@ def test_labelled_texts_are_right():
     words = {label: {word for kind in lexicon.CLASSES.values() for word in kind[3 + at].split()} for at, label in enumerate(grammar.OPINIONS)}
     for split in ("train", "test"):
         items = {task: GOALS[task].draw(60, 3, split) for task in TASKS}
-        opinions = goals.opinions(60, 3, split)
+        opinions = finetune_tasks.opinions(60, 3, split)
         assert [(one.texts[0], grammar.OPINIONS[one.wanted]) for one in items[CLASSIFICATION]] == opinions
         for one, (text, label) in zip(items[CHOICE], opinions, strict=True):
             assert one.texts[0] == text and len(one.texts) == 1 + ANSWERS

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import core
-from core import bounds
 from core.decoding import decode
+from core.serving import bounds
 from tests.core.decoding_helpers import build
 from viz.course.shared.maths.guessing import READS, Round, played, score, told
 from viz.workspace.decode.maths.choices import choices

@@ -9,19 +9,19 @@ import torch
 from safetensors.torch import save_file
 from test_training import Copies, plan, recipe, tiny_tokenizer
 
-from core import train as command
 from core.checkpoints import history, open_model, steps_of
 from core.errors import InputError
 from core.models import families
-from core.training import engine
-from core.training.engine import train
+from core.tools import train as command
+from core.training.loop import engine
+from core.training.loop.engine import train
 
 KEPT = (0, 2, 5)
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A folder made as `core.train` makes it, and the weights that were kept."""
+    """A folder made as `core.tools.train` makes it, and the weights that were kept."""
     work = tmp_path_factory.mktemp("work")
     config = replace(families()["gpt"].config.tiny(), d_model=36, n_vocab=300, n_ctx=8)
     made = recipe(Copies(n_vocab=300), config=config, keep_at=(*KEPT, 99))

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 import core
-from core.analysis.attribution.asked import telling
+from core.analysis.attribution.target_token import telling
 from core.analysis.residual.logit_lens import logit_lens, read_out
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from core.training.muon import Muon, orthogonal
+from core.training.loop.muon import Muon, orthogonal
 
 SHAPES = ((6, 6), (12, 6), (6, 6), (6, 12), (12, 6))
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import core
 from core.data.passages import FAR, SENTENCE, SIDE, Books, framed, hide, padded
-from core.evaluate import evaluate
 from core.models import families
 from core.scoring import masked
 from core.text import Tokenizer
 from core.text.learn import wordpiece
+from core.tools.evaluate import evaluate
 from core.training.recipes import bert_mini
 
 IDS = {"pad": 0, "start": 2, "end": 3, "mask": 4}

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import core
-from core.analysis.attribution.asked import Asked
 from core.analysis.attribution.patching import KEEP, Pair, PatchAt, at_position, of_head, pair_of, patched
+from core.analysis.attribution.target_token import Asked
 from core.analysis.residual.ripple import changed
 from core.edits import Patch
 from tests.bert_helpers import build as build_bert

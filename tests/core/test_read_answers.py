@@ -11,9 +11,9 @@ import torch
 from core.data import grammar
 from core.errors import InputError
 from core.model import Model
-from core.training import tuning
-from core.training.goals import GOALS
-from core.training.tuning import ALL, Tuning
+from core.training.finetune import tuning
+from core.training.finetune.finetune_tasks import GOALS
+from core.training.finetune.tuning import ALL, Tuning
 from viz.course.bert.spans_and_tags import maths as read_answers
 from viz.course.bert.spans_and_tags.maths import moved_heads
 

@@ -7,9 +7,9 @@ import re
 import pytest
 
 import core
+from core.data import readable
+from core.data.readable import in_small_letters, is_english, shouted, unknown
 from core.data.texts import texts
-from core.text import readable
-from core.text.readable import in_small_letters, is_english, shouted, unknown
 
 OTHER = {
     "German": (

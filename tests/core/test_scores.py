@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from core import evaluate as command
 from core.checkpoints.scores import FILE, Score, read_scores, record
 from core.checkpoints.store import shipped_folder
 from core.errors import InputError
+from core.tools import evaluate as command
 
 OWN = {"items": 3, "seconds": 1.5, "bits_per_byte": 1.5, "best_head": "L1.H0", "bleu_by_length": {"2-5 words": 3.0}}
 

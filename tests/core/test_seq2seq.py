@@ -15,15 +15,15 @@ import core
 from core import edits
 from core.checkpoints import store
 from core.decoding import decode
-from core.decoding.batched import beam, greedy
 from core.layers.alignment import gaussian
 from core.layers.recurrent import Cell
 from core.models import Batch
 from core.models.seq2seq import ATTENTIONS, FAMILY, Seq2Seq, Seq2SeqConfig
+from core.run.batched import beam, greedy
 from core.text.learn import byte_level_bpe
 from core.trace import Recorder, record
-from core.training.engine import Plan, train
-from core.training.optim import initialise
+from core.training.loop.engine import Plan, train
+from core.training.loop.optim import initialise
 from core.training.pairs import Pairs
 from core.training.recipe import recipes
 

@@ -8,9 +8,9 @@ from scipy.spatial.distance import jensenshannon
 
 import core
 from core.analysis.heads import evidence
-from core.analysis.heads.battery import of_example, of_sentence
 from core.analysis.heads.habits import Heads
-from core.analysis.heads.similar import Seen, apart, between, nearest, seen, shared, stacked
+from core.analysis.heads.head_survey import of_example, of_sentence
+from core.analysis.heads.similar import TextPatterns, apart, between, nearest, seen, shared, stacked
 from core.data.texts import Sentence, texts
 from tests.bert_helpers import build
 
@@ -19,7 +19,7 @@ TEXT = "The animal didn't cross the street because it was too tired."
 
 def random_rows(heads=5, sentences=((3, 4), (7, 6)), seed=0):
     rng = np.random.default_rng(seed)
-    parts = [[Seen(tuple(range(q)), tuple(range(k)), _rows(rng, heads, q, k + 1))] for q, k in sentences]
+    parts = [[TextPatterns(tuple(range(q)), tuple(range(k)), _rows(rng, heads, q, k + 1))] for q, k in sentences]
     return stacked(parts)
 
 
@@ -48,13 +48,13 @@ def test_a_text_keeps_its_own_rows_and_heads_can_be_picked():
 
 
 def test_words_that_models_cut_differently_are_joined():
-    fine = Seen((0, 4, 6), (0, 4, 6), np.array([[[0.1, 0.9, 0, 0], [0.2, 0.3, 0.5, 0], [0, 0.2, 0.3, 0.5]]], dtype=np.float32))
-    coarse = Seen((0, 6), (0, 6), np.array([[[0, 1, 0], [0.5, 0.25, 0.25]]], dtype=np.float32))
+    fine = TextPatterns((0, 4, 6), (0, 4, 6), np.array([[[0.1, 0.9, 0, 0], [0.2, 0.3, 0.5, 0], [0, 0.2, 0.3, 0.5]]], dtype=np.float32))
+    coarse = TextPatterns((0, 6), (0, 6), np.array([[[0, 1, 0], [0.5, 0.25, 0.25]]], dtype=np.float32))
     assert shared([fine, coarse]) == ((0, 6), (0, 6))
     rows = stacked([[fine, coarse]])
     np.testing.assert_allclose(rows.weights[0], [[0.15, 0.85, 0], [0, 0.5, 0.5]], atol=1e-6)
     np.testing.assert_allclose(rows.weights[1], [[0, 1, 0], [0.5, 0.25, 0.25]], atol=1e-6)
-    nothing = Seen((3,), (3,), np.ones((1, 1, 2), dtype=np.float32))
+    nothing = TextPatterns((3,), (3,), np.ones((1, 1, 2), dtype=np.float32))
     assert stacked([[fine, coarse], [fine, nothing]]).n_texts == 1
 
 

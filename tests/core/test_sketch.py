@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon
 
-from core.analysis.heads.similar import Rows, Seen, stacked
+from core.analysis.heads.similar import Rows, TextPatterns, stacked
 from core.analysis.heads.sketch import SIZE, grids, likeness, resampled, strokes
 from core.errors import InputError
 
@@ -23,7 +23,7 @@ def heads_on(n: int) -> np.ndarray:
 
 
 def rows_of(*sizes: int) -> Rows:
-    return stacked([[Seen(tuple(range(n)), tuple(range(n)), np.concatenate([np.zeros((4, n, 1)), heads_on(n)], axis=-1))] for n in sizes])
+    return stacked([[TextPatterns(tuple(range(n)), tuple(range(n)), np.concatenate([np.zeros((4, n, 1)), heads_on(n)], axis=-1))] for n in sizes])
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (12, 12), (16, 16), (7, 11)])

@@ -17,8 +17,8 @@ from decoding_helpers import tokenizer
 
 import core
 from core import edits
-from core.arithmetic import source
-from core.arithmetic.source import SourceLine, needed_source, source_of, tensor_card
+from core.analysis.arithmetic import source
+from core.analysis.arithmetic.source import SourceLine, needed_source, source_of, tensor_card
 from core.layers import scores
 from core.models import families
 

@@ -25,7 +25,7 @@ from core.training.recipe import recipes
 
 IDS = {"start": 1, "end": 2, "pad": 0}
 CARD, CARD_SUM = "# One\n", "5add2e4a6306bb1bb52c92869f20756aa1c9d514dbb2c9c4d2a94bc8378b0eb5"
-TRAINING = {"command": 'python -m core.train "a name" --data DATA', "seed": 0, "steps": 3}
+TRAINING = {"command": 'python -m core.tools.train "a name" --data DATA', "seed": 0, "steps": 3}
 
 
 @pytest.fixture(scope="module")
@@ -315,7 +315,7 @@ def test_a_hub_snapshot_is_named_after_its_model(models, tmp_path, tokenizer, mo
 
 
 def test_the_engine_serves_what_is_listed(models, shelf, monkeypatch):
-    from core.engine import Engine, RunRequest
+    from core.serving.engine import Engine, RunRequest
 
     monkeypatch.setenv("ATLAS_MODELS", str(shelf))
     damage(models / "one", "missing")
@@ -338,7 +338,7 @@ def test_what_ships_is_in_order():
     for name, entry in entries.items():
         assert store.verify(name) == models / name
         assert entry.licence == "Apache-2.0"
-        assert "core.train" in entry.command
+        assert "core.tools.train" in entry.command
         drawn = recipes()[name].measure is not None
         assert ("drawn at random" if drawn else "Tatoeba (https://tatoeba.org), CC BY 2.0 FR") in entry.attribution
         assert {"README.md", "config.json", "model.safetensors", "tokenizer.json", "training.json"} <= set(entry.files)

@@ -13,9 +13,7 @@ import pytest
 import torch
 
 import core
-from core import evaluate as command
-from core import train
-from core.analysis.heads.battery import surveyed
+from core.analysis.heads.head_survey import surveyed
 from core.checkpoints import open_model, steps_of
 from core.checkpoints.history import steps
 from core.data import tasks
@@ -26,7 +24,9 @@ from core.models import Batch, families
 from core.scoring import copying, induction, prompts
 from core.text import Tokenizer
 from core.text.learn import characters
-from core.training import engine
+from core.tools import evaluate as command
+from core.tools import train
+from core.training.loop import engine
 from core.training.recipe import Recipe, recipes, spaced
 from core.training.recipes import copiers, gpt_mini, gpt_twin, induction_tiny, prompt_tiny
 
@@ -319,7 +319,7 @@ def test_whole_answers_are_what_greedy_decoding_writes(tmp_path, name):
 
 
 def run(monkeypatch, capsys, model: Model, *argv: str) -> tuple[int, str, str]:
-    monkeypatch.setattr(core, "open_model", lambda _name, step=None: model if step is None else replace(model, name=f"{model.name} at step {step}"))
+    monkeypatch.setattr(command, "open_model", lambda _name, step=None: model if step is None else replace(model, name=f"{model.name} at step {step}"))
     code = command.main([model.name, *argv, "--device", "cpu"])
     out = capsys.readouterr()
     return code, out.out, out.err

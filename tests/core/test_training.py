@@ -16,17 +16,18 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import train as command
 from core.checkpoints import store
 from core.data import corpora as data
 from core.errors import InputError
 from core.models import Batch, families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from core.training import engine, pairs
-from core.training.engine import Plan, train
-from core.training.loss import ROWS, cross_entropy
-from core.training.optim import OUTSIDE, initialise, optimisers, schedule
+from core.tools import train as command
+from core.training import pairs
+from core.training.loop import engine
+from core.training.loop.engine import Plan, train
+from core.training.loop.loss import ROWS, cross_entropy
+from core.training.loop.optim import OUTSIDE, initialise, optimisers, schedule
 from core.training.recipe import Recipe, recipes
 from core.training.recipes import gpt_mini
 
@@ -390,7 +391,7 @@ def test_data_files(tmp_path):
 
 @pytest.fixture
 def fake(monkeypatch, tmp_path):
-    """A recipe by the name of copies; `python -m core.train` in a folder of its own."""
+    """A recipe by the name of copies; `python -m core.tools.train` in a folder of its own."""
 
     def prepare(folder: Path, work: Path, seed: int, _device: torch.device) -> Copies:
         data.find(folder, "some.txt")

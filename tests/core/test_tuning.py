@@ -12,15 +12,16 @@ import torch
 import torch.nn.functional as F
 
 import core
-import core.engine
+import core.serving.engine
 from core.data import grammar
 from core.data.spans import spans
 from core.errors import InputError
 from core.models.bert import BERT, BERTConfig
 from core.serving.trainer import Trainer
-from core.training import jobs, records, tuning
-from core.training.goals import GOALS, NONE, collated
-from core.training.tuning import ALL, HEADS, TUNINGS, Tuning
+from core.training import jobs, records
+from core.training.finetune import tuning
+from core.training.finetune.finetune_tasks import GOALS, NONE, collated
+from core.training.finetune.tuning import ALL, HEADS, TUNINGS, Tuning
 
 QUICK = {"n_texts": 64, "n_rows": 8}
 
@@ -174,7 +175,7 @@ def test_a_run_is_recorded_and_read_again(body, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", tuning.Recorded.names())
 def test_recorded_runs_open_and_are_as_good_as_they_say(name):
     run = tuning.Recorded.read(name)
-    model = core.engine.default().open(f"recorded: {name}")
+    model = core.serving.engine.default().open(f"recorded: {name}")
     goal = run.job.taught
     rows = collated(goal.examples(model.tokenizer, tuning.CHECKED, run.seed, "test"), 0)
     with torch.inference_mode():
@@ -185,7 +186,7 @@ def test_recorded_runs_open_and_are_as_good_as_they_say(name):
 
 
 def test_a_visitor_s_tuning_runs_in_a_process_of_its_own():
-    trainer = Trainer(lambda task, folder: [sys.executable, "-m", "core.training.child", task, str(folder), "--steps", "2"])
+    trainer = Trainer(lambda task, folder: [sys.executable, "-m", "core.training.worker", task, str(folder), "--steps", "2"])
     name = trainer.start("me", "opinions-frozen")
     end = time.monotonic() + 120
     while not (now := trainer.progress("me")).over:

@@ -13,12 +13,12 @@ import torch
 from core.analysis.residual.vectors import nearest, rank, sum_of
 from core.data.texts import FOLDER
 from core.errors import InputError
-from core.evaluate import evaluate
 from core.model import Model
 from core.models import families
 from core.text import Tokenizer
 from core.text.learn import whole_words
-from core.training.engine import Plan, train
+from core.tools.evaluate import evaluate
+from core.training.loop.engine import Plan, train
 from core.training.recipes import vectors_mini
 from core.training.recipes.vectors_mini import RECIPE, Surroundings, encoded, pairs
 

@@ -19,13 +19,14 @@ from transformers import (
     AutoTokenizer,
 )
 
-from core.cards.places import without
-from core.checkpoints import export, open_model, store
+from core.checkpoints import open_model, store
 from core.checkpoints.foreign import formats
-from core.checkpoints.plan import blank
+from core.checkpoints.safety.load_plan import blank
 from core.errors import InputError
 from core.models import families
 from core.text.learn import byte_level_bpe, wordpiece
+from core.tools import export
+from core.tools.card_template import without
 
 TEXT, PAIR = "The animal didn't cross the street because it was too tired.", "She has a white car, on the [MASK]."
 LINES = [TEXT, "She has a white car.", "Once upon a time"] * 3

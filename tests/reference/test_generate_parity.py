@@ -11,9 +11,10 @@ import torch
 
 from core.decoding import Beam, Greedy, Sample
 from core.decoding.decode import write
-from core.decoding.filters import MinP, RepetitionPenalty, Temperature, TopK, TopP, softmax
+from core.decoding.filters import MinP, RepetitionPenalty, Temperature, TopK, TopP
 from core.decoding.prompt import Prompt
-from core.decoding.reader import Reader
+from core.decoding.stepper import Stepper
+from core.maths import softmax
 from core.model import Model
 from core.models import families
 
@@ -76,7 +77,7 @@ def mapped(ours):
 
 def ours(m, ids, strategy, n=15):
     prompt = Prompt(tuple(ids), m.tokenizer, N_CTX, end=END)
-    return list(write(Reader(m, prompt), prompt, strategy, n, {}))
+    return list(write(Stepper(m, prompt), prompt, strategy, n, {}))
 
 
 def theirs(network, ids, n=15, **options):

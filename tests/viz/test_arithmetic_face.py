@@ -17,10 +17,10 @@ from streamlit.testing.v1 import AppTest
 
 import core
 from core import edits
-from core.arithmetic import digits
-from core.arithmetic.cell import lines_of
-from core.arithmetic.lines import Lines
-from core.arithmetic.source import source_of, tensor_card
+from core.analysis.arithmetic import digits
+from core.analysis.arithmetic.cell import lines_of
+from core.analysis.arithmetic.lines import Lines
+from core.analysis.arithmetic.source import source_of, tensor_card
 from core.layers import scores
 from core.models import families
 from viz.course.sources import SOURCES
@@ -214,9 +214,9 @@ def test_both_stand_alone_in_a_notebook(run: core.Run) -> None:
 
 SCRIPT = """
 import core, streamlit as st
-from core.arithmetic.cell import lines_of
-from core.arithmetic.lines import Lines
-from core.arithmetic.source import source_of
+from core.analysis.arithmetic.cell import lines_of
+from core.analysis.arithmetic.lines import Lines
+from core.analysis.arithmetic.source import source_of
 from viz.instruments import arithmetic, source
 run = core.open_model("gpt-mini").run("Once upon a time there was a little girl who lived")
 a = arithmetic(lines_of(run, "causal", 2, 1, 7, 3), key="a", selected="layer.2.self_attn.pattern")

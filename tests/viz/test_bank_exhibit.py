@@ -10,7 +10,7 @@ import tiny_models
 from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
-import core.engine
+import core.serving.engine
 from viz.course.bert.bank import exhibit, many, words
 from viz.course.bert.bank.maths import in_context, senses
 from viz.course.bert.bank.params import names_of
@@ -20,7 +20,7 @@ SLUG = "bank."
 
 
 @pytest.fixture(scope="module", autouse=True)
-def engine(tmp_path_factory) -> Iterator[core.engine.Engine]:
+def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(tiny_models.MODELS, "bert-mini", ("bert", {}))
         learn = tiny_models.wordpiece  # the two documents' words are whole, as the shipped model has them, so that "bank" stands at one place in both
@@ -46,7 +46,7 @@ def commit(test: AppTest, name: str) -> AppTest:
 
 
 def bert():
-    return core.engine.default().open("bert-mini")
+    return core.serving.engine.default().open("bert-mini")
 
 
 def test_the_two_vectors_of_bank_are_covered_but_for_the_table():

@@ -10,7 +10,7 @@ import tiny_models
 from exhibit_pages import chart, covers, drawn, lanes, said, token_rows
 from streamlit.testing.v1 import AppTest
 
-import core.engine
+import core.serving.engine
 from viz.course.bert.bert_input import exhibit
 from viz.course.bert.bert_input.maths import input_sum, wordpiece
 from viz.course.bert.bert_input.params import WHOSE, Params
@@ -20,7 +20,7 @@ SLUG = "bert_input."
 
 
 @pytest.fixture(scope="module", autouse=True)
-def engine(tmp_path_factory) -> Iterator[core.engine.Engine]:
+def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(tiny_models.MODELS, "bert-mini", ("bert", {}))
         with tiny_models.served(patch, tmp_path_factory.mktemp("models"), "bert-mini") as served:
@@ -73,7 +73,7 @@ def test_another_vocabulary_has_another_answer_and_buttons_edit_it():
 def test_both_vocabularies_stand_beside_each_other_and_unknown_words_are_red():
     """C081."""
     test = page(2, text="my 🎉 dog", pair="playing")
-    tokenizer = core.engine.default().open("bert-mini").tokenizer
+    tokenizer = core.serving.engine.default().open("bert-mini").tokenizer
     assert cells(test, 1) == ["my", "[UNK]", "dog", "play|##ing"]
     assert f"bert-mini's {len(tokenizer):,}: {len(tokenizer.encode('my 🎉 dog playing').tokens)} tokens, 1 unknown" in said(test)
     assert "Your 8 pieces: 5 tokens, 1 unknown" in said(test)
@@ -104,7 +104,7 @@ def test_three_vectors_and_their_sum():
 
 
 def test_one_of_the_three_is_switched_off():
-    model = core.engine.default().open("bert-mini")
+    model = core.serving.engine.default().open("bert-mini")
     found = {part: input_sum.without(model, *wordpiece.EXAMPLE, part) for part in input_sum.PARTS}
     before, told = page(5), page(5, guess=("off", "position embedding"), off="segment")
     answer = max(found, key=lambda part: found[part].turned.mean())

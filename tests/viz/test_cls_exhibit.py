@@ -13,10 +13,11 @@ from test_inside import charts, data
 from test_instruments_faces import opened, unpacked
 from test_look_page import named, packets
 
-import core.engine
+import core.serving.engine
 from core.edits import Scale
-from core.training import records, tuning
-from core.training.goals import GOALS
+from core.training import records
+from core.training.finetune import tuning
+from core.training.finetune.finetune_tasks import GOALS
 from viz.course.bert import tuning_live as live
 from viz.course.bert.cls_and_pairs import exhibit, read, training
 from viz.course.bert.cls_and_pairs import maths as first_token
@@ -51,7 +52,7 @@ def bars(test: AppTest, place: int) -> dict[str, float]:
 
 
 def of(model: str, text: str, pair: str | None = None, edits=()) -> first_token.Said:
-    return first_token.said(core.engine.default().open(model).run(text, pair=pair, keep=first_token.KEEP, edits=edits))
+    return first_token.said(core.serving.engine.default().open(model).run(text, pair=pair, keep=first_token.KEEP, edits=edits))
 
 
 @pytest.mark.parametrize("step", range(1, 7))
@@ -68,7 +69,7 @@ def test_the_class_waits_for_the_guess_and_follows_the_sentence():
     told = of(SINGLE, TEXT)
     assert right(before, "class") == CLASSES[told.best] and len(before.get("vega_lite_chart")) == 1
     assert f"{percent(told.chances[told.best])}" not in said_and_set(before)
-    new = first_token.untaught(tuning.TUNINGS["opinions-full"], core.engine.default().open(live.BEFORE), 0)
+    new = first_token.untaught(tuning.TUNINGS["opinions-full"], core.serving.engine.default().open(live.BEFORE), 0)
     untaught = first_token.said(new.run(TEXT, keep=first_token.KEEP)).chances
     assert list(bars(before, 0).values()) == pytest.approx(untaught.tolist())
     after = page(1, guess=("class", CLASSES[0]), text=TEXT)
@@ -84,7 +85,7 @@ def test_what_cls_reads_before_and_after_side_by_side():
     test = page(2, guess=("gains", "not"), text=TEXT, head="1")
     maps = named(test, "scale", "axis")
     assert [opened(one)[0]["title"] for one in maps] == ["Before tuning", "After tuning"]
-    engine = core.engine.default()
+    engine = core.serving.engine.default()
     rows = [first_token.reads(engine.open(name).run(TEXT))[:, 1] for name in (live.BEFORE, SINGLE)]
     for packet, wanted in zip(maps, rows, strict=True):
         np.testing.assert_allclose(unpacked(packet, page=packets(test)), wanted, atol=1e-6)
@@ -111,7 +112,7 @@ def test_the_gradient_reaches_one_place_directly():
     before = page(4, *FOLDS, text=TEXT, label="1")
     assert right(before, "arrives") == "1" and not named(before, "scale", "axis")
     test = page(4, guess=("arrives", "1"), text=TEXT, label="1")
-    run = core.engine.default().open(SINGLE).run(TEXT, keep=first_token.KEEP)
+    run = core.serving.engine.default().open(SINGLE).run(TEXT, keep=first_token.KEEP)
     found = first_token.arrives(run, 1)
     (packet,) = named(test, "scale", "axis")
     shares = found / found.sum(1, keepdims=True)
@@ -138,7 +139,7 @@ def test_a_pair_is_swapped_and_read_without_segments():
 
 
 def test_the_errors_are_those_of_the_model_and_wait_for_the_guess():
-    found = first_token.checked(core.engine.default().open(SINGLE), GOALS["opinions"], tuning.CHECKED, 0)
+    found = first_token.checked(core.serving.engine.default().open(SINGLE), GOALS["opinions"], tuning.CHECKED, 0)
     by = found.by(training.KINDS["opinions"])
     before = page(6)
     assert not before.table and f"{found.right.sum()} of {tuning.CHECKED} right" in said(before)

@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 from viz.shell import errors
 
 SLOW = """
-import time, streamlit as st, core.engine
+import time, streamlit as st, core.serving.engine
 from viz.widgets import compute
-with core.engine.Engine() as engine:
-    core.engine._default, before = engine, core.engine._default
+with core.serving.engine.Engine() as engine:
+    core.serving.engine._default, before = engine, core.serving.engine._default
     try:
         told, real = [], st.empty
         def spy():
@@ -27,7 +27,7 @@ with core.engine.Engine() as engine:
         st.text(compute.submit("quick", lambda: "at once", 1))
         st.text(f"told {len(told) >= 1} {set(told)}")
     finally:
-        st.empty, core.engine._default = real, before
+        st.empty, core.serving.engine._default = real, before
 """
 
 
@@ -39,15 +39,15 @@ def test_waiting_is_told_and_forgotten():
 
 
 PLACES = """
-import time, streamlit as st, core.engine
+import time, streamlit as st, core.serving.engine
 from viz.widgets import compute
 seconds = st.slider("seconds", 0.0, 1.0, 0.0)
-with core.engine.Engine() as engine:
-    core.engine._default, before = engine, core.engine._default
+with core.serving.engine.Engine() as engine:
+    core.serving.engine._default, before = engine, core.serving.engine._default
     try:
         compute.submit(("any", seconds), lambda: time.sleep(seconds), 1)
     finally:
-        core.engine._default = before
+        core.serving.engine._default = before
 below = st.empty()
 st.text(below._cursor.delta_path)
 """
@@ -63,15 +63,15 @@ def test_waiting_moves_nothing_below():
 
 
 NESTED = """
-import streamlit as st, core.engine
+import streamlit as st, core.serving.engine
 from viz.widgets import compute
-with core.engine.Engine() as engine:
-    core.engine._default, before = engine, core.engine._default
+with core.serving.engine.Engine() as engine:
+    core.serving.engine._default, before = engine, core.serving.engine._default
     try:
         with compute.many() as ask:
             st.text(ask("outer", lambda: ask("inner", lambda: compute.submit("innermost", lambda: "both", 1), 1), 1))
     finally:
-        core.engine._default = before
+        core.serving.engine._default = before
 """
 
 

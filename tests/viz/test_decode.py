@@ -11,13 +11,13 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-import core.engine
+import core.serving.engine
 from core.analysis.heads.habits import Heads
 from core.decoding import Beam, Greedy, Sample, decode, n_best, prompt_of
-from core.engine import Engine, Listing
 from core.errors import InputError
 from core.model import Model
 from core.models import families
+from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
 from viz.workspace.decode import beam as beams
@@ -54,7 +54,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
         model.network.register_forward_hook(count)
     listing = tuple(Listing(name, True, "", family) for name, family in FAMILY.items())
     with Engine(opener=made.__getitem__, listing=lambda: listing) as engine:
-        monkeypatch.setattr(core.engine, "_default", engine)
+        monkeypatch.setattr(core.serving.engine, "_default", engine)
         measured = Heads({"first": np.full((2, 3), 0.1) + np.eye(2, 3), "spread": np.full((2, 3), 0.9)}, 1)
         monkeypatch.setattr("viz.workspace.shared.heads.survey", lambda name: {"causal": measured, "cross": measured})
         yield seen

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import core.engine
-from core.engine import Engine
+import core.serving.engine
+from core.serving.engine import Engine
 from viz.charts import evidence as pictures
 from viz.course.errata import ERRATA, KINDS, find
 from viz.course.pages.errata import page as page_of
@@ -26,11 +26,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module", autouse=True)
 def _engine() -> Iterator[Engine]:
-    before = core.engine._default
+    before = core.serving.engine._default
     with Engine(listing=tuple) as engine:
-        core.engine._default = engine
+        core.serving.engine._default = engine
         yield engine
-    core.engine._default = before
+    core.serving.engine._default = before
 
 
 def page(*opened: str, **link: str) -> AppTest:

@@ -20,8 +20,8 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TESTING_KEY
 from typed_texts import Work
 
-import core.engine
-from core.bounds import WORK
+import core.serving.engine
+from core.serving.bounds import WORK
 from core.text.tokenizer import LONGEST
 from viz.labels import indexed
 from viz.shell import notices, pages
@@ -60,13 +60,13 @@ OUR_FAULT = "Something went wrong"
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[core.engine.Engine]:
+def engine() -> Iterator[core.serving.engine.Engine]:
     """An engine that remembers nothing of other tests: what draws at random draws here."""
-    before = core.engine._default
-    with core.engine.Engine() as fresh:
-        core.engine._default = fresh
+    before = core.serving.engine._default
+    with core.serving.engine.Engine() as fresh:
+        core.serving.engine._default = fresh
         yield fresh
-        core.engine._default = before
+        core.serving.engine._default = before
 
 
 @dataclass
@@ -337,7 +337,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_the_first_screen_and_the_core_need_neither_network_nor_graphics_card(alone: list[str]) -> None:
     """C117, with the exhibits above: every shipped model is opened from its files and run on the processor."""
-    with core.engine.Engine() as fresh:
+    with core.serving.engine.Engine() as fresh:
         for listing in fresh.models():
             model = fresh.open(listing.name)
             assert {weight.device.type for weight in model.network.parameters()} == {"cpu"}, listing.name

@@ -7,7 +7,7 @@ import pytest
 from test_find import page
 from test_look_page import named, said
 
-from core.checkpoints.heads import read_heads
+from core.analysis.heads.head_file import read_heads
 from core.checkpoints.manifest import shipped_folder
 from viz.workspace.find import kinds
 from viz.workspace.find import pool as heads

@@ -13,11 +13,12 @@ from streamlit.testing.v1 import AppTest
 from test_inside import charts
 from test_instruments_faces import opened
 
-import core.engine
-from core.engine import Engine
-from core.training import records, tuning
-from core.training.movement import movement
-from core.training.tuning import TUNINGS
+import core.serving.engine
+from core.serving.engine import Engine
+from core.training import records
+from core.training.finetune import tuning
+from core.training.finetune.tuning import TUNINGS
+from core.training.finetune.weight_delta import movement
 from viz.course.bert.frozen_or_full import exhibit
 from viz.course.bert.frozen_or_full.params import TWO
 from viz.labels import percent
@@ -51,7 +52,7 @@ def runs(body, tmp_path_factory):
             write(folder, f"{name}-{way}", share, body)
     with pytest.MonkeyPatch.context() as patch, Engine() as engine:
         patch.setattr(records, "RUNS", folder)
-        patch.setattr(core.engine, "_default", engine)
+        patch.setattr(core.serving.engine, "_default", engine)
         yield folder
 
 

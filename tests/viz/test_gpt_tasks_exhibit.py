@@ -13,12 +13,12 @@ from exhibit_pages import drawn, said
 from streamlit.testing.v1 import AppTest
 
 from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, SIMILARITY, TASKS, combined
-from core.engine import default
-from core.names import RECORDED
 from core.serving import trainer
+from core.serving.engine import default
+from core.serving.resolve import RECORDED
 from core.serving.trainer import Trainer
-from core.training import gpt_tuning
-from core.training.gpt_tuning import named
+from core.training.finetune import gpt_tuning
+from core.training.finetune.gpt_tuning import named
 from viz.charts.curves import number
 from viz.course.gpt.gpt_tasks import exhibit, live
 from viz.course.gpt.gpt_tasks.maths import extracted
@@ -131,7 +131,7 @@ def test_recorded_runs_and_a_training_of_ones_own(monkeypatch):
     after = page(5, *FOLDS, tuned=CLASSIFICATION, guess=("helps", answer))
     assert "Right." in said(after) and f"{percent(live.share(runs[0.5], half), 2)} against {percent(live.share(runs[0.0], half), 2)}" in said(after)
     assert len(after.dataframe[0].value) == sum(len(reports) for run in runs.values() for reports in (run.reports, *run.again))
-    own = Trainer(lambda task, place: [sys.executable, "-m", "core.training.child", task, str(place), "--steps", "1"], patience=600.0)
+    own = Trainer(lambda task, place: [sys.executable, "-m", "core.training.worker", task, str(place), "--steps", "1"], patience=600.0)
     monkeypatch.setattr(trainer, "_default", own)
     after.button(key="gpt_tasks.start").click().run()
     (job,) = own._jobs.values()

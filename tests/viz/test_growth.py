@@ -10,14 +10,13 @@ from test_instruments_faces import opened, unpacked
 from test_look_page import named, packets, page, said
 
 import core
-from core import names
+from core.analysis.heads.head_file import read_heads
 from core.checkpoints import history, steps_of
-from core.checkpoints.heads import read_heads
 from core.checkpoints.manifest import shipped_folder
-from core.serving import trainer
+from core.serving import resolve, trainer
 from core.training import growth as measured
-from core.training import live
 from core.training.recipes.induction_tiny import examples
+from core.training.toy import toy_training
 from viz.workspace.growth import course as courses
 from viz.workspace.growth import page as growth
 from viz.workspace.growth.charts import course as drawn
@@ -120,10 +119,10 @@ def test_a_moment_opens_on_other_pages_and_no_menu_lists_it():
     assert "has no weights of step 640" in said(test) and "643" in said(test)
 
 
-@pytest.mark.parametrize("task", live.Recorded.names())
+@pytest.mark.parametrize("task", toy_training.Recorded.names())
 def test_a_recorded_run_is_shown_as_recorded(task):
     test = page("growth", **{"growth.of": "here", "growth.task": task})
-    run = live.Recorded.read(task)
+    run = toy_training.Recorded.read(task)
     assert any("Recorded run" in str(element.proto.text) for element in test.get("progress"))
     now = named(test, "scale", "axis")[1]
     course = courses.recorded(task)
@@ -152,8 +151,8 @@ def test_a_training_is_started_and_stopped_and_its_model_opens_in_look(monkeypat
     test.run()
     assert "You stopped it." in standing(test)
     look = page("look", model=job.name)
-    assert opened(named(look, "layout", "words")[0])[0]["keys"] == list(live.TASKS["copy"].shown.split(" "))
-    monkeypatch.setattr(names, "_who", lambda: "somebody else")
+    assert opened(named(look, "layout", "words")[0])[0]["keys"] == list(toy_training.TASKS["copy"].shown.split(" "))
+    monkeypatch.setattr(resolve, "_who", lambda: "somebody else")
     test = page("look", model=job.name)
     assert "not here any more" in said(test)
 

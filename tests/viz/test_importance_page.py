@@ -13,16 +13,16 @@ from test_inside import charts, data, forced, said
 from test_instruments_faces import opened, unpacked
 from tiny_models import served
 
-from core.analysis.attribution.asked import Asked, telling
+from core.analysis.attribution.ablation_sweep import Item, estimate, samples, sweep
 from core.analysis.attribution.importance import ablation
 from core.analysis.attribution.means import mean_outputs
 from core.analysis.attribution.patching import KEEP, Pair, at_position, of_head, pair_of, patched
-from core.analysis.attribution.sweep import Item, estimate, samples, sweep
-from core.analysis.attribution.word_shares import hidden_from
-from core.engine import Engine
+from core.analysis.attribution.target_token import Asked, telling
+from core.analysis.attribution.token_importance import hidden_from
 from core.errors import InputError
 from core.model import Model
 from core.run import Run
+from core.serving.engine import Engine
 from viz.labels import head_name
 from viz.workspace.importance import page as importance
 from viz.workspace.importance import work

@@ -11,11 +11,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from tiny_models import served
 
-from core.analysis.attribution.asked import Asked, telling
+from core.analysis.attribution.target_token import Asked, telling
 from core.analysis.residual.logit_lens import logit_lens
-from core.engine import Engine
 from core.model import Model
 from core.run import Run
+from core.serving.engine import Engine
 from viz.charts.layers import HUES, parts_of_logit, ripple_map
 from viz.theme import LIGHT
 from viz.workspace.inside import who

@@ -11,11 +11,11 @@ import torch
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import carried, opened, unpacked
 
-import core.engine
-from core.arithmetic.cell import row_of
-from core.engine import Engine, Listing
+import core.serving.engine
+from core.analysis.arithmetic.cell import row_of
 from core.model import Model
 from core.models import families
+from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
 
@@ -38,7 +38,7 @@ def build(attention: str) -> Model:
 def model(request, monkeypatch):
     made = build(request.param)
     with Engine(opener={made.name: made}.__getitem__, listing=lambda: (Listing(made.name, True, "", "seq2seq"),)) as engine:
-        monkeypatch.setattr(core.engine, "_default", engine)
+        monkeypatch.setattr(core.serving.engine, "_default", engine)
         yield made
 
 

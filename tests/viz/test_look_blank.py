@@ -10,9 +10,9 @@ import torch
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
-import core.engine
+import core.serving.engine
 from core.analysis.guesses import guesses, probabilities
-from core.engine import Engine, Listing
+from core.serving.engine import Engine, Listing
 from tests.bert_helpers import build
 from viz.labels import literal, percent
 
@@ -23,7 +23,7 @@ TEXT = "She has a [MASK] car."
 def model(monkeypatch):
     made = replace(build(), name="tiny-bert")
     with Engine(opener={"tiny-bert": made}.__getitem__, listing=lambda: (Listing("tiny-bert", True, "", "bert"),)) as engine:
-        monkeypatch.setattr(core.engine, "_default", engine)
+        monkeypatch.setattr(core.serving.engine, "_default", engine)
         yield made
 
 
@@ -117,7 +117,7 @@ def test_a_second_text_is_read_behind_the_first(model):
 def test_a_checkpoint_without_a_word_head_is_looked_at_all_the_same(monkeypatch):
     made = replace(build(masked_lm=False), name="body")
     with Engine(opener={"body": made}.__getitem__, listing=lambda: (Listing("body", True, "", "bert"),)) as engine:
-        monkeypatch.setattr(core.engine, "_default", engine)
+        monkeypatch.setattr(core.serving.engine, "_default", engine)
         test = look(text=TEXT)
         assert "[MASK]" in words(test)["keys"] and not [group for group in test.button_group if "blank" in group.label]
 

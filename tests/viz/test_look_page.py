@@ -10,12 +10,12 @@ from streamlit.testing.v1 import AppTest
 from test_instruments_faces import carried, opened, unpacked
 
 import core
+from core.analysis.arithmetic.cell import row_of
 from core.analysis.attention.aggregate import aggregated
 from core.analysis.heads.evidence import TESTS
 from core.analysis.heads.habits import WORDS
+from core.analysis.heads.head_file import read_heads
 from core.analysis.heads.occasions import occurs
-from core.arithmetic.cell import row_of
-from core.checkpoints.heads import read_heads
 from core.checkpoints.manifest import shipped_folder
 from core.glossary import term
 from viz.labels import percent

@@ -12,7 +12,7 @@ from exhibit_pages import drawn, said
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
-import core.engine
+import core.serving.engine
 from viz.course.look_up.luong import exhibit, maths, params, steps
 from viz.course.look_up.luong.params import Params
 from viz.course.shared.maths import luong, unscaled
@@ -84,7 +84,7 @@ def test_dot_general_and_concat_can_be_chosen(every, score, model):
     """C021."""
     test, data = page(score=score), exhibit.compute(Params(TEXT, score))
     assert data.model == model and model in matrix(test)["title"]
-    run = core.engine.default().open(model).run(TEXT, target=data.target)
+    run = core.serving.engine.default().open(model).run(TEXT, target=data.target)
     if score != "dot":
         np.testing.assert_allclose(data.weights, run.trace["decoder.attn.pattern"][0], atol=1e-6)
     else:
@@ -149,7 +149,7 @@ def test_the_cost_is_what_the_model_does_inside_the_windows(every):
     data = exhibit.compute(Params(TEXT, "concat"))
     centres = tuple(luong.monotonic(t, len(data.source)) for t in range(len(data.written)))
     found = maths.cost(TEXT, data, centres, 3)
-    model = core.engine.default().open(data.model)
+    model = core.serving.engine.default().open(data.model)
     allowed = luong.windows(centres, 2, len(data.source))
     run = model.run(TEXT, target=data.target, edits=(luong.shut_in(allowed),))
     assert found.surprise[1] == pytest.approx(unscaled.surprise(run.logits, run.ids), abs=1e-5)
@@ -161,7 +161,7 @@ def test_the_cost_is_what_the_model_does_inside_the_windows(every):
 
 def test_the_trained_centres_are_offered_where_their_model_is(every):
     data = exhibit.compute(Params(TEXT, "concat"))
-    run = core.engine.default().open(maths.PREDICTIVE).run(TEXT, target=data.target)
+    run = core.serving.engine.default().open(maths.PREDICTIVE).run(TEXT, target=data.target)
     np.testing.assert_allclose(maths.predicted(TEXT, data), run.trace["decoder.attn.centre"][0], atol=1e-5)
     assert "predictive" in params.centres()
     assert not page(2, centre="predictive").exception

@@ -10,7 +10,7 @@ import tiny_models
 from exhibit_pages import chart, covers, drawn, figure, lanes, plain, said, token_rows
 from streamlit.testing.v1 import AppTest
 
-import core.engine
+import core.serving.engine
 from viz.course.bert.masked_words import blanks, draws, exhibit, recipe
 from viz.course.bert.masked_words import maths as hidden_words
 from viz.course.bert.masked_words.params import Params
@@ -22,7 +22,7 @@ TEXT = "She was hungry, so she ate the apple."
 
 
 @pytest.fixture(scope="module", autouse=True)
-def engine(tmp_path_factory) -> Iterator[core.engine.Engine]:
+def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(tiny_models.MODELS, "bert-mini", ("bert", {}))
         patch.setitem(tiny_models.MODELS, "gpt-mini", ("gpt", {}))
@@ -41,7 +41,7 @@ def asked(test: AppTest, name: str) -> tuple:
 
 
 def bert():
-    return core.engine.default().open("bert-mini")
+    return core.serving.engine.default().open("bert-mini")
 
 
 def test_the_blank_is_covered_until_one_guessed_and_is_the_models_own():
@@ -112,7 +112,7 @@ def test_both_sides_against_the_left_on_every_word():
     text = exhibit.compute(Params(text=TEXT))
     places = blanks.askable(text)
     both = np.array([one.wanted for one in hidden_words.in_turn(bert(), text, places)])
-    left = np.array([chance for chance, _ in hidden_words.from_the_left(core.engine.default().open("gpt-mini"), text, places)])
+    left = np.array([chance for chance, _ in hidden_words.from_the_left(core.serving.engine.default().open("gpt-mini"), text, places)])
     wins = int((both > left).sum()), int((left > both).sum())
     before = page(5)
     answer = asked(before, "who")[2]

@@ -15,12 +15,12 @@ from hypothesis.extra.numpy import arrays
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
-import core.engine
+import core.serving.engine
 from core import masks as masks_of
-from core.engine import Engine, Listing
 from core.errors import InputError
 from core.model import Model
 from core.models import families
+from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
 from viz.course.self_attention.masks import exhibit, folds
@@ -50,11 +50,11 @@ def _open_random(name: str) -> Model:
 
 @pytest.fixture(scope="module", autouse=True)
 def _engine() -> Iterator[Engine]:
-    before = core.engine._default
+    before = core.serving.engine._default
     with Engine(opener=_open_random, listing=lambda: tuple(Listing(name, True) for name in NAMES)) as engine:
-        core.engine._default = engine
+        core.serving.engine._default = engine
         yield engine
-    core.engine._default = before
+    core.serving.engine._default = before
 
 
 def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:

@@ -8,7 +8,7 @@ from exhibit_pages import chart, drawn, said, said_and_set
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
-from core.engine import default
+from core.serving.engine import default
 from viz import theme
 from viz.course.gpt.next_token import charts, exhibit, plan, steps
 from viz.course.gpt.next_token.maths import conditionals

@@ -9,10 +9,10 @@ import pytest
 from plain_runs import FILLER, GPT, OPENING, READER, TEXT, plain, softmax
 
 import core
-from core.analysis.attribution.asked import Asked, telling
+from core.analysis.attribution.ablation_sweep import Item, sweep
 from core.analysis.attribution.logit_attribution import attribute
 from core.analysis.attribution.patching import KEEP, at_position, of_head, pair_of, patched
-from core.analysis.attribution.sweep import Item, sweep
+from core.analysis.attribution.target_token import Asked, telling
 from core.analysis.heads.evidence import KEPT
 from core.analysis.residual.logit_lens import logit_lens
 from core.analysis.residual.ripple import changed, ripple

@@ -14,12 +14,12 @@ import pytest
 from exhibit_pages import chart
 from streamlit.testing.v1 import AppTest
 
-from core.cards.found import habits, linked
-from core.checkpoints.heads import read_heads
+from core.analysis.heads.head_file import read_heads
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.record import read_training
 from core.checkpoints.scores import read_scores
-from core.engine import Listing
+from core.serving.engine import Listing
+from core.tools.card_heads import habits, linked
 from viz.course.sources import SOURCES
 from viz.shell import pages
 from viz.shell.pages import Chapter, Cite, Entry, Exhibit, Page, PageError
@@ -236,7 +236,7 @@ class _Engine:
 
 
 def test_the_models_page_names_what_is_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.engine.default", _Engine)
+    monkeypatch.setattr("core.serving.engine.default", _Engine)
     test = drawn("models")
     assert not test.exception
     assert [element.value for element in test.header] == ["good"]

@@ -7,7 +7,7 @@ import pytest
 from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
-from core.engine import default
+from core.serving.engine import default
 from viz.charts.curves import number
 from viz.course.self_attention.charts.reordered import share
 from viz.course.self_attention.positions import exhibit, steps

@@ -8,7 +8,7 @@ from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 from core.data.tasks import PROMPT_LENGTHS, PROMPTS
-from core.engine import default
+from core.serving.engine import default
 from viz.course.gpt.prompting import exhibit, few, params, steps
 from viz.course.gpt.prompting.maths import TASKS, prompt, scored, written
 from viz.course.shared.maths.prompts import ASKED, answers, solved
@@ -46,7 +46,7 @@ def test_held_out_strings_by_length_with_the_recorded_measure():
     found = {n: solved(tiny(), steps.EACH, n) for n in range(1, params.LONGEST + 1)}
     answer = float(np.mean(list(found[steps.TOO_LONG].values())))
     before, after = page(2, *FOLDS), page(2, *FOLDS, guess=("long", round(answer * 100))).button(key="predict:prompting.long:commit").click().run()
-    assert [max(row["x"] for row in chart(before)[1] if row["name"] == task) for task in PROMPTS] == [10, 10, 10] and before.dataframe[0].value.index.max() == 10
+    assert [max(row["x"] for row in chart(before)[1] if row["name"] == task) for task in PROMPTS] == [10, 10, 10]
     for task in PROMPTS:
         assert [(row["x"], row["y"]) for row in chart(after)[1] if row["name"] == task] == [(n, found[n][task]) for n in found]
         assert f"{task} {percent(np.mean([found[n][task] for n in PROMPT_LENGTHS]), 2)}" in said(after)
@@ -56,7 +56,7 @@ def test_held_out_strings_by_length_with_the_recorded_measure():
 
 def test_the_documents_example_and_what_a_small_model_says():
     """C105: the triple of the documents."""
-    for at in (few.OPENS, 3):
+    for at in (params.Params.asked, 3):
         asked = ASKED[at]
         found = answers(default().open(params.MODEL), asked.prompt, asked.candidates)
         best = min(found, key=lambda each: each.place)

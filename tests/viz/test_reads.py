@@ -12,16 +12,16 @@ from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
 
 import core
-from core import bounds
+from core.data.readable import in_small_letters
 from core.data.texts import texts
-from core.text.readable import in_small_letters
+from core.serving import bounds
 from viz.widgets import reads
 from viz.workspace.shared import reads as _reads
 
 NO_SENTENCE = {
     "autoencoder/panels": "one word, which no model reads", "bert_input/pieces": "pieces of a vocabulary", "prompting/few": "one word, as its label says",
     "retrieval/table": "a query", "self_attention/steps": "words that only name rows", "word_vectors/sum": "words of a table", "bottleneck/exhibit": "letters, as its label says",
-    "prompting/exhibit": "letters, as its label says",
+    "prompting/params": "letters, as its label says",
 }  # fmt: skip
 """Files of exhibits whose boxes take no sentence for a model, and why; beside them only boxes of single words and wanted translations."""
 GERMAN, LOUD = "Das weiße Auto steht vor dem Haus.", "I AM VERY ANGRY WITH YOU"
@@ -108,9 +108,9 @@ def test_every_box_for_a_sentence_names_the_model_that_reads_it():
     missing = []
     for file in sorted(file for file in Path("viz/course").rglob("*.py") if "pages" not in file.parts):
         for call in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(call, ast.Call) and (ast.unparse(call.func) == "controls.text" or (ast.unparse(call.func) == "sentence" and file.stem == "params")) and not any(word.arg == "of" for word in call.keywords):
+            if isinstance(call, ast.Call) and (ast.unparse(call.func) == "controls.text" or (ast.unparse(call.func) == "sentence" and file.stem == "params")) and not any(word.arg in ("of", None) for word in call.keywords):
                 missing.append((f"{file.parent.name}/{file.stem}", ast.unparse(call.args[ast.unparse(call.func) == "controls.text"])))
-    assert [each for each in missing if each[0] not in NO_SENTENCE] == [("bank/exhibit", "SLUG + 'word'"), ("training_and_inference/params", "'target'")]
+    assert [each for each in missing if each[0] not in NO_SENTENCE] == [("bank/params", "'A word of both'"), ("training_and_inference/params", "'target'")]
     assert set(NO_SENTENCE) <= {file for file, _ in missing}
 
 

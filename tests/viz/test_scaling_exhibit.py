@@ -12,7 +12,7 @@ import tiny_models
 from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
-import core.engine
+import core.serving.engine
 from viz.course.look_up.scaling import exhibit, steps
 from viz.course.look_up.scaling import maths as lessons
 from viz.course.shared.maths import unscaled
@@ -96,7 +96,7 @@ def test_the_real_model_with_and_without_the_division():
     text = "I am a student."
     before, after = page(4, text=text), page(4, text=text).button(key=f"predict:{SLUG}real:commit").click().run()
     assert {row["line"] for row in chart(before)[0]} == {"with 1/√d, as trained"}, "before the guess only the model as it was trained"
-    model = core.engine.default().open("gpt-mini")
+    model = core.serving.engine.default().open("gpt-mini")
     runs = [unscaled.reading(model.run(text, edits=edits)) for edits in ((), unscaled.without_scale(model.config))]
     assert not np.allclose(runs[0].evenness, runs[1].evenness)
     np.testing.assert_allclose([row["y"] for row in chart(after)[0]], np.concatenate([run.evenness.ravel() for run in runs]), atol=1e-6)

@@ -18,10 +18,10 @@ import pytest
 from plotly.basedatatypes import BaseFigure
 from streamlit.testing.v1 import AppTest
 
-import core.engine
+import core.serving.engine
 import viz
-from core import names
 from core.checkpoints import manifest
+from core.serving import resolve
 from tests.app_server import started_app
 from tests.bench.wire import Visit
 from viz.charts.parts import kept
@@ -61,9 +61,9 @@ def test_a_page_that_is_drawn_again_makes_no_figure_and_asks_nothing_of_a_model(
     test = AppTest.from_string(SCRIPT.format(slug=slug), default_timeout=120).run()
     assert not test.exception
     made.clear()
-    before = core.engine.default().forwards
+    before = core.serving.engine.default().forwards
     assert not test.run().exception
-    assert made == Counter() and core.engine.default().forwards == before
+    assert made == Counter() and core.serving.engine.default().forwards == before
 
 
 @pytest.mark.parametrize("slug", [entry.slug for entry in pages.exhibits()])
@@ -119,9 +119,9 @@ def test_another_number_is_another_figure_and_no_more_are_kept_than_have_room(mo
 def test_a_moment_of_a_model_is_verified_once(monkeypatch: pytest.MonkeyPatch) -> None:
     verified: list[str] = []
     monkeypatch.setattr(manifest, "verify", lambda name, models=None: verified.append(name))
-    names._moment.cache_clear()
-    found = {names.aside("gpt-twin at step 437") for _ in range(3)}
-    names._moment.cache_clear()
+    resolve._moment.cache_clear()
+    found = {resolve.resolve_name("gpt-twin at step 437") for _ in range(3)}
+    resolve._moment.cache_clear()
     assert [listing.ok for listing in found if listing] == [True] and verified == ["gpt-twin"]
 
 
@@ -137,7 +137,7 @@ def test_a_manifest_that_was_written_anew_is_read_anew(tmp_path: Path) -> None:
 
 
 def test_the_weights_of_a_model_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = core.engine.default().open("gpt-mini")
+    model = core.serving.engine.default().open("gpt-mini")
     counted = model.n_parameters
     monkeypatch.setattr(model.network, "parameters", lambda: pytest.fail("counted again"))
     assert model.n_parameters == counted > 0

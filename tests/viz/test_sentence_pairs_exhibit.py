@@ -11,7 +11,7 @@ import tiny_models
 from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
-import core.engine
+import core.serving.engine
 from core.checkpoints.scores import Score
 from viz.course.bert.sentence_pairs import exhibit, game, reading
 from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence
@@ -23,7 +23,7 @@ A, B = "She has a white car.", "It was too tired to cross the street."
 
 
 @pytest.fixture(scope="module", autouse=True)
-def engine(tmp_path_factory) -> Iterator[core.engine.Engine]:
+def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(tiny_models.MODELS, "bert-mini", ("bert", {}))
         with tiny_models.served(patch, tmp_path_factory.mktemp("models"), "bert-mini") as served:
@@ -43,7 +43,7 @@ def asked(test: AppTest, name: str) -> tuple:
 
 
 def bert():
-    return core.engine.default().open("bert-mini")
+    return core.serving.engine.default().open("bert-mini")
 
 
 def test_what_cls_says_is_covered_until_one_guessed():

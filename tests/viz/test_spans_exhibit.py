@@ -12,9 +12,9 @@ import tuned_runs
 from exhibit_pages import drawn, said
 from streamlit.testing.v1 import AppTest
 
-import core.engine
+import core.serving.engine
 from core.data import grammar
-from core.training import tuning
+from core.training.finetune import tuning
 from viz.course.bert import tuning_live as live
 from viz.course.bert.spans_and_tags import answers, exhibit, pairs, tags
 from viz.course.bert.spans_and_tags import maths as read_answers
@@ -26,7 +26,7 @@ SLUG = "spans_and_tags."
 
 
 @pytest.fixture(scope="module", autouse=True)
-def engine(tmp_path_factory) -> Iterator[core.engine.Engine]:
+def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
     with pytest.MonkeyPatch.context() as patch, tuned_runs.recorded(patch, tmp_path_factory.mktemp("runs"), "answers-full", "answers-frozen", "tags-full") as served:
         yield served
 
@@ -55,7 +55,7 @@ def asked(test: AppTest, name: str) -> tuple:
 
 
 def opening(body: str = "full") -> read_answers.Answer:
-    return read_answers.answer(core.engine.default().open(f"recorded: answers-{body}"), Params.question, Params.passage)
+    return read_answers.answer(core.serving.engine.default().open(f"recorded: answers-{body}"), Params.question, Params.passage)
 
 
 def test_one_marks_the_answer_and_then_sees_where_it_starts_and_ends(sent):
@@ -86,7 +86,7 @@ def test_a_question_of_each_kind_and_ones_own_text(sent):
     item = next(item for item in answers.pool() if item.asked == "where")
     assert test.text_input[0].value == item.question and test.text_input[1].value == item.passage and sent[SLUG + "text"]["span"] is None
     own = page(question="Who slept?", passage="A cat slept.", mark="0-1")
-    one = read_answers.answer(core.engine.default().open("recorded: answers-full"), "Who slept?", "A cat slept.")
+    one = read_answers.answer(core.serving.engine.default().open("recorded: answers-full"), "Who slept?", "A cat slept.")
     assert asked(own, "mark")[1] == answers.told(one, one.found.best)
     told = own.button(key=f"predict:{SLUG}mark:commit").click().run()
     assert "nobody told us the answer" in said(told) and "It is right" not in said(told)
@@ -130,7 +130,7 @@ def test_a_push_that_crosses_is_found_for_any_scores():
 def test_a_tag_for_each_word_at_its_first_piece(sent):
     """C089."""
     text = SENTENCES[-1]
-    one = read_answers.tagged(core.engine.default().open("recorded: tags-full"), text)
+    one = read_answers.tagged(core.serving.engine.default().open("recorded: tags-full"), text)
     before = page(3, text=text, word="1")
     notes, at = sent[SLUG + "tags"]["notes"], one.firsts[1]
     answer = grammar.TAGS[one.chances[at].argmax()]
@@ -145,13 +145,13 @@ def test_a_tag_for_each_word_at_its_first_piece(sent):
     assert len({tags.HUES[tag] for tag in grammar.TAGS}) == 12 and header["hues"][at] == tags.HUES[answer]
     assert f"{len(one.words)} words, {len(one.tokens)} tokens, {len(one.words)} tags" in said(told)
     assert f"{percent(tuning.Recorded.read('tags-full').reports[-1].right, 2)} of the words get the right tag" in said(told)
-    assert tags.word_of(Params(), read_answers.tagged(core.engine.default().open("recorded: tags-full"), SENTENCES[0])) == 4
+    assert tags.word_of(Params(), read_answers.tagged(core.serving.engine.default().open("recorded: tags-full"), SENTENCES[0])) == 4
     known = next(iter(tags.taught()))
     assert re.search(r"\d+ of \d+ are right here", said(page(3, text=known, guess=("tag", asked(page(3, text=known), "tag")[2]))))
 
 
 def test_what_a_head_reads_before_and_after(sent):
-    before, after = (core.engine.default().open(name).run(Params.question, pair=Params.passage).attention().weights for name in (live.BEFORE, "recorded: answers-full"))
+    before, after = (core.serving.engine.default().open(name).run(Params.question, pair=Params.passage).attention().weights for name in (live.BEFORE, "recorded: answers-full"))
     moved = read_answers.moved_heads(before, after)
     answer = "layers 0 to 2" if moved[:3].mean() > moved[3:].mean() else "layers 3 to 5"
     assert asked(page(4), "layer")[2] == answer and sent[SLUG + "looks"]["below"] is None

@@ -11,17 +11,16 @@ import tiny_models
 from exhibit_pages import chart, drawn, said, said_and_set
 from streamlit.testing.v1 import AppTest
 
-import core.engine
+import core.serving.engine
 from viz import theme
 from viz.charts.curves import tiny
-from viz.course.transformer.training_and_inference import exhibit, learn, write
-from viz.course.transformer.training_and_inference.charts import taught as pictures
-from viz.course.transformer.training_and_inference.charts import teaching
-from viz.course.transformer.training_and_inference.maths import greedy, taught
+from viz.course.transformer.training_and_inference import exhibit, learn, steps, write
+from viz.course.transformer.training_and_inference.charts import taught, teaching
+from viz.course.transformer.training_and_inference.charts.teaching import named
+from viz.course.transformer.training_and_inference.maths import greedy
 from viz.course.transformer.training_and_inference.maths.at_once import at_once
-from viz.course.transformer.training_and_inference.params import FACTORS, MODEL, SLUG, named
-
-FOLDS = [f"fold:training_and_inference.{name}" for name in ("equation", "looking", "table", "take")] + [f"fold:{exhibit.LESSON.text.info.title}.documents"]
+from viz.course.transformer.training_and_inference.maths.taught import MOST, teach
+from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -34,7 +33,7 @@ def _engine(tmp_path_factory) -> Iterator[None]:
 
 
 def model():
-    return core.engine.default().open(MODEL)
+    return core.serving.engine.default().open(MODEL)
 
 
 def page(step: int, *folds: str, guess: tuple[str, object] | None = None, **link: str) -> AppTest:
@@ -54,10 +53,10 @@ def bars(test: AppTest) -> list[dict]:
     return chart(test)[0]
 
 
-def test_every_step_has_a_picture():
-    for step in range(1, 7):
-        test = page(step)
-        assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title and test.get("vega_lite_chart")
+@pytest.mark.parametrize("step", range(1, 7))
+def test_every_step_has_a_picture(step):
+    test = page(step)
+    assert not test.exception and test.get("vega_lite_chart")
 
 
 def test_no_step_needs_plotly():
@@ -68,7 +67,7 @@ def test_the_shift_is_covered_and_then_shown():
     """C055."""
     found = at_once(model(), "You are welcome.", "De nada.")
     read, wanted = named(found.read), named(found.wanted)
-    before, after = page(1, *FOLDS), page(1, guess=("shift", read[1]))
+    before, after = page(1), page(1, guess=("shift", read[1]))
     assert texts(before).count("?") == len(wanted) - 1 and "Right" in said(after) and "?" not in texts(after)
     assert all(token in texts(after) for token in (*read, *wanted))
     straight = page(1, guess=("shift", read[1]), shift="0")
@@ -80,7 +79,7 @@ def test_the_shift_is_covered_and_then_shown():
 def test_the_losses_of_all_places_wait_for_the_guess():
     """C074."""
     found = at_once(model(), "You are welcome.", "De nada.")
-    before = page(2, *FOLDS)
+    before = page(2)
     assert {row["said"] for row in bars(before)} == {"?"} and {row["now"] for row in bars(before)} == {0} and f"{found.losses.mean():.4f}" not in said_and_set(before)
     places = [f"{i + 1}: {token}" for i, token in enumerate(named(found.wanted))]
     after = page(2, guess=("most", places[int(found.losses.argmax())]))
@@ -103,7 +102,7 @@ def test_step_by_step_has_the_same_scores():
 
 def test_a_press_takes_one_step_and_leaves_the_shipped_weights():
     weights = {name: value.clone() for name, value in model().network.state_dict().items()}
-    steps = list(taught.teach(model(), "You are welcome.", "De nada."))
+    steps = list(teach(model(), "You are welcome.", "De nada."))
     before = page(4)
     assert f"costs it {steps[0].loss:.3f} nats per token" in said(before)
     gained = steps[0].losses - steps[1].losses
@@ -121,14 +120,13 @@ def test_a_press_takes_one_step_and_leaves_the_shipped_weights():
     np.testing.assert_allclose([row["now"] for row in bars(test)], steps[2].losses, atol=1e-5)
     assert all((weights[name] == value).all() for name, value in model().network.state_dict().items())
     assert test.button(key=SLUG + "again").click().run().query_params.get(SLUG + "steps") is None
-    last = page(4, steps=str(taught.MOST))
-    assert last.button(key=SLUG + "go").disabled and f"{taught.MOST} steps" in said(last)
+    last = page(4, steps=str(MOST))
+    assert last.button(key=SLUG + "go").disabled and f"{MOST} steps" in said(last)
 
 
 def test_adam_and_another_rate_are_other_steps():
-    steps = list(taught.teach(model(), "You are welcome.", "De nada.", "Adam", 4.0))
+    steps = list(teach(model(), "You are welcome.", "De nada.", "Adam", 4.0))
     assert f"to {steps[2].loss:.3f}" in said(page(4, steps="2", rule="Adam", rate="4"))
-    assert len({FACTORS, (0.25, 1.0, 4.0)}) == 1
 
 
 def test_the_bars_of_the_last_layer_add_up_and_follow_the_temperature():
@@ -145,7 +143,7 @@ def test_the_bars_of_the_last_layer_add_up_and_follow_the_temperature():
 
 def test_greedy_is_not_always_best():
     """E54, C077."""
-    before, after = page(6, *FOLDS), page(6, guess=("best", "b"))
+    before, after = page(6), page(6, guess=("best", "b"))
     assert "0.36" not in json.dumps(chart(before)) and {row["step"] for row in chart(before)[0]} == {0, 1} and "0.36" not in said_and_set(before)
     assert "Right" in said(after) and "Greedy: 0.5 × 0.4 = 0.20. The best sentence: 0.4 × 0.9 = 0.36." in said(after)
     first, _ = greedy.by_model(model(), "a cat")
@@ -177,13 +175,11 @@ def test_an_example_sets_both_sentences():
 def test_the_lines_to_take_away_make_the_same_numbers(monkeypatch):
     monkeypatch.setattr("core.open_model", lambda name: model())
     names: dict[str, object] = {}
-    params = exhibit.Params("You are welcome.", "De nada.")
-    from viz.course.transformer.training_and_inference import steps
-
+    params = Params("You are welcome.", "De nada.")
     for code in (steps._code(params), learn._code(params), write._layer_code(params, 1, 2.0), write._ways_code("paper", ""), write._ways_code("model", "a cat")):
         exec(code, names)
     assert names["found"].losses == pytest.approx(exhibit.compute(params).losses)
-    assert names["steps"][2].loss == pytest.approx([*taught.teach(model(), params.text, params.target)][2].loss)
+    assert names["steps"][2].loss == pytest.approx([*teach(model(), params.text, params.wanted)][2].loss)
 
 
 def values(layer: dict) -> list[dict]:
@@ -216,14 +212,14 @@ def test_the_passes_as_tiles(n):
 
 
 def test_bars_behind_bars_and_names_at_the_ends():
-    chart = pictures.losses(["START", "De"], ["De", "END"], np.array([0.5, 0.25]), np.array([0.25, 0.75])).to_dict()
+    chart = taught.losses(["START", "De"], ["De", "END"], np.array([0.5, 0.25]), np.array([0.25, 0.75])).to_dict()
     assert [row["end"] for row in chart["data"]["values"]] == [0.5, 0.75]
     assert chart["layer"][0]["encoding"]["x"]["scale"]["domain"] == [0, 0.75 * 1.25] and chart["layer"][1]["encoding"]["color"]["scale"]["domain"] == ["before", "now"]
     ways = (("greedy", ["a", "c", "END"], [0.5, 0.2, 0.1]), ("best", ["a", "d", "END"], [0.5, 0.18, 0.15]))
-    layers = pictures.products(ways, [[0.1, 0.05, 0.01]], parts=1).to_dict()["layer"]
+    layers = taught.products(ways, [[0.1, 0.05, 0.01]], parts=1).to_dict()["layer"]
     drawn_words = [row["text"] for layer in layers if layer["mark"]["type"] == "text" for row in values(layer)]
     assert sorted(drawn_words[:3]) == ["a", "c", "d"] and set(drawn_words[3:]) == {"greedy", "0.10", "best", "0.15"}
-    covered = pictures.products(ways, [[0.1, 0.05, 0.01]], told=False, parts=1).to_dict()["layer"]
+    covered = taught.products(ways, [[0.1, 0.05, 0.01]], told=False, parts=1).to_dict()["layer"]
     assert all(row["step"] <= 1 for layer in covered for row in values(layer))
 
 

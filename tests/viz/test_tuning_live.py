@@ -8,9 +8,10 @@ import pytest
 import tuned_runs
 from streamlit.testing.v1 import AppTest
 
-import core.engine
+import core.serving.engine
 from core.serving import trainer
-from core.training import records, tuning
+from core.training import records
+from core.training.finetune import tuning
 from viz.course.bert import tuning_live as live
 from viz.labels import percent
 
@@ -64,7 +65,7 @@ def test_without_a_recorded_run_the_page_says_so_and_trains(runs):
         (job,) = trainer.default()._jobs.values()
         assert job.state == "done", job.said
         assert f"uses {job.name}" in texts(test) and "random seed 7" in texts(test) and f"step {tuned_runs.STEPS} of 220" in texts(test)
-        assert core.engine.default().open(job.name).run("The soup was good.").classes.shape == (2,)
+        assert core.serving.engine.default().open(job.name).run("The soup was good.").classes.shape == (2,)
         tuning.Recorded.record(tuning.TUNINGS["opinions-full"], records.RUNS / "opinions-full", steps=1)
         assert f"uses {job.name}" in texts(test.run()), "one's own model stays in use"
         test.query_params["x.whose.opinions-full"] = "recorded"

@@ -13,7 +13,8 @@ import core
 from core.checkpoints import history
 from core.checkpoints.manifest import shipped_folder
 from core.data import grammar
-from core.training import live, movement
+from core.training.finetune import weight_delta
+from core.training.toy import toy_training
 from viz.course.look_up.word_vectors import exhibit as word_vectors
 from viz.workspace.compare import presets
 
@@ -101,7 +102,7 @@ def test_what_is_computed_may_stand():
 def test_numbers_that_stand_hold():
     """What is written with a number and belongs to a shipped file or a constant."""
     assert 437 in history.steps(shipped_folder() / "gpt-twin") and presets.EARLY == "gpt-twin at step 437"
-    assert live.LONGEST == 2 * 60 and 2 * movement.MOST + 1 == 15
+    assert toy_training.LONGEST == 2 * 60 and 2 * weight_delta.MOST + 1 == 15
     assert core.open_model("vectors-mini").config.d_model == 80 and "80 numbers a word" in word_vectors.STEPS[1].says
     assert len(grammar.TAGS) == 12
 

@@ -163,7 +163,7 @@ def test_literal_text_keeps_every_letter(text: str) -> None:
 GUARD = """
 import streamlit as st
 from core.errors import InputError
-from core.engine import Busy, Superseded
+from core.serving.engine import Busy, Superseded
 from viz.shell import errors
 class Panic(BaseException): pass
 kinds = {{"input": InputError("The text is empty.", "A model needs a word.", "Type one."), "bug": KeyError("/secret/path"),

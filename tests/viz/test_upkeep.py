@@ -203,5 +203,5 @@ def test_near_the_cap_of_memory_what_was_computed_is_forgotten(monkeypatch) -> N
         house.keeper.look()
         assert forgot == [1]
 
-    monkeypatch.setattr(upkeep.core.engine, "default", lambda: SimpleNamespace(forget=lambda: forgot.append(1)))
+    monkeypatch.setattr(upkeep.core.serving.engine, "default", lambda: SimpleNamespace(forget=lambda: forgot.append(1)))
     in_a_house(test, monkeypatch)

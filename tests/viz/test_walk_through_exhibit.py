@@ -12,15 +12,17 @@ import pytest
 from exhibit_pages import drawn, figure, said
 from streamlit.testing.v1 import AppTest
 from test_instruments_faces import opened
+from viz.course.transformer.walk_through.seen import Seen, code, table
 
 import core
-from core.analysis.boxes import value
+from core.analysis.diagram_nodes import value
 from viz.charts.tensors import tensors
 from viz.course.shared import transformer_map as drawn_map
 from viz.course.shared.maths import sizes
-from viz.course.transformer.walk_through import exhibit, folds, inside, params, steps
+from viz.course.transformer.walk_through import exhibit, inside, steps
 from viz.course.transformer.walk_through.charts.shifted import shifted
 from viz.course.transformer.walk_through.maths import journey, looked_at
+from viz.course.transformer.walk_through.params import SENTENCES, Params
 from viz.instruments.diagram.diagram import Node, diagram_packet, levels, picked
 from viz.labels import percent
 from viz.shell import pages
@@ -41,7 +43,7 @@ def the_map(test: AppTest) -> dict:
 
 @pytest.fixture(scope="module")
 def data():
-    return params.compute(params.Params())
+    return exhibit.compute(Params())
 
 
 def test_it_is_the_first_page_of_its_chapter():
@@ -50,9 +52,9 @@ def test_it_is_the_first_page_of_its_chapter():
 
 def test_the_question_is_answered_by_this_sentence_and_nothing_tells_before(data):
     answers = set()
-    for text in (params.SENTENCES[0], OTHER):
-        run = params.compute(params.Params(text)).run
-        row = steps.telling(params.compute(params.Params(text)))
+    for text in (SENTENCES[0], OTHER):
+        run = exhibit.compute(Params(text)).run
+        row = steps.telling(exhibit.compute(Params(text)))
         chances = value(run, "probabilities")[row]
         answer = run.side.written().tokens[row].removeprefix(" ")
         answers.add(answer)
@@ -129,8 +131,8 @@ def test_counts_follow_the_sliders_and_the_tensors_do_not(data):
 
 
 def test_counts_of_the_map_equal_those_of_the_network(data):
-    counts = drawn_map.counted(data.boxes, steps.sizes_of(data))
-    assert counts == dict(data.counts) and sum(counts.values()) == data.total == sum(sizes.counted(steps.sizes_of(data)).values())
+    counts = drawn_map.counted(data.boxes, data.sizes)
+    assert counts == dict(data.counts) and sum(counts.values()) == data.total == sum(sizes.counted(data.sizes).values())
 
 
 def test_one_word_walks_all_boxes(data):
@@ -158,26 +160,21 @@ def test_nonsense_leaves_a_page(link):
 
 def test_a_long_sentence_is_refused_in_three_parts():
     with pytest.raises(core.InputError) as caught:
-        params.compute(params.Params("the red house " * 30))
+        exhibit.compute(Params("the red house " * 30))
     assert caught.value.wrong and caught.value.rule and caught.value.remedy
 
 
-def test_each_fold_opens(data):
-    every = ("walk_through.equation", "walk_through.looking", f"{exhibit.LESSON.text.info.title}.documents", "walk_through.table", "walk_through.take")
-    test = page(3, *every, box="decoder.self")
-    assert not test.exception
-    for phrase in ("E16", "E10", "44,140,544", "Vaswani's figure"):
-        assert phrase in said(test), phrase
-    frame = folds.table(data)
+def test_the_table_adds_up(data):
+    frame = table(data)
     assert frame["parameters"].iloc[-1] == frame["parameters"].iloc[-2] == frame["parameters"].iloc[:-2].sum() == data.total
-    assert len(test.dataframe) == 1 and len(test.code) >= 1
+    assert "44,140,544" in said(page(3, "walk_through.equation", box="decoder.self"))
 
 
 def test_the_lines_to_take_away_make_the_same_numbers(data):
-    row = 2
-    told = folds.Told(2, 1, next(box for box in data.boxes if box.name == "decoder.1.cross"), row, journey(data.run, row), steps.sizes_of(data))
+    params, row = Params(), 2
+    told = Seen(1, next(box for box in data.boxes if box.name == "decoder.1.cross"), row, journey(data.run, row), data.sizes)
     names: dict[str, object] = {}
-    exec(folds.code(params.Params(), told), names)
+    exec(code(params, told), names)
     np.testing.assert_allclose(names["out"], value(data.run, "decoder.layer.1.cross_attn.out"), atol=1e-5)
     np.testing.assert_allclose([station.size for station in names["way"]], [station.size for station in told.way], rtol=1e-4)
 

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 import torch
 
-import core.engine
+import core.serving.engine
 from core.analysis.heads.habits import Heads
 from core.checkpoints import manifest, store
 from core.data.tasks import COPIED, PROMPTED, PROMPTS
 from core.data.texts import texts
-from core.engine import Engine
 from core.model import Model
 from core.models import families
+from core.serving.engine import Engine
 from core.text.learn import byte_level_bpe, characters, wordpiece
 
 MARKS = ("<pad>", "<start>", "<end>")
@@ -69,6 +69,6 @@ def served(patch: pytest.MonkeyPatch, folder: Path, *names: str) -> Iterator[Eng
     patch.setattr(manifest, "shipped_folder", lambda: folder / "none")
     patch.setenv("ATLAS_MODELS", str(folder))
     with Engine() as engine:
-        patch.setattr(core.engine, "_default", engine)
+        patch.setattr(core.serving.engine, "_default", engine)
         patch.setattr("viz.workspace.shared.heads.survey", lambda name: _unmeasured(engine.open(name)))
         yield engine

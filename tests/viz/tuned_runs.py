@@ -11,20 +11,22 @@ from types import MappingProxyType
 
 import pytest
 
-import core.engine
-from core.engine import Engine
+import core.serving.engine
 from core.serving import trainer
+from core.serving.engine import Engine
 from core.serving.trainer import Trainer
-from core.training import records, tuning
-from core.training.tuning import TUNINGS
+from core.training import records
+from core.training.finetune import tuning
+from core.training.finetune.tuning import TUNINGS
 
 STEPS = 2
 CHILD = """import sys
-from core.training import child, tuning
+from core.training import worker
+from core.training.finetune import tuning
 for job in tuning.TUNINGS.values():
     object.__setattr__(job, "n_texts", 64)
 tuning.CHECKED = 32
-sys.exit(child.main())
+sys.exit(worker.main())
 """
 """A training that does not take long before its first step."""
 
@@ -41,5 +43,5 @@ def recorded(patch: pytest.MonkeyPatch, folder: Path, *names: str, steps: int = 
     for name in names:
         tuning.Recorded.record(quick[name], folder / name, steps=steps)
     with Engine() as engine:
-        patch.setattr(core.engine, "_default", engine)
+        patch.setattr(core.serving.engine, "_default", engine)
         yield engine

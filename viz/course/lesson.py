@@ -50,6 +50,7 @@ class Folds:
 
     equations: keys of viz.course.equations, each with this run's values of its symbols; latex: lines with this run's numbers.
     more: draws what else belongs below the equations. look: in place of text.md's where it has numbers of the run.
+    aside: draws what stands below the words on what one looks at, such as a link to another page.
     change: draws what else can be changed, where its options depend on the data, in the fold "Change it".
     table, arrays: called when their fold is opened. code: the lines that make the same numbers in a notebook.
     """
@@ -62,6 +63,7 @@ class Folds:
     latex: Sequence[str] = ()
     more: Callable[[], object] | None = None
     look: str = ""
+    aside: Callable[[], object] | None = None
     change: Callable[[], object] | None = None
 
 
@@ -85,7 +87,7 @@ class Step(Generic[P, D]):
 class Lesson(Generic[P, D]):
     """An exhibit: `file` (its exhibit.py says __file__), what can be set, what is computed of it, the steps in the order of text.md.
 
-    of: the fields that `compute` reads, all unless said. cost: of computing it, see core.engine; 0 computes it at once.
+    of: the fields that `compute` reads, all unless said. cost: of computing it, see core.serving.engine; 0 computes it at once.
     controls: fields whose controls stand at every step, before a room at none. tells: says to viz.instruments.kit.origin whose numbers these are.
     """
 
@@ -158,6 +160,8 @@ class Lesson(Generic[P, D]):
                 st.markdown(formulas(folds.look or said.look, ours=True))
                 if said.tries:
                     st.markdown(formulas(said.tries, ours=True))
+                if folds.aside:
+                    folds.aside()
         parts.documents(self.text.info, lambda: self._sources(said.errata, known))
         parts.as_table(folds.table if known else (lambda: pd.DataFrame({"": [LATER]})), slug)
         parts.take_away(lambda: {name: np.asarray(value) for name, value in folds.arrays().items()} if known else {}, folds.code, key=slug)

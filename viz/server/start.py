@@ -19,7 +19,7 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-import core.engine
+import core.serving.engine
 from viz.server import warm
 from viz.shell import errors
 
@@ -57,7 +57,7 @@ async def first_screen() -> None:
 
 def the_rest(then: Callable[[], None]) -> None:
     """Load what the other pages need, in a thread of its own, and call `then()`."""
-    core.engine.default().on_slow_open = _opening
+    core.serving.engine.default().on_slow_open = _opening
     loop = asyncio.get_running_loop()
 
     def load() -> None:
@@ -75,7 +75,7 @@ def the_rest(then: Callable[[], None]) -> None:
 
 
 def _parts() -> Iterator[tuple[str, Callable[[], object]]]:
-    engine = core.engine.default()
+    engine = core.serving.engine.default()
     for listing in engine.models():
         if listing.ok:
             yield listing.name, partial(_warm, listing.name)
@@ -85,9 +85,9 @@ def _parts() -> Iterator[tuple[str, Callable[[], object]]]:
 
 
 def _warm(name: str) -> None:
-    engine = core.engine.default()
+    engine = core.serving.engine.default()
     engine.open(name)
-    engine.run(core.engine.RunRequest(name, "Hello.", keep=()))
+    engine.run(core.serving.engine.RunRequest(name, "Hello.", keep=()))
 
 
 def _opening(name: str) -> None:

@@ -21,7 +21,7 @@ from streamlit import runtime
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.session_manager import SessionInfo
 
-import core.engine
+import core.serving.engine
 from viz.server import limits
 
 log = logging.getLogger("atlas")
@@ -81,7 +81,7 @@ class Upkeep:
         if not due or now - self._last < REST or self._running():
             return
         if tight:
-            core.engine.default().forget()
+            core.serving.engine.default().forget()
         if whole or tight:
             gc.unfreeze()
             self._left, self._walked = False, now

@@ -55,7 +55,7 @@ def guard() -> Iterator[None]:
 
 def show(error: BaseException) -> bool:
     """Tell the visitor about one error; also the server's handler for what escaped the boundary (callbacks)."""
-    from core.engine import Busy, Superseded
+    from core.serving.engine import Busy, Superseded
 
     global _seen
     if isinstance(error, Superseded):

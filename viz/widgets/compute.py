@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-import core.engine
-import core.names
-from core.engine import RunRequest
+import core.serving.engine
+import core.serving.resolve
+from core.serving.engine import RunRequest
 
 T = TypeVar("T")
 _NOTHING = "compute.nothing"
@@ -23,7 +23,7 @@ def session() -> str:
     return context.session_id if context else ""
 
 
-core.names.ask_who(session)
+core.serving.resolve.ask_who(session)
 
 
 def run(model: str, text: str, **options: Any):
@@ -34,7 +34,7 @@ def run(model: str, text: str, **options: Any):
     """
     request = RunRequest(model=model, text=text, **options)
     with _queue() as tell:
-        return core.engine.default().run(request, session=session(), on_wait=tell)
+        return core.serving.engine.default().run(request, session=session(), on_wait=tell)
 
 
 def submit(key: Hashable, fn: Callable[[], T], cost: float) -> T:
@@ -54,7 +54,7 @@ def many() -> Iterator[Callable[[Hashable, Callable[[], T], float], T]]:
         def ask(key: Hashable, fn: Callable[[], T], cost: float) -> T:
             if session():
                 st.session_state.get(_NOTHING)  # Streamlit ends a script where it touches the page or the session
-            return core.engine.default().submit(key, fn, cost, session=session(), on_wait=tell)
+            return core.serving.engine.default().submit(key, fn, cost, session=session(), on_wait=tell)
 
         yield ask
 

@@ -22,6 +22,7 @@ from typing import Any, Literal, Self
 
 import streamlit as st
 
+from core.serving.engine import default
 from core.text.tokenizer import typed
 from viz.shell import state
 from viz.widgets import controls
@@ -158,6 +159,15 @@ def sentence(label: Of, examples: Of = (), *, of: Of = "", most: str = "", drops
 def touched(rule: Callable[[str], Any]) -> Control:
     """What is set by touching the picture: it has a rule and no control of its own."""
     return Control(lambda *_: None, lambda opening: rule)
+
+
+def models(label: Of, names: Sequence[str], *, width: int = 0) -> Control:
+    """One of these trained models, as one bar; one that is not here is not offered."""
+
+    def here() -> tuple[str, ...]:
+        return tuple(name for name in names if (entry := default().entry(name)) and entry.ok) or tuple(names[:1])
+
+    return ruled(segmented(label, lambda params: here(), width=width), lambda raw: state.one_of(here())(raw))
 
 
 def ruled(control: Control, rule: Callable[[str], Any]) -> Control:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core import bounds
 from core.checkpoints import history
 from core.data.corpora import Reads
-from core.engine import default
-from core.text.readable import in_small_letters, is_english, shouted, unknown
+from core.data.readable import in_small_letters, is_english, shouted, unknown
+from core.serving import bounds
+from core.serving.engine import default
 from core.training.recipe import recipes
 from viz.labels import literal, shorten, visible
 from viz.remember import Memory

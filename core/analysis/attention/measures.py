@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from core.data.texts import Links
+
 Array = np.ndarray
-Links = Sequence[tuple[int, int]]
 
 CROWD = 2**20
 """Above so many numbers a measure goes head by head: what it makes on the way then stays in the processor's cache."""

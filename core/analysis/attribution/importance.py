@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.analysis.attention.measures import contributions
-from core.decoding.filters import log_softmax
 from core.edits import ZeroHead
 from core.errors import InputError
+from core.maths import log_softmax
 from core.model import Model
 from core.run import Run
 from core.trace import Edit

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from core.analysis.attribution.asked import Asked
+from core.analysis.attribution.target_token import Asked
 from core.errors import InputError
 from core.model import Model
 from core.models import Kind

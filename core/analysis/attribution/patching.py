@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.analysis.attribution.asked import Asked, blanks, rows
+from core.analysis.attribution.target_token import Asked, blanks, rows
 from core.errors import InputError
 from core.run import Run
 from core.trace import Edit

@@ -1,6 +1,6 @@
 """The sentences behind the score of a head: how much each of them gives, and the word that gives most and least.
 
-A score of `core.analysis.heads.battery` is a mean over rows of sentences. Here it is taken apart again: the same rows, one by one.
+A score of `core.analysis.heads.head_survey` is a mean over rows of sentences. Here it is taken apart again: the same rows, one by one.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.attention.measures import Links, earlier, entropy
-from core.analysis.heads.battery import KEEP, NEAR, PLAIN, REPEATED, SHUFFLED
+from core.analysis.attention.measures import earlier, entropy
 from core.analysis.heads.habits import LINKED, SEPARATOR, Heads
-from core.data.texts import Example, Sentence, texts
+from core.analysis.heads.head_survey import KEEP, NEAR, PLAIN, REPEATED, SHUFFLED
+from core.data.texts import Example, Links, Sentence, texts
 from core.model import Model
 from core.run import Attention
 

@@ -8,17 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from core.analysis.attention.measures import (
-    Links,
-    alignment,
-    at_offset,
-    duplicate,
-    induction,
-    on_first,
-    on_keys,
-    spread,
-)
+from core.analysis.attention.measures import alignment, at_offset, duplicate, induction, on_first, on_keys, spread
 from core.analysis.heads.occasions import occurs
+from core.data.texts import Links
 from core.run import Attention
 
 Array = np.ndarray
@@ -76,7 +68,7 @@ class Heads:
     """The measured habits of all heads of one kind: scores by measure, each (layer, head), over `n` sentences.
 
     `controls` has, for some of the measures, what the score is worth: the same weight from words that have no reason to
-    look there, or on the same words in another order (`core.analysis.heads.battery`).
+    look there, or on the same words in another order (`core.analysis.heads.head_survey`).
     """
 
     scores: Mapping[str, Array]

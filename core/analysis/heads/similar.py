@@ -20,7 +20,7 @@ MARKS = "marks"
 
 
 @dataclass(frozen=True)
-class Seen:
+class TextPatterns:
     """One text as the heads of one kind look at it: weights (head, query, 1 + key), the marks first.
 
     `queries` and `keys` are where each word begins in its text. Rows of added marks are left out.
@@ -63,7 +63,7 @@ class Rows:
         return Rows(self.weights[list(heads)], self.begins, self.n_keys)
 
 
-def seen(run: Run, kind: str, by: str = "word") -> Seen:
+def seen(run: Run, kind: str, by: str = "word") -> TextPatterns:
     """How all heads of one kind, layer after layer, look at the text of a run; between two texts, rows by what they write."""
     found = run.model.spec.kind(kind)
     queries, keys = (run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys))
@@ -75,7 +75,7 @@ def seen(run: Run, kind: str, by: str = "word") -> Seen:
     there = [place for place, at in enumerate(rows) if at is not None]
     weights = weights[:, there]
     joined = np.concatenate([weights[..., added].sum(-1, keepdims=True), weights[..., words]], axis=-1)
-    return Seen(tuple(at for at in rows if at is not None), tuple(at for at in columns if at is not None), joined)
+    return TextPatterns(tuple(at for at in rows if at is not None), tuple(at for at in columns if at is not None), joined)
 
 
 def _begins(side: Side, by: str) -> list[int | None]:
@@ -85,10 +85,10 @@ def _begins(side: Side, by: str) -> list[int | None]:
     return [None if span is None else span[1] - len(side.text[slice(*span)].lstrip()) for span in spans]
 
 
-def shared(several: Sequence[Seen]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def shared(several: Sequence[TextPatterns]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Where words begin for all: the places of queries and those of keys.
 
-    >>> one, other = Seen((0, 4, 7), (0,), np.zeros((1, 3, 2))), Seen((0, 7), (0, 4), np.zeros((1, 2, 3)))
+    >>> one, other = TextPatterns((0, 4, 7), (0,), np.zeros((1, 3, 2))), TextPatterns((0, 7), (0, 4), np.zeros((1, 2, 3)))
     >>> shared([one, other])
     ((0, 7), (0,))
     """
@@ -96,7 +96,7 @@ def shared(several: Sequence[Seen]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(sorted(queries)), tuple(sorted(keys))
 
 
-def stacked(texts: Sequence[Sequence[Seen]]) -> Rows:
+def stacked(texts: Sequence[Sequence[TextPatterns]]) -> Rows:
     """The rows of all heads: `texts[t]` has text t as each model sees it. A text without a common word is left out."""
     found = []
     for several in texts:

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from core.decoding.filters import softmax
 from core.errors import InputError
+from core.maths import softmax
 from core.model import Model
 from core.run import Run
 

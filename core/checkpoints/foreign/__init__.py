@@ -10,9 +10,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from core.checkpoints.fields import Fields
 from core.checkpoints.files import shown
-from core.checkpoints.plan import NEVER, ONE_MARK, Plan, Take, check_names
+from core.checkpoints.safety.config_schema import Fields
+from core.checkpoints.safety.load_plan import NEVER, ONE_MARK, Plan, Take, check_names
 from core.checkpoints.weights import Weights
 from core.errors import InputError
 from core.models import families

@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from core.checkpoints.fields import Fields, built, named
 from core.checkpoints.foreign import Format
 from core.checkpoints.foreign.gpt2 import ACTIVATIONS
-from core.checkpoints.plan import Take
+from core.checkpoints.safety.config_schema import Fields, built, named
+from core.checkpoints.safety.load_plan import Take
 from core.models.bert import BERTConfig
 
 SIZES: Mapping[str, tuple[str, ...]] = {

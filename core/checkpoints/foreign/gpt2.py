@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from core.checkpoints.fields import RANGES, Fields, built, named
 from core.checkpoints.foreign import Format
-from core.checkpoints.plan import Take
+from core.checkpoints.safety.config_schema import RANGES, Fields, built, named
+from core.checkpoints.safety.load_plan import Take
 from core.models.gpt import GPTConfig
 
 ACTIVATIONS = {

@@ -18,9 +18,9 @@ from core.models import Batch
 from core.models.bert import BERTConfig
 from core.text import Tokenizer
 from core.text.learn import wordpiece
-from core.training.feed import on
-from core.training.loss import cross_entropy
-from core.training.optim import as_waves, doubled
+from core.training.loop.loss import cross_entropy
+from core.training.loop.optim import as_waves, doubled
+from core.training.loop.prefetch import on
 from core.training.recipe import Recipe
 
 IDS = {"pad": 0, "start": 2, "end": 3, "mask": 4}

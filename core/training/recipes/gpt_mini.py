@@ -14,7 +14,7 @@ from core.models import Batch
 from core.models.gpt import GPTConfig
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
-from core.training.loss import cross_entropy
+from core.training.loop.loss import cross_entropy
 from core.training.recipe import Recipe
 
 BOUNDARY = "<|endoftext|>"

@@ -17,8 +17,8 @@ from core.models.gpt import GPTConfig
 from core.scoring.prompts import measure
 from core.text import Tokenizer
 from core.text.learn import characters
-from core.training.drawn import Drawn, Row
-from core.training.optim import full_size
+from core.training.loop.optim import full_size
+from core.training.loop.synthetic_stream import Drawn, Row
 from core.training.recipe import Recipe
 
 SPECIAL = ("<end>", "<unk>")

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from core.names import RECORDED
+from core.serving.resolve import RECORDED
 from core.serving.trainer import SEEDS, Training
-from core.training import tuning
+from core.training.finetune import tuning
+from core.training.finetune.tuning import LONGEST, TUNINGS, Tuning
 from core.training.records import Report
-from core.training.tuning import LONGEST, TUNINGS, Tuning
 from viz.charts.tuned import curve
 from viz.course.lesson import Folds
 from viz.labels import percent
@@ -78,7 +78,7 @@ def _watch(name: str) -> None:
 def missing(name: str, slug: str, *equations: str) -> Folds:
     """Where there is neither a recorded run nor one's own: what is said in place of a picture, and the way to it."""
     panel(name, slug)
-    code = f"from core.training import tuning\n\nprint(tuning.TUNINGS[{name!r}])"
+    code = f"from core.training.finetune import tuning\n\nprint(tuning.TUNINGS[{name!r}])"
     return Folds(
         lambda: pd.DataFrame({"": [MISSING]}), lambda: {}, code, equations={key: {} for key in equations}, look=MISSING
     )
@@ -181,12 +181,12 @@ def opening(used: Using) -> str:
     """The lines of Python that open the model that is used, as `model`; one's own is trained anew.
 
     >>> print(opening(Using(TUNINGS["tags-full"], "recorded", "recorded: tags-full")))
-    from core import names
+    from core.serving import resolve
     <BLANKLINE>
-    model = names.open_model('recorded: tags-full')
+    model = resolve.open_model('recorded: tags-full')
     """
     if used.whose != "yours":
-        return f"from core import names\n\nmodel = names.open_model({used.model or BEFORE!r})"
+        return f"from core.serving import resolve\n\nmodel = resolve.open_model({used.model or BEFORE!r})"
     name = used.tuning.name
-    return (f"from core.training import tuning\n\njob = tuning.TUNINGS[{name!r}]\n*_, (_, weights) = tuning.training(job, {used.seed}, longest=600.0)\n"
+    return (f"from core.training.finetune import tuning\n\njob = tuning.TUNINGS[{name!r}]\n*_, (_, weights) = tuning.training(job, {used.seed}, longest=600.0)\n"
             "model = tuning.model(job, weights, 'mine')")  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-import core.engine
+import core.serving.engine
 from viz.course.shared import masks_panels as panels
 from viz.course.shared.maths.padded_batch import BatchMasks, Change, batch_masks, padded_content, run_batch
 from viz.instruments import heatmap
@@ -59,5 +59,5 @@ def found(first: str, second: str, lot: int = 0) -> tuple[BatchMasks, Change]:
 
 
 def _batch(texts: tuple[str, str], lot: int) -> tuple[BatchMasks, Change]:
-    runs = run_batch(core.engine.default().open(TRANSLATOR), texts)
+    runs = run_batch(core.serving.engine.default().open(TRANSLATOR), texts)
     return batch_masks(min(runs, key=lambda run: run.source.n_real if run.source else 0)), padded_content(runs, lot)

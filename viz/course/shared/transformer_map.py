@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.analysis.boxes import Box, value
+from core.analysis.diagram_nodes import Box, value
 from viz.course.shared.maths import sizes
 from viz.instruments.diagram.diagram import Edge, Frame, Node, Text
 

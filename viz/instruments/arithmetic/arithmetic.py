@@ -1,6 +1,6 @@
 """How one weight is computed: a column of lines, each with its words, its equation, the numbers put in, the result.
 
-The figures are texts made in `core.arithmetic.cell`, so that what stands on the page adds up as it stands. A long
+The figures are texts made in `core.analysis.arithmetic.cell`, so that what stands on the page adds up as it stands. A long
 vector shows its largest terms and "and 24 more: sum ..."; a click opens it in place. Nothing of that asks the server;
 only a tensor that the visitor chooses (to see the line of code that made it) reaches Python.
 
@@ -24,7 +24,7 @@ from viz.labels import visible
 from viz.shell.pages import Cite
 
 if TYPE_CHECKING:
-    from core.arithmetic.lines import Line, Lines
+    from core.analysis.arithmetic.lines import Line, Lines
 
 ARITHMETIC = Instrument("attention_atlas_arithmetic", "kit/equation", "arithmetic/inview", "arithmetic/figures", "arithmetic/arithmetic")
 AXES: Mapping[str, str] = {"element": "no.", "unit": "unit", "key": "key", "head": "head"}
@@ -81,7 +81,7 @@ def arithmetic(
     python: str = "",
     cell: Cell | None = None,
 ) -> Steps:
-    """Draw the lines of one cell, as `core.arithmetic.cell.lines_of` gives them.
+    """Draw the lines of one cell, as `core.analysis.arithmetic.cell.lines_of` gives them.
 
     title: what stands above; "" asks "How is 81 % computed?" with the weight of the cell.
     words: the names of query and key where the tokens are not the best ones (a written word, say).

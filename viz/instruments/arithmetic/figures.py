@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from core.arithmetic.digits import Figures
+    from core.analysis.arithmetic.digits import Figures
 
 _NUMBER = re.compile("[0-9]+|#")
 

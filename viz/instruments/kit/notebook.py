@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.analysis.arithmetic.cell import lines_of
+from core.analysis.arithmetic.source import source_of, tensor_card
 from core.analysis.attention.aggregate import aggregated
 from core.analysis.attention.lenses import lenses
-from core.arithmetic.cell import lines_of
-from core.arithmetic.source import source_of, tensor_card
 from viz.instruments.kit.origin import of
 from viz.instruments.kit.picture import CROSSING, Picture, axis, check, lines, named, position, seen
 from viz.labels import head_name, visible

@@ -18,7 +18,7 @@ from viz.instruments.kit.payload import Packet
 from viz.labels import percent
 
 if TYPE_CHECKING:
-    from core.arithmetic.source import SourceLine, TensorCard
+    from core.analysis.arithmetic.source import SourceLine, TensorCard
 
 SOURCE = Instrument("attention_atlas_source", "source/source", numbers=False)
 
@@ -41,11 +41,11 @@ def source(
     height: int | None = None,
     python: str = "",
 ) -> Chosen:
-    """Show lines as `core.arithmetic.source.source_of` gives them.
+    """Show lines as `core.analysis.arithmetic.source.source_of` gives them.
 
     selected: the path whose line is chosen from the start; `path` of the result is the newest choice.
     edits: for a path, the words of the edits that change it; None takes what the lines say themselves.
-    card: `core.arithmetic.source.tensor_card` of the chosen path: its numbers stand beside the code.
+    card: `core.analysis.arithmetic.source.tensor_card` of the chosen path: its numbers stand beside the code.
 
     Example:
         >>> source(source_of(run, "causal", 2), key="s").path    # doctest: +SKIP

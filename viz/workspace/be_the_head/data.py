@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from core.analysis.attribution.each_head import each_head
+from core.analysis.attribution.ablate_heads import each_head
 from core.analysis.guesses import probabilities
 from core.edits import SetPattern
 from core.errors import InputError

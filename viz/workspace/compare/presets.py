@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-import core.engine
+import core.serving.engine
 from core.errors import InputError
 from viz.shell import state
 from viz.widgets.pins import PANES, View, held
@@ -86,7 +86,7 @@ def _opens(name: str) -> bool:
     if " at step " not in name:
         return False
     try:
-        core.engine.default().open(name)
+        core.serving.engine.default().open(name)
     except InputError:
         return False
     return True

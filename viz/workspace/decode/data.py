@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
-import core.engine
+import core.serving.engine
 from core.decoding import Beam, Greedy, Replay, Sample, Step, Strategy, Window, decode, fit
 from core.model import Model
 from core.run import Run
@@ -78,12 +78,12 @@ class Data:
 
 def at_once(key: Hashable, fn: Callable[[], Any], cost: float) -> Any:
     """Through the engine, for nobody in particular."""
-    return core.engine.default().submit(key, fn, cost)
+    return core.serving.engine.default().submit(key, fn, cost)
 
 
 def compute(p: Params = Params(), submit: Submit = at_once, run: Run | None = None) -> Data:
     """The first `n` steps. Each is computed once for everybody; going on costs one step. A `run` of the text saves reading it again."""
-    model = core.engine.default().open(p.model)
+    model = core.serving.engine.default().open(p.model)
     cfg, most = model.config, player.MOST
     if model.spec.has_source:
         window = Window(p.text, 0, 0)

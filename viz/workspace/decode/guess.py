@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.decoding.steps import largest
+from core.decoding.choose import largest
 from core.errors import InputError
 from core.model import Model
 from viz.course.shared.maths.guessing import Played, Round, played, told

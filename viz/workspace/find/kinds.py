@@ -23,7 +23,7 @@ EQUATION = r"\text{score}(\text{head}) = \frac{1}{|R|} \sum_{r \in R} \sum_{c \i
 KEY = "find.table"
 OF = {"trained": "As trained", "untrained": "An untrained copy", "gain": "What training added"}
 PLACE = {True: "place", False: "words", None: ""}
-CODE = """from core.checkpoints.heads import read_heads
+CODE = """from core.analysis.heads.head_file import read_heads
 from core.checkpoints.manifest import shipped_folder
 
 measured = read_heads(shipped_folder() / {model!r})

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from core.analysis.heads import maps
+from core.analysis.heads import head_embedding
 from core.analysis.heads.habits import WORDS
 from viz.labels import percent
 from viz.remember import remembered
@@ -28,7 +28,7 @@ def show(found: Pool, head: Head, text: str) -> Told:
     some = list(range(len(found.heads))) if others else found.of(head.model, head.place.kind)
     shown = [found.heads[number] for number in some]
     bits = heads.between(found, tuple(some))
-    plane = remembered(bits, "plane", lambda: maps.scaled(maps.distances(bits)))
+    plane = remembered(bits, "plane", lambda: head_embedding.scaled(head_embedding.distances(bits)))
     names = [str(other) if others else str(other.place) for other in shown]
     kinds = [heads.habit(other) for other in shown]
     place = shown.index(head)
@@ -44,9 +44,9 @@ def show(found: Pool, head: Head, text: str) -> Told:
         tiles.opened(head, "Open in Look")
     with parts.fold("The tree of the nearest", "find.tree") as fold:
         if fold.open:
-            links = remembered(bits, "tree", lambda: maps.linked(maps.distances(bits)))
-            parts.show(head_map.tree(links, maps.ordered(links), names, chosen=place), "find.dendrogram", "Heads joined in the order of their distance.")
-    last = "from core.analysis.heads import maps\n\nplane = maps.scaled(maps.distances(similar.between(rows)))\nprint(plane.points, plane.held)"
+            links = remembered(bits, "tree", lambda: head_embedding.linked(head_embedding.distances(bits)))
+            parts.show(head_map.tree(links, head_embedding.ordered(links), names, chosen=place), "find.dendrogram", "Heads joined in the order of their distance.")
+    last = "from core.analysis.heads import head_embedding\n\nplane = head_embedding.scaled(head_embedding.distances(similar.between(rows)))\nprint(plane.points, plane.held)"
     return Told(
         _sentence(found, shown, names, bits, plane.held), EQUATION, lambda: like.table(found, {"x": _full(found, some, plane.points[:, 0]), "y": _full(found, some, plane.points[:, 1])}, some),
         lambda: {"bits": bits, "points": plane.points}, like.code(found, last),

@@ -15,9 +15,9 @@ import streamlit as st
 from core.analysis.heads import evidence, similar, sketch
 from core.analysis.heads.evidence import Behind
 from core.analysis.heads.habits import Heads
-from core.analysis.heads.similar import Rows, Seen
+from core.analysis.heads.head_file import FILE, read_heads
+from core.analysis.heads.similar import Rows, TextPatterns
 from core.checkpoints import manifest
-from core.checkpoints.heads import FILE, read_heads
 from core.data.texts import Example, texts
 from core.model import Model
 from core.models import Kind
@@ -147,7 +147,7 @@ def gathered(found: Pool, ask: Ask, tell: Callable[[int], None]) -> Rows:
     return ask(("find.rows", found, len(read)), lambda: similar.stacked(list(zip(*parts, strict=True))), 500.0)
 
 
-def _seen(model: Model, kind: str, row: Example, by: str) -> Seen:
+def _seen(model: Model, kind: str, row: Example, by: str) -> TextPatterns:
     found = model.spec.kind(kind)
     target = None if not model.spec.has_source else row.target or ""
     keep = [found.path(layer, "pattern") for layer in range(found.n_layers(model.config))]

@@ -58,7 +58,7 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
     """
     first = chooser.opened(wanted[0].model).spec
     target = None if not first.has_source else "" if found.space == heads.READ else chooser.run(wanted[0].model, text, None).target_text
-    seen: dict[tuple[str, str], similar.Seen] = {}
+    seen: dict[tuple[str, str], similar.TextPatterns] = {}
     for model, kind in dict.fromkeys((head.model, head.place.kind) for head in wanted):
         try:
             run = chooser.run(model, text, (target or "") if chooser.opened(model).spec.has_source else None)

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import core.engine
-from core import names
+import core.serving.engine
 from core.analysis.heads.habits import WORDS
 from core.checkpoints import history
 from core.checkpoints.manifest import shipped_folder
 from core.data.texts import texts
 from core.run import Attention
-from core.serving import trainer
-from core.training import growth, live
+from core.serving import resolve, trainer
+from core.training import growth
 from core.training.records import Report
+from core.training.toy import toy_training
 from viz.labels import head_name
 from viz.widgets import compute
 from viz.workspace.shared.tasks import CONTINUE
@@ -85,8 +85,8 @@ def shipped(name: str, habit: str = "") -> Course:
 
 def recorded(task: str) -> Course:
     """The recorded run of a small task."""
-    run = compute.submit(("growth.recorded", task), lambda: live.Recorded.read(task), cost=1.0)
-    return _reported(f"{names.RECORDED}{task}", task, run.reports, run.steps)
+    run = compute.submit(("growth.recorded", task), lambda: toy_training.Recorded.read(task), cost=1.0)
+    return _reported(f"{resolve.RECORDED}{task}", task, run.reports, run.steps)
 
 
 def own(training: trainer.Training) -> Course | None:
@@ -99,7 +99,7 @@ def own(training: trainer.Training) -> Course | None:
 def _reported(name: str, task: str, reports: tuple[Report, ...], steps: tuple[int, ...]) -> Course:
     scores = np.array([report.looks for report in reports])
     loss, right = tuple(report.loss for report in reports), tuple(report.right for report in reports)
-    return Course(name, steps, tuple(report.step for report in reports), loss, scores, NEXT, live.TASKS[task].shown, right)
+    return Course(name, steps, tuple(report.step for report in reports), loss, scores, NEXT, toy_training.TASKS[task].shown, right)
 
 
 def patterns(course: Course, step: int) -> Attention:
@@ -107,7 +107,7 @@ def patterns(course: Course, step: int) -> Attention:
     name, text = course.model(step), course.text
 
     def look() -> Attention:
-        return core.engine.default().open(name).run(text, keep=KEEP).attention("causal", by="word")
+        return core.serving.engine.default().open(name).run(text, keep=KEEP).attention("causal", by="word")
 
     return compute.submit(("growth.patterns", name, text), look, cost=60.0 + len(text) * 4)
 

@@ -7,8 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.heads.habits import HABIT, WORDS
-from core.names import task_of
 from core.run import Attention
+from core.serving.resolve import task_of
 from core.serving.trainer import YOURS
 from viz.instruments import clicked, grid_packet, heatmap, show_grid
 from viz.instruments.kit import origin
@@ -31,8 +31,8 @@ CODE = """{opening}
 run = model.run({text!r})
 print(run.attention("causal", by="word").weights[{layer}, {head}])"""
 OPENING = "import core\n\nmodel = core.open_model({name!r})"
-AGAIN = "from core.training import live\n\n*_, (_, weights) = live.training(live.TASKS[{task!r}], steps={step})  # trains it anew, from other first weights\nmodel = live.model(live.TASKS[{task!r}], weights, 'mine')"
-RECORDED = "from core.training import live\n\nmodel = live.Recorded.read({task!r}).at({step})"
+AGAIN = "from core.training.toy import toy_training\n\n*_, (_, weights) = toy_training.training(toy_training.TASKS[{task!r}], steps={step})  # trains it anew, from other first weights\nmodel = toy_training.model(toy_training.TASKS[{task!r}], weights, 'mine')"
+RECORDED = "from core.training.toy import toy_training\n\nmodel = toy_training.Recorded.read({task!r}).at({step})"
 
 
 def everything(course: Course, step: int, other: int, now: Attention) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.names import task_of
+from core.serving.resolve import task_of
 from core.serving.trainer import Training
-from core.training import live
+from core.training.toy import toy_training
 from viz.labels import percent
 from viz.shell import links, state
 from viz.widgets import controls, trainings
@@ -14,7 +14,7 @@ from viz.workspace.growth import course as courses
 from viz.workspace.growth.course import Course
 
 BEAT = trainings.BEAT
-MINUTES = live.LONGEST / 60
+MINUTES = toy_training.LONGEST / 60
 
 
 def running(course: Course | None = None) -> bool:
@@ -24,18 +24,18 @@ def running(course: Course | None = None) -> bool:
 
 def show() -> Course | None:
     """The task, the button, a line that says how it stands; then the course: one's own where there is one, else the recorded one."""
-    tasks = live.Recorded.names() or tuple(live.TASKS)
+    tasks = toy_training.Recorded.names() or tuple(toy_training.TASKS)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        name = controls.segmented("What it has to learn", tasks, "growth.task", tasks[0], lambda task: live.TASKS[task].title, quiet=True)
+        name = controls.segmented("What it has to learn", tasks, "growth.task", tasks[0], lambda task: toy_training.TASKS[task].title, quiet=True)
         mine = trainings.mine(name)
         if mine is not None and not mine.over:
             st.button("Stop", icon=":material/stop_circle:", key="growth.halt", on_click=trainings.stop)
         else:
             st.button("Train it yourself" if mine is None else "Train it again", icon=":material/model_training:", type="primary", key="growth.start", on_click=_start, args=(name,))
-        if mine is not None and mine.over and name in live.Recorded.names():
+        if mine is not None and mine.over and name in toy_training.Recorded.names():
             st.button("The recorded run", type="tertiary", key="growth.recorded", on_click=lambda: state.write(**{"growth.whose": "recorded"}))
     own = mine is not None and state.read("growth.whose", "own", state.one_of(("own", "recorded"), "own")) == "own"
-    course = courses.own(mine) if own and mine else courses.recorded(name) if name in live.Recorded.names() else None
+    course = courses.own(mine) if own and mine else courses.recorded(name) if name in toy_training.Recorded.names() else None
     _said(name, mine if own else None, course)
     return course
 
@@ -47,15 +47,15 @@ def _start(task: str) -> None:
 
 def _said(task: str, mine: Training | None, course: Course | None) -> None:
     """What is to be learnt, and how the training stands: always a line of text and a bar."""
-    st.text(f"{live.TASKS[task].says} For example: {live.TASKS[task].shown}")
+    st.text(f"{toy_training.TASKS[task].says} For example: {toy_training.TASKS[task].shown}")
     if mine is None:
-        run = live.Recorded.read(task) if course is not None else None
+        run = toy_training.Recorded.read(task) if course is not None else None
         last = run.reports[-1] if run else None
         told = f"Recorded run, made before: {last.step:,} steps in {last.seconds:.0f} seconds on {run.machine}, token accuracy {percent(last.right)} at the end." if run and last else "There is no recorded run of this task: start one."
         st.progress(1.0 if run else 0.0, told)
         return
-    steps = live.TASKS[task].steps
-    st.progress(trainings.share(mine, steps, live.LONGEST), trainings.standing(mine, steps, "signs"))
+    steps = toy_training.TASKS[task].steps
+    st.progress(trainings.share(mine, steps, toy_training.LONGEST), trainings.standing(mine, steps, "signs"))
 
 
 def use(course: Course, step: int, layer: int, head: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.attribution.sweep import agreement
+from core.analysis.attribution.ablation_sweep import agreement
 from core.run import Run
 from viz.charts.layers import PICKED, agreement_plot
 from viz.instruments import heatmap
@@ -27,8 +27,8 @@ PLOT = "importance.plot"
 HOW = {"zero": "Zero-ablate", "mean": "Mean-ablate"}
 EFFECT = r"\Delta_h = \ln p(\text{word} \mid h \leftarrow h_0) - \ln p(\text{word}) \;\approx\; \sum_{\text{positions}} \frac{\partial \ln p}{\partial h} \cdot (h_0 - h), \qquad h_0 = 0 \text{ or } \bar h"
 CODE = """import core
-from core.analysis.attribution.asked import Asked
-from core.analysis.attribution.sweep import Item, estimate, sweep
+from core.analysis.attribution.target_token import Asked
+from core.analysis.attribution.ablation_sweep import Item, estimate, sweep
 
 model = core.open_model({model!r})
 item, asked = Item({text!r}{target}), Asked(row={row}, token={token}, against={against})

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.attribution import sweep
+from core.analysis.attribution import ablation_sweep
 from core.analysis.attribution.importance import mean_loss
 from core.run import Run
 from viz.instruments.kit import origin
@@ -24,7 +24,7 @@ from viz.workspace.shared.toy_models import own_texts
 RISE = r"\Delta_h = \frac{1}{N} \sum_{\text{tokens}} \left( -\ln p(\text{token} \mid h \leftarrow h_0) + \ln p(\text{token}) \right)"
 CODE = """import core
 from core.analysis.attribution.importance import ablation
-from core.analysis.attribution.sweep import samples
+from core.analysis.attribution.ablation_sweep import samples
 from viz.instruments.kit import origin
 
 model = core.open_model({model!r})
@@ -35,10 +35,10 @@ def show(page: Page, params: Any, run: Run) -> None:
     kind, how = heads.choices(run)
     model, samples = run.model, own(run.model)
     average = averages(params.model, kind) if how == "mean" else None
-    places: list[tuple[int, int] | None] = [None, *sweep.places(model, kind)]
+    places: list[tuple[int, int] | None] = [None, *ablation_sweep.places(model, kind)]
 
     def without(place: tuple[int, int] | None) -> float:
-        return mean_loss(model, samples, () if place is None else (sweep.off(model, kind, *place, average),))
+        return mean_loss(model, samples, () if place is None else (ablation_sweep.off(model, kind, *place, average),))
 
     price = 60.0 * len(samples) * model.config.n_layers
     plain, *losses = each([(("importance.loss", params.model, kind, how, place), partial(without, place)) for place in places], price, f"{len(samples)} sentences, run")

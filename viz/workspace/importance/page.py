@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from core.analysis.attribution import sweep
-from core.analysis.attribution.asked import Asked, telling
-from core.analysis.attribution.sweep import Item
+from core.analysis.attribution import ablation_sweep
+from core.analysis.attribution.ablation_sweep import Item
+from core.analysis.attribution.target_token import Asked, telling
 from core.errors import InputError
 from core.run import Run
 from viz.instruments.kit import origin
@@ -81,13 +81,13 @@ def compute(p: Params) -> Swept:
 
     def without(layer: int, head: int) -> np.ndarray:
         """The row of the logits: from it any word is read."""
-        return item.run(model, keep=(), edits=(sweep.off(model, kind, layer, head, average),)).logits[asked.row].copy()
+        return item.run(model, keep=(), edits=(ablation_sweep.off(model, kind, layer, head, average),)).logits[asked.row].copy()
 
-    places = list(sweep.places(model, kind))
+    places = list(ablation_sweep.places(model, kind))
     rows = each([(("importance.row", *here, asked.row, *place), partial(without, *place)) for place in places], one, "Ablating heads:")
     before, flat = asked.value(run.logits), replace(asked, row=0)
     effects = np.array([flat.value(row[None]) - before for row in rows]).reshape(-1, model.config.n_heads)
-    guesses = machine.submit(("importance.guess", *here, asked), lambda: sweep.estimate(model, item, asked.goal, kind, average), 3 * one)
+    guesses = machine.submit(("importance.guess", *here, asked), lambda: ablation_sweep.estimate(model, item, asked.goal, kind, average), 3 * one)
     return Swept(asked, before, effects, guesses)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.attribution import sweep
+from core.analysis.attribution import ablation_sweep
 from core.analysis.attribution.patching import KEEP, Pair, at_position, of_head, pair_of, patched
 from core.analysis.residual.ripple import neighbour
 from core.errors import InputError
@@ -67,7 +67,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         parts.numbers(_places_said(pair, shares.reshape(-1, len(columns)), columns))
     else:
         kind = heads.kind_of(run)
-        shares = _swept([(key, kind, *place) for place in sweep.places(run.model, kind)], lambda _, *at: of_head(pair, *at), pair, cost(run))
+        shares = _swept([(key, kind, *place) for place in ablation_sweep.places(run.model, kind)], lambda _, *at: of_head(pair, *at), pair, cost(run))
         columns = [f"H{head}" for head in range(run.model.config.n_heads)]
         _picture(shares.reshape(-1, len(columns)), columns, "head", f"importance.patch.{kind}")
         parts.numbers(_heads_said(pair, shares.reshape(-1, len(columns))))

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.attribution.asked import Asked
-from core.analysis.attribution.sweep import Item
-from core.analysis.attribution.word_shares import KEEP, attention_gradient, hidden_from, ranks_agree, shares
+from core.analysis.attribution.ablation_sweep import Item
+from core.analysis.attribution.target_token import Asked
+from core.analysis.attribution.token_importance import KEEP, attention_gradient, hidden_from, ranks_agree, shares
 from core.run import Run
 from viz.instruments import heatmap
 from viz.shell.pages import Page
@@ -23,9 +23,9 @@ from viz.workspace.shared import target_picker
 GRADIENT, TAKEN = "gradient-weighted", "word ablated"
 SHARES = r"s_j \propto \textstyle\sum_h a_{rj}, \quad \text{rollout}_{rj}, \quad \sum_h a_{rj} \lVert v_j W_O \rVert, \quad \sum_{\ell,h,i} \max\left(0, a_{ij} \tfrac{\partial f}{\partial a_{ij}}\right), \quad \max(0, f - f_{\setminus j})"
 CODE = """import core
-from core.analysis.attribution.asked import Asked
-from core.analysis.attribution.sweep import Item
-from core.analysis.attribution.word_shares import attention_gradient, hidden_from, shares
+from core.analysis.attribution.target_token import Asked
+from core.analysis.attribution.ablation_sweep import Item
+from core.analysis.attribution.token_importance import attention_gradient, hidden_from, shares
 
 model, item = core.open_model({model!r}), Item({text!r}{target})
 asked = Asked(row={row}, token={token}, against={against})

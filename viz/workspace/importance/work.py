@@ -9,13 +9,13 @@ from typing import TypeVar
 import numpy as np
 import streamlit as st
 
-from core import bounds
-from core.analysis.attribution import sweep
+from core.analysis.attribution import ablation_sweep
 from core.analysis.attribution.importance import Sample
 from core.analysis.attribution.means import mean_outputs
 from core.errors import InputError
 from core.model import Model
 from core.run import Run
+from core.serving import bounds
 from viz.widgets import compute
 from viz.workspace.shared import heads as chooser
 from viz.workspace.shared.toy_models import own_texts
@@ -31,7 +31,7 @@ SENTENCES = 24
 def own(model: Model) -> tuple[Sample, ...]:
     """Texts that mean something to this model: our sentences, of a toy task its own."""
     lines = own_texts(model.name)[:SENTENCES]
-    return tuple(Sample(row.text, row.target) for row in lines) or sweep.samples(model, SENTENCES)
+    return tuple(Sample(row.text, row.target) for row in lines) or ablation_sweep.samples(model, SENTENCES)
 
 
 def averages(name: str, kind: str) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.analysis.attribution.asked import telling
+from core.analysis.attribution.target_token import telling
 from core.analysis.residual.logit_lens import Lens, logit_lens
 from core.run import Run
 from viz.charts.layers import PICKED, lens_table, word_bars

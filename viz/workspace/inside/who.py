@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.attribution.asked import Asked
 from core.analysis.attribution.logit_attribution import Attribution, attribute
+from core.analysis.attribution.target_token import Asked
 from core.run import Run
 from viz.charts.layers import PICKED, parts_of_logit
 from viz.labels import head_name, literal
@@ -24,7 +24,7 @@ EMBEDDING = {"token": "the word itself", "position": "its position", "segment": 
 REST = "biases"
 SUM = r"\underbrace{w \cdot \mathrm{norm}(x)}_{\text{logit}} = \sum_{p} c \cdot p + \text{biases}, \qquad c = \mathrm{centred}\left(\frac{g \odot w}{\sigma}\right), \qquad x = \sum_{p} p"
 CODE = """import core
-from core.analysis.attribution.asked import Asked
+from core.analysis.attribution.target_token import Asked
 from core.analysis.attribution.logit_attribution import attribute
 
 run = core.open_model({model!r}).run({text!r}{target})

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from core.arithmetic.cell import lines_of, needed, needed_lines
-from core.arithmetic.source import needed_source, source_of, tensor_card
+from core.analysis.arithmetic.cell import lines_of, needed, needed_lines
+from core.analysis.arithmetic.source import needed_source, source_of, tensor_card
 from core.run import Run
 from viz.instruments import arithmetic, source
 from viz.instruments.arithmetic.arithmetic import Cell, awaited, in_view, paths_of

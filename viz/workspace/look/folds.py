@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.analysis.arithmetic.cell import Row, row_of
 from core.analysis.heads.habits import Heads
-from core.arithmetic.cell import Row, row_of
 from core.run import Run
 from viz.labels import visible
 from viz.shell.pages import Page

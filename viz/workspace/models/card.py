@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.cards.found import habits, linked
-from core.cards.places import without
-from core.cards.sections import NAMES, explained
-from core.checkpoints.heads import Surveyed
+from core.analysis.heads.head_file import Surveyed
 from core.checkpoints.record import Training
+from core.tools.card_heads import habits, linked
+from core.tools.card_sections import NAMES, explained
+from core.tools.card_template import without
 from viz.charts.training import learning
 from viz.widgets import parts
 

@@ -9,14 +9,14 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-import core.engine
-from core.cards.sections import told
-from core.checkpoints.heads import Surveyed, read_heads
+import core.serving.engine
+from core.analysis.heads.head_file import Surveyed, read_heads
 from core.checkpoints.manifest import Shipped, read_manifest, shipped_folder
 from core.checkpoints.record import Training, read_training
 from core.checkpoints.scores import MEASURES as KNOWN
 from core.checkpoints.scores import Score, read_scores
-from core.engine import Listing
+from core.serving.engine import Listing
+from core.tools.card_sections import told
 from viz.charts.scores import bars
 from viz.instruments.kit import origin
 from viz.labels import literal
@@ -62,7 +62,7 @@ _read = Memory()
 def compute(_: Params = Params()) -> tuple[Shown, ...]:
     """Every listed model in order; one that cannot be opened does not hide the others."""
     terms = read_manifest(shipped_folder())
-    return tuple(_shown(listing, terms.get(listing.name)) for listing in core.engine.default().models())
+    return tuple(_shown(listing, terms.get(listing.name)) for listing in core.serving.engine.default().models())
 
 
 def page() -> None:
@@ -146,9 +146,9 @@ def _shown(listing: Listing, terms: Shipped | None) -> Shown:
     if not listing.ok:
         return Shown(listing.name, listing.problem, terms=terms)
     try:
-        model = core.engine.default().open(listing.name)
+        model = core.serving.engine.default().open(listing.name)
     except Exception:  # noqa: BLE001 (the engine has logged it and says in its listing what is wrong)
-        now = next(each for each in core.engine.default().models() if each.name == listing.name)
+        now = next(each for each in core.serving.engine.default().models() if each.name == listing.name)
         return Shown(listing.name, now.problem or "Its files could not be read.", terms=terms)
     return _read(model, terms is None, lambda: _opened(listing.name, model, terms))
 

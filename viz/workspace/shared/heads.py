@@ -10,18 +10,18 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-import core.engine
-from core import bounds
-from core.analysis.attribution.asked import blanks
-from core.analysis.heads.battery import surveyed
+import core.serving.engine
+from core.analysis.attribution.target_token import blanks
 from core.analysis.heads.evidence import TESTS
 from core.analysis.heads.habits import RARE, WORDS, Heads
-from core.checkpoints.heads import FILE, read_heads
+from core.analysis.heads.head_file import FILE, read_heads
+from core.analysis.heads.head_survey import surveyed
 from core.checkpoints.manifest import shipped_folder
 from core.data.texts import Example, texts
 from core.glossary import term
 from core.model import Model
 from core.run import Attention, Run
+from core.serving import bounds
 from viz.instruments import Among, clicked, stacked
 from viz.labels import head_name
 from viz.remember import remembered
@@ -86,7 +86,7 @@ class Seen:
 
 
 def opened(model: str) -> Model:
-    return core.engine.default().open(model)
+    return core.serving.engine.default().open(model)
 
 
 def run(model: str, text: str, target: str | None, pair: str | None = None) -> Run:

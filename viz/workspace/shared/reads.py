@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import bounds
 from core.model import Model
+from core.serving import bounds
 from viz.labels import literal, shorten
 from viz.widgets import reads
 from viz.workspace.shared import presets

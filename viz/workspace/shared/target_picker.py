@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from core.analysis.attribution.asked import Asked, blanks, rows, telling, truth
-from core.decoding.filters import softmax
+from core.analysis.attribution.target_token import Asked, blanks, rows, telling, truth
 from core.errors import InputError
+from core.maths import softmax
 from core.run import Run
 from viz.labels import percent, shorten, visible
 from viz.shell import notices, state

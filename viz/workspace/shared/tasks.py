@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-import core.engine
-from core import names
+import core.serving.engine
 from core.data.texts import texts
 from core.errors import InputError
 from core.model import Model
 from core.models import Family, families
-from core.training.live import TASKS as SMALL_TASKS
+from core.serving import resolve
+from core.training.toy.toy_training import TASKS as SMALL_TASKS
 from viz.labels import literal
 from viz.shell import notices, state
 from viz.widgets import controls
@@ -51,7 +51,7 @@ def asked_of(model: str, family: Family) -> Task:
 
 def opening_with(model: str, family: Family) -> Task:
     """The task of a model with the text that Look opens with; of a toy task the first of its own."""
-    task, kind, small = asked_of(model, family), kind_of(model), names.task_of(model)
+    task, kind, small = asked_of(model, family), kind_of(model), resolve.task_of(model)
     if small:
         return replace(task, text=SMALL_TASKS[small].shown, box=SMALL_TASKS[small].says)
     if kind is None:
@@ -62,9 +62,9 @@ def opening_with(model: str, family: Family) -> Task:
 def usable() -> dict[str, Family]:
     """The models that can be opened and in whose family words look at words, with their families.
 
-    One that is not listed (`core.names`) is among them where the link names it.
+    One that is not listed (`core.serving.resolve`) is among them where the link names it.
     """
-    named = {listing.name: families()[listing.family] for listing in core.engine.default().models() if listing.ok}
+    named = {listing.name: families()[listing.family] for listing in core.serving.engine.default().models() if listing.ok}
     linked = state.peek("model")
     if linked and linked not in named and (entry := _aside(linked)):
         named[linked] = families()[entry]
@@ -74,7 +74,7 @@ def usable() -> dict[str, Family]:
 def _aside(name: str) -> str:
     """The family of a model that opens without being listed; "" for any other name."""
     try:
-        entry = core.engine.default().entry(name)
+        entry = core.serving.engine.default().entry(name)
     except InputError:
         return ""  # `named` says why
     return entry.family if entry and entry.ok else ""
@@ -104,7 +104,7 @@ def in_view(models: dict[str, Family], wanted: str, lacks: Callable[[Model], str
 
 def _problem(name: str, models: dict[str, Family], lacks: Callable[[Model], str]) -> InputError | None:
     try:
-        model = core.engine.default().open(name)
+        model = core.serving.engine.default().open(name)
     except InputError as error:
         return error
     if name in models:
@@ -121,7 +121,7 @@ def no_heads(model: Model) -> str:
 
 def by_task(models: dict[str, Family]) -> dict[Task, list[str]]:
     """The models of each task, the one it opens with first; tasks that no model has are left out."""
-    found = {task: [name for name, family in models.items() if not names.unlisted(name) and asked_of(name, family) is task] for task in TASKS}
+    found = {task: [name for name, family in models.items() if not resolve.unlisted(name) and asked_of(name, family) is task] for task in TASKS}
     return {task: sorted(those, key=lambda name: name != task.model) for task, those in found.items() if those}
 
 

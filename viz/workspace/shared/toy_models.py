@@ -6,18 +6,18 @@ from types import MappingProxyType
 
 import numpy as np
 
-from core import names
 from core.checkpoints import history
 from core.data.texts import Example
-from core.training.live import TASKS
+from core.serving import resolve
 from core.training.recipe import recipes
 from core.training.recipes.induction_tiny import RECIPE as REPEATS
+from core.training.toy.toy_training import TASKS
 
 COPIERS = tuple(f"copy-{cell}{attends}" for cell in ("lstm", "gru", "rnn") for attends in ("-attention", ""))
 KIND = MappingProxyType(dict.fromkeys(COPIERS, "copy") | {"prompt-tiny": "prompt", "induction-tiny": "repeat"})
 """The kind of texts, in `assets/texts/presets.tsv`, that a model reads."""
 SMALL = "small"
-"""The kind of what models read that were trained here (`core.training.live`); their texts are not in that file."""
+"""The kind of what models read that were trained here (`core.training.toy.toy_training`); their texts are not in that file."""
 BOX = {
     "copy": "Letters to be copied, with spaces between",
     "prompt": "copy: or reverse: or upper: and letters, then =",
@@ -31,14 +31,14 @@ def kind_of(model: str) -> str | None:
     >>> kind_of("induction-tiny at step 10"), kind_of("recorded: copy"), kind_of("gpt-mini")
     ('repeat', 'small', None)
     """
-    return SMALL if names.task_of(model) else KIND.get(history.base(model))
+    return SMALL if resolve.task_of(model) else KIND.get(history.base(model))
 
 
 def examples_of(model: str) -> tuple[Example, ...]:
     """Lines of its own task on which the heads of a model are measured that was trained here, or is still learning; () for others."""
     if history.base(model) == REPEATS.name:
         return tuple(REPEATS.examples())
-    small = names.task_of(model)
+    small = resolve.task_of(model)
     if small is None:
         return ()
     rng, task = np.random.default_rng(0), TASKS[small]

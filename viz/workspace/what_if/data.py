@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.analysis.attribution.asked import blanks
-from core.analysis.attribution.each_head import some_heads
+from core.analysis.attribution.ablate_heads import some_heads
+from core.analysis.attribution.ablation_sweep import Item, estimate
 from core.analysis.attribution.means import mean_outputs
-from core.analysis.attribution.sweep import Item, estimate
-from core.analysis.residual.changed import Outcome, expected, given
-from core.analysis.residual.changed import written as written_words
+from core.analysis.attribution.target_token import blanks
+from core.analysis.residual.delta import Outcome, expected, given
+from core.analysis.residual.delta import written as written_words
 from core.decoding import Greedy, decode
 from core.edits import MeanHead, PatchHead, ScaleHead, ZeroHead
 from core.edits.serialize import from_text, to_text

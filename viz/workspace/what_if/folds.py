@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.residual.changed import Outcome
+from core.analysis.residual.delta import Outcome
 from core.edits.serialize import to_text
 from viz.labels import visible
 from viz.shell.pages import Page

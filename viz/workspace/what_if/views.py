@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from core.analysis.residual.changed import Outcome, looks_moved, stream_moved
+from core.analysis.residual.delta import Outcome, looks_moved, stream_moved
 from core.edits import Forbid, ForceCell
 from viz.instruments import clicked, grid_packet, heatmap, show_grid
 from viz.instruments.kit import origin

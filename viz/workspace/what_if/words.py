@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.analysis.residual.changed import Outcome
+from core.analysis.residual.delta import Outcome
 from core.edits import MeanHead, ZeroHead
 from viz.labels import changes, percent, visible
 from viz.workspace.what_if.data import Change

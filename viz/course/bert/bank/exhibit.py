@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.engine import default
+from core.serving.engine import default
 from viz.charts import thumbs
 from viz.course.bert.bank import many, words
 from viz.course.bert.bank.maths import in_context, senses

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.engine import default
 from core.errors import InputError
+from core.serving.engine import default
 from viz.course.bert.bank import charts
 from viz.course.bert.bank.maths import in_context, senses
 from viz.course.bert.bank.params import MODEL, SLUG, Params, names_of, shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.engine import default
+from core.serving.engine import default
 from viz.course.bert.bank.maths.in_context import HOWS
 from viz.course.bert.bank.maths.senses import DOCUMENTS, WORDS
 from viz.shell import state

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from core.engine import default
 from core.errors import InputError
+from core.serving.engine import default
 from viz.course.bert.bank import charts
 from viz.course.bert.bank.maths import in_context, senses
 from viz.course.bert.bank.params import MODEL, SLUG, TABLE, Params, names_of

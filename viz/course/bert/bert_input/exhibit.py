@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.engine import RunRequest, default
 from core.errors import InputError
+from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.bert.bert_input import pieces, sums
 from viz.course.bert.bert_input.maths import input_sum

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from core.engine import default
+from core.serving.engine import default
 from viz.course.bert.bert_input.charts import MOST, cutting
 from viz.course.bert.bert_input.maths import wordpiece
 from viz.course.bert.bert_input.maths.input_sum import Sum

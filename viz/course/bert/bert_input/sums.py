@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from core.engine import default
+from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.charts.curves import number
 from viz.course.bert.bert_input.maths import input_sum

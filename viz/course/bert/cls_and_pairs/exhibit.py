@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.names import RECORDED
-from core.training import tuning
+from core.serving.resolve import RECORDED
+from core.training.finetune import tuning
 from viz.charts import thumbs
 from viz.course.bert import tuning_live
 from viz.course.bert.cls_and_pairs import pairs, read, steps, training

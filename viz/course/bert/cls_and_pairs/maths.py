@@ -22,9 +22,9 @@ from core.model import Model
 from core.models import Batch
 from core.run import Run
 from core.trace import Recorder
-from core.training import tuning
-from core.training.goals import Goal, collated
-from core.training.tuning import Tuning
+from core.training.finetune import tuning
+from core.training.finetune.finetune_tasks import Goal, collated
+from core.training.finetune.tuning import Tuning
 
 Array = NDArray[np.float64]
 KEEP = ("*.pattern", "layer.*.resid_in", "layer.*.resid_out")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.training.goals import GOALS
+from core.training.finetune.finetune_tasks import GOALS
 from viz.course.bert import tuning_live
 from viz.course.bert.tuning_live import BEFORE
 from viz.shell import state

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from core.engine import default
 from core.errors import InputError
 from core.run import Run
-from core.training.tuning import TUNINGS
+from core.serving.engine import default
+from core.training.finetune.tuning import TUNINGS
 from viz.course.bert.cls_and_pairs import maths
 from viz.course.bert.cls_and_pairs.params import LONGEST, SINGLE, Params
 from viz.course.bert.tuning_live import BEFORE, Using

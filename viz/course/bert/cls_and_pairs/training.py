@@ -11,9 +11,9 @@ import pandas as pd
 import streamlit as st
 
 from core.data import grammar
-from core.engine import default
-from core.training import tuning
-from core.training.goals import GOALS, plain
+from core.serving.engine import default
+from core.training.finetune import tuning
+from core.training.finetune.finetune_tasks import GOALS, plain
 from viz.course.bert import tuning_live
 from viz.course.bert.cls_and_pairs import maths, read
 from viz.course.bert.cls_and_pairs.params import CLASSES, SAYS, SINGLE, SLUG, TUNED, Models, Params
@@ -122,7 +122,7 @@ def trained(params: Params, models: Models) -> Folds:
         return Folds(
             lambda: pd.DataFrame({"": [tuning_live.MISSING]}),
             lambda: {},
-            f"from core.training import tuning\n\nprint(tuning.TUNINGS[{name!r}])",
+            f"from core.training.finetune import tuning\n\nprint(tuning.TUNINGS[{name!r}])",
             equations={"bert.class": {}},
             look=look,
         )
@@ -155,7 +155,8 @@ def trained(params: Params, models: Models) -> Folds:
         lambda: _frame(goal, found, errors),
         lambda: {"chances": found.chances, "wanted": found.wanted},
         f"{tuning_live.opening(used)}\nfrom viz.course.bert.cls_and_pairs import maths as first_token\n"
-        f"from core.training.goals import GOALS\n\nfound = first_token.checked(model, GOALS[{goal!r}], {n}, "
+        "from core.training.finetune.finetune_tasks import GOALS\n\nfound = first_token.checked(model, "
+        f"GOALS[{goal!r}], {n}, "
         f"{seed})\n"
         "print(found.right.sum())\nfor at in found.errors():\n"
         "    print(found.items[at], found.chances[at].round(3))",

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from core.data.spans import spans
 from core.errors import InputError
+from core.maths import percent
 from core.run import Run
-from core.shares import percent
 from viz.course.shared.maths.weighting import softmax
 
 Array = NDArray[np.floating]

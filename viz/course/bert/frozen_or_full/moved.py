@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.training.tuning import BODY
+from core.training.finetune.tuning import BODY
 from viz.course.bert.frozen_or_full import read
 from viz.course.bert.frozen_or_full.charts import COVERED, FROZEN, FULL, WAYS, grouped
 from viz.course.bert.frozen_or_full.params import NAMES, SLUG, TWO, Params

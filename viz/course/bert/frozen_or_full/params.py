@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.text.tokenizer import typed
-from core.training.goals import GOALS
-from core.training.tuning import BODY
+from core.training.finetune.finetune_tasks import GOALS
+from core.training.finetune.tuning import BODY
 from viz.course.bert.frozen_or_full.charts import FROZEN, FULL
 from viz.shell import state
 from viz.widgets import controls

@@ -7,11 +7,11 @@ from functools import cache
 
 import numpy as np
 
-from core.engine import default
 from core.errors import InputError
-from core.training import tuning
-from core.training.goals import GOALS
-from core.training.tuning import BODY, TUNINGS, Moved, learns, moved
+from core.serving.engine import default
+from core.training.finetune import tuning
+from core.training.finetune.finetune_tasks import GOALS
+from core.training.finetune.tuning import BODY, TUNINGS, Moved, learns, moved
 from viz.course.bert import tuning_live
 from viz.course.bert.frozen_or_full.charts import FULL, WAYS
 from viz.course.bert.frozen_or_full.maths import attention_change, said
@@ -101,7 +101,7 @@ def far(used: tuning_live.Using) -> Moved:
 
 @cache
 def parts(goal: str) -> tuple[Part, ...]:
-    """What a tuned model is made of, from below: embeddings, layers, the new head; only what the task uses."""
+    """What a tuned model is made of, from below: embeddings, layers, new head; only what the task uses."""
     config = default().open(BODY).config
     sizes = {"embeddings": 0} | {f"layer {i}": 0 for i in range(config.n_layers)}
     for name, weight in default().open(BODY).network.named_parameters():

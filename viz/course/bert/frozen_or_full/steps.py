@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from core.training.goals import GOALS
-from core.training.tuning import CHECKED
+from core.training.finetune.finetune_tasks import GOALS
+from core.training.finetune.tuning import CHECKED
 from viz.course.bert import tuning_live
 from viz.course.bert.frozen_or_full import read
 from viz.course.bert.frozen_or_full.charts import COVERED, FROZEN, FULL, WAYS, courses, grouped
@@ -14,7 +14,7 @@ from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.widgets import lesson, parts
 
-FROM_TUNING = "from core.training import tuning\n\n"
+FROM_TUNING = "from core.training.finetune import tuning\n\n"
 
 
 def enough(params: Params, task: read.Task) -> Folds:

@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from core.checkpoints.record import trained
-from core.engine import default
 from core.model import Model
+from core.serving.engine import default
 from core.training.recipes import bert_mini
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.charts.revealed import revealed

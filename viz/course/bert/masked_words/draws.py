@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.engine import default
+from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.course.bert.charts.token_rows import Row, token_rows
 from viz.course.bert.masked_words import maths

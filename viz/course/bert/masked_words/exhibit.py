@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.engine import default
+from core.serving.engine import default
 from viz.charts import thumbs
 from viz.course.bert.masked_words import blanks, draws, maths, recipe
 from viz.course.bert.masked_words.params import LONGEST, MODEL, Params

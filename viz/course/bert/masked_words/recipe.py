@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.record import Training, read_training
-from core.training.optim import schedule
+from core.training.loop.optim import schedule
 from core.training.recipes import bert_mini
 from viz.charts.curves import tiny
 from viz.charts.training import learning

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.engine import RunRequest, default
 from core.run import Run
+from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.bert.sentence_pairs import game, reading
 from viz.course.bert.sentence_pairs.maths import next_sentence

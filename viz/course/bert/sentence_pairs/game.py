@@ -11,8 +11,8 @@ import streamlit as st
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.record import trained
 from core.checkpoints.scores import Score, read_scores
-from core.engine import default
 from core.run import Run
+from core.serving.engine import default
 from viz.course.bert.charts import sentence_pairs
 from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence
 from viz.course.bert.sentence_pairs.params import EXAMPLES, HALF, MODEL, MOST, SLUG, START, Params

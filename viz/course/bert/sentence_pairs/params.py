@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.engine import default
+from core.serving.engine import default
 from viz.labels import head_name
 from viz.shell import state
 from viz.widgets import controls

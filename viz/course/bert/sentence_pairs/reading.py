@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.engine import default
 from core.run import Run
+from core.serving.engine import default
 from viz.course.bert.charts import sentence_pairs
 from viz.course.bert.sentence_pairs.game import MARKS, PAIRS, lines
 from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence

@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from core.data import grammar
-from core.engine import default
-from core.training import tuning
+from core.serving.engine import default
+from core.training.finetune import tuning
 from viz.course.bert import tuning_live
 from viz.course.bert.spans_and_tags.maths import Answer, answer
 from viz.course.bert.spans_and_tags.params import DROPS, LONGEST, SLUG, Models, Params

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.engine import default
-from core.names import RECORDED
-from core.training import tuning
+from core.serving.engine import default
+from core.serving.resolve import RECORDED
+from core.training.finetune import tuning
 from viz.charts import thumbs
 from viz.course.bert import tuning_live
 from viz.course.bert.spans_and_tags import answers, looks, maths, pairs, tags

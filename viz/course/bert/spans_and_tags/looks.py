@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.run import Run
-from core.training import tuning
+from core.training.finetune import tuning
 from viz.course.bert import tuning_live
 from viz.course.bert.spans_and_tags.answers import asked, glued, warn
 from viz.course.bert.spans_and_tags.maths import moved_heads
@@ -129,7 +129,7 @@ def trained(params: Params, models: Models) -> Folds:
             [{kind: getattr(one, kind) for kind in kinds} for one in reports] or [{"step": "nothing yet"}]
         ),
         lambda: {kind: [getattr(one, kind) for one in reports] for kind in ("step", "right", "loss")},
-        f"from core.training import tuning\n\njob = tuning.TUNINGS[{name!r}]\n"
+        f"from core.training.finetune import tuning\n\njob = tuning.TUNINGS[{name!r}]\n"
         f"for report, weights in tuning.training(job, {used.seed}, steps=2):\n    print(report)",
         look=f"{job.taught.says} {job.n_texts:,} texts of our own small grammar to learn from, {job.n_rows} "
         "in each "
@@ -177,7 +177,7 @@ def lines(params: Params, used: Using, layer: int, head: int, at: int) -> str:
     """The lines that make the same rows."""
     return (
         f"{tuning_live.opening(used)}\n\nfrom viz.course.bert.spans_and_tags.maths import moved_heads\n"
-        f"from core.training import tuning\n\nfound = [one.run({params.question!r},\n"
+        f"from core.training.finetune import tuning\n\nfound = [one.run({params.question!r},\n"
         f"    pair={params.passage!r}).attention().weights\n    for one in (tuning.body(), model)]\n"
         f"print(moved_heads(*found).round(3))\nrows = [weights[{layer}, {head}, {at}] for weights in found]\n"
         "print(rows)\n"

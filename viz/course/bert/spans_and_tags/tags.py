@@ -12,8 +12,8 @@ import streamlit as st
 
 from core.data import grammar
 from core.data.lexicon import RULES
-from core.engine import default
-from core.training import tuning
+from core.serving.engine import default
+from core.training.finetune import tuning
 from viz.course.bert import tuning_live
 from viz.course.bert.spans_and_tags.answers import glued
 from viz.course.bert.spans_and_tags.maths import Tagged, tagged

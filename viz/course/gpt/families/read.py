@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from core.engine import RunRequest, default
 from core.errors import InputError
+from core.serving.engine import RunRequest, default
 from core.text.words import WORD
 from viz.course.gpt.families.maths import two_chains
 from viz.course.gpt.families.maths.influence import influence

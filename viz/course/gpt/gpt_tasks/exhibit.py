@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.data.gpt_inputs import CHOICE, CLASSIFICATION, TASKS
-from core.engine import default
+from core.serving.engine import default
 from viz.charts import thumbs
 from viz.course.gpt.gpt_tasks import live, loss, maths, read, rows
 from viz.course.gpt.gpt_tasks.params import Params, boxes

@@ -9,10 +9,10 @@ import pandas as pd
 import streamlit as st
 
 from core.data.gpt_inputs import CLASSIFICATION, TASKS
-from core.engine import default
+from core.serving.engine import default
 from core.serving.trainer import Training
-from core.training.gpt_goals import ANSWERS, GOALS
-from core.training.gpt_tuning import CHECKED, LAMBDAS, LONGEST, TUNINGS, Recorded, named
+from core.training.finetune.gpt_finetune_tasks import ANSWERS, GOALS
+from core.training.finetune.gpt_tuning import CHECKED, LAMBDAS, LONGEST, TUNINGS, Recorded, named
 from core.training.records import Report
 from viz.charts.tuned import curve
 from viz.course.gpt.gpt_tasks import loss
@@ -52,7 +52,7 @@ def train(params: Params, models: Models) -> Folds:
             for place, reports in enumerate((run.reports, *run.again))
             for kind in KINDS
         },
-        "from core.training import gpt_tuning\n\nfor name in gpt_tuning.Recorded.names():\n"
+        "from core.training.finetune import gpt_tuning\n\nfor name in gpt_tuning.Recorded.names():\n"
         "    run = gpt_tuning.Recorded.read(name)\n    print(name, run.reports[-1])\n\n"
         f"tuning = gpt_tuning.TUNINGS[{named(task, weight)!r}]  "
         "# for report, weights in gpt_tuning.training(tuning): trains it anew",

@@ -16,8 +16,8 @@ from core.data.gpt_inputs import Said, said
 from core.errors import InputError
 from core.model import Model
 from core.trace import Recorder
-from core.training.gpt_goals import collated, read
-from core.training.gpt_tuning import marks
+from core.training.finetune.gpt_finetune_tasks import collated, read
+from core.training.finetune.gpt_tuning import marks
 
 Array = np.ndarray
 LONGEST = 64

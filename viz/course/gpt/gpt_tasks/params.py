@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, SIMILARITY, TASKS
-from core.engine import default
 from core.errors import InputError
-from core.training import gpt_tuning
-from core.training.gpt_goals import GOALS
-from core.training.gpt_tuning import LAMBDAS
+from core.serving.engine import default
+from core.training.finetune import gpt_tuning
+from core.training.finetune.gpt_finetune_tasks import GOALS
+from core.training.finetune.gpt_tuning import LAMBDAS
 from viz.course.gpt.gpt_tasks.maths import LONGEST
 from viz.shell import state
 from viz.widgets import controls, lesson

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.engine import default
-from core.names import RECORDED
-from core.training import gpt_tuning
-from core.training.gpt_tuning import LAMBDAS, named
+from core.serving.engine import default
+from core.serving.resolve import RECORDED
+from core.training.finetune import gpt_tuning
+from core.training.finetune.gpt_tuning import LAMBDAS, named
 from viz.course.gpt.gpt_tasks.maths import Extracted, extracted
 from viz.course.gpt.gpt_tasks.params import PAPER, Example
 from viz.widgets import compute, trainings

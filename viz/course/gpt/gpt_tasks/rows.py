@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from core.data.gpt_inputs import CHOICE, CLASSIFICATION, MARKS, SIMILARITY, extracts, n_rows
-from core.engine import default
-from core.training.gpt_goals import GOALS
+from core.serving.engine import default
+from core.training.finetune.gpt_finetune_tasks import GOALS
 from viz.charts.curves import number
 from viz.course.gpt.gpt_tasks.charts.input_rows import (
     DELIM,
@@ -213,7 +213,7 @@ def code(example: Example, by: Used) -> str:
     name = recorded(example.task).name if by.yours else by.name
     return (
         "import core\nfrom viz.course.gpt.gpt_tasks.maths import extracted\n\n"
-        f"model = core.engine.default().open({name!r})\n"
+        f"model = core.serving.engine.default().open({name!r})\n"
         f"found = extracted(model, {example.task!r}, {example.texts!r})\n"
         "for row in found.tokens:\n    print(row)\nprint(found.said.probabilities, found.text)"
     )

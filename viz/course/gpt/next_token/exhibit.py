@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.engine import default
+from core.serving.engine import default
 from viz.charts import thumbs
 from viz.course.gpt.next_token import steps
 from viz.course.gpt.next_token.maths import conditionals

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.boxes import boxes
-from core.engine import default
+from core.analysis.diagram_nodes import boxes
+from core.serving.engine import default
 from viz.charts.curves import number
 from viz.charts.tensors import tensors
 from viz.course.gpt.next_token import charts, plan

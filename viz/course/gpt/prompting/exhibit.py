@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.engine import default
 from core.errors import InputError
+from core.serving.engine import default
 from viz.charts import thumbs
 from viz.course.gpt.prompting import few, steps
 from viz.course.gpt.prompting.maths import written

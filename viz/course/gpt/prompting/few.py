@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.checkpoints.record import trained
-from core.engine import default
+from core.serving.engine import default
 from viz.charts.scores import bars
 from viz.course.gpt.prompting.maths import CANDIDATES, MOST, TASKS, prompt, scored, written
 from viz.course.gpt.prompting.params import MODEL, SLUG, Params

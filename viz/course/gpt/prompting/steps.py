@@ -9,7 +9,7 @@ import streamlit as st
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.scores import read_scores
 from core.data.tasks import PROMPT_LENGTHS, PROMPTS
-from core.engine import default
+from core.serving.engine import default
 from viz.charts import by_length
 from viz.charts.copied import Row, letters
 from viz.course.gpt.prompting.params import LONGEST, SLUG, TINY, Data, Params

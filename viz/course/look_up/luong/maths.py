@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import core.engine
-from core.engine import RunRequest
+import core.serving.engine
+from core.serving.engine import RunRequest
 from viz.course.shared.maths import luong, unscaled
 
 CONCAT, GENERAL, PREDICTIVE = "bahdanau-en-es", "luong-global-en-es", "luong-local-en-es"
 OPENING = "concat"
-"""The score that the page opens with: its model spreads the weight, so that a window has something to cut off.
+"""The score that the page opens with: its model spreads the weight, so that a window has something to cut
+off.
 
 The model trained with the general score puts nearly all of a row on one word: no window costs it anything.
 """
@@ -21,7 +22,8 @@ SCORES = {"concat": "concat (trained)", "general": "general (trained)", "dot": "
 
 @dataclass(frozen=True)
 class Data:
-    """One sentence: the words written and read, scores and weights (query key), the model, its translation."""
+    """One sentence: the words written and read, scores and weights (query key), the model, its
+    translation."""
 
     model: str
     written: tuple[str, ...]
@@ -34,7 +36,7 @@ class Data:
 
 def here(name: str) -> bool:
     """Whether a model can be opened."""
-    return any(listing.name == name and listing.ok for listing in core.engine.default().models())
+    return any(listing.name == name and listing.ok for listing in core.serving.engine.default().models())
 
 
 def offered() -> dict[str, str]:
@@ -58,7 +60,7 @@ def missing() -> str:
 def read(text: str, score: str) -> Data:
     """The run of the model that the score belongs to."""
     name = offered()[score]
-    engine = core.engine.default()
+    engine = core.serving.engine.default()
     own = engine.run(RunRequest(name, text, keep=())).target_text
     run = engine.run(
         RunRequest(name, text, target=own, keep=luong.KEEP)
@@ -78,10 +80,11 @@ def read(text: str, score: str) -> Data:
 
 
 def predicted(text: str, data: Data) -> tuple[float, ...]:
-    """The centres that the predictive model finds for the same words; () where it is not here or cuts them otherwise."""
+    """The centres that the predictive model finds for the same words; () where it is not here or cuts them
+    otherwise."""
     if not here(PREDICTIVE):
         return ()
-    run = core.engine.default().run(
+    run = core.serving.engine.default().run(
         RunRequest(PREDICTIVE, text, target=data.target, keep=("decoder.attn.centre",))
     )
     centres = tuple(float(c) for c in run.trace["decoder.attn.centre"][0])
@@ -106,7 +109,7 @@ def cost(text: str, data: Data, centres: tuple[float, ...], widest: int) -> Cost
     def surprise(allowed: np.ndarray) -> float:
         edits = (luong.shut_in(allowed),)
         asked = RunRequest(data.model, text, target=data.target, keep=("logits",), edits=edits)
-        run = core.engine.default().run(asked)
+        run = core.serving.engine.default().run(asked)
         return unscaled.surprise(run.logits, run.ids)
 
     return Cost(sizes, tuple(map(surprise, shut)), tuple(int(allowed.sum()) for allowed in shut))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from viz.course.look_up.luong import maths
 from viz.shell import state
-from viz.widgets.knobs import Knobs, knob, sentence, slider, toggle, touched
+from viz.widgets.knobs import Knobs, knob, ruled, segmented, sentence, slider, toggle
 
 SENTENCES = ("She has a white car.", "The red house is old.", "I want to see my old friend tomorrow.")
 WIDEST, WINDOW = 8, 2
@@ -27,7 +27,8 @@ def centres() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What the visitor chose: sentence and score, where the windows stand, how wide they are, whether they cut."""
+    """What the visitor chose: sentence and score, where the windows stand, how wide they are, whether they
+    cut."""
 
     text: str = knob(
         SENTENCES[0],
@@ -41,9 +42,21 @@ class Params(Knobs):
         link="text",
     )
     score: str = knob(
-        maths.OPENING, touched(lambda raw: state.one_of(tuple(maths.offered()), maths.OPENING)(raw))
+        maths.OPENING,
+        ruled(
+            segmented("Score", lambda params: tuple(maths.offered()), maths.SCORES.__getitem__, quiet=True),
+            lambda raw: state.one_of(tuple(maths.offered()), maths.OPENING)(raw),
+        ),
     )
-    centre: str = knob("row", touched(lambda raw: state.one_of(tuple(centres()), "row")(raw)))
+    centre: str = knob(
+        "row",
+        ruled(
+            segmented(
+                "Where the window stands", lambda params: tuple(centres()), CENTRES.__getitem__, quiet=True
+            ),
+            lambda raw: state.one_of(tuple(centres()), "row")(raw),
+        ),
+    )
     window: int = knob(WINDOW, slider("D, the words to each side", 1, WIDEST))
     windowed: bool = knob(
         True, toggle("The window cuts off what lies outside (without it: as printed in Beigy 2021)")

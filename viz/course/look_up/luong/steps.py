@@ -13,7 +13,7 @@ from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.look_up.charts.scaling import fitted
 from viz.course.look_up.luong import charts, maths
-from viz.course.look_up.luong.params import CENTRES, WIDEST, WINDOW, Params, centres
+from viz.course.look_up.luong.params import CENTRES, SENTENCES, WIDEST, WINDOW, Params
 from viz.course.shared.maths import luong
 from viz.instruments import heatmap
 from viz.labels import distinct, percent
@@ -58,10 +58,6 @@ def everywhere(params: Params, data: maths.Data) -> Folds:
         f"{luong.cells(n_target, n_source)} scores, one for each pair{said}"
     )
     _written(data)
-    # which scores there are depends on the models that are here
-    offered = tuple(maths.offered())
-    controls.segmented("Score", offered, f"{SLUG}score", maths.OPENING, maths.SCORES.__getitem__, quiet=True)
-    _missing()
     return _folds(params, data, told)
 
 
@@ -104,8 +100,6 @@ def a_centre(params: Params, data: maths.Data) -> Folds:
         )
     else:
         parts.numbers(f"Every cell is there: {inside.size} of {inside.size}.")
-    _where()
-    _missing()
     return _folds(params, data, told)
 
 
@@ -158,7 +152,6 @@ def window_and_bell(params: Params, data: maths.Data) -> Folds:
     with right:
         bell = "σ, the width of the Gaussian (D / 2 in the paper)"
         controls.slider(bell, 0.25, 10.0, f"{SLUG}sigma", params.window / 2, 0.25)
-    _missing()
     return _folds(params, data, told)
 
 
@@ -205,8 +198,6 @@ def savings(params: Params, data: maths.Data) -> Folds:
         parts.numbers(
             f"The numbers at the dots are scores computed. With the whole source: {whole} nats per token."
         )
-    _where()
-    _missing()
     return _folds(params, data, told)
 
 
@@ -280,21 +271,10 @@ def _written(data: maths.Data) -> None:
     controls.pills("The written word", range(len(names)), f"{SLUG}row", opening, names.__getitem__)
 
 
-def _where() -> None:
-    """Where the windows stand: one way needs a model that need not be here."""
-    ways = tuple(centres())
-    controls.segmented(
-        "Where the window stands", ways, f"{SLUG}centre", "row", CENTRES.__getitem__, quiet=True
-    )
-
-
-def _missing() -> None:
+def _folds(params: Params, data: maths.Data, known: bool) -> Folds:
+    """What is not here; and the chosen row: its equations, and what local attention makes of each word."""
     if line := maths.missing():
         parts.numbers(line)
-
-
-def _folds(params: Params, data: maths.Data, known: bool) -> Folds:
-    """The chosen row: its equations, and each source word with its score and what local attention makes of it."""
     row, t = one_row(params, data), written_row(data)
 
     def table() -> pd.DataFrame:
@@ -319,8 +299,18 @@ def _folds(params: Params, data: maths.Data, known: bool) -> Folds:
         "gaussian": row.gaussian,
         "product": row.product,
     }
+
+    def change() -> None:
+        controls.preset_row(SENTENCES, "text", SENTENCES[0])
+        params.show("luong", "windowed")
+
     return Folds(
-        table, lambda: arrays, code(params, data), known, more=lambda: _equations(params, data, row, t)
+        table,
+        lambda: arrays,
+        code(params, data),
+        known,
+        more=lambda: _equations(params, data, row, t),
+        change=change,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-import core.engine
+import core.serving.engine
 from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.look_up.charts import scaling as figures
@@ -199,12 +199,12 @@ def every_width(seed: int) -> dict[str, tuple[maths.Measures, ...]]:
 
 def d_head() -> int:
     """The width of the model's heads."""
-    return core.engine.default().open(MODEL).config.d_head
+    return core.serving.engine.default().open(MODEL).config.d_head
 
 
 def readings(text: str) -> dict[str, unscaled.Reading]:
     """The model's run as it was trained, and without the division."""
-    edits = unscaled.without_scale(core.engine.default().open(MODEL).config)
+    edits = unscaled.without_scale(core.serving.engine.default().open(MODEL).config)
     return {
         "scaled": unscaled.reading(compute.run(MODEL, text, keep=unscaled.KEEP)),
         "raw": unscaled.reading(compute.run(MODEL, text, keep=unscaled.KEEP, edits=edits)),

@@ -1,6 +1,8 @@
-"""All score functions of the documents on the same few vectors of the plane, and which of them do not see the query or the keys.
+"""All score functions of the documents on the same few vectors of the plane, and which of them do not see
+the query or the keys.
 
-The functions are those of `core.layers.scores`, in float64, with numbers chosen once: a model would learn them.
+The functions are those of `core.layers.scores`, in float64, with numbers chosen once: a model would learn
+them.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ MOST_KEYS = len(W_LOCATION)
 class Function:
     """One score function: its names, where it comes from, its kind in `core.layers.scores`, its numbers.
 
-    `sharpness` multiplies the score. `numbers` are parameters by the names that `viz.course.look_up.retrieval.maths.look_up` has for them.
+    `sharpness` multiplies the score. `numbers` are parameters by the names that
+    `viz.course.look_up.retrieval.maths.look_up` has for them.
     """
 
     name: str

@@ -37,7 +37,8 @@ SEVERAL = "more than one"
 RULE_OF = {"concat": "additive"}
 EQUATIONS = {"sharp": "score.cosine_beta"}
 REASON = {
-    "linear": "w·q is one number, added to every score alike, and softmax does not see what all scores share.",
+    "linear": "w·q is one number, added to every score alike, "
+    "and softmax does not see what all scores share.",
     "location": "its formula W q has no key in it: only the position in the row counts.",
     "cosine": "it divides by the query's length, so only the direction counts.",
     "sharp": "it divides by the query's length, so only the direction counts.",

@@ -148,7 +148,8 @@ def thing(place: int) -> str:
 def gradients(
     data: maths.Data, most: int = 6
 ) -> tuple[list[str], maths.Array, list[tuple[str, maths.Array, maths.Array]]]:
-    """The scores with the largest derivatives: names, exact values, both estimates and their standard errors."""
+    """The scores with the largest derivatives: names, exact values, both estimates and their standard
+    errors."""
     learned, root = data.learning, np.sqrt(len(data.drawn))
     order = np.argsort(-np.abs(learned.exact), kind="stable")[:most]
     rows = [
@@ -265,8 +266,8 @@ def _both_gradients(data: maths.Data) -> None:
     lesson.equation("softmax.gradient", SLUG)
     lesson.equation("hard.gradient", SLUG)
     parts.equation(
-        r"\frac{\partial J}{\partial s_j} = a_j (f_j - J), \quad J = \sum_i a_i f_i, \quad f_i = w \cdot v_i, "
-        r"\qquad \hat g = (f_i - b)(e_i - a), \ i \sim a"
+        r"\frac{\partial J}{\partial s_j} = a_j (f_j - J), \quad J = \sum_i a_i f_i, "
+        r"\quad f_i = w \cdot v_i, \qquad \hat g = (f_i - b)(e_i - a), \ i \sim a"
     )
     said = (
         f"Patch {NAMES[place]}: a = {data.weights[place]:.4f}, f = {data.values[place] @ data.w:.4f}, "

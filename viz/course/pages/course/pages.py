@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.analysis.attribution.asked import blanks
-from core.checkpoints.heads import read_heads
+from core.analysis.attribution.target_token import blanks
+from core.analysis.heads.head_file import read_heads
 from core.checkpoints.manifest import shipped_folder
-from core.decoding.filters import log_softmax
-from core.engine import RunRequest, default
+from core.maths import log_softmax
 from core.run import Run
+from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.labels import shorten, visible
 from viz.shell.pages import Chapter

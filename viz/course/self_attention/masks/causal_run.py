@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from core import edits, masks
-from core.engine import RunRequest, default
 from core.errors import InputError
 from core.model import Model
+from core.serving.engine import RunRequest, default
 from viz.course.shared.masks_panels import labels
 from viz.course.shared.maths import unscaled
 from viz.widgets import compute as ask

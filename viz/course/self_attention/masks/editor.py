@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.engine import default
+from core.serving.engine import default
 from viz.course.self_attention.masks import folds
 from viz.course.shared import masks_batch as batch
 from viz.course.shared import masks_panels as panels

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from core import edits
-from core.engine import RunRequest, default
+from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.self_attention.masks import causal_more as more
 from viz.course.self_attention.masks import causal_steps as steps

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core import engine
 from core.errors import InputError
+from core.serving import engine
 from viz.charts import thumbs
 from viz.course.self_attention.positional_encoding import folds, pictures
 from viz.course.shared.maths import positions as lesson

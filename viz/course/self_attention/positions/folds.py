@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.engine import default
+from core.serving.engine import default
 from viz.charts.curves import number
 from viz.course.self_attention.charts.reordered import share
 from viz.course.self_attention.maths.position_criteria import CRITERIA

@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from core import edits
-from core.engine import default
 from core.errors import InputError
+from core.serving.engine import default
 from viz.charts.curves import number
 from viz.course.self_attention.charts.reordered import share
 from viz.course.self_attention.maths.position_criteria import CRITERIA

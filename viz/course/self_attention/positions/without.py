@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.engine import default
 from core.errors import InputError
+from core.serving.engine import default
 from viz.charts.curves import number
 from viz.course.self_attention.positions import folds as more
 from viz.course.self_attention.positions.maths import unplaced as analysis

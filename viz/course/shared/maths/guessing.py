@@ -14,12 +14,12 @@ import torch
 
 from core.analysis.forcing import logits_behind, start_of
 from core.analysis.guesses import probabilities
-from core.bounds import most
+from core.decoding.choose import largest
 from core.decoding.prompt import Prompt, Window, fit
-from core.decoding.reader import Reader
-from core.decoding.steps import largest
+from core.decoding.stepper import Stepper
 from core.errors import InputError
 from core.model import Model
+from core.serving.bounds import most
 from core.text import Tokenizer
 
 Array = np.ndarray
@@ -132,7 +132,7 @@ class Round:
 
         It is found piece by piece, so another word may be more probable as a whole.
         """
-        reader, new, ids, logprobs = Reader(self.model, self.prompt), self.prompt.ids, [], []
+        reader, new, ids, logprobs = Stepper(self.model, self.prompt), self.prompt.ids, [], []
         while True:
             scores = reader.read([new]).logits[0]
             best = int(scores.argmax())

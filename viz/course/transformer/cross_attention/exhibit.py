@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.checkpoints.heads import habits
-from core.engine import RunRequest, default
+from core.analysis.heads.head_file import habits
 from core.errors import InputError
+from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.shared.maths import across
 from viz.course.shared.shown import folds

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.engine import RunRequest, default
+from core.serving.engine import RunRequest, default
 from viz.charts import evidence
 from viz.charts.curves import number, tiny
 from viz.course.shared.maths import across, luong

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.engine import default
+from core.serving.engine import default
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.transformer.training_and_inference import learn, steps, write

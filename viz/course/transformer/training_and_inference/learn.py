@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.checkpoints.record import trained
 from core.decoding.replay import Replay
-from core.engine import default
+from core.serving.engine import default
 from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.shared.shown import show

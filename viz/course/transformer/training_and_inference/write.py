@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.engine import default
+from core.serving.engine import default
 from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.shared.shown import show

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.analysis.boxes import value
+from core.analysis.diagram_nodes import value
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.transformer.walk_through import steps

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from core.analysis.boxes import Box, value
+from core.analysis.diagram_nodes import Box, value
 from viz.course.lesson import Folds
 from viz.course.shared.maths import sizes
 from viz.course.transformer.walk_through import inside
@@ -102,7 +102,7 @@ def arrays(data: Data, told: Told) -> dict[str, np.ndarray]:
 def code(params: Params, told: Told) -> str:
     """Lines that make the numbers again."""
     return (
-        f"import core\nfrom core.analysis.boxes import boxes, parameters, value\nfrom viz.course.transformer.walk_through.maths import journey\n\nmodel = core.open_model('translator-en-es')\n"
+        f"import core\nfrom core.analysis.diagram_nodes import boxes, parameters, value\nfrom viz.course.transformer.walk_through.maths import journey\n\nmodel = core.open_model('translator-en-es')\n"
         f"run = model.run({params.text!r})\nbox = next(box for box in boxes(model) if box.name == {told.box.name!r})\n"
         f"out = value(run, {told.box.gives!r})\nprint(out.shape, parameters(model, box), sum(parameters(model, each) for each in boxes(model)))\n"
         f"way = journey(run, {told.row})\nprint([round(station.size, 2) for station in way])"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.analysis.boxes import Box, parameters, value
+from core.analysis.diagram_nodes import Box, parameters, value
 from viz.charts.tensors import Panel, side_by_side, tensors
 from viz.course.shared.transformer_map import label, plain
 from viz.course.transformer.walk_through.maths import Station

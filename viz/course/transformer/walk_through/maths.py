@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.boxes import Box, boxes, value
+from core.analysis.diagram_nodes import Box, boxes, value
 from core.analysis.residual.logit_lens import read_out
-from core.decoding.filters import softmax
+from core.maths import softmax
 from core.run import Run
 
 Array = np.ndarray

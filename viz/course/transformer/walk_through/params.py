@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.analysis.boxes import Box, boxes, numbers_of, parameters
-from core.engine import RunRequest, default
+from core.analysis.diagram_nodes import Box, boxes, numbers_of, parameters
 from core.errors import InputError
+from core.serving.engine import RunRequest, default
 from viz.shell import state
 from viz.widgets.knobs import Knobs, knob, sentence, toggle, touched
 

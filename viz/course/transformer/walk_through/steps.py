@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.analysis.boxes import value
+from core.analysis.diagram_nodes import value
 from viz.course.lesson import Folds
 from viz.course.shared import transformer_map
 from viz.course.shared.maths import sizes

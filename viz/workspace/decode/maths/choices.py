@@ -9,8 +9,8 @@ from itertools import islice
 import numpy as np
 
 from core.analysis.guesses import probabilities
-from core.decoding.reader import Reader
-from core.decoding.steps import largest
+from core.decoding.choose import largest
+from core.decoding.stepper import Stepper
 from viz.course.shared.maths.guessing import Round, letters
 
 CHOICES, TRIES = 6, 4
@@ -56,7 +56,7 @@ def _ends(game: Round, ids: Sequence[int]) -> dict[int, bool]:
     """Whether the word most probably ends behind each of these tokens; the text is read once for all."""
     if not ids:
         return {}
-    reader = Reader(game.model, game.prompt)
+    reader = Stepper(game.model, game.prompt)
     reader.read([game.prompt.ids])
     reader.keep([0] * len(ids))
     following = probabilities(reader.read([(index,) for index in ids]).logits)

@@ -11,9 +11,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 
-from core.arithmetic.digits import read, shown
+from core.analysis.arithmetic.digits import read, shown
+from core.decoding.choose import Candidate, Choice
 from core.decoding.filters import Filter
-from core.decoding.steps import Candidate, Choice, Step
+from core.decoding.step import Step
 
 FEWEST, MOST = 3, 10
 """Decimals of a score: as few as give the probability that is shown."""

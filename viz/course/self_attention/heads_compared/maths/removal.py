@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.attribution.asked import rows, truth
-from core.analysis.attribution.each_head import each_head
-from core.decoding.filters import log_softmax
+from core.analysis.attribution.ablate_heads import each_head
+from core.analysis.attribution.target_token import rows, truth
 from core.edits import ZeroHead
+from core.maths import log_softmax
 from core.model import Model
 from core.run import Run
 

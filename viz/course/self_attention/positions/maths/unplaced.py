@@ -15,7 +15,7 @@ import numpy as np
 from core import edits
 from core.analysis.attention import measures
 from core.analysis.guesses import guesses, probabilities
-from core.analysis.residual.changed import wrote
+from core.analysis.residual.delta import wrote
 from core.errors import InputError
 from core.run import Run
 from core.trace import Edit

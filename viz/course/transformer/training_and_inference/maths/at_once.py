@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.analysis.forcing import Forcing, logits_behind, side_by_side, start_of, target_ids
 from core.decoding.prompt import Prompt
-from core.decoding.reader import Reader
+from core.decoding.stepper import Stepper
 from core.errors import InputError
 from core.model import Model
 
@@ -114,7 +114,7 @@ def wanted_ids(model: Model, prompt: Prompt, target: str) -> tuple[int, ...]:
 
 
 def _step_by_step(model: Model, prompt: Prompt, ids: tuple[int, ...]) -> Array:
-    reader = Reader(model, prompt)
+    reader = Stepper(model, prompt)
     rows = [reader.read([prompt.ids]).logits[0], *(reader.read([[index]]).logits[0] for index in ids)]
     return np.stack(rows).astype(np.float64)
 

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 
 from core.analysis.forcing import logits_behind, start_of
-from core.decoding import batched
 from core.decoding.counterexample import TREE, Letters, Words
 from core.decoding.prompt import Prompt
 from core.model import Model
 from core.models import Batch
+from core.run import batched
 
 WIDTH = 4
 ROOM = 10

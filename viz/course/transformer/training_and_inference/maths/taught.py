@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core.analysis.forcing import start_of
-from core.decoding.batched import greedy
 from core.errors import InputError
 from core.model import Model
 from core.models import Batch, families
+from core.run.batched import greedy
 from viz.course.transformer.training_and_inference.maths.at_once import shifted, wanted_ids
 
 Array = NDArray[np.float64]

@@ -1,0 +1,215 @@
+"""The arithmetic of one row and of one cell of attention, from the tensors of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.analysis.arithmetic.digits import Array
+from core.analysis.arithmetic.lines import Citation, Line, Lines, adds, puts
+from core.analysis.arithmetic.scores import SCORED, SLIDES, SURVEY, Pair, gaussian_lines, scaled_lines, window_lines
+from core.analysis.arithmetic.weighted_sum import (
+    CONTEXT,
+    MIXED,
+    Stream,
+    attentional_lines,
+    mixing_lines,
+    projection_lines,
+)
+from core.errors import InputError
+from core.run import Run, Side
+
+EQUATION_8: tuple[Citation, ...] = ((SURVEY, "2.4.2", "Eq. (8)"), (SLIDES, "query-retrieval modeling", "Eq. (8)"), ("vaswani2017", "3.2.1", "Eq. (1)"))
+EQUATION_5: tuple[Citation, ...] = ((SURVEY, "2.3", "Eq. (5)"), (SLIDES, "sequence-to-sequence model with attention", "Eq. (5)"), ("bahdanau2015", "3.1", "Eq. (6)"))
+MASK: tuple[Citation, ...] = ((SURVEY, "3.3.1", "Eqs. (28), (29)"), (SLIDES, "masked multihead attention with self-attention", "Eqs. (27), (28)"))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One query's row in one head, by key (tokens): dot products, scores, exponentials, weights.
+
+    `dots` = q . k, `scores` = q . k / sqrt(d_head), `exps` = e^(score - largest score) and 0 where forbidden,
+    `total` their sum, `weights` = exps / total, which is the recorded pattern (checked by `residue`).
+    In the alignment of a recurrent decoder a small network compares: `dots` is None and `scores` are those of the run.
+    Local attention multiplies the weights by `gaussian`.
+    """
+
+    query: str
+    keys: tuple[str, ...]
+    d_head: int
+    dots: Array | None
+    scores: Array
+    allowed: Array
+    exps: Array
+    total: float
+    gaussian: Array | None
+    weights: Array
+    residue: float
+
+
+def needed(run: Run, kind: str, layer: int) -> tuple[str, ...]:
+    """The paths that `row_of` reads."""
+    found = run.model.spec.kind(kind)
+    leaves = ["scores", "allowed", "pattern"]
+    if found.layered:
+        leaves = ["q", "k", *leaves]
+    elif getattr(run.model.config, "attention", "") == "luong-local-p":
+        leaves.append("gaussian")
+    return tuple(found.path(layer, leaf) for leaf in leaves)
+
+
+def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
+    """The row of `query` (a token index) in one head; needs the paths of `needed` in the trace.
+
+    scores = q k^T / sqrt(d_head); weights = softmax of the allowed scores (Vaswani et al. 2017, Eq. 1;
+    Ghojogh and Ghodsi 2020, Eqs. (8) and (10)).
+    """
+    found = run.model.spec.kind(kind)
+    row = {path.rpartition(".")[2]: run.trace[path][head] for path in needed(run, kind, layer)}
+    keys, queries = _axis(run, found.keys), _axis(run, found.queries)
+    recorded = row["scores"][query].astype(np.float64)
+    dots = row["k"].astype(np.float64) @ row["q"][query].astype(np.float64) if "q" in row else None
+    own = recorded if dots is None else dots / np.sqrt(row["q"].shape[-1])
+    may = row["allowed"][query]
+    largest = own[may].max() if may.any() else 0.0
+    exps = np.where(may, np.exp(np.where(may, own - largest, 0.0)), 0.0)
+    total = float(exps.sum())
+    gaussian = row["gaussian"][query].astype(np.float64) if "gaussian" in row else None
+    weights = (exps / total if total else exps) * (1.0 if gaussian is None else gaussian)
+    residue = float(max(np.abs(weights - row["pattern"][query]).max(), np.abs(own - recorded).max()))
+    return Row(queries.tokens[query], keys.tokens, run.model.config.d_head, dots, own, may, exps, total, gaussian, weights, residue)
+
+def needed_lines(run: Run, kind: str, layer: int) -> tuple[str, ...]:
+    """The paths that `lines_of` reads, for `keep`."""
+    found, config = run.model.spec.kind(kind), run.model.config
+    leaves = ["q", "k", "v", "scores", "allowed", "pattern", "heads"]
+    if found.layered:
+        return (*(found.path(layer, leaf) for leaf in (*leaves, "out")), *_stream_paths(run, kind, layer))
+    local = config.attention.startswith("luong-local")
+    leaves += (["centre"] if local else []) + (["align", "gaussian"] if config.attention == "luong-local-p" else [])
+    return (*(found.path(layer, leaf) for leaf in leaves), *_written_paths(run, kind).values())
+
+
+def lines_of(run: Run, kind: str, layer: int, head: int, query: int, key: int, *, element: int | None = None) -> Lines:
+    """How the weight of one cell is computed and where it goes, line by line; needs the paths of `needed_lines`.
+
+    `query` and `key` count tokens; `element` is the number of the head's output to follow, None for the largest.
+    Raises InputError for a cell that is not there, KeyError naming a path that the run did not keep.
+    """
+    found = run.model.spec.kind(kind)
+    keys, queries = _axis(run, found.keys), _axis(run, found.queries)
+    pattern = run.trace[found.path(layer, "pattern")]
+    for name, index, size in zip(("head", "query", "key"), (head, query, key), pattern.shape, strict=True):
+        if not 0 <= index < size:
+            raise InputError(f"There is no {name} {index} in {kind}.", f"It has {size}, counted from 0.", f"Choose 0 to {size - 1}.")
+
+    def paths(leaf: str) -> str:
+        return found.path(layer, leaf)
+
+    def part(leaf: str) -> Array:
+        return run.trace[paths(leaf)][head]
+
+    cell = _Cell(query, key, keys.tokens, part, paths, float(part("scores")[query, key]), part("allowed")[query])
+    q_at, k = part("q")[query], part("k")[key]
+    pair = Pair(q_at, k, key, cell.score, paths("q"), paths("k"), paths("scores"))
+    if found.layered:
+        lines = [*scaled_lines(pair), _mask_line(cell), *_softmax_lines(cell, "pattern", EQUATION_8)]
+        heads = run.trace[paths("heads")][:, query]
+        lines += mixing_lines(pattern[head, query], part("v"), heads[head], key, keys.tokens, element, paths, MIXED, ("v", "z"))
+        before, after = _stream_paths(run, kind, layer)
+        stream = Stream(run.trace[before][query], run.trace[after][query], before, after)
+        lines += projection_lines(found.module(run.model.network, layer), head, heads, run.trace[paths("out")][query], stream, paths)
+    else:
+        lines = _recurrent(run, cell, pair, element)
+    return Lines(kind, layer, head, query, key, queries.tokens[query], keys.tokens[key], float(pattern[head, query, key]), tuple(lines))
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """One cell of one head, and how to get at the tensors of that head."""
+
+    query: int
+    key: int
+    keys: tuple[str, ...]
+    part: Callable[[str], Array]
+    paths: Callable[[str], str]
+    score: float
+    allowed: Array
+
+
+def _mask_line(cell: _Cell) -> Line:
+    may, n = bool(cell.allowed[cell.key]), int(cell.allowed.sum())
+    open_keys = f"{n} of {len(cell.allowed)} keys are not masked in this row"
+    words = f"The mask lets {{query}} attend to {{key}}; {open_keys}." if may else f"{{key}} is masked for {{query}}, whatever the score: e to the −∞ is 0. {open_keys[0].upper()}{open_keys[1:]}."
+    return puts("mask", "the mask", words, "s_{ij} + M_{ij}", MASK, form="{} + 0" if may else "{} − ∞", formula=lambda s: s if may else -math.inf,
+                values=[cell.score], reads=[cell.paths("scores"), cell.paths("allowed")])  # fmt: skip
+
+
+def _softmax_lines(cell: _Cell, leaf: str, cites: tuple[Citation, ...]) -> list[Line]:
+    """Numerator, denominator, weight. `leaf` is what the run records the softmax as."""
+    open_keys = np.flatnonzero(cell.allowed)
+    recorded = float(cell.part(leaf)[cell.query, cell.key])
+    equation, ends = "a_{ij} = e^{s_{ij}} / Σ_{k} e^{s_{ik}}", {"path": cell.paths(leaf), "reads": [cell.paths("scores"), cell.paths("allowed")]}
+    if not len(open_keys):
+        words = "Every key of this row is masked. Here such a row is all 0; other programs give NaN or equal weights."
+        return [puts("weight", "the weight", words, equation, cites, form="{}", formula=lambda x: x, values=[0.0], recorded=recorded, **ends)]
+    scores = cell.part("scores")[cell.query][open_keys].astype(np.float64)
+    largest = int(np.argmax(scores))
+    top, place = np.full(len(scores), scores[largest]), np.flatnonzero(open_keys == cell.key)
+    off = "The largest unmasked score of the row is subtracted from every score first: all weights stay the same, and no e to the s can grow too large."
+    lines = []
+    if len(place):
+        lines.append(puts("numerator", "e to the score", off, "e^{s_{ij} − max_{k} s_{ik}}", (*cites, ("lifei2022", "practical considerations", "overflow, underflow")),
+                          form="e^({} − {})", formula=lambda s, m: math.exp(s - m), values=[cell.score, float(top[0])], reads=[cell.paths("scores")]))  # fmt: skip
+    shut = len(cell.allowed) - len(open_keys)
+    words = "The same for every unmasked key of the row, added" + (f"; the {shut} masked ones add exactly 0." if shut else ".")
+    chosen = int(place[0]) if len(place) else None
+    below = adds("denominator", "the sum over the row", words, "Σ_{k} e^{s_{ik} − max}", cites, columns={"s": scores, "max": top}, form="e^({} − {})", axis="key",
+                 labels=cell.keys, at=open_keys, chosen=chosen, shared=True, reads=[cell.paths("scores"), cell.paths("allowed")])  # fmt: skip
+    share = "The share of {key} in the row: its weight." if len(place) else "Masked: its weight in the row is exactly 0."
+    over = lines[0].value if lines else 0.0
+    return [*lines, below, puts("weight", "the weight", share, equation, cites, form="{} / {}", formula=lambda a, b: a / b, values=[over, below.value],
+                                recorded=recorded, **ends)]  # fmt: skip
+
+
+def _recurrent(run: Run, cell: _Cell, pair: Pair, element: int | None) -> list[Line]:
+    """The lines of a recurrent decoder's alignment, by the score function and the kind of attention it has."""
+    attend = run.model.network.decoder.attend
+    lines = SCORED[type(attend.score)](pair, attend.score)
+    local = hasattr(attend, "window")
+    weights, paths = cell.part("pattern")[cell.query], cell.paths
+    n_real = (run.source or run.side).n_real
+    centre = float(cell.part("centre")[cell.query]) if local else 0.0
+    lines += window_lines(attend, pair.q, cell.query, cell.key, n_real, centre, paths) if local else [_mask_line(cell)]
+    predicted = local and attend.to_centre is not None
+    lines += _softmax_lines(cell, "align" if predicted else "pattern", EQUATION_5)
+    if predicted:
+        align, factor = (float(cell.part(leaf)[cell.query, cell.key]) for leaf in ("align", "gaussian"))
+        lines += gaussian_lines(attend, cell.key, centre, align, factor, float(weights[cell.key]), paths)
+    context = cell.part("heads")[cell.query]
+    lines += mixing_lines(weights, cell.part("v"), context, cell.key, cell.keys, element, paths, CONTEXT, ("h", "c"))
+    beside = _written_paths(run, "alignment")
+    state, mixed = (run.trace[path][cell.query] for path in beside.values())
+    return lines + attentional_lines(run.model.network.decoder.mix, context, state, mixed, {**beside, "heads": paths("heads")})
+
+
+def _stream_paths(run: Run, kind: str, layer: int) -> tuple[str, str]:
+    """The residual stream before and behind this attention, both before any post-norm."""
+    found = run.model.spec.kind(kind)
+    block = found.path(layer, "").removesuffix(f"{found.leaf}.")
+    if found.leaf != "cross_attn":
+        return f"{block}resid_in", f"{block}resid_mid"
+    return block + ("norm1.out" if run.model.config.order == "post" else "resid_mid"), f"{block}resid_cross"
+
+
+def _written_paths(run: Run, kind: str) -> dict[str, str]:
+    """The decoder's top state and what it and the context are mixed into."""
+    stack = run.model.spec.kind(kind).stack
+    return {"state": f"{stack}.layer.{run.model.config.n_layers - 1}.hidden", "mixed": f"{stack}.mixed"}
+
+
+def _axis(run: Run, name: str) -> Side:
+    return run.side if name == "target" or run.source is None else run.source

@@ -1,0 +1,109 @@
+"""Which line of the house's code makes which tensor: seen by watching one tiny pass, never written down."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+
+import core.layers
+import core.layers.trace_loops
+import core.trace
+from core.model import Model
+from core.models import Batch
+from core.trace import Plan, Recorder
+
+LAYERS = str(Path(core.layers.__path__[0]))
+PASSED_ON = frozenset({core.trace.__file__, core.layers.trace_loops.__file__, __file__})
+"""Files between a forward and its record: the line that counts is outside them."""
+
+Code = tuple[str, int]
+"""A function: its file and the line it begins at."""
+
+
+@dataclass(frozen=True)
+class TapLine:
+    """Where a path was tapped: the file and line of the call, the function it stands in, the axis words."""
+
+    file: str
+    line: int
+    code: Code
+    axes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What one pass showed: the place of every path, every function that was called."""
+
+    places: dict[str, TapLine]
+    called: set[Code]
+
+
+class _Watcher(Recorder):
+    """A recorder that keeps nothing and notes who calls it for which path."""
+
+    __slots__ = ("places",)
+
+    def __init__(self) -> None:
+        super().__init__(keep=())
+        self.places: dict[str, TapLine] = {}
+
+    def __truediv__(self, part: str) -> _Watcher:
+        child = object.__new__(_Watcher)
+        child._book, child.places = self._book, self.places
+        child._prefix = f"{self._prefix}{part}."
+        return child
+
+    def __call__(self, name: str, value: Tensor, axes: str) -> Tensor:
+        self._note(name, axes)
+        return super().__call__(name, value, axes)
+
+    def planned(self, name: str, axes: str) -> Plan:
+        self._note(name, axes)
+        return super().planned(name, axes)
+
+    def _note(self, name: str, axes: str) -> None:
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename in PASSED_ON:
+            frame = frame.f_back
+        if frame is not None:
+            place = TapLine(frame.f_code.co_filename, frame.f_lineno, code_of(frame.f_code), tuple(axes.split()))
+            self.places[self._prefix + name] = place
+
+
+def code_of(code: CodeType) -> Code:
+    return code.co_filename, code.co_firstlineno
+
+
+_SEEN: WeakKeyDictionary[Model, Watched] = WeakKeyDictionary()
+
+
+def watched(model: Model) -> Watched:
+    """One pass over two tokens, once a model."""
+    found = _SEEN.get(model)
+    if found is None:
+        torch.get_num_threads()  # as in core.run.lazy_logits: a thread takes over the process's number only when asked
+        ids = torch.zeros(1, 2, dtype=torch.long)
+        real = torch.ones_like(ids, dtype=torch.bool)
+        batch = Batch(ids=ids, real=real, source=ids, source_real=real) if model.spec.has_source else Batch(ids=ids, real=real)
+        found, watcher, before = Watched({}, set()), _Watcher(), sys.getprofile()
+
+        def note(frame: FrameType, event: str, _: Any) -> None:
+            if event == "call" and frame.f_code.co_filename.startswith(LAYERS):
+                found.called.add(code_of(frame.f_code))
+
+        sys.setprofile(note)
+        try:
+            with torch.inference_mode():
+                model.network(batch, tap=watcher)
+        finally:
+            sys.setprofile(before)
+        found.places.update(watcher.places)
+        _SEEN[model] = found
+    return found

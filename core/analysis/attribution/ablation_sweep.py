@@ -1,0 +1,117 @@
+"""What each head does for one chosen output: the head taken away, and what a gradient says that this would do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.analysis.attribution.importance import Sample
+from core.analysis.attribution.target_token import Asked
+from core.analysis.heads.likeness import cosine
+from core.data.texts import texts
+from core.edits import MeanHead, ZeroHead
+from core.errors import InputError
+from core.model import Model
+from core.run import Run
+from core.text import words_of
+from core.trace import Edit
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Item:
+    """What a model is given: the text, a translator's target, a second text."""
+
+    text: str
+    target: str | None = None
+    pair: str | None = None
+
+    def run(self, model: Model, **options: object) -> Run:
+        return model.run(self.text, target=self.target, pair=self.pair, **options)  # pyright: ignore[reportArgumentType]
+
+
+def places(model: Model, kind: str) -> Iterator[tuple[int, int]]:
+    """(layer, head) of every head of a kind."""
+    found = model.spec.kind(kind)
+    return ((layer, head) for layer in range(found.n_layers(model.config)) for head in range(model.config.n_heads))
+
+
+def off(model: Model, kind: str, layer: int, head: int, average: Array | None = None) -> Edit:
+    """One head switched off: what it hands on becomes zero, or its average (layer, head, d_head): see `means.mean_outputs`."""
+    where = model.spec.kind(kind).path(layer, "heads")
+    return ZeroHead(where, head) if average is None else MeanHead(where, head, tuple(average[layer, head].tolist()))
+
+
+def without(model: Model, item: Item, asked: Asked, edit: Edit) -> float:
+    """The asked number with one edit."""
+    return asked.value(item.run(model, keep=(), edits=(edit,)).logits)
+
+
+def sweep(model: Model, item: Item, asked: Asked, kind: str, average: Array | None = None) -> Array:
+    """How the asked number changes when one head is switched off, each head alone: (layer, head), after minus before.
+
+    Below 0 the head speaks for the word, above 0 against it. The target of a translator must be given: without a head it
+    would write something else, and the rows would no longer be about the same thing.
+    Raises InputError for a translator without a target.
+    """
+    if model.spec.has_source and item.target is None:
+        raise InputError("There is no target.", "Heads are compared on one and the same translation.", "Give target.")
+    before = asked.value(item.run(model, keep=()).logits)
+    found = np.zeros((model.spec.kind(kind).n_layers(model.config), model.config.n_heads))
+    for layer, head in places(model, kind):
+        found[layer, head] = without(model, item, asked, off(model, kind, layer, head, average)) - before
+    return found
+
+
+def estimate(model: Model, item: Item, goal: Callable[[Tensor], Tensor], kind: str, average: Array | None = None) -> Array:
+    """How `goal` of the logits (pos, vocab) changes without a head, as in `sweep`, guessed from one run and one gradient: (layer, head).
+
+        delta_h = sum over positions of grad_h . (new - h)
+
+    the first term of a Taylor series (Michel et al. 2019, Eq. 2, with its sign; "attribution patching", Nanda 2023):
+    right where the model is nearly linear on the way from h to its replacement, zero or its mean.
+    """
+    found = model.spec.kind(kind)
+    paths = [found.path(layer, "heads") for layer in range(found.n_layers(model.config))]
+    with torch.inference_mode(False):
+        run = item.run(model, keep=paths, grad=goal)
+    changes = []
+    for layer, path in enumerate(paths):
+        new = 0.0 if average is None else average[layer][:, None, :]
+        changes.append((run.trace.grad(path).astype(np.float64) * (new - run.trace[path])).sum((1, 2)))
+    return np.stack(changes)
+
+
+def samples(model: Model, n: int) -> tuple[Sample, ...]:
+    """Our own sentences as this model is asked about them: with their translation, with one word hidden, or as they are."""
+    if model.spec.has_source:
+        return tuple(Sample(row.text, row.target) for row in texts("heads_en-es")[:n])
+    rows = [row.text for row in texts("heads_en")]
+    if not model.spec.framed:
+        return tuple(Sample(text) for text in rows[:n])
+    found = (_hidden(model, text) for text in rows)
+    return tuple(sample for sample in found if sample is not None)[:n]
+
+
+def _hidden(model: Model, text: str) -> Sample | None:
+    """The text with its middle word of one token hidden; None where there is none."""
+    mask, encoded = model.tokenizer.mask, model.tokenizer.encode(text)
+    single = [word.pieces[0] for word in words_of(text, encoded.tokens, encoded.spans) if len(word.pieces) == 1 and word.text.isalpha()]
+    if mask is None or not single:
+        return None
+    span = encoded.spans[single[len(single) // 2]]
+    return None if span is None else Sample(text[: span[0]] + model.tokenizer.token(mask) + text[span[1] :], text)
+
+
+def agreement(one: Array, other: Array) -> float:
+    """Pearson's correlation over all heads; 0 where one of them does not vary.
+
+    >>> round(agreement(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0])), 9)
+    1.0
+    """
+    return float(np.nan_to_num(cosine(one - one.mean(), other - other.mean())))

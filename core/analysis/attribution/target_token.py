@@ -1,0 +1,77 @@
+"""Which output a question about a run is about: a row of the logits and a token, or one token against another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+from core.maths import log_softmax
+from core.run import Run
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One number of a run: log p of `token` at `row`; with `against`, how far its logit lies above that of the other token.
+
+    >>> import torch
+    >>> logits = np.log([[0.25, 0.75]])
+    >>> round(Asked(0, 1).value(logits), 4), round(Asked(0, 1, against=0).value(logits), 4)
+    (-0.2877, 1.0986)
+    >>> round(Asked(0, 1).goal(torch.tensor(logits)).item(), 4)
+    -0.2877
+    """
+
+    row: int
+    token: int
+    against: int | None = None
+
+    def value(self, logits: Array) -> float:
+        """The number, from logits (position, vocabulary)."""
+        row = logits[self.row].astype(np.float64)
+        if self.against is not None:
+            return float(row[self.token] - row[self.against])
+        return float(log_softmax(row)[self.token])
+
+    def goal(self, logits: Tensor) -> Tensor:
+        """The same in torch, for `Model.run(grad=...)`."""
+        row = logits[self.row]
+        return row[self.token] - row[self.against] if self.against is not None else row.log_softmax(-1)[self.token]
+
+
+def rows(run: Run) -> list[int]:
+    """The rows of the logits that one may ask about: every position of a decoder, of a masked language model the words."""
+    n = run.side.n_real
+    return [row for row in range(n) if run.spans[row] is not None] if run.model.spec.framed else list(range(n))
+
+
+def blanks(run: Run) -> list[int]:
+    """Where a word is hidden."""
+    mask = run.model.tokenizer.mask if run.model.spec.framed else None
+    return [] if mask is None else [row for row in range(run.side.n_real) if run.ids[row] == mask]
+
+
+def truth(run: Run, row: int) -> int | None:
+    """The token that stands where this row predicts, where the run says it: what follows, or the word itself."""
+    if run.model.spec.framed:
+        return None if row in blanks(run) else run.ids[row]
+    if row + 1 < run.side.n_real:
+        return run.ids[row + 1]
+    return run.model.tokenizer.end if run.source is not None else None
+
+
+def telling(run: Run) -> int:
+    """The row to open with: a hidden word; of a decoder the begin of the word, with a letter in it, that it saw coming best.
+
+    Of a text in which no such word is, the last row.
+    """
+    hidden = blanks(run)
+    if hidden or run.model.spec.framed:
+        return (hidden or rows(run))[0]
+    begins = {word.pieces[0] for word in run.side.words if any(c.isalpha() for c in word.text)}
+    known = [place - 1 for place in sorted(begins) if place > (2 if run.source is None else 0)]
+    chances = log_softmax(run.logits[: run.side.n_real].astype(np.float64))
+    return max(known, key=lambda row: chances[row, run.ids[row + 1]], default=run.side.n_real - 1)

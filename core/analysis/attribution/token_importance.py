@@ -1,0 +1,77 @@
+"""Which word of a text a chosen output rests on: three readings of the attention weights, and the words taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+
+from core.analysis.attention.aggregate import rollout
+from core.analysis.attribution.ablation_sweep import Item, agreement
+from core.analysis.attribution.importance import brought
+from core.analysis.attribution.target_token import Asked
+from core.edits import DropToken
+from core.model import Model
+from core.run import Run
+
+Array = np.ndarray
+
+KEEP = ("*.pattern", "*.v", "logits")
+"""What a run must have kept."""
+
+
+def shares(run: Run, asked: Asked, kind: str) -> dict[str, Array]:
+    """What each key has of the last word, in shares that add up to 1, by three readings of the weights: (key,) each.
+
+    - "attention": the mean of the last layer's heads, at the asked row.
+    - "rollout": `aggregate.rollout` at the asked row (only where a text looks at itself).
+    - "value-weighted": as attention, each weight times the length of the vector it brings, a_ij ||v_j W_O|| (Kobayashi et al. 2020).
+    """
+    weights = run.attention(kind).weights
+    found = {"attention": weights[-1, :, asked.row].mean(0)}
+    family = run.model.spec.kind(kind)
+    if family.queries == family.keys:
+        found["rollout"] = rollout(weights)[-1, asked.row]
+    found["value-weighted"] = brought(run, kind)[-1, :, asked.row].sum(0)
+    return {name: _share(values) for name, values in found.items()}
+
+
+def attention_gradient(model: Model, item: Item, asked: Asked, kind: str) -> Array:
+    """Attention times gradient, in shares: the sum over layers, heads and queries of max(0, a_ij df/da_ij), f the asked number."""
+    found = model.spec.kind(kind)
+    paths = [found.path(layer, "pattern") for layer in range(found.n_layers(model.config))]
+    with torch.inference_mode(False):
+        run = item.run(model, keep=paths, grad=asked.goal)
+    return _share(sum((np.maximum(run.trace[path] * run.trace.grad(path), 0).sum((0, 1)) for path in paths), np.zeros(1)))
+
+
+def hidden_from(model: Model, kind: str, key: int) -> DropToken:
+    """One word that no word may look at any more, in all layers and heads."""
+    path = model.spec.kind(kind).path(0, "allowed")
+    return DropToken(path.replace(".0.", ".*.", 1), key)
+
+
+def _share(values: Array) -> Array:
+    total = float(values.sum())
+    return values.astype(np.float64) / (total or 1.0)
+
+
+def ranks_agree(one: Array, other: Array) -> float:
+    """Spearman's rank correlation; equal values share the mean of their ranks; 0 where one does not vary.
+
+    >>> round(ranks_agree(np.array([0.1, 0.5, 0.2]), np.array([1.0, 9.0, 2.0])), 9)
+    1.0
+    """
+    return agreement(_ranks(one), _ranks(other))
+
+
+def _ranks(values: Array) -> Array:
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    return ((ends - counts + ends - 1) / 2)[inverse]
+
+
+def most(shared: Mapping[str, Array]) -> dict[str, int]:
+    """The key with the largest share, by reading."""
+    return {name: int(values.argmax()) for name, values in shared.items()}

@@ -1,0 +1,102 @@
+"""What the heads of a shipped model do, beside it as heads.json: written by `core.tools.survey`, read by cards and pages.
+
+`{"weights": sha256, "seed": 0, "own": true where items of the model's own task were read, "kinds": {"causal": {"n": 254, "trained": TABLES, "untrained": TABLES}}}` where TABLES is
+`{"scores": {measure: [[a number a head] a layer]}, "controls": {the same}}`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.analysis.heads.habits import Heads
+from core.checkpoints.files import MB, inside, small_bytes, strict_json
+from core.checkpoints.manifest import File, shipped_folder
+from core.checkpoints.weights import SINGLE
+from core.errors import InputError
+
+FILE = "heads.json"
+DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """The heads by kind of attention: of the model whose weights have this sum, and of an untrained copy of it.
+
+    `own` says that they were measured on items of the model's own task, not on our sentences.
+    """
+
+    weights: str
+    seed: int
+    trained: Mapping[str, Heads]
+    untrained: Mapping[str, Heads]
+    own: bool = False
+
+    def of(self, folder: Path) -> bool:
+        """Whether the weights in the folder are those that were measured."""
+        return File.of(folder / SINGLE).sha256 == self.weights
+
+
+def write_heads(folder: Path, trained: Mapping[str, Heads], untrained: Mapping[str, Heads], seed: int, *, own: bool = False) -> Surveyed:
+    """Write what was measured of the weights in the folder, and of its untrained copy."""
+    kinds = {name: {"n": heads.n, "trained": _tables(heads), "untrained": _tables(untrained[name])} for name, heads in trained.items()}
+    held = {"weights": File.of(folder / SINGLE).sha256, "seed": seed, **({"own": True} if own else {}), "kinds": kinds}
+    (folder / FILE).write_text(json.dumps(held, separators=(",", ":")).replace('},"', '},\n"') + "\n", encoding="utf-8")
+    found = read_heads(folder)
+    assert found is not None
+    return found
+
+
+def _tables(heads: Heads) -> dict[str, Any]:
+    tables = {"scores": heads.scores, "controls": heads.controls}
+    return {part: {name: np.round(score.astype(float), DIGITS).tolist() for name, score in table.items()} for part, table in tables.items()}
+
+
+def habits(model: str, kind: str) -> Heads | None:
+    """What the heads of a kind do over our sentences, as shipped with the model; None for one that was not measured."""
+    found = read_heads(shipped_folder() / model) if (shipped_folder() / model / FILE).is_file() else None
+    return found.trained.get(kind) if found else None
+
+
+def read_heads(folder: Path) -> Surveyed | None:
+    """What heads.json says, None where a model has none. Raises InputError for a file that is not understood."""
+    path = inside(folder, FILE)
+    if path is None:
+        return None
+    held = strict_json(small_bytes(path, MB), FILE)
+    try:
+        trained, untrained = (_heads(held["kinds"], copy) for copy in ("trained", "untrained"))
+        return Surveyed(_text(held["weights"]), int(held["seed"]), trained, untrained, held.get("own") is True)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"{FILE} of {folder.name} is not understood ({error}).", "It holds a table of numbers from 0 to 1 a measure, one a head.",
+            f"Measure again with python -m core.tools.survey {folder.name}.",
+        ) from None  # fmt: skip
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("the sum of the weights is no text")
+    return value
+
+
+def _heads(kinds: Mapping[str, Any], copy: str) -> dict[str, Heads]:
+    found: dict[str, Heads] = {}
+    for name, about in kinds.items():
+        scores, controls = ({measure: _table(rows) for measure, rows in about[copy][part].items()} for part in ("scores", "controls"))
+        if "spread" not in scores or len({table.shape for table in (*scores.values(), *controls.values())}) > 1:
+            raise ValueError(f"the tables of {name} do not fit together")
+        found[name] = Heads(scores, int(about["n"]), controls)
+    return found
+
+
+def _table(rows: Any) -> np.ndarray:
+    table = np.array(rows, dtype=np.float64)
+    if table.ndim != 2 or not table.size or not ((table >= 0) & (table <= 1 + 1e-4)).all():
+        raise ValueError("a table is not of numbers from 0 to 1")
+    return table

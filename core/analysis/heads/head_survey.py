@@ -1,0 +1,76 @@
+"""All heads of a model measured on our own sentences, group by group: what names them on cards and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from core.analysis.attention.measures import alignment, elsewhere
+from core.analysis.heads.habits import Heads, averages, measures
+from core.data.texts import Example, Links, Sentence, texts
+from core.model import Model
+from core.models import Kind
+from core.run import Attention
+
+Scores = dict[str, np.ndarray]
+
+KEEP = ("*.pattern",)
+PLAIN, SHUFFLED, REPEATED = "previous-word", "shuffled", "repetitions"
+NEAR = ("previous", "itself", "next", "first")
+"""Habits by place: measured on plain sentences, and as a control on the same words shuffled."""
+EVERYWHERE = ("punctuation", "separator", "spread")
+"""Measured on all sentences but the shuffled ones."""
+
+
+def surveyed(model: Model, own: Sequence[Example] = ()) -> dict[str, Heads]:
+    """The habits of all heads by kind of attention, each sentence read once.
+
+    Attention inside what is read: over the battery. From a text that is written, to itself or to the one read: over the
+    short pairs, the translation given. A model to which our sentences mean nothing has its `own`, for all kinds.
+    """
+    kinds = model.spec.kinds_of(model.config)
+    if own:
+        rows = [of_example(model, example, kinds) for example in own]
+        return {kind.name: Heads(averages([row[kind.name] for row in rows]), len(rows)) for kind in kinds}
+    side = "source" if model.spec.has_source else "target"
+    read = [kind.name for kind in kinds if kind.queries == kind.keys == side]
+    written = [kind for kind in kinds if kind.name not in read]
+    found: dict[str, list[tuple[Scores, Scores]]] = {kind.name: [] for kind in kinds}
+    for sentence in texts("battery") if read else ():
+        run = model.run(sentence.text, target="" if model.spec.has_source else None, keep=KEEP)
+        for name in read:
+            found[name].append(of_sentence(sentence, run.attention(name, by="word")))
+    for example in texts("heads_en-es") if written else ():
+        for name, scores in of_example(model, example, written).items():
+            found[name].append((scores, {}))
+    return {name: Heads(averages([s for s, _ in rows]), len(rows), averages([c for _, c in rows])) for name, rows in found.items()}
+
+
+def of_example(model: Model, example: Example, kinds: Sequence[Kind]) -> dict[str, Scores]:
+    """What a text says about each head of these kinds; where two texts meet, with the links between them."""
+    run = model.run(example.text, target=example.target, keep=KEEP)
+    crossing = {kind.name: kind.queries != kind.keys for kind in kinds}
+    return {name: dict(measures(run.attention(name, by="word", writing=crosses), example.links if crosses else ())) for name, crosses in crossing.items()}
+
+
+def of_sentence(sentence: Sentence, attention: Attention) -> tuple[Scores, Scores]:
+    """What this sentence says about each head, and the controls."""
+    found, w = measures(attention), attention.weights
+    near = {name: found[name] for name in NEAR if name in found}
+    if sentence.group == SHUFFLED:
+        return {}, near
+    scores = {name: found[name] for name in EVERYWHERE if name in found} | (near if sentence.group == PLAIN else {})
+    linked = {name: links for name, links in _linked(sentence, attention.keys).items() if links}
+    return (
+        scores | {name: alignment(w, links) for name, links in linked.items()},
+        {name: elsewhere(w, attention.allowed, links) for name, links in linked.items()},
+    )
+
+
+def _linked(sentence: Sentence, words: tuple[str, ...]) -> Mapping[str, Links]:
+    """The pairs of words by the measure they are for. Of a repetition: the same word before, and the word behind that one."""
+    links = [(seen, looking) for seen, looking in sentence.links_in(words) if seen != looking]
+    if sentence.group != REPEATED:
+        return {sentence.group: links}
+    return {"duplicate": links, "induction": [(seen + 1, looking) for seen, looking in links if seen + 1 < looking]}

@@ -1,1 +1,0 @@
-"""Cards of shipped models: what in them is computed, and where it stands between the prose."""

@@ -1,0 +1,118 @@
+"""Which models there are: those that ship, and those of the folders in ATLAS_MODELS."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.checkpoints import manifest
+from core.checkpoints.files import shown
+from core.checkpoints.load import inspect, load_model
+from core.errors import InputError
+from core.model import Model
+
+VARIABLE = "ATLAS_MODELS"
+MAX_FOLDERS = 200
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """A model by name and where it is; nothing is known yet about what is there."""
+
+    name: str
+    folder: Path
+    shipped: bool
+
+    def open(self) -> Model:
+        """The model. Raises InputError saying what is wrong with its files."""
+        if self.shipped:
+            manifest.verify(self.name)
+        return load_model(self.folder, self.name, shipped=self.shipped)
+
+    def judged(self) -> Listing:
+        """What verifying its files, or reading its config and headers, tells; whatever is wrong with one folder is said of it alone."""
+        try:
+            if self.shipped:
+                manifest.verify(self.name)
+            return Listing(self.name, inspect(self.folder)[0].spec.name, True, "", self.folder)
+        except InputError as error:
+            problem = str(error)
+        except (OSError, RuntimeError) as error:
+            problem = f"{self.name} cannot be read ({type(error).__name__}). The server must be allowed to. Check its permissions."
+        return Listing(self.name, "", False, problem, self.folder)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One model a picker may show: in order (`ok`), or why not (`problem`, three parts)."""
+
+    name: str
+    family: str
+    ok: bool
+    problem: str
+    folder: Path
+
+
+def listing() -> tuple[Listing, ...]:
+    """Every model, shipped ones first; one that is broken does not hide the others.
+
+    Shipped models are verified file by file; of local folders config and headers are read (their tokenizer is tried
+    and their numbers are looked at when they are opened).
+    """
+    return tuple(place.judged() for place in model_folders())
+
+
+def model_folders() -> tuple[ModelFolder, ...]:
+    """Every model by a name of its own: those of assets/models and its manifest, then those of ATLAS_MODELS."""
+    models = manifest.shipped_folder()
+    found = [ModelFolder(name, models / name, shipped=True) for name in sorted(_shipped(models))]
+    taken = {place.name for place in found}
+    for folder in local_folders():
+        name = _unique(_name(folder), taken)
+        taken.add(name)
+        found.append(ModelFolder(name, folder, shipped=False))
+    return tuple(found)
+
+
+def _shipped(models: Path) -> set[str]:
+    try:
+        known = set(manifest.read_manifest(models))
+    except InputError:  # each model that is here will say so when it is verified
+        known = set()
+    return known | {path.name for path in _within(models) if not path.name.startswith(".")}
+
+
+def local_folders() -> list[Path]:
+    """The model folders that ATLAS_MODELS names: each entry is one, or holds some."""
+    found: list[Path] = []
+    for entry in os.environ.get(VARIABLE, "").split(os.pathsep):
+        if not entry.strip():
+            continue
+        place = Path(os.path.expanduser(entry))  # an unknown user's home is a folder that is not there
+        within = _within(place)
+        found += [place] if not within or (place / "config.json").is_file() else within
+    return list(dict.fromkeys(found))[:MAX_FOLDERS]
+
+
+def _within(place: Path) -> list[Path]:
+    try:
+        return sorted(path for path in place.iterdir() if (path / "config.json").is_file())
+    except OSError:
+        return []
+
+
+def _name(folder: Path) -> str:
+    """The folder's own name; for a snapshot of the Hub's cache the name of its model."""
+    parents = folder.absolute().parents
+    if len(parents) > 1 and parents[0].name == "snapshots" and parents[1].name.startswith("models--"):
+        return shown(parents[1].name.removeprefix("models--").replace("--", "/"))
+    return shown(folder.absolute().name) or "model"
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    number, candidate = 1, name
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}-{number}"
+    return candidate

@@ -1,0 +1,68 @@
+"""From a folder to a model: look at config and headers, try the tokenizer, then read the weights."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import torch
+
+from core.checkpoints.files import MB, inside, json_object, shown, small_bytes
+from core.checkpoints.foreign import plan_foreign
+from core.checkpoints.native_format import plan_own
+from core.checkpoints.safety.load_plan import Plan, build
+from core.checkpoints.tokenizer import read_tokenizer, shipped_tokenizer
+from core.checkpoints.weights import Weights, find_weights
+from core.errors import InputError
+from core.model import Model
+from core.models import Batch
+from core.run.lazy_logits import finite
+
+log = logging.getLogger(__name__)
+TRIED = 16
+
+
+def inspect(folder: Path) -> tuple[Plan, Weights]:
+    """What a folder holds, from its config and the headers of its weights alone; nothing large is read.
+
+    Raises InputError for anything that keeps the model from being opened, tokenizer and numbers apart.
+    """
+    if not folder.is_dir():
+        raise InputError(f"There is no folder '{shown(folder.name)}'.", "A model is a folder.", "Check the path.")
+    values = json_object(folder, "config.json")
+    weights = find_weights(folder)
+    if "family" in values:
+        return plan_own(values, weights), weights
+    return plan_foreign(values, weights)
+
+
+def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
+    """The model of a folder in our own or in Hugging Face format, float32, frozen.
+
+    A folder that is not `shipped` (verified by its sum) has its tokenizer tried in a limited child process first.
+    Raises InputError naming the file, the field and what is wrong with it.
+    """
+    plan, weights = inspect(folder)
+    if plan.unused:
+        log.info("%s: not used: %s", name, ", ".join(map(shown, plan.unused)))
+    tokenizer = shipped_tokenizer(folder, plan) if shipped else read_tokenizer(folder, plan)
+    network = build(plan, weights)
+    model = Model(name, plan.spec, plan.config, network, tokenizer, _card(folder))
+    if not shipped:
+        _try(model)
+    return model
+
+
+def _try(model: Model) -> None:
+    """Read a few tokens. Raises InputError where finite weights make numbers that are not."""
+    ids = torch.arange(min(TRIED, model.config.n_vocab, model.config.n_ctx))[None]
+    given = Batch(ids=ids, real=ids >= 0, source=ids, source_real=ids >= 0, segments=torch.zeros_like(ids))
+    with torch.inference_mode():
+        hidden = finite(model.network(given), model.name)
+        if "logits" in model.outputs:
+            finite(model.network.logits(hidden), model.name)
+
+
+def _card(folder: Path) -> str:
+    path = inside(folder, "README.md")
+    return "" if path is None else small_bytes(path, MB).decode("utf-8", errors="replace")

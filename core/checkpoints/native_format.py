@@ -1,0 +1,71 @@
+"""The project's own model folders: float16 weights, config, tokenizer, the record of the training, a card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from core.checkpoints.files import json_object, shown
+from core.checkpoints.safety.config_schema import RANGES, Fields, built
+from core.checkpoints.safety.load_plan import Plan, Take, blank, check_names
+from core.checkpoints.weights import Weights, find_weights
+from core.errors import InputError
+from core.models import Family, families
+
+IDS = ("start", "end", "pad", "mask")
+LARGEST = 2**31
+
+
+def plan_own(values: Mapping[str, Any], weights: Weights) -> Plan:
+    """The plan for a config.json that names one of our families; names and shapes are our own."""
+    name = values.get("family")
+    spec = families().get(name) if isinstance(name, str) else None
+    if spec is None:
+        known = ", ".join(families())
+        raise InputError(f"config.json: the family {shown(repr(name))} is unknown.", f"Families here: {known}.", "Use a newer Attention Atlas.")
+    config = _config(spec, Fields(values))
+    takes = tuple(Take(name, tuple(value.shape), (name,)) for name, value in blank(spec, config).state_dict().items())
+    check_names(weights.entries, takes)
+    return Plan(spec=spec, config=config, ids=_ids(values.get("ids"), config.n_vocab), takes=takes)
+
+
+def _config(spec: Family, given: Fields) -> Any:
+    values: dict[str, Any] = {}
+    for part in fields(spec.config):
+        if part.default is MISSING or part.name not in given:
+            continue  # absent: the family's default
+        if type(part.default) is int:
+            values[part.name] = given.whole(part.name, largest=RANGES.get(part.name, LARGEST), least=min(part.default, 1))
+        elif part.name == "eps":
+            values[part.name] = given.small(part.name, part.default)
+        else:
+            values[part.name] = given.raw(part.name)  # words and rates: the family's own check knows them
+    return built(spec.config, {part.name: part.default for part in fields(spec.config)} | values)
+
+
+def _ids(given: Any, n_vocab: int) -> dict[str, int]:
+    rule = f"It gives the ids of {', '.join(IDS)}, each below the {n_vocab:,} rows of the model."
+    if given is None:
+        return {}
+    if not isinstance(given, dict) or not set(given) <= set(IDS):
+        raise InputError("config.json: ids is not understood.", rule, "Correct it, or download the model again.")
+    for name, value in given.items():
+        if type(value) is not int or not 0 <= value < n_vocab:
+            raise InputError(f"config.json: the id of '{name}' is {str(value)[:40]}.", rule, "Correct it, or download the model again.")
+    return dict(given)
+
+
+def load_weights(folder: Path) -> dict[str, Tensor]:
+    """The weights of one of our own folders as float32, by our names.
+
+    Raises InputError if the folder is not complete or not one of ours.
+    """
+    if not folder.is_dir():
+        raise InputError(f"There is no model folder '{folder.name}'.", "Weights are read from one.", "Check the name.")
+    weights = find_weights(folder)
+    plan = plan_own(json_object(folder, "config.json"), weights)
+    return {take.name: weights.read(take.name) for take in plan.takes}

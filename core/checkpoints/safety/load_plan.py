@@ -1,0 +1,133 @@
+"""What will be read from a folder, decided from its config and headers before anything is allocated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from core.checkpoints.files import shown
+from core.checkpoints.safety.safetensors_header import Entry
+from core.checkpoints.weights import Weights
+from core.errors import InputError
+from core.models import Family
+
+NEVER = re.compile(r"(?!)")
+ONE_MARK: Mapping[str, str] = {"start": "<|endoftext|>", "end": "<|endoftext|>"}
+
+
+@dataclass(frozen=True)
+class Take:
+    """One stored tensor and where it goes: cut into equal parts along its last axis, each turned if `turned`.
+
+    `turned` is for matrices stored (in, out), where a linear layer here holds (out, in). `again` is a name under which
+    the same numbers may be stored once more (a tied output layer).
+
+    >>> dict(Take("w", (2, 6), ("q", "k", "v"), turned=True).into_parts(torch.arange(12.0).view(2, 6)))["k"].tolist()
+    [[2.0, 8.0], [3.0, 9.0]]
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    into: tuple[str, ...]
+    turned: bool = False
+    again: str = ""
+
+    def into_parts(self, value: Tensor) -> Iterator[tuple[str, Tensor]]:
+        for ours, part in zip(self.into, value.chunk(len(self.into), dim=-1), strict=True):
+            yield ours, (part.T if self.turned else part).contiguous()
+
+    def from_parts(self, state: Mapping[str, Tensor]) -> Tensor:
+        """What is stored, from our weights: `into_parts` the other way round."""
+        return torch.cat([state[ours].T if self.turned else state[ours] for ours in self.into], dim=-1).contiguous()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Everything needed to build a network, checked.
+
+    `takes` covers every weight; `ids` are start, end, pad and mask, where the config names them; `marks` are the names
+    under which the tokenizer is asked for those that it does not; `unused` lists tensors of task heads that are there
+    and not read.
+    """
+
+    spec: Family
+    config: Any
+    ids: Mapping[str, int]
+    takes: tuple[Take, ...]
+    marks: Mapping[str, str] = field(default_factory=lambda: ONE_MARK)
+    unused: tuple[str, ...] = ()
+
+
+def check_names(
+    stored: Mapping[str, Entry],
+    takes: tuple[Take, ...],
+    *,
+    passed: re.Pattern[str] = NEVER,
+    heads: re.Pattern[str] = NEVER,
+) -> tuple[str, ...]:
+    """Compare what is stored with what the config asks for; returns the tensors of known task heads, unused.
+
+    `passed` matches old buffers without a learned number, `heads` task heads.
+    Raises InputError naming the first five missing, left-over or misshapen tensors.
+    """
+    wanted = {take.name: take.shape for take in takes}
+    shapes = wanted | {take.again: take.shape for take in takes if take.again in stored}
+    missing = [name for name in wanted if name not in stored]
+    other = [name for name in stored if name not in shapes and not passed.fullmatch(name)]
+    unused = tuple(name for name in other if heads.match(name))
+    if missing:
+        raise _named("missing", missing, len(wanted))
+    if left := [name for name in other if name not in unused]:
+        raise _named("left over", left, len(wanted))
+    for name, shape in shapes.items():
+        entry = stored[name]
+        if entry.shape != shape:
+            raise InputError(
+                f"'{name}' has the shape {entry.shape}, config.json asks for {shape}.",
+                "Config and weights must belong together.",
+                "Download or export the model again.",
+            )
+        if not entry.is_float:
+            raise InputError(f"'{name}' is stored as {entry.dtype}.", "Weights are floating-point numbers.", "Export it as F32 or F16.")
+    return unused
+
+
+def _named(what: str, names: list[str], wanted: int) -> InputError:
+    more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+    few = ", ".join(shown(name, 60) for name in names[:5])
+    return InputError(
+        f"Weights {what}: {few}{more}.",
+        f"This model has exactly {wanted:,} tensors; none is guessed and none is thrown away.",
+        "Download or export the model again, as the kind its config names.",
+    )
+
+
+def blank(spec: Family, config: Any) -> nn.Module:
+    """The network without memory for its weights: tells names and shapes."""
+    with torch.device("meta"):
+        return spec.network(config)
+
+
+def build(plan: Plan, weights: Weights) -> nn.Module:
+    """The network with its weights, float32. Reads each tensor once."""
+    state: dict[str, Tensor] = {}
+    for take in plan.takes:
+        value = weights.read(take.name)
+        if take.again in weights.entries and not torch.equal(value, weights.read(take.again)):
+            raise InputError(
+                f"'{take.again}' differs from '{take.name}'.",
+                "The output layer of this family reads the table of its tokens (tied weights).",
+                "Open a model whose output layer is tied.",
+            )
+        state.update(take.into_parts(value))
+    network = blank(plan.spec, plan.config)
+    if any(table.is_meta for table in network.buffers()):  # tables that are computed, not stored, need a real network
+        with torch.random.fork_rng(devices=[]):
+            network = plan.spec.network(plan.config)
+    network.load_state_dict(state, strict=True, assign=True)
+    return network.eval().requires_grad_(False)

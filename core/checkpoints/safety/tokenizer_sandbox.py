@@ -1,0 +1,278 @@
+"""The limited child process that tries a foreign tokenizer. Run by path, never imported by the parent's work.
+
+    python -I tokenizer_sandbox.py PLACE MEMORY CPU OUT tokenizer.json FILE
+    python -I tokenizer_sandbox.py PLACE MEMORY CPU OUT vocab.json VOCAB MERGES    GPT-2's two old files
+    python -I tokenizer_sandbox.py PLACE MEMORY CPU OUT vocab.txt VOCAB RULES      BERT's old file, and how it normalizes, as JSON
+
+PLACE is where the tokenizers library is installed; MEMORY and OUT are in bytes, CPU in seconds. The name says what a
+file is: its path may be that of a blob.
+
+A tokenizer.json can hang a process, fill its memory or abort it, which no exception handling in that process can
+stop. So it is read, checked against a list of known parts, loaded and made to encode difficult texts here. What goes
+wrong with yet another text must not be in it: regular expressions are those of known models and no others, a word is
+looked up in pieces only up to a length, and texts grow by little. Prints one object:
+{"tokenizer": the cleaned file as text, "n_ids": .., "largest_id": ..} or {"problem": "a sentence part"}.
+Imports nothing of ours: it stays small.
+"""
+
+import json
+import re
+import sys
+
+MAX_ADDED = 10_000
+MAX_STEPS = 16
+NORMALIZERS = {
+    "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Strip", "StripAccents", "BertNormalizer", "Prepend", "Replace", "Nmt",
+}  # fmt: skip
+PRE_TOKENIZERS = {
+    "ByteLevel", "BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Punctuation", "Digits", "Metaspace", "Split",
+    "CharDelimiterSplit", "UnicodeScripts",
+}  # fmt: skip
+DECODERS = {
+    "ByteLevel", "WordPiece", "BPEDecoder", "Metaspace", "ByteFallback", "Fuse", "Strip", "Replace", "CTC",
+}  # fmt: skip
+PROCESSORS = {"ByteLevel", "TemplateProcessing", "BertProcessing", "RobertaProcessing"}
+MODELS = {"BPE", "WordPiece", "WordLevel", "Unigram"}
+TEXTS = (
+    "Hello, world! It's 12 o'clock in the café - naïve, isn't it?",
+    "a" * 3000,
+    " " * 3000,
+    "1" * 3000,
+    "ab " * 1500,
+    "'" * 1000 + "\n\t\r" * 300,
+    "日本語 العربية हिन्दी 👩‍👩‍👧‍👦🇪🇸\u0301\u200b\u0000" * 20,
+    "".join(chr(code) for code in range(32, 0x250)),
+    "<|endoftext|><s></s>[CLS][SEP][MASK]<pad><unk>",
+)
+GROWTH, TOKENS = 8, 64
+"""How many times longer a normalizer may make a text; the most tokens of a letter."""
+MAX_WORD = 1000
+"""Letters up to which WordPiece looks a word up in pieces: its work grows with the square."""
+WORDS = r"'s|'t|'re|'ve|'m|'ll|'d"
+REGEXES = {
+    WORDS + r"| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",  # GPT-2
+    rf"(?i:{WORDS})" + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",  # GPT-4, Llama 3
+    rf"(?i:{WORDS})" + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",  # Qwen 2
+    r"\s", r"\s+", r"\d", r"\d+", r"\p{N}", r"\p{N}{1,3}", r"[0-9]", r"[0-9]+", " {2,}", r"\w+|[^\w\s]+", r"[\r\n]",
+}  # fmt: skip
+"""The regular expressions that are read, none of which tries a text in more ways than it has letters."""
+SIGNS = re.compile(r"(?:\w+\(\?=:\)\|)*\\S")
+"""Those of the house's toy models (`core.text.learn.characters`): words where a colon follows, else sign by sign."""
+
+
+class Refused(Exception):
+    pass
+
+
+def limit(memory: int, cpu: int) -> None:
+    try:
+        import resource
+    except ImportError:  # not on this system: the parent's clock is the limit that is left
+        return
+    for what, value in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CPU, cpu),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        try:
+            resource.setrlimit(what, (value, value))
+        except (ValueError, OSError):
+            continue
+
+
+def steps(part: object, key: str, depth: int = 0) -> list[dict]:
+    """A part and what it is a sequence of, flat."""
+    if part is None:
+        return []
+    if not isinstance(part, dict) or depth > 3:
+        raise Refused(f"its {key} is not understood")
+    if part.get("type") != "Sequence":
+        return [part]
+    inner = part.get(key + "s", part.get("processors"))
+    if not isinstance(inner, list):
+        raise Refused(f"its {key} is not understood")
+    return [step for one in inner[: MAX_STEPS + 1] for step in steps(one, key, depth + 1)]
+
+
+def check_parts(held: dict) -> None:
+    """Only known parts, few of them, and no normalizer that makes a text many times longer."""
+    for key, inner, known in (
+        ("normalizer", "normalizer", NORMALIZERS),
+        ("pre_tokenizer", "pretokenizer", PRE_TOKENIZERS),
+        ("decoder", "decoder", DECODERS),
+        ("post_processor", "processor", PROCESSORS),
+    ):
+        found = steps(held.get(key), inner)
+        if len(found) > MAX_STEPS:
+            raise Refused(f"its {key} has more than {MAX_STEPS} steps")
+        for step in found:
+            if step.get("type") not in known:
+                raise Refused(f"its {key} '{str(step.get('type'))[:40]}' is not among the known ones")
+            check_regex(step, key)
+        if key in ("normalizer", "decoder"):
+            check_growth(found, key)
+    model = held.get("model")
+    if not isinstance(model, dict) or model.get("type", "BPE") not in MODELS:
+        raise Refused("its model is not among the known ones (" + ", ".join(sorted(MODELS)) + ")")
+    longest = model.get("max_input_chars_per_word") or 100
+    if type(longest) is not int or longest > MAX_WORD:
+        raise Refused(f"its model looks up words of more than {MAX_WORD:,} letters in pieces")
+    if any(len(str(model.get(name) or "")) > 16 for name in ("continuing_subword_prefix", "end_of_word_suffix")):
+        raise Refused("its model writes a long text at every piece")
+    if model.get("dropout"):
+        raise Refused("its model has dropout, so that every run cuts the text differently")
+
+
+def check_regex(step: dict, key: str) -> None:
+    """Only patterns of known models: what an expression of its own does with a text shows only with that text."""
+    pattern = step.get("pattern")
+    regex = str(pattern["Regex"]) if isinstance(pattern, dict) and "Regex" in pattern else r"\s"
+    if regex not in REGEXES and not SIGNS.fullmatch(regex):
+        raise Refused(f"its {key} has the regular expression '{regex[:60]}', which is not among the known ones")
+
+
+def trim_spans(held: dict) -> None:
+    """Byte-level spans without the space before a word, whatever the file says: it changes no token."""
+    before = next((step for step in steps(held.get("pre_tokenizer"), "pretokenizer") if step["type"] == "ByteLevel"), None)
+    after = held.get("post_processor")
+    if before and (after is None or after["type"] == "ByteLevel"):
+        prefix = before.get("add_prefix_space", True)
+        held["post_processor"] = {"type": "ByteLevel", "add_prefix_space": prefix, "trim_offsets": True, "use_regex": True}
+
+
+def check_growth(found: list[dict], key: str) -> None:
+    growth = 1
+    for step in found:
+        if step["type"] == "Replace":
+            pattern = step.get("pattern")
+            text = pattern.get("String", "x") if isinstance(pattern, dict) else "x"
+            content = step.get("content")
+            if not isinstance(text, str) or not isinstance(content, str):
+                raise Refused(f"its {key} has a Replace that is not understood")
+            growth *= max(1, -(-len(content) // max(1, len(text))))
+        elif step["type"] == "Prepend" and len(str(step.get("prepend", ""))) > 16:
+            raise Refused(f"its {key} writes a long text before every text")
+    if growth > GROWTH:
+        raise Refused(f"its {key} makes a text up to {growth:,} times longer")
+
+
+def check_added(held: dict) -> None:
+    added = held.get("added_tokens") or []
+    if not isinstance(added, list) or len(added) > MAX_ADDED:
+        raise Refused(f"it adds more than {MAX_ADDED:,} tokens")
+    for token in added:
+        if not isinstance(token, dict) or not isinstance(token.get("content"), str) or not token["content"]:
+            raise Refused("it adds a token without a name")
+
+
+def check_ids(held: dict) -> None:
+    """Ids as the file writes them: the library would silently renumber or merge odd ones."""
+    vocab = held["model"].get("vocab")
+    ids = list(vocab.values()) if isinstance(vocab, dict) else list(range(len(vocab))) if isinstance(vocab, list) else None
+    if not ids:
+        raise Refused("its model has no vocabulary")
+    if not all(type(one) is int and one >= 0 for one in ids):
+        raise Refused("its vocabulary has an id that is not a whole number")
+    if len(set(ids)) != len(ids):
+        raise Refused("two tokens of its vocabulary have the same id")
+
+
+def cleaned(path: str) -> str:
+    """The tokenizer.json without padding and truncation, its parts checked."""
+    with open(path, encoding="utf-8") as file:
+        held = json.load(file)
+    if not isinstance(held, dict):
+        raise Refused("it is not a JSON object")
+    held["padding"] = held["truncation"] = None
+    check_parts(held)
+    trim_spans(held)
+    check_added(held)
+    check_ids(held)
+    return json.dumps(held, ensure_ascii=False)
+
+
+def from_pair(vocab: str, merges: str) -> str:
+    """GPT-2's byte-level BPE from its two old files."""
+    import tokenizers
+    from tokenizers import decoders, models, pre_tokenizers, processors
+
+    with open(vocab, encoding="utf-8") as file:
+        held = json.load(file)
+    if not isinstance(held, dict):
+        raise Refused("vocab.json is not a JSON object")
+    check_ids({"model": {"vocab": held}})
+    with open(merges, encoding="utf-8") as file:
+        lines = [line.rstrip("\n") for line in file if not line.startswith("#version")]
+    if any(line.count(" ") != 1 for line in lines if line):
+        raise Refused("merges.txt has a line that is not two pieces")
+    pairs = [(left, right) for left, _, right in (line.partition(" ") for line in lines if line)]
+    backend = tokenizers.Tokenizer(models.BPE(vocab=held, merges=pairs))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    backend.post_processor = processors.ByteLevel(trim_offsets=True)
+    backend.add_special_tokens([name for name in ("<|endoftext|>",) if name in held])
+    return backend.to_str()
+
+
+def from_words(vocab: str, rules: str) -> str:
+    """BERT's WordPiece from its one old file, a piece a line."""
+    import tokenizers
+    from tokenizers import decoders, models, normalizers, pre_tokenizers
+
+    with open(vocab, encoding="utf-8") as file:
+        held = {line.rstrip("\n"): index for index, line in enumerate(file)}
+    if "[UNK]" not in held:
+        raise Refused("it has no [UNK] for unknown words")
+    held.pop("", None)
+    backend = tokenizers.Tokenizer(models.WordPiece(held, unk_token="[UNK]"))
+    backend.normalizer = normalizers.BertNormalizer(clean_text=True, **json.loads(rules))
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece(prefix="##")
+    backend.add_special_tokens([name for name in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]") if name in held])
+    return backend.to_str()
+
+
+def tried(text: str) -> dict:
+    """Load it, encode and decode with it, and say what it holds."""
+    import tokenizers
+
+    backend = tokenizers.Tokenizer.from_str(text)
+    ids = set(backend.get_vocab(with_added_tokens=True).values())
+    written = {token["id"] for token in json.loads(text).get("added_tokens") or []}
+    for literal in (False, True):
+        backend.encode_special_tokens = literal
+        for sample in TEXTS:
+            encoding = backend.encode(sample, add_special_tokens=False)
+            if len(encoding.ids) > TOKENS * len(sample):
+                raise Refused("it makes far more tokens than a text has characters")
+            backend.decode(encoding.ids)
+    backend.encode(TEXTS[0])  # once with what its post-processor adds, which is never asked for later
+    return {"tokenizer": text, "n_ids": len(ids | written), "largest_id": max(ids | written)}
+
+
+def main(argv: list[str]) -> None:
+    sys.path.append(argv[0])
+    memory, cpu, out_bytes = (int(value) for value in argv[1:4])
+    limit(memory, cpu)
+    try:
+        read = {"tokenizer.json": cleaned, "vocab.json": from_pair, "vocab.txt": from_words}[argv[4]]
+        out = tried(read(*argv[5:]))
+    except Refused as error:
+        out = {"problem": str(error)}
+    except UnicodeDecodeError:
+        out = {"problem": "it is not readable JSON" if argv[4].endswith(".json") else "it is not UTF-8 text"}
+    except (json.JSONDecodeError, RecursionError):
+        out = {"problem": "it is not readable JSON"}
+    except MemoryError:
+        out = {"problem": "it needs too much memory"}
+    except BaseException as error:  # noqa: BLE001 - a panic of the library is no Exception
+        out = {"problem": f"the tokenizers library refuses it ({str(error).splitlines()[0][:200] if str(error) else type(error).__name__})"}
+    data = json.dumps(out).encode()
+    if len(data) > out_bytes:
+        data = json.dumps({"problem": "it is too large"}).encode()
+    sys.stdout.buffer.write(data)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

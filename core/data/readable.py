@@ -1,0 +1,79 @@
+"""Whether a text is such as a model has read, judged by how tokenizers cut it: before anything is computed, and without a list of languages."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from core.data.home import assets
+from core.text.tokenizer import Tokenizer
+
+READ = 2_000
+"""Letters of a text that are judged: enough to tell, and little to read."""
+PER_LETTER, OVER = 0.4, 1.8
+"""Everyday English has about a third of a token a letter in the yardstick. A text with more than `OVER` tokens above
+`PER_LETTER` of its letters is another language: of 8,606 English sentences of the test sets 0.8 % are, of 2,049 Spanish 91 %,
+of 2,662 German 88 %, of 2,353 French 90 %, down to sentences of two words."""
+SHOUTED = 1.5
+"""So many times the tokens of its small letters a text in capitals has at least."""
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_YARDSTICK = assets("models") / "gpt-mini" / "tokenizer.json"
+UNKNOWN = ("[UNK]", "<unk>")
+"""What tokenizers call the token for what they have none for."""
+
+
+@functools.cache
+def english() -> Tokenizer | None:
+    """The yardstick: a tokenizer that was learnt from English alone; None where it is not here."""
+    try:
+        return Tokenizer.from_file(_YARDSTICK)
+    except Exception:  # noqa: BLE001 (the library raises Exception itself; without a yardstick nothing is said)
+        return None
+
+
+@functools.lru_cache(256)
+def is_english(text: str) -> bool:
+    """Whether the words are cut into as few tokens as English ones; names, which no list of words has, do not count.
+
+    >>> is_english("She has a white car."), is_english("Das weiße Auto steht vor dem Haus."), is_english("")
+    (True, False, True)
+    """
+    yardstick, words = english(), _WORD.findall(text[:READ])
+    if yardstick is None or not words:
+        return True
+    plain = [word.lower() for place, word in enumerate(words) if place == 0 or not word[0].isupper()]
+    tokens = len(yardstick.encode_many([" " + " ".join(plain)])[0])
+    return tokens - PER_LETTER * sum(map(len, plain)) <= OVER
+
+
+def in_small_letters(text: str) -> str:
+    """The same as English is written: a capital begins a sentence, and I is one.
+
+    >>> in_small_letters("I AM ANGRY. AM I?")
+    'I am angry. Am I?'
+    """
+    small = re.sub(r"\bi\b", "I", text.lower())
+    return re.sub(r"(?:^|[.!?]\s+)\W*\w", lambda begin: begin.group().upper(), small)
+
+
+def shouted(text: str, reads: Tokenizer) -> tuple[int, int] | None:
+    """The tokens of a text in capitals and of the same in small letters, where this tokenizer cuts capitals to pieces; else None."""
+    here = _begin(text)
+    if sum(letter.isupper() for letter in here) <= sum(letter.islower() for letter in here):
+        return None
+    loud, small = map(len, reads.encode_many([here, in_small_letters(here)]))
+    return (loud, small) if loud >= SHOUTED * small and loud - small > 1 else None
+
+
+def unknown(text: str, reads: Tokenizer) -> str:
+    """The characters, each once, that no token of this tokenizer stands for."""
+    text = _begin(text)
+    encoded = reads.encode(text)
+    spans = [*encoded.lost, *(span for token, span in zip(encoded.tokens, encoded.spans, strict=True) if span and token in UNKNOWN)]
+    lost = [text[start:end] for start, end in spans]
+    return "".join(dict.fromkeys("".join(lost)))
+
+
+def _begin(text: str) -> str:
+    """What is judged of a text; half of a surrogate pair, which no tokenizer takes, the run refuses."""
+    return text[:READ].encode(errors="ignore").decode()

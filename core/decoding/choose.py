@@ -1,0 +1,171 @@
+"""The choice of one token among the candidates: what the filters left of them, and by which rule or lot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.decoding.filters import Array, Filter
+from core.errors import InputError
+from core.maths import log_softmax, softmax
+
+LISTED = 20
+"""Candidates that a step lists; the chosen one is always among them."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A token that could have come next.
+
+    `before` is its probability as the model gives it, softmax(logits); `after` what it has when temperature and
+    filters are done, 0 where one of them cut it; `cut_by` names that filter. `logit` is the model's score, `scores`
+    what each of the strategy's filters in turn made of it, `measures` the number that each judged it by.
+    """
+
+    id: int
+    token: str
+    logit: float
+    before: float
+    after: float
+    cut_by: str | None = None
+    scores: tuple[float, ...] = ()
+    measures: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What one filter took away: how many tokens, and their probability as the model gave it."""
+
+    by: str
+    tokens: int
+    probability: float
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The lot: `u` fell into [low, high), the chosen token's part of the bar that the kept tokens fill from 0 to 1."""
+
+    u: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which token was taken, why, and among which."""
+
+    id: int
+    chosen_by: str
+    draw: Draw | None
+    candidates: tuple[Candidate, ...]
+    kept: int
+    cuts: tuple[Cut, ...]
+    logprob: float
+    entropy: float
+    log_total: float
+    log_kept: float | None
+    filters: tuple[Filter, ...]
+
+    @property
+    def surprise(self) -> float:
+        """-log2 p of the token taken, in bits."""
+        return -self.logprob / float(np.log(2))
+
+
+def choose(
+    logits: Array,
+    name: Callable[[int], str],
+    *,
+    filters: tuple[Filter, ...] = (),
+    ids: Sequence[int] = (),
+    seed: tuple[int, int] | None = None,
+    forced: int | None = None,
+    by: str = "argmax",
+) -> Choice:
+    """Take one token of the logits (vocab,): the forced one, a drawn one (`seed` given), or the largest that the
+    filters leave. `ids` is the text so far, for filters that look at it.
+
+    Of equals the one with the smallest id is taken. Raises InputError when a logit is not a number.
+
+    >>> choice = choose(np.log([0.2, 0.5, 0.3]), "abc".__getitem__)
+    >>> choice.id, choice.candidates[0].token, round(choice.surprise, 4)
+    (1, 'b', 1.0)
+    """
+    before = log_softmax(checked(logits))
+    left, cut_by, stages = logits, np.full(logits.shape, -1), [logits]
+    for number, step in enumerate(filters):
+        left = step(left, ids)
+        stages.append(left)
+        cut_by[np.isneginf(left) & ~np.isneginf(logits) & (cut_by < 0)] = number
+    p = np.exp(before)
+    after = softmax(left) if filters else p
+    draw = None
+    if forced is not None:
+        taken, by = forced, "forced"
+    elif seed is not None:
+        taken, draw = _drawn(after, seed)
+        by = "draw"
+    else:
+        taken = int(left.argmax())
+    listed = _listed(before, taken)
+    measured = [step.measure(stage, ids, listed) for step, stage in zip(filters, stages, strict=False)]
+    cuts = tuple(Cut(step.name, int((cut_by == n).sum()), float(p[cut_by == n].sum())) for n, step in enumerate(filters))
+    return Choice(
+        id=taken,
+        chosen_by=by,
+        draw=draw,
+        candidates=tuple(
+            Candidate(
+                i, name(i), float(logits[i]), float(p[i]), float(after[i]),
+                cut_by=filters[c].name if (c := cut_by[i]) >= 0 else None,
+                scores=tuple(float(stage[i]) for stage in stages[1:]),
+                measures=tuple(float(measure[place]) for measure in measured),
+            )
+            for place, i in enumerate(listed)
+        ),
+        kept=int((cut_by < 0).sum()),
+        cuts=tuple(cut for cut in cuts if cut.tokens),
+        logprob=float(before[taken]),
+        entropy=float(-(p * np.where(p > 0, before, 0.0)).sum()),
+        log_total=float(logits[taken] - before[taken]) if np.isfinite(logits[taken]) else float(logits.max() - before.max()),
+        log_kept=float(left.max() - log_softmax(left).max()) if filters else None,
+        filters=filters,
+    )
+
+
+def checked(logits: Array) -> Array:
+    """The logits (.., vocab); InputError when one is not a number or a row has no finite one."""
+    if np.isnan(logits).any() or not np.isfinite(logits.max(-1)).all():
+        rule = "The next token is chosen by finite numbers."
+        raise InputError("The model's scores are not finite.", rule, "Take back the last change of the model.")
+    return logits
+
+
+def largest(scores: Array, n: int) -> list[int]:
+    """The places of the n largest of scores (any,), falling; of equals the first places.
+
+    >>> largest(np.array([1.0, 3.0, 3.0, 2.0]), 3)
+    [1, 2, 3]
+    """
+    n = min(n, scores.size)
+    top = np.flatnonzero(scores >= np.partition(scores, -n)[-n])
+    return [int(place) for place in top[np.lexsort((top, -scores[top]))][:n]]
+
+
+def _drawn(after: Array, seed: tuple[int, int]) -> tuple[int, Draw]:
+    """The token under `u` when the kept tokens lie side by side, the most probable first."""
+    kept = np.flatnonzero(after > 0)
+    order = kept[np.argsort(-after[kept], kind="stable")]
+    edges = np.cumsum(after[order])
+    edges = edges / edges[-1]
+    u = float(np.random.default_rng(seed).random())
+    place = int(np.searchsorted(edges, u, side="right"))
+    return int(order[place]), Draw(u, float(edges[place - 1]) if place else 0.0, float(edges[place]))
+
+
+def _listed(scores: Array, taken: int) -> list[int]:
+    """The ids of the largest scores; `taken` in the last place if it is not among them."""
+    order = largest(scores, LISTED)
+    return order if taken in order else [*order, taken]

@@ -1,0 +1,67 @@
+"""What was read at one step of a beam, a row for each text that went on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from core.decoding.choose import LISTED, Candidate, largest
+from core.decoding.filters import Array
+from core.decoding.prompt import Prompt
+from core.decoding.stepper import Reading
+from core.maths import log_softmax
+
+Keys = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What was read at one step of a beam, a row for each text that went on; `Node.row` says which wrote the node.
+
+    attention, allowed: for each kind (row, layer, head, key); keys: for each row the keys' labels. listed: the ids of
+    the most probable tokens, (row, LISTED), with their logits; entropy (row,) in nats, log_total (row,).
+
+    Bound: a step keeps at most `width` rows, each of layers x heads x keys in float32 and as much in bool, whatever
+    the number of nodes: 5 * width * layers * heads * keys bytes for each kind, and 16 * LISTED for the candidates.
+    """
+
+    attention: Mapping[str, Array] = field(repr=False)
+    allowed: Mapping[str, Array] = field(repr=False)
+    keys: tuple[Keys, ...] = field(repr=False)
+    listed: Array = field(repr=False)
+    logits: Array = field(repr=False)
+    entropy: Array = field(repr=False)
+    log_total: Array = field(repr=False)
+
+    @property
+    def nbytes(self) -> int:
+        """What the arrays take."""
+        kinds = (*self.attention.values(), *self.allowed.values())
+        return sum(each.nbytes for each in (*kinds, self.listed, self.logits, self.entropy, self.log_total))
+
+    def candidates(self, row: int, taken: int, logprob: float, prompt: Prompt) -> tuple[Candidate, ...]:
+        """What could have come next in this row; `taken`, of this ln p, in the last place if it is not among them."""
+        scores = dict(zip(self.listed[row].tolist(), self.logits[row].tolist(), strict=True))
+        total = float(self.log_total[row])
+        scores.setdefault(taken, logprob + total)
+        return tuple(Candidate(i, prompt.name(i), z, p := float(np.exp(z - total)), p) for i, z in scores.items())
+
+
+def rows_of(reading: Reading, keys: Sequence[Keys]) -> Rows:
+    """The rows of a reading, with the labels of their keys."""
+    logits = reading.logits
+    log_p = log_softmax(logits)
+    listed = np.array([largest(row, LISTED) for row in log_p])
+    p = np.exp(log_p)
+    first = listed[:, :1]
+    return Rows(
+        attention=reading.attention,
+        allowed=reading.allowed,
+        keys=tuple(keys),
+        listed=listed,
+        logits=np.take_along_axis(logits, listed, 1),
+        entropy=-(p * np.where(p > 0, log_p, 0.0)).sum(1),
+        log_total=(np.take_along_axis(logits, first, 1) - np.take_along_axis(log_p, first, 1))[:, 0],
+    )

@@ -1,0 +1,158 @@
+"""The one place that knows how networks read on, of one stack or two or recurrent: a text goes in, logits come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.decoding.fast_gpt_step import OneToken
+from core.models import Batch, Kind
+from core.trace import OFF, Edit, Recorder, Tap
+
+if TYPE_CHECKING:
+    from core.decoding.prompt import Prompt
+    from core.model import Model
+    from core.run import Run
+
+Array = np.ndarray
+VALUES = ("pattern", "allowed")
+Forward = Callable[[Tensor, Tap, Any], Tensor]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What reading left for each row: logits (row, vocab), for each kind the new pattern (row, layer, head, key), and
+    in the same shape where it was allowed to look."""
+
+    logits: Array
+    attention: Mapping[str, Array]
+    allowed: Mapping[str, Array]
+
+
+class Reads(Protocol):
+    """What a decoding needs of a network. Rows are texts that are written side by side, all of one length."""
+
+    @property
+    def kinds(self) -> Sequence[Kind]: ...
+
+    @property
+    def nbytes(self) -> int: ...
+
+    def read(self, new: Sequence[Sequence[int]]) -> Reading: ...
+
+    def keep(self, rows: Sequence[int]) -> None: ...
+
+
+class Stepper:
+    """Reads on behind what it has read, with keys and values (or recurrent states) kept; a call costs only the new tokens.
+
+    With edits nothing is cached: the whole text is read anew at each step, so that an edit of query 3 meets the same
+    cell each time. A stepper belongs to one decoding; nothing is stored on the model. A `run` of the prompt that was made
+    with `reads_on` is its first reading.
+    """
+
+    def __init__(self, m: Model, prompt: Prompt, edits: Sequence[Edit] = (), run: Run | None = None) -> None:
+        self.kinds = tuple(kind for kind in m.spec.kinds_of(m.config) if kind.queries == "target")
+        self._network, self._edits = m.network, tuple(edits)
+        self._layers = {kind: range(kind.n_layers(m.config)) for kind in self.kinds}
+        self._keep = tuple(kind.path(i, value) for kind, layers in self._layers.items() for i in layers for value in VALUES)
+        self._forward = _two_stacks(m.network, prompt.source) if m.spec.has_source else _one_stack(m.network)
+        self._cache = None if edits else m.network.new_cache()
+        self._one = OneToken(m.network) if not edits and OneToken.fits(m.network) else None
+        self._read: list[list[int]] = []
+        self._first: Reading | None = None
+        fits = run is not None and not edits and run.ids == prompt.ids and self._keep and all(path in run.trace for path in self._keep)
+        if run is not None and fits and (cache := run.handed_on()) is not None:
+            self._cache, self._first = cache, self._last_of(run)
+
+    def _last_of(self, run: Run) -> Reading:
+        """What a run says of its last token."""
+        with torch.inference_mode():
+            logits = self._network.logits(run.outputs.hidden[:, -1:])[:, -1]
+        patterns, allowed = (
+            {kind.name: np.stack([run.trace[kind.path(i, value)][:, -1] for i in layers])[None] for kind, layers in self._layers.items()}
+            for value in VALUES
+        )
+        return Reading(logits.double().numpy(), patterns, allowed)
+
+    @property
+    def nbytes(self) -> int:
+        """What the cached keys and values take, or the states of a recurrent network."""
+        return 0 if self._cache is None else self._cache.nbytes
+
+    @torch.inference_mode()
+    def read(self, new: Sequence[Sequence[int]]) -> Reading:
+        """Read the new tokens of each row; the logits and patterns are those of the last one."""
+        if self._first is not None:
+            first, self._first = self._first, None
+            return first
+        if self._cache is None:
+            self._read = [[*old, *row] for old, row in zip(self._read or [[] for _ in new], new, strict=True)]
+            tap = Recorder(self._keep, self._edits, partial=True)
+            hidden = self._forward(torch.tensor(self._read), tap, None)
+        else:
+            ids = torch.tensor([list(row) for row in new])
+            if ids.shape[1] > 1:  # only the last row's patterns are wanted
+                self._forward(ids[:, :-1], OFF, self._cache)
+            if self._one is not None and self._cache.n_read and len(ids) == 1:
+                return self._read_one(int(ids[0, -1]), self._one, self._cache)
+            tap = Recorder(self._keep)
+            hidden = self._forward(ids[:, -1:], tap, self._cache)
+        logits = self._network.logits(hidden, tap)[:, -1]
+        trace = tap.close()
+        patterns, allowed = (
+            {kind.name: _layers_of([trace[kind.path(i, value)] for i in layers]) for kind, layers in self._layers.items()}
+            for value in VALUES
+        )
+        return Reading(logits.double().numpy(), patterns, allowed)
+
+    def _read_one(self, token: int, one: OneToken, cache: Any) -> Reading:
+        logits, pattern = one(token, cache)
+        found, kind = pattern[None].numpy(), self.kinds[0].name
+        return Reading(logits[None].double().numpy(), {kind: found}, {kind: np.broadcast_to(True, found.shape)})
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Go on with these rows, in this order; one may be dropped, another continue twice."""
+        if self._cache is None:
+            self._read = [list(self._read[row]) for row in rows]
+        else:
+            self._cache.reorder(torch.tensor(rows))
+
+
+def _layers_of(values: list[Tensor]) -> Array:
+    """The last query of each layer's (row, head, query, key) side by side: (row, layer, head, key)."""
+    first = values[0]
+    if all(value.data_ptr() == first.data_ptr() and value.stride() == first.stride() for value in values[1:]):
+        return first[:, None, :, -1].expand(-1, len(values), -1, -1).numpy()  # a mask that all layers share
+    found = torch.stack([value[:, :, -1] for value in values], dim=1)
+    return found.numpy() if found.dtype == torch.bool else found.float().numpy()
+
+
+def _one_stack(network: Any) -> Forward:
+    def forward(ids: Tensor, tap: Tap, cache: Any) -> Tensor:
+        return network(Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool)), tap=tap, cache=cache)
+
+    return forward
+
+
+def _two_stacks(network: Any, source: Sequence[int]) -> Forward:
+    """One source for all rows; it is encoded once, unless edits want to meet the encoder too."""
+    words = torch.tensor([list(source)])
+    given = Batch(ids=words, real=torch.ones_like(words, dtype=torch.bool), source=words)
+    given = replace(given, source_real=given.real)
+    memory: list[Tensor] = []
+
+    def forward(ids: Tensor, tap: Tap, cache: Any) -> Tensor:
+        batch = replace(given, ids=ids, real=torch.ones_like(ids, dtype=torch.bool))
+        if cache is None:
+            return network(batch, tap=tap)
+        if not memory:
+            memory.append(network.encode(given))
+        return network(batch, tap=tap, cache=cache, memory=memory[0])
+
+    return forward

@@ -1,0 +1,298 @@
+"""What one pass through a model left: tokens, predictions, every recorded tensor, attention as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from core.errors import InputError
+from core.models import Kind
+from core.run.lazy_logits import Outputs
+from core.text import Word, words_of
+from core.text.tokenizer import Span
+from core.trace import Trace, matches, unknown_path
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Side:
+    """One sequence of a run: its text, its tokens (padding included) and where they stand in the text."""
+
+    text: str
+    tokens: tuple[str, ...]
+    ids: tuple[int, ...]
+    spans: tuple[Span, ...]
+    segments: tuple[int, ...] = ()
+    n_real: int = 0
+    pair: str | None = None
+
+    @cached_property
+    def words(self) -> list[Word]:
+        """Pieces joined to words. The spans of segment 1 are places in `pair`."""
+        if self.pair is None:
+            return words_of(self.text, self.tokens, self.spans)
+        cut = self.segments.index(1)
+        second = words_of(self.pair, self.tokens[cut:], self.spans[cut:])
+        return [
+            *words_of(self.text, self.tokens[:cut], self.spans[:cut]),
+            *(Word(word.text, tuple(cut + piece for piece in word.pieces)) for word in second),
+        ]
+
+    def written(self) -> Side:
+        """The same rows named by what they write: the next token, END after the last."""
+        last = self.n_real - 1
+        tokens = (*self.tokens[1 : last + 1], "END", *self.tokens[last + 1 :])
+        return replace(self, tokens=tokens, spans=(*self.spans[1 : last + 1], None, *self.spans[last + 1 :]), ids=())
+
+
+@dataclass(frozen=True)
+class Attention:
+    """The patterns of one kind: weights (layer, head, query, key), the labels of both axes, what was allowed.
+
+    `paths[layer]` names the tensor each layer's weights come from.
+    """
+
+    kind: str
+    weights: Array
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+    allowed: Array
+    paths: tuple[str, ...]
+
+    def joined(self, query_words: list[Word], key_words: list[Word]) -> Attention:
+        """By words: the sum over a word's key pieces, the mean over its query pieces; rows still sum to 1."""
+        return by_word(self.kind, self.weights, self.allowed, self.paths, query_words, key_words)
+
+
+def by_word(
+    kind: str, weights: Sequence[Array] | Array, allowed: Array, paths: tuple[str, ...], query_words: list[Word], key_words: list[Word]
+) -> Attention:
+    """The patterns (head, query, key) of each layer by word, see `Attention.joined`; one head after the other, to need little memory."""
+    queries, keys = _picked(query_words), _picked(key_words)
+    several = [place for place, word in enumerate(query_words) if len(word.pieces) > 1]
+    sizes = np.array([[len(query_words[place].pieces)] for place in several], dtype=np.float32).reshape(-1, 1)
+    first = weights[0][0]
+    found = np.empty((len(weights), len(weights[0]), len(query_words), len(key_words)), dtype=first.dtype)
+    rows = np.empty((len(query_words), first.shape[-1]), dtype=first.dtype)  # memory that was never touched is slow: used again for each head
+    for layer, head in np.ndindex(found.shape[:2]):
+        _over(weights[layer][head], queries, 0, out=rows)
+        rows[several] /= sizes
+        _over(rows, keys, 1, out=found[layer, head])
+    alike = tuple(slice(1 if stride == 0 else None) for stride in allowed.strides[:2])  # one mask for all heads is joined once
+    may = np.stack([_over(_over(layer, queries, 1), keys, 2) for layer in allowed[alike]])
+    query_names, key_names = (tuple(word.text for word in words) for words in (query_words, key_words))
+    return Attention(kind, found.astype(np.float32, copy=False), query_names, key_names, np.broadcast_to(may, found.shape), paths)
+
+
+def _picked(words: list[Word]) -> list[tuple[list[int], list[int]]]:
+    """The first pieces of all words, then the second pieces with the places of the words that have one, and so on."""
+    found = []
+    for nth in range(max((len(word.pieces) for word in words), default=1)):
+        places = [place for place, word in enumerate(words) if len(word.pieces) > nth]
+        found.append((places, [words[place].pieces[nth] for place in places]))
+    return found
+
+
+def _over(values: Array, picked: list[tuple[list[int], list[int]]], axis: int, out: Array | None = None) -> Array:
+    """The values of each word's pieces added along an axis, into `out` of the same type; of booleans, whether any is true.
+
+    Most words are one piece: picking these and adding the further ones is several times faster than a product with the
+    table of which piece belongs to which word.
+    """
+    found = values.take(picked[0][1], axis=axis, out=out, mode="clip")  # "raise" would fill a copy of `out` first
+    for places, pieces in picked[1:]:
+        found[(slice(None),) * axis + (places,)] += values.take(pieces, axis=axis)
+    return found
+
+
+def _one_or_all(layers: list[Array]) -> Array:
+    """The layers along a new first axis; where all are one and the same array, as masks are, without a copy."""
+    first = layers[0]
+    same = all((layer.ctypes.data, layer.strides) == (first.ctypes.data, first.strides) for layer in layers)
+    return np.broadcast_to(first, (len(layers), *first.shape)) if same else np.stack(layers)
+
+
+class RunTrace:
+    """The recorded tensors of one text by path: float32 (allowed: bool) numpy without the batch axis."""
+
+    def __init__(self, trace: Trace, row: int, gradients: dict[str, Tensor], outputs: Outputs, keep: tuple[str, ...]) -> None:
+        self._trace, self._row, self._gradients, self._outputs, self._keep = trace, row, gradients, outputs, keep
+
+    def __getitem__(self, path: str) -> Array:
+        if path not in self._trace and path in self._later(path):
+            return _sealed(self._outputs.trace(path).numpy(path)[0])
+        return self._unbatched(path, self._trace.numpy(path))
+
+    def __contains__(self, path: object) -> bool:
+        return path in self.names()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def names(self, pattern: str = "*") -> list[str]:
+        """Recorded paths that match, in the order of the computation; outputs are computed when asked for."""
+        return [*self._trace.names(pattern), *self._later(pattern)]
+
+    def axes(self, path: str) -> tuple[str, ...]:
+        """The axis words of a value, e.g. ('head', 'query', 'key')."""
+        trace = self._outputs.trace(path) if path not in self._trace and path in self._later(path) else self._trace
+        return tuple(word for word in trace.axes(path) if word != "batch")
+
+    def _later(self, pattern: str) -> list[str]:
+        return [path for path in self._outputs.paths(pattern) if any(matches(path, kept) for kept in self._keep)]
+
+    def grad(self, path: str) -> Array:
+        """The gradient of the chosen logit for a recorded tensor, in the shape of the tensor (runs with grad=...)."""
+        if path not in self._gradients:
+            raise KeyError(unknown_path(path, self._gradients) + " Gradients exist in runs with grad='logit:TOKEN'.")
+        return self._unbatched(path, self._gradients[path].numpy())
+
+    @property
+    def nbytes(self) -> int:
+        seen = {self._trace[path].untyped_storage().data_ptr(): self._trace[path].untyped_storage().nbytes() for path in self._trace}
+        return sum(seen.values()) + sum(grad.nbytes for grad in self._gradients.values())
+
+    def _unbatched(self, path: str, array: Array) -> Array:
+        return _sealed(array[self._row] if self._trace.axes(path)[0] == "batch" else array)
+
+
+def _sealed(array: Array) -> Array:
+    """A view that cannot be written to: a run may be shared by many."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+@dataclass(frozen=True)
+class Run:
+    """One text through one model. Made by `Model.run`; arrays carry no batch axis. `model` is the `core.Model` that ran."""
+
+    model: Any  # core.model makes runs, so it stands above this file
+    side: Side
+    source: Side | None
+    trace: RunTrace
+    target_text: str | None
+    outputs: Outputs = field(repr=False)
+    _read: list[Any] = field(default_factory=list, repr=False)
+
+    def handed_on(self) -> Any | None:
+        """What was read, keys and values or states, of a run made with `reads_on`; to the first who asks, for it grows with what is written."""
+        return self._read.pop() if self._read else None
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        return self.side.tokens
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        return self.side.ids
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        return self.side.spans
+
+    @property
+    def segments(self) -> tuple[int, ...]:
+        return self.side.segments
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of attention this model has, in the order of the computation."""
+        return tuple(kind.name for kind in self.model.spec.kinds_of(self.model.config))
+
+    @cached_property
+    def logits(self) -> Array:
+        """(position, vocabulary), computed on first access.
+
+        Row i is the prediction after input i of a decoder; of a masked language model, for the word at i.
+        """
+        return self._output("logits")
+
+    @property
+    def next_sentence(self) -> Array:
+        """(2,) scores: the second text follows the first (index 0), or comes from elsewhere."""
+        return self._output("next_sentence")
+
+    @property
+    def pooled(self) -> Array:
+        """(d_model,): tanh of a linear map of the first token's last hidden state."""
+        return self._output("pooled")
+
+    @property
+    def classes(self) -> Array:
+        """Scores of a model that was tuned to tell classes: of BERT (class,), of the whole input; of GPT (position, class), and the last counts."""
+        return self._output("classes")
+
+    @property
+    def tags(self) -> Array:
+        """(position, tag) scores, of a model that was tuned to tag words; a word's are those of its first piece."""
+        return self._output("tags")
+
+    @property
+    def answer(self) -> Array:
+        """(position, 2) scores: the answer starts here, and ends here; of a model that was tuned to find answers."""
+        return self._output("answer")
+
+    def _output(self, name: str) -> Array:
+        if not hasattr(self.model.network, name):
+            wrong = f"{self.model.name} has no output '{name}'."
+            raise InputError(wrong, f"The family {self.model.family} has {', '.join(self.model.outputs)}.", "Use one of them.")
+        return _sealed(self.outputs.value(name).float().numpy())
+
+    def hidden(self, side: str | None = None) -> Array:
+        """The residual stream (layer + 1, position, d_model): what enters each layer, and what leaves the last.
+
+        In a recurrent network, which has none, the inputs of each layer and the states of the last. No final norm is
+        in it. `side` is 'encoder' or 'decoder' where the family has both.
+        """
+        stacks = self.model.spec.stacks
+        if not stacks:
+            raise InputError(f"{self.model.name} has no layers.", "A word's vector is a row of its table.", "Read trace['embed.token'].")
+        if side is None:
+            if len(stacks) > 1:
+                raise InputError("This model has two stacks.", f"hidden(side) needs one of {', '.join(stacks)}.", "Say which.")
+            side = next(iter(stacks))
+        if side not in stacks:
+            raise InputError(f"There is no side '{side}'.", f"This model has {', '.join(stacks)}.", "Choose one of them.")
+        stack, n, (entering, leaving) = stacks[side], self.model.config.n_layers, self.model.spec.stream
+        paths = [f"{stack}.{i}.{entering}" for i in range(n)] + [f"{stack}.{n - 1}.{leaving}"]
+        return np.stack([self.trace[path] for path in paths])
+
+    def attention(self, kind: str | None = None, by: str = "token", *, writing: bool = False) -> Attention:
+        """The patterns of one kind, by token or by word. The default kind is the family's last (its most telling).
+
+        A row belongs to the token that was read there. With `writing` the rows of a decoder are named by the token
+        they write instead: the next one, END after the last. By word, the rows of a word's pieces are averaged.
+        """
+        if not self.kinds:
+            raise InputError(f"{self.model.name} has no attention.", "No word of it looks at another.", "Choose another model.")
+        kind = self.kinds[-1] if kind is None else kind
+        if kind not in self.kinds:
+            raise InputError(f"There is no attention '{kind}' in {self.model.name}.", f"It has {', '.join(self.kinds)}.", "Choose one of them.")
+        if by not in ("token", "word"):
+            raise InputError(f"by='{by}' is unknown.", "Attention is given by 'token' or by 'word'.", "Choose one of them.")
+        found = self.model.spec.kind(kind)
+        paths = tuple(found.path(layer, "pattern") for layer in range(found.n_layers(self.model.config)))
+        layers = [self.trace[path] for path in paths]
+        allowed = _one_or_all([self.trace[found.path(layer, "allowed")] for layer in range(len(layers))])
+        queries, keys = self._axis(found, "queries"), self._axis(found, "keys")
+        writes = writing and queries is self.side and not self.model.spec.framed
+        queries = queries.written() if writes else queries
+        if by == "word":
+            return by_word(kind, layers, allowed, paths, queries.words, keys.words)
+        return Attention(kind, np.stack(layers), queries.tokens, keys.tokens, allowed, paths)
+
+    def _axis(self, kind: Kind, axis: str) -> Side:
+        return self.side if getattr(kind, axis) == "target" or self.source is None else self.source
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, for the engine's budget."""
+        logits = len(self.ids) * self.model.config.n_vocab * 4  # as large as they will be once someone asks
+        return self.trace.nbytes + self.outputs.nbytes + logits

@@ -1,0 +1,273 @@
+"""The one door to computing for many people at once: models, a fair gate and a cache, one of each a process.
+
+Pages ask here and nowhere else. Equal questions share one forward, a new question of a visitor replaces the
+visitor's older one, nobody is starved, and what was answered is kept within a budget of bytes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from core.edits import Function
+from core.errors import InputError
+from core.serving.cache import ByteCache
+from core.serving.executor import Busy, Gate, Superseded
+from core.serving.registry import Listing, Registry, log
+
+__all__ = ["Busy", "Engine", "Listing", "RunRequest", "Superseded", "default"]
+
+CACHE_BYTES = 5 * 2**25
+"""Budget of the process-wide cache."""
+
+HEAVY_BYTES = 2**30
+"""The one answer heavier than the budget that is kept beside it: the patterns of GPT-2 small at 1,024 tokens are 604 MB, and are asked for with every rerun."""
+
+CHARACTERS_A_TOKEN = 4
+LAYERS_UNKNOWN, CONTEXT_UNKNOWN = 6, 512
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """A question to a model, as data: equal requests have equal answers, so one forward serves all who ask.
+
+    Lists are taken as tuples. Raises InputError for a `Patch` without a recipe: patches are told apart by their
+    recipe, so two different ones without would be taken for equal; and for an `edits.Function`, which cannot be told apart.
+    `reads_on` is no part of the question: it says that the asker will go on with the text, see `Model.run`.
+
+    >>> RunRequest("gpt-mini", "Hello", keep=["*.pattern"]) == RunRequest("gpt-mini", "Hello", keep=("*.pattern",))
+    True
+    """
+
+    model: str
+    text: str
+    pair: str | None = None
+    target: str | None = None
+    keep: tuple[str, ...] | None = None
+    edits: tuple[Any, ...] = ()
+    special: bool = False
+    reads_on: bool = field(default=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
+        object.__setattr__(self, "edits", tuple(self.edits))
+        for edit in self.edits:
+            if isinstance(edit, Function):
+                raise InputError(
+                    f"A function was given as an edit at '{edit.where}'.",
+                    "Functions cannot be compared, so no answer could be kept: they are for notebooks.",
+                    "Call model.run(text, edits=[...]) yourself.",
+                )
+            if getattr(edit, "recipe", None) == ():
+                raise InputError(
+                    f"The patch at '{edit.where}' does not say where its value comes from.",
+                    "The engine tells patches apart by their recipe.",
+                    "Give recipe=(the request of the other run, the path).",
+                )
+
+    def cost(self, config: Any = None) -> int:
+        """Characters times layers, before anything is tokenised; no more than the model's context can hold.
+
+        >>> RunRequest("gpt-mini", "Hello").cost()
+        30
+        """
+        layers = getattr(config, "n_layers", LAYERS_UNKNOWN)
+        most = CHARACTERS_A_TOKEN * getattr(config, "n_ctx", CONTEXT_UNKNOWN)
+        texts = (text for text in (self.text, self.pair, self.target) if isinstance(text, str))
+        return max(1, min(sum(map(len, texts)), most)) * layers
+
+
+class Engine:
+    """Models that a browser cannot clear, one running forward, one budget of bytes.
+
+    `opener(name)` loads a model, `listing()` says which there are, and `aside(name)` what else can be opened by name;
+    without them, those of `core`. The rules of the gate are told at `core.serving.executor.Gate`. `on_slow_open(name)` is called
+    every half second in the thread of whoever waits for a model to be loaded (the app says so there); `forwards` counts the
+    runs that were computed. Every function runs in inference mode; arrays in what it returns become read-only.
+
+    >>> class Echo:
+    ...     config = None
+    ...     def run(self, text, **options):
+    ...         return text[::-1]
+    >>> with Engine(opener=lambda name: Echo(), listing=lambda: (Listing("echo", True),)) as engine:
+    ...     engine.run(RunRequest("echo", "step on"), session="a"), engine.models()[0].name
+    ('no pets', 'echo')
+    """
+
+    def __init__(
+        self,
+        *,
+        opener: Callable[[str], Any] | None = None,
+        listing: Callable[[], tuple[Any, ...]] | None = None,
+        aside: Callable[[str], Any | None] | None = None,
+        cache_bytes: int = CACHE_BYTES,
+        heavy_bytes: int = HEAVY_BYTES,
+        max_waiting: int = 128,
+        max_cost: float = 500_000,
+    ) -> None:
+        self.forwards = 0
+        self.on_slow_open: Callable[[str], None] = lambda name: None
+        self._opener = opener or _open_shipped
+        self._registry = Registry(self._load, listing or _list_shipped, aside or (_aside if opener is None else lambda _: None))
+        self._cache = ByteCache(cache_bytes, heavy_bytes)
+        self._gate = Gate(self._cache, max_waiting=max_waiting, max_cost=max_cost)
+
+    def run(self, request: RunRequest, session: str = "", on_wait: Callable[[int], None] | None = None) -> Any:
+        """The `Run` of a request. `on_wait(place)` is called every half second while it waits, in this thread.
+
+        A page that will read `run.logits` says so in `keep`: then they, too, are computed inside the gate.
+
+        Raises InputError (unknown model, text the model cannot read), Superseded, Busy.
+        """
+        self._registry.check(request.model)
+        model = self._registry.loaded(request.model)
+        cost = request.cost(None if model is None else model.config)
+        return self._ask(("run", request), lambda: self._forward(request), cost, session, on_wait)
+
+    def submit(
+        self,
+        key: Hashable,
+        fn: Callable[[], Any],
+        cost: float,
+        session: str = "",
+        on_wait: Callable[[int], None] | None = None,
+    ) -> Any:
+        """The value of any pure function through the same gate and cache: same key, same value.
+
+        `cost` is in characters times layers of a forward (about 50 units a millisecond). The function may itself
+        call `run` and `submit`: they then compute on the spot.
+
+        Raises Superseded, Busy, and whatever `fn` raises (errors are not kept).
+
+        >>> with Engine() as engine:
+        ...     engine.submit(("square", 12), lambda: 12 * 12, cost=1)
+        144
+        """
+        return self._ask(("value", key), fn, cost, session, on_wait)
+
+    def models(self) -> tuple[Listing, ...]:
+        """Every model of the store, the ones that cannot be used with their problem."""
+        return self._registry.models()
+
+    def entry(self, name: str) -> Any | None:
+        """The listing of a name: of a listed model, or of one that opens without being listed (`core.serving.resolve`); None for any other.
+
+        Raises InputError for a name that nearly opens, such as that of a step that was not kept.
+        """
+        return self._registry.entry(name)
+
+    def open(self, name: str) -> Any:
+        """The frozen model of a name that opens (`entry`), loaded once for the process.
+
+        Raises InputError for a name that does not open (a path never does) and whatever loading raises.
+        """
+        return self._registry.open(name, lambda: self.on_slow_open(name))
+
+    def warm(self, names: Iterable[str] | None = None) -> tuple[Listing, ...]:
+        """Load models (None: all that are in order) and run each once, so that no visitor pays for the first time.
+
+        A model that fails does not keep the others from loading: it is listed with its problem.
+        """
+        for name in [entry.name for entry in self.models() if entry.ok] if names is None else names:
+            try:
+                self.open(name)
+                self.run(RunRequest(name, "Hello.", keep=()))
+            except Exception:  # noqa: BLE001 - whatever is wrong with one model, the others are served
+                log.warning("The model '%s' could not be warmed up.", name, exc_info=True)
+        return self.models()
+
+    def place(self, session: str) -> int | None:
+        """Where the session's request stands: 0 running, 1 next, and so on; None if it has none."""
+        return self._gate.place(session)
+
+    @property
+    def cached_bytes(self) -> int:
+        """What the cache holds now."""
+        return self._cache.nbytes
+
+    def forget(self) -> None:
+        """Empty the cache. The models stay."""
+        self._cache.clear()
+
+    def close(self) -> None:
+        """End the worker thread. Whoever waits gets RuntimeError."""
+        self._gate.close()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _load(self, name: str) -> Any:
+        with torch.inference_mode(False):  # weights are plain tensors, whoever asks first
+            return self._opener(name)
+
+    def _forward(self, request: RunRequest) -> Any:
+        self.forwards += 1
+        run = self.open(request.model).run(
+            request.text,
+            target=request.target,
+            pair=request.pair,
+            keep=request.keep,
+            edits=request.edits,
+            special=request.special,
+            reads_on=request.reads_on,
+        )
+        if "logits" in (request.keep or ()):
+            _ = run.logits  # else computed at first access, in the thread of the page
+        return run
+
+    def _ask(
+        self,
+        key: Hashable,
+        fn: Callable[[], Any],
+        cost: float,
+        session: str,
+        on_wait: Callable[[int], None] | None,
+    ) -> Any:
+        def inferred() -> Any:
+            with torch.inference_mode():
+                return fn()
+
+        return self._gate.ask(key, inferred, cost, session, on_wait)
+
+
+_default: Engine | None = None
+_making = threading.Lock()
+
+
+def default() -> Engine:
+    """The engine of this process, made at the first call. Sets nothing else: threads of torch are the app's affair.
+
+    >>> default() is default()
+    True
+    """
+    global _default
+    if _default is None:
+        with _making:
+            if _default is None:
+                _default = Engine()
+    return _default
+
+
+def _open_shipped(name: str) -> Any:
+    from core.serving import resolve  # late: an engine of models that somebody else opens needs no training
+
+    return resolve.open_model(name)
+
+
+def _aside(name: str) -> Any | None:
+    from core.serving import resolve
+
+    return resolve.resolve_name(name)
+
+
+def _list_shipped() -> tuple[Any, ...]:
+    from core.checkpoints import listing
+
+    return listing()

@@ -1,0 +1,1 @@
+"""Commands: `python -m core.tools.train`, `evaluate`, `survey`, `card` and `export`."""

@@ -1,0 +1,76 @@
+"""The heads of a shipped model that are worth a row: each beside its control and beside an untrained copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.analysis.heads.habits import LINKED, WORDS
+from core.analysis.heads.head_file import Surveyed
+
+
+@dataclass(frozen=True)
+class Found:
+    """One head: the kind of attention, the measure and its score there, and the same score of the untrained copy.
+
+    `control`: of a habit of place the score on shuffled words, of linked words what other words give them; None where the
+    measure has none. `untrained_best` is that of the copy's best head, wherever it is.
+    """
+
+    attention: str
+    measure: str
+    layer: int
+    head: int
+    score: float
+    control: float | None
+    untrained: float
+    untrained_best: float
+
+    @property
+    def name(self) -> str:
+        return f"L{self.layer}.H{self.head}"
+
+    @property
+    def numbers(self) -> tuple[str, str, str, str]:
+        """Score, control, the untrained copy's same head and its best, as they are shown."""
+        return tuple("" if number is None else f"{number:.2f}" for number in (self.score, self.control, self.untrained, self.untrained_best))  # pyright: ignore
+
+    @property
+    def words(self) -> str:
+        return WORDS[self.measure]
+
+
+def habits(surveyed: Surveyed) -> list[Found]:
+    """For each kind of attention the clearest head of each habit that some head has; those of linked words are in `linked`.
+
+    An only head has its strongest habit, clear or not.
+    """
+    rows = (
+        _found(surveyed, kind, heads.strongest(*place) if measure == "mixed" else measure, *place)
+        for kind, heads in surveyed.trained.items() for measure, place in heads.best().items() if measure != "mixed" or heads.shape == (1, 1)
+    )  # fmt: skip
+    return [row for row in rows if row.measure not in LINKED or row.control is None]
+
+
+def linked(surveyed: Surveyed) -> list[Found]:
+    """For each group of linked words the head that finds them best: most above what other words give them. Habit or not."""
+    return [_found(surveyed, kind, measure, *place) for kind, measure, place in _best_linked(surveyed)]
+
+
+def _best_linked(surveyed: Surveyed) -> Iterator[tuple[str, str, tuple[int, int]]]:
+    for kind, heads in surveyed.trained.items():
+        for measure in LINKED:
+            if measure in heads.scores and measure in heads.controls:
+                excess = heads.scores[measure] - heads.controls[measure]
+                layer, head = divmod(int(excess.argmax()), heads.shape[1])
+                yield kind, measure, (layer, head)
+
+
+def _found(surveyed: Surveyed, kind: str, measure: str, layer: int, head: int) -> Found:
+    heads, copy = surveyed.trained[kind], surveyed.untrained[kind].scores[measure]
+    control = heads.controls.get(measure)
+    here = (layer, head)
+    return Found(kind, measure, *here, float(heads.scores[measure][here]), None if control is None else float(control[here]),
+                 float(copy[here]), float(np.max(copy)))  # fmt: skip

@@ -1,0 +1,155 @@
+"""What a card does not leave to whoever writes it: computed from the files beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
+from pathlib import Path
+
+from core.analysis.heads.head_file import Surveyed, read_heads
+from core.checkpoints.files import json_object
+from core.checkpoints.record import Training, read_training
+from core.checkpoints.scores import MEASURES, TABLES, Score, by_part, read_scores
+from core.checkpoints.weights import SINGLE, find_weights
+from core.tools import card_curve, card_heads
+
+CURVE = "curve.svg"
+NAMES = {"loss": "loss in training", "valid_nats": "nats per token on valid"}
+SIZES = {
+    "family": "Family", "n_layers": "Layers", "n_heads": "Heads", "d_model": "Width", "d_ff": "Inner width", "n_vocab": "Vocabulary",
+    "n_ctx": "Context, tokens", "n_segments": "Segments", "cell": "Cell", "bidirectional": "Reads both ways", "attention": "Attention", "score": "Score",
+    "window": "Words to each side of the position", "input_feeding": "Fed with its last output", "activation": "Activation", "order": "Norm", "dropout": "Dropout in training",
+}  # fmt: skip
+SAID = {"pre": "before each sub-layer", "post": "after each sum", True: "yes", False: "no"}
+
+
+UNTRAINED = (
+    "*Untrained*: the same head of a copy whose weights were drawn anew (seed {seed}) and not trained; *its best*: the best of all heads of that copy."
+)
+EXPLAINED = {
+    "own": f"A score is the mean share of a head's attention on that place, over held-out items of its own task. {UNTRAINED}",
+    "pairs": f"A score is the mean share of a head's attention on that place, over `assets/texts/heads_en-es.tsv`. {UNTRAINED}",
+    "battery": "A score is the mean share of a head's attention on that place (*near-uniform*: of the largest possible entropy), over the groups of "
+    "`assets/texts/battery.tsv`, for attention from a text that is written over `heads_en-es.tsv`. *Shuffled*: the same with the words in "
+    "another order. *Other words*: what the other words of the sentence give to the same word; a head has found it only if its score is well "
+    f"above that. {UNTRAINED}",
+}
+"""What the columns mean, by what was read."""
+
+
+def computed(folder: Path) -> dict[str, str]:
+    """The Markdown of every computed place of the card of this folder. Raises InputError for files that are not understood."""
+    training, heads = read_training(folder), read_heads(folder)
+    return {
+        "architecture": architecture(folder),
+        "training": "" if training is None else how(training),
+        "curve": "" if picture(folder) is None else f"![Loss over steps]({CURVE})",
+        "scores": scored(read_scores(folder), folder.name),
+        "heads": "It has no attention." if heads is None else headed(heads),
+    }
+
+
+def architecture(folder: Path) -> str:
+    """The sizes of config.json and the exact number of parameters that are stored."""
+    config, weights = json_object(folder, "config.json"), find_weights(folder)
+    idle = _idle(config)
+    rows = [(words, _value(config[name])) for name, words in SIZES.items() if config.get(name) is not None and name not in idle]
+    if "n_heads" in config and "n_heads" not in idle:
+        rows.append(("Width of a head", f"{config['d_model'] // config['n_heads']}"))
+    n = sum(prod(entry.shape) for entry in weights.entries.values())
+    rows.append(("Parameters", f"{n:,}, stored as float16 in {(folder / SINGLE).stat().st_size / 1e6:.1f} MB"))
+    return table(("", ""), rows)
+
+
+def _idle(config: Mapping[str, object]) -> set[str]:
+    """The fields that a model makes no use of: a GPT of attention alone, a recurrent translator by its attention."""
+    if config["family"] != "seq2seq":
+        return {"d_ff", "activation"} if config.get("attention_only") else set()
+    attention, unused = str(config["attention"]), {"n_heads"}
+    unused |= {"score", "d_ff"} if attention == "none" else set()
+    unused |= {"d_ff"} if config["score"] != "concat" and attention != "luong-local-p" else set()
+    unused |= set() if attention.startswith("luong") else {"input_feeding"}
+    return unused if "local" in attention else unused | {"window"}
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool) or value in ("pre", "post"):
+        return SAID[value]  # pyright: ignore
+    return f"{value:,}" if isinstance(value, int) else str(value).replace("_", " ")
+
+
+def how(training: Training) -> str:
+    """The command, seed, steps, tokens, minutes and machine of training.json."""
+    versions = ", ".join(f"{name.capitalize() if name == 'python' else name} {version}" for name, version in training.versions.items())
+    said = (
+        f"`{training.command}`, seed {training.seed}: {training.steps:,} steps, {training.tokens:,} tokens, {training.minutes:,.1f} minutes "
+        f"on {training.machine}; {versions}."
+    )
+    return "\n\n".join(filter(None, (said, training.note)))
+
+
+def picture(folder: Path) -> str | None:
+    """The curve of the training as SVG, None where there is no log to draw."""
+    training = read_training(folder)
+    lines = {} if training is None else {words: training.curve(name) for name, words in NAMES.items()}
+    lines = {words: points for words, points in lines.items() if points}
+    return card_curve.drawn(lines, f"Training of {folder.name}") if lines else None
+
+
+def scored(scores: Sequence[Score], name: str) -> str:
+    """A table a split, the model above its baselines, then what was measured part by part."""
+    parts: list[str] = []
+    for split in dict.fromkeys(score.split for score in scores):
+        here = {(score.of, score.measure): score.value for score in scores if score.split == split}
+        shown = [measure for measure in MEASURES if any(measure == of[1] for of in here)]
+        owners = sorted(dict.fromkeys(of for of, measure in here if measure in MEASURES), key=lambda of: of != name)
+        cells = [(of, *(MEASURES[m].number.format(here[of, m]) if (of, m) in here else "" for m in shown)) for of in owners]
+        if cells:
+            parts.append(table((split, *(MEASURES[m].words for m in shown)), cells))
+        parts += [f"On {split}, {said}" for said in told(scores, split, name)]
+    return "\n\n".join(parts)
+
+
+def told(scores: Sequence[Score], split: str, of: str) -> list[str]:
+    """What was measured part by part, a sentence each; of BLEU by length also what is left of it in the longest third.
+
+    >>> told([Score("bleu_by_length, 6-20 words", "test", "m", 44.0), Score("bleu_by_length, 2-5 words", "test", "m", 55.0)], "test", "m")
+    ['BLEU (beam search of 4) by length of the source: 2-5 words 55.0, 6-20 words 44.0. Longest to shortest third: 0.80.']
+    """
+    found: list[str] = []
+    for table, words in TABLES.items():
+        rows = by_part(scores, table, split, of)
+        number = "{:.1f}" if table == "bleu_by_length" else "{:.3f}" if table.startswith("induction") else "{:.1%}"
+        if rows:
+            found.append(f"{words}: {', '.join(f'{part} {number.format(value)}' for part, value in rows.items())}.")
+        if rows and table == "bleu_by_length":
+            first, last = next(iter(rows.values())), next(reversed(rows.values()))
+            found[-1] += f" Longest to shortest third: {f'{last / first:.2f}' if first else 'undefined'}."
+    return found
+
+
+def headed(heads: Surveyed) -> str:
+    """The clearest head of each habit, then who finds the words that are linked by hand; beside each the untrained copy."""
+    parts: list[str] = []
+    for rows, what, control in ((card_heads.habits(heads), "looks at", "shuffled"), (card_heads.linked(heads), "should find", "other words")):
+        if rows:
+            cells = [(row.attention, row.words, row.name, *row.numbers) for row in rows]
+            parts.append(table(("attention", what, "head", "score", control, "untrained", "its best"), cells))
+    return "\n\n".join((*parts, explained(heads)))
+
+
+def explained(heads: Surveyed) -> str:
+    """What the columns of `headed` mean."""
+    return EXPLAINED["own" if heads.own else "battery" if card_heads.linked(heads) else "pairs"].format(seed=heads.seed)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table.
+
+    >>> print(table(("a", ""), [("1|2", "3")]))
+    | a |  |
+    | --- | --- |
+    | 1\\|2 | 3 |
+    """
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)

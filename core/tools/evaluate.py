@@ -1,0 +1,101 @@
+"""Measure a model: `python -m core.tools.evaluate NAME [--data FILE] [--step N] [--limit N] [--record SPLIT] [--device cpu]`.
+
+Prints one JSON object on standard output and nothing else; progress and errors go to standard error, an error that
+the user can mend ends with status 2.
+
+What is measured depends on the kind of model (core/scoring has the definitions):
+    language models   nats_per_token bits_per_byte perplexity                      on .txt
+    masked models     masked_top1 masked_top5 next_sentence_accuracy               on .txt
+    word vectors      analogy_top1 analogy_top5 queen_rank top1_by_group           on .tsv
+    translators       bleu_greedy bleu_beam4 chrf_beam4 bleu_by_length             on .tsv
+Models of toy tasks draw their own held-out items and need no --data:
+    copy-*            token_accuracy exact_match, each by length
+    prompt-tiny       exact_match, by task
+    induction-tiny    induction_score best_head copied, by offset
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from core.checkpoints import history, open_model, scores, store
+from core.errors import InputError
+from core.scoring import Metrics, files, scoring_of
+from core.training.recipe import recipes
+
+DIGITS = 5
+
+
+def evaluate(model: Any, data: Path | str | None = None, limit: int | None = None) -> Metrics:
+    """Items, seconds and the metrics of the model's kind on a file; `limit` takes the first so many items.
+
+    Without a file a model whose recipe draws held-out items is measured on those; there `limit` is for each task or
+    length. Raises InputError for a file that is missing, damaged or of another kind than this model is measured on, and
+    for none where one is needed.
+    """
+    files.check_limit(limit)
+    begun = time.perf_counter()
+    metrics = _drawn(model, limit) if data is None else _on_file(model, Path(data), limit)
+    return {"items": metrics.pop("items"), "seconds": round(time.perf_counter() - begun, 2), **_rounded(metrics)}
+
+
+def _on_file(model: Any, path: Path, limit: int | None) -> Metrics:
+    scoring = scoring_of(model.family)
+    files.check(path, scoring.suffix, scoring.content, f"{model.name} (a {scoring.kind})")
+    return scoring.measure(model, path, limit)
+
+
+def _drawn(model: Any, limit: int | None) -> Metrics:
+    recipe = recipes().get(history.base(model.name))
+    if recipe is None or recipe.measure is None or recipe.family != model.family:
+        scoring, own = scoring_of(model.family), [name for name, made in sorted(recipes().items()) if made.measure]
+        raise InputError(
+            f"There is nothing to measure {model.name} on.",
+            f"A {scoring.kind} is measured on {scoring.suffix}: {scoring.content}. Only {', '.join(own)} draw their own items.",
+            "Give --data FILE.",
+        )
+    return recipe.measure(model, limit)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _rounded(inner) for name, inner in value.items()}
+    return round(value, DIGITS) if isinstance(value, float) else value
+
+
+def main(argv: list[str] | None = None) -> int:
+    ask = argparse.ArgumentParser(
+        prog="python -m core.tools.evaluate", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    ask.add_argument("name", help="a shipped model, or a folder")
+    ask.add_argument("--data", type=Path, help="the test set: .txt .tsv .jsonl .npz, each also .xz; models of toy tasks need none")
+    ask.add_argument("--step", type=int, help="measure the weights after so many steps of the training, where they were kept")
+    ask.add_argument("--limit", type=int, help="only the first so many lines or sources; of drawn items, of each task or length")
+    ask.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    ask.add_argument("--record", metavar="SPLIT", help="also write what was measured into scores.json of the shipped model")
+    opts = ask.parse_args(argv)
+    if opts.record and opts.limit:
+        ask.error("--record writes down a whole split; leave --limit out")
+    try:
+        model = open_model(opts.name) if opts.step is None else open_model(opts.name, step=opts.step)
+        model.network.to(torch.device(opts.device))
+        found = evaluate(model, opts.data, opts.limit)
+        if opts.record:
+            scores.record(store.shipped_folder() / history.base(model.name), opts.record, found, of=model.name)
+            store.write_manifest(store.shipped_folder())
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(json.dumps({"model": model.name, "data": opts.data.name if opts.data else "drawn", **found}, ensure_ascii=False))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,110 @@
+"""Write a model as a folder in Hugging Face format: `python -m core.tools.export NAME OUT [--dtype float16]`.
+
+The tensors are those that reading such a folder takes, the other way round: there is one list of names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+import torch
+from safetensors.torch import save_file
+
+from core.checkpoints import open_model
+from core.checkpoints.files import shown
+from core.checkpoints.foreign import Format, formats
+from core.checkpoints.tokenizer import FILE, RULES
+from core.checkpoints.weights import SINGLE
+from core.checkpoints.writing import fitting, whole_folder, write_json
+from core.errors import InputError
+from core.model import Model
+from core.text.learn import framed
+from core.tools.card_template import without
+
+DTYPES: Mapping[str, torch.dtype] = {"float32": torch.float32, "float16": torch.float16}
+SPECIAL = "special_tokens_map.json"
+
+
+def export_model(model: Model, out: Path, dtype: str = "float32") -> Path:
+    """A folder that `transformers` and `open_model` open, with the same numbers.
+
+    The card, which holds the terms, goes with it.
+    Raises InputError: a kind of model that has no such folder, a place that is taken, a number that does not fit.
+    """
+    form, said = _form(model)
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise InputError(f"'{shown(out.name)}' exists and is not empty.", "Nothing is written over.", "Name a new folder.")
+    ours = model.network.state_dict()
+    stored = {form.full(take.name): fitting(take.name, take.from_parts(ours), DTYPES[dtype]) for take in form.takes(model.config)}
+    backend = tokenizers.Tokenizer.from_str(model.tokenizer.to_json())
+    marks = _marks(model, backend)
+    if model.spec.framed:
+        framed(backend, marks["cls_token"], marks["sep_token"])
+    with whole_folder(out) as new:
+        save_file(stored, new / SINGLE, metadata={"format": "pt"})
+        write_json(new / "config.json", {**said, **_ids(model), "torch_dtype": dtype})
+        (new / FILE).write_text(backend.to_str(), encoding="utf-8")
+        write_json(new / RULES, {**marks, "tokenizer_class": "PreTrainedTokenizerFast", **_reading(model)})
+        write_json(new / SPECIAL, marks)
+        if model.card:
+            (new / "README.md").write_text(without(model.card, "curve"), encoding="utf-8")  # the picture stays behind
+    return out
+
+
+def _form(model: Model) -> tuple[Format, dict[str, Any]]:
+    """The format that can say this config, and what its config.json says."""
+    for form in formats().values():
+        values = form.values(model.config) if form.family == model.family else None
+        if values is not None:
+            head = {"model_type": form.model_type, "architectures": [form.classes(model.config)]}
+            return form, {**head, **values, "tie_word_embeddings": True}
+    known = ", ".join(sorted({form.family for form in formats().values()}))
+    if any(form.family == model.family for form in formats().values()):
+        wrong = f"No Hugging Face format holds a {model.family} of this shape: {shown(repr(model.config), 300)}."
+    else:
+        wrong = f"{model.name} is a {model.family}, which has no Hugging Face format."
+    raise InputError(wrong, f"Families that are written: {known}.", "Use the folder as it is, with core.open_model.")
+
+
+def _ids(model: Model) -> dict[str, int | None]:
+    tokenizer = model.tokenizer
+    if model.spec.framed:
+        return {"pad_token_id": tokenizer.pad}
+    return {"bos_token_id": tokenizer.start, "eos_token_id": tokenizer.end, "pad_token_id": tokenizer.pad}
+
+
+def _marks(model: Model, backend: tokenizers.Tokenizer) -> dict[str, str]:
+    """The special tokens by the library's names for them."""
+    names = {"start": "cls", "end": "sep"} if model.spec.framed else {"start": "bos", "end": "eos"}
+    ids = {name: getattr(model.tokenizer, mark) for mark, name in {**names, "pad": "pad", "mask": "mask"}.items()}
+    marks = {f"{name}_token": str(backend.id_to_token(index)) for name, index in ids.items() if index is not None}
+    return marks | ({"unk_token": "[UNK]"} if "[UNK]" in model.tokenizer.special_tokens else {})
+
+
+def _reading(model: Model) -> dict[str, Any]:
+    segments = ["token_type_ids"] if model.spec.framed else []
+    inputs = ["input_ids", *segments, "attention_mask"]
+    return {"model_max_length": model.config.n_ctx, "model_input_names": inputs, "clean_up_tokenization_spaces": False}
+
+
+def main(argv: list[str] | None = None) -> int:
+    ask = argparse.ArgumentParser(prog="python -m core.tools.export", description=__doc__)
+    ask.add_argument("name", help="a shipped model, or a folder")
+    ask.add_argument("out", type=Path, help="the folder to write: new, or empty")
+    ask.add_argument("--dtype", choices=DTYPES, default="float32", help="how numbers are stored")
+    opts = ask.parse_args(argv)
+    try:
+        print(f"saved {export_model(open_model(opts.name), opts.out.absolute(), opts.dtype)}")
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,65 @@
+"""Measure every head of a shipped model, and of an untrained copy: `python -m core.tools.survey NAME`.
+
+Writes heads.json beside the weights, from which pages and cards take what heads do, and brings the manifest up to date.
+`python -m core.tools.card NAME` does this by itself where heads.json is missing or of other weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+
+from core.analysis.heads.head_file import Surveyed, read_heads, write_heads
+from core.analysis.heads.head_survey import surveyed
+from core.checkpoints import store
+from core.errors import InputError
+from core.model import Model
+from core.training.recipe import drawn, recipes
+
+SEED = 0
+
+
+def untrained(model: Model, seed: int = SEED) -> Model:
+    """The same network as its training would begin: weights drawn anew, and what its recipe does to them at the start."""
+    recipe = recipes().get(model.name)
+    network = drawn(model.spec, model.config, seed, recipe.begin if recipe else lambda network: None)
+    return replace(model, network=network)
+
+
+def survey(name: str) -> Surveyed | None:
+    """Measure a shipped model and write its heads.json; None for one that has no attention."""
+    folder = store.shipped_folder() / name
+    model = store.load_model(folder, name, shipped=True)  # no manifest asked: it is brought up to date when all is written
+    if not model.spec.kinds_of(model.config):
+        return None
+    recipe = recipes().get(model.name)
+    own = recipe.examples() if recipe else ()
+    return write_heads(folder, surveyed(model, own), surveyed(untrained(model), own), SEED, own=bool(own))
+
+
+def current(name: str) -> Surveyed | None:
+    """What heads.json says if it is of the weights that are there, else measured now."""
+    folder = store.shipped_folder() / name
+    held = read_heads(folder)
+    return held if held is not None and held.of(folder) else survey(name)
+
+
+def main(argv: list[str] | None = None) -> int:
+    ask = argparse.ArgumentParser(prog="python -m core.tools.survey", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    ask.add_argument("name", help="a shipped model")
+    name = ask.parse_args(argv).name
+    try:
+        found = survey(name)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    store.write_manifest(store.shipped_folder())
+    for kind, heads in found.trained.items() if found else ():
+        best = (f"{heads.word(*place)} L{place[0]}.H{place[1]} {heads.score(*place):.2f}" for place in heads.best().values())
+        print(f"{kind:10} {'; '.join(best)}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

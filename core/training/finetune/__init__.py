@@ -1,0 +1,1 @@
+"""Fine-tuning while one waits: of BERT and of GPT, what is taught, and what moved."""

@@ -1,0 +1,67 @@
+"""What every training that one waits for does: steps downhill at a rate that falls to zero, and reports on the way, until the steps or the seconds are over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from core.training.loop.optim import schedule
+
+Told = TypeVar("Told")
+
+
+def optimiser(network: nn.Module, heads: tuple[str, ...], *, lr: float, head_lr: float) -> torch.optim.AdamW:
+    """AdamW over all that learns: what begins with a name of `heads` at its own rate, the rest at `lr`."""
+    learning = [(name.startswith(heads), weight) for name, weight in network.named_parameters() if weight.requires_grad]
+    groups = [{"params": [weight for new, weight in learning if new is kind], "lr": rate, "base_lr": rate} for kind, rate in ((True, head_lr), (False, lr))]
+    return torch.optim.AdamW([group for group in groups if group["params"]], betas=(0.9, 0.98), weight_decay=0.0)
+
+
+def descend(loss: Tensor, optims: Sequence[torch.optim.Optimizer], factor: float) -> None:
+    """One step down `loss`, the rates times `factor`, the gradient no longer than 1."""
+    for optim in optims:
+        optim.zero_grad(set_to_none=True)
+    loss.backward()
+    nn.utils.clip_grad_norm_([weight for optim in optims for group in optim.param_groups for weight in group["params"]], 1.0)
+    for optim in optims:
+        for group in optim.param_groups:
+            group["lr"] = group["base_lr"] * factor
+        optim.step()
+
+
+def evenly(steps: int, moments: int) -> Iterable[int]:
+    """`moments` steps at even distances after the first.
+
+    >>> [*evenly(10, 4)]
+    [0, 2, 5, 8, 10]
+    """
+    return np.linspace(0, steps, moments + 1).round().astype(int).tolist()
+
+
+def course(learn: Callable[[float], None], tell: Callable[[int, float], Told], *, steps: int, moments: Iterable[int],
+           warm_up: int = 10, longest: float, every: float, clock: Callable[[], float]) -> Iterator[Told]:  # fmt: skip
+    """Calls `learn` with the factor of its rate until `steps` or `longest` seconds of `clock` are over; what `tell` says of (step, seconds) at these moments.
+
+    They lie at least `every` seconds apart, and there is always one at the end, where the rate is at zero.
+
+    >>> rates = []
+    >>> list(course(rates.append, lambda step, seconds: step, steps=24, moments=evenly(24, 12), longest=9.0, every=0.0, clock=lambda: 0.0))
+    [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24]
+    >>> len(rates), rates[0], max(rates) < 1
+    (24, 0.1, True)
+    """
+    begun, told, step, worth = clock(), -every, 0, {*moments}
+    while True:
+        seconds = clock() - begun
+        progress = max(step / steps, seconds / longest)
+        if progress >= 1 or (step in worth and seconds - told >= every):
+            told = seconds
+            yield tell(step, seconds)
+        if progress >= 1:
+            return
+        learn(schedule(progress, step, warm_up))
+        step += 1

@@ -1,0 +1,1 @@
+"""Small tasks that a tiny model learns while one waits."""

@@ -1,0 +1,145 @@
+"""Heads over the battery: linked words and their control by hand, heads.json, and that what ships was measured."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import core
+from core.analysis.attention import measures
+from core.analysis.heads import head_survey
+from core.analysis.heads.habits import Heads, averages
+from core.analysis.heads.head_file import FILE, read_heads, write_heads
+from core.checkpoints.manifest import read_manifest, shipped_folder
+from core.data.texts import Sentence, texts
+from core.errors import InputError
+from core.models import families
+from core.run import Attention
+from core.tools.survey import untrained
+
+TEXT = "Why did the fox run?"
+WORDS = ("Why", "did", "the", "fox", "run", "?")
+ASKED = Sentence("quest-x", "questions", TEXT, ((0, 5),), "", "")
+TWICE = Sentence("rep-x", "repetitions", "a b c a b", ((0, 3), (1, 4)), "", "")
+FOLDERS = [folder for folder in sorted(shipped_folder().iterdir()) if (folder / "config.json").is_file()]
+
+
+def attention(pattern, words=WORDS):
+    pattern = np.asarray(pattern, dtype=np.float32)[None, None]
+    allowed = np.broadcast_to(np.tril(np.ones(pattern.shape[2:], dtype=bool)), pattern.shape)
+    return Attention("causal", pattern, words, words, allowed, ("p",))
+
+
+def heads_of(rows):
+    return Heads(averages([scores for scores, _ in rows]), len(rows), averages([controls for _, controls in rows]))
+
+
+def test_what_a_linked_word_gets_anyway_by_hand():
+    pattern = np.tril(np.full((6, 6), 0.1))
+    pattern[5, 0], pattern[2, 0], pattern[0, 0] = 0.9, 0.5, 1.0
+    one = attention(pattern)
+    assert measures.alignment(one.weights, ((0, 5),))[0, 0] == pytest.approx(0.9)
+    assert measures.elsewhere(one.weights, one.allowed, ((0, 5),))[0, 0] == pytest.approx((0.1 + 0.5 + 0.1 + 0.1) / 4)
+    two = ((0, 5), (2, 5))
+    assert measures.elsewhere(one.weights, one.allowed, two)[0, 0] == pytest.approx((0.1 + 0.5 + 0.1 + 0.1) / 4 + (0.1 + 0.1) / 2)
+
+
+def test_only_the_right_word_looking_makes_a_habit_of_linked_words():
+    asks = np.tril(np.full((6, 6), 0.05)) + np.eye(6) * 0.2
+    asks[5, 0] = 0.8
+    found = heads_of([head_survey.of_sentence(ASKED, attention(asks))])
+    assert found.scores["questions"][0, 0] == pytest.approx(0.8) and found.controls["questions"][0, 0] == pytest.approx(0.05)
+    assert found.kind(0, 0) == "questions" and found.score(0, 0) == pytest.approx(0.8)
+    first = np.zeros((6, 6))
+    first[:, 0] = 1
+    plain = Sentence("prev-x", "previous-word", TEXT, (), "", "")
+    rests = heads_of([head_survey.of_sentence(row, attention(first)) for row in (ASKED, plain)])
+    assert rests.scores["questions"][0, 0] == 1 and rests.kind(0, 0) == "first"
+    assert heads_of([head_survey.of_sentence(ASKED, attention(first))]).kind(0, 0) == "mixed"  # it gives as much to whoever looks
+
+
+def test_of_a_repetition_the_same_word_and_the_one_behind_it():
+    pattern = np.zeros((5, 5))
+    pattern[3, 0], pattern[4, 1], pattern[3, 1], pattern[4, 2] = 0.2, 0.4, 0.7, 0.5
+    scores, controls = head_survey.of_sentence(TWICE, attention(pattern, tuple("abcab")))
+    assert scores["duplicate"][0, 0] == pytest.approx(0.3) and scores["induction"][0, 0] == pytest.approx(0.6)
+    assert controls["duplicate"][0, 0] == pytest.approx((0.0 + (0.0 + 0.7) / 2) / 2)
+
+
+def test_a_shuffled_sentence_is_a_control_and_no_score():
+    row = Sentence("shuf-x", "shuffled", TEXT, (), "quest-x", "")
+    scores, controls = head_survey.of_sentence(row, attention(np.eye(6)))
+    assert scores == {} and set(controls) == {"previous", "itself", "first"} and controls["itself"][0, 0] == 1
+
+
+def test_heads_json_is_read_as_it_was_written(tmp_path):
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    rng = np.random.default_rng(0)
+    made = {"causal": Heads({"first": rng.random((2, 3)), "spread": rng.random((2, 3))}, 7, {"first": rng.random((2, 3))})}
+    bare = {"causal": Heads({"first": np.zeros((2, 3)), "spread": np.ones((2, 3))}, 7, {"first": np.zeros((2, 3))})}
+    held = write_heads(tmp_path, made, bare, 0)
+    for kind, tables in (("scores", made["causal"].scores), ("controls", made["causal"].controls)):
+        for name, table in tables.items():
+            np.testing.assert_allclose(getattr(held.trained["causal"], kind)[name], table, atol=6e-5)
+    assert held.untrained["causal"].scores["spread"].min() == 1 and held.trained["causal"].n == 7
+    assert held.of(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"others")
+    assert not held.of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda held: held.pop("weights"),
+        lambda held: held["kinds"]["causal"].pop("untrained"),
+        lambda held: held["kinds"]["causal"]["trained"]["scores"].update(first=[[2.0]]),
+        lambda held: held["kinds"]["causal"]["trained"]["scores"].update(first=[[0.1, 0.2]]),
+        lambda held: held["kinds"]["causal"]["trained"]["scores"].update(first=["a"]),
+        lambda held: held["kinds"]["causal"]["trained"]["scores"].pop("spread"),
+    ],
+)
+def test_a_heads_json_that_is_not_understood_is_refused_by_name(tmp_path, change):
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    one = {"causal": Heads({"first": np.zeros((1, 1)), "spread": np.ones((1, 1))}, 1)}
+    write_heads(tmp_path, one, one, 0)
+    held = json.loads((tmp_path / FILE).read_text())
+    change(held)
+    (tmp_path / FILE).write_text(json.dumps(held))
+    with pytest.raises(InputError, match=r"heads\.json") as caught:
+        read_heads(tmp_path)
+    assert "core.tools.survey" in caught.value.remedy
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_heads_of_shipped_models_were_measured_on_the_weights_that_ship(folder):
+    held = read_heads(folder)
+    if held is None:
+        values = json.loads((folder / "config.json").read_text())
+        family = families()[values.pop("family")]
+        assert not family.kinds or values.get("attention") == "none", f"{family.name} has heads: run python -m core.tools.survey {folder.name}"
+        return
+    assert held.weights == read_manifest(shipped_folder())[folder.name].files["model.safetensors"].sha256
+    assert (folder / FILE).stat().st_size < 60_000
+    for name, heads in held.trained.items():
+        assert held.untrained[name].shape == heads.shape
+        assert not {"previous", "spread"} & set(held.untrained[name].best()) - {"spread"}, "an untrained head has no habit"
+
+
+def test_gpt_minis_quotes_are_those_of_its_runs():
+    model, held = core.open_model("gpt-mini"), read_heads(shipped_folder() / "gpt-mini")
+    assert held is not None
+    rows = [row for row in texts("battery") if row.group == "quotes"]
+    again = averages([head_survey.of_sentence(row, model.run(row.text, keep=head_survey.KEEP).attention(by="word"))[0] for row in rows])
+    np.testing.assert_allclose(again["quotes"], held.trained["causal"].scores["quotes"], atol=2e-3)
+
+
+def test_the_untrained_copy_is_the_beginning_of_the_training():
+    model = core.open_model("gpt-mini")
+    copy = untrained(model)
+    assert copy.config == model.config and copy.n_parameters == model.n_parameters
+    name = "layers.0.self_attn.to_q.weight"
+    first, again = copy.network.state_dict()[name], untrained(model).network.state_dict()[name]
+    assert (first == again).all() and not np.allclose(first, model.network.state_dict()[name], atol=0.1)
+    assert float(first.std()) == pytest.approx(0.6 * model.config.d_model**-0.5, rel=0.02)

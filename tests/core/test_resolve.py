@@ -1,0 +1,120 @@
+"""Names that no list has: a kept moment of a training, a recorded run, what one visitor trained and no other may open."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+import core
+from core.checkpoints import history
+from core.errors import InputError
+from core.serving import registry, resolve, trainer
+from core.serving.engine import Engine, RunRequest
+from core.serving.registry import Listing, Registry
+from core.serving.trainer import Trainer
+from core.training.toy import toy_training
+from core.training.toy.toy_training import TASKS
+
+TWICE = "7 k m x 2 q a 7 k m x 2"
+
+
+def test_a_moment_opens_by_its_name_with_the_weights_of_its_step():
+    named, asked = core.open_model("induction-tiny at step 0"), core.open_model("induction-tiny", step=0)
+    assert named.name == "induction-tiny at step 0"
+    assert all(torch.equal(named.network.state_dict()[key], value) for key, value in asked.network.state_dict().items())
+
+
+def test_the_engine_runs_a_moment_and_lists_none():
+    with Engine() as engine:
+        entry = engine.entry("induction-tiny at step 0")
+        assert entry.ok and entry.family == "gpt"
+        early = engine.run(RunRequest("induction-tiny at step 0", TWICE, keep=("logits",)))
+        late = engine.run(RunRequest("induction-tiny", TWICE, keep=("logits",)))
+        assert early.model.name == "induction-tiny at step 0" and abs(early.logits - late.logits).max() > 1
+        assert not [listing.name for listing in engine.models() if history.AT in listing.name]
+        assert engine.entry("gpt-mini").name == "gpt-mini" and engine.entry("no such model") is None
+        assert engine.entry("no such model at step 3") is None
+
+
+@pytest.mark.parametrize(("step", "near"), [(441, "440"), (1, "0 or 10"), (999_999, "2000")])
+def test_a_step_that_was_not_kept_is_refused_with_the_nearest_that_were(step, near):
+    with Engine() as engine, pytest.raises(InputError, match="has no weights of step") as caught:
+        engine.run(RunRequest(f"induction-tiny at step {step}", TWICE))
+    assert near in caught.value.remedy
+
+
+def test_an_unknown_name_is_still_unknown():
+    with Engine() as engine:
+        for name in ("induction-tiny at step x", "induction-tiny at step -1", "../induction-tiny at step 0", " at step 0", "recorded: nonsense"):
+            with pytest.raises(InputError):
+                engine.open(name)
+
+
+def test_what_opens_aside_is_asked_for_each_time_and_few_stay(monkeypatch):
+    class Weighs(str):
+        n_parameters = 10
+
+    allowed, opened = {f"own {i}": Listing(f"own {i}", True) for i in range(5)}, []
+    monkeypatch.setattr(registry, "MOST_ASIDE", 30)
+    held = Registry(lambda name: opened.append(name) or Weighs(name.upper()), lambda: (Listing("a", True),), allowed.get)
+    assert held.open("own 1") == held.open("own 1") == "OWN 1" and opened == ["own 1"]
+    del allowed["own 1"]
+    with pytest.raises(InputError, match="There is no model 'own 1'"):
+        held.open("own 1")
+    for name in ("a", "own 0", "own 2", "own 3", "own 4"):
+        held.open(name)
+    assert [name for name in ("a", "own 0", "own 1", "own 2", "own 3", "own 4") if held.loaded(name)] == ["a", "own 2", "own 3", "own 4"]
+    monkeypatch.setattr(registry, "MOST_ASIDE", 5)
+    assert held.open("own 0") and not held.loaded("own 4") and held.loaded("own 0"), "one may be larger than all may be together"
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """A training of Ana's that is over, and who asks."""
+    made = Trainer(lambda task, folder: ["true"])
+    monkeypatch.setattr(trainer, "_default", made)
+    asking = ["Ana"]
+    monkeypatch.setattr(resolve, "_who", lambda: asking[0])
+    name = made.start("Ana", "reverse")
+    while not made.progress("Ana").over:
+        time.sleep(0.01)
+    job = made._jobs[name]
+    (report, weights), *_ = toy_training.training(TASKS["reverse"], steps=1)
+    save_file(weights, f"{job.folder.name}/{report.step}.safetensors")
+    job.reports.append(report)
+    job.state = "done"
+    return name, asking
+
+
+def test_a_trained_model_opens_for_the_one_who_trained_it(trained):
+    name, _ = trained
+    assert name.startswith("yours: reverse (")
+    with Engine() as engine:
+        assert engine.entry(name).ok
+        run = engine.run(RunRequest(name, TASKS["reverse"].shown), session="Ana")
+        assert run.model.name == name and run.attention("causal").weights.shape[:2] == (2, 2)
+        assert engine.run(RunRequest(f"{name} at step 0", TASKS["reverse"].shown)).model.name == name
+        with pytest.raises(InputError, match="no weights of step 7"):
+            engine.entry(f"{name} at step 7")
+        assert name not in [listing.name for listing in engine.models()]
+
+
+def test_no_other_visitor_opens_it_even_when_it_is_loaded_already(trained):
+    name, asking = trained
+    with Engine() as engine:
+        engine.run(RunRequest(name, TASKS["reverse"].shown), session="Ana")
+        asking[0] = "Bob"
+        for ask in (engine.entry, engine.open, lambda name: engine.run(RunRequest(name, TASKS["reverse"].shown), session="Bob")):
+            with pytest.raises(InputError, match="not here any more"):
+                ask(name)
+
+
+def test_a_training_that_runs_is_not_opened_but_at_its_moments(trained):
+    name, _ = trained
+    trainer.default()._jobs[name].state = "running"
+    with pytest.raises(InputError, match="still learning"):
+        resolve.resolve_name(name)
+    assert resolve.resolve_name(f"{name} at step 0").ok
