@@ -155,9 +155,8 @@ def trained(params: Params, models: Models) -> Folds:
         lambda: _frame(goal, found, errors),
         lambda: {"chances": found.chances, "wanted": found.wanted},
         f"{tuning_live.opening(used)}\nfrom viz.course.bert.cls_and_pairs import maths as first_token\n"
-        "from core.training.finetune.finetune_tasks import GOALS\n\nfound = first_token.checked(model, "
-        f"GOALS[{goal!r}], {n}, "
-        f"{seed})\n"
+        "from core.training.finetune.finetune_tasks import GOALS\n\n"
+        f"found = first_token.checked(model, GOALS[{goal!r}], {n}, {seed})\n"
         "print(found.right.sum())\nfor at in found.errors():\n"
         "    print(found.items[at], found.chances[at].round(3))",
         told,
