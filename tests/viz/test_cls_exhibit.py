@@ -19,7 +19,7 @@ from core.training import records
 from core.training.finetune import tuning
 from core.training.finetune.finetune_tasks import GOALS
 from viz.course.bert import tuning_live as live
-from viz.course.bert.cls_and_pairs import exhibit, read, wrong
+from viz.course.bert.cls_and_pairs import exhibit, read, training
 from viz.course.bert.cls_and_pairs import maths as first_token
 from viz.course.bert.cls_and_pairs.pairs import ORDER, WORDS
 from viz.course.bert.cls_and_pairs.params import CLASSES, PAIRS, SLUG
@@ -140,12 +140,12 @@ def test_a_pair_is_swapped_and_read_without_segments():
 
 def test_the_errors_are_those_of_the_model_and_wait_for_the_guess():
     found = first_token.checked(core.serving.engine.default().open(SINGLE), GOALS["opinions"], tuning.CHECKED, 0)
-    by = found.by(wrong.KINDS["opinions"])
+    by = found.by(training.KINDS["opinions"])
     before = page(6)
     assert not before.table and f"{found.right.sum()} of {tuning.CHECKED} right" in said(before)
     assert right(before, "worst.opinions") == min(by, key=lambda kind: by[kind][0] / by[kind][1])
     test = page(6, guess=("worst.opinions", "said outright"))
-    assert test.table[0].value["text"].tolist() == [literal(found.items[at].text) for at in found.errors()[: wrong.MOST]]
+    assert test.table[0].value["text"].tolist() == [literal(found.items[at].text) for at in found.errors()[: training.MOST]]
     pairs = page(6, goal="pairs")
     assert not pairs.exception and "pairs were right" in said(pairs)
 

@@ -16,7 +16,7 @@ import core.serving.engine
 from core.data import grammar
 from core.training.finetune import tuning
 from viz.course.bert import tuning_live as live
-from viz.course.bert.spans_and_tags import answers, exhibit, tags
+from viz.course.bert.spans_and_tags import answers, exhibit, pairs, tags
 from viz.course.bert.spans_and_tags import maths as read_answers
 from viz.course.bert.spans_and_tags.params import SENTENCES, Params
 from viz.instruments.marked.marked import marked_packet, picked
@@ -95,10 +95,10 @@ def test_a_question_of_each_kind_and_ones_own_text(sent):
 def test_all_pairs_and_ends_that_cross(monkeypatch):
     """C088: what would end before it starts is forbidden, and the best of the others is taken."""
     given: dict = {}
-    monkeypatch.setattr(answers, "heatmap", lambda values, *labels, **options: given.update(options, values=values) or type("Cells", (), {"cell": (2, 1)}))
+    monkeypatch.setattr(pairs, "heatmap", lambda values, *labels, **options: given.update(options, values=values) or type("Cells", (), {"cell": (2, 1)}))
     one = opening()
-    edge, at = answers.where(one)
-    crossed = one.pushed(edge, at, answers.crossing(one))
+    edge, at = pairs.where(one)
+    crossed = one.pushed(edge, at, pairs.crossing(one))
     before = page(2)
     n = len(one.tokens)
     assert given["allowed"].sum() == n * (n + 1) // 2 and not np.tril(given["allowed"], -1).any() and given["selected"] == one.found.best
@@ -121,8 +121,8 @@ def test_a_push_that_crosses_is_found_for_any_scores():
     for _ in range(40):
         n = int(rng.integers(2, 9))
         one = read_answers.Answer("", 0, ("x",) * n, (None,) * n, rng.normal(size=n), rng.normal(size=n))
-        edge, at = answers.where(one)
-        start, end = one.pushed(edge, at, answers.crossing(one)).alone
+        edge, at = pairs.where(one)
+        start, end = one.pushed(edge, at, pairs.crossing(one)).alone
         assert (end == at) if edge == "end" else (start == at)
         assert end < start or one.alone[0] == 0
 

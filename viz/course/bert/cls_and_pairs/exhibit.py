@@ -6,7 +6,7 @@ from core.serving.resolve import RECORDED
 from core.training.finetune import tuning
 from viz.charts import thumbs
 from viz.course.bert import tuning_live
-from viz.course.bert.cls_and_pairs import pairs, read, steps, wrong
+from viz.course.bert.cls_and_pairs import pairs, read, steps, training
 from viz.course.bert.cls_and_pairs.params import SINGLE, SLUG, TUNED, Models, Params
 from viz.course.lesson import Lesson, Step
 
@@ -38,9 +38,9 @@ LESSON = Lesson(
         Step(steps.one_vector, texts=("text",)),
         Step(steps.what_it_reads, texts=("text",)),
         Step(steps.arithmetic, texts=("text",)),
-        Step(steps.gradient, texts=("text",)),
+        Step(training.gradient, texts=("text",)),
         Step(pairs.pairs, texts=("first", "second")),
-        Step(wrong.trained),
+        Step(training.trained),
     ),
     tells=watch,
 )

@@ -12,8 +12,9 @@ from core.run import Run
 from core.serving.engine import default
 from core.training.finetune.tuning import TUNINGS
 from viz.course.bert.cls_and_pairs import maths
-from viz.course.bert.cls_and_pairs.params import LONGEST, SINGLE
-from viz.course.bert.tuning_live import BEFORE
+from viz.course.bert.cls_and_pairs.params import LONGEST, SINGLE, Params
+from viz.course.bert.tuning_live import BEFORE, Using
+from viz.widgets import compute
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,12 @@ def read(text: str, model: str | None, seed: int) -> Read:
         return Read(first.tokens, drawn, before, before, drawn.chances)
     run = ran(model, text)
     return Read(run.tokens, maths.said(run), before, maths.reads(run), drawn.chances)
+
+
+def asked(params: Params, used: Using) -> Read:
+    """The visitor's sentence, by the model that the page uses."""
+    key, cost = ("cls_and_pairs", params.text, used.model, used.seed), 60 * max(1, len(params.text))
+    return compute.submit(key, lambda: read(params.text, used.model, used.seed), cost)
 
 
 def ran(model: str, text: str, pair: str | None = None, **options: Any) -> Run:

@@ -1,4 +1,4 @@
-"""The first four steps on [CLS]: what it says, what it reads, its arithmetic, where the gradient arrives."""
+"""The first three steps on [CLS]: what it says, what it reads, how the class is computed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import streamlit as st
 from viz.charts.curves import number
 from viz.charts.tuned import shares, terms
 from viz.course.bert import tuning_live
-from viz.course.bert.cls_and_pairs import maths, read
+from viz.course.bert.cls_and_pairs import read
 from viz.course.bert.cls_and_pairs.params import ALL_HEADS, CLASSES, SINGLE, SLUG, Models, Params
 from viz.course.bert.tuning_live import BEFORE, Using
 from viz.course.lesson import Folds
@@ -19,7 +19,7 @@ from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent, shorten, visible
 from viz.shell import room
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import controls, lesson, parts
 
 SHOWN = 8
 """Terms of the score that have a bar of their own."""
@@ -32,7 +32,7 @@ def one_vector(params: Params, models: Models) -> Folds:
     origin.tell(model=used.model or "", text=params.text)
     if used.model is None:
         return tuning_live.missing(SINGLE, SLUG, "bert.class")
-    data = _read(params, used)
+    data = read.asked(params, used)
     chances, first = data.said.chances, data.untaught
     best, at = CLASSES[data.said.best], data.said.best
     told = lesson.predict(
@@ -60,7 +60,7 @@ def one_vector(params: Params, models: Models) -> Folds:
     return Folds(
         lambda: pd.DataFrame({"class": CLASSES, "before": first, "after": chances}),
         lambda: {"before": first, "after": chances},
-        _code(params, used, "print(first_token.said(run).chances)"),
+        code(params, used, "print(first_token.said(run).chances)"),
         told,
         {"bert.class": {}},
         [rf"P(\text{{{name}}}) = {chance:.6f}" for name, chance in zip(CLASSES, chances, strict=True)],
@@ -73,7 +73,7 @@ def what_it_reads(params: Params, models: Models) -> Folds:
     origin.tell(model=used.model or "", text=params.text)
     if used.model is None:
         return tuning_live.missing(SINGLE, SLUG, "bert.class")
-    data = _read(params, used)
+    data = read.asked(params, used)
     n_layers, n_heads, _ = data.after.shape
     head = params.head if params.head < n_heads else ALL_HEADS
     before, after = (
@@ -133,7 +133,7 @@ def what_it_reads(params: Params, models: Models) -> Folds:
     return Folds(
         lambda: pd.DataFrame({"token": names, "before": before[-1], "after": after[-1]}),
         lambda: {"before": data.before, "after": data.after},
-        _code(params, used, "print(first_token.reads(run).mean(1).round(3))  # (layer, key)"),
+        code(params, used, "print(first_token.reads(run).mean(1).round(3))  # (layer, key)"),
         told,
         {"self.weights": {}},
         (rf"\text{{words before }} {a:.4f}, \quad \text{{after }} {b:.4f}",),
@@ -146,7 +146,7 @@ def arithmetic(params: Params, models: Models) -> Folds:
     origin.tell(model=used.model or "", text=params.text)
     if used.model is None:
         return tuning_live.missing(SINGLE, SLUG, "bert.class")
-    said = _read(params, used).said
+    said = read.asked(params, used).said
     label = params.label if 0 <= params.label < len(CLASSES) else said.best
     other, name = 1 - label, CLASSES[label]
     z, chance = said.scores, f"{said.chances[label]:.4f}"
@@ -199,7 +199,7 @@ def arithmetic(params: Params, models: Models) -> Folds:
             {"h": said.hidden, **{f"h · W, {c}": said.terms(k) for k, c in enumerate(CLASSES)}}
         ),
         lambda: {"h": said.hidden, "W": said.weight, "b": said.bias, "z": z},
-        _code(
+        code(
             params,
             used,
             "said = first_token.said(run)\n"
@@ -210,73 +210,6 @@ def arithmetic(params: Params, models: Models) -> Folds:
         (
             rf"z = ({', '.join(f'{value:.4f}' for value in z)})",
             rf"\frac{{({above})}}{{{powers.sum():.4f}}} = ({chances})",
-        ),
-    )
-
-
-def gradient(params: Params, models: Models) -> Folds:
-    """Where the gradient of the loss arrives, layer by layer."""
-    used = models["opinions"]
-    origin.tell(model=used.model or "", text=params.text)
-    if used.model is None:
-        return tuning_live.missing(SINGLE, SLUG, "bert.class")
-    data, model = _read(params, used), used.model
-    unsaid = 1 - data.said.best
-    label = params.label if 0 <= params.label < len(CLASSES) else unsaid
-    found = compute.submit(
-        ("cls_and_pairs.arrives", params.text, model, label),
-        lambda: maths.arrives(read.ran(model, params.text), label),
-        120 * max(1, len(params.text)),
-    )
-    n_layers, n = len(found) - 1, found.shape[1]
-    count, below = int((found[-1] > 0).sum()), int((found[-2] > 0).sum())
-    told = lesson.predict(
-        SLUG + "arrives",
-        "In training the loss sends its gradient back. "
-        f"The last layer gives {n} vectors: at how many of them does it arrive?",
-        [str(k) for k in sorted({0, 1, n - 1, n, count})],
-        str(count),
-        f"At {count}: the head reads no other vector. "
-        f"One layer below it arrives at {below} of {n}: [CLS] has read them there.",
-    )
-    rows = [f"into layer {i}" for i in range(n_layers)] + ["out of the last"]
-    share = found / np.maximum(found.sum(1, keepdims=True), 1e-30)
-    names = distinct(data.tokens)
-    if told:
-        heatmap(
-            share[::-1],
-            rows[::-1],
-            names,
-            key=SLUG + "arrives.map",
-            allowed=found[::-1] > 0,
-            axis=("where", "token"),
-            title="Share of the gradient; hatched: exactly 0",
-            height=tall(300, 200),
-        )
-    else:
-        covered("The gradient, layer by layer", tall(300, 330))
-    top = int(found[0].argmax())
-    told_beside(
-        f"Out of the last layer: {count} of {n} positions. Into it: {below} of {n}, "
-        f"[CLS] has {percent(share[-2, 0])} of it. "
-        f"Where words enter, “{visible(names[top])}” gets most, {percent(share[0, top])}."
-        if told
-        else f"The loss asks for “{CLASSES[label]}”, and the model gives it "
-        f"{percent(data.said.chances[label], 2)}.",
-        lambda: controls.segmented(
-            "The right class is", range(len(CLASSES)), SLUG + "label", unsaid, CLASSES.__getitem__
-        ),
-    )
-    return Folds(
-        lambda: pd.DataFrame(found, index=rows, columns=names),
-        lambda: {"arrives": found},
-        _code(params, used, f"print(first_token.arrives(run, {label}).round(6))  # (layer + 1, place)"),
-        told,
-        {"bert.class": {}},
-        (
-            r"\frac{\partial L}{\partial h_i} = 0 \text{ for } i \neq \text{cls}, "
-            r"\quad \frac{\partial L}{\partial h_{cls}} = W^\top (p - y)",
-            rf"\lVert \partial L / \partial h_{{cls}} \rVert = {found[-1, 0]:.6g}",
         ),
     )
 
@@ -305,16 +238,12 @@ def told_beside(text: str, control: Callable[[], object]) -> None:
         control()
 
 
-def _read(params: Params, used: Using) -> read.Read:
-    key, cost = ("cls_and_pairs", params.text, used.model, used.seed), 60 * max(1, len(params.text))
-    return compute.submit(key, lambda: read.read(params.text, used.model, used.seed), cost)
-
-
 def _listed(chances: np.ndarray) -> str:
     return ", ".join(f"{name} {percent(chance)}" for name, chance in zip(CLASSES, chances, strict=True))
 
 
-def _code(params: Params, used: Using, last: str) -> str:
+def code(params: Params, used: Using, last: str) -> str:
+    """The lines of Python of the steps about one sentence."""
     return (
         f"{tuning_live.opening(used)}\nfrom viz.course.bert.cls_and_pairs import maths as first_token\n\n"
         f"run = model.run({params.text!r}, keep=first_token.KEEP)\n{last}"

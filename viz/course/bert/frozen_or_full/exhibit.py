@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from viz.charts import thumbs
 from viz.course.bert import tuning_live
-from viz.course.bert.frozen_or_full import read, steps
+from viz.course.bert.frozen_or_full import moved, read, steps
 from viz.course.bert.frozen_or_full.charts import WAYS
 from viz.course.bert.frozen_or_full.params import NAMES, TASKS, Params
 from viz.course.lesson import Lesson, Step
@@ -40,8 +40,8 @@ LESSON = Lesson(
         Step(steps.enough, ("task",)),
         Step(steps.what_learns, ("task",)),
         Step(steps.course),
-        Step(steps.how_far, ("task",)),
-        Step(steps.attention, texts=("task", "text", "second")),
+        Step(moved.how_far, ("task",)),
+        Step(moved.attention, texts=("task", "text", "second")),
     ),
     tells=watch,
 )

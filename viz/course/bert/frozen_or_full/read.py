@@ -101,7 +101,7 @@ def far(used: tuning_live.Using) -> Moved:
 
 @cache
 def parts(goal: str) -> tuple[Part, ...]:
-    """What a tuned model is made of, from below: embeddings, layers, the new head; only what the task uses."""
+    """What a tuned model is made of, from below: embeddings, layers, new head; only what the task uses."""
     config = default().open(BODY).config
     sizes = {"embeddings": 0} | {f"layer {i}": 0 for i in range(config.n_layers)}
     for name, weight in default().open(BODY).network.named_parameters():

@@ -1,23 +1,18 @@
-"""The steps of the exhibit on freezing: is it enough, what learns, the course, how far it went, attention."""
+"""The first steps of the exhibit on freezing: is the head enough, what learns, and the course of it."""
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
-import streamlit as st
 
 from core.training.finetune.finetune_tasks import GOALS
-from core.training.finetune.tuning import BODY, CHECKED
+from core.training.finetune.tuning import CHECKED
 from viz.course.bert import tuning_live
 from viz.course.bert.frozen_or_full import read
 from viz.course.bert.frozen_or_full.charts import COVERED, FROZEN, FULL, WAYS, courses, grouped
-from viz.course.bert.frozen_or_full.params import NAMES, SLUG, TASKS, TRAINED, TWO, Params
+from viz.course.bert.frozen_or_full.params import NAMES, SLUG, TASKS, TRAINED, Params
 from viz.course.lesson import Folds
-from viz.instruments import heatmap
-from viz.instruments.kit import origin
 from viz.labels import percent
-from viz.shell import room
-from viz.widgets import controls, lesson, parts
+from viz.widgets import lesson, parts
 
 FROM_TUNING = "from core.training.finetune import tuning\n\n"
 
@@ -26,7 +21,7 @@ def enough(params: Params, task: read.Task) -> Folds:
     """Four tasks, each frozen and in full; for which is the head enough?"""
     whole = [found for found in map(read.task, TASKS) if found.whole]
     if not whole:
-        return _missing(params)
+        return missing(params)
     gaps = {found.title: 1 - found.gap for found in whole}
     measured = "; ".join(
         f"{found.title} {share(found.right(FROZEN))} frozen, {share(found.right(FULL))} fully fine-tuned"
@@ -50,7 +45,7 @@ def enough(params: Params, task: read.Task) -> Folds:
     parts.show(
         grouped(rows, title=title, ends=(0, 1), shares=True, marks=marks, height=330),
         SLUG + "enough.picture",
-        _listed(rows),
+        listed(rows),
     )
     now = task if task.whole else whole[0]
     parts.numbers(
@@ -108,7 +103,7 @@ def what_learns(params: Params, task: read.Task) -> Folds:
             covered, learns = part is found[-1] and not told, way in part.taught
             said = COVERED if covered else f"{part.size:,}" if learns else "stays"
             rows.append((part.name, way, float(part.size) if learns and not covered else None, said))
-    parts.show(grouped(rows, title="weights that learn", height=370), SLUG + "parts.picture", _listed(rows))
+    parts.show(grouped(rows, title="weights that learn", height=370), SLUG + "parts.picture", listed(rows))
     all_of_it = f"With full fine-tuning {body + head:,} weights learn; frozen "
     parts.numbers(
         all_of_it
@@ -133,7 +128,7 @@ def course(params: Params, task: read.Task) -> Folds:
     reports = {way: task.ways[way].reports for way in WAYS if task.ways[way].reports}
     if not reports:
         params.show(SLUG.rstrip("."), "task")
-        return _missing(params)
+        return missing(params)
     over = params.over
     lines = {
         way: [(each.seconds if over == "seconds" else each.step, each.right) for each in found]
@@ -183,135 +178,13 @@ def course(params: Params, task: read.Task) -> Folds:
     )
 
 
-def how_far(params: Params, task: read.Task) -> Folds:
-    """How far each part of the body went."""
-    if not task.whole:
-        return _missing(params)
-    went = {way: read.far(task.ways[way]) for way in WAYS}
-    names = ["embeddings", *(f"layer {i}" for i in range(len(went[FULL].layers)))]
-    shares = {way: [went[way].embeddings, *went[way].layers] for way in WAYS}
-    by_name = dict(zip(names, shares[FULL], strict=True))
-    most, least = max(names, key=lambda name: by_name[name]), min(names, key=lambda name: by_name[name])
-    body = percent(went[FULL].body, 2)
-    told = lesson.predict(
-        SLUG + "far",
-        f"{task.title}, fully fine-tuned: which part of the body moved furthest, for its size?",
-        by_name,
-        most,
-        f"{most.capitalize()} by {percent(by_name[most], 2)}, {least} least by {percent(by_name[least], 2)}; "
-        f"the whole body by {body}.",
-    )
-    rows = []
-    for at, name in reversed([*enumerate(names)]):
-        for way in WAYS:
-            value, known = shares[way][at], told or way == FROZEN
-            said = COVERED if not known else percent(value, 2) if value else "0"
-            rows.append((name, way, value if known else None, said))
-    parts.show(
-        grouped(rows, title="|W − W₀| / |W₀|", ends=None if told else (0, 1), shares=True, height=350),
-        SLUG + "far.picture",
-        _listed(rows),
-    )
-    stays = went[FROZEN].body
-    same = "the same in every bit" if stays == 0 else f"moved by {percent(stays, 2)}"
-    parts.numbers(
-        f"Frozen: the body is {same}. "
-        + (f"With full fine-tuning it moved by {body} of its length." if told else "Full fine-tuning?")
-    )
-    return Folds(
-        lambda: pd.DataFrame({"part": names, **shares}),
-        lambda: {NAMES[way]: shares[way] for way in WAYS},
-        f'import core\n{FROM_TUNING}run = tuning.Recorded.read("{task.name}-full")\n'
-        f'moved = tuning.moved(run.model("tuned"), core.open_model("{BODY}"), run.job)\n'
-        "print(moved.embeddings, moved.layers)",
-        told,
-        {"tuning.full": {}},
-        (
-            r"\frac{\lVert W - W_0 \rVert}{\lVert W_0 \rVert} = "
-            rf"{went[FULL].body:.4f}\ \text{{full fine-tuning}}, \quad {stays:g}\ \text{{frozen}}",
-        ),
-    )
-
-
-def attention(params: Params, task: read.Task) -> Folds:
-    """One head over the visitor's text: before, frozen, in full."""
-    if not task.whole:
-        return _missing(params)
-    first, second = params.texts
-    data = read.texts(task, first, second)
-    change = data.changes[FULL]
-    n_layers, n_heads = change.shape
-    many = (change > 0.5).sum(1)
-    by_layer = ", ".join(f"L{i} {n}" for i, n in enumerate(many))
-    told = lesson.predict_number(
-        SLUG + "heads",
-        f"{task.title}, fully fine-tuned: in how many of the {change.size} heads did some weight of "
-        "attention move "
-        "by more than a half, on this text?",
-        0,
-        change.size,
-        int(many.sum()),
-        f"{many.sum()} of {change.size}; layer by layer {by_layer} of {n_heads}. Frozen: in none.",
-        change.size / 12,
-    )
-    layer, head = (params.layer, params.head) if params.head >= 0 else data.most if told else (0, 0)
-    head = min(head, n_heads - 1)
-    with room.wide():
-        columns = st.columns(3, gap="small")
-    for column, way in zip(columns, (read.BEFORE, *WAYS), strict=True):
-        with column:
-            if way == FULL and not told:
-                with st.container(border=True, height=300):
-                    st.text(f"{FULL}: comes after your guess.")
-                continue
-            model = BODY if way == read.BEFORE else str(task.ways[way].model)
-            origin.tell(model=model, text=first, beside=second, kind="self", layer=layer, head=head)
-            heatmap(
-                data.weights[way][layer, head],
-                data.tokens,
-                data.tokens,
-                key=f"{SLUG}pattern.{way[:3]}",
-                title=f"{way}, L{layer}.H{head}",
-                height=300,
-                group=SLUG + "pattern",
-            )
-    frozen = float(data.changes[FROZEN].max())
-    stay = "all weights of all heads are the same in every bit"
-    if frozen:
-        stay = f"weights moved by up to {frozen:.2g}"
-    moved = f" Full fine-tuning: a weight of L{data.most[0]}.H{data.most[1]} moved by {change.max():.2f}; "
-    parts.numbers(
-        f"Frozen: {stay}; it says “{data.said[FROZEN]}”."
-        + (f"{moved}it says “{_differing(data)}”." if told else "")
-    )
-    with st.container(
-        horizontal=True, gap="medium", vertical_alignment="bottom"
-    ):  # opens with what moved most
-        controls.select("Layer", range(n_layers), "layer", layer, lambda i: f"L{i}")
-        controls.select("Head", range(n_heads), "head", head, lambda i: f"H{i}")
-    pair = f", pair={second!r}" if task.name in TWO else ""
-    return Folds(
-        lambda: pd.DataFrame(
-            np.round(change, 4),
-            index=[f"L{i}" for i in range(n_layers)],
-            columns=[f"H{i}" for i in range(n_heads)],
-        ),
-        lambda: {NAMES.get(way, way): found for way, found in data.weights.items()},
-        f'import core\n{FROM_TUNING}before = core.open_model("{BODY}").run({first!r}{pair})\n'
-        'for way in ("frozen", "full"):\n'
-        f'    after = tuning.Recorded.read(f"{task.name}-{{way}}").model(way).run({first!r}{pair})\n'
-        "    print(way, abs(after.attention().weights - before.attention().weights).max((2, 3)).round(3))",
-        told,
-        {"self.weights": {}},
-    )
-
-
 def share(right: float | None) -> str:
     """A share as it is written; covered where it is not told."""
     return COVERED if right is None else percent(right)
 
 
-def _listed(rows: list[tuple[str, str, float | None, str]]) -> str:
+def listed(rows: list[tuple[str, str, float | None, str]]) -> str:
+    """What a picture of bars says, for who cannot see it."""
     return "; ".join(f"{group}, {way}: {said}" for group, way, _, said in rows) + "."
 
 
@@ -325,18 +198,10 @@ def _cost(way: str, used: tuning_live.Using) -> str:
     )
 
 
-def _differing(data: read.Read) -> str:
-    """What the model that learned in full says; of tags only those that the frozen one does not say, too."""
-    frozen, full = (data.said[way].split(", ") for way in WAYS)
-    if not len(full) == len(frozen) > 2:
-        return data.said[FULL]
-    other = [tag for tag, was in zip(full, frozen, strict=True) if tag != was]
-    return ", ".join(other) or data.said[FULL]
-
-
 def _trained(params: Params) -> str:
     return f"{params.task}-{TRAINED[params.train]}"
 
 
-def _missing(params: Params) -> Folds:
+def missing(params: Params) -> Folds:
+    """What stands where a recorded run is not there."""
     return tuning_live.missing(_trained(params), SLUG, "tuning.frozen")

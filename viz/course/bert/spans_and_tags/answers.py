@@ -1,4 +1,4 @@
-"""Answers and tags, the first two steps: start and end over a text, and the scores of all pairs."""
+"""Answers and tags, the first step: start and end over a text; and what the steps about answers share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import cache, partial
 from itertools import pairwise
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -14,21 +13,21 @@ from core.data import grammar
 from core.serving.engine import default
 from core.training.finetune import tuning
 from viz.course.bert import tuning_live
-from viz.course.bert.spans_and_tags.maths import Answer, Edge, answer
-from viz.course.bert.spans_and_tags.params import DROPS, FURTHEST, LONGEST, SLUG, Models, Params
+from viz.course.bert.spans_and_tags.maths import Answer, answer
+from viz.course.bert.spans_and_tags.params import DROPS, LONGEST, SLUG, Models, Params
 from viz.course.bert.tuning_live import Using
 from viz.course.lesson import Folds
-from viz.instruments import heatmap, marked, picked
+from viz.instruments import marked, picked
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
-from viz.labels import literal, percent, shorten, visible
+from viz.labels import percent, shorten, visible
 from viz.shell import room, state
-from viz.widgets import compute, controls, lesson, parts
+from viz.widgets import compute, lesson, parts
 
 NAMES = ("starts here", "ends here")
 RELIABLE = 0.5
 """Of the answers that are right; below it the page warns of its model."""
-EMPTY, NOTHING = "no words", "no answer at all"
+EMPTY = "no words"
 
 
 def marking(params: Params, models: Models) -> Folds:
@@ -128,74 +127,6 @@ def marking(params: Params, models: Models) -> Folds:
     )
 
 
-def pairs(params: Params, models: Models) -> Folds:
-    """The score of each pair; and what becomes of an end that is most probable before the start."""
-    used = models["answers"]
-    warn(used)
-    origin.tell(model=used.model or "", text=params.question, beside=params.passage)
-    if used.model is None:
-        return tuning_live.missing(used.tuning.name, SLUG)
-    plain = asked(params, used)
-    edge, at = where(plain)
-    known = _ask_crossing(plain, edge, at)
-    one = plain.pushed(edge, at, params.push) if params.push else plain
-    found, names = one.found, words(one)
-    n, may = len(names), np.isfinite(found.scores)
-    picture = (
-        "np.nan_to_num(one.found.scores, neginf=0), one.tokens, one.tokens, "
-        "allowed=np.isfinite(one.found.scores), scale='score'"
-    )
-    with room.wide():
-        left, right = st.columns([1, 1], gap="medium")
-        with left:
-            touched = heatmap(
-                np.where(may, found.scores, 0.0),
-                names,
-                names,
-                key=SLUG + "pairs",
-                allowed=may,
-                scale="score",
-                selected=found.best,
-                axis=("starts at", "ends at"),
-                title="Score of each pair",
-                height=300 if lesson.presenting() else 380,
-                python=lines(params, used)
-                + "\nimport numpy as np\n"
-                + drawing("heatmap", picture, origin.now()),
-            )
-        with right:
-            st.text(_said(one, touched.cell or found.best))
-            start, end = one.alone
-            order = "not before it. The best pair is"
-            if end < start:
-                order = "before it: no answer. The best allowed pair is"
-            st.text(
-                f"Each alone: start at “{visible(names[start])}”, end at “{visible(names[end])}”, {order} "
-                f"“{told(one, found.best)}”, {found.scores[found.best]:.2f}."
-            )
-            if known:
-                label = f"Push the {edge} score of “{literal(names[at])}”"
-                controls.slider(label, 0.0, FURTHEST, SLUG + "push", 0.0, 0.5)
-        allowed = int(may.sum())
-        parts.numbers(
-            f"{n} positions: {n * n:,} pairs, {allowed:,} allowed, {n * n - allowed:,} hatched: "
-            "they would end before they start."
-        )
-    i, j = found.best
-    sides = [f"{k} {visible(word)}" for k, word in enumerate(names)]
-    line = rf"r_{{{i}\,{j}}} = {one.starts[i]:.3f} + {one.ends[j]:.3f} = {found.scores[i, j]:.3f}"
-    pushed = f"one = one.pushed({edge!r}, {at}, {params.push:g})\n" if params.push else ""
-    return Folds(
-        lambda: pd.DataFrame(found.scores, index=sides, columns=sides).round(3),
-        lambda: {"scores": found.scores, "starts": one.starts, "ends": one.ends},
-        f"{lines(params, used)}{pushed}"
-        "print(one.found.best, one.text(one.found.best), one.found.scores[one.found.best])",
-        known,
-        {"spans.pair": {}},
-        (line.replace("+ -", "- "),),
-    )
-
-
 def asked(params: Params, used: Using) -> Answer:
     """The text with its scores, by the model that the page uses."""
     question, passage, model = params.question, params.passage, used.model or ""
@@ -264,54 +195,6 @@ def _take(key: str, n: int) -> None:
     span = picked(key, n)
     if span is not None:
         state.write(**{SLUG + "mark": f"{span[0]}-{span[1]}"})
-
-
-def where(one: Answer) -> tuple[Edge, int]:
-    """The score whose push makes the choices cross: the end at the first word, or the start at the last."""
-    return ("end", 0) if one.alone[0] > 0 else ("start", max(0, len(one.tokens) - 2))
-
-
-def crossing(one: Answer) -> float:
-    """A push with which each choice alone would cross, halfway to where the pushed word wins altogether."""
-    edge, at = where(one)
-    mine, other = (one.ends, one.starts) if edge == "end" else (one.starts, one.ends)
-    crossed = float(mine.max() - mine[at])
-    partner = (other[: at + 1] if edge == "end" else other[at:]).max()
-    beaten = float(one.found.scores[one.found.best] - mine[at] - partner)
-    return (crossed + max(beaten, crossed)) / 2 + 1e-6
-
-
-def _ask_crossing(plain: Answer, edge: Edge, at: int) -> bool:
-    """What is the answer once the ends cross? Computed with a push that is enough for it."""
-    names, by = words(plain), crossing(plain)
-    crossed = plain.pushed(edge, at, by)
-    start, end = crossed.alone
-    best = crossed.found.best
-    result = told(crossed, best)
-    backwards = told(plain, (min(start, end), max(start, end)))
-    offered = {result, told(plain, (at, at)), told(plain, (start, start)), backwards, NOTHING}
-    return lesson.predict(
-        SLUG + "crossed",
-        f"Add {by:.1f} to the {edge} score of “{visible(names[at])}”: alone, start is "
-        f"“{visible(names[start])}”, "
-        f"end “{visible(names[end])}”{', before it' if end < start else ''}. Which words are the answer?",
-        sorted(offered),
-        result,
-        f"Of the allowed pairs “{result}” has the greatest sum, {crossed.found.scores[best]:.2f}. "
-        f"Move the slider to {by:.1f}, and further.",
-    )
-
-
-def _said(one: Answer, cell: tuple[int, int]) -> str:
-    """What a cell holds."""
-    i, j = cell
-    names, start, end = words(one), one.starts[i], one.ends[j]
-    total = (
-        f"start “{visible(names[i])}” {start:.2f} + end “{visible(names[j])}” {end:.2f} = {start + end:.2f}"
-    )
-    return (
-        f"{total}, and masked: it would end before it starts." if j < i else f"{total}: “{told(one, cell)}”."
-    )
 
 
 def words(one: Answer) -> list[str]:

@@ -9,7 +9,7 @@ from core.serving.resolve import RECORDED
 from core.training.finetune import tuning
 from viz.charts import thumbs
 from viz.course.bert import tuning_live
-from viz.course.bert.spans_and_tags import answers, looks, maths, tags
+from viz.course.bert.spans_and_tags import answers, looks, maths, pairs, tags
 from viz.course.bert.spans_and_tags.params import GOALS, LONGEST, SLUG, Models, Params
 from viz.course.lesson import Lesson, Step
 
@@ -42,7 +42,7 @@ LESSON = Lesson(
     compute,
     (
         Step(answers.marking, texts=ASKED),
-        Step(answers.pairs, texts=ASKED),
+        Step(pairs.pairs, texts=ASKED),
         Step(tags.tagging, texts=("text",)),
         Step(looks.looked, texts=ASKED),
         Step(looks.trained),

@@ -1,4 +1,4 @@
-"""The last step on [CLS]: train it, and what it gets wrong of texts that it never read."""
+"""Steps on [CLS] about training: where the gradient arrives; train it, and what it still gets wrong."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from core.serving.engine import default
 from core.training.finetune import tuning
 from core.training.finetune.finetune_tasks import GOALS, plain
 from viz.course.bert import tuning_live
-from viz.course.bert.cls_and_pairs import maths
-from viz.course.bert.cls_and_pairs.params import SAYS, SLUG, TUNED, Models, Params
-from viz.course.bert.cls_and_pairs.steps import tall
+from viz.course.bert.cls_and_pairs import maths, read
+from viz.course.bert.cls_and_pairs.params import CLASSES, SAYS, SINGLE, SLUG, TUNED, Models, Params
+from viz.course.bert.cls_and_pairs.steps import code, covered, tall, told_beside
 from viz.course.lesson import Folds
-from viz.labels import literal, percent
-from viz.widgets import compute, lesson, parts
+from viz.instruments import heatmap
+from viz.instruments.kit import origin
+from viz.labels import distinct, literal, percent, visible
+from viz.widgets import compute, controls, lesson, parts
 
 MOST = 6
 KINDS: dict[str, Callable[[Any], str]] = {
@@ -32,6 +34,73 @@ TOLD = {
     "“Turned round”: “not awful”, “dull at first, but”.",
     "pairs": "The four things that pairs are about.",
 }
+
+
+def gradient(params: Params, models: Models) -> Folds:
+    """Where the gradient of the loss arrives, layer by layer."""
+    used = models["opinions"]
+    origin.tell(model=used.model or "", text=params.text)
+    if used.model is None:
+        return tuning_live.missing(SINGLE, SLUG, "bert.class")
+    data, model = read.asked(params, used), used.model
+    unsaid = 1 - data.said.best
+    label = params.label if 0 <= params.label < len(CLASSES) else unsaid
+    found = compute.submit(
+        ("cls_and_pairs.arrives", params.text, model, label),
+        lambda: maths.arrives(read.ran(model, params.text), label),
+        120 * max(1, len(params.text)),
+    )
+    n_layers, n = len(found) - 1, found.shape[1]
+    count, below = int((found[-1] > 0).sum()), int((found[-2] > 0).sum())
+    told = lesson.predict(
+        SLUG + "arrives",
+        "In training the loss sends its gradient back. "
+        f"The last layer gives {n} vectors: at how many of them does it arrive?",
+        [str(k) for k in sorted({0, 1, n - 1, n, count})],
+        str(count),
+        f"At {count}: the head reads no other vector. "
+        f"One layer below it arrives at {below} of {n}: [CLS] has read them there.",
+    )
+    rows = [f"into layer {i}" for i in range(n_layers)] + ["out of the last"]
+    share = found / np.maximum(found.sum(1, keepdims=True), 1e-30)
+    names = distinct(data.tokens)
+    if told:
+        heatmap(
+            share[::-1],
+            rows[::-1],
+            names,
+            key=SLUG + "arrives.map",
+            allowed=found[::-1] > 0,
+            axis=("where", "token"),
+            title="Share of the gradient; hatched: exactly 0",
+            height=tall(300, 200),
+        )
+    else:
+        covered("The gradient, layer by layer", tall(300, 330))
+    top = int(found[0].argmax())
+    told_beside(
+        f"Out of the last layer: {count} of {n} positions. Into it: {below} of {n}, "
+        f"[CLS] has {percent(share[-2, 0])} of it. "
+        f"Where words enter, “{visible(names[top])}” gets most, {percent(share[0, top])}."
+        if told
+        else f"The loss asks for “{CLASSES[label]}”, and the model gives it "
+        f"{percent(data.said.chances[label], 2)}.",
+        lambda: controls.segmented(
+            "The right class is", range(len(CLASSES)), SLUG + "label", unsaid, CLASSES.__getitem__
+        ),
+    )
+    return Folds(
+        lambda: pd.DataFrame(found, index=rows, columns=names),
+        lambda: {"arrives": found},
+        code(params, used, f"print(first_token.arrives(run, {label}).round(6))  # (layer + 1, place)"),
+        told,
+        {"bert.class": {}},
+        (
+            r"\frac{\partial L}{\partial h_i} = 0 \text{ for } i \neq \text{cls}, "
+            r"\quad \frac{\partial L}{\partial h_{cls}} = W^\top (p - y)",
+            rf"\lVert \partial L / \partial h_{{cls}} \rVert = {found[-1, 0]:.6g}",
+        ),
+    )
 
 
 def trained(params: Params, models: Models) -> Folds:
@@ -86,8 +155,8 @@ def trained(params: Params, models: Models) -> Folds:
         lambda: _frame(goal, found, errors),
         lambda: {"chances": found.chances, "wanted": found.wanted},
         f"{tuning_live.opening(used)}\nfrom viz.course.bert.cls_and_pairs import maths as first_token\n"
-        f"from core.training.finetune.finetune_tasks import GOALS\n\nfound = first_token.checked(model, GOALS[{goal!r}], {n}, "
-        f"{seed})\n"
+        "from core.training.finetune.finetune_tasks import GOALS\n\n"
+        f"found = first_token.checked(model, GOALS[{goal!r}], {n}, {seed})\n"
         "print(found.right.sum())\nfor at in found.errors():\n"
         "    print(found.items[at], found.chances[at].round(3))",
         told,
