@@ -33,7 +33,7 @@ LESSON = Lesson(
         Step(steps.window_and_bell, ("text",)),
         Step(steps.savings, ("centre", "text")),
     ),
-    of=("text", "score"),
+    of=("text", "score", "model"),
     cost=lambda params: 30 * max(1, len(params.text)),
     tells=lambda params, data: origin.tell(
         model=data.model, text=params.text, beside=data.target, kind="alignment"

@@ -61,3 +61,8 @@ class Params(Knobs):
     windowed: bool = knob(
         True, toggle("The window cuts off what lies outside (without it: as printed in Beigy 2021)")
     )
+
+    @property
+    def model(self) -> str:
+        """The model whose states the score compares; another one where it is not here."""
+        return maths.offered()[self.score]

@@ -15,7 +15,7 @@ from viz.shell import state
 from viz.widgets import lesson, parts
 
 
-def reading(params: Params, data: None) -> Folds:
+def reading(params: Params, _: object) -> Folds:
     """Question, memory, one sentence; rows and key can be changed below."""
     table, key = np.array(params.stored[:-1]), np.array(params.stored[-1])
     rows, beta = len(table), params.beta

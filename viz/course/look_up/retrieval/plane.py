@@ -28,7 +28,7 @@ from viz.widgets import lesson, parts
 KEY = f"{SLUG}.plane"
 
 
-def arrows(params: Params, data: None) -> Folds:
+def arrows(params: Params, _: object) -> Folds:
     """The plane, and a question about where the query stood when it was asked."""
     rule, beta = params.score, params.sharpness
     asked = points(state.read(f"{SLUG}.asked", params.points, on_plane))

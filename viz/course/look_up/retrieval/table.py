@@ -3,6 +3,8 @@ zeros."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
@@ -19,7 +21,7 @@ CURVE = np.concatenate([np.linspace(0, 5, 61), np.linspace(5.25, 50, 180)])
 ASKED_AT = 2 * SHARPNESS
 
 
-def hard(params: Params, data: None) -> Folds:
+def hard(params: Params, _: object) -> Folds:
     """Which rows an SQL query returns: 0 or 1 beside each."""
     rows = params.table
     answer, n = persons.ask(rows, params.sql), len(rows)
@@ -55,7 +57,7 @@ def hard(params: Params, data: None) -> Folds:
     )
 
 
-def soft(params: Params, data: None) -> Folds:
+def soft(params: Params, _: object) -> Folds:
     """The same keys with weights; the slider from all alike to one alone."""
     rows, beta = params.table, params.sharpness
     answer, asked, ids = (
@@ -132,7 +134,7 @@ def _table(params: Params) -> None:
     edited(frame, f"{SLUG}.rows", pack, grows=True)
 
 
-def _frame(rows: tuple[persons.Row, ...], **columns: object) -> pd.DataFrame:
+def _frame(rows: tuple[persons.Row, ...], **columns: Iterable[object]) -> pd.DataFrame:
     return pd.DataFrame(list(rows), columns=list(persons.COLUMNS)).assign(
         **{name: list(values) for name, values in columns.items()}
     )

@@ -247,8 +247,7 @@ def _telling_error(text: str, model: str, written: str | None) -> None:
 def _told(sentence: str, params: Params, data: maths.Data, row: int, *, known: bool = True) -> Folds:
     """The sentence of numbers, whether another model stands in, and what belongs in the folds."""
     parts.numbers(sentence)
-    wanted = maths.ASKERS[params.asks]
-    if not maths.usable(wanted):
+    if not maths.usable(wanted := maths.ASKERS[params.asks]):
         st.caption(f"{wanted} is not here yet. Shown instead: {maths.ASKERS['before']}.")
 
     def table() -> pd.DataFrame:

@@ -18,7 +18,7 @@ ENOUGH = 0.05
 DOTS = "letters, 35 dots"
 
 
-def letters(params: Params, _: None) -> Folds:
+def letters(params: Params, _: object) -> Folds:
     """A letter of 35 dots, p numbers, and what four decoders draw from them."""
     data, p = _squeezed(params), params.p
     parts.show(
@@ -51,7 +51,7 @@ def letters(params: Params, _: None) -> Folds:
     )
 
 
-def lost(params: Params, _: None) -> Folds:
+def lost(params: Params, _: object) -> Folds:
     """How many numbers are needed for the letters? Asked before the curve is shown."""
     floor, n = squeezed.letter_data().floor(), len(glyphs.letters())
     enough = int((floor <= ENOUGH).argmax())

@@ -238,7 +238,7 @@ def _why(copy: copies.Copy) -> str:
 
 def _row(name: str, copy: copies.Copy) -> Row:
     most = len(copy.read) + MORE
-    return Row(name, copy.written[:most], copy.chances[: len(copy.written)][:most], copy.wrong[:most])
+    return Row(name, copy.written[:most], copy.chances[:-1][:most].tolist(), copy.wrong[:most])
 
 
 def _letters(rows: list[Row], key: str, told: str) -> None:

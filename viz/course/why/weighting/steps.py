@@ -108,7 +108,7 @@ def skim(params: Params, data: shares.Data) -> Folds:
     return _folds(params, data)
 
 
-def look(params: Params, _: None) -> Folds:
+def look(params: Params, _: object) -> Folds:
     """The drawn portrait, clear where the attention is; it asks nothing of the visitor's sentence."""
     params = replace(params, text=SENTENCE)
     data = compute.submit((SLUG, "look", params), lambda: shares.shared(params), 60)

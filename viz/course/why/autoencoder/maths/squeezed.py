@@ -100,7 +100,7 @@ def letter(name: str, p: int) -> Letter:
     data = letter_data()
     coder, entry = data.best(p), glyphs()[letters().index(name)]
     contexts, context = coder.context(data.rows), coder.context(entry)
-    exits = {"plain": coder.back(context).reshape(ROWS, COLUMNS)}
+    exits: dict[str, Array] = {"plain": coder.back(context).reshape(ROWS, COLUMNS)}
     for style, targets in styles().items():
         decoder = autoencoder.head(contexts, targets.reshape(len(targets), -1))
         exits[style] = decoder(context).reshape(targets.shape[1:])
