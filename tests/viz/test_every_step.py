@@ -42,7 +42,7 @@ def test_a_step_opens_its_folds_and_tells_nothing_before_the_guess(slug: str, st
     well(test, "before")
     own = set(taken[-1])
     if asked := questions(test):
-        assert LATER in said(test) and [list(frame.value.to_numpy().ravel()) for frame in test.dataframe] == [[LATER]]
+        assert LATER in said(test) and [LATER] in [list(frame.value.to_numpy().ravel()) for frame in test.dataframe]
         if any(str(button.key).endswith(BY_TOUCH) and button.proto.disabled for button in test.button if str(button.key).startswith("predict:")):
             return  # answered by touching the picture: the exhibit's own test does that
         test = answered(test)

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from test_questions import said, units
 from tiny_models import served
+from typed_texts import VIEWS
 
 from core import glossary
 from core.data.texts import Example
@@ -34,13 +36,18 @@ def _models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def helps(slug: str, **link: str) -> list[str]:
-    """What stands behind the question marks of a page."""
+def page(slug: str, **link: str) -> AppTest:
     test = AppTest.from_string(f"from viz.shell import pages, state\nwith state.visit({slug!r}):\n    pages.find({slug!r}).page()", default_timeout=120)
     for name, value in {"model": "tiny-gpt", "text": "The animal was tired.", **link}.items():
         test.query_params[name] = value
     test.run()
     assert not test.exception
+    return test
+
+
+def helps(slug: str, **link: str) -> list[str]:
+    """What stands behind the question marks of a page."""
+    test = page(slug, **link)
     return [element.proto.help for element in (*test.text, *test.markdown, *test.button_group) if element.proto.help]
 
 
@@ -60,3 +67,8 @@ def test_the_output_of_a_head_is_ablated_where_it_is_said_what_that_is() -> None
 def test_a_sentence_is_told_what_it_speaks_of() -> None:
     found = parts.meanings("The mean Jensen-Shannon divergence is 0.2 bits, the surprisal 3.", "cache")
     assert found and [line.split("**")[1] for line in found.split("\n\n")] == ["KV cache", "Surprisal", "Jensen-Shannon divergence"]
+
+
+@pytest.mark.parametrize(("slug", "chosen"), [(slug, chosen) for slug in ("look", "what_if", "find", "decode", "inside", "importance", "compare") for chosen in VIEWS[slug]])
+def test_a_page_tells_information_in_one_unit(slug: str, chosen: dict[str, str]) -> None:
+    assert len(units(said(page(slug, **chosen)))) <= 1

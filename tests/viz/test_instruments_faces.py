@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import importlib
 import json
-import re
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -125,17 +122,6 @@ def pattern(n: int, m: int | None = None, causal: bool = False) -> tuple[np.ndar
     allowed = np.tri(n, dtype=bool) if causal else None
     exp = np.exp(scores if allowed is None else np.where(allowed, scores, -np.inf))
     return exp / exp.sum(axis=1, keepdims=True), allowed
-
-
-@pytest.mark.parametrize("module", ["arithmetic", "grid", "head_view", "heatmap", "mask_editor", "source", "strip", "words"])
-def test_a_name_is_given_once_in_the_module_of_an_instrument(module: str) -> None:
-    """The kit and the files of an instrument are one module: a second `function same()` in it, and nothing is drawn."""
-    found = importlib.import_module(f"viz.instruments.{module}.{module}")
-    (made,) = (value for value in vars(found).values() if isinstance(value, mount.Instrument))
-    code = (made.kit + made.source).decode()
-    inside = code.index("} = (() => {"), code.index("\n})();")  # what saving keeps to itself
-    names = re.findall(r"(?m)^(?:export default )?(?:async )?(?:function\*?|class|const|let) ([\w$]+)", code[: inside[0]] + code[inside[1] :])
-    assert len(names) > 20 and [name for name, times in Counter(names).items() if times > 1] == []
 
 
 @given(arrays(bool, some.integers(0, 300)))

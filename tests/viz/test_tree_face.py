@@ -21,7 +21,7 @@ def part(packet: Any, name: str) -> bytes:
 
 
 def test_every_field_of_a_branch_travels() -> None:
-    packet = tree_packet(SMALL, root="Once", selected=2, title="Tried", height=300, python="viz.tree()", url="tree", place="t")
+    packet = tree_packet(SMALL, root="Once", selected=2, title="Tried", height=300, python="viz.tree()", url="tree", key="t")
     assert json.loads(part(packet, "words")) == {"tokens": [" <b>", " cat", ""], "says": ["kept", "", ""]}
     assert np.frombuffer(part(packet, "parents"), "<i4").tolist() == [-1, 0, 0]
     assert [STATES[kind] for kind in part(packet, "kinds")] == ["best", "finished", "pruned"]
@@ -71,7 +71,7 @@ def test_500_nodes_are_a_small_message() -> None:
 
 
 def test_marks_and_whether_a_second_node_can_be_chosen():
-    packet = tree_packet(SMALL, marks={"A": 2, "B": 0}, compares=True)
+    packet = tree_packet(SMALL, marks={"A": 2, "B": 0}, on_second=lambda: None)
     assert (packet.header["marks"], packet.header["compares"]) == ([[2, "A"], [0, "B"]], True)
     assert (tree_packet(SMALL).header["marks"], tree_packet(SMALL).header["compares"]) == ([], False)
     for node in (-1, len(SMALL)):

@@ -1,6 +1,14 @@
 // How one weight is computed, line by line. Long vectors show their largest terms and open in place.
 
-function build(root) {
+import { css, cut, eventId, keepDrawn, make, percent, readTheme, speak } from "../kit/common.js";
+import { typeset } from "../kit/equation.js";
+import { part } from "../kit/page/packets.js";
+import { paintElement } from "../kit/save/dom_pen.js";
+import { saveMenu } from "../kit/save/save.js";
+import { filler, formed, readNumbers, taker } from "./figures.js";
+import { tellNear, watch } from "./inview.js";
+
+export function build(root) {
   root.classList.add("arith");
   const view = { root, open: new Set(), identity: "" };
   view.bar = make("div", "head", root);
@@ -21,7 +29,7 @@ function build(root) {
   return view;
 }
 
-function accept(view, packet) {
+export function accept(view, packet) {
   const head = packet.header, known = view.head?.of === head.of && !view.blank;
   if (head.light && known && head.of) { view.head = { ...view.head, light: true }; tellNear(view); return; }   // what stands here is true of this cell
   Object.assign(view, { head, theme: colours(view) });

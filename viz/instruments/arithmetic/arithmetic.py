@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +20,14 @@ from viz.instruments.arithmetic import figures
 from viz.instruments.kit.mount import Instrument, nothing, stored
 from viz.instruments.kit.paths import path_chosen
 from viz.instruments.kit.payload import Packet, identity
+from viz.instruments.kit.spec import Spec, face
 from viz.labels import visible
 from viz.shell.pages import Cite
 
 if TYPE_CHECKING:
     from core.analysis.arithmetic.lines import Line, Lines
 
-ARITHMETIC = Instrument("attention_atlas_arithmetic", "kit/equation", "arithmetic/inview", "arithmetic/figures", "arithmetic/arithmetic")
+ARITHMETIC = Instrument("attention_atlas_arithmetic", "arithmetic/arithmetic")
 AXES: Mapping[str, str] = {"element": "no.", "unit": "unit", "key": "key", "head": "head"}
 """What stands over the names of terms."""
 TURN = "value"
@@ -70,18 +71,9 @@ def light_packet(cell: Cell, *, title: str = "") -> Packet:
     return Packet({"light": True, "of": _of(cell), "title": title, "query": query, "key": key, "weight": cell.weight, "cell": cell.at})
 
 
-def arithmetic(
-    lines: Lines,
-    *,
-    key: str,
-    title: str = "",
-    words: tuple[str, str] | None = None,
-    selected: str | None = None,
-    height: int | None = None,
-    python: str = "",
-    cell: Cell | None = None,
-) -> Steps:
-    """Draw the lines of one cell, as `core.analysis.arithmetic.cell.lines_of` gives them.
+@dataclass(frozen=True, eq=False)
+class Arithmetic(Spec):
+    """The lines of one cell, as `core.analysis.arithmetic.cell.lines_of` gives them.
 
     title: what stands above; "" asks "How is 81 % computed?" with the weight of the cell.
     words: the names of query and key where the tokens are not the best ones (a written word, say).
@@ -91,14 +83,50 @@ def arithmetic(
     Example:
         >>> arithmetic(lines_of(run, "causal", 2, 5, 7, 3), key="a").path    # doctest: +SKIP
     """
-    packet = arithmetic_packet(lines, title=title, words=words, height=height, python=python)
-    paths = paths_of(lines)
-    path, echo = path_chosen(key, paths, selected)
-    packet.header |= {"selected": path, "echo": echo}
-    if cell is not None:
-        packet.header |= {"light": False, "of": _of(cell)}
-    ARITHMETIC.show(packet, key=key, on_path_change=nothing, on_near_change=nothing)
-    return Steps(path)
+
+    lines: Lines
+    _: KW_ONLY
+    title: str = ""
+    words: tuple[str, str] | None = None
+    selected: str | None = None
+    height: int | None = None
+    cell: Cell | None = None
+
+    def show(self) -> Steps:
+        """Draw it in the page."""
+        packet = self.packet()
+        path, echo = path_chosen(self.key, paths_of(self.lines), self.selected)
+        packet.header |= {"selected": path, "echo": echo}
+        if self.cell is not None:
+            packet.header |= {"light": False, "of": _of(self.cell)}
+        ARITHMETIC.show(packet, key=self.key, on_path_change=nothing, on_near_change=nothing)
+        return Steps(path)
+
+    def packet(self) -> Packet:
+        """What the browser needs: texts, and which terms are shown first.
+
+        Four parts, since much is the same for many cells: `lines`, what is said (for all cells of one kind, with # for each
+        number), `labels` (for all cells of a text), the figures of the `row` (for all keys of a query), those of the `pair`.
+        """
+        lines = self.lines
+        query, key = self.words or (lines.query_word, lines.key_word)
+        numbers: list[str] = []
+        labels = tuple(dict.fromkeys((line.axis == "key", line.labels) for line in lines.lines if line.labels))
+        packet = Packet({
+            "query": visible(query), "key": visible(key), "weight": lines.weight, "residue": f"{lines.residue:.0e}",
+            "cell": [lines.layer, lines.head, lines.query, lines.key], "turn": TURN, "echo": None,
+            **self.plain("title", "selected", "height", "python"), "numbers": numbers, "told": [_told(line) for line in lines.lines],
+        })  # fmt: skip
+        packet.add("lines", _plan(tuple(_said(line, labels, numbers) for line in lines.lines)))
+        packet.add("labels", _labels(labels))
+        for name, shared in (("row", True), ("pair", False)):
+            summed = [line for line in lines.lines if line.values is not None and line.shared == shared]
+            packet.add(name, figures.joined(figures.columns([*line.factors, line.values], line.at) for line in summed if line.values is not None))
+        return packet
+
+
+arithmetic_packet = face(Arithmetic, Arithmetic.packet)
+arithmetic = face(Arithmetic, Arithmetic.show)
 
 
 def _of(cell: Cell) -> str:
@@ -109,35 +137,6 @@ def _of(cell: Cell) -> str:
 def paths_of(lines: Lines) -> list[str]:
     """The tensors that hold results, in the order of the lines."""
     return list(dict.fromkeys(line.path for line in lines.lines if line.path))
-
-
-def arithmetic_packet(
-    lines: Lines,
-    *,
-    title: str = "",
-    words: tuple[str, str] | None = None,
-    height: int | None = None,
-    python: str = "",
-) -> Packet:
-    """What the browser needs to draw the lines: texts, and which terms are shown first.
-
-    Four parts, since much is the same for many cells: `lines`, what is said (for all cells of one kind, with # for each
-    number), `labels` (for all cells of a text), the figures of the `row` (for all keys of a query), those of the `pair`.
-    """
-    query, key = words or (lines.query_word, lines.key_word)
-    numbers: list[str] = []
-    labels = tuple(dict.fromkeys((line.axis == "key", line.labels) for line in lines.lines if line.labels))
-    packet = Packet({
-        "title": title, "query": visible(query), "key": visible(key), "weight": lines.weight, "residue": f"{lines.residue:.0e}",
-        "cell": [lines.layer, lines.head, lines.query, lines.key], "turn": TURN, "selected": None, "echo": None,
-        "height": height, "python": python, "numbers": numbers, "told": [_told(line) for line in lines.lines],
-    })  # fmt: skip
-    packet.add("lines", _plan(tuple(_said(line, labels, numbers) for line in lines.lines)))
-    packet.add("labels", _labels(labels))
-    for name, shared in (("row", True), ("pair", False)):
-        summed = [line for line in lines.lines if line.values is not None and line.shared == shared]
-        packet.add(name, figures.joined(figures.columns([*line.factors, line.values], line.at) for line in summed if line.values is not None))
-    return packet
 
 
 def _json(value: Any) -> bytes:

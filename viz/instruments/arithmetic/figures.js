@@ -1,7 +1,7 @@
 // Shown numbers and sentences as figures.py sends them, written letter by letter as Python would write them.
 
 /** Whole numbers from base-128 varints with the sign in the lowest bit. */
-function readNumbers(bytes) {
+export function readNumbers(bytes) {
   const out = [];
   let value = 0, unit = 1;
   for (const byte of bytes ?? []) {
@@ -14,7 +14,7 @@ function readNumbers(bytes) {
 }
 
 /** Takes whole numbers from a row of them, and shown columns: {texts: [[...] a column], at: places of their names or null}. */
-function taker(numbers) {
+export function taker(numbers) {
   let next = 0;
   const take = () => numbers[next++];
   const columns = () => {
@@ -36,13 +36,13 @@ function shown(units, decimals) {
 }
 
 /** Fills the # of templates, one after the other, with the numbers that were taken out of them. */
-function filler(numbers) {
+export function filler(numbers) {
   let next = 0;
   return (template) => template.replace(/#/g, () => numbers[next++]);
 }
 
 /** A form with numbers in it, a piece for each; a negative one gets brackets where its sign would be misread. */
-function formed(form, factors) {
+export function formed(form, factors) {
   let [before, ...ends] = form.split("{}");
   return factors.map((factor, i) => {
     const end = ends[i], space = i === factors.length - 1 ? -1 : end.indexOf(" ");

@@ -6,7 +6,7 @@ const AHEAD = "200px 0px";   // so near counts as in view: what is fetched then 
  * Watches the place of `view`: the columns that it shares with what stands beside it, else its own root.
  * Where the browser cannot tell, everything is in view. `view.near` is undefined until it has been seen once.
  */
-function watch(view) {
+export function watch(view) {
   const place = (view.root.getRootNode().host ?? view.root).closest('[data-testid="stHorizontalBlock"]') ?? view.root;
   if (place === view.place) return;
   view.deaf?.();
@@ -23,7 +23,7 @@ function watch(view) {
  * In view and waiting: ask for the figures. Out of view and given new ones (`view.unasked`): ask for no more.
  * Scrolling past figures that are true says nothing, and no packet is answered twice.
  */
-function tellNear(view) {
+export function tellNear(view) {
   const { light } = view.head;
   if (light === undefined || view.near === undefined) return;
   view.root.dataset.near = String(view.near);

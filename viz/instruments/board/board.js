@@ -1,6 +1,14 @@
 // Number grids as on a blackboard: lines of matrices, one word marked through all of them, a cell that tells how it came about.
 
-function build(root) {
+import { keepDrawn, make, readTheme } from "../kit/common.js";
+import { paintElement } from "../kit/save/dom_pen.js";
+import { saveMenu } from "../kit/save/save.js";
+import { gridOf } from "./cells.js";
+import { focused, restoreFocus } from "./edit.js";
+import { tell } from "./tell.js";
+import { indexed } from "./write.js";
+
+export function build(root) {
   root.classList.add("board");
   const view = { root, pinned: null, editing: null, inks: new Map() };
   view.lines = make("div", "lines", root);
@@ -23,7 +31,7 @@ function build(root) {
   return view;
 }
 
-function accept(view, packet) {
+export function accept(view, packet) {
   const { header: head } = packet, focus = focused(view);
   const shape = JSON.stringify([head.lines.map((line) => line.flatMap((item) => item.unit ?? item).flatMap((item) => item.stack ?? item).map((item) => [item.name, item.size])), head.pin, head.convention]);
   Object.assign(view, { head, packet, theme: readTheme(view.root), grids: new Map(), inks: new Map() });
@@ -63,31 +71,6 @@ function signOf(parent, { sign, says }) {
   const box = make("div", "sign", parent);
   if (says) indexed(make("span", "says", box), says);
   make("span", "arrow", box).textContent = sign;
-}
-
-// ---------------------------------------------------------------- what a cell tells
-
-/** The cell's arithmetic, and a light on the row and the column that made it; without a cell the page's own hint. */
-function tell(view, at) {
-  for (const lit of view.root.querySelectorAll(".lit, .told-of")) lit.classList.remove("lit", "told-of");
-  const grid = at && view.grids.get(at[0]), text = grid?.head.told?.[at[1]]?.[at[2]];
-  view.told.replaceChildren();
-  indexed(view.told, text ?? view.head.hint);
-  view.root.dataset.told = text ? at.join(" ") : "";
-  if (!text) return;
-  grid.cells[at[1]][at[2]].classList.add("told-of");
-  for (const [name, line, by] of grid.head.uses) light(view.grids.get(name), line, by === "row" ? at[1] : by === "column" ? at[2] : by);
-}
-
-function light(grid, line, place) {
-  if (!grid) return;
-  const cells = line === "row" ? grid.cells[place] ?? [] : grid.cells.map((row) => row[place]);
-  for (const cell of cells) cell?.classList.add("lit");
-}
-
-function pin(view, at) {
-  view.pinned = view.grids.get(at[0])?.head.told?.[at[1]]?.[at[2]] ? at : null;
-  tell(view, view.pinned);
 }
 
 // ---------------------------------------------------------------- saving

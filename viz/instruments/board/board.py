@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,10 @@ from numpy.typing import ArrayLike
 
 from viz.instruments.kit.mount import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet
+from viz.instruments.kit.spec import Spec, face
 from viz.labels import visible
 
-BOARD = Instrument("attention_atlas_board", "board/edit", "board/cells", "board/board")
+BOARD = Instrument("attention_atlas_board", "board/board")
 SCALES = ("signed", "weights")
 MOST = 9.0
 """A number that is typed lies between minus this and this."""
@@ -111,20 +112,42 @@ class Edited:
     value: float
 
 
-def board_packet(
-    lines: Sequence[Sequence[Item]], *, convention: str = "", pin: tuple[str, int, int] | None = None, hint: str = "", large: bool = False, python: str = "",
-) -> Packet:
-    """What the browser needs: lines of grids and signs; see `board`.
+@dataclass(frozen=True, eq=False)
+class Board(Spec):
+    """Lines of grids and signs.
+
+    convention: "columns" or "rows" shows the switch between both; "" hides it. pin: the cell (grid, row, column) whose
+    arithmetic is told until another one is touched. hint: what is told while no cell is. large: for a few small grids.
+    on_word, on_edit, on_turn: called before the run that answers; `chosen`, `edited` and `turned` tell what was done.
 
     Example:
-        >>> packet = board_packet([[Grid("Q", [[1.0, -1.0]], "1 × 2"), Sign("=")]])
+        >>> packet = Board([[Grid("Q", [[1.0, -1.0]], "1 × 2"), Sign("=")]]).packet()
         >>> packet.header["lines"][0][0]["values"], packet.header["lines"][0][1]
         ([[1.0, -1.0]], {'sign': '=', 'says': ''})
+        >>> board([[Grid("Q", [[1.0]], "1 × 1")]], key="b")    # doctest: +SKIP
     """
-    return Packet({
-        "lines": [[_packed(item) for item in line] for line in lines], "convention": convention, "pin": list(pin) if pin else None,
-        "hint": hint, "large": large, "python": python, "most": MOST,
-    })  # fmt: skip
+
+    lines: Sequence[Sequence[Item]]
+    _: KW_ONLY
+    convention: str = ""
+    pin: tuple[str, int, int] | None = None
+    hint: str = ""
+    large: bool = False
+    on_word: Callable[[], None] = nothing
+    on_edit: Callable[[], None] = nothing
+    on_turn: Callable[[], None] = nothing
+
+    def show(self) -> None:
+        """Draw it in the page."""
+        BOARD.show(self.packet(), key=self.key, on_word_change=self.on_word, on_edit_change=self.on_edit, on_turn_change=self.on_turn)
+
+    def packet(self) -> Packet:
+        lines = [[_packed(item) for item in line] for line in self.lines]
+        return Packet({"lines": lines, "pin": list(self.pin) if self.pin else None, "most": MOST, **self.plain("convention", "hint", "large", "python")})
+
+
+board_packet = face(Board, Board.packet)
+board = face(Board, Board.show)
 
 
 def _packed(item: Item) -> dict[str, Any]:
@@ -135,21 +158,6 @@ def _packed(item: Item) -> dict[str, Any]:
     if isinstance(item, Unit):
         return {"unit": [_packed(part) for part in item.items]}
     return {"stack": [grid.packed() for grid in item]}
-
-
-def board(
-    lines: Sequence[Sequence[Item]], *, key: str, on_word: Callable[[], None] = nothing, on_edit: Callable[[], None] = nothing,
-    on_turn: Callable[[], None] = nothing, **options: Any,
-) -> None:
-    """Draw it. The callbacks are called before the run that answers; `chosen`, `edited` and `turned` tell what was done.
-
-    convention: "columns" or "rows" shows the switch between both; "" hides it. pin: the cell (grid, row, column) whose
-    arithmetic is told until another one is touched. hint: what is told while no cell is. large: for a few small grids.
-
-    Example:
-        >>> board([[Grid("Q", [[1.0]], "1 × 1")]], key="b")    # doctest: +SKIP
-    """
-    BOARD.show(board_packet(lines, **options), key=key, on_word_change=on_word, on_edit_change=on_edit, on_turn_change=on_turn)
 
 
 def chosen(key: str, n: int) -> int | None:

@@ -1,8 +1,11 @@
 // One matrix of the board: caption with name and shape, words along its sides, a cell for each number.
 
-const SOFT = 0.7;   // how far signed numbers go into the colours: the number itself is what one reads
+import { cut, make } from "../kit/common.js";
+import { edit } from "./edit.js";
+import { pin, tell } from "./tell.js";
+import { indexed, show, written } from "./write.js";
 
-function gridOf(view, parent, head) {
+export function gridOf(view, parent, head) {
   const box = make("div", "grid", parent), [n, m] = head.size;
   caption(make("div", "caption", box), head);
   const table = make("table", "", box);
@@ -32,17 +35,6 @@ function gridOf(view, parent, head) {
 }
 
 const sum = (values) => values.reduce((a, b) => a + b, 0);
-
-/** A number with a true minus, and never "-0.00". */
-function written(value, places) {
-  const text = Math.abs(value).toFixed(places), whole = Number.isInteger(value) && places === 0 ? String(Math.abs(value)) : text;
-  return value < 0 && Number(text) !== 0 ? `\u2212${whole}` : whole;
-}
-
-/** A formula as text in which _ sets what follows as an index: W_Q. */
-function indexed(element, text) {
-  text.split(/_([A-Za-z]+)/).forEach((piece, i) => { if (i % 2) make("sub", "", element).textContent = piece; else element.append(piece); });
-}
 
 function caption(element, { name, shape }) {
   indexed(make("b", "name", element), name);
@@ -88,13 +80,4 @@ function cellOf(view, row, grid, i, j) {
   };
   cell.onfocus = () => { if (told) tell(view, at); };
   return cell;
-}
-
-function show(view, cell, head, value) {
-  cell.textContent = written(value, Number.isInteger(value) ? head.places : Math.max(head.places, head.edit ? 2 : 0));
-  const ladder = head.scale === "weights" ? view.theme.sequential : view.theme.diverging;
-  const share = head.scale === "weights" ? value : 0.5 + (SOFT / 2) * Math.max(-1, Math.min(1, value / head.limit));
-  const step = Math.round(255 * Math.max(0, Math.min(1, share))), name = `${head.scale} ${step}`;
-  if (!view.inks.has(name)) view.inks.set(name, [css(ladder[step]), inkOn(ladder[step], view.theme)]);
-  [cell.style.backgroundColor, cell.style.color] = view.inks.get(name);
 }

@@ -1,6 +1,9 @@
 // A weight that is changed in place: typed, or counted up and down; it stays open while the page answers.
 
-function edit(view, grid, i, j, held = null) {
+import { eventId, make } from "../kit/common.js";
+import { show } from "./write.js";
+
+export function edit(view, grid, i, j, held = null) {
   const cell = grid.cells[i]?.[j], { head } = grid;
   if (!cell || cell.querySelector("input")) return;
   const before = head.values[i][j], input = make("input", "entry");
@@ -51,14 +54,14 @@ function edit(view, grid, i, j, held = null) {
 }
 
 /** Which cell has the focus, or is open with what text. */
-function focused(view) {
+export function focused(view) {
   if (view.editing) return { at: view.editing, text: view.root.querySelector("input.entry")?.value };
   const active = view.root.getRootNode().activeElement;
   if (active?.dataset?.at) return { at: [active.dataset.grid, ...active.dataset.at.split(",").map(Number)] };
   return active?.dataset?.word ? { word: active.dataset.word } : null;
 }
 
-function restoreFocus(view, focus) {
+export function restoreFocus(view, focus) {
   if (!focus) return;
   if (focus.word) { view.root.querySelector(`button[data-word="${focus.word}"]`)?.focus({ preventScroll: true }); return; }
   const [name, i, j] = focus.at, grid = view.grids.get(name);

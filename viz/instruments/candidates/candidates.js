@@ -1,6 +1,11 @@
 // Bars of the tokens that could come next. Rows are buttons where another token may be asked for.
 
-function build(root) {
+import { css, cut, eventId, keepDrawn, make, readTheme } from "../kit/common.js";
+import { saveMenu } from "../kit/save/save.js";
+import { saving } from "./save.js";
+import { buildWay, shownName, tellWay } from "./way.js";
+
+export function build(root) {
   root.classList.add("candidates");
   const view = { root };
   view.bar = make("div", "head", root);
@@ -21,7 +26,7 @@ function build(root) {
   return view;
 }
 
-function accept(view, packet) {
+export function accept(view, packet) {
   const { header: head } = packet, held = view.root.getRootNode().activeElement?.dataset.row;
   Object.assign(view, { head, packet, theme: readTheme(view.root), over: null, held: null });
   view.root.style.setProperty("--hatch", view.theme.hatch);
@@ -65,8 +70,6 @@ function drawn(view, row, i, changed) {
   line.title = says;
   return line;
 }
-
-const shownName = (row) => (row.id === null ? row.token : visible(row.token).replace(/^ (?=\S)/, "\u00b7"));
 
 /** The row that Tab comes to first. */
 const firstOffered = (head) => (head.offers ? head.rows.findIndex((row) => row.id !== null && row.id !== head.taken) : 0);

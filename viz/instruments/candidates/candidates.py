@@ -9,16 +9,17 @@ token under the pointer, or the taken one, came to its probability; it opens to 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
 from viz.instruments.kit.mount import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet
+from viz.instruments.kit.spec import Spec, face
 from viz.labels import percent
 
-CANDIDATES = Instrument("attention_atlas_candidates", "kit/equation", "candidates/save", "candidates/way", "candidates/candidates")
+CANDIDATES = Instrument("attention_atlas_candidates", "candidates/candidates")
 CUTS = {"top_k": "cut by top-k", "top_p": "cut by top-p", "min_p": "cut by min-p", "filters": "cut"}
 
 
@@ -64,63 +65,66 @@ class Asked:
     id: int
 
 
-def candidates(bars: Sequence[Bar], *, key: str, on_ask: Callable[[], None] | None = None, **options: Any) -> None:
-    """Draw the bars; the other options are those of `candidates_packet`.
+@dataclass(frozen=True, eq=False)
+class Candidates(Spec):
+    """Bars of the tokens that could come next, the most probable on top.
 
+    taken: the id that was taken. step: the number of this step. others: (how many, before, after) of the tokens without a
+    bar of their own. filters: their names, in order, for the saved table of `Way.scores`.
     on_ask: called, before the page runs again, when the visitor asks for another token; `asked(key)` says which.
         None: the bars are only looked at.
 
+    Raises ValueError for a taken token that has no bar, a probability outside 0 to 1, scores that are not one a filter.
+
     Example:
+        >>> packet = Candidates([Bar(5, "a", 0.7, 0.7), Bar(9, "b", 0.3, 0.3)], taken=5).packet()
+        >>> [(row["token"], row["says"], row["id"]) for row in packet.header["rows"]]
+        [('a', '70 %', 5), ('b', '30 %', 9)]
         >>> candidates([Bar(5, "a", 0.7, 0.7), Bar(9, "b", 0.3, 0.3)], taken=5, key="c")    # doctest: +SKIP
     """
-    CANDIDATES.show(candidates_packet(bars, offers=on_ask is not None, **options), key=key, on_ask_change=on_ask or nothing)
+
+    bars: Sequence[Bar]
+    _: KW_ONLY
+    taken: int
+    step: int = 0
+    others: tuple[int, float, float] | None = None
+    lot: Lot | None = None
+    filters: Sequence[str] = ()
+    title: str = ""
+    on_ask: Callable[[], None] | None = None
+
+    def show(self) -> None:
+        """Draw it in the page."""
+        CANDIDATES.show(self.packet(), key=self.key, on_ask_change=self.on_ask or nothing)
+
+    def packet(self) -> Packet:
+        bars, taken, filters, others, lot = self.bars, self.taken, self.filters, self.others, self.lot
+        if bars and taken not in {bar.id for bar in bars}:
+            raise ValueError(f"token {taken} was taken and has no bar; the taken one is always among them")
+        shown = [value for bar in bars for value in (bar.before, bar.after)]
+        if not all(0 <= value <= 1 + 1e-9 for value in shown):
+            raise ValueError(f"a probability of {next(v for v in shown if not 0 <= v <= 1 + 1e-9)}; they lie from 0 to 1")
+        for bar in bars:
+            if bar.way and len(bar.way.scores) != 1 + len(filters):
+                raise ValueError(f"token {bar.id} has {len(bar.way.scores)} scores; there is the model's and one of each of {len(filters)} filters")
+        rows = [_row(bar.token, bar, bar.id) for bar in bars]
+        if others is not None and others[0] > 0:
+            n, before, after = others
+            shut = after < 1e-9 < before
+            rows.append(_row(f"{n:,} others", Bar(-1, "", before, 0.0 if shut else after, "filters" if shut else None), None))
+        edges = np.cumsum(sorted((row["after"] for row in rows if row["after"] > 0), reverse=True))[:-1]
+        drawn = None if lot is None else {"u": lot.u, "low": lot.low, "high": lot.high, "edges": [float(e) for e in edges if e < 0.995]}
+        return Packet({"rows": rows, "lot": drawn, "offers": self.on_ask is not None, "filters": list(filters), **self.plain("taken", "step", "title", "python")})
+
+
+candidates_packet = face(Candidates, Candidates.packet)
+candidates = face(Candidates, Candidates.show)
 
 
 def asked(key: str) -> Asked | None:
     """What the visitor last asked for in the bars under `key`."""
     event = stored(key, "ask")
     return Asked(*map(int, event["at"])) if event else None
-
-
-def candidates_packet(
-    bars: Sequence[Bar],
-    *,
-    taken: int,
-    step: int = 0,
-    others: tuple[int, float, float] | None = None,
-    lot: Lot | None = None,
-    offers: bool = False,
-    filters: Sequence[str] = (),
-    title: str = "",
-    python: str = "",
-) -> Packet:
-    """What the browser needs to draw the bars, the most probable on top.
-
-    taken: the id that was taken. step: the number of this step. others: (how many, before, after) of the tokens without a
-    bar of their own. filters: their names, in order, for the saved table of `Way.scores`.
-    Raises ValueError for a taken token that has no bar, a probability outside 0 to 1, scores that are not one a filter.
-
-    Example:
-        >>> packet = candidates_packet([Bar(5, "a", 0.7, 0.7), Bar(9, "b", 0.3, 0.3)], taken=5)
-        >>> [(row["token"], row["says"], row["id"]) for row in packet.header["rows"]]
-        [('a', '70 %', 5), ('b', '30 %', 9)]
-    """
-    if bars and taken not in {bar.id for bar in bars}:
-        raise ValueError(f"token {taken} was taken and has no bar; the taken one is always among them")
-    shown = [value for bar in bars for value in (bar.before, bar.after)]
-    if not all(0 <= value <= 1 + 1e-9 for value in shown):
-        raise ValueError(f"a probability of {next(v for v in shown if not 0 <= v <= 1 + 1e-9)}; they lie from 0 to 1")
-    for bar in bars:
-        if bar.way and len(bar.way.scores) != 1 + len(filters):
-            raise ValueError(f"token {bar.id} has {len(bar.way.scores)} scores; there is the model's and one of each of {len(filters)} filters")
-    rows = [_row(bar.token, bar, bar.id) for bar in bars]
-    if others is not None and others[0] > 0:
-        n, before, after = others
-        shut = after < 1e-9 < before
-        rows.append(_row(f"{n:,} others", Bar(-1, "", before, 0.0 if shut else after, "filters" if shut else None), None))
-    edges = np.cumsum(sorted((row["after"] for row in rows if row["after"] > 0), reverse=True))[:-1]
-    drawn = None if lot is None else {"u": lot.u, "low": lot.low, "high": lot.high, "edges": [float(e) for e in edges if e < 0.995]}
-    return Packet({"rows": rows, "taken": taken, "step": step, "lot": drawn, "offers": offers, "filters": list(filters), "title": title, "python": python})
 
 
 def _row(name: str, bar: Bar, index: int | None) -> dict[str, Any]:

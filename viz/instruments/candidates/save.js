@@ -1,6 +1,8 @@
 // What the bars save: the picture, the table, the numbers.
 
-function saving(view) {
+import { paintElement } from "../kit/save/dom_pen.js";
+
+export function saving(view) {
   const { head, packet, root, theme } = view, rows = head.rows, told = rows.some((row) => row.way), stages = 1 + head.filters.length;
   const column = (name) => Float32Array.from(rows, (row) => row[name]);
   return {

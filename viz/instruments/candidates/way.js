@@ -1,6 +1,11 @@
 // How a token came to its probability: one line about the row that is pointed at, and a table of it that can be opened.
 
-function buildWay(view, root) {
+import { make, visible } from "../kit/common.js";
+import { typeset } from "../kit/equation.js";
+
+export const shownName = (row) => (row.id === null ? row.token : visible(row.token).replace(/^ (?=\S)/, "\u00b7"));
+
+export function buildWay(view, root) {
   view.way = make("div", "way", root);
   view.line = make("button", "line", view.way);
   view.line.type = "button";
@@ -23,7 +28,7 @@ function openWay(view, open) {
 }
 
 /** About the row under the pointer, else the one that was touched or has the focus, else the taken one. */
-function tellWay(view) {
+export function tellWay(view) {
   const { rows, taken } = view.head, known = (i) => i !== null && i !== undefined && rows[i]?.way;
   const found = [view.over, view.held, rows.findIndex((row) => row.id === taken)].find(known), row = rows[found];
   view.way.hidden = !row;

@@ -1,6 +1,11 @@
 // A plan of boxes and arrows: a touch or Enter opens a box; the arrow keys go from one to the next, as the data flows.
 
-function build(root) {
+import { eventId, keepDrawn, make, readTheme, sharp, visible } from "../kit/common.js";
+import { PALETTES } from "../kit/page/given.js";
+import { saveMenu } from "../kit/save/save.js";
+import { paintPlan, savingDiagram, thumb } from "./paint.js";
+
+export function build(root) {
   root.classList.add("diagram");
   const view = { root, buttons: new Map(), pending: null, shown: "" };
   view.bar = make("div", "head", root);
@@ -18,7 +23,7 @@ function build(root) {
   return view;
 }
 
-function accept(view, packet) {
+export function accept(view, packet) {
   const head = packet.header;
   Object.assign(view, { head, packet, theme: readTheme(view.root) });
   view.colours = PALETTES[view.theme.dark ? "dark" : "light"].categorical;

@@ -7,16 +7,16 @@ the box is marked at once and Python hears which one it is (`picked`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.kit.mount import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet
+from viz.instruments.kit.spec import Spec, face
 
-DIAGRAM = Instrument("attention_atlas_diagram", "diagram/paint", "diagram/diagram", numbers=False)
+DIAGRAM = Instrument("attention_atlas_diagram", "diagram/diagram", numbers=False)
 THUMB = (24, 48)
 Spot = tuple[float, float]
 
@@ -70,15 +70,65 @@ class Text:
     marked: int | None = None
 
 
-def diagram(nodes: Sequence[Node], *, key: str, on_pick: Callable[[], None] = nothing, **options: Any) -> None:
-    """Draw them; the other options are those of `diagram_packet`. `on_pick` is called before the run that answers a touch.
+@dataclass(frozen=True, eq=False)
+class Diagram(Spec):
+    """Boxes and arrows: the plan is `rows` rows of `row` pixels high. Nodes come in the order of computing.
+
+    on_pick: called before the run that answers a touch.
+
+    Raises ValueError for two boxes of one name, or a `selected` that is none of them.
 
     Example:
+        >>> packet = Diagram([Node("a", "A", (50, 1), (40, 1), picture=[[0.0, 2.0]])], rows=2, selected="a").packet()
+        >>> packet.header["nodes"][0]["picture"], packet.parts[packet.header["thumb.0"]]
+        ([1, 2], b'\\x80\\xff')
         >>> diagram([Node("a", "Embedding", (50, 1), (40, 1))], key="d", rows=2)    # doctest: +SKIP
     """
-    event = stored(key, "box")
-    echo = str(event.get("id", "")) if isinstance(event, dict) else ""
-    DIAGRAM.show(diagram_packet(nodes, echo=echo, **options), key=key, on_box_change=on_pick)
+
+    nodes: Sequence[Node]
+    _: KW_ONLY
+    rows: float
+    edges: Sequence[Edge] = ()
+    frames: Sequence[Frame] = ()
+    texts: Sequence[Text] = ()
+    selected: str = ""
+    row: float = 30
+    title: str = ""
+    on_pick: Callable[[], None] = nothing
+
+    def show(self) -> None:
+        """Draw it in the page."""
+        packet, event = self.packet(), stored(self.key, "box")
+        packet.header["echo"] = str(event.get("id", "")) if isinstance(event, dict) else ""
+        DIAGRAM.show(packet, key=self.key, on_box_change=self.on_pick)
+
+    def packet(self) -> Packet:
+        nodes, selected = self.nodes, self.selected
+        names = [node.name for node in nodes]
+        if len(set(names)) != len(names):
+            raise ValueError(f"two boxes of one name among {', '.join(names)}")
+        if selected and selected not in names:
+            raise ValueError(f"box {selected!r}; there are {', '.join(names)}")
+        packet = Packet({
+            "nodes": [], "echo": "", **self.plain("rows", "row", "selected", "title", "python"),
+            "edges": [{"through": [list(spot) for spot in edge.through], "strong": edge.strong} for edge in self.edges],
+            "frames": [{"corner": list(frame.corner), "size": list(frame.size), "label": frame.label, "left": frame.left} for frame in self.frames],
+            "texts": [{"words": list(text.words), "at": list(text.at), "wide": text.wide, "quiet": text.quiet, "marked": text.marked} for text in self.texts],
+        })  # fmt: skip
+        for number, node in enumerate(nodes):
+            small = None if node.picture is None else levels(node.picture, centred=node.centred)
+            packet.header["nodes"].append({
+                "name": node.name, "label": node.label, "at": list(node.at), "size": list(node.size), "hue": node.hue, "told": node.told,
+                "small": node.small, "picture": None if small is None else list(small.shape), "centred": node.centred,
+                "struck": node.struck,
+            })  # fmt: skip
+            if small is not None:
+                packet.add(f"thumb.{number}", small.tobytes())
+        return packet
+
+
+diagram_packet = face(Diagram, Diagram.packet)
+diagram = face(Diagram, Diagram.show)
 
 
 def picked(key: str, names: Sequence[str]) -> str | None:
@@ -86,42 +136,6 @@ def picked(key: str, names: Sequence[str]) -> str | None:
     event = stored(key, "box")
     name = event.get("name") if isinstance(event, dict) else None
     return name if isinstance(name, str) and name in names else None
-
-
-def diagram_packet(
-    nodes: Sequence[Node], *, rows: float, edges: Sequence[Edge] = (), frames: Sequence[Frame] = (), texts: Sequence[Text] = (),
-    selected: str = "", row: float = 30, title: str = "", echo: str = "", python: str = "",
-) -> Packet:
-    """What the browser needs: the plan is `rows` rows of `row` pixels high. Nodes come in the order of computing.
-
-    Raises ValueError for two boxes of one name, or a `selected` that is none of them.
-
-    Example:
-        >>> packet = diagram_packet([Node("a", "A", (50, 1), (40, 1), picture=[[0.0, 2.0]])], rows=2, selected="a")
-        >>> packet.header["nodes"][0]["picture"], packet.parts[packet.header["thumb.0"]]
-        ([1, 2], b'\\x80\\xff')
-    """
-    names = [node.name for node in nodes]
-    if len(set(names)) != len(names):
-        raise ValueError(f"two boxes of one name among {', '.join(names)}")
-    if selected and selected not in names:
-        raise ValueError(f"box {selected!r}; there are {', '.join(names)}")
-    packet = Packet({
-        "nodes": [], "rows": rows, "row": row, "selected": selected, "title": title, "echo": echo, "python": python,
-        "edges": [{"through": [list(spot) for spot in edge.through], "strong": edge.strong} for edge in edges],
-        "frames": [{"corner": list(frame.corner), "size": list(frame.size), "label": frame.label, "left": frame.left} for frame in frames],
-        "texts": [{"words": list(text.words), "at": list(text.at), "wide": text.wide, "quiet": text.quiet, "marked": text.marked} for text in texts],
-    })  # fmt: skip
-    for number, node in enumerate(nodes):
-        small = None if node.picture is None else levels(node.picture, centred=node.centred)
-        packet.header["nodes"].append({
-            "name": node.name, "label": node.label, "at": list(node.at), "size": list(node.size), "hue": node.hue, "told": node.told,
-            "small": node.small, "picture": None if small is None else list(small.shape), "centred": node.centred,
-            "struck": node.struck,
-        })  # fmt: skip
-        if small is not None:
-            packet.add(f"thumb.{number}", small.tobytes())
-    return packet
 
 
 def levels(values: ArrayLike, *, centred: bool) -> NDArray[np.uint8]:

@@ -1,6 +1,10 @@
 // What lies below the boxes of a plan: frames and arrows; the small pictures in the boxes; and how the whole is saved.
 
-function paintPlan(view, pen, wide) {
+import { css, rgb } from "../kit/common.js";
+import { part } from "../kit/page/packets.js";
+import { paintElement } from "../kit/save/dom_pen.js";
+
+export function paintPlan(view, pen, wide) {
   const { head, theme } = view, to = ([x, y]) => [x * wide / 100, y * head.row];
   const size = parseFloat(getComputedStyle(view.root).fontSize) * 0.82;
   for (const { corner, size: [w, h], label, left } of head.frames) {
@@ -36,7 +40,7 @@ function line(pen, places, colour, width) {
 }
 
 /** The numbers of a box as a picture, a cell a pixel; the browser stretches it. */
-function thumb(view, button, node, i) {
+export function thumb(view, button, node, i) {
   const canvas = button.lastChild;
   canvas.hidden = !node.picture;
   if (!node.picture) return;
@@ -50,7 +54,7 @@ function thumb(view, button, node, i) {
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
-function savingDiagram(view) {
+export function savingDiagram(view) {
   const { head, root } = view;
   return {
     name: head.title || "Plan", bar: view.bar, packet: view.packet, code: head.python,

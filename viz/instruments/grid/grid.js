@@ -1,8 +1,17 @@
 // Every head as one tile of one canvas; touching names and enlarges it, clicking opens it.
 
+import { eventId, inkOn, keepDrawn, make, percent, ramp, readTheme, rgb, sharp, speak, swatch, visible } from "../kit/common.js";
+import { say, TURN } from "../kit/page/linked.js";
+import { part, readRuns } from "../kit/page/packets.js";
+import { keepAddress, recall, remember } from "../kit/page/remember.js";
+import { saveMenu } from "../kit/save/save.js";
+import { drawBase, drawOver, kindColour, number, paintTile, shutTile, thumbnails } from "./paint.js";
+import { beyond, choices, chosenAt, letters, measured, place, readTiles, tileAt } from "./place.js";
+import { saving } from "./save.js";
+
 const PREVIEW = 160;
 
-function build(root) {
+export function build(root) {
   root.classList.add("heads");
   const view = { root, hover: null, chosen: null, order: "", colour: "none" };
   view.bar = make("div", "head", root);
@@ -46,7 +55,7 @@ function menu(view, name, act) {
   return { label, select };
 }
 
-function accept(view, packet) {
+export function accept(view, packet) {
   const head = packet.header, [layers, heads] = head.size, first = !view.head, paged = Boolean(head.order);
   Object.assign(view, { head, packet, theme: readTheme(view.root), all: readTiles(view, packet), letters: letters(head.kinds) });
   view.ranges = head.measures.map((_, m) => range(view.all.map((tile) => tile.numbers[m])));
@@ -118,8 +127,6 @@ function legend(view) {
 }
 
 // ---------------------------------------------------------------- touching
-
-const chosenAt = (view) => view.tiles.findIndex((t) => view.chosen && t.layer === view.chosen[0] && t.head === view.chosen[1]);
 
 function mark(view) { view.root.dataset.head = view.chosen ? view.chosen.join(",") : ""; }
 

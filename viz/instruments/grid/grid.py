@@ -8,7 +8,7 @@ thicker, and the legend says so. The visitor orders and colours the tiles by kin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.kit.mount import Instrument, latest, nothing, stored
 from viz.instruments.kit.payload import Packet, as_allowed, labels, runs
+from viz.instruments.kit.spec import Spec, face
 from viz.remember import remembered
 
-GRID = Instrument("attention_atlas_grid", "kit/remember", "grid/place", "grid/paint", "grid/save", "grid/grid")
+GRID = Instrument("attention_atlas_grid", "grid/grid")
 THUMB = 32
 _NOT_FINITE = 255
 
@@ -30,20 +31,92 @@ class Heads:
     head: tuple[int, int] | None
 
 
-def grid(weights: ArrayLike, *, key: str, selected: tuple[int, int] | None = None, **options: Any) -> Heads:
-    """Draw every head of a run; the options are those of `grid_packet`.
+@dataclass(frozen=True, eq=False)
+class AllHeads(Spec):
+    """Every head of a run.
 
-    selected: (layer, head) outlined. `head` of the result is the newest choice: click or `selected`.
+    weights: (layer, head, query, key) patterns. selected: (layer, head) outlined. `head` of the result is the newest choice: click or `selected`.
+    kinds: names of measured kinds, (layer, head), drawn under the
+    tiles where there is room and named on hover. scores: (layer, head) floats shown beside the kind, 0 to 1.
+    measures: more (layer, head) floats by name. The tiles can be ordered and coloured by kind and by each of them.
+    allowed: boolean, broadcastable to (query, key); forbidden cells are hatched.
+    order: begin with the heads in this order, called `order_name`, each tile with its own label, instead of layers by
+        heads. kind_order: the kinds in the order in which they are grouped; the others follow, the clearest first.
+    group: pictures of one group that have a stack follow the head that is opened. url: a query parameter that follows
+        order and colour. place: under which name they are remembered for the visit, `key` where it is empty. before: goes before each
+        head's name, where a page shows heads of several kinds. queries, keys: the words, for what is saved; `keys` None: the same.
+
+    Raises ValueError when the axes do not fit, naming both sizes.
 
     Example:
+        >>> packet = AllHeads(np.ones((1, 2, 4, 4)), kinds=[["first word", "spread out"]], measures={"entropy": [[0, 2]]}).packet()
+        >>> packet.header["kinds"], packet.header["kind"], packet.header["measures"]
+        (['first word', 'spread out'], [[0, 1]], ['entropy'])
         >>> grid(run.attention("causal").weights, key="g").head    # doctest: +SKIP
         (2, 5)
     """
-    stack = _stack(weights)
-    head, echo = latest(key, "head", selected, stack.shape[:2])
-    chosen = (head[0], head[1]) if head else None
-    show_grid(grid_packet(stack, place=key, **options), key=key, selected=chosen, echo=echo)
-    return Heads(chosen)
+
+    weights: ArrayLike
+    _: KW_ONLY
+    selected: tuple[int, int] | None = None
+    kinds: Sequence[Sequence[str]] | None = None
+    scores: ArrayLike | None = None
+    measures: Mapping[str, ArrayLike] | None = None
+    allowed: ArrayLike | None = None
+    order: Sequence[tuple[int, int]] | None = None
+    order_name: str = "as this page has them"
+    kind_order: Sequence[str] = ()
+    title: str = ""
+    group: str = ""
+    url: str | None = None
+    place: str = ""
+    before: str = ""
+    queries: Sequence[str] | None = None
+    keys: Sequence[str] | None = None
+
+    def show(self) -> Heads:
+        """Draw it in the page."""
+        head, echo = latest(self.key, "head", self.selected, np.shape(self.weights)[:2])
+        chosen = (head[0], head[1]) if head else None
+        show_grid(self.packet(), key=self.key, selected=chosen, echo=echo)
+        return Heads(chosen)
+
+    def packet(self) -> Packet:
+        kinds, order, queries, keys, allowed = self.kinds, self.order, self.queries, self.keys, self.allowed
+        stack = _stack(self.weights)
+        n_layers, n_heads, rows, columns = stack.shape
+        if kinds is not None and [len(row) for row in kinds] != [n_heads] * n_layers:
+            raise ValueError(
+                f"kinds for {[len(row) for row in kinds]} heads a layer; this run has {n_layers} layers of {n_heads}"
+            )
+        named = None if kinds is None else [labels(list(row), n_heads, "kind") for row in kinds]
+        worth = None if self.scores is None else _measure("scores", self.scores, (n_layers, n_heads))
+        ranks = [] if named is None else _ranks(named, worth, self.kind_order)
+        numbers = {name: _measure(name, values, (n_layers, n_heads)) for name, values in (self.measures or {}).items()}
+        thumbs, may = remembered(stack, "pool", lambda: pool(stack)), None
+        packet = Packet({
+            "size": [n_layers, n_heads], "shape": list(thumbs.shape[2:]), "tokens": [rows, columns],
+            "kinds": ranks, "kind": None if named is None else [[ranks.index(name) for name in row] for row in named],
+            "scores": None if worth is None else [[_printed(value) for value in row] for row in worth.tolist()],
+            "measures": labels(list(numbers), len(numbers), "measure"), "order": None if order is None else [[int(layer), int(head)] for layer, head in order],
+            "place": self.place or self.key, "before": self.before and f"{self.before}.", **self.plain("title", "order_name", "group", "url", "python"),
+            "queries": None if queries is None else labels(queries, rows, "query"), "keys": None if keys is None or keys is queries else labels(keys, columns, "key"),
+        })  # fmt: skip
+        packet.steady = tuple(packet.header)
+        packet.header |= {"selected": None, "echo": None}
+        if allowed is not None:
+            cells = np.broadcast_to(np.asarray(allowed, dtype=bool), (rows, columns))
+            may = _pool(cells.astype(np.float32)) > 0
+            packet.add("allowed", runs(may))
+        packet.add("thumbs", (thumbs if may is None else thumbs[:, :, may]).tobytes())
+        if numbers:
+            packet.add("numbers", np.stack(list(numbers.values())).astype("<f4").tobytes())
+        packet.rounded(stack.size, lambda found: _add_weights(found, stack, allowed))
+        return packet
+
+
+grid_packet = face(AllHeads, AllHeads.packet)
+grid = face(AllHeads, AllHeads.show)
 
 
 def show_grid(
@@ -62,77 +135,6 @@ def clicked(key: str) -> tuple[tuple[int, int] | None, str | None]:
     """The (layer, head) that the visitor last opened in the grid `key`, and the id of that click."""
     event = stored(key, "head")
     return ((int(event["at"][0]), int(event["at"][1])), str(event["id"])) if event else (None, None)
-
-
-def grid_packet(
-    weights: ArrayLike,
-    *,
-    kinds: Sequence[Sequence[str]] | None = None,
-    scores: ArrayLike | None = None,
-    measures: Mapping[str, ArrayLike] | None = None,
-    allowed: ArrayLike | None = None,
-    order: Sequence[tuple[int, int]] | None = None,
-    order_name: str = "as this page has them",
-    kind_order: Sequence[str] = (),
-    title: str = "",
-    group: str = "",
-    url: str | None = None,
-    place: str = "",
-    before: str = "",
-    python: str = "",
-    queries: Sequence[str] | None = None,
-    keys: Sequence[str] | None = None,
-) -> Packet:
-    """What the browser needs to draw the grid.
-
-    weights: (layer, head, query, key) patterns. kinds: names of measured kinds, (layer, head), drawn under the
-    tiles where there is room and named on hover. scores: (layer, head) floats shown beside the kind, 0 to 1.
-    measures: more (layer, head) floats by name. The tiles can be ordered and coloured by kind and by each of them.
-    allowed: boolean, broadcastable to (query, key); forbidden cells are hatched.
-    order: begin with the heads in this order, called `order_name`, each tile with its own label, instead of layers by
-        heads. kind_order: the kinds in the order in which they are grouped; the others follow, the clearest first.
-    group: pictures of one group that have a stack follow the head that is opened. url: a query parameter that follows
-        order and colour. place: under which name they are remembered for the visit. before: goes before each head's name,
-        where a page shows heads of several kinds. queries, keys: the words, for what is saved; `keys` None: the same.
-
-    Raises ValueError when the axes do not fit, naming both sizes.
-
-    Example:
-        >>> packet = grid_packet(np.ones((1, 2, 4, 4)), kinds=[["first word", "spread out"]], measures={"entropy": [[0, 2]]})
-        >>> packet.header["kinds"], packet.header["kind"], packet.header["measures"]
-        (['first word', 'spread out'], [[0, 1]], ['entropy'])
-    """
-    stack = _stack(weights)
-    n_layers, n_heads, rows, columns = stack.shape
-    if kinds is not None and [len(row) for row in kinds] != [n_heads] * n_layers:
-        raise ValueError(
-            f"kinds for {[len(row) for row in kinds]} heads a layer; this run has {n_layers} layers of {n_heads}"
-        )
-    named = None if kinds is None else [labels(list(row), n_heads, "kind") for row in kinds]
-    worth = None if scores is None else _measure("scores", scores, (n_layers, n_heads))
-    ranks = [] if named is None else _ranks(named, worth, kind_order)
-    numbers = {name: _measure(name, values, (n_layers, n_heads)) for name, values in (measures or {}).items()}
-    thumbs, may = remembered(stack, "pool", lambda: pool(stack)), None
-    packet = Packet({
-        "size": [n_layers, n_heads], "shape": list(thumbs.shape[2:]), "tokens": [rows, columns], "title": title,
-        "kinds": ranks, "kind": None if named is None else [[ranks.index(name) for name in row] for row in named],
-        "scores": None if worth is None else [[_printed(value) for value in row] for row in worth.tolist()],
-        "measures": labels(list(numbers), len(numbers), "measure"), "order_name": order_name,
-        "order": None if order is None else [[int(layer), int(head)] for layer, head in order],
-        "group": group, "url": url, "place": place, "before": before and f"{before}.", "python": python,
-        "queries": None if queries is None else labels(queries, rows, "query"), "keys": None if keys is None or keys is queries else labels(keys, columns, "key"),
-    })  # fmt: skip
-    packet.steady = tuple(packet.header)
-    packet.header |= {"selected": None, "echo": None}
-    if allowed is not None:
-        cells = np.broadcast_to(np.asarray(allowed, dtype=bool), (rows, columns))
-        may = _pool(cells.astype(np.float32)) > 0
-        packet.add("allowed", runs(may))
-    packet.add("thumbs", (thumbs if may is None else thumbs[:, :, may]).tobytes())
-    if numbers:
-        packet.add("numbers", np.stack(list(numbers.values())).astype("<f4").tobytes())
-    packet.rounded(stack.size, lambda found: _add_weights(found, stack, allowed))
-    return packet
 
 
 def _add_weights(packet: Packet, stack: NDArray[Any], allowed: ArrayLike | None) -> None:

@@ -1,9 +1,13 @@
 // Tiles, frames, captions: on the screen and on a pen that saves them.
 
+import { css, hatching, inkOn, percent, rgb, sharp, visible } from "../kit/common.js";
+import { PALETTES } from "../kit/page/given.js";
+import { CAPTION, chosenAt, measured } from "./place.js";
+
 const FONT = 13, EXACT = 64 * 64;
 
 /** All thumbnails in one image, one beside the other; 255 is a value that is not finite. Forbidden cells were not sent. */
-function thumbnails(view, levels, count) {
+export function thumbnails(view, levels, count) {
   const [h, w] = view.head.shape, canvas = document.createElement("canvas"), { allowed } = view;
   canvas.width = Math.max(1, w * count); canvas.height = Math.max(1, h);
   view.levels = new Uint8Array(count * h * w);
@@ -19,7 +23,7 @@ function thumbnails(view, levels, count) {
   return canvas;
 }
 
-function drawBase(view) {
+export function drawBase(view) {
   if (!view.w) return;
   const began = performance.now();
   view.veil = shutTile(view, view.side);
@@ -28,7 +32,7 @@ function drawBase(view) {
 }
 
 /** `whole`: on paper, where names of layers that slide on the screen stand still. */
-function paintTiles(pen, view, whole = false) {
+export function paintTiles(pen, view, whole = false) {
   const { theme, tiles, captions, side } = view, quiet = css(rgb(theme.text), 0.72), layered = view.order === "layers";
   const veil = view.veil;
   tiles.forEach((tile, i) => {
@@ -54,7 +58,7 @@ function paintTiles(pen, view, whole = false) {
   if (layered) { paintColumns(pen, view, quiet); if (!view.slides || whole) paintLayers(pen, view, 2, quiet); }
 }
 
-function paintTile(pen, view, tile, x, y, side, veil) {
+export function paintTile(pen, view, tile, x, y, side, veil) {
   const { theme, head: { shape: [h, w], size: [, heads] } } = view, at = tile.layer * heads + tile.head;
   if (w && h && pen.vector && h * w * view.tiles.length <= EXACT) {
     for (let r = 0; r < h; r++) for (let c = 0; c < w; c++) {
@@ -98,7 +102,7 @@ function paintColour(pen, view, tile, x, y) {
   pen.fillStyle = theme.dark ? css(theme.sequential[190]) : theme.primary; pen.fillRect(x, top, side * share, 4);
 }
 
-const kindColour = (view, kind) => { const all = PALETTES[view.theme.dark ? "dark" : "light"].categorical; return all[kind % all.length]; };
+export const kindColour = (view, kind) => { const all = PALETTES[view.theme.dark ? "dark" : "light"].categorical; return all[kind % all.length]; };
 
 function badge(pen, view, kind, x, y, size) {
   const colour = kindColour(view, kind);
@@ -118,7 +122,7 @@ function captionOf(view, tile) {
 }
 
 /** A measure as short as it can be told apart: 0.81, 12.3, 240. */
-const number = (value) => (Number.isFinite(value) ? (Math.abs(value) < 10 ? value.toFixed(2) : String(Number(value.toPrecision(3)))).replace("-", "\u2212") : "not a number");
+export const number = (value) => (Number.isFinite(value) ? (Math.abs(value) < 10 ? value.toFixed(2) : String(Number(value.toPrecision(3)))).replace("-", "\u2212") : "not a number");
 
 function paintColumns(pen, view, quiet) {
   const { side, head: { size: [, heads] } } = view;
@@ -134,7 +138,7 @@ function paintLayers(pen, view, x, quiet) {
 }
 
 /** The forbidden cells of a tile, hatched, drawn once and stamped on each. */
-function shutTile(view, side) {
+export function shutTile(view, side) {
   if (!view.allowed || !view.allowed.includes(0)) return null;
   const tile = document.createElement("canvas"), pen = sharp(tile, side, side);
   const [h, w] = view.head.shape, x = side / w, y = side / h;
@@ -156,7 +160,7 @@ function shorten(pen, text, room) {
   return `${text.slice(0, n)}\u2026`;
 }
 
-function drawOver(view) {
+export function drawOver(view) {
   if (!view.w) return;
   const pen = sharp(view.over, view.w, view.h), { side, theme } = view;
   const outline = (i, colour, width, out) => {

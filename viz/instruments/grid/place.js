@@ -1,9 +1,13 @@
 // In which order the tiles stand, and where.
 
-const SMALLEST = 24, CAPTION = 16, METER = 9;
+import { magnify, spotOn, visible } from "../kit/common.js";
+import { part } from "../kit/page/packets.js";
+
+export const CAPTION = 16;
+const SMALLEST = 24, METER = 9;
 
 /** Every head of the run: {layer, head, name, kind (a number or -1), score, numbers: one a measure}. */
-function readTiles(view, packet) {
+export function readTiles(view, packet) {
   const head = packet.header, [layers, heads] = head.size, bytes = head.measures.length ? part(packet, "numbers") : null;
   const numbers = bytes && new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
   return Array.from({ length: layers * heads }, (_, i) => {
@@ -16,7 +20,7 @@ function readTiles(view, packet) {
 }
 
 /** What the menus offer: [value, words]. "m0" is the first measure. */
-function choices(head) {
+export function choices(head) {
   const measures = head.measures.map((name, m) => [`m${m}`, visible(name)]);
   return {
     order: [...(head.order ? [["page", head.order_name]] : []), ["layers", "layers"], ...(head.kind ? [["kind", "what they do"]] : []), ...measures],
@@ -38,7 +42,7 @@ function arrange(view) {
 }
 
 /** One letter for each kind, the first of its own that no other has: the second sign beside the colour. */
-function letters(kinds) {
+export function letters(kinds) {
   const taken = new Set();
   return kinds.map((name) => {
     const own = [...name.replace(/\b(the|a|an|of|to|what)\b/gi, "").toUpperCase(), ..."ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"].filter((c) => /[\p{L}\p{N}]/u.test(c));
@@ -48,9 +52,9 @@ function letters(kinds) {
   });
 }
 
-const measured = (choice) => (/^m\d+$/.test(choice) ? Number(choice.slice(1)) : -1);
+export const measured = (choice) => (/^m\d+$/.test(choice) ? Number(choice.slice(1)) : -1);
 
-function place(view) {
+export function place(view) {
   const width = view.root.clientWidth / magnify(view, view.frame), { head, all, root } = view, [, heads] = head.size;
   if (!width || !all.length) return;
   const phone = width < 560, layered = view.order === "layers", meter = measured(view.colour) >= 0 ? METER : 0;
@@ -94,17 +98,19 @@ function place(view) {
 }
 
 /** The tile under the pointer, -1 if none. */
-function tileAt(view, event) {
+export function tileAt(view, event) {
   const [x, y] = spotOn(view.base, event);
   const slack = Math.min(view.gap, 4) / 2;
   return view.spots.findIndex(([left, top]) => x >= left - slack && x < left + view.side + slack && y >= top - slack && y < top + view.side + view.meter + slack);
 }
 
 /** The tile one line further up or down, the nearest one across. */
-function beyond(view, i, step) {
+export function beyond(view, i, step) {
   const line = view.lines.findLastIndex((first) => first <= i) + step;
   if (line < 0 || line >= view.lines.length) return -1;
   const first = view.lines[line], last = (view.lines[line + 1] ?? view.spots.length) - 1;
   const column = Math.round((view.spots[i][0] - view.spots[first][0]) / (view.side + view.gap));
   return Math.min(last, first + column);
 }
+
+export const chosenAt = (view) => view.tiles.findIndex((t) => view.chosen && t.layer === view.chosen[0] && t.head === view.chosen[1]);

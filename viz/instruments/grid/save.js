@@ -1,9 +1,13 @@
 // What the grid saves: all tiles as they stand, and every weight of every head.
 
+import { codeOf, part, readRuns } from "../kit/page/packets.js";
+import { paintElement } from "../kit/save/dom_pen.js";
+import { paintTiles } from "./paint.js";
+
 /** How wide the entries of a legend are. */
 const widthOf = (box) => Math.max(0, ...[...box.children].map((entry) => entry.offsetLeft + entry.offsetWidth)) + 4;
 
-function saving(view) {
+export function saving(view) {
   const { head } = view, legendHeight = () => view.legend.offsetHeight + view.kinds.offsetHeight + 24;
   return {
     name: head.title || `All heads: ${head.size[0]} layers of ${head.size[1]}`, at: [], packet: view.packet, code: codeOf(head),

@@ -1,11 +1,11 @@
 // Which cells become lines, what is left out, and what a touched token gives or gets. Numbers only, no drawing.
 
-const LEAST = 4 / 255;    // a weight below this is no visible line
-const CLASSES = 32;       // opacities of lines: a redraw is 32 strokes a head
+export const LEAST = 4 / 255;    // a weight below this is no visible line
+export const CLASSES = 32;       // opacities of lines: a redraw is 32 strokes a head
 const REASONS = ["", "first", "special", "pair"];
 
 /** One head as the view needs it: its cells from LEAST on in row order, the sum of all, how many are not finite. */
-function readHead(matrix) {
+export function readHead(matrix) {
   const { rows, cols, values, allowed } = matrix, at = [];
   const starts = new Uint32Array(rows + 1);
   let total = 0, broken = 0;
@@ -36,7 +36,7 @@ function leftOut(view, q, k) {
 }
 
 /** view.lines: for each head that is on its lines, weakest first; view.account: the share of all weight behind each reason. */
-function chooseLines(view) {
+export function chooseLines(view) {
   const { heads, on, options, rows, cols } = view;
   const why = new Uint8Array(rows * cols), sums = new Float64Array(REASONS.length);
   if (options.hideFirst || options.hideSpecial || (view.segments && options.pairs.size < 4)) {
@@ -70,11 +70,11 @@ function chooseLines(view) {
   view.account.faint = total > 0 ? Math.max(0, 1 - Object.values(view.account).reduce((sum, part) => sum + part, 0)) : 0;
 }
 
-const classOf = (weight) => Math.min(CLASSES - 1, Math.floor(Math.min(1, weight) * CLASSES));
+export const classOf = (weight) => Math.min(CLASSES - 1, Math.floor(Math.min(1, weight) * CLASSES));
 
 /** What `index` of `side` gives to (query) or gets from (key) each token of the other side: one array a head that is on.
  *  NaN marks what is not finite; -1 what is forbidden or left out. `hidden`: the share of its weight that is left out. */
-function looksOf(view, side, index) {
+export function looksOf(view, side, index) {
   const { rows, cols, heads, on, why } = view, count = side === "query" ? cols : rows;
   const looks = { weights: heads.map(() => null), top: new Float32Array(count), by: new Int16Array(count).fill(-1), hidden: 0, open: 0, broken: 0 };
   let all = 0, out = 0;
@@ -96,3 +96,5 @@ function looksOf(view, side, index) {
   looks.hidden = all > 0 ? out / all : 0;
   return looks;
 }
+
+export const headName = (name) => (typeof name === "number" ? `head ${name}` : name);

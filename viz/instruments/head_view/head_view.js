@@ -1,6 +1,16 @@
 // Heads of one layer as lines: built once, filled by each packet.
 
-function build(root) {
+import { keepDrawn, make, readTheme, rgb } from "../kit/common.js";
+import { emptied, readOne } from "../kit/page/packets.js";
+import { redraw } from "./changes.js";
+import { buildChips, buildControls } from "./controls.js";
+import { chooseLines, LEAST, readHead } from "./data.js";
+import { headInk } from "./head_colours.js";
+import { SIDES } from "./place.js";
+import { offerSaving } from "./save.js";
+import { followLink, listen } from "./touch.js";
+
+export function build(root) {
   root.classList.add("lines");
   const view = {
     root, zoom: 1, hover: null, linked: null, pinned: null, mark: null, touched: null, on: new Set(), identity: "", open: false,
@@ -24,7 +34,7 @@ function build(root) {
   return view;
 }
 
-function accept(view, packet) {
+export function accept(view, packet) {
   const head = packet.header, keys = head.keys ?? head.queries, rows = head.queries.length, cols = keys.length;
   Object.assign(view, { head, rows, cols, names: head.heads, words: { query: head.queries, key: keys }, segments: head.segments, measured: "" });
   view.heads = head.heads.map((_, h) => readHead(readOne(packet, head.at?.[h], `h${h}.`)));
@@ -47,7 +57,7 @@ function accept(view, packet) {
 }
 
 /** The header of another head: itself alone, or all heads of its layer where all of a layer are shown. */
-function turned(view, head, { at: [layer, number] }) {
+export function turned(view, head, { at: [layer, number] }) {
   const whole = head.heads.length > 1;
   return { ...emptied(head), at: whole ? head.at.map(([, h]) => [layer, h]) : [[layer, number]], ...(!whole && { heads: [number], inks: [number] }) };
 }
@@ -66,14 +76,4 @@ function choose(view, head, keys) {
     view.shownPinned = false;
     view.byHand = false;
   }
-}
-
-/** Places, controls, lines and labels, from what the view holds. */
-function redraw(view) {
-  placeTokens(view);
-  showControls(view);
-  if (view.pinned && !view.shownPinned && view.pos) { view.shownPinned = true; reveal(view, view.pinned); }
-  if (view.pos) shiftHeads(view);
-  drawLines(view);
-  settle(view);
 }

@@ -10,7 +10,7 @@ Each head travels as the heatmap sends it, so both views of one head cost one co
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from viz.instruments.kit.forms import Layer
 from viz.instruments.kit.mount import Instrument, latest, stored
 from viz.instruments.kit.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
+from viz.instruments.kit.spec import Spec, face
 from viz.instruments.kit.stack import Among
 
-HEAD_VIEW = Instrument(
-    "attention_atlas_head_view",
-    "head_view/head_colours", "head_view/data", "head_view/place", "head_view/paint", "head_view/tokens", "head_view/save",
-    "head_view/controls", "head_view/touch", "head_view/head_view",
-)  # fmt: skip
+HEAD_VIEW = Instrument("attention_atlas_head_view", "head_view/head_view")
 LAYOUTS = ("auto", "columns", "rows")
 MOST = 1_500_000
 """Bytes of weights that one view may carry (UI budget of a single update)."""
@@ -41,89 +38,9 @@ class Lines:
     heads: tuple[int | str, ...]
 
 
-def head_view_packet(
-    weights: ArrayLike,
-    queries: Sequence[str],
-    keys: Sequence[str],
-    *,
-    heads: Sequence[int | str] | None = None,
-    allowed: ArrayLike | None = None,
-    layout: str = "auto",
-    segments: Segments | tuple[Segments, Segments] | None = None,
-    special: Sequence[str] = (),
-    selected: int | str | None = None,
-    reading: bool = True,
-    axis: tuple[str, str] = ("query", "key"),
-    title: str = "",
-    group: str = "",
-    python: str = "",
-    url: str | None = None,
-    height: int | None = None,
-    among: Among | None = None,
-) -> Packet:
-    """What the browser needs to draw `weights`; see `head_view` for the arguments.
-
-    Raises ValueError naming both numbers when labels, heads, segments and weights do not fit.
-
-    Example:
-        >>> packet = head_view_packet([[[0.9, 0.1]]], ["le"], ["the", "cat"], heads=[3])
-        >>> packet.header["heads"], packet.header["h0.shape"]
-        ([3], [1, 2])
-    """
-    stack = _stack(weights)
-    if layout not in LAYOUTS:
-        raise ValueError(f"layout={layout!r}; there are {', '.join(LAYOUTS)}")
-    names = _names(heads, stack.shape[0])
-    rows, columns = stack.shape[1:]
-    query_words, key_words = labels(queries, rows, "query"), labels(keys, columns, "key")
-    packet = Packet({
-        "queries": query_words, "keys": None if key_words == query_words else key_words,
-        "heads": names, "inks": [name if isinstance(name, int) else i for i, name in enumerate(names)],
-        "layout": layout, "segments": _segments(segments, rows, columns), "special": sorted(set(special)),
-        "selected": _start(selected, rows, columns), "reading": bool(reading), "axis": list(axis), "title": title,
-        "group": group, "python": python, "url": url, "height": height,
-    }, steady=STEADY)  # fmt: skip
-    if among is not None:
-        among.join(packet, [name for name in names if isinstance(name, int)])
-    may, spare = as_allowed(allowed, stack.shape), len(packet.to_bytes()) + OVERHEAD
-    if among is not None and not among.stack.rough:
-        for i, matrix in enumerate(stack):
-            among.holds(packet, {f"h{i}.": Layer(matrix, 1.0)}, None if may is None else may[i])
-        return packet
-    for i, matrix in enumerate(stack):
-        packet.add_matrix(matrix, None if may is None else may[i], spare=spare, prefix=f"h{i}.")
-    total = sum(map(len, packet.parts.values()))
-    if total > MOST:
-        raise ValueError(
-            f"{len(names)} heads of {rows} x {columns} tokens are {total / 1e6:.1f} MB; one view carries "
-            f"{MOST / 1e6:.1f} MB: give it {max(1, MOST * len(names) // total)} heads, or a window of the tokens"
-        )
-    return packet
-
-
-def head_view(
-    weights: ArrayLike,
-    queries: Sequence[str],
-    keys: Sequence[str],
-    *,
-    key: str,
-    heads: Sequence[int | str] | None = None,
-    allowed: ArrayLike | None = None,
-    layout: str = "auto",
-    segments: Segments | tuple[Segments, Segments] | None = None,
-    special: Sequence[str] = (),
-    selected: int | str | None = None,
-    reading: bool = True,
-    axis: tuple[str, str] = ("query", "key"),
-    title: str = "",
-    group: str = "",
-    python: str = "",
-    url: str | None = None,
-    height: int | None = None,
-    among: Among | None = None,
-    on_touched_change: Callable[[], None] | None = None,
-) -> Lines:
-    """Draw heads of one layer as lines between their tokens.
+@dataclass(frozen=True, eq=False)
+class HeadView(Spec):
+    """Heads of one layer as lines between their tokens.
 
     weights: (head, query, key) patterns of the heads to draw; (query, key) is one head.
     heads: their numbers (which also choose their colours) or names; None: 0, 1, 2, ...
@@ -135,7 +52,7 @@ def head_view(
     selected: the token pinned first: 3 or "3" a query, "s2" a key. None or nonsense: none, all lines are shown.
     reading: the sentence says "Reading x" (the word's own row), or else "Writing x" (labels are words written).
     group: views of one group hear each other's pointer. url: a query parameter that follows the pinned token.
-    python: lines of Python that make the picture again. height: the largest height of the picture, 720 if None.
+    height: the largest height of the picture, 720 if None.
     among: all heads of this kind, those of `weights` among them, `heads` their numbers: others that are chosen in the
         grid of the group are then drawn without asking Python.
     on_touched_change: asks for the pinned token and the set of heads to reach Python (a rerun, this function first);
@@ -144,29 +61,81 @@ def head_view(
     Raises ValueError naming both numbers when labels, heads, segments and weights do not fit.
 
     Example:
+        >>> packet = HeadView([[[0.9, 0.1]]], ["le"], ["the", "cat"], heads=[3]).packet()
+        >>> packet.header["heads"], packet.header["h0.shape"]
+        ([3], [1, 2])
         >>> head_view(run_weights, words, words, key="lines", heads=[0, 5])    # doctest: +SKIP
         Lines(touched=None, heads=(0, 5))
     """
-    sides, echo = ("query", "key"), None
-    names = _names(heads, _stack(weights).shape[0])
-    shape = (len(queries), len(keys))
-    pinned = _start(selected, *shape)
-    on = tuple(names)
-    if on_touched_change is not None:
-        pinned, echo = _newest(key, pinned, shape)
-        event = stored(key, "touched")
-        on = tuple(name for i, name in enumerate(names) if i in event["heads"]) if event and list(event["names"]) == names else on
-    packet = head_view_packet(
-        weights, queries, keys, heads=heads, allowed=allowed, layout=layout, segments=segments, special=special,
-        selected=None if pinned is None else f"{'s' * pinned[0]}{pinned[1]}", reading=reading, axis=axis, title=title,
-        group=group, python=python, url=url, height=height, among=among,
-    )  # fmt: skip
-    states: dict[str, Any] = {}
-    if on_touched_change is not None:
-        packet.header |= {"tell": True, "echo": echo}
-        states["on_touched_change"] = on_touched_change
-    HEAD_VIEW.show(packet, key=key, **states)
-    return Lines((sides[pinned[0]], pinned[1]) if pinned is not None else None, on)
+
+    weights: ArrayLike
+    queries: Sequence[str]
+    keys: Sequence[str]
+    _: KW_ONLY
+    heads: Sequence[int | str] | None = None
+    allowed: ArrayLike | None = None
+    layout: str = "auto"
+    segments: Segments | tuple[Segments, Segments] | None = None
+    special: Sequence[str] = ()
+    selected: int | str | None = None
+    reading: bool = True
+    axis: tuple[str, str] = ("query", "key")
+    title: str = ""
+    group: str = ""
+    url: str | None = None
+    height: int | None = None
+    among: Among | None = None
+    on_touched_change: Callable[[], None] | None = None
+
+    def show(self) -> Lines:
+        """Draw it in the page."""
+        sides, shape = ("query", "key"), (len(self.queries), len(self.keys))
+        names, pinned = _names(self.heads, _stack(self.weights).shape[0]), _start(self.selected, *shape)
+        on, told, states = tuple(names), {}, {}
+        if self.on_touched_change is not None:
+            pinned, echo = _newest(self.key, pinned, shape)
+            event = stored(self.key, "touched")
+            on = tuple(name for i, name in enumerate(names) if i in event["heads"]) if event and list(event["names"]) == names else on
+            told, states = {"tell": True, "echo": echo}, {"on_touched_change": self.on_touched_change}
+        packet = replace(self, selected=None if pinned is None else f"{'s' * pinned[0]}{pinned[1]}").packet()
+        packet.header |= told
+        HEAD_VIEW.show(packet, key=self.key, **states)
+        return Lines((sides[pinned[0]], pinned[1]) if pinned is not None else None, on)
+
+    def packet(self) -> Packet:
+        among = self.among
+        stack = _stack(self.weights)
+        if self.layout not in LAYOUTS:
+            raise ValueError(f"layout={self.layout!r}; there are {', '.join(LAYOUTS)}")
+        names = _names(self.heads, stack.shape[0])
+        rows, columns = stack.shape[1:]
+        query_words, key_words = labels(self.queries, rows, "query"), labels(self.keys, columns, "key")
+        packet = Packet({
+            "queries": query_words, "keys": None if key_words == query_words else key_words,
+            "heads": names, "inks": [name if isinstance(name, int) else i for i, name in enumerate(names)],
+            "segments": _segments(self.segments, rows, columns), "special": sorted(set(self.special)), "selected": _start(self.selected, rows, columns),
+            "reading": bool(self.reading), "axis": list(self.axis), **self.plain("layout", "title", "group", "python", "url", "height"),
+        }, steady=STEADY)  # fmt: skip
+        if among is not None:
+            among.join(packet, [name for name in names if isinstance(name, int)])
+        may, spare = as_allowed(self.allowed, stack.shape), len(packet.to_bytes()) + OVERHEAD
+        if among is not None and not among.stack.rough:
+            for i, matrix in enumerate(stack):
+                among.holds(packet, {f"h{i}.": Layer(matrix, 1.0)}, None if may is None else may[i])
+            return packet
+        for i, matrix in enumerate(stack):
+            packet.add_matrix(matrix, None if may is None else may[i], spare=spare, prefix=f"h{i}.")
+        total = sum(map(len, packet.parts.values()))
+        if total > MOST:
+            raise ValueError(
+                f"{len(names)} heads of {rows} x {columns} tokens are {total / 1e6:.1f} MB; one view carries "
+                f"{MOST / 1e6:.1f} MB: give it {max(1, MOST * len(names) // total)} heads, or a window of the tokens"
+            )
+        return packet
+
+
+head_view_packet = face(HeadView, HeadView.packet)
+head_view = face(HeadView, HeadView.show)
 
 
 def _newest(key: str, pinned: list[int] | None, shape: tuple[int, int]) -> tuple[list[int] | None, str | None]:

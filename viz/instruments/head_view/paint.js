@@ -1,5 +1,10 @@
 // Lines on canvas: in 32 opacities, so that a redraw is at most 32 strokes a head, however many tokens there are.
 
+import { sharp } from "../kit/common.js";
+import { CLASSES, classOf } from "./data.js";
+import { portOf } from "./place.js";
+import { paintHeadings, paintTokens } from "./tokens.js";
+
 const DASHED_AT_MOST = 3000;   // dashes in the picture of all lines; above, colour and the touched token tell heads apart
 
 /** Moves the pen to the ends of one line; the curve leaves both tokens straight, so neighbours stay apart. */
@@ -10,7 +15,7 @@ function traceLine(pen, view, q, k, from) {
 }
 
 /** Heads that look alike lie side by side instead of one upon the other: how far each is moved along. */
-function shiftHeads(view) {
+export function shiftHeads(view) {
   const on = [...view.on].sort((a, b) => a - b), room = view.columns ? view.pitch * 0.62 : Math.min(view.size * 0.9, view.pitch * 0.5);
   const apart = Math.min(2.6, room / Math.max(1, on.length));
   view.shift = view.names.map((_, h) => (view.on.has(h) ? (on.indexOf(h) - (on.length - 1) / 2) * apart : 0));
@@ -38,7 +43,7 @@ function strokeHead(pen, view, h, cells, { from, seen }, dashed) {
 }
 
 /** The heads in turn, each by its weakest lines first. */
-function strokeAll(pen, view, port) {
+export function strokeAll(pen, view, port) {
   const dashed = view.on.size > 1 && view.count <= DASHED_AT_MOST;
   view.lines.forEach((cells, h) => { if (cells?.length) strokeHead(pen, view, h, cells, port, dashed); });
 }
@@ -56,7 +61,7 @@ function strokeTouched(pen, view, { side, index }, port) {
 }
 
 /** Keeps lines and labels out of the heading of the columns. */
-function clipBelow(pen, view) {
+export function clipBelow(pen, view) {
   pen.save();
   pen.beginPath();
   pen.rect(0, view.columns ? view.top - 4 : 0, view.paneW, view.paneH - (view.columns ? view.top - 4 : 0));
@@ -64,7 +69,7 @@ function clipBelow(pen, view) {
 }
 
 /** All lines, on the lower canvas: again only when something else than the pointer changes. */
-function drawLines(view) {
+export function drawLines(view) {
   if (!view.pos || !view.lines) return;
   const began = performance.now(), pen = sharp(view.base, view.paneW, view.paneH);
   clipBelow(pen, view);
@@ -74,7 +79,7 @@ function drawLines(view) {
 }
 
 /** The touched token's lines, all labels, strips and headings, on the upper canvas; the lower one fades by CSS. */
-function drawTouched(view) {
+export function drawTouched(view) {
   if (!view.pos || !view.lines) return;
   const began = performance.now(), pen = sharp(view.over, view.paneW, view.paneH), port = { from: portOf(view), seen: view.seen };
   const at = view.touched;
@@ -84,10 +89,10 @@ function drawTouched(view) {
 }
 
 /** How much of the other lines stays while a token is touched. */
-const fadeOf = (view) => (view.theme.dark ? 0.16 : 0.12);
+export const fadeOf = (view) => (view.theme.dark ? 0.16 : 0.12);
 
 /** Everything but the faded lines; returns how many lines the touched token has. */
-function paintOver(pen, view, port, at) {
+export function paintOver(pen, view, port, at) {
   clipBelow(pen, view);
   const count = at ? strokeTouched(pen, view, at, port) : 0;
   paintTokens(pen, view, port, at);

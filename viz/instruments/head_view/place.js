@@ -2,7 +2,9 @@
 // to the right, rows go sideways and lines cross downwards. Positions belong to the whole sheet; the canvases hold what
 // is seen of it, so 512 tokens cost no more canvas than 12.
 
-const SIDES = ["query", "key"];
+import { cut, magnify, probe, visible } from "../kit/common.js";
+
+export const SIDES = ["query", "key"];
 const EAST_ASIAN = /[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]|[\u{20000}-\u{3ffff}]/gu;
 const FROM_RIGHT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g;
 
@@ -10,7 +12,7 @@ const FROM_RIGHT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g;
 const shareOf = (words, letters) => (words.join("").match(letters) ?? []).length / Math.max(1, words.join("").length);
 
 /** Leading and trailing spaces of a piece as dots; the rest as everywhere. */
-const tokenText = (word) => visible(word).replace(/^ +| +$/g, (spaces) => "\u00b7".repeat(spaces.length));
+export const tokenText = (word) => visible(word).replace(/^ +| +$/g, (spaces) => "\u00b7".repeat(spaces.length));
 
 /** Once for each text: words as they are drawn, their width in units of the type, direction and script. */
 function measureTokens(view) {
@@ -36,7 +38,7 @@ function chooseLayout(view, width) {
   return longest * (view.asian ? 16 : 17) <= width - 16 ? "rows" : "columns";
 }
 
-function placeTokens(view) {
+export function placeTokens(view) {
   const width = view.root.clientWidth / magnify(view, view.frame);
   if (!width || !view.rows || !view.cols) return;
   if (view.measured !== view.theme.heading) measureTokens(view);
@@ -155,10 +157,10 @@ function thinLabels(view) {
   }
 }
 
-const portOf = (view) => (view.columns ? view.scroller.scrollTop : view.scroller.scrollLeft);
+export const portOf = (view) => (view.columns ? view.scroller.scrollTop : view.scroller.scrollLeft);
 
 /** The token of the side that the point of the pane is near, or null between the sides. */
-function tokenAt(view, x, y) {
+export function tokenAt(view, x, y) {
   const [along, across] = view.columns ? [y + portOf(view), x] : [x + portOf(view), y];
   if (view.columns && y < view.top - 4) return null;
   for (const side of SIDES) {
@@ -174,7 +176,7 @@ function tokenAt(view, x, y) {
 }
 
 /** Brings a token into view. */
-function reveal(view, { side, index }) {
+export function reveal(view, { side, index }) {
   const at = view.pos[side][index], from = portOf(view), lead = view.columns ? view.top + 30 : 60;
   const to = Math.max(Math.min(from, at - lead), at + 40 - view.seen);
   if (to === from) return;

@@ -1,5 +1,13 @@
 // What is saved: the picture as it is, the weights of the heads that are on, and the lines drawn.
 
+import { css, rgb } from "../kit/common.js";
+import { codeOf } from "../kit/page/packets.js";
+import { saveMenu } from "../kit/save/save.js";
+import { headName, looksOf } from "./data.js";
+import { clipBelow, fadeOf, paintOver, strokeAll } from "./paint.js";
+import { portOf, SIDES } from "./place.js";
+import { settle } from "./tell.js";
+
 const SAVED_AT_MOST = 4096;   // pixels along; a longer sheet is saved as the window that is seen
 
 /** The picture with the heads named above it and the share of weight below, since chips and notes are not on the canvas. */
@@ -92,8 +100,7 @@ function asSeen(view) {
   };
 }
 
-function offerSaving(view, packet) {
-  if (typeof saveMenu !== "function") return;
+export function offerSaving(view, packet) {
   saveMenu(view, view.saveAt, {
     name: view.head.title || "Lines of attention", at: headsOn(view), size: () => savedPicture(view).size, paint: (pen) => paintSaved(pen, view),
     arrays: () => savedArrays(view), rows: () => savedRows(view), code: codeOf(view.head), packet, header: () => asSeen(view),

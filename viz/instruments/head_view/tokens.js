@@ -1,5 +1,9 @@
 // Labels on both sides, the touched token's weights beside the others, and the headings.
 
+import { css, cut, inkOn, percent } from "../kit/common.js";
+import { LEAST } from "./data.js";
+import { SIDES } from "./place.js";
+
 /** Which labels are drawn now: the touched token and what it looks at come first, then those that always stand. */
 function chosenLabels(view, port, at, side) {
   const pos = view.pos[side], extent = view.extent[side], taken = new Uint8Array(Math.ceil(port.seen) + 2), drawn = [];
@@ -31,7 +35,7 @@ function inkOf(view, side, i, at) {
   return weight >= 0.05 ? 1 : weight >= 0.01 ? 0.75 : 0.45;
 }
 
-function paintTokens(pen, view, port, at) {
+export function paintTokens(pen, view, port, at) {
   let tightest = Infinity, count = 0;
   for (const side of SIDES) {
     const drawn = chosenLabels(view, port, at, side).sort((a, b) => view.pos[side][a] - view.pos[side][b]);
@@ -190,7 +194,7 @@ function paintSegments(pen, view, side, port) {
   });
 }
 
-function paintHeadings(pen, view) {
+export function paintHeadings(pen, view) {
   const { theme, columns } = view;
   pen.textBaseline = "middle";
   SIDES.forEach((side, s) => {

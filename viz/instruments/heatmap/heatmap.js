@@ -1,6 +1,20 @@
 // One head: colour by scale, exact values under the pointer, lenses, bars at the rim, a click for Python.
 
-function build(root) {
+import { eventId, magnified, make, readTheme } from "../kit/common.js";
+import { matrixView, tool, zoom } from "../kit/matrix/matrix.js";
+import { drawOver } from "../kit/matrix/paint.js";
+import { inWhole } from "../kit/matrix/places.js";
+import { hear } from "../kit/page/linked.js";
+import { emptied, part, readMatrix, readOne } from "../kit/page/packets.js";
+import { saveMenu } from "../kit/save/save.js";
+import { paintMarginNames, paintMargins, paintMarked, readMargins, RIM } from "./margins.js";
+import { moveWindow, overview, paintOverview, placeOverview } from "./overview.js";
+import { savedHeatmap } from "./save.js";
+import { tellPlace, tellScale } from "./tell.js";
+import { contains, openWindow, showWindow } from "./window.js";
+import { zoomable, zoomKey } from "./zoom.js";
+
+export function build(root) {
   const view = matrixView(root, {
     lines: true,
     tell: (tip, at) => tellPlace(view, tip, at),
@@ -24,7 +38,7 @@ function build(root) {
   return view;
 }
 
-function accept(view, packet) {
+export function accept(view, packet) {
   const { header: head } = packet, data = readOne(packet, head.at);
   const same = view.data && view.data.rows === data.rows && view.data.cols === data.cols;
   Object.assign(view, { packet, head, data, theme: readTheme(view.root), lenses: readLenses(packet, data) });
@@ -49,7 +63,7 @@ function accept(view, packet) {
   view.root.dataset.at = (head.at ?? []).join(",");
   lensButtons(view);
   show(view);
-  if (typeof saveMenu === "function" && !empty) saveMenu(view, view.tools, savedHeatmap(view));
+  if (!empty) saveMenu(view, view.tools, savedHeatmap(view));
 }
 
 /** The numbers that were given, each as one lens: {id, name, label, values, centred, limit, kind, step}. */
@@ -70,7 +84,7 @@ function readLenses(packet, data) {
 }
 
 /** The header of another head: its title, and none of the lenses of the head that was there. */
-function turned(view, head, { at, name }) {
+export function turned(view, head, { at, name }) {
   if (view.now.id !== view.lenses[0].id) return null;   // what is shown is not in the stack: Python sends it
   const others = Object.entries(emptied(head)).filter(([field]) => !/^(scores|contributions)\.|^(sizes|log_sums)$/.test(field));
   return { ...Object.fromEntries(others), at, title: head.called.replace("{head}", name) };
@@ -112,37 +126,12 @@ function look(view, id) {
 
 // ---------------------------------------------------------------- showing
 
-function shade(view, value) {
-  const { centred, limit } = view.now, x = centred ? (value / limit + 1) / 2 : value / limit;
-  return colours(view)[Math.round(Math.min(1, Math.max(0, x)) * 255)];
-}
-
 function show(view) {
   if (view.long) paintOverview(view.box);
   showWindow(view);
   let broken = 0;
   view.now.values.forEach((value) => { broken += !Number.isFinite(value); });
   tellScale(view, broken);
-}
-
-/** The window of the matrix (all of it up to 128 tokens) becomes the contents of the grid. */
-function showWindow(view) {
-  const { head, data, now, theme, words, window: { r, c, h, w } } = view;
-  const values = windowOf(view, now.values), allowed = windowOf(view, data.allowed), shades = new Uint8ClampedArray(h * w * 4), broken = [];
-  values.forEach((value, i) => {
-    const fine = Number.isFinite(value);
-    if (!fine) broken.push(i);
-    shades.set([...shade(view, fine ? value : 0), 255], i * 4);
-  });
-  const places = now.centred ? (now.limit >= 10 ? 0 : now.limit >= 1 ? 1 : 2) : now.limit >= 10 ? 1 : -1;
-  view.cell = view.chosen && contains(view.window, view.chosen) ? [view.chosen[0] - r, view.chosen[1] - c] : null;
-  if (view.long) announce(view.box); else view.aside = 0;
-  setMatrix(view, {
-    rows: h, cols: w, queries: words.queries.slice(r, r + h), keys: words.keys.slice(c, c + w), axis: head.axis,
-    first: [r, c], title: inviting(head), height: head.height, allowed, shades, broken, theme,
-    texts: view.numbers && Math.max(h, w) <= 32 && ((i) => (allowed[i] && Number.isFinite(values[i]) ? inCell(values[i], places) : "")),
-  });
-  view.frame.setAttribute("aria-label", `${head.title || "Heatmap"}: ${h} ${head.axis[0]} rows, ${w} ${head.axis[1]} columns, ${now.name}. Arrow keys walk over the cells, Enter chooses one, plus and minus zoom.`);
 }
 
 /** Walking over the edge of a window takes the window along. */

@@ -9,18 +9,17 @@ window into a long text stay in the browser; a chosen cell reaches Python.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.kit.mount import Instrument, latest, nothing, stored
 from viz.instruments.kit.payload import OVERHEAD, Layer, Packet, as_allowed, as_matrix, labels
+from viz.instruments.kit.spec import Spec, face
 from viz.instruments.kit.stack import Among
 
-HEATMAP = Instrument(
-    "attention_atlas_heatmap", "kit/matrix/matrix", "kit/matrix/paint", "heatmap/zoom", "heatmap/margins", "heatmap/overview", "heatmap/tell", "heatmap/save", "heatmap/heatmap"
-)
+HEATMAP = Instrument("attention_atlas_heatmap", "heatmap/heatmap")
 SCALES = ("pattern", "score", "difference")
 FORBIDDEN = "masked"
 FURTHER = ("score", "contribution")
@@ -36,110 +35,9 @@ class Cells:
     cell: tuple[int, int] | None
 
 
-def heatmap_packet(
-    weights: ArrayLike,
-    queries: Sequence[str],
-    keys: Sequence[str],
-    *,
-    allowed: ArrayLike | None = None,
-    scores: ArrayLike | None = None,
-    values: ArrayLike | None = None,
-    scale: str = "pattern",
-    limit: float | None = None,
-    selected: tuple[int, int] | None = None,
-    axis: tuple[str, str] = ("query", "key"),
-    title: str = "",
-    numbers: bool = False,
-    height: int | None = None,
-    group: str = "",
-    python: str = "",
-    among: Among | None = None,
-    called: str = "{head}",
-    offers: Sequence[str] = (),
-    echo: str | None = None,
-    log_sums: ArrayLike | None = None,
-    unit: str = "",
-    shut: str = FORBIDDEN,
-    hint: str = "",
-    lone: tuple[Sequence[int], Sequence[int]] = ((), ()),
-    margins: bool = True,
-) -> Packet:
-    """What the browser needs to draw `weights`; see `heatmap` for the arguments, `echo` is the id of the last click.
-
-    Raises ValueError naming both numbers when labels and matrices do not fit.
-
-    Example:
-        >>> packet = heatmap_packet([[0.25, 0.75]], ["le"], ["the", "cat"], scores=[[0.0, 1.1]], values=[2.0, 0.5])
-        >>> packet.header["shape"], packet.header["scores.bound"], packet.header["margins"]
-        ([1, 2], 1.1, True)
-    """
-    if scale not in SCALES:
-        raise ValueError(f"scale={scale!r}; there are {', '.join(SCALES)}")
-    if scale != "pattern" and (scores is not None or values is not None):
-        raise ValueError(f"scale={scale!r} with scores or values: only a pattern has these further lenses")
-    matrix = as_matrix(weights)
-    rows, columns = matrix.shape
-    query_words, key_words = labels(queries, rows, "query"), labels(keys, columns, "key")
-    may = as_allowed(allowed, matrix.shape)
-    packet = Packet({
-        "queries": query_words, "keys": None if key_words == query_words else key_words,
-        "scale": scale, "axis": list(axis), "title": title, "height": height, "group": group, "python": python,
-        "numbers": bool(numbers) and max(rows, columns) <= 32, "selected": selected, "echo": echo,
-        "margins": margins and scale == "pattern" and _shared_out(matrix, may), "called": called, "offers": list(offers), "unit": unit, "shut": shut, "hint": hint, "lone": [list(places) for places in lone],
-    }, steady=STEADY)  # fmt: skip
-    shown = {"": Layer(matrix, 1.0, centred=scale != "pattern")}
-    layers = {} if among and not among.stack.rough else dict(shown)
-    if log_sums is not None:
-        packet.add("log_sums", np.asarray(log_sums, dtype="<f4").tobytes())
-    if scores is not None:
-        layers["scores."] = Layer(scores, centred=True)
-    if values is not None:
-        size = np.asarray(values, dtype=np.float64)
-        if size.ndim == 1:
-            if len(size) != columns:
-                raise ValueError(f"sizes of {len(size)} values for {columns} keys")
-            packet.add("sizes", size.astype("<f4").tobytes())
-        else:
-            layers["contributions."] = Layer(size)
-    packet.add_matrices(layers, may, spare=len(packet.to_bytes()) + OVERHEAD)
-    packet.header["limit"] = limit or packet.header.pop("bound", 1.0)
-    if among:
-        among.join(packet)
-        among.holds(packet, shown, may)
-    if scores is not None and limit:
-        packet.header["scores.bound"] = limit
-    return packet
-
-
-def heatmap(
-    weights: ArrayLike,
-    queries: Sequence[str],
-    keys: Sequence[str],
-    *,
-    key: str,
-    allowed: ArrayLike | None = None,
-    scores: ArrayLike | None = None,
-    values: ArrayLike | None = None,
-    scale: str = "pattern",
-    limit: float | None = None,
-    selected: tuple[int, int] | None = None,
-    axis: tuple[str, str] = ("query", "key"),
-    title: str = "",
-    numbers: bool = False,
-    height: int | None = None,
-    group: str = "",
-    python: str = "",
-    among: Among | None = None,
-    called: str = "{head}",
-    lenses: Lenses | None = None,
-    log_sums: ArrayLike | None = None,
-    unit: str = "",
-    shut: str = FORBIDDEN,
-    hint: str = "",
-    lone: tuple[Sequence[int], Sequence[int]] = ((), ()),
-    margins: bool = True,
-) -> Cells:
-    """Draw (query, key) weights of one head.
+@dataclass(frozen=True, eq=False)
+class Heatmap(Spec):
+    """(query, key) weights of one head.
 
     scores: (query, key) scores before the mask and the softmax: a second lens.
     values: how much of each value arrives: a third lens. Of shape (key,) the size of each value, which the browser
@@ -150,8 +48,7 @@ def heatmap(
         click or `selected`, whichever changed last; None when there is neither.
     axis: the names of rows and columns. numbers: values are written into the cells from the start (32 tokens at most).
     height: the largest height of the cells in pixels, 560 if None.
-    group: views of one group mark each other's cell under the pointer. python: lines that make this picture again
-        (with a stack: LAYER and HEAD in place of the two numbers).
+    group: views of one group mark each other's cell under the pointer. python: with a stack, LAYER and HEAD in place of the two numbers.
     among: all heads of this kind, `weights` among them: another one that is chosen in the grid of the group is then
         drawn without asking Python. called: the title then, {head} is its name.
     lenses: gives scores and values; called only while the visitor looks through one of these lenses.
@@ -159,7 +56,6 @@ def heatmap(
     unit: what the numbers are, in the legend, where they are neither weights nor scores. shut: what the hatched cells are.
     hint: what one can do here, behind the title; it is not saved.
     lone: rows and columns whose word has no counterpart here: no mask closed them, so they are grey, not hatched.
-
     margins: a pattern whose rows each add up to one gets bars: what each key receives, how spread each query looks. False where the
         rows are not those of one head (methods, layers, players): over them a column has no sum that means anything.
     Above 128 tokens the whole is an overview with a window into it.
@@ -167,22 +63,91 @@ def heatmap(
     Raises ValueError naming both numbers when labels and matrices do not fit.
 
     Example:
+        >>> packet = Heatmap([[0.25, 0.75]], ["le"], ["the", "cat"], scores=[[0.0, 1.1]], values=[2.0, 0.5]).packet()
+        >>> packet.header["shape"], packet.header["scores.bound"], packet.header["margins"]
+        ([1, 2], 1.1, True)
         >>> heatmap([[1.0, 0.0]], ["le"], ["the", "cat"], key="h").cell    # doctest: +SKIP
         (0, 1)
     """
-    matrix = as_matrix(weights)
-    cell, echo = latest(key, "cell", selected, matrix.shape)
-    chosen = (cell[0], cell[1]) if cell else None
-    offers = () if lenses is None else FURTHER
-    if lenses is not None and stored(key, "lens") in FURTHER:
-        scores, values = lenses()
-    packet = heatmap_packet(
-        matrix, queries, keys, allowed=allowed, scores=scores, values=values, scale=scale, limit=limit, selected=chosen,
-        axis=axis, title=title, numbers=numbers, height=height, group=group, python=python, among=among,
-        called=called, offers=offers, echo=echo, log_sums=log_sums, unit=unit, shut=shut, hint=hint, lone=lone, margins=margins,
-    )  # fmt: skip
-    HEATMAP.show(packet, key=key, on_cell_change=nothing, on_lens_change=nothing)
-    return Cells(chosen)
+
+    weights: ArrayLike
+    queries: Sequence[str]
+    keys: Sequence[str]
+    _: KW_ONLY
+    allowed: ArrayLike | None = None
+    scores: ArrayLike | None = None
+    values: ArrayLike | None = None
+    scale: str = "pattern"
+    limit: float | None = None
+    selected: tuple[int, int] | None = None
+    axis: tuple[str, str] = ("query", "key")
+    title: str = ""
+    numbers: bool = False
+    height: int | None = None
+    group: str = ""
+    among: Among | None = None
+    called: str = "{head}"
+    lenses: Lenses | None = None
+    log_sums: ArrayLike | None = None
+    unit: str = ""
+    shut: str = FORBIDDEN
+    hint: str = ""
+    lone: tuple[Sequence[int], Sequence[int]] = ((), ())
+    margins: bool = True
+
+    def show(self) -> Cells:
+        """Draw it in the page."""
+        cell, echo = latest(self.key, "cell", self.selected, np.shape(self.weights))
+        chosen, scores, values = (cell[0], cell[1]) if cell else None, self.scores, self.values
+        if self.lenses is not None and stored(self.key, "lens") in FURTHER:
+            scores, values = self.lenses()
+        packet = replace(self, selected=chosen, scores=scores, values=values).packet()
+        packet.header["echo"] = echo
+        HEATMAP.show(packet, key=self.key, on_cell_change=nothing, on_lens_change=nothing)
+        return Cells(chosen)
+
+    def packet(self) -> Packet:
+        scale, among, limit = self.scale, self.among, self.limit
+        if scale not in SCALES:
+            raise ValueError(f"scale={scale!r}; there are {', '.join(SCALES)}")
+        if scale != "pattern" and (self.scores is not None or self.values is not None):
+            raise ValueError(f"scale={scale!r} with scores or values: only a pattern has these further lenses")
+        matrix = as_matrix(self.weights)
+        rows, columns = matrix.shape
+        query_words, key_words = labels(self.queries, rows, "query"), labels(self.keys, columns, "key")
+        may = as_allowed(self.allowed, matrix.shape)
+        packet = Packet({
+            "queries": query_words, "keys": None if key_words == query_words else key_words, "axis": list(self.axis), "echo": None,
+            "numbers": bool(self.numbers) and max(rows, columns) <= 32, "margins": self.margins and scale == "pattern" and _shared_out(matrix, may),
+            "offers": [] if self.lenses is None else FURTHER, "lone": [list(places) for places in self.lone],
+            **self.plain("scale", "selected", "title", "height", "group", "python", "called", "unit", "shut", "hint"),
+        }, steady=STEADY)  # fmt: skip
+        shown = {"": Layer(matrix, 1.0, centred=scale != "pattern")}
+        layers = {} if among and not among.stack.rough else dict(shown)
+        if self.log_sums is not None:
+            packet.add("log_sums", np.asarray(self.log_sums, dtype="<f4").tobytes())
+        if self.scores is not None:
+            layers["scores."] = Layer(self.scores, centred=True)
+        if self.values is not None:
+            size = np.asarray(self.values, dtype=np.float64)
+            if size.ndim == 1:
+                if len(size) != columns:
+                    raise ValueError(f"sizes of {len(size)} values for {columns} keys")
+                packet.add("sizes", size.astype("<f4").tobytes())
+            else:
+                layers["contributions."] = Layer(size)
+        packet.add_matrices(layers, may, spare=len(packet.to_bytes()) + OVERHEAD)
+        packet.header["limit"] = limit or packet.header.pop("bound", 1.0)
+        if among:
+            among.join(packet)
+            among.holds(packet, shown, may)
+        if self.scores is not None and limit:
+            packet.header["scores.bound"] = limit
+        return packet
+
+
+heatmap_packet = face(Heatmap, Heatmap.packet)
+heatmap = face(Heatmap, Heatmap.show)
 
 
 def _shared_out(matrix: NDArray[np.float64], may: NDArray[np.bool_] | None) -> bool:

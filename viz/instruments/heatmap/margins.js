@@ -1,13 +1,17 @@
 // Bars at the rim of a pattern: the weight that each key receives (below), how spread each query looks (at the right).
 
-const RIM = { right: 64, bottom: 52 };     // pixels beside and below the cells
+import { css, percent, rgb } from "../kit/common.js";
+import { shownColumn, shownRow } from "../kit/matrix/paint.js";
+import { plainAxis, xOf, yOf } from "../kit/matrix/places.js";
+
+export const RIM = { right: 64, bottom: 52 };     // pixels beside and below the cells
 const BAR = { right: 44, bottom: 30, gap: 7, thick: 16 };
 
 /**
  * From the weights as shown: `received` of each key (the sum of its column), `entropy` of each query in bits, `most`,
  * the entropy of an even look at all that the query may see. A row with a value that is no number has none.
  */
-function readMargins({ rows, cols, values, allowed }) {
+export function readMargins({ rows, cols, values, allowed }) {
   const received = new Float64Array(cols), entropy = new Float64Array(rows), most = new Float64Array(rows);
   for (let r = 0; r < rows; r++) {
     let sum = 0, part = 0, open = 0;
@@ -60,21 +64,21 @@ function withinRim(pen, view, atRight, draw) {
 }
 
 /** The bars of all rows and columns that are seen. */
-function paintMargins(pen, view) {
+export function paintMargins(pen, view) {
   const ink = css(rgb(view.theme.text), 0.34);
   withinRim(pen, view, true, () => { for (let r = 0; r < view.rows; r++) if (shownRow(view, r)) queryBar(pen, view, r, ink); });
   withinRim(pen, view, false, () => { for (let c = 0; c < view.cols; c++) if (shownColumn(view, c)) keyBar(pen, view, c, ink); });
 }
 
 /** The bars of one place, over the others. */
-function paintMarked(pen, view, [r, c]) {
+export function paintMarked(pen, view, [r, c]) {
   const accent = view.theme.dark ? css(view.theme.sequential[190]) : view.theme.primary;
   if (r >= 0) withinRim(pen, view, true, () => queryBar(pen, view, r, accent));
   if (c >= 0) withinRim(pen, view, false, () => keyBar(pen, view, c, accent));
 }
 
 /** The two axes of the bars: a line at nothing, and their names with the number at the other end. */
-function paintMarginNames(pen, view) {
+export function paintMarginNames(pen, view) {
   const { margins, theme, edgeX, edgeY, left, top } = view, quiet = css(rgb(theme.text), 0.62);
   pen.fillStyle = theme.border;
   pen.fillRect(edgeX + BAR.gap - 1, top, 1, edgeY - top);
@@ -92,7 +96,7 @@ function paintMarginNames(pen, view) {
 const short = (number) => String(Number(number.toPrecision(number < 0.1 ? 1 : 2)));
 
 /** What the bars of a place say, as facts for the tip: [name, value]. */
-function marginFacts(view, [r, c]) {
+export function marginFacts(view, [r, c]) {
   const { margins } = view, facts = [], about = view.data.kind === "f32" ? "" : "\u2248 ";
   if (r >= 0) {
     const bits = margins.entropy[r], most = margins.most[r].toFixed(2);

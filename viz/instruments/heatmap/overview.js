@@ -4,12 +4,14 @@
 // single strong look of 1024 tokens is still there. The brush over it can be dragged, resized at its corner, and
 // moved and resized by keyboard.
 
-const WHOLE = 128;                        // up to so many tokens no overview is needed
+import { hatching, make, rgb, sharp, spotOn } from "../kit/common.js";
+import { shade } from "./tell.js";
+import { inside, showWindow } from "./window.js";
+
 const DOTS = 256, SIDE = 240, BESIDE = 680;
-const SMALLEST = 8, LARGEST_WINDOW = 128;
 const ROOM = 24;                          // a brush of fewer pixels has its handle outside, so that it can still be dragged itself
 
-function overview(view) {
+export function overview(view) {
   const box = { view };
   box.element = make("div", "overview");
   view.body.prepend(box.element);
@@ -33,32 +35,7 @@ function overview(view) {
   return box;
 }
 
-/** The window that is open: kept while the text is as long as it was, and moved to a cell that was chosen outside of it. */
-function openWindow(view) {
-  const { rows, cols } = view.data, long = Math.max(rows, cols) > WHOLE, size = `${rows}x${cols}`;
-  const start = Math.max(rows, cols) > 512 ? 48 : 32;
-  if (view.whole !== size) view.window = long ? inside(view, view.head.window ?? { r: 0, c: 0, h: start, w: start }) : { r: 0, c: 0, h: rows, w: cols };
-  const fresh = view.whole !== size || String(view.chosen) !== String(view.followed);
-  view.whole = size;
-  view.followed = view.chosen;
-  if (long && view.chosen && fresh && !contains(view.window, view.chosen)) {
-    const { h, w } = view.window, [r, c] = view.chosen;
-    view.window = inside(view, { r: Math.round(r - h / 2), c: Math.round(c - w / 2), h, w });
-  }
-  return long;
-}
-
-const contains = ({ r, c, h, w }, at) => at[0] >= r && at[0] < r + h && at[1] >= c && at[1] < c + w;
-
-/** A window of a size that can be drawn, moved to where the text is. */
-function inside({ data: { rows, cols } }, { r, c, h, w }) {
-  const size = (n, all) => Math.max(Math.min(SMALLEST, all), Math.min(Math.round(n), LARGEST_WINDOW, all));
-  const tall = size(h, rows), wide = size(w, cols);
-  const at = (x, n, all) => Math.max(0, Math.min(Math.round(x), all - n));
-  return { r: at(r, tall, rows), c: at(c, wide, cols), h: tall, w: wide };
-}
-
-function moveWindow(box, to) {
+export function moveWindow(box, to) {
   const { view } = box, next = inside(view, { ...view.window, ...to });
   if (JSON.stringify(next) === JSON.stringify(view.window)) return;
   view.window = next;
@@ -80,7 +57,7 @@ function pooled({ rows, cols }, { values, centred }, allowed) {
   return { rows: tall, cols: wide, side, values: out, open };
 }
 
-function paintOverview(box) {
+export function paintOverview(box) {
   const { view } = box, { now, theme, data } = view;
   const small = pooled(data, now, data.allowed), image = document.createElement("canvas"), broken = rgb(theme.text);
   image.width = small.cols; image.height = small.rows;
@@ -93,7 +70,7 @@ function paintOverview(box) {
 }
 
 /** Sizes and draws the overview; says how much width it takes beside the heatmap. */
-function placeOverview(box) {
+export function placeOverview(box) {
   const { view } = box, { rows, cols } = view.data, room = view.root.clientWidth, most = Math.max(rows, cols);
   const side = Math.min(SIDE, room - 32);
   view.aside = room >= BESIDE ? SIDE + 28 : 0;
@@ -117,16 +94,6 @@ function placeOverview(box) {
   const { r, c, h, w } = view.window, tall = (h / rows) * box.h, wide = (w / cols) * box.w;
   Object.assign(box.brush.style, { left: `${(c / cols) * box.w}px`, top: `${(r / rows) * box.h}px`, width: `${wide}px`, height: `${tall}px` });
   box.brush.classList.toggle("narrow", Math.min(tall, wide) < ROOM);
-}
-
-/** Which tokens the window shows, in words. */
-function announce(box) {
-  const { view } = box, { r, c, h, w } = view.window, { queries, keys } = view.words;
-  const span = (words, from, n) => [`${from}\u2013${from + n - 1}`, { word: cut(words[from], 16) }, { word: cut(words[from + n - 1], 16) }];
-  const [rows, first, last] = span(queries, r, h), [cols, start, end] = span(keys, c, w);
-  view.root.dataset.window = `${rows.replace("\u2013", "-")},${cols.replace("\u2013", "-")}`;
-  speak(box.said, `${plainAxis(view, 0)} {rows}, {first} to {last}; ${plainAxis(view, 1)} {cols}, {start} to {end}`, { rows, first, last, cols, start, end });
-  box.brush.setAttribute("aria-label", `Window: ${box.said.textContent}. Arrow keys move it, with Shift they make it smaller or larger.`);
 }
 
 // ---------------------------------------------------------------- the brush

@@ -1,9 +1,15 @@
 // What a heatmap saves: the picture as it is now, and exactly the numbers that it shows.
 
+import { css, hatching, rgb } from "../kit/common.js";
+import { paintChoice, paintMatrix } from "../kit/matrix/paint.js";
+import { codeOf } from "../kit/page/packets.js";
+import { closed, colours, ends, hasLone, known, LONE } from "./tell.js";
+import { windowOf } from "./window.js";
+
 const SCALE_WIDTH = 136;
 
 /** The contents of the menu "Save" (see save.js). */
-const savedHeatmap = (view) => ({
+export const savedHeatmap = (view) => ({
   size: () => [Math.max(view.seenW, 300), view.seenH + 34],
   paint: (pen) => paintSaved(pen, view),
   arrays: () => savedArrays(view),
@@ -58,13 +64,6 @@ function paintScale(pen, view) {
 // ---------------------------------------------------------------- numbers
 
 const PLURAL = { weight: "weights", score: "scores", difference: "differences", contribution: "contributions" };
-
-/** The cells of the window, row after row. */
-function windowOf({ window: { r, c, h, w }, data }, values) {
-  const out = new values.constructor(h * w);
-  for (let i = 0; i < h; i++) out.set(values.subarray((r + i) * data.cols + c, (r + i) * data.cols + c + w), i * w);
-  return out;
-}
 
 function savedArrays(view) {
   const { r, c, h, w } = view.window, shape = [h, w], axes = ["query", "key"], out = {};

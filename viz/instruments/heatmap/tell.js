@@ -1,5 +1,9 @@
 // What a heatmap says in words: numbers as exact as they were sent, the tip, the legend.
 
+import { cut, make, ramp, speak, swatch } from "../kit/common.js";
+import { inWhole, isLone, plainAxis } from "../kit/matrix/places.js";
+import { marginFacts } from "./margins.js";
+
 /** As many digits as were sent: float32 seven, float16 three, else what the step allows. */
 function printed({ kind, step }, value) {
   if (Number.isNaN(value)) return "not a finite number";
@@ -9,14 +13,14 @@ function printed({ kind, step }, value) {
 }
 
 /** A value short enough for a cell: ".98", "1.7"; only an exact zero is written "0". */
-function inCell(value, places) {
+export function inCell(value, places) {
   if (value === 0) return "0";
   if (places < 0) return value.toFixed(2).replace(/^0/, "");
   return value.toFixed(places).replace(/^-(?=[0.]+$)/, "").replace("-", "\u2212");
 }
 
 /** The tip of a place: the words whole, the number of the lens in use, below it the other numbers and the bars. */
-function tellPlace(view, tip, at) {
+export function tellPlace(view, tip, at) {
   const [r, c] = inWhole(view, at), { data, now } = view, i = r * data.cols + c;
   const query = { word: cut(view.words.queries[r] ?? "", 600) }, key = { word: cut(view.words.keys[c] ?? "", 600) };
   for (const name of ["value", "received", "entropy", "score", ...view.lenses.map((lens) => lens.id)]) delete view.root.dataset[name];
@@ -60,13 +64,13 @@ function scoreFact({ logSums, data: { kind, step }, root }, row, weight) {
   return [["score", `${rounded ? "\u2248 " : ""}${score.toFixed(Math.min(places, 4))}`.replace("-", "\u2212"), false]];
 }
 
-const LONE = "no counterpart";
+export const LONE = "no counterpart";
 
 /** What a hatched cell is. */
-const closed = ({ head: { shut } }) => shut || "masked";
+export const closed = ({ head: { shut } }) => shut || "masked";
 
 /** Scale, what is hatched or crossed, how exact the numbers are. */
-function tellScale(view, broken) {
+export function tellScale(view, broken) {
   const { legend: box, now, theme } = view;
   box.replaceChildren();
   box.hidden = !view.data.rows || !view.data.cols;
@@ -79,14 +83,19 @@ function tellScale(view, broken) {
   view.root.style.setProperty("--hatch", theme.hatch);
 }
 
-const hasLone = ({ head }) => head.lone.some((places) => places.length);
+export const hasLone = ({ head }) => head.lone.some((places) => places.length);
 const hasShut = ({ head, data }) => data.allowed.some((may, i) => !may && !isLone({ head, first: [0, 0] }, Math.floor(i / data.cols), i % data.cols));
-const colours = ({ now, theme }) => (now.centred ? theme.diverging : theme.sequential);
+export const colours = ({ now, theme }) => (now.centred ? theme.diverging : theme.sequential);
 
 /** The two ends of a scale as text. */
-function ends({ centred, limit }) {
+export function ends({ centred, limit }) {
   const nice = Number(limit.toPrecision(3));
   return centred ? [`\u2212${nice}`, `${nice}`] : ["0", `${nice}`];
 }
 
-const known = ({ kind, step }) => (kind === "steps" ? `values in steps of ${Number(step.toPrecision(2))}` : kind === "f16" ? "values to three digits" : "");
+export const known = ({ kind, step }) => (kind === "steps" ? `values in steps of ${Number(step.toPrecision(2))}` : kind === "f16" ? "values to three digits" : "");
+
+export function shade(view, value) {
+  const { centred, limit } = view.now, x = centred ? (value / limit + 1) / 2 : value / limit;
+  return colours(view)[Math.round(Math.min(1, Math.max(0, x)) * 255)];
+}

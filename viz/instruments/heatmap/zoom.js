@@ -1,10 +1,14 @@
 // Larger and smaller cells by wheel, by two fingers and by key; labels and rim stay where they are.
 
+import { spotOn } from "../kit/common.js";
+import { zoom } from "../kit/matrix/matrix.js";
+import { LARGEST, xOf, yOf } from "../kit/matrix/places.js";
+
 /**
  * Ctrl and wheel (a trackpad's pinch sends the same) zooms over the cells; the wheel alone only while the frame has
  * the focus and there is something to gain, so that a page scrolls as everywhere else.
  */
-function zoomable(view) {
+export function zoomable(view) {
   const over = ([x, y]) => x >= view.left && x < view.edgeX && y >= view.top && y < view.edgeY;
   const gains = (factor) => (factor > 1 ? view.unit < LARGEST : view.zoom > 1);
   view.pane.addEventListener("wheel", (event) => {
@@ -31,7 +35,7 @@ function zoomable(view) {
 }
 
 /** Keys of the frame: + and - zoom at the marked cell, 0 shows everything again. True if the key was one of them. */
-function zoomKey(view, key) {
+export function zoomKey(view, key) {
   const factor = { "+": 1.5, "=": 1.5, "-": 1 / 1.5, 0: 1 / view.zoom }[key];
   if (!factor) return false;
   const [r, c] = view.hover ?? view.cell ?? [-1, -1];

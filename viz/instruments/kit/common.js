@@ -1,31 +1,33 @@
 // Shared by all instruments: words that can never be markup, the theme, canvases, legends.
 
+import { PALETTES } from "./page/given.js";
+
 const MARKS = { "\n": "\u21b5", "\t": "\u21e5", "\r": "\u240d", "\u0000": "\u2400" };
 
 /** Whitespace and control characters made visible; everything else untouched. */
-function visible(text) {
+export function visible(text) {
   if (text === "") return "\u2205";
   if (/^ +$/.test(text)) return "\u00b7".repeat(text.length);
   return text.replace(/[\n\t\r\u0000]/g, (c) => MARKS[c]).replace(/[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 }
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+export const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 /** Cut after `most` characters as people count them, never inside an emoji. */
-function cut(text, most) {
+export function cut(text, most) {
   const parts = [...graphemes.segment(text)];
   return parts.length <= most ? text : parts.slice(0, most - 1).map((p) => p.segment).join("") + "\u2026";
 }
 
 /** 0.9812 -> "98 %"; what is not quite all or not quite nothing says so. */
-function percent(weight) {
+export function percent(weight) {
   if (!Number.isFinite(weight)) return "not a number";
   if (weight > 0.995 && weight < 1) return "over 99 %";
   if (weight > 0 && weight < 0.005) return "under 1 %";
   return `${Math.round(weight * 100)} %`;
 }
 
-function make(tag, className, parent) {
+export function make(tag, className, parent) {
   const element = document.createElement(tag);
   if (className) element.className = className;
   if (parent) parent.append(element);
@@ -36,7 +38,7 @@ function make(tag, className, parent) {
 const quoted = (word) => (/^[\p{P}\p{S}]+$/u.test(word) ? `\u201c${word}\u201d` : word);
 
 /** A sentence template: {name} becomes the text parts[name], set in <em> or, for numbers, in <b>. */
-function speak(element, template, parts) {
+export function speak(element, template, parts) {
   const pieces = template.split(/\{(\w+)\}/).map((piece, i) => {
     if (i % 2 === 0) return document.createTextNode(piece);
     const value = parts[piece];
@@ -50,10 +52,10 @@ function speak(element, template, parts) {
 
 // ---------------------------------------------------------------- theme
 
-const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+export const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 
 /** Any CSS colour -> [r, g, b]. */
-function rgb(colour) {
+export function rgb(colour) {
   probe.clearRect(0, 0, 1, 1);
   probe.fillStyle = "#000";
   probe.fillStyle = colour;
@@ -76,7 +78,7 @@ function ladder(stops) {
 }
 
 /** The page's colours and fonts as they are now; read again after each change of theme. */
-function readTheme(root) {
+export function readTheme(root) {
   const style = getComputedStyle(root);
   const read = (name, other) => style.getPropertyValue(name).trim() || other;
   const background = read("--st-background-color", "#fbfaf7");
@@ -97,12 +99,12 @@ function readTheme(root) {
   return theme;
 }
 
-const css = ([r, g, b], alpha = 1) => `rgb(${r} ${g} ${b} / ${alpha})`;
+export const css = ([r, g, b], alpha = 1) => `rgb(${r} ${g} ${b} / ${alpha})`;
 
 const READABLE = 4.5;  // the least contrast of type with its ground
 
 /** The page's ink or its paper, whichever is easier to read on `colour`; where neither is readable, black or white, of which one always is. */
-function inkOn(colour, theme) {
+export function inkOn(colour, theme) {
   const on = luminance(colour), ratio = (l) => (Math.max(l, on) + 0.05) / (Math.min(l, on) + 0.05);
   const [text, paper] = [theme.text, theme.background].map((ink) => ratio(luminance(rgb(ink))));
   if (Math.max(text, paper) >= READABLE) return text >= paper ? theme.text : theme.background;
@@ -112,13 +114,13 @@ function inkOn(colour, theme) {
 // ---------------------------------------------------------------- canvas
 
 /** By how much the page's type is larger than everyday's: what a canvas is zoomed by where a page is shown to a room. */
-function magnified() {
+export function magnified() {
   const root = parseFloat(getComputedStyle(document.documentElement).fontSize);
   return root >= 20 ? root / 15 : 1;
 }
 
 /** Zoom a canvas and what lies on it as the page's type is; `view.times` turns places on the screen into its own. */
-function magnify(view, element) {
+export function magnify(view, element) {
   view.times = magnified();
   element.style.zoom = view.times;
   element.style.setProperty("--times", view.times);
@@ -126,10 +128,10 @@ function magnify(view, element) {
 }
 
 /** By how much the page is enlarged before a room, or the picture as one piece while it has the whole window (scaled.js, whole.js of the course). */
-const enlarged = () => Number(document.documentElement.style.getPropertyValue(document.querySelector("[data-atlas-full]") ? "--atlas-full" : "--atlas-room")) || 1;
+export const enlarged = () => Number(document.documentElement.style.getPropertyValue(document.querySelector("[data-atlas-full]") ? "--atlas-full" : "--atlas-room")) || 1;
 
 /** Where the pointer is on `element`, in its own pixels, however much it or what holds it is enlarged. */
-function spotOn(element, { clientX, clientY }) {
+export function spotOn(element, { clientX, clientY }) {
   const box = element.getBoundingClientRect(), times = box.width / element.offsetWidth || 1;
   return [(clientX - box.left) / times, (clientY - box.top) / times];
 }
@@ -137,7 +139,7 @@ function spotOn(element, { clientX, clientY }) {
 const SENTENCE = 150;   // pixels that a legend and a sentence of numbers take below a picture before a room
 
 /** Before a room: the pixels of the window below the top of `element`, less a sentence of numbers; anywhere else no limit. */
-function leftBelow(root, element = root) {
+export function leftBelow(root, element = root) {
   if (getComputedStyle(root).getPropertyValue("--atlas-chrome").trim() !== "none") return Infinity;
   if (document.querySelector("[data-atlas-full]")) return innerHeight / enlarged() - SENTENCE;
   const above = element.getBoundingClientRect().top + (document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0);
@@ -145,7 +147,7 @@ function leftBelow(root, element = root) {
 }
 
 /** Size `canvas` to width x height CSS pixels at the device's resolution and clear it. */
-function sharp(canvas, width, height) {
+export function sharp(canvas, width, height) {
   const ratio = (globalThis.devicePixelRatio || 1) * magnified() * enlarged();
   const w = Math.max(1, Math.round(width * ratio)), h = Math.max(1, Math.round(height * ratio));
   if (canvas.width !== w || canvas.height !== h) {
@@ -159,7 +161,7 @@ function sharp(canvas, width, height) {
 }
 
 /** The hatching of forbidden cells, the same everywhere; as fine as the pen is, and lines on a pen that writes SVG. */
-function hatching(pen, theme) {
+export function hatching(pen, theme) {
   if (pen.vector) return pen.hatch(theme.hatch);
   const tile = document.createElement("canvas");
   const ratio = Math.hypot(pen.getTransform().a, pen.getTransform().b) || 1, size = Math.round(6 * ratio);
@@ -176,7 +178,7 @@ function hatching(pen, theme) {
 }
 
 /** Calls `draw` at most once a frame, and again when the container or the fonts change. */
-function keepDrawn(root, draw) {
+export function keepDrawn(root, draw) {
   let asked = 0;
   const ask = () => { asked ||= requestAnimationFrame(() => { asked = 0; draw(); }); };
   const observer = new ResizeObserver(ask);
@@ -186,27 +188,17 @@ function keepDrawn(root, draw) {
   return { ask, stop() { observer.disconnect(); document.fonts.removeEventListener("loadingdone", ask); cancelAnimationFrame(asked); } };
 }
 
-/** The CSS of the bundle, once in each shadow root. */
-function dress(root) {
-  const home = root.getRootNode();
-  if (home.querySelector("style[data-atlas]")) return;
-  const style = document.createElement("style");
-  style.dataset.atlas = "";
-  style.textContent = CSS;
-  root.before(style);
-}
-
 // ---------------------------------------------------------------- legend
 
 /** Legend entries: a swatch and its words. */
-function swatch(parent, className, words) {
+export function swatch(parent, className, words) {
   const entry = make("span", "entry", parent);
   make("i", className, entry);
   make("span", "", entry).textContent = words;
   return entry;
 }
 
-function ramp(parent, colours, from, to) {
+export function ramp(parent, colours, from, to) {
   const entry = make("span", "entry", parent);
   make("span", "", entry).textContent = from;
   const bar = make("i", "ramp", entry);
@@ -215,4 +207,4 @@ function ramp(parent, colours, from, to) {
 }
 
 let serial = 0;
-const eventId = () => `${Date.now()}.${(serial += 1)}`;
+export const eventId = () => `${Date.now()}.${(serial += 1)}`;

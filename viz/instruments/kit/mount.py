@@ -1,8 +1,8 @@
 """How an instrument gets into the page: each part once a visit.
 
 Streamlit sends a component's JavaScript again with every update. So what is registered is a loader of a few hundred
-bytes. What it loads, boot.js, goes before the first payload of a visit; the kit that all instruments share (common.js,
-saving) and an instrument's own code (its files and CSS) are deflated parts of the payload like the numbers it draws,
+bytes. What it loads, boot.js, goes before the first payload of a visit; the kit that all instruments share (begin.js, saving
+and what they import) and an instrument's own code (its further modules and CSS) are deflated parts of the payload like the numbers it draws,
 travel with the first payload that needs them and stay in the page. If a part never arrived (a run was replaced before
 the browser saw it, or the page let go of old ones), the browser asks, and the next run sends it again.
 """
@@ -21,50 +21,45 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from viz.instruments.kit import origin
+from viz.instruments.kit.modules import follow, joined, sheets
 from viz.instruments.kit.payload import Packet, identity
 from viz.theme import DARK, FONT, LIGHT, SERIF, Palette
 
-HERE = Path(__file__).parents[1]
-SAVING = ("kit/save/npz", "kit/save/svg_pen", "kit/save/dom_pen", "kit/save/origin", "kit/save/save")
-"""What every instrument carries to save itself; of their names only those of SHARED are seen outside of them."""
-SHARED = ("saveMenu", "SvgPen", "paintElement", "matrixArrays", "matrixRows", "exactness", "heading", "headOf", "placeOf")
-BOOT = (HERE / "kit" / "boot.js").read_bytes()
+HERE = Path(__file__).resolve().parents[1]
+SHARED = follow(*(HERE / "kit" / name for name in ("page/begin.js", "save/save.js", "save/dom_pen.js")))
+"""The modules of the kit: what every instrument needs to be drawn and to save itself."""
+BOOT = (HERE / "kit/page/boot.js").read_bytes()
 BOOT_ID = identity(BOOT)
 _SENT = "_instrument_parts_sent"
 
 
 def kit() -> str:
-    """What all instruments share, sent once a visit: palettes, common.js, packets.js, saving, and the page that stands alone."""
-    common, packets, *saving = (_script(name) for name in ("kit/common", "kit/packets", *SAVING))
-    shared = "{ " + ", ".join(SHARED) + " }"
-    head = [_constant("PALETTES", {"light": asdict(LIGHT), "dark": asdict(DARK)}), _constant("PAGE", page())]
-    return "\n".join([*head, common, packets, f"const {shared} = (() => {{", *saving, f"return {shared};", "})();", ""])
+    """What all instruments share, sent once a visit: the modules of SHARED, and in given.js what Python knows."""
+    given = {"PALETTES": {"light": asdict(LIGHT), "dark": asdict(DARK)}, "CSS": sheets(SHARED), "PAGE": page()}
+    text = joined(SHARED, HERE)
+    for name, value in given.items():
+        text = text.replace(f'"%%{name}%%"', _literal(value))
+    return text
 
 
-def bundle(*names: str) -> str:
-    """What one instrument adds to the kit: its CSS as a string and the named files (`folder/file`) in order. Both together are one module.
+def bundle(entry: str) -> str:
+    """What one instrument adds to the kit, from its entry file on (`folder/file`). Both together are one module.
 
-    The last file defines `build(root)`, which makes a view with `drawn` (see keepDrawn), and `accept(view, packet)`,
-    which draws `packet` in it; `begin` of packets.js calls both. The module starts by itself where the page that stands alone asks for it.
+    The entry exports what `starter` of begin.js asks for. The module starts by itself where the page that stands alone asks for it.
     """
-    sheets = [HERE / f"{name}.css" for name in ("kit/common", *SAVING, *names)]
-    css = "".join(sheet.read_text("utf-8") for sheet in sheets if sheet.exists())
-    tail = ["export default begin;", "globalThis.attentionAtlas.alone?.(begin);", ""]
-    return "\n".join(["// the instrument", _constant("CSS", css), *map(_script, names), *tail])
+    own = [module for module in follow(HERE / f"{entry}.js") if module not in SHARED]
+    begin = f"const begin = kit_page_begin.starter({own[-1].name(HERE)}, {_literal(sheets(own))});"
+    return "\n".join(["// the instrument", joined(own, HERE) + begin, "export default begin;", "globalThis.attentionAtlas.alone?.(begin);", ""])
 
 
-def _constant(name: str, value: Any) -> str:
+def _literal(value: Any) -> str:
     """In these strings no tag can stand: `</script>` in one would end the script of the page that stands alone."""
-    return f"const {name} = " + json.dumps(value).replace("<", "\\u003c") + ";"
-
-
-def _script(name: str) -> str:
-    return (HERE / f"{name}.js").read_text("utf-8")
+    return json.dumps(value).replace("<", "\\u003c")
 
 
 def loader() -> str:
     """loader.js without comments and indents, since it is sent each time; still several lines, or Streamlit takes it for a path."""
-    return re.sub(r"(?m)^\s*//.*\n|^\s+", "", _script("kit/loader"))
+    return re.sub(r"(?m)^\s*//.*\n|^\s+", "", (HERE / "kit/page/loader.js").read_text("utf-8"))
 
 
 def page() -> str:
@@ -81,7 +76,7 @@ def page() -> str:
         f":root {{ color-scheme: light dark; {fonts} {colours(LIGHT)} }}\n"
         f"@media (prefers-color-scheme: dark) {{ :root {{ {colours(DARK)} }} }}"
     )
-    return (HERE / "kit" / "alone.html").read_text("utf-8").replace("%%STYLE%%", style)
+    return (HERE / "kit/page/alone.html").read_text("utf-8").replace("%%STYLE%%", style)
 
 
 class Instrument:
@@ -90,16 +85,16 @@ class Instrument:
     numbers: whether there is something to count with in what it draws; where there is not, no archive is offered.
 
     Example:
-        >>> Instrument("atlas_demo", "words/paint", "words/words").source[:17]
+        >>> Instrument("atlas_demo", "words/words").source[:17]
         b'// the instrument'
     """
 
     kit = kit().encode()
     packed_kit = zlib.compress(kit, 9)
 
-    def __init__(self, name: str, *files: str, numbers: bool = True) -> None:
+    def __init__(self, name: str, entry: str, *, numbers: bool = True) -> None:
         self.numbers = numbers
-        self.source = bundle(*files).encode()
+        self.source = bundle(entry).encode()
         self.packed_source = zlib.compress(self.source, 9)
         self.code = identity(self.packed_source)
         self._renderer = component(name, html='<div class="atlas"></div>', js=loader())

@@ -18,7 +18,7 @@ SAMPLED = 2**17
 
 
 def packed(levels: NDArray[np.integer]) -> bytes:
-    """The numbers (0 to 65535) as parameters and bits; `readSteps` in common.js reads them back.
+    """The numbers (0 to 65535) as parameters and bits; `readSteps` in page/packets.js reads them back.
 
     Example:
         >>> packed(np.array([0, 0, 1, 0])).hex(" ")       # k = 0, then the bits 1 1 01 1

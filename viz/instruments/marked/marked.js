@@ -1,6 +1,11 @@
 // A text whose words carry bars, labels and colours; a stretch of it can be marked by touching its first word and its last.
 
-function build(root) {
+import { keepDrawn, make, percent, readTheme, swatch, visible } from "../kit/common.js";
+import { PALETTES } from "../kit/page/given.js";
+import { paintElement } from "../kit/save/dom_pen.js";
+import { saveMenu } from "../kit/save/save.js";
+
+export function build(root) {
   root.classList.add("marked");
   const view = { root };
   view.bar = make("div", "head", root);
@@ -15,7 +20,7 @@ function build(root) {
   return view;
 }
 
-function accept(view, packet) {
+export function accept(view, packet) {
   const { header: head } = packet;
   Object.assign(view, { head, packet, theme: readTheme(view.root), span: head.span });
   view.colours = PALETTES[view.theme.dark ? "dark" : "light"].categorical;

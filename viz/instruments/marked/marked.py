@@ -8,10 +8,11 @@ the first one touched and the last; with `pick="word"` one of them. Without valu
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 from viz.instruments.kit.mount import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet, labels
+from viz.instruments.kit.spec import Spec, face
 
 MARKED = Instrument("attention_atlas_marked", "marked/marked")
 PICKS = ("", "word", "span")
@@ -19,46 +20,63 @@ HUES = 8
 """Colours by number: from this one on a word has a frame of the colour instead."""
 
 
-def marked_packet(
-    words: Sequence[str], *, glued: Collection[int] = (), quiet: Collection[int] = (), above: Sequence[float] | None = None, below: Sequence[float] | None = None,
-    names: tuple[str, str] = ("", ""), most: float = 1.0, notes: Sequence[str] | None = None, hues: Sequence[int | None] | None = None,
-    span: tuple[int, int] | None = None, pick: str = "", title: str = "", hint: str = "", python: str = "",
-) -> Packet:  # fmt: skip
-    """What the browser needs.
+@dataclass(frozen=True, eq=False)
+class Marked(Spec):
+    """A text whose words carry numbers.
 
     glued: places of words that touch the one before. quiet: places of words that are none, such as [SEP].
     above, below: a value from 0 to `most` for each word, called by `names`; a name without values keeps the room for them.
     notes, hues: a label and a colour by number (None: no colour) for each. span: the marked stretch, both ends in it.
+    on_pick: called before the run that answers a touch; `picked` tells what.
 
     Raises ValueError naming both numbers when something does not fit the words.
 
     Example:
-        >>> marked_packet(["Anna", "slept"], above=[0.9, 0.1], span=(0, 0)).header["above"]
+        >>> Marked(["Anna", "slept"], above=[0.9, 0.1], span=(0, 0)).packet().header["above"]
         [0.9, 0.1]
-    """
-    seen = labels(list(words), len(words), "word")
-    for name, values in (("above", above), ("below", below), ("notes", notes), ("hues", hues)):
-        if values is not None and len(values) != len(seen):
-            raise ValueError(f"{len(values)} {name} for {len(seen)} words")
-    if pick not in PICKS:
-        raise ValueError(f"pick={pick!r}; there are {', '.join(map(repr, PICKS))}")
-    if span is not None and not 0 <= span[0] <= span[1] < len(seen):
-        raise ValueError(f"the stretch {span} does not lie in {len(seen)} words")
-    rows = {name: None if values is None else [round(float(value), 6) for value in values] for name, values in (("above", above), ("below", below))}
-    return Packet({
-        "words": seen, "glued": sorted(set(glued)), "quiet": sorted(set(quiet)), **rows, "names": list(names), "most": most,
-        "notes": None if notes is None else list(notes), "hues": None if hues is None else list(hues), "span": None if span is None else list(span),
-        "pick": pick, "title": title, "hint": hint, "python": python,
-    })  # fmt: skip
-
-
-def marked(words: Sequence[str], *, key: str, on_pick: Callable[[], None] = nothing, **options: Any) -> None:
-    """Draw it; the options are those of `marked_packet`. `on_pick` is called before the run that answers a touch; `picked` tells what.
-
-    Example:
         >>> marked(["Anna", "slept"], notes=["PROPN", "VERB"], hues=[0, 1], key="m")    # doctest: +SKIP
     """
-    MARKED.show(marked_packet(words, **options), key=key, on_span_change=on_pick)
+
+    words: Sequence[str]
+    _: KW_ONLY
+    glued: Collection[int] = ()
+    quiet: Collection[int] = ()
+    above: Sequence[float] | None = None
+    below: Sequence[float] | None = None
+    names: tuple[str, str] = ("", "")
+    most: float = 1.0
+    notes: Sequence[str] | None = None
+    hues: Sequence[int | None] | None = None
+    span: tuple[int, int] | None = None
+    pick: str = ""
+    title: str = ""
+    hint: str = ""
+    on_pick: Callable[[], None] = nothing
+
+    def show(self) -> None:
+        """Draw it in the page."""
+        MARKED.show(self.packet(), key=self.key, on_span_change=self.on_pick)
+
+    def packet(self) -> Packet:
+        words, above, below, notes, hues, span, pick = self.words, self.above, self.below, self.notes, self.hues, self.span, self.pick
+        seen = labels(list(words), len(words), "word")
+        for name, values in (("above", above), ("below", below), ("notes", notes), ("hues", hues)):
+            if values is not None and len(values) != len(seen):
+                raise ValueError(f"{len(values)} {name} for {len(seen)} words")
+        if pick not in PICKS:
+            raise ValueError(f"pick={pick!r}; there are {', '.join(map(repr, PICKS))}")
+        if span is not None and not 0 <= span[0] <= span[1] < len(seen):
+            raise ValueError(f"the stretch {span} does not lie in {len(seen)} words")
+        rows = {name: None if values is None else [round(float(value), 6) for value in values] for name, values in (("above", above), ("below", below))}
+        return Packet({
+            "words": seen, "glued": sorted(set(self.glued)), "quiet": sorted(set(self.quiet)), **rows, "names": list(self.names),
+            "notes": None if notes is None else list(notes), "hues": None if hues is None else list(hues), "span": None if span is None else list(span),
+            **self.plain("most", "pick", "title", "hint", "python"),
+        })  # fmt: skip
+
+
+marked_packet = face(Marked, Marked.packet)
+marked = face(Marked, Marked.show)
 
 
 def picked(key: str, n: int) -> tuple[int, int] | None:

@@ -1,5 +1,12 @@
 // Cells to allow and forbid: click, drag, rectangles, whole rows and columns, presets; each finished stroke reaches Python.
 
+import { css, make, readTheme, speak, swatch, visible } from "../kit/common.js";
+import { inviting, matrixView, recolour, setMatrix, tool } from "../kit/matrix/matrix.js";
+import { drawBase, drawOver } from "../kit/matrix/paint.js";
+import { placeAt, yOf } from "../kit/matrix/places.js";
+import { part, readRuns, writeRuns } from "../kit/page/packets.js";
+import { saveMask } from "./save.js";
+
 const HELP = "Shift with arrows spans a rectangle, R takes the row, C the column, Control Z undoes, Control Y redoes.";
 
 /** What a cell is called: of a mask, or of a drawing, in which a row without a stroke is nothing special. */
@@ -18,7 +25,7 @@ const WORDS = {
   },
 };
 
-function build(root) {
+export function build(root) {
   const view = matrixView(root, {
     lines: true,
     tell: (tip, at) => tell(view, tip, at),
@@ -46,7 +53,7 @@ function build(root) {
 
 const spans = (event) => event.shiftKey && event.key.startsWith("Arrow");
 
-function accept(view, packet) {
+export function accept(view, packet) {
   const head = view.head = packet.header, [rows, cols] = head.shape;
   view.words = head.drawing ? WORDS.drawing : WORDS.mask;
   view.presets.setAttribute("aria-label", view.words.presets);

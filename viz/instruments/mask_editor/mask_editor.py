@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,76 +18,77 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.kit.mount import Instrument, stored
 from viz.instruments.kit.payload import Packet, as_matrix, labels, runs
+from viz.instruments.kit.spec import Spec, face
 
-MASK_EDITOR = Instrument("attention_atlas_mask", "kit/matrix/matrix", "kit/matrix/paint", "mask_editor/save", "mask_editor/mask_editor")
+MASK_EDITOR = Instrument("attention_atlas_mask", "mask_editor/mask_editor")
 
 
-def mask_editor(
-    allowed: ArrayLike, queries: Sequence[str], keys: Sequence[str], *, key: str, turn: int = 0,
-    on_stroke: Callable[[NDArray[np.bool_]], None] | None = None, **options: Any,
-) -> NDArray[np.bool_]:
-    """Edit `allowed` (query, key), True = may attend; returns the matrix as it is now. Options: those of `mask_editor_packet`.
+@dataclass(frozen=True, eq=False)
+class MaskEditor(Spec):
+    """A mask to edit: `allowed` (query, key), True = may attend; drawn, it gives the matrix as it is now.
 
-    `on_stroke` hears of the matrix after each stroke, before the run that draws it: who keeps it in the link does so there.
+    now: the mask as it was edited before. presets: masks by name.
+    drawing: edited like a mask and spoken of as what it is: cells are drawn, not allowed, and a row without a
+    stroke is not marked. hint: what one can do here, behind the title; it is not saved.
+    on_stroke: hears of the matrix after each stroke, before the run that draws it: who keeps it in the link does so there.
 
     Raises ValueError naming both numbers when labels, presets and cells do not fit.
 
     Example:
+        >>> MaskEditor(np.tri(2, dtype=bool), "ab", "ab", presets={"all": np.ones((2, 2))}).packet().header["presets"]
+        ['all']
         >>> mask_editor(np.tri(3, dtype=bool), "abc", "abc", key="m", presets={"all": np.ones((3, 3))})    # doctest: +SKIP
     """
-    start = as_matrix(allowed) > 0.5
-    base = fingerprint(start, turn)
-    now = edited(stored(key, "mask"), start, base)
 
-    def told() -> None:
-        sent = stored(key, "mask")
-        if sent and sent.get("base") == base and on_stroke:
-            on_stroke(edited(sent, start, base))
+    allowed: ArrayLike
+    queries: Sequence[str]
+    keys: Sequence[str]
+    _: KW_ONLY
+    now: NDArray[np.bool_] | None = None
+    turn: int = 0
+    presets: Mapping[str, ArrayLike] | None = None
+    axis: tuple[str, str] = ("query", "key")
+    title: str = ""
+    height: int | None = None
+    drawing: bool = False
+    hint: str = ""
+    on_stroke: Callable[[NDArray[np.bool_]], None] | None = None
 
-    MASK_EDITOR.show(mask_editor_packet(start, queries, keys, now=now, turn=turn, **options), key=key, on_mask_change=told)
-    return now
+    def show(self) -> NDArray[np.bool_]:
+        """Draw it in the page; the matrix as it is now."""
+        start, key = as_matrix(self.allowed) > 0.5, self.key
+        base = fingerprint(start, self.turn)
+        now = edited(stored(key, "mask"), start, base)
+
+        def told() -> None:
+            sent = stored(key, "mask")
+            if sent and sent.get("base") == base and self.on_stroke:
+                self.on_stroke(edited(sent, start, base))
+
+        MASK_EDITOR.show(replace(self, now=now).packet(), key=key, on_mask_change=told)
+        return now
+
+    def packet(self) -> Packet:
+        start = as_matrix(self.allowed) > 0.5
+        words = labels(list(self.queries), start.shape[0], "query"), labels(list(self.keys), start.shape[1], "key")
+        named = self.presets or {}
+        packet = Packet({
+            "queries": words[0], "keys": None if words[0] == words[1] else words[1], "axis": list(self.axis), "shape": list(start.shape),
+            "base": fingerprint(start, self.turn), "presets": labels(list(named), len(named), "preset"),
+            **self.plain("title", "height", "python", "hint"), **({"drawing": True} if self.drawing else {}),
+        })  # fmt: skip
+        packet.add("start", runs(start))
+        packet.add("now", runs(start if self.now is None else self.now))
+        for i, (name, mask) in enumerate(named.items()):
+            cells = as_matrix(mask) > 0.5
+            if cells.shape != start.shape:
+                raise ValueError(f"the preset {name!r} has shape {cells.shape}; the mask has {start.shape}")
+            packet.add(f"preset{i}", runs(cells))
+        return packet
 
 
-def mask_editor_packet(
-    allowed: ArrayLike,
-    queries: Sequence[str],
-    keys: Sequence[str],
-    *,
-    now: NDArray[np.bool_] | None = None,
-    turn: int = 0,
-    presets: Mapping[str, ArrayLike] | None = None,
-    axis: tuple[str, str] = ("query", "key"),
-    title: str = "",
-    height: int | None = None,
-    python: str = "",
-    drawing: bool = False,
-    hint: str = "",
-) -> Packet:
-    """What the browser needs to edit `allowed`; `now` is the mask as it was edited before, `presets` are masks by name.
-
-    A `drawing` is edited like a mask and spoken of as what it is: cells are drawn, not allowed, and a row without a
-    stroke is not marked. hint: what one can do here, behind the title; it is not saved.
-
-    Example:
-        >>> mask_editor_packet(np.tri(2, dtype=bool), "ab", "ab", presets={"all": np.ones((2, 2))}).header["presets"]
-        ['all']
-    """
-    start = as_matrix(allowed) > 0.5
-    words = labels(list(queries), start.shape[0], "query"), labels(list(keys), start.shape[1], "key")
-    named = presets or {}
-    packet = Packet({
-        "queries": words[0], "keys": None if words[0] == words[1] else words[1], "axis": list(axis), "title": title,
-        "shape": list(start.shape), "base": fingerprint(start, turn), "height": height,
-        "presets": labels(list(named), len(named), "preset"), "python": python, "hint": hint, **({"drawing": True} if drawing else {}),
-    })  # fmt: skip
-    packet.add("start", runs(start))
-    packet.add("now", runs(start if now is None else now))
-    for i, (name, mask) in enumerate(named.items()):
-        cells = as_matrix(mask) > 0.5
-        if cells.shape != start.shape:
-            raise ValueError(f"the preset {name!r} has shape {cells.shape}; the mask has {start.shape}")
-        packet.add(f"preset{i}", runs(cells))
-    return packet
+mask_editor_packet = face(MaskEditor, MaskEditor.packet)
+mask_editor = face(MaskEditor, MaskEditor.show)
 
 
 def fingerprint(mask: NDArray[np.bool_], turn: int = 0) -> str:

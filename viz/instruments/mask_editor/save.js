@@ -1,6 +1,11 @@
 // What the mask editor saves: the mask as it is at that moment, not as it was handed in.
 
-function saveMask(view, packet) {
+import { paintMatrix } from "../kit/matrix/paint.js";
+import { writeRuns } from "../kit/page/packets.js";
+import { paintElement } from "../kit/save/dom_pen.js";
+import { saveMenu } from "../kit/save/save.js";
+
+export function saveMask(view, packet) {
   const { head } = view, keys = head.keys ?? head.queries, { queries } = head;
   saveMenu(view, view.tools, {
     name: head.title || "Mask", packet, changed: () => edited(view, packet),

@@ -1,10 +1,13 @@
 // How a board of the plane looks: the grid, arrows as strong as their weights, the ground coloured by what a query there would find.
 
+import { css, cut, rgb, visible } from "../kit/common.js";
+import { attend, decimal2, hull, keyNames, mixture } from "./rules.js";
+
 const FIELD = 72;           // cells a side of the coloured ground
 
 const onBoard = (view, side) => ([x, y]) => [(x / view.head.limit + 1) * side / 2, (1 - y / view.head.limit) * side / 2];
 
-function paintBoard(view, where, pen, side) {
+export function paintBoard(view, where, pen, side) {
   const to = onBoard(view, side);
   if (where === view.right) paintValues(view, pen, to, side);
   else {

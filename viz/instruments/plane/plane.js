@@ -1,13 +1,19 @@
 // Vectors in the plane to drag or to walk: a query among keys with the weights it gives and the mix of the values; or words that are added.
 
+import { eventId, keepDrawn, leftBelow, make, readTheme, sharp, speak, visible } from "../kit/common.js";
+import { PALETTES } from "../kit/page/given.js";
+import { saveMenu } from "../kit/save/save.js";
+import { paintBoard } from "./paint.js";
+import { decimal2, keyNames, solve } from "./rules.js";
+import { savingPlane } from "./save.js";
+
 const STEP = 0.1, PAUSE = 350;    // of an arrow key; milliseconds after the last one until Python hears
 const NARROW = 310;               // pixels of a board where boards stand one under the other: the table below it has to be in view
 const within = (v, limit) => Math.round(Math.min(limit, Math.max(-limit, v)) * 100) / 100;
-const decimal2 = (v, n = 2) => v.toFixed(n).replace(/^-(0\.?0*)$/, "$1").replace("-", "\u2212");
 /** 0.8404 -> "84 %", 0.0042 -> "0.4 %": as viz/workspace/what_if/charts.py writes it. */
 const portion = (v) => (v >= 0.0995 ? `${(100 * v).toFixed(0)} %` : v >= 0.0005 ? `${(100 * v).toFixed(1)} %` : "< 0.1 %");
 
-function build(root) {
+export function build(root) {
   root.classList.add("plane");
   const view = { root, points: [], values: [], dragged: null, pending: null };
   view.title = make("div", "title", root);
@@ -23,7 +29,7 @@ function build(root) {
   return view;
 }
 
-function accept(view, packet) {
+export function accept(view, packet) {
   const head = view.head = packet.header;
   view.theme = readTheme(view.root);
   view.colours = PALETTES[view.theme.dark ? "dark" : "light"].categorical;
@@ -48,7 +54,6 @@ function accept(view, packet) {
   saveMenu(view, view.tools, savingPlane(view, packet));
 }
 
-const keyNames = (head) => head.points.filter(({ role }) => role === "key").map(({ name }) => name);
 const state = (view) => JSON.stringify([view.points, view.values]);
 
 // ---------------------------------------------------------------- two boards

@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from typing import Any
 
 from viz.instruments.kit.mount import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet, labels
+from viz.instruments.kit.spec import Spec, face
 
-PLANE = Instrument("attention_atlas_plane", "plane/rules", "plane/paint", "plane/save", "plane/plane")
+PLANE = Instrument("attention_atlas_plane", "plane/plane")
 RULES = ("dot", "scaled", "cosine", "general", "linear", "additive", "location")
 Pair = tuple[float, float]
 
@@ -51,76 +52,80 @@ class Score:
         return {name: value for name, value in asdict(self).items() if name in ("rule", "sharpness") or (name != "label" and len(value))}
 
 
-def plane(points: Sequence[Point], *, key: str, on_move: Callable[[], None] | None = None, **options: Any) -> None:
-    """Draw them; the other options are those of `plane_packet`. `on_move` is called when a point was let go: `moved` tells where.
-
-    Example:
-        >>> plane([Point("q", (1, 0), "query"), Point("k", (0, 1))], key="p")    # doctest: +SKIP
-    """
-    event = stored(key, "moved")
-    echo = str(event["id"]) if isinstance(event, dict) and "id" in event else ""
-    PLANE.show(plane_packet(points, echo=echo, **options), key=key, on_moved_change=on_move or nothing)
-
-
-def plane_packet(
-    points: Sequence[Point],
-    *,
-    values: Sequence[Pair] | None = None,
-    value_names: Sequence[str] | None = None,
-    movable_values: bool = True,
-    scores: Sequence[Score] = (Score(),),
-    shown: int = 0,
-    plus: Sequence[int] = (),
-    minus: Sequence[int] = (),
-    limit: float = 2,
-    field: bool = True,
-    hull: bool = True,
-    captions: tuple[str, str] = ("Query and keys: drag the query", "Values and their weighted sum"),
-    mix: str = "mix",
-    title: str = "",
-    height: int | None = None,
-    blind: bool = False,
-    echo: str = "",
-    python: str = "",
-) -> Packet:
-    """What the browser needs to draw `points`.
+@dataclass(frozen=True, eq=False)
+class Plane(Spec):
+    """Vectors in the plane.
 
     values: the vector that each key hands over, in the order of the keys, drawn on a second board; None: the keys themselves.
     scores: each gets a table of scores and weights; the weights of number `shown` are drawn.
     plus, minus: numbers of points; given, the points are words, and their sum and the words nearest to it are shown.
     limit: both boards reach from -limit to limit. field: colour the ground. hull: shade the hull of the values.
     height: most pixels of a board. blind: only the vectors, all alike and still: what follows from them is yet to be guessed.
+    on_move: called when a point was let go: `moved` tells where.
 
     Raises ValueError for roles, rules or counts that do not fit.
 
     Example:
-        >>> packet = plane_packet([Point("q", (1, 0), "query"), Point("k", (0, 1))], scores=[Score("cosine", 3)])
+        >>> packet = Plane([Point("q", (1, 0), "query"), Point("k", (0, 1))], scores=[Score("cosine", 3)]).packet()
         >>> packet.header["task"], packet.header["scores"][0]["sharpness"]
         ('attend', 3)
+        >>> plane([Point("q", (1, 0), "query"), Point("k", (0, 1))], key="p")    # doctest: +SKIP
     """
-    words = bool(plus or minus)
-    keys = [point for point in points if point.role == "key"]
-    if not words and (sum(point.role == "query" for point in points) != 1 or not keys):
-        raise ValueError("there must be one query, and at least one key")
-    if values is not None and len(values) != len(keys):
-        raise ValueError(f"{len(values)} values for {len(keys)} keys")
-    if words and not all(0 <= i < len(points) for i in (*plus, *minus)):
-        raise ValueError(f"plus and minus count {len(points)} points from 0")
-    for score in scores:
-        if score.rule not in RULES:
-            raise ValueError(f"score {score.rule!r}; there are {', '.join(RULES)}")
-    if not 0 <= shown < len(scores):
-        raise ValueError(f"score {shown} of {len(scores)}, counted from 0")
-    points = [replace(point, movable=point.movable and not blind) for point in points]
-    names = labels([point.name for point in points], len(points), "point")
-    return Packet({
-        "task": "sum" if words else "attend",
-        "points": [asdict(point) | {"name": name, "at": list(point.at)} for point, name in zip(points, names, strict=True)],
-        "values": None if values is None else [list(at) for at in values], "value_names": list(value_names) if value_names else None,
-        "movable_values": movable_values and not blind, "scores": [asdict(score) for score in scores], "shown": shown, "plus": list(plus),
-        "minus": list(minus), "limit": limit, "field": field, "hull": hull, "captions": list(captions), "mix": mix, "title": title,
-        "height": height, "blind": blind, "echo": echo, "base": base(points, values is not None), "python": python,
-    })  # fmt: skip
+
+    points: Sequence[Point]
+    _: KW_ONLY
+    values: Sequence[Pair] | None = None
+    value_names: Sequence[str] | None = None
+    movable_values: bool = True
+    scores: Sequence[Score] = (Score(),)
+    shown: int = 0
+    plus: Sequence[int] = ()
+    minus: Sequence[int] = ()
+    limit: float = 2
+    field: bool = True
+    hull: bool = True
+    captions: tuple[str, str] = ("Query and keys: drag the query", "Values and their weighted sum")
+    mix: str = "mix"
+    title: str = ""
+    height: int | None = None
+    blind: bool = False
+    on_move: Callable[[], None] | None = None
+
+    def show(self) -> None:
+        """Draw it in the page."""
+        packet, event = self.packet(), stored(self.key, "moved")
+        packet.header["echo"] = str(event["id"]) if isinstance(event, dict) and "id" in event else ""
+        PLANE.show(packet, key=self.key, on_moved_change=self.on_move or nothing)
+
+    def packet(self) -> Packet:
+        points, values, scores, plus, minus = self.points, self.values, self.scores, self.plus, self.minus
+        words = bool(plus or minus)
+        keys = [point for point in points if point.role == "key"]
+        if not words and (sum(point.role == "query" for point in points) != 1 or not keys):
+            raise ValueError("there must be one query, and at least one key")
+        if values is not None and len(values) != len(keys):
+            raise ValueError(f"{len(values)} values for {len(keys)} keys")
+        if words and not all(0 <= i < len(points) for i in (*plus, *minus)):
+            raise ValueError(f"plus and minus count {len(points)} points from 0")
+        for score in scores:
+            if score.rule not in RULES:
+                raise ValueError(f"score {score.rule!r}; there are {', '.join(RULES)}")
+        if not 0 <= self.shown < len(scores):
+            raise ValueError(f"score {self.shown} of {len(scores)}, counted from 0")
+        points = [replace(point, movable=point.movable and not self.blind) for point in points]
+        names = labels([point.name for point in points], len(points), "point")
+        return Packet({
+            "task": "sum" if words else "attend",
+            "points": [asdict(point) | {"name": name, "at": list(point.at)} for point, name in zip(points, names, strict=True)],
+            "values": None if values is None else [list(at) for at in values], "value_names": list(self.value_names) if self.value_names else None,
+            "movable_values": self.movable_values and not self.blind, "scores": [asdict(score) for score in scores], "plus": list(plus), "minus": list(minus),
+            "captions": list(self.captions), "echo": "", "base": base(points, values is not None),
+            **self.plain("shown", "limit", "field", "hull", "mix", "title", "height", "blind", "python"),
+        })  # fmt: skip
+
+
+plane_packet = face(Plane, Plane.packet)
+plane = face(Plane, Plane.show)
 
 
 def base(points: Sequence[Point], values: bool) -> str:

@@ -20,16 +20,16 @@ function softmax(scores, sharpness) {
 }
 
 /** {scores, weights} of one query over the keys. */
-function attend(query, keys, score) {
+export function attend(query, keys, score) {
   const scores = keys.map((key, i) => RULES[score.rule](query, key, score, i));
   return { scores, weights: softmax(scores, score.sharpness) };
 }
 
 /** The weighted sum of rows of equal length. */
-const mixture = (weights, rows) => (rows[0] ?? []).map((_, c) => rows.reduce((sum, row, i) => sum + weights[i] * row[c], 0));
+export const mixture = (weights, rows) => (rows[0] ?? []).map((_, c) => rows.reduce((sum, row, i) => sum + weights[i] * row[c], 0));
 
 /** Corners of the smallest convex shape around the points, in order around it (Andrew's monotone chain). */
-function hull(points) {
+export function hull(points) {
   const sorted = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]), half = (row) => {
     const out = [];
     for (const p of row) {
@@ -42,7 +42,7 @@ function hull(points) {
 }
 
 /** All that is told of the points: for each query the first; `shown` is the score whose weights are drawn. */
-function solve({ head, points, values }) {
+export function solve({ head, points, values }) {
   const at = (role) => head.points.flatMap((point, i) => (point.role === role ? [points[i]] : []));
   if (head.task === "sum") return sums(head, points);
   const [query] = at("query"), keys = at("key"), every = head.scores.map((score) => attend(query, keys, score));
@@ -57,3 +57,6 @@ function sums({ plus, minus }, points) {
   const others = points.map((p, i) => [i, Math.hypot(p[0] - target[0], p[1] - target[1])]).filter(([i]) => !plus.includes(i) && !minus.includes(i));
   return { target, order: others.sort((a, b) => a[1] - b[1] || a[0] - b[0]) };
 }
+
+export const keyNames = (head) => head.points.filter(({ role }) => role === "key").map(({ name }) => name);
+export const decimal2 = (v, n = 2) => v.toFixed(n).replace(/^-(0\.?0*)$/, "$1").replace("-", "\u2212");

@@ -1,6 +1,9 @@
 // What the plane saves: both boards and what stands beside them, the vectors, scores, weights and the mix.
 
-function savingPlane(view, packet) {
+import { paintElement } from "../kit/save/dom_pen.js";
+import { paintBoard } from "./paint.js";
+
+export function savingPlane(view, packet) {
   const { head, root } = view, names = head.points.map(({ name }) => name), words = head.task === "sum";
   return {
     name: head.title || "Vectors", code: head.python, bar: view.title, packet,

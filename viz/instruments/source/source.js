@@ -1,6 +1,12 @@
 // Lines of code as they stand in the file. A line that makes a tensor is a button; arrow keys walk from one to the next.
 
-function build(root) {
+import { css, eventId, keepDrawn, make, readTheme } from "../kit/common.js";
+import { PALETTES } from "../kit/page/given.js";
+import { part } from "../kit/page/packets.js";
+import { paintElement } from "../kit/save/dom_pen.js";
+import { saveMenu } from "../kit/save/save.js";
+
+export function build(root) {
   root.classList.add("source");
   const view = { root, identity: "" };
   view.bar = make("div", "head", root);
@@ -23,7 +29,7 @@ function colours(view) {
   return theme;
 }
 
-function accept(view, packet) {
+export function accept(view, packet) {
   const head = packet.header;
   Object.assign(view, { head, packet, theme: colours(view) });
   view.title.textContent = head.title || "The code that computed it";

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from viz.instruments.kit.mount import Instrument, nothing
 from viz.instruments.kit.paths import path_chosen
 from viz.instruments.kit.payload import Packet
+from viz.instruments.kit.spec import Spec, face
 from viz.labels import percent
 
 if TYPE_CHECKING:
@@ -30,18 +31,9 @@ class Chosen:
     path: str | None
 
 
-def source(
-    lines: Sequence[SourceLine],
-    *,
-    key: str,
-    selected: str | None = None,
-    edits: Mapping[str, Sequence[str]] | None = None,
-    card: TensorCard | None = None,
-    title: str = "",
-    height: int | None = None,
-    python: str = "",
-) -> Chosen:
-    """Show lines as `core.analysis.arithmetic.source.source_of` gives them.
+@dataclass(frozen=True, eq=False)
+class Source(Spec):
+    """Lines as `core.analysis.arithmetic.source.source_of` gives them.
 
     selected: the path whose line is chosen from the start; `path` of the result is the newest choice.
     edits: for a path, the words of the edits that change it; None takes what the lines say themselves.
@@ -51,41 +43,45 @@ def source(
         >>> source(source_of(run, "causal", 2), key="s").path    # doctest: +SKIP
         'layer.2.self_attn.scores'
     """
-    path, echo = path_chosen(key, paths_of(lines), selected)
-    packet = source_packet(lines, selected=path, edits=edits, card=card, title=title, height=height, python=python)
-    packet.header["echo"] = echo
-    SOURCE.show(packet, key=key, on_path_change=nothing)
-    return Chosen(path)
+
+    lines: Sequence[SourceLine]
+    _: KW_ONLY
+    selected: str | None = None
+    edits: Mapping[str, Sequence[str]] | None = None
+    card: TensorCard | None = None
+    title: str = ""
+    height: int | None = None
+
+    def show(self) -> Chosen:
+        """Draw it in the page."""
+        path, echo = path_chosen(self.key, paths_of(self.lines), self.selected)
+        packet = self.packet()
+        packet.header |= {"selected": path, "echo": echo}
+        SOURCE.show(packet, key=self.key, on_path_change=nothing)
+        return Chosen(path)
+
+    def packet(self) -> Packet:
+        """What the browser needs.
+
+        The text of the lines is a part of its own, the same for every layer and text; so is the card, the same for every head.
+        """
+        lines, edits, card = self.lines, self.edits, self.card
+        changes = {i: found for i, line in enumerate(lines) if (found := line.edits if edits is None else tuple(edits.get(line.path or "", ())))}
+        sizes = {word: size for line in lines for word, size in zip(line.axes, line.shape, strict=True)}
+        scope = _scope(paths_of(lines))
+        packet = Packet({"scope": scope, "sizes": sizes, "edits": changes, "echo": None, **self.plain("title", "selected", "height", "python")})
+        packet.add("lines", _text(tuple((line.file, line.number, line.spans, line.leaf, line.path and line.path.removeprefix(scope), line.axes, line.gap) for line in lines)))
+        packet.add("card", b"null" if card is None else _json(_card(card)))
+        return packet
+
+
+source_packet = face(Source, Source.packet)
+source = face(Source, Source.show)
 
 
 def paths_of(lines: Sequence[SourceLine]) -> list[str]:
     """The tensors that these lines make, in the order of the lines."""
     return [line.path for line in lines if line.path is not None]
-
-
-def source_packet(
-    lines: Sequence[SourceLine],
-    *,
-    selected: str | None = None,
-    edits: Mapping[str, Sequence[str]] | None = None,
-    card: TensorCard | None = None,
-    title: str = "",
-    height: int | None = None,
-    python: str = "",
-) -> Packet:
-    """What the browser needs to show the lines.
-
-    The text of the lines is a part of its own, the same for every layer and text; so is the card, the same for every head.
-    """
-    changes = {i: found for i, line in enumerate(lines) if (found := line.edits if edits is None else tuple(edits.get(line.path or "", ())))}
-    sizes = {word: size for line in lines for word, size in zip(line.axes, line.shape, strict=True)}
-    scope = _scope(paths_of(lines))
-    packet = Packet({
-        "title": title, "scope": scope, "sizes": sizes, "edits": changes, "selected": selected, "echo": None, "height": height, "python": python,
-    })  # fmt: skip
-    packet.add("lines", _text(tuple((line.file, line.number, line.spans, line.leaf, line.path and line.path.removeprefix(scope), line.axes, line.gap) for line in lines)))
-    packet.add("card", b"null" if card is None else _json(_card(card)))
-    return packet
 
 
 def _scope(paths: Sequence[str]) -> str:

@@ -1,6 +1,11 @@
 // The strip as a file: the page as it stands, with the rings around the touched token, and the numbers that are shown.
 
-function saving(view) {
+import { hatching } from "../kit/common.js";
+import { paintElement } from "../kit/save/dom_pen.js";
+import { exactness } from "../kit/save/npz.js";
+import { backwards, look } from "./text.js";
+
+export function saving(view) {
   const { head } = view;
   return {
     name: head.title || "Text, shaded", bar: view.bar, packet: view.packet, code: head.python ?? "",

@@ -1,8 +1,17 @@
 // The touched token, what it looks at or what looks at it, and the sentence that says so.
 
+import { css, keepDrawn, make, readTheme, speak, visible } from "../kit/common.js";
+import { hear, say } from "../kit/page/linked.js";
+import { readMatrix } from "../kit/page/packets.js";
+import { keepAddress, recall, remember } from "../kit/page/remember.js";
+import { saveMenu } from "../kit/save/save.js";
+import { saving } from "./paint.js";
+import { legend, showTip, tell } from "./tell.js";
+import { fillLines, fillText, fitLines, look, readSide, shade, shadeLines, unitAt, writeShares } from "./text.js";
+
 const WAYS = { query: "What it looks at", key: "What looks at it" };
 
-function build(root) {
+export function build(root) {
   root.classList.add("strip");
   const view = { root, held: false, guest: null, identity: "", at: { side: "query", index: 0 }, mode: "text" };
   view.bar = make("div", "head", root);
@@ -49,7 +58,7 @@ function choice(view, name, words, act) {
   return { box, set(value) { for (const b of buttons) b.setAttribute("aria-pressed", String(b.dataset.value === value)); } };
 }
 
-function accept(view, packet) {
+export function accept(view, packet) {
   const head = packet.header, special = new Set(head.special);
   view.head = head;
   view.packet = packet;

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.kit.mount import Instrument
 from viz.instruments.kit.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
+from viz.instruments.kit.spec import Spec, face
 from viz.instruments.words.words import READING, Sentences, start
 
-STRIP = Instrument("attention_atlas_strip", "kit/remember", "strip/text", "strip/tell", "strip/paint", "strip/strip")
+STRIP = Instrument("attention_atlas_strip", "strip/strip")
 LINES = 64
 """Up to so many words the picture of one line a word is offered: above, nobody reads it."""
 Span = tuple[int, int] | None
@@ -41,38 +42,9 @@ class Unit:
     glued: bool = False
 
 
-def strip(weights: ArrayLike, tokens: Sequence[str], *, key: str, **options: Any) -> None:
-    """Draw one head (or an average) over text; the options are those of `strip_packet`.
-
-    Example:
-        >>> strip(attention.weights[2, 5], run.tokens, spans=run.spans, key="strip")    # doctest: +SKIP
-    """
-    STRIP.show(strip_packet(weights, tokens, place=key, **options), key=key)
-
-
-def strip_packet(
-    weights: ArrayLike,
-    tokens: Sequence[str],
-    *,
-    keys: Sequence[str] | None = None,
-    spans: Sequence[Span] | None = None,
-    key_spans: Sequence[Span] | None = None,
-    allowed: ArrayLike | None = None,
-    direction: str = "from",
-    mode: str = "text",
-    selected: int | str | None = None,
-    special: Sequence[str] = (),
-    say: Sentences | None = None,
-    who: str = "this head",
-    names: tuple[str, str] = ("", ""),
-    title: str = "",
-    group: str = "",
-    url: str | None = None,
-    height: int | None = None,
-    place: str = "",
-    python: str = "",
-) -> Packet:
-    """What the browser needs to draw the strip.
+@dataclass(frozen=True, eq=False)
+class Strip(Spec):
+    """One head (or an average) over text.
 
     weights: (query, key). tokens: the queries, and the keys too unless `keys` names other ones: then there are two texts.
     spans, key_spans: where each token stands in its text, None for an added one (`run.spans`). They tell which pieces are
@@ -80,37 +52,66 @@ def strip_packet(
     direction: "from" shades what the selected token looks at, "to" what looks at it. mode: "text" or "lines".
     selected: a position, 3 or "3"; of two texts "s2" is a key. None: the token with the clearest look at another place.
     special: tokens drawn small and quiet. who: the subject of the sentence below ("the average of all heads").
-    names: what the key text and the query text are called, where there are two. url: a query parameter that follows
-        the choices. place: under which name they are remembered for the visit.
+    names: what the key text and the query text are called, where there are two. url: a query parameter that follows the choices.
 
     Raises ValueError naming both numbers when tokens, spans and weights do not fit.
 
     Example:
-        >>> packet = strip_packet([[1, 0], [0.5, 0.5]], ["The", " cat"], selected=1)
+        >>> packet = Strip([[1, 0], [0.5, 0.5]], ["The", " cat"], selected=1).packet()
         >>> packet.header["queries"], packet.header["start"]
         ({'words': ['The', ' cat'], 'glued': '00', 'first': None, 'pieces': None}, ['query', 1])
+        >>> strip(attention.weights[2, 5], run.tokens, spans=run.spans, key="strip")    # doctest: +SKIP
     """
-    if direction not in ("from", "to"):
-        raise ValueError(f'direction={direction!r}; there are "from" and "to"')
-    if mode not in ("text", "lines"):
-        raise ValueError(f'mode={mode!r}; there are "text" and "lines"')
-    matrix = as_matrix(weights)
-    may = as_allowed(allowed, matrix.shape)
-    queries = units(labels(tokens, matrix.shape[0], "query"), spans, special)
-    two = keys is not None
-    looked_at = units(labels(keys, matrix.shape[1], "key"), key_spans, special) if keys is not None else queries
-    if not two and matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"{matrix.shape[0]} queries and {matrix.shape[1]} keys are two texts: name the keys, keys=[...]")
-    matrix, may = joined(matrix, may, queries, looked_at)
-    packet = Packet({
-        "queries": _side(queries), "keys": _side(looked_at) if two else None, "direction": direction, "mode": mode,
-        "start": _start(matrix, may, queries, looked_at, selected, two, direction),
-        "say": {name: text.replace("this head", who) for name, text in asdict(say or READING).items()},
-        "special": sorted(set(special)), "names": list(names), "title": title, "group": group, "url": url, "height": height,
-        "lines": LINES, "place": place, "python": python,
-    })  # fmt: skip
-    packet.add_matrix(matrix, may, spare=len(packet.to_bytes()) + OVERHEAD)
-    return packet
+
+    weights: ArrayLike
+    tokens: Sequence[str]
+    _: KW_ONLY
+    keys: Sequence[str] | None = None
+    spans: Sequence[Span] | None = None
+    key_spans: Sequence[Span] | None = None
+    allowed: ArrayLike | None = None
+    direction: str = "from"
+    mode: str = "text"
+    selected: int | str | None = None
+    special: Sequence[str] = ()
+    say: Sentences | None = None
+    who: str = "this head"
+    names: tuple[str, str] = ("", "")
+    title: str = ""
+    group: str = ""
+    url: str | None = None
+    height: int | None = None
+
+    def show(self) -> None:
+        """Draw it in the page."""
+        STRIP.show(self.packet(), key=self.key)
+
+    def packet(self) -> Packet:
+        direction, mode, special = self.direction, self.mode, self.special
+        if direction not in ("from", "to"):
+            raise ValueError(f'direction={direction!r}; there are "from" and "to"')
+        if mode not in ("text", "lines"):
+            raise ValueError(f'mode={mode!r}; there are "text" and "lines"')
+        matrix = as_matrix(self.weights)
+        may = as_allowed(self.allowed, matrix.shape)
+        queries = units(labels(self.tokens, matrix.shape[0], "query"), self.spans, special)
+        two = self.keys is not None
+        looked_at = units(labels(self.keys, matrix.shape[1], "key"), self.key_spans, special) if self.keys is not None else queries
+        if not two and matrix.shape[0] != matrix.shape[1]:
+            raise ValueError(f"{matrix.shape[0]} queries and {matrix.shape[1]} keys are two texts: name the keys, keys=[...]")
+        matrix, may = joined(matrix, may, queries, looked_at)
+        packet = Packet({
+            "queries": _side(queries), "keys": _side(looked_at) if two else None, "start": _start(matrix, may, queries, looked_at, self.selected, two, direction),
+            "say": {name: text.replace("this head", self.who) for name, text in asdict(self.say or READING).items()},
+            "special": sorted(set(special)), "names": list(self.names), "lines": LINES, "place": self.key,
+            **self.plain("direction", "mode", "title", "group", "url", "height", "python"),
+        })  # fmt: skip
+        packet.add_matrix(matrix, may, spare=len(packet.to_bytes()) + OVERHEAD)
+        return packet
+
+
+strip_packet = face(Strip, Strip.packet)
+strip = face(Strip, Strip.show)
 
 
 # ---------------------------------------------------------------- units

@@ -1,7 +1,11 @@
 // What is said about the touched token: the sentence, the legend, the share under the pointer.
 
+import { cut, enlarged, make, percent, ramp, speak, swatch } from "../kit/common.js";
+import { exactness } from "../kit/save/npz.js";
+import { look, SHARE } from "./text.js";
+
 /** The sentence under the text, made from the row (or column) of the touched unit. */
-function tell(view, { side, index }, { weights, may }) {
+export function tell(view, { side, index }, { weights, may }) {
   const { say: words } = view.head, name = (of, i) => ({ word: view.sides[of].words[i].trim() || view.sides[of].words[i] });
   const other = side === "query" ? "key" : "query";
   const ranked = [...weights.keys()].filter((i) => may[i]).sort((a, b) => weights[b] - weights[a]), [top, second] = ranked;
@@ -27,7 +31,7 @@ function tell(view, { side, index }, { weights, may }) {
   return set(words.spreads, { ...parts, count });
 }
 
-function legend(view) {
+export function legend(view) {
   const { legend: box, matrix, sides } = view, words = [...sides.query.words, ...sides.key.words];
   box.replaceChildren();
   if (!words.length) return;
@@ -42,7 +46,7 @@ function legend(view) {
   hint.textContent = view.mode === "lines" ? "Point at a word for its share." : "Click a word to hold it, then point at others for their shares.";
 }
 
-function showTip(view, tok) {
+export function showTip(view, tok) {
   const { side, index } = view.at, other = side === "query" ? "key" : "query", i = Number(tok.dataset.i);
   const { weights, may } = look(view, side, index), pieces = view.sides[other].pieces[i];
   const ends = side === "query" ? [view.sides.query.words[index], view.sides.key.words[i]] : [view.sides.query.words[i], view.sides.key.words[index]];

@@ -1,13 +1,16 @@
 // Tokens as text: spans inside one flowing paragraph, so that the browser breaks lines, joins Arabic letters and
 // orders right-to-left words as in any text; a touched one shades the others.
 
-const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g;
-const LONGEST = 24, SHARE = 0.05, SHARES = 8;
+import { css, cut, inkOn, make, percent, visible } from "../kit/common.js";
 
-const backwards = (words) => (words.join("").match(RIGHT_TO_LEFT) ?? []).length > words.join("").length / 3;
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g;
+export const SHARE = 0.05;      // a weight from here on is told
+const LONGEST = 24, SHARES = 8;
+
+export const backwards = (words) => (words.join("").match(RIGHT_TO_LEFT) ?? []).length > words.join("").length / 3;
 
 /** One side of the head: {words, glued, first, pieces, rtl, special}. */
-function readSide(side, special) {
+export function readSide(side, special) {
   const count = side.words.length;
   return {
     words: side.words, special: side.words.map((word) => special.has(word)), rtl: backwards(side.words),
@@ -16,10 +19,10 @@ function readSide(side, special) {
 }
 
 /** Which unit holds a position of the full matrix, -1 if none. */
-const unitAt = (side, position) => side.first.findIndex((first, i) => position >= first && position < first + side.pieces[i]);
+export const unitAt = (side, position) => side.first.findIndex((first, i) => position >= first && position < first + side.pieces[i]);
 
 /** The tokens of `side` as spans in `box`; breaks are where a line of text may break. `line`: white space never ends the line. */
-function fillText(box, side, name, line) {
+export function fillText(box, side, name, line) {
   const toks = side.words.map((word, i) => token(side, word, i));
   const nodes = [];
   toks.forEach((tok, i) => {
@@ -54,7 +57,7 @@ function token(side, word, i) {
 // ---------------------------------------------------------------- numbers
 
 /** What the unit `index` of `side` gives to ("query") or gets from ("key") every unit of the other side: NaN where forbidden. */
-function look(view, side, index) {
+export function look(view, side, index) {
   const { matrix: { rows, cols, values, allowed } } = view;
   const out = { weights: new Float32Array(side === "query" ? cols : rows), may: new Uint8Array(side === "query" ? cols : rows) };
   for (let k = 0; k < out.weights.length; k++) {
@@ -65,7 +68,7 @@ function look(view, side, index) {
 }
 
 /** Shade `toks` by one row or column; `me` is the place of the touched unit among them, or -1. */
-function shade(view, toks, { weights, may }, me) {
+export function shade(view, toks, { weights, may }, me) {
   const { theme } = view;
   toks.forEach((tok, i) => {
     const weight = weights[i], shut = !may[i], bad = !shut && !Number.isFinite(weight);
@@ -83,7 +86,7 @@ function shade(view, toks, { weights, may }, me) {
 }
 
 /** Small percentages under the strongest tokens, as many as there is room for. */
-function writeShares(toks, { weights, may }) {
+export function writeShares(toks, { weights, may }) {
   for (const old of toks.filter((tok) => tok.share)) { old.share.remove(); old.share = null; }
   const best = [...weights.keys()].filter((i) => may[i] && weights[i] >= SHARE).sort((a, b) => weights[b] - weights[a]).slice(0, SHARES);
   const taken = [];
@@ -101,7 +104,7 @@ function writeShares(toks, { weights, may }) {
 // ---------------------------------------------------------------- one line a word
 
 /** The text once for each unit of the touched side; lines with their tokens. */
-function fillLines(view, side) {
+export function fillLines(view, side) {
   const readers = view.sides[side], seen = view.two ? view.sides[side === "query" ? "key" : "query"] : readers;
   view.rows = readers.words.map((word, r) => {
     const line = make("div", "line");
@@ -119,7 +122,7 @@ function fillLines(view, side) {
   view.lines.replaceChildren(...view.rows.map((row) => row.line));
 }
 
-function shadeLines(view, side) {
+export function shadeLines(view, side) {
   view.rows.forEach((row, r) => {
     shade(view, row.toks, look(view, side, r), view.two ? -1 : r);
     for (const tok of row.toks) tok.setAttribute("aria-selected", "false");
@@ -127,7 +130,7 @@ function shadeLines(view, side) {
 }
 
 /** The largest type in which a line fits; below the smallest readable one the lines scroll sideways inside. */
-function fitLines(view) {
+export function fitLines(view) {
   const width = view.root.clientWidth, phone = width < 560;
   if (!view.rows?.length || !width) return;
   view.lines.style.fontSize = "20px";

@@ -1,5 +1,9 @@
 // Surprise as bars, entropy as a line, both in bits over the steps.
 
+import { css, magnify, rgb, sharp, spotOn } from "../kit/common.js";
+
+export const TELL = { p: "probability", surprise: "surprisal", entropy: "entropy" };
+
 const TALL = 84, EDGE = { left: 34, right: 8, top: 8, bottom: 18 };
 
 function scaleOf(view) {
@@ -9,12 +13,12 @@ function scaleOf(view) {
   return { w, n, most, wide, x: (i) => EDGE.left + (i + 0.5) * wide, y: (bits) => TALL - EDGE.bottom - (bits / most) * (TALL - EDGE.top - EDGE.bottom) };
 }
 
-function under(view, event) {
+export function under(view, event) {
   const { wide, n } = scaleOf(view), step = Math.floor((spotOn(view.field, event)[0] - EDGE.left) / wide);
   return step >= 0 && step < n ? step : null;
 }
 
-function paint(view) {
+export function paint(view) {
   if (!view.head || view.field.hidden || !view.field.clientWidth) return;
   magnify(view, view.field);
   const began = performance.now();
@@ -22,7 +26,7 @@ function paint(view) {
   view.root.dataset.drawn = (performance.now() - began).toFixed(2);
 }
 
-function paintCurves(view, pen) {
+export function paintCurves(view, pen) {
   const { head, theme, hover } = view, { w, n, most, wide, x, y } = scaleOf(view), at = hover ?? head.at;
   pen.fillStyle = css(rgb(theme.text), 0.07);
   pen.fillRect(x(at) - wide / 2, EDGE.top, wide, TALL - EDGE.top - EDGE.bottom);

@@ -1,6 +1,9 @@
 // What the timeline saves.
 
-function saving(view) {
+import { paintElement } from "../kit/save/dom_pen.js";
+import { paintCurves, TELL } from "./paint.js";
+
+export function saving(view) {
   const { head, packet, root, theme } = view, names = ["p", "surprise", "entropy"];
   const column = (name) => Float32Array.from(head.moments, (moment) => moment[name]);
   return {

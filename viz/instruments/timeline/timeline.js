@@ -1,8 +1,11 @@
 // The written text as tokens one can go back to, and its two curves in time.
 
-const TELL = { p: "probability", surprise: "surprisal", entropy: "entropy" };
+import { css, eventId, inkOn, keepDrawn, make, percent, ramp, readTheme, speak, swatch, visible } from "../kit/common.js";
+import { saveMenu } from "../kit/save/save.js";
+import { paint, under } from "./paint.js";
+import { saving } from "./save.js";
 
-function build(root) {
+export function build(root) {
   root.classList.add("timeline");
   const view = { root, hover: null };
   view.bar = make("div", "head", root);
@@ -27,7 +30,7 @@ function build(root) {
   return view;
 }
 
-function accept(view, packet) {
+export function accept(view, packet) {
   const { header: head } = packet, held = view.root.getRootNode().activeElement?.dataset.step;
   Object.assign(view, { head, packet, theme: readTheme(view.root), hover: null });
   view.title.textContent = head.title;

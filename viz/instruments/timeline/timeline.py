@@ -7,13 +7,13 @@ Touch a token, or a bar, to go to its step. Above the line, in bits: how surpris
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 from viz.instruments.kit.mount import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet
+from viz.instruments.kit.spec import Spec, face
 
-TIMELINE = Instrument("attention_atlas_timeline", "timeline/save", "timeline/paint", "timeline/timeline")
+TIMELINE = Instrument("attention_atlas_timeline", "timeline/timeline")
 
 
 @dataclass(frozen=True)
@@ -27,34 +27,47 @@ class Moment:
     why: str = ""
 
 
-def timeline(moments: Sequence[Moment], *, key: str, on_go: Callable[[], None] | None = None, **options: Any) -> None:
-    """Draw them; the other options are those of `timeline_packet`. `on_go` is called when the visitor goes to a step: `gone(key)`.
+@dataclass(frozen=True, eq=False)
+class Timeline(Spec):
+    """What was written: `given` is the text that was there before the first step, `at` the step that is shown (the last).
+
+    on_go: called when the visitor goes to a step: `gone(key)`.
+
+    Raises ValueError for a probability outside 0 to 1 or a step that is not there.
 
     Example:
+        >>> Timeline([Moment("a", 0.5, 1.0, 1.5)], given="Once").packet().header["at"]
+        0
         >>> timeline([Moment("a", 0.5, 1.0, 1.5)], key="t")    # doctest: +SKIP
     """
-    TIMELINE.show(timeline_packet(moments, **options), key=key, on_go_change=on_go or nothing)
+
+    moments: Sequence[Moment]
+    _: KW_ONLY
+    given: str = ""
+    at: int | None = None
+    title: str = ""
+    on_go: Callable[[], None] | None = None
+
+    def show(self) -> None:
+        """Draw it in the page."""
+        TIMELINE.show(self.packet(), key=self.key, on_go_change=self.on_go or nothing)
+
+    def packet(self) -> Packet:
+        moments = self.moments
+        for moment in moments:
+            if not 0 <= moment.p <= 1 + 1e-9:
+                raise ValueError(f"a probability of {moment.p}; they lie from 0 to 1")
+        shown = len(moments) - 1 if self.at is None else self.at
+        if moments and not 0 <= shown < len(moments):
+            raise ValueError(f"step {shown} of {len(moments)} steps, counted from 0")
+        return Packet({"moments": [vars(moment) for moment in moments], "at": shown, **self.plain("given", "title", "python")})
+
+
+timeline_packet = face(Timeline, Timeline.packet)
+timeline = face(Timeline, Timeline.show)
 
 
 def gone(key: str) -> int | None:
     """The step, counted from 0, that the visitor last went to in the timeline under `key`."""
     event = stored(key, "go")
     return int(event["at"][0]) if event else None
-
-
-def timeline_packet(moments: Sequence[Moment], *, given: str = "", at: int | None = None, python: str = "", title: str = "") -> Packet:
-    """What the browser needs: `given` is the text that was there before the first step, `at` the step that is shown (the last).
-
-    Raises ValueError for a probability outside 0 to 1 or a step that is not there.
-
-    Example:
-        >>> timeline_packet([Moment("a", 0.5, 1.0, 1.5)], given="Once").header["at"]
-        0
-    """
-    for moment in moments:
-        if not 0 <= moment.p <= 1 + 1e-9:
-            raise ValueError(f"a probability of {moment.p}; they lie from 0 to 1")
-    shown = len(moments) - 1 if at is None else at
-    if moments and not 0 <= shown < len(moments):
-        raise ValueError(f"step {shown} of {len(moments)} steps, counted from 0")
-    return Packet({"moments": [vars(moment) for moment in moments], "given": given, "at": shown, "title": title, "python": python})

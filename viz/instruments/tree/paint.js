@@ -1,9 +1,12 @@
 // Branches, tokens, marks: on the screen and on a pen that saves them. No state is told by its colour alone.
 
+import { css, rgb } from "../kit/common.js";
+import { EDGE, fontOfScore, fontOfToken } from "./place.js";
+
 const FAINTEST = 90;     // of 256: the shade of a branch that nothing speaks for
 
 /** The colours of the states, in the theme as it is now. */
-function inksOf(theme) {
+export function inksOf(theme) {
   const mix = (share) => { const ink = rgb(theme.text), paper = rgb(theme.background); return css(ink.map((v, c) => Math.round(v * share + paper[c] * (1 - share)))); };
   return { quiet: mix(0.68), pale: mix(0.5), accent: theme.dark ? css(theme.sequential[200]) : theme.primary, band: theme.dark ? css(theme.sequential[75]) : css(theme.sequential[38]) };
 }
@@ -31,7 +34,7 @@ function route(pen, { tree, spot }, i) {
 }
 
 /** Draws what lies within `seen` ({left, top, right, bottom} of the sheet) and lights the path `lit`; returns how many tokens that were. */
-function paintTree(pen, view, seen, lit) {
+export function paintTree(pen, view, seen, lit) {
   const { tree, spot, inks } = view, shown = [], links = { pruned: [], plain: [], best: [] };
   const within = (low, high, from, to) => high >= from && low <= to;
   spot.columns.forEach(({ x, wide, nodes }, c) => {
@@ -107,7 +110,7 @@ function frame(pen, x, y, long, colour, width, out) {
 }
 
 /** The node that was chosen is underlined, the one pointed at has a ring: neither is saved as a state. */
-function paintMarks(pen, view) {
+export function paintMarks(pen, view) {
   const { spot, inks, chosen, hover, theme } = view;
   if (chosen !== null) { pen.fillStyle = theme.text; pen.fillRect(spot.x[chosen] - 1, spot.y[chosen] + 10, spot.long[chosen] + 2, 2.5); }
   if (hover >= 0) frame(pen, spot.x[hover], spot.y[hover], spot.long[hover], inks.accent, 2, 6.5);
@@ -115,17 +118,17 @@ function paintMarks(pen, view) {
 
 // ---------------------------------------------------------------- legend
 
-const SAMPLE = { wide: 34, tall: 18 };
+export const SAMPLE = { wide: 34, tall: 18 };
 const MEANS = { best: "the best text", open: "open", finished: "ends here", pruned: "pruned", now: "you are here", wider: "wider: more probable", score: "score" };
-const meaning = (view, name) => view.head.means[name] ?? MEANS[name];
+export const meaning = (view, name) => view.head.means[name] ?? MEANS[name];
 
 /** What stands in the legend: the states that occur, what the width of a line means where it means something, what the numbers are. */
-function meanings({ tree, counts, spot }) {
+export function meanings({ tree, counts, spot }) {
   const ends = tree.ends.includes(1), chance = tree.chances.some((p) => p >= 0);
   return Object.keys(MEANS).filter((name) => counts[name] || (name === "finished" && ends) || (name === "wider" && chance) || (name === "score" && spot.roomy && tree.tokens.length));
 }
 
-function paintSample(pen, view, name, x, y) {
+export function paintSample(pen, view, name, x, y) {
   const { theme, inks } = view, middle = y + SAMPLE.tall / 2;
   if (name === "now") { frame(pen, x + 8, middle, 14, theme.text, 1.75, 1); return; }
   if (name === "score") {

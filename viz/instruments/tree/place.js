@@ -1,12 +1,15 @@
 // Where each token of the tree stands: one column a step, subtrees as close as their outlines let them be.
 
+import { cut, graphemes, probe, visible } from "../kit/common.js";
+import { part } from "../kit/page/packets.js";
+
 const TOKEN_SIZE = 17, SCORE_SIZE = 12;
 const LONGEST_TOKEN = 18, LONGEST_ROOT = 22;     // characters that are drawn; the tip has the whole
 const ROOMY = 40, CLOSE = 25, TALL = 1400;       // pixels a row with and without scores; a tree taller than TALL leaves scores to the tip
-const EDGE = 12, AFAR = 1.25;                    // free room around the tree; rows between nodes that are no siblings
+export const EDGE = 12, AFAR = 1.25;                    // free room around the tree; rows between nodes that are no siblings
 
 /** {tokens, says, parents, kinds, ends, scores, chances, steps, children, first, spaced}; `chances` is -1 where none was given. */
-function readTree(packet) {
+export function readTree(packet) {
   const numbers = (name, Kind) => new Kind(part(packet, name).slice().buffer);
   const { tokens, says } = JSON.parse(new TextDecoder().decode(part(packet, "words")));
   const parents = numbers("parents", Int32Array), steps = new Int32Array(tokens.length), children = tokens.map(() => []), first = [];
@@ -22,14 +25,14 @@ function readTree(packet) {
 }
 
 /** The nodes from the first token of a text to node `i`. */
-function pathTo({ parents }, i) {
+export function pathTo({ parents }, i) {
   const path = [];
   for (let at = i; at >= 0; at = parents[at]) path.push(at);
   return path.reverse();
 }
 
 /** The text of a path, behind `root`: with spaces between only where no token of the tree brings its own; "##" joins. */
-function spelled(tree, root, path) {
+export function spelled(tree, root, path) {
   return path.reduce((text, i) => {
     const token = tree.tokens[i];
     if (tree.ends[i] && token === "END") return `${text} ${token}`;
@@ -95,24 +98,24 @@ function rootFace(root) {
 }
 
 /** A score as short as it is read: -3.21, -1234, -infinity by its sign. */
-function figure(value) {
+export function figure(value) {
   if (Number.isNaN(value)) return "not a number";
   if (!Number.isFinite(value)) return value > 0 ? "\u221e" : "\u2212\u221e";
   return (Math.abs(value) < 1000 ? value.toFixed(2) : value.toPrecision(4)).replace(/^-(?=0\.0+$)/, "").replace("-", "\u2212");
 }
 
-const fontOfToken = (theme, bold) => `${bold ? "650 " : ""}${TOKEN_SIZE}px ${theme.heading}`;
-const fontOfScore = (theme) => `${SCORE_SIZE}px ${theme.font}`;
+export const fontOfToken = (theme, bold) => `${bold ? "650 " : ""}${TOKEN_SIZE}px ${theme.heading}`;
+export const fontOfScore = (theme) => `${SCORE_SIZE}px ${theme.font}`;
 
 /** Pixels of a text, measured once. */
-function widthIn(view, font, text) {
+export function widthIn(view, font, text) {
   const known = (view.widths[font] ??= new Map());
   if (!known.has(text)) { probe.font = font; known.set(text, probe.measureText(text).width); }
   return known.get(text);
 }
 
 /** Sets view.spot, where everything stands, from the tree, its fonts and the room: all in pixels of the sheet. */
-function settle(view) {
+export function settle(view) {
   const { tree, theme, head } = view, count = tree.tokens.length, rows = rowsOf(tree);
   const deepest = rows.reduce((most, row) => Math.max(most, row), 0), narrow = view.wide < 560;
   const roomy = deepest * ROOMY <= TALL, pitch = roomy ? ROOMY : CLOSE, above = EDGE + TOKEN_SIZE / 2 + 6;
@@ -141,7 +144,7 @@ function settle(view) {
 }
 
 /** The node at (x, y) of the sheet, -1 where there is none; small words can be hit beside themselves. */
-function nodeAt({ spot }, x, y) {
+export function nodeAt({ spot }, x, y) {
   const column = spot.columns.findLast((one) => one.x - 8 <= x);
   if (!column) return -1;
   const reach = spot.pitch / 2, below = spot.roomy ? 6 : 0;

@@ -1,9 +1,13 @@
 // The tree as a file: the whole of it, also what the frame hides, with its legend; and its nodes as a table.
 
+import { codeOf } from "../kit/page/packets.js";
+import { meaning, meanings, paintSample, paintTree, SAMPLE } from "./paint.js";
+import { widthIn } from "./place.js";
+
 const PAPER = 7600;      // pixels that a saved picture is wide or high at most: browsers hold no larger canvas at twice the size
 
 /** The contents of the menu "Save" (see save.js). */
-function savedTree(view) {
+export function savedTree(view) {
   return {
     name: view.head.title || "Tree", packet: view.packet, code: codeOf(view.head),
     size: () => { const sheet = savedSheet(view); return [sheet.wide * sheet.scale, sheet.tall * sheet.scale]; },

@@ -1,12 +1,17 @@
 // Pointing at a node, walking from node to node, choosing one; and the words that go with it.
 
+import { cut, eventId, percent, speak } from "../kit/common.js";
+import { remember } from "../kit/page/remember.js";
+import { draw, reveal } from "./draw.js";
+import { figure } from "./place.js";
+
 const STATE_WORDS = { open: "open", finished: "a text ends here", pruned: "pruned", best: "on the best path", now: "you are here" };
 
 /** A probability also where it is small: 62 %, 0.031 %. */
 const chanceWords = (p) => (p > 0 && p < 0.005 ? `${Number((p * 100).toPrecision(2))} %` : percent(p));
 
 /** The pointer, the finger or the keyboard is at node `i`; -1 is nowhere. `how`: "mouse", "touch" or "key". */
-function pointAt(view, i, how = "mouse") {
+export function pointAt(view, i, how = "mouse") {
   const { root, tip, tree } = view;
   if (i === view.hover && how === view.how) return;
   Object.assign(view, { hover: i, how });
@@ -33,25 +38,9 @@ function beside(view, i) {
   tip.style.top = `${below || y < tip.offsetHeight + 16 ? y + down : y - 20 - tip.offsetHeight}px`;
 }
 
-/** The text up to the node that is pointed at, else to where the reader stands, else to the best end. */
-function tellPath(view, lit) {
-  const { tree, head, root, line } = view, text = spelled(tree, head.root, lit);
-  if (root.dataset.path === text && line.childNodes.length) return;
-  root.dataset.path = text;
-  const most = view.wide < 560 ? 90 : 200, all = [...graphemes.segment(text)].map(({ segment }) => segment);
-  const shown = all.length > most ? `\u2026${all.slice(1 - most).join("")}` : text, own = Math.min(shown.length, text.length - head.root.length);
-  const [old, added] = [make("span", "quiet"), make("span", "")];
-  old.textContent = controlsShown(shown.slice(0, shown.length - own));
-  added.textContent = controlsShown(shown.slice(shown.length - own));
-  line.replaceChildren(old, added);
-}
-
-/** Line breaks as signs, spaces as they are. */
-const controlsShown = (text) => (text.trim() ? visible(text) : text);
-
 // ---------------------------------------------------------------- keyboard
 
-function steerTree(view, event) {
+export function steerTree(view, event) {
   const { tree, spot } = view, { key } = event, count = tree?.tokens.length ?? 0;
   const here = view.hover >= 0 ? view.hover : -1, column = here >= 0 ? spot.columns[tree.steps[here]].nodes : [];
   const goals = {
@@ -70,38 +59,29 @@ function steerTree(view, event) {
 }
 
 /** Where the keyboard begins: the node that is chosen, where the reader stands, the best end, the first. */
-const startAt = (view) => view.chosen ?? (view.restingPath().at(-1) ?? 0);
+export const startAt = (view) => view.chosen ?? (view.restingPath().at(-1) ?? 0);
 
-function walkTo(view, i) {
+export function walkTo(view, i) {
   if (i < 0) return;
   reveal(view, i);
   pointAt(view, i, "key");
 }
 
-/** Scroll the frame, never the page, so that the whole node is in sight, and to the left of it what it comes from. */
-function reveal(view, i) {
-  const { frame, spot, tree } = view, y = spot.y[i], least = spot.x[i] + Math.max(spot.long[i], 40) + 24 - frame.clientWidth;
-  const before = tree.steps[i] ? spot.columns[tree.steps[i] - 1].x - 8 : 0;
-  frame.scrollLeft = Math.min(Math.max(frame.scrollLeft, least), Math.max(before, least));
-  frame.scrollTop = Math.min(Math.max(frame.scrollTop, y + 34 - frame.clientHeight), Math.max(0, y - 24));
-  view.scrolledTo = [frame.scrollLeft, frame.scrollTop];
-}
-
 /** Whether the node lies in the frame as it is scrolled now. */
-function inSight({ frame, spot }, i) {
+export function inSight({ frame, spot }, i) {
   const x = spot.x[i] - frame.scrollLeft, y = spot.y[i] - frame.scrollTop;
   return x > 0 && x + spot.long[i] < frame.clientWidth && y > 0 && y < frame.clientHeight;
 }
 
 /** The next node that is chosen is the one to compare with, or is not: for a finger, that has no Shift. */
-function arm(view, on) {
+export function arm(view, on) {
   view.armed = on;
   view.root.dataset.armed = on;
   view.compare.setAttribute("aria-pressed", String(on));
   view.compare.textContent = on ? "Choose the other text" : "Compare with\u2026";
 }
 
-function chooseNode(view, i, second = false) {
+export function chooseNode(view, i, second = false) {
   if (second && view.head.compares) {
     arm(view, false);
     view.more.textContent = "";

@@ -1,8 +1,15 @@
 // The tree of everything tried: drawn on a canvas as large as the frame, whatever the size of the tree.
 
-const HIGHEST = 460;     // pixels of the frame, if Python asks for no others
+import { keepDrawn, make, readTheme, spotOn } from "../kit/common.js";
+import { keepAddress } from "../kit/page/remember.js";
+import { saveMenu } from "../kit/save/save.js";
+import { draw } from "./draw.js";
+import { inksOf } from "./paint.js";
+import { nodeAt, pathTo, readTree } from "./place.js";
+import { savedTree } from "./save.js";
+import { arm, chooseNode, inSight, pointAt, startAt, steerTree, walkTo } from "./touch.js";
 
-function build(root) {
+export function build(root) {
   root.classList.add("tree");
   const view = { root, hover: -1, how: "mouse", chosen: null, widths: {}, known: "", shape: "" };
   view.bar = make("div", "head", root);
@@ -60,7 +67,7 @@ function listen(view) {
   frame.onkeydown = (event) => steerTree(view, event);
 }
 
-function accept(view, packet) {
+export function accept(view, packet) {
   const head = packet.header, { root } = view, shape = `${head.parents}.${head.words}.${head.root}`, grown = shape !== view.shape;
   const stayed = !grown || view.how === "key";        // the keyboard stands on a node, the pointer on a place
   Object.assign(view, { head, packet, shape, theme: readTheme(root), tree: readTree(packet), known: "" });
@@ -93,50 +100,4 @@ function stay(view, i) {
   Object.assign(view, { hover: -1, how: "none" });
   draw(view);
   pointAt(view, i >= 0 && view.spot && inSight(view, i) ? i : -1, how);
-}
-
-function legend(view) {
-  view.legend.replaceChildren();
-  for (const name of meanings(view)) {
-    const entry = make("span", "entry", view.legend), canvas = make("canvas", "", entry);
-    paintSample(sharp(canvas, SAMPLE.wide, SAMPLE.tall), view, name, 0, 0);
-    entry.dataset.name = name;
-    make("span", "", entry).textContent = meaning(view, name);
-  }
-}
-
-function draw(view) {
-  const { root, frame, sheet, canvas, theme, tree } = view;
-  view.wide = root.clientWidth / magnify(view, frame);
-  if (!tree || !view.wide) return;
-  const began = performance.now();
-  probe.font = fontOfToken(theme);
-  const known = `${view.wide < 560} ${probe.measureText("mmmWAVEil").width}`;       // other room, or the fonts have come
-  if (known !== view.known) { view.widths = known.split(" ")[1] === view.known.split(" ")[1] ? view.widths : {}; settle(view); legend(view); view.known = known; }
-  const { spot } = view, empty = !tree.tokens.length;
-  const slides = spot.wide > view.wide;
-  frame.style.height = `${Math.min(Math.ceil(spot.tall), view.head.height ?? HIGHEST) + (slides ? 14 : 0)}px`;
-  sheet.style.width = `${spot.wide}px`;
-  sheet.style.height = `${Math.ceil(spot.tall)}px`;
-  if (view.fresh) show(view);
-  const w = frame.clientWidth, h = frame.clientHeight, x = frame.scrollLeft, y = frame.scrollTop, lit = view.hover >= 0 ? pathTo(tree, view.hover) : view.restingPath();
-  const pen = sharp(canvas, w, h);
-  pen.translate(-x, -y);
-  root.dataset.shown = paintTree(pen, view, { left: x, top: y, right: x + w, bottom: y + h }, lit);
-  paintMarks(pen, view);
-  tellPath(view, lit);
-  if (empty && !root.dataset.path) view.line.textContent = "Nothing has been tried yet.";
-  Object.assign(root.dataset, { slides, scrolled: `${Math.round(x)},${Math.round(y)}`, drawn: (performance.now() - began).toFixed(2) });
-}
-
-/** After an update: as near to the beginning as the node lets it that the reader looks for, or without one the newest. */
-function show(view) {
-  const { frame, spot, tree, rest, fresh } = view, last = tree.tokens.length - 1;
-  view.fresh = "";
-  if (last < 0) return;
-  if (fresh === "rest") { if (rest >= 0) reveal(view, rest); return; }
-  const goal = rest >= 0 ? rest : last, column = spot.columns[tree.steps[goal]];
-  frame.scrollLeft = Math.max(0, column.x + column.wide + 24 - frame.clientWidth);
-  frame.scrollTop = spot.y[goal] + 40 <= frame.clientHeight ? 0 : spot.y[goal] - frame.clientHeight / 2;
-  view.scrolledTo = [frame.scrollLeft, frame.scrollTop];
 }

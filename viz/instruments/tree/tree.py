@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 import streamlit as st
 
 from viz.instruments.kit.mount import Instrument, latest, nothing, stored
 from viz.instruments.kit.payload import Packet, labels
+from viz.instruments.kit.spec import Spec, face
 
-TREE = Instrument("attention_atlas_tree", "kit/remember", "tree/place", "tree/paint", "tree/save", "tree/touch", "tree/tree")
+TREE = Instrument("attention_atlas_tree", "tree/tree")
 STATES = ("open", "finished", "pruned", "best", "now")
 MOST = 5000
 """More nodes than this nobody reads, and the page would notice them."""
@@ -56,33 +56,78 @@ class Node:
     node: int | None
 
 
-def tree(
-    branches: Sequence[Branch],
-    *,
-    key: str,
-    selected: int | None = None,
-    url: str | None = None,
-    on_node: Callable[[], None] | None = None,
-    on_second: Callable[[], None] | None = None,
-    **options: Any,
-) -> Node:
-    """Draw the tree. `node` of the result is the newest choice: click or `selected`; the other options are those of `tree_packet`.
+@dataclass(frozen=True, eq=False)
+class Tree(Spec):
+    """Everything that was tried.
 
+    branches: parents before their children; children are drawn in the order of the list, so a tree that grows at its end
+        keeps its order. root: the text that all of them go on from; its end stands before the first column.
+    selected: the place of the node that is marked as chosen. `node` of the result is the newest choice: click or `selected`.
+    height: pixels of the frame, within which a taller tree scrolls.
     url: a query parameter that follows the choice. A number in it that no node has is passed over.
+    means: other words for some of the states in the legend. marks: letters that stand beside nodes, {"A": 3}.
     on_node: called, before the page runs again, when the visitor chooses a node: `touched(key)`. on_second: the same for
         the node to compare with: `compared(key)`; without it none can be chosen.
 
+    Raises ValueError that says what is wrong, the rule, and what to do.
+
     Example:
+        >>> packet = Tree([Branch(-1, "The", "best", -0.1, p=0.9), Branch(0, " cat", "now", -0.8, p=0.5)]).packet()
+        >>> np.frombuffer(packet.parts[packet.header["parents"]], "<i4").tolist(), packet.header["selected"]
+        ([-1, 0], None)
         >>> tree([Branch(-1, "a", "best", -0.1)], key="t").node    # doctest: +SKIP
         0
     """
-    asked = selected if selected is not None else _addressed(url)
-    at, echo = latest(key, "node", None if asked is None else (asked,), (len(branches),))
-    node = at[0] if at else None
-    packet = tree_packet(branches, selected=node, url=url, place=key, compares=on_second is not None, **options)
-    packet.header["echo"] = echo
-    TREE.show(packet, key=key, on_node_change=on_node or nothing, on_second_change=on_second or nothing)
-    return Node(node)
+
+    branches: Sequence[Branch]
+    _: KW_ONLY
+    root: str = ""
+    selected: int | None = None
+    title: str = ""
+    height: int | None = None
+    url: str | None = None
+    means: Mapping[str, str] | None = None
+    marks: Mapping[str, int] | None = None
+    on_node: Callable[[], None] | None = None
+    on_second: Callable[[], None] | None = None
+
+    def show(self) -> Node:
+        """Draw it in the page."""
+        asked = self.selected if self.selected is not None else _addressed(self.url)
+        at, echo = latest(self.key, "node", None if asked is None else (asked,), (len(self.branches),))
+        node = at[0] if at else None
+        packet = replace(self, selected=node).packet()
+        packet.header["echo"] = echo
+        TREE.show(packet, key=self.key, on_node_change=self.on_node or nothing, on_second_change=self.on_second or nothing)
+        return Node(node)
+
+    def packet(self) -> Packet:
+        branches, marks = self.branches, self.marks or {}
+        _check(branches, self.selected)
+        for letter, node in marks.items():
+            if not 0 <= node < len(branches):
+                raise _refused(f"The mark {letter!r} stands at node {node}.", f"The tree has {len(branches)}, counted from 0.", "Choose one of them.")
+        count = len(branches)
+        packet = Packet({
+            "states": STATES, "root": labels([self.root], 1, "root")[0], "echo": None, "place": self.key, "means": dict(self.means or {}),
+            "marks": [[node, letter] for letter, node in marks.items()], "compares": self.on_second is not None,
+            **self.plain("selected", "title", "height", "url", "python"),
+        })  # fmt: skip
+        words = {
+            "tokens": labels([branch.token for branch in branches], count, "token"),
+            "says": labels([branch.says for branch in branches], count, "reason"),
+        }
+        packet.add("words", json.dumps(words, ensure_ascii=False, separators=(",", ":")).encode())
+        packet.add("parents", np.array([branch.parent for branch in branches], "<i4").tobytes())
+        packet.add("kinds", np.array([STATES.index(branch.state) for branch in branches], "u1").tobytes())
+        packet.add("ends", np.array([branch.ends or branch.state == "finished" for branch in branches], "u1").tobytes())
+        packet.add("scores", np.array([branch.score for branch in branches], "<f8").tobytes())
+        packet.add("chances", np.array([-1 if branch.p is None else branch.p for branch in branches], "<f8").tobytes())
+        return packet
+
+
+tree_packet = face(Tree, Tree.packet)
+tree = face(Tree, Tree.show)
 
 
 def touched(key: str) -> int | None:
@@ -95,59 +140,6 @@ def compared(key: str) -> int | None:
     """The node that the visitor last chose to compare with."""
     event = stored(key, "second")
     return int(event["at"][0]) if event else None
-
-
-def tree_packet(
-    branches: Sequence[Branch],
-    *,
-    root: str = "",
-    selected: int | None = None,
-    title: str = "",
-    height: int | None = None,
-    python: str = "",
-    url: str | None = None,
-    place: str = "",
-    means: Mapping[str, str] | None = None,
-    marks: Mapping[str, int] | None = None,
-    compares: bool = False,
-) -> Packet:
-    """What the browser needs to draw the tree.
-
-    branches: parents before their children; children are drawn in the order of the list, so a tree that grows at its end
-        keeps its order. root: the text that all of them go on from; its end stands before the first column.
-    selected: the place of the node that is marked as chosen. height: pixels of the frame, within which a taller tree
-        scrolls. python: lines that make the picture again. url, place: where the choice is kept in the browser.
-    means: other words for some of the states in the legend. marks: letters that stand beside nodes, {"A": 3}. compares: whether
-        the visitor can choose a second node.
-
-    Raises ValueError that says what is wrong, the rule, and what to do.
-
-    Example:
-        >>> packet = tree_packet([Branch(-1, "The", "best", -0.1, p=0.9), Branch(0, " cat", "now", -0.8, p=0.5)])
-        >>> np.frombuffer(packet.parts[packet.header["parents"]], "<i4").tolist(), packet.header["selected"]
-        ([-1, 0], None)
-    """
-    _check(branches, selected)
-    for letter, node in (marks or {}).items():
-        if not 0 <= node < len(branches):
-            raise _refused(f"The mark {letter!r} stands at node {node}.", f"The tree has {len(branches)}, counted from 0.", "Choose one of them.")
-    count = len(branches)
-    packet = Packet({
-        "states": STATES, "root": labels([root], 1, "root")[0], "selected": selected, "echo": None, "title": title, "height": height,
-        "url": url, "place": place, "python": python, "means": dict(means or {}),
-        "marks": [[node, letter] for letter, node in (marks or {}).items()], "compares": compares,
-    })  # fmt: skip
-    words = {
-        "tokens": labels([branch.token for branch in branches], count, "token"),
-        "says": labels([branch.says for branch in branches], count, "reason"),
-    }
-    packet.add("words", json.dumps(words, ensure_ascii=False, separators=(",", ":")).encode())
-    packet.add("parents", np.array([branch.parent for branch in branches], "<i4").tobytes())
-    packet.add("kinds", np.array([STATES.index(branch.state) for branch in branches], "u1").tobytes())
-    packet.add("ends", np.array([branch.ends or branch.state == "finished" for branch in branches], "u1").tobytes())
-    packet.add("scores", np.array([branch.score for branch in branches], "<f8").tobytes())
-    packet.add("chances", np.array([-1 if branch.p is None else branch.p for branch in branches], "<f8").tobytes())
-    return packet
 
 
 def _addressed(url: str | None) -> int | None:

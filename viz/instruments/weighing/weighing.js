@@ -1,6 +1,10 @@
 // Words to weigh: a slider each, the softmax of all of them as shading, words that weigh too little vanish.
 
-function build(root) {
+import { css, inkOn, keepDrawn, make, readTheme, speak, visible } from "../kit/common.js";
+import { paintElement } from "../kit/save/dom_pen.js";
+import { saveMenu } from "../kit/save/save.js";
+
+export function build(root) {
   root.classList.add("weighing");
   const view = { root, identity: "" };
   view.bar = make("div", "head", root);
@@ -14,7 +18,7 @@ function build(root) {
   return view;
 }
 
-function accept(view, packet) {
+export function accept(view, packet) {
   const { header: head } = packet, identity = JSON.stringify([head.words, head.covered, head.most]);
   Object.assign(view, { head, packet, theme: readTheme(view.root) });
   view.title.textContent = head.title;

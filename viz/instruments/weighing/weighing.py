@@ -7,43 +7,53 @@ the importances. With a `threshold` words that weigh less vanish. `covered` show
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 from viz.instruments.kit.mount import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet, labels
+from viz.instruments.kit.spec import Spec, face
 
 WEIGHING = Instrument("attention_atlas_weighing", "weighing/weighing")
 
 
-def weighing_packet(
-    words: Sequence[str], raw: Sequence[float], *, most: float = 5.0, threshold: float | None = None, covered: bool = False,
-    title: str = "", python: str = "",
-) -> Packet:
-    """What the browser needs: words, their importances from 0 to `most`, from which weight on a word is seen.
+@dataclass(frozen=True, eq=False)
+class Weighing(Spec):
+    """A sentence to weigh: words, their importances `raw` from 0 to `most`, from which weight on a word is seen.
+
+    on_change: called before the run that answers a slider; `weighed` tells the importances then.
 
     Raises ValueError naming both numbers when words and importances do not fit, or when one is out of range.
 
     Example:
-        >>> weighing_packet(["a", "cat"], [0.0, 2.0]).header["raw"]
+        >>> Weighing(["a", "cat"], [0.0, 2.0]).packet().header["raw"]
         [0.0, 2.0]
-    """
-    values = [float(value) for value in raw]
-    if not all(0 <= value <= most for value in values):
-        raise ValueError(f"importances lie between 0 and {most:g}; these go from {min(values):g} to {max(values):g}")
-    seen = labels(list(words), len(values), "word")
-    return Packet({
-        "words": seen, "raw": [] if covered else values, "most": most, "threshold": threshold, "covered": covered,
-        "title": title, "python": python,
-    })  # fmt: skip
-
-
-def weighing(words: Sequence[str], raw: Sequence[float], *, key: str, on_change: Callable[[], None] = nothing, **options: Any) -> None:
-    """Draw it. `on_change` is called before the run that answers a slider; `weighed` tells the importances then.
-
-    Example:
         >>> weighing(["a", "cat"], [0.0, 2.0], key="w")    # doctest: +SKIP
     """
-    WEIGHING.show(weighing_packet(words, raw, **options), key=key, on_raw_change=on_change)
+
+    words: Sequence[str]
+    raw: Sequence[float]
+    _: KW_ONLY
+    most: float = 5.0
+    threshold: float | None = None
+    covered: bool = False
+    title: str = ""
+    on_change: Callable[[], None] = nothing
+
+    def show(self) -> None:
+        """Draw it in the page."""
+        WEIGHING.show(self.packet(), key=self.key, on_raw_change=self.on_change)
+
+    def packet(self) -> Packet:
+        most = self.most
+        values = [float(value) for value in self.raw]
+        if not all(0 <= value <= most for value in values):
+            raise ValueError(f"importances lie between 0 and {most:g}; these go from {min(values):g} to {max(values):g}")
+        seen = labels(list(self.words), len(values), "word")
+        return Packet({"words": seen, "raw": [] if self.covered else values, **self.plain("most", "threshold", "covered", "title", "python")})
+
+
+weighing_packet = face(Weighing, Weighing.packet)
+weighing = face(Weighing, Weighing.show)
 
 
 def weighed(key: str, n: int, most: float = 5.0) -> tuple[float, ...] | None:

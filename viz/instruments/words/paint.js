@@ -1,10 +1,10 @@
 // Lines and arcs of the word picture, on one canvas behind the words.
 
-const CLEAR = 0.05;      // a weight from here on gets its percentage
+export const CLEAR = 0.05;      // a weight from here on gets its percentage
 const FAINT = 0.12;      // lines of the words that are not touched
 
 /** The lines of text in which the words stand, from above: {top, bottom, gaps}, gaps being where one may pass between two words or beside them. */
-function linesOf(words) {
+export function linesOf(words) {
   const lines = [];
   for (const { box: { x, y, w, h } } of words) {
     const line = lines.find((other) => Math.abs(other.middle - y - h / 2) < h / 2) ?? lines[lines.push({ middle: y + h / 2, top: Infinity, bottom: 0, boxes: [] }) - 1];
@@ -39,7 +39,7 @@ function curve(pen, from, to, bend, lines = []) {
 }
 
 /** Two rows: from the bottom of a source word to the top of a target word. */
-function paintLines(pen, view, theme, touched) {
+export function paintLines(pen, view, theme, touched) {
   const { sources, targets, matrix, rows } = view, lines = [...view.lines.source, ...view.lines.target];
   const crowded = view.root.dataset.flow === "wrap", faint = crowded ? 0.3 : FAINT;
   const line = (target, source, weight, strong) => {
@@ -66,7 +66,7 @@ function paintLines(pen, view, theme, touched) {
 }
 
 /** One flowing row: arcs above the line within a line, curves between lines. */
-function paintArcs(pen, view, theme, touched) {
+export function paintArcs(pen, view, theme, touched) {
   const { targets, matrix, rows, rise } = view;
   const row = rows[touched.index];
   if (row < 0) return;

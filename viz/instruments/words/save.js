@@ -1,6 +1,12 @@
 // What the word picture saves: the picture with its sentence, and the weights of the words that are drawn.
 
-function saveWords(view, packet) {
+import { codeOf } from "../kit/page/packets.js";
+import { paintElement } from "../kit/save/dom_pen.js";
+import { matrixArrays, matrixRows } from "../kit/save/npz.js";
+import { saveMenu } from "../kit/save/save.js";
+import { paintArcs, paintLines } from "./paint.js";
+
+export function saveWords(view, packet) {
   const { head, matrix } = view;
   saveMenu(view, view.foot, {
     size: () => wordsSheet(view).size,

@@ -1,8 +1,13 @@
 // Words in large type; the touched one, what it looks at, and the sentence that says so.
 
+import { css, cut, enlarged, eventId, inkOn, keepDrawn, make, percent, probe, readTheme, sharp, speak, visible } from "../kit/common.js";
+import { emptied, readOne } from "../kit/page/packets.js";
+import { CLEAR, linesOf, paintArcs, paintLines } from "./paint.js";
+import { saveWords } from "./save.js";
+
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g;
 
-function build(root) {
+export function build(root) {
   root.classList.add("words");
   const view = { root, sources: [], targets: [], ghosts: [], touched: null, identity: "" };
   view.caption = make("div", "quiet caption", root);
@@ -21,7 +26,7 @@ function build(root) {
   return view;
 }
 
-function accept(view, packet) {
+export function accept(view, packet) {
   const head = packet.header;
   view.head = head;
   view.matrix = readOne(packet, head.at);
@@ -50,7 +55,7 @@ function accept(view, packet) {
   saveWords(view, packet);
 }
 
-const turned = (_, head, { at }) => ({ ...emptied(head), at });
+export const turned = (_, head, { at }) => ({ ...emptied(head), at });
 
 // ---------------------------------------------------------------- words
 

@@ -11,7 +11,7 @@ A decoder writes a word from the row of the input before it; `targets` says whic
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import KW_ONLY, asdict, dataclass, fields
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from viz.instruments.kit.forms import Layer
 from viz.instruments.kit.mount import Instrument, nothing, stored
 from viz.instruments.kit.payload import OVERHEAD, Packet, as_allowed, as_matrix, labels
+from viz.instruments.kit.spec import Spec, face
 from viz.instruments.kit.stack import Among
 
-WORDS = Instrument("attention_atlas_words", "words/paint", "words/save", "words/words")
+WORDS = Instrument("attention_atlas_words", "words/words")
 STEADY = ("layout", "keys", "words", "rows", "say", "names", "special", "caption", "group", "url", "height", "python", "after")
 
 
@@ -77,84 +78,9 @@ READING = Sentences(
 )
 
 
-def words_packet(
-    weights: ArrayLike,
-    queries: Sequence[str],
-    keys: Sequence[str],
-    *,
-    layout: str = "two",
-    targets: Sequence[tuple[str, int]] | None = None,
-    allowed: ArrayLike | None = None,
-    selected: int | str | None = None,
-    reading: bool = False,
-    say: Sentences | None = None,
-    names: tuple[str, str] = ("", ""),
-    special: Sequence[str] = (),
-    caption: str = "",
-    url: str | None = None,
-    height: int | None = None,
-    group: str = "",
-    python: str = "",
-    among: Among | None = None,
-    after: Sequence[After] = (),
-) -> Packet:
-    """What the browser needs to draw one head over words; see `words_view` for the arguments.
-
-    Raises ValueError naming both numbers when labels, rows and weights do not fit.
-
-    Example:
-        >>> words_packet([[0.9, 0.1]], ["START"], ["a", "car"], targets=[("un", 0)]).header["start"]
-        ['target', 0]
-    """
-    matrix = as_matrix(weights)
-    may = as_allowed(allowed, matrix.shape)
-    query_words, key_words = labels(queries, matrix.shape[0], "query"), labels(keys, matrix.shape[1], "key")
-    drawn = _targets(targets, query_words, key_words, layout, reading)
-    for word, row in drawn:
-        if not -1 <= row < matrix.shape[0]:
-            raise ValueError(f"{word!r} asks for row {row}; this head has {matrix.shape[0]} rows")
-    if layout == "one" and len(drawn) < len(key_words):
-        raise ValueError(f"{len(drawn)} words for {len(key_words)} keys: in one row each key is a drawn word")
-    words = labels([word for word, _ in drawn], len(drawn), "target")
-    packet = Packet({
-        "layout": layout, "keys": key_words, "words": None if words == key_words else words,
-        "rows": [row for _, row in drawn], "start": start(matrix, may, drawn, len(key_words), selected, layout),
-        "say": asdict(say or (READING if reading else WRITING)), "names": list(names),
-        "special": sorted(set(special)), "caption": caption, "url": url, "height": height, "group": group,
-        "python": python, "after": [[one.word, one.chance] for one in after],
-    }, steady=STEADY)  # fmt: skip
-    if among is None or among.stack.rough:
-        packet.add_matrix(matrix, may, spare=len(packet.to_bytes()) + OVERHEAD)
-    if among is not None:
-        among.join(packet)
-        among.holds(packet, {"": Layer(matrix, 1.0)}, may)
-    return packet
-
-
-def words_view(
-    weights: ArrayLike,
-    queries: Sequence[str],
-    keys: Sequence[str],
-    *,
-    key: str,
-    layout: str = "two",
-    targets: Sequence[tuple[str, int]] | None = None,
-    allowed: ArrayLike | None = None,
-    selected: int | str | None = None,
-    reading: bool = False,
-    say: Sentences | None = None,
-    names: tuple[str, str] = ("", ""),
-    special: Sequence[str] = (),
-    caption: str = "",
-    url: str | None = None,
-    height: int | None = None,
-    group: str = "",
-    python: str = "",
-    among: Among | None = None,
-    after: Sequence[After] = (),
-    on_write: Callable[[], None] = nothing,
-) -> None:
-    """Draw one head over words.
+@dataclass(frozen=True, eq=False)
+class Words(Spec):
+    """One head over words.
 
     weights: (query, key) pattern of one head, joined to words. queries, keys: their labels.
     targets: the drawn lower row (or, in layout "one", the flowing text, whose first words are the keys):
@@ -167,18 +93,67 @@ def words_view(
     url: a query parameter that follows the touched word, so that a link restores it.
     group, among: another head of the same kind that is chosen in the grid of the group is drawn without asking Python.
     after: what could follow, drawn fainter behind the last word; `on_write` is called before the run that answers a touch of one (`written`).
-    python: lines that make this picture again, for the visitor to take along.
 
     Raises ValueError naming both numbers when labels, rows and weights do not fit.
 
     Example:
+        >>> Words([[0.9, 0.1]], ["START"], ["a", "car"], targets=[("un", 0)]).packet().header["start"]
+        ['target', 0]
         >>> words_view([[0.9, 0.1]], ["START"], ["a", "car"], targets=[("un", 0)], key="w")  # doctest: +SKIP
     """
-    packet = words_packet(
-        weights, queries, keys, layout=layout, targets=targets, allowed=allowed, selected=selected, reading=reading, say=say,
-        names=names, special=special, caption=caption, url=url, height=height, group=group, python=python, among=among, after=after,
-    )  # fmt: skip
-    WORDS.show(packet, key=key, on_write_change=on_write)
+
+    weights: ArrayLike
+    queries: Sequence[str]
+    keys: Sequence[str]
+    _: KW_ONLY
+    layout: str = "two"
+    targets: Sequence[tuple[str, int]] | None = None
+    allowed: ArrayLike | None = None
+    selected: int | str | None = None
+    reading: bool = False
+    say: Sentences | None = None
+    names: tuple[str, str] = ("", "")
+    special: Sequence[str] = ()
+    caption: str = ""
+    url: str | None = None
+    height: int | None = None
+    group: str = ""
+    among: Among | None = None
+    after: Sequence[After] = ()
+    on_write: Callable[[], None] = nothing
+
+    def show(self) -> None:
+        """Draw it in the page."""
+        WORDS.show(self.packet(), key=self.key, on_write_change=self.on_write)
+
+    def packet(self) -> Packet:
+        layout, among = self.layout, self.among
+        matrix = as_matrix(self.weights)
+        may = as_allowed(self.allowed, matrix.shape)
+        query_words, key_words = labels(self.queries, matrix.shape[0], "query"), labels(self.keys, matrix.shape[1], "key")
+        drawn = _targets(self.targets, query_words, key_words, layout, self.reading)
+        for word, row in drawn:
+            if not -1 <= row < matrix.shape[0]:
+                raise ValueError(f"{word!r} asks for row {row}; this head has {matrix.shape[0]} rows")
+        if layout == "one" and len(drawn) < len(key_words):
+            raise ValueError(f"{len(drawn)} words for {len(key_words)} keys: in one row each key is a drawn word")
+        words = labels([word for word, _ in drawn], len(drawn), "target")
+        packet = Packet({
+            "keys": key_words, "words": None if words == key_words else words, "rows": [row for _, row in drawn],
+            "start": start(matrix, may, drawn, len(key_words), self.selected, layout), "say": asdict(self.say or (READING if self.reading else WRITING)),
+            "names": list(self.names), "special": sorted(set(self.special)), "after": [[one.word, one.chance] for one in self.after],
+            **self.plain("layout", "caption", "url", "height", "group", "python"),
+        }, steady=STEADY)  # fmt: skip
+        if among is None or among.stack.rough:
+            packet.add_matrix(matrix, may, spare=len(packet.to_bytes()) + OVERHEAD)
+        if among is not None:
+            among.join(packet)
+            among.holds(packet, {"": Layer(matrix, 1.0)}, may)
+        return packet
+
+
+words_packet = face(Words, Words.packet)
+words_view = face(Words, Words.show)
 
 
 def written(key: str) -> int | None:

@@ -131,3 +131,13 @@ def _pass(model: Model, rows: list[list[int]]) -> Tensor:
     batch = Batch(ids=ids, real=torch.arange(longest) < torch.tensor([[len(row)] for row in rows]))
     with torch.inference_mode():
         return model.network.logits(model.network(batch)).double()
+
+
+def times_as_probable(difference: float) -> str:
+    """How many times less or more probable.
+
+    >>> times_as_probable(-2.302585), times_as_probable(0.693147), times_as_probable(-14.24)
+    ('10 times less probable', '2 times more probable', '1,530,000 times less probable')
+    """
+    times = float(f"{np.exp(abs(difference)):.3g}")
+    return f"{f'{times:,.0f}' if 100 <= times < 1e12 else f'{times:,.3g}'} times {'less' if difference < 0 else 'more'} probable"

@@ -12,7 +12,7 @@ from core.analysis.diagram_nodes import boxes
 from core.serving.engine import default
 from viz.charts.curves import number
 from viz.charts.tensors import tensors
-from viz.course.gpt.next_token import charts, plan
+from viz.course.gpt.next_token import charts, maths, plan
 from viz.course.gpt.next_token.maths import Conditionals, conditionals
 from viz.course.gpt.next_token.params import MODEL, SLUG, Params
 from viz.course.lesson import Folds
@@ -304,7 +304,7 @@ def window(params: Params, data: Both) -> Folds:
         parts.numbers(
             f"k = {near.k}: L₁ = {number(near.total, 2)}, perplexity {near.perplexity:.1f}. With everything before: {number(full.total, 2)}, {full.perplexity:.1f}. "
             + (
-                f"The window makes the text {_factor(near.total - full.total)}."
+                f"The window makes the text {maths.times_as_probable(near.total - full.total)}."
                 if near.k < n - 1
                 else "The window covers the whole past: the same numbers."
             )
@@ -333,16 +333,6 @@ def window(params: Params, data: Both) -> Folds:
 
 def _one(text: str) -> Conditionals:
     return conditionals(default().open(MODEL), text, 1)
-
-
-def _factor(difference: float) -> str:
-    """How many times less or more probable.
-
-    >>> _factor(-2.302585), _factor(0.693147), _factor(-14.24)
-    ('10 times less probable', '2 times more probable', '1,530,000 times less probable')
-    """
-    times = float(f"{np.exp(abs(difference)):.3g}")
-    return f"{f'{times:,.0f}' if 100 <= times < 1e12 else f'{times:,.3g}'} times {'less' if difference < 0 else 'more'} probable"
 
 
 def _code(text: str, k: int | None = None) -> str:

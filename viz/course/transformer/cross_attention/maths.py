@@ -10,10 +10,13 @@ from core.analysis.heads.head_file import habits
 from core.run import Run
 from core.serving.engine import RunRequest, default
 from viz.course.shared.maths import across
-from viz.course.transformer.cross_attention.params import BEST, MODEL
 
 COLOURS = {"source": {"red": " black", "white": " black"}, "target": {"roja": " negra", "blanco": " negro"}}
 OTHERS = {"source": (" black", " small", " dog"), "target": (" negro", " grande", " perro")}
+
+MODEL = "translator-en-es"
+BEST = -1
+"""In the link: the head that aligns best."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from core.serving.engine import default
 from viz.course.shared.masks_batch import TRANSLATOR
+from viz.course.transformer.cross_attention.maths import BEST, MODEL
 from viz.shell import state
 from viz.widgets.knobs import Knobs, draw, knob, segmented, sentence, touched
 
-MODEL = "translator-en-es"
 SENTENCES = (
     "The red house is very old.",
     "She has a white car.",
@@ -19,8 +19,6 @@ SENTENCES = (
 )
 LONGEST = 24
 SIDES = {"source": "an English word", "target": "a Spanish word"}
-BEST = -1
-"""Layer or head: of those, the one that aligns best."""
 
 
 def _of_model(count: str) -> Callable[[str], int]:

@@ -345,7 +345,6 @@ def code(params: Params, data: maths.Data) -> str:
         "print(run.target_text)\n"
         "a = run.attention('alignment', writing=True)  # a.weights[0, 0]: (written, read)\n"
         "h = run.trace['encoder.layer.0.hidden']\nc = a.weights[0, 0] @ h\n"
-        f"even = model.run({params.text!r}, edits=[core.edits.Uniform('decoder.attn.scores')])  # c = the "
-        "mean of h\n"
+        f"even = model.run({params.text!r}, edits=[core.edits.Uniform('decoder.attn.scores')])  # c = mean of h\n"
         "print(even.target_text)"
     )

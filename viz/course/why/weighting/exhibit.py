@@ -6,13 +6,13 @@ import numpy as np
 
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.why.weighting import maths, steps
+from viz.course.why.weighting import shares, steps
 from viz.course.why.weighting.params import Params
 
 
-def compute(params: Params) -> maths.Data:
+def compute(params: Params) -> shares.Data:
     """Weights of words and of patches. Errors: InputError for a sentence that cannot be shown."""
-    return maths.shared(params)
+    return shares.shared(params)
 
 
 def thumbnail() -> str:

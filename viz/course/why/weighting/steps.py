@@ -14,7 +14,7 @@ from viz.charts.patches import PICKED, lit, place_name
 from viz.course.lesson import Folds
 from viz.course.shared.maths import weighting
 from viz.course.shared.maths.scene import PORTRAIT
-from viz.course.why.weighting import maths
+from viz.course.why.weighting import shares
 from viz.course.why.weighting.params import BETWEEN, SENTENCE, SLUG, SOURCES, TOUCHED, Params
 from viz.instruments import weighed, weighing
 from viz.instruments.kit import origin
@@ -31,7 +31,7 @@ SHRINK = (
 )
 
 
-def guess(params: Params, data: maths.Data) -> Folds:
+def guess(params: Params, data: shares.Data) -> Folds:
     """Which word weighs most? Asked before any weight is shown."""
     words, order = distinct(data.words), np.argsort(-data.weights, kind="stable")
     top, second = int(order[0]), int(order[1])
@@ -66,7 +66,7 @@ def guess(params: Params, data: maths.Data) -> Folds:
     return _folds(params, data, told)
 
 
-def weigh(params: Params, data: maths.Data) -> Folds:
+def weigh(params: Params, data: shares.Data) -> Folds:
     """The words with their sliders."""
     _sentence(params, data)
     parts.numbers(_most_and_least(data))
@@ -74,7 +74,7 @@ def weigh(params: Params, data: maths.Data) -> Folds:
     return _folds(params, data)
 
 
-def share(params: Params, data: maths.Data) -> Folds:
+def share(params: Params, data: shares.Data) -> Folds:
     """The same; below it: what happens to the others when one word becomes more important?"""
     _sentence(params, data)
     parts.numbers(_most_and_least(data))
@@ -96,7 +96,7 @@ def share(params: Params, data: maths.Data) -> Folds:
     return _folds(params, data, told)
 
 
-def skim(params: Params, data: maths.Data) -> Folds:
+def skim(params: Params, data: shares.Data) -> Folds:
     """The words that weigh enough."""
     _sentence(params, data, threshold=params.threshold / 100)
     held, skipped = float(data.weights[list(data.kept)].sum()), 1 - len(data.kept) / len(data.words)
@@ -111,10 +111,10 @@ def skim(params: Params, data: maths.Data) -> Folds:
 def look(params: Params, _: None) -> Folds:
     """The drawn portrait, clear where the attention is; it asks nothing of the visitor's sentence."""
     params = replace(params, text=SENTENCE)
-    data = compute.submit((SLUG, "look", params), lambda: maths.shared(params), 60)
+    data = compute.submit((SLUG, "look", params), lambda: shares.shared(params), 60)
     key, (row, column) = f"{SLUG}.portrait", params.at
     parts.show(
-        lit(PORTRAIT.shapes, (PORTRAIT.width, PORTRAIT.height), maths.GRID, data.patches, height=400),
+        lit(PORTRAIT.shapes, (PORTRAIT.width, PORTRAIT.height), shares.GRID, data.patches, height=400),
         key,
         f"{PORTRAIT.say} Attention is brightest at row {row + 1:g}, column {column + 1:g} of 10 by 8 "
         "patches.",
@@ -131,14 +131,14 @@ def look(params: Params, _: None) -> Folds:
 
     def table() -> pd.DataFrame:
         rows, columns = [str(row) for row in range(1, 11)], list("ABCDEFGH")
-        patches = data.patches.reshape(maths.GRID).round(5)
+        patches = data.patches.reshape(shares.GRID).round(5)
         return pd.DataFrame(patches, index=rows, columns=columns).rename_axis("row \\ column")
 
     return replace(_folds(params, data), table=table, more=lambda: _of_a_patch(params, data))
 
 
 def _sentence(
-    params: Params, data: maths.Data, *, covered: bool = False, threshold: float | None = None
+    params: Params, data: shares.Data, *, covered: bool = False, threshold: float | None = None
 ) -> None:
     """The words with their sliders; a slider that is let go makes the importances the visitor's own."""
     key, raw = f"{SLUG}.words", [round(float(value), 6) for value in data.raw]
@@ -172,12 +172,12 @@ def _source(params: Params) -> None:
     controls.pills(label, offered, f"{SLUG}.source", offered[0], SOURCES.__getitem__)
 
 
-def _count(data: maths.Data) -> str:
+def _count(data: shares.Data) -> str:
     """How many words there are."""
     return "ten" if len(data.words) == len(weighting.WORDS) else str(len(data.words))
 
 
-def _most_and_least(data: maths.Data) -> str:
+def _most_and_least(data: shares.Data) -> str:
     order, words = np.argsort(-data.weights, kind="stable"), distinct(data.words)
     first, second, last = (int(order[i]) for i in (0, 1, -1))
     bits = ""
@@ -193,7 +193,7 @@ def _most_and_least(data: maths.Data) -> str:
     )
 
 
-def _folds(params: Params, data: maths.Data, known: bool = True) -> Folds:
+def _folds(params: Params, data: shares.Data, known: bool = True) -> Folds:
     """The softmax with the numbers of the word that weighs most; the weights in words and numbers."""
 
     def table() -> pd.DataFrame:
@@ -211,12 +211,12 @@ def _folds(params: Params, data: maths.Data, known: bool = True) -> Folds:
         "words": np.array(data.words),
         "importances": np.array(data.raw),
         "weights": data.weights,
-        "patches": data.patches.reshape(maths.GRID),
+        "patches": data.patches.reshape(shares.GRID),
     }
     return Folds(table, lambda: arrays, code(params), known, more=lambda: _of_a_word(data))
 
 
-def _of_a_word(data: maths.Data) -> None:
+def _of_a_word(data: shares.Data) -> None:
     top, powers = int(np.argmax(data.weights)), np.exp(np.asarray(data.raw))
     score, weight, power, total = data.raw[top], data.weights[top], powers[top], powers.sum()
     lesson.equation(
@@ -237,7 +237,7 @@ def _of_a_word(data: maths.Data) -> None:
     )
 
 
-def _of_a_patch(params: Params, data: maths.Data) -> None:
+def _of_a_patch(params: Params, data: shares.Data) -> None:
     best, (row, column), width = int(data.patches.argmax()), params.at, params.width
     (i, j), weight = divmod(best, 8), data.patches[best]
     far = ((i - row) ** 2 + (j - column) ** 2) / (2 * width**2)

@@ -4,9 +4,12 @@
 // corner, so labels stay in place while cells scroll, and 512 tokens cost no more canvas than 12.
 // A place is [row, column]; -1 for one of them is a whole line of cells.
 
-const LABEL = 13, THIN = 17, LARGEST = 48;
+import { cut, keepDrawn, make, visible } from "../common.js";
+import { say } from "../page/linked.js";
+import { drawBase, drawOver } from "./paint.js";
+import { cellAt, inWhole, isLone, LARGEST, place, placeAt, xOf, yOf } from "./places.js";
 
-function matrixView(root, hooks) {
+export function matrixView(root, hooks) {
   root.classList.add("matrix");
   const view = { root, hooks, zoom: 1, hover: null, linked: null, cell: null, first: [0, 0], rim: { right: 0, bottom: 0 }, aside: 0 };
   view.bar = make("div", "head", root);
@@ -42,7 +45,7 @@ function matrixView(root, hooks) {
   return view;
 }
 
-function tool(view, text, label, act, where = view.tools) {
+export function tool(view, text, label, act, where = view.tools) {
   const button = make("button", "tool", where);
   button.type = "button";
   button.textContent = text;
@@ -53,10 +56,10 @@ function tool(view, text, label, act, where = view.tools) {
 }
 
 /** The title, and behind it what one can do here. */
-const inviting = ({ title, hint }) => [title, hint].filter(Boolean).join(": ");
+export const inviting = ({ title, hint }) => [title, hint].filter(Boolean).join(": ");
 
 /** New contents: {rows, cols, queries, keys, axis, title, height, shades, allowed, broken, texts, theme, and `first`, where a window begins}. */
-function setMatrix(view, contents) {
+export function setMatrix(view, contents) {
   const size = `${contents.rows}x${contents.cols}`, first = contents.first ?? [0, 0];
   if (view.size !== size || String(first) !== String(view.first)) { point(view, null); view.linked = null; }   // other cells are there now
   if (view.size !== size) { view.zoom = 1; view.size = size; }
@@ -77,11 +80,8 @@ function redraw(view) {
   view.hooks.after?.();
 }
 
-/** Whether a row or a column of this place belongs to a word that has no counterpart here. */
-const isLone = ({ head, first }, r, c) => Boolean(head.lone) && (head.lone[0].includes(r + first[0]) || head.lone[1].includes(c + first[1]));
-
 /** `shades` is RGBA of every cell, row after row; the runs of forbidden cells are found again. */
-function recolour(view, shades) {
+export function recolour(view, shades) {
   if (!view.rows || !view.cols) return;
   view.shades = shades;
   view.image.getContext("2d").putImageData(new ImageData(shades, view.cols, view.rows), 0, 0);
@@ -96,7 +96,7 @@ function recolour(view, shades) {
 }
 
 /** Cells `factor` times as large; what is at (x, y) of the pane, or in the middle, stays there. */
-function zoom(view, factor, x = (view.left + view.edgeX) / 2, y = (view.top + view.edgeY) / 2) {
+export function zoom(view, factor, x = (view.left + view.edgeX) / 2, y = (view.top + view.edgeY) / 2) {
   const { scroller, left, top, unit } = view;
   const c = (x - left + scroller.scrollLeft) / unit, r = (y - top + scroller.scrollTop) / unit;
   view.zoom = Math.max(1, Math.min(Math.max(1, LARGEST / view.fitted), view.zoom * factor));
@@ -107,73 +107,7 @@ function zoom(view, factor, x = (view.left + view.edgeX) / 2, y = (view.top + vi
   view.hooks.after?.();
 }
 
-// ---------------------------------------------------------------- where things are
-
-function place(view) {
-  const times = magnify(view, view.frame), width = (view.root.clientWidth - view.aside) / times;
-  if (width <= 0 || !view.rows || !view.cols) return;
-  const phone = width < 560, pen = probe, { rows, cols, rim } = view;
-  pen.font = `${LABEL}px ${view.theme.font}`;
-  const widest = (names) => Math.min(phone ? 84 : 130, Math.ceil(Math.max(...names.map((n) => pen.measureText(n).width))));
-  const side = widest(view.queryNames), up = widest(view.keyNames);
-  pen.font = `600 12px ${view.theme.font}`;
-  view.axisNames = view.axis.map((name, axis) => (phone ? plainAxis(view, axis) : name));
-  const corner = Math.ceil(Math.max(...view.axisNames.map((name) => pen.measureText(`${name} \u2192`).width)));
-  view.left = Math.max(side + 12, Math.min(corner + 10, 150), rim.bottom ? 66 : 0);
-  const below = leftBelow(view.root, view.frame) / times - 4 - rim.bottom;
-  const most = (top) => Math.min(view.height ?? (phone ? 420 : 560), Math.max(120, below - top));
-  const fit = (top, right) => Math.min(phone ? 40 : LARGEST, (width - view.left - right - 2) / cols, most(top) / rows);
-  let cell = fit(42, Math.max(6, rim.right));
-  view.flat = up <= cell - 6;
-  view.top = Math.max(42, view.flat ? 28 : Math.ceil(up * 0.71) + 18);
-  view.right = Math.max(rim.right, view.flat ? 6 : Math.ceil(up * 0.71) + 6);
-  if (!view.flat) cell = fit(view.top, view.right);
-  view.fitted = cell >= 8 ? Math.floor(cell) : cell;
-  view.unit = view.fitted * view.zoom;
-  view.smaller.hidden = view.larger.hidden = view.fitted >= 14 && view.zoom === 1;
-  view.smaller.disabled = view.zoom <= 1;
-  view.larger.disabled = view.unit >= LARGEST;
-  const w = view.left + cols * view.unit + view.right, h = view.top + rows * view.unit + 4 + rim.bottom;
-  Object.assign(view.root.dataset, { place: [view.left, view.top, view.unit].map((v) => v.toFixed(2)).join(), zoom: view.zoom.toFixed(2) });   // where cells begin, for tests
-  view.room = width;
-  view.width = Math.min(w, width);
-  view.tall = Math.min(h, view.top + most(view.top) + 4 + rim.bottom);
-  view.scroller.style.overflow = w > width + 1 || h > view.tall + 1 ? "auto" : "hidden";
-  view.bar.style.width = `${Math.max(view.width, Math.min(width, 280)) * times + view.aside}px`;
-  view.scroller.style.width = `${view.width}px`;
-  view.scroller.style.height = `${view.tall}px`;
-  view.sheet.style.width = `${w}px`;
-  view.sheet.style.height = `${h}px`;
-  view.seenW = view.scroller.clientWidth || view.width;
-  view.seenH = view.scroller.clientHeight || view.tall;
-  view.edgeX = rim.right ? view.seenW - view.right : view.seenW;        // where cells end and the rim begins
-  view.edgeY = rim.bottom ? view.seenH - rim.bottom - 4 : view.seenH;
-}
-
-/** The place under the pointer: a cell; for a view that tells of lines also the line of a label or of the rim. */
-function placeAt(view, event) {
-  const { left, top, unit, scroller } = view, [x, y] = spotOn(view.pane, event), above = y < top && !view.flat;
-  const c = Math.floor((x - left - (above ? top - 7 - y : 0) + scroller.scrollLeft) / unit), r = Math.floor((y - top + scroller.scrollTop) / unit);
-  const row = y >= top && y < view.edgeY && r >= 0 && r < view.rows, col = x >= left && (x < view.edgeX || above) && c >= 0 && c < view.cols;
-  if (row && col) return [r, c];
-  if (!view.hooks.lines) return null;
-  return row ? [r, -1] : col ? [-1, c] : null;
-}
-
-function cellAt(view, event) {
-  const at = placeAt(view, event);
-  return at && Math.min(...at) >= 0 ? at : null;
-}
-
-/** "written word (query)" -> "query": the role, where the name of an axis says it in brackets. */
-const plainAxis = (view, axis) => view.axis[axis].match(/\(([^)]+)\)$/)?.[1] ?? view.axis[axis];
-
-const xOf = (view, c) => view.left + c * view.unit - view.scroller.scrollLeft;
-const yOf = (view, r) => view.top + r * view.unit - view.scroller.scrollTop;
-
 // ---------------------------------------------------------------- touching
-
-const inWhole = (view, at) => at.map((i, axis) => (i < 0 ? i : i + view.first[axis]));   // of a window: in the whole text
 
 function point(view, at) {
   if (String(at) === String(view.hover)) return;

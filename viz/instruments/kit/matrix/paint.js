@@ -1,6 +1,9 @@
 // How a matrix looks: cells, labels and what the pointer marks, on a canvas or on a pen that writes SVG.
 
-function drawBase(view) {
+import { css, hatching, inkOn, rgb, sharp } from "../common.js";
+import { LABEL, THIN, xOf, yOf } from "./places.js";
+
+export function drawBase(view) {
   if (!view.rows || !view.cols || !view.unit) return;
   const began = performance.now();
   paintMatrix(sharp(view.base, view.seenW, view.seenH), view);
@@ -8,7 +11,7 @@ function drawBase(view) {
 }
 
 /** Cells, labels and rim as they are seen, without what the pointer does. */
-function paintMatrix(pen, view) {
+export function paintMatrix(pen, view) {
   const { left, top, unit, rows, cols, theme } = view, x0 = xOf(view, 0), y0 = yOf(view, 0), w = cols * unit, h = rows * unit;
   pen.save();
   pen.beginPath(); pen.rect(left, top, view.edgeX - left, view.edgeY - top); pen.clip();
@@ -118,7 +121,7 @@ function drawLabels(pen, view) {
 }
 
 /** What the pointer, another view's pointer and the choice mark: outlines and strong labels. Colours stay as they are: they are numbers. */
-function drawOver(view) {
+export function drawOver(view) {
   if (!view.unit || !view.rows || !view.cols) return;
   const { theme, left, top } = view, pen = sharp(view.over, view.seenW, view.seenH), at = view.hover ?? view.linked;
   for (const [r, c] of [view.cell, at].filter(Boolean)) {
@@ -137,10 +140,10 @@ function drawOver(view) {
   view.root.dataset.emphasis = at ?? view.cell ?? "";
 }
 
-const shownRow = (view, r) => yOf(view, r) > view.top - view.unit && yOf(view, r) < view.edgeY;
-const shownColumn = (view, c) => xOf(view, c) > view.left - view.unit && xOf(view, c) < view.edgeX;
+export const shownRow = (view, r) => yOf(view, r) > view.top - view.unit && yOf(view, r) < view.edgeY;
+export const shownColumn = (view, c) => xOf(view, c) > view.left - view.unit && xOf(view, c) < view.edgeX;
 
-function paintChoice(pen, view) {
+export function paintChoice(pen, view) {
   if (!view.cell) return;
   lines(pen, view, view.cell, view.theme.accent ?? view.theme.primary, 0.55);
   outline(pen, view, view.cell, view.theme.text);

@@ -1,11 +1,13 @@
 // What the page sets beside a canvas (titles, sentences, legends, words), drawn on a pen as it stands on the screen.
 
+import { hatching } from "../common.js";
+
 /** Draw `element` and all in it: boxes with a colour, a frame, a ramp or hatching, and every line of text.
  *
  *  `home` is the element whose upper left corner is (0, 0) of the picture. What is hidden, for screen readers
  *  only, a canvas, a tool or marked data-unsaved is left out.
  */
-function paintElement(pen, element, home, theme) {
+export function paintElement(pen, element, home, theme) {
   const corner = home.getBoundingClientRect(), pieces = [];
   const walk = (node) => {
     if (node.nodeType === 3) { pieces.push(...linesOf(node)); return; }

@@ -73,7 +73,7 @@ function zip(files) {
 }
 
 /** {name: {shape, values, axes?, bool?}} -> a NumPy archive; the names of the axes are arrays of their own ("weights.axes"). */
-function npz(arrays) {
+export function npz(arrays) {
   const files = [];
   for (const [name, array] of Object.entries(arrays)) {
     files.push([`${name}.npy`, npy(array)]);
@@ -103,7 +103,7 @@ function csvCell(value) {
 }
 
 /** Rows of words and numbers (or what yields them) -> the pieces of a CSV file with the mark that tells a spreadsheet that it is UTF-8. */
-function csv(rows) {
+export function csv(rows) {
   const pieces = ["\ufeff"];
   let lines = [];
   for (const row of rows) if (lines.push(`${row.map(csvCell).join(",")}\r\n`) === 10000) { pieces.push(lines.join("")); lines = []; }
@@ -113,14 +113,14 @@ function csv(rows) {
 // ---------------------------------------------------------------- what most instruments save
 
 /** How exactly the browser knows the numbers of `matrix` (see readMatrix), in words; "" for float32. */
-function exactness(matrix) {
+export function exactness(matrix) {
   if (matrix.kind === "f32") return "";
   if (matrix.kind === "f16") return "to three digits";
   return Math.abs(matrix.step - 1 / 255) < 1e-9 ? "in steps of 1/255" : `in steps of ${Number(matrix.step.toPrecision(4))}`;
 }
 
 /** The arrays of one (query, key) matrix and its two lists of words, for `arrays` of a saveMenu. */
-function matrixArrays(matrix, queries, keys, name = "weights") {
+export function matrixArrays(matrix, queries, keys, name = "weights") {
   const shape = [matrix.rows, matrix.cols], axes = ["query", "key"];
   return {
     [name]: { shape, values: matrix.values, axes },
@@ -132,7 +132,7 @@ function matrixArrays(matrix, queries, keys, name = "weights") {
 }
 
 /** One row a cell: where, which words, the value; the field of a forbidden cell is empty. For `rows` of a saveMenu. */
-function matrixRows(matrix, queries, keys, name = "weight") {
+export function matrixRows(matrix, queries, keys, name = "weight") {
   const known = exactness(matrix), out = [["query position", "key position", "query", "key", known ? `${name} (${known})` : name]];
   for (let r = 0, i = 0; r < matrix.rows; r++) for (let c = 0; c < matrix.cols; c++, i++) {
     out.push([r, c, queries[r], keys[c], matrix.allowed[i] ? matrix.values[i] : ""]);

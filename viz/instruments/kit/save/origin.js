@@ -1,9 +1,11 @@
 // Whose numbers a picture shows: above every saved picture, in every archive, in the file's name (origin.py says what is known).
 
+import { css, cut, probe, readTheme, rgb, visible } from "../common.js";
+
 const TEXT_LINES = 3, NARROWEST = 360;   // lines of the text above a picture; pixels of its paper
 
 /** {at: [1, 5]} -> "L1.H5"; {at: [1]} -> "layer 1"; several heads of one layer -> "L1.H0, L1.H2"; "" where it is no head. */
-function headOf({ at }) {
+export function headOf({ at }) {
   if (!at?.length) return "";
   if (Array.isArray(at[0])) return at.map((one) => headOf({ at: one })).join(", ");
   return at.length === 1 ? `layer ${at[0]}` : `L${at[0]}.H${at[1]}`;
@@ -20,10 +22,10 @@ function placeOf({ at, origin }) {
 const KINDS = { self: "self-attention", causal: "causal self-attention", cross: "cross-attention" };
 
 /** The header of the packet that a picture was drawn from. */
-const headerOf = ({ packet }) => packet?.header ?? {};
+export const headerOf = ({ packet }) => packet?.header ?? {};
 
 /** {title, whose, text}: the three things that stand above a saved picture; what is not known is empty. */
-function heading(header, { name = header.title || header.caption || "", at = header.at } = {}) {
+export function heading(header, { name = header.title || header.caption || "", at = header.at } = {}) {
   const { page, model, text, beside, kind, changed } = header.origin ?? {}, quote = (words) => `\u201c${visible(cut(words, 400))}\u201d`;
   const whose = [model, KINDS[kind] ?? kind, model ? placeOf({ ...header, at }) : "", changed].filter(Boolean).join(", ");
   return { title: name, whose: whose || (page ? `Attention Atlas: ${page}` : ""), text: text ? quote(text) + (beside ? ` \u2192 ${quote(beside)}` : "") : "" };
@@ -42,7 +44,7 @@ function wrapped(words, font, width, most) {
 }
 
 /** The picture of `spec` as it is saved, {size, paint}: with its title, whose numbers it shows and the text above it. */
-function sheet(view, spec) {
+export function sheet(view, spec) {
   const theme = readTheme(view.root), { title, whose, text } = heading(headerOf(spec), spec), [w, h] = spec.size(), wide = Math.max(w, NARROWEST);
   const quiet = css(rgb(theme.text), 0.75), bar = spec.bar?.getBoundingClientRect(), gone = bar?.height ? bar.bottom - view.root.getBoundingClientRect().top : 0;
   const rows = [[title, `600 15px ${theme.font}`, theme.text, 20, 2], [whose, `13px ${theme.font}`, quiet, 18, 2], [text, `13px ${theme.font}`, quiet, 18, TEXT_LINES]]
@@ -64,7 +66,7 @@ function sheet(view, spec) {
 }
 
 /** What an archive says of its numbers: title, model, text, kind, layer, head, each an array without axes. */
-function named(header, spec) {
+export function named(header, spec) {
   const { title } = heading(header, spec), { joined, beside, ...known } = header.origin ?? {}, { at = header.at ?? [] } = spec, words = (values) => ({ shape: [], values: [values] });
   const number = (values) => (values.length === 1 ? { shape: [], values: Int32Array.from(values) } : { shape: [values.length], values: Int32Array.from(values) });
   const places = Array.isArray(at[0]) ? at : at.length ? [at] : [], layers = [...new Set(places.map(([layer]) => layer))], heads = places.map(([, head]) => head).filter((head) => head !== undefined);
@@ -75,14 +77,14 @@ function named(header, spec) {
 }
 
 /** "cross-attention, L1.H5: the aligner" -> "gpt-mini-cross-attention-l1-h5-the-aligner": letters and digits of any script, at most 80. */
-function fileName(header, spec) {
+export function fileName(header, spec) {
   const { model = "", kind = "" } = header.origin ?? {}, { title } = heading(header, spec), head = headOf({ at: spec.at ?? header.at });
   const said = [model, kind, title.includes(head) ? "" : head, title].filter(Boolean).join(" ");
   return [...said.toLowerCase().replace(/[^\p{L}\p{M}\p{N}]+/gu, "-").replace(/^-|-$/g, "")].slice(0, 80).join("").replace(/-$/, "") || "attention";
 }
 
 /** Runs `work` while what the page says of "this head" says its name: on paper nobody knows which one this is. */
-function withNames(view, header, work) {
+export function withNames(view, header, work) {
   const name = headOf(header), walker = document.createTreeWalker(view.root, NodeFilter.SHOW_TEXT), changed = [];
   while (name && walker.nextNode()) {
     const node = walker.currentNode, before = node.data;

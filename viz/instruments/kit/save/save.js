@@ -14,6 +14,14 @@
 //   changed  () => the packet as it is now, where a visitor changed it (optional)
 //   header   () => changes of its header, so that the page opens as the picture is now (optional)
 
+import { make, readTheme } from "../common.js";
+import { exactly } from "../page/begin.js";
+import { PAGE } from "../page/given.js";
+import { part, single } from "../page/packets.js";
+import { csv, npz } from "./npz.js";
+import { fileName, headerOf, named, sheet, withNames } from "./origin.js";
+import { SvgPen } from "./svg_pen.js";
+
 const MARGIN = 16;       // paper around a saved picture
 const MENU = [
   ["png", "PNG", "picture"], ["svg", "SVG", "vector graphic"], ["html", "HTML", "works offline"],
@@ -21,7 +29,7 @@ const MENU = [
 ];
 const NUMBERS = ["html", "csv", "npz"];      // kinds of files that hold every number as it is
 
-function saveMenu(view, where, spec) {
+export function saveMenu(view, where, spec) {
   const menu = (view.saving ??= buildMenu(view));
   menu.spec = spec;
   const offered = { npz: spec.arrays, py: spec.code, copy: spec.code && navigator.clipboard };
@@ -206,7 +214,7 @@ function packed({ header, parts }, changes) {
   return out;
 }
 
-/** The page of viz/instruments/kit/alone.html with the code and, in base64, what is drawn: no word of it can become markup. */
+/** The page of viz/instruments/kit/page/alone.html with the code and, in base64, what is drawn: no word of it can become markup. */
 function standAlone(spec) {
   const packet = single(spec.changed?.() ?? spec.packet);
   const [kit, code] = ["kit", "code"].map((name) => new TextDecoder().decode(part(packet, name)));

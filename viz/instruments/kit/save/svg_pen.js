@@ -1,5 +1,7 @@
 // A pen with the part of the 2D context that instruments use; what it draws is SVG, the same bytes for the same picture.
 
+import { probe, rgb } from "../common.js";
+
 const round2 = (value) => { const n = Math.round(value * 100) / 100; return String(n === 0 ? 0 : n); };
 const XML = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
@@ -21,7 +23,7 @@ const STATE = {
   font: "10px sans-serif", textAlign: "start", textBaseline: "alphabetic", direction: "ltr", imageSmoothingEnabled: true,
 };
 
-class SvgPen {
+export class SvgPen {
   /** @param background a colour of the paper, or "" for none; @param margin free room on every side */
   constructor(width, height, { background = "", margin = 0, title = "" } = {}) {
     Object.assign(this, STATE);

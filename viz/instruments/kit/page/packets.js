@@ -1,7 +1,7 @@
-// Packets: reading their numbers, filling a view with each, and what linked views say to each other.
+// Packets: what they carry, and their numbers as the pictures need them.
 
 /** Alternating run lengths (True first) as base-128 varints -> one byte a cell. */
-function readRuns(bytes, total) {
+export function readRuns(bytes, total) {
   const mask = new Uint8Array(total);
   let at = 0, on = 1, length = 0, shift = 0;
   for (const byte of bytes) {
@@ -13,7 +13,7 @@ function readRuns(bytes, total) {
   return mask;
 }
 
-function writeRuns(mask) {
+export function writeRuns(mask) {
   const out = [];
   const push = (n) => { while (n > 127) { out.push((n & 127) | 128); n >>>= 7; } out.push(n); };
   let on = 1, length = 0;
@@ -26,77 +26,16 @@ function writeRuns(mask) {
 }
 
 /** The packet with what is steady in its header, which travels as a part, back in its place. */
-function whole({ header: { steady, ...lively }, parts }) {
+export function whole({ header: { steady, ...lively }, parts }) {
   if (!steady) return { header: lively, parts };
   const others = new Map([...parts].filter(([id]) => id !== steady));
   return { header: { ...JSON.parse(new TextDecoder().decode(parts.get(steady))), ...lively }, parts: others };
 }
 
 /** The lines of Python that make a picture again; in those of a stack the numbers of layer and head are still open. */
-const codeOf = ({ python, at }) => (python ?? "").replaceAll("\u0001", at?.flat()[0]).replaceAll("\u0002", at?.flat()[1]);
+export const codeOf = ({ python, at }) => (python ?? "").replaceAll("\u0001", at?.flat()[0]).replaceAll("\u0002", at?.flat()[1]);
 
-const part = (packet, name) => packet.parts.get(packet.header[name]);
-
-const KEPT = 64e6;   // bytes of parts that a page keeps; older ones are let go, and asked for again when needed
-
-function letGo(needed) {
-  const all = globalThis.attentionAtlas.parts;
-  let held = 0;
-  for (const bytes of all.values()) held += bytes.length;
-  for (const [id, bytes] of all) {
-    if (held <= KEPT) break;
-    if (needed.has(id)) continue;
-    all.delete(id);
-    held -= bytes.length;
-  }
-}
-
-const views = new WeakMap();
-
-/** Each packet of an instrument: its `build(root)` makes a view once, its `accept(view, packet)` fills it; returns what lets go. */
-function begin(root, packet, component) {
-  letGo(packet.parts);
-  dress(root);
-  let view = views.get(root);
-  if (!view) {
-    views.set(root, (view = build(root)));
-    view.still = hear(view, (chosen) => turnTo(view, chosen), TURN);
-  }
-  view.component = component;
-  if (globalThis.attentionAtlas.tell) packet = alone(packet);
-  if (!view.ahead || !("turn" in packet.header) || packet.header.turn === view.ahead) {   // the answer to an older choice would turn the view back
-    view.ahead = null;
-    view.latest = whole(packet);
-    view.group = view.latest.header.group ?? "";
-    view.exact = view.latest.header.exact !== false;
-    accept(view, view.latest);
-    view.awaits?.(view.latest.header.asked);
-  }
-  return () => {
-    if (root.isConnected) return;   // Streamlit also lets go of a packet that a later one overtook: the picture stays
-    view.drawn.stop(); view.deaf?.(); view.still(); views.delete(root);
-  };
-}
-
-/** On a page that stands alone: what it shows is told above it, and "this head" has a name. */
-function alone(packet) {
-  const { header } = packet, name = headOf(header), { say } = header;
-  globalThis.attentionAtlas.tell(heading(header));
-  return name && say ? { ...packet, header: { ...header, say: Object.fromEntries(Object.entries(say).map(([id, words]) => [id, words.replaceAll("this head", name)])) } } : packet;
-}
-
-const PATIENCE = 20000;   // milliseconds until a file is given up whose numbers do not come
-
-/** Resolves when the picture holds every number as it is: what was rounded on its way is asked for again. */
-function exactly(view) {
-  if (view.exact !== false || globalThis.attentionAtlas.tell) return undefined;
-  const id = eventId();
-  return new Promise((done, failed) => {
-    const late = setTimeout(() => failed(new Error("the server did not send the exact numbers")), PATIENCE);
-    view.awaits = (asked) => { if (asked === id) { clearTimeout(late); view.awaits = null; done(); } };
-    view.component.setTriggerValue("exact", id);
-  });
-}
+export const part = (packet, name) => packet.parts.get(packet.header[name]);
 
 function halfToFloat(h) {
   const sign = h & 0x8000 ? -1 : 1, exponent = (h >> 10) & 31, fraction = h & 1023;
@@ -120,7 +59,7 @@ function readSteps(bytes, total) {
 }
 
 /** {rows, cols, values: Float32Array, allowed: Uint8Array, kind, step}; forbidden cells hold 0. `prefix` says which, if there are several. */
-function readMatrix(packet, prefix = "") {
+export function readMatrix(packet, prefix = "") {
   const field = (name) => packet.header[prefix + name], bytes = (name) => part(packet, prefix + name);
   const [rows, cols] = field("shape"), kind = field("kind"), step = field("step"), total = rows * cols;
   const allowed = bytes("allowed") ? readRuns(bytes("allowed"), total) : new Uint8Array(total).fill(1);
@@ -172,15 +111,15 @@ function readStacked(packet, [layer, head]) {
 }
 
 /** The head `at` of a packet: its own numbers where it brings them, else those of the stack. */
-const readOne = (packet, at, prefix = "") => (`${prefix}values` in packet.header ? readMatrix(packet, prefix) : readStacked(packet, at));
+export const readOne = (packet, at, prefix = "") => (`${prefix}values` in packet.header ? readMatrix(packet, prefix) : readStacked(packet, at));
 
 const OWN = /^(h\d+\.)?(shape|kind|step|bound|signed|values|allowed|bad|rounded)$/;
 
 /** The header without the numbers of the head that was there. */
-const emptied = (header) => Object.fromEntries(Object.entries(header).filter(([name]) => !OWN.test(name)));
+export const emptied = (header) => Object.fromEntries(Object.entries(header).filter(([name]) => !OWN.test(name)));
 
 /** The packet for a page of its own: the heads that it shows, without the others of their stack. */
-function single(packet) {
+export function single(packet) {
   const { stack, turn, ...header } = packet.header, { at } = header;
   if (!stack) return packet;
   const parts = new Map([...packet.parts].filter(([id]) => id !== header["stack.values"] && id !== header["stack.bad"]));
@@ -196,36 +135,4 @@ function single(packet) {
   }
   for (const name of ["values", "bad", "allowed"]) delete header[`stack.${name}`];
   return { header: { ...header, python: codeOf(packet.header) }, parts };
-}
-
-// ---------------------------------------------------------------- linked views
-
-const HOVER = "attention-atlas-hover", TURN = "attention-atlas-turn";
-
-/** The pointer of `view` is at {query, key} (either may be missing) or nowhere (null): tell the views of its group. */
-function say(view, at, what = HOVER) {
-  if (view.group) document.dispatchEvent(new CustomEvent(what, { detail: { group: view.group, from: view.root, at } }));
-}
-
-/** Calls `react(at)` when the pointer of another view of the same group moves; returns what stops it. */
-function hear(view, react, what = HOVER) {
-  const voice = (how) => view.root.querySelectorAll('[role="status"]').forEach((live) => live.setAttribute("aria-live", how));
-  const speak = () => voice("polite");
-  const listen = ({ detail }) => {
-    if (!view.group || detail.group !== view.group || detail.from === view.root) return;
-    voice("off");   // one change is told once, by the view that is touched
-    react(detail.at);
-  };
-  document.addEventListener(what, listen);
-  view.root.addEventListener("focusin", speak);
-  return () => { document.removeEventListener(what, listen); view.root.removeEventListener("focusin", speak); };
-}
-
-/** Another head was chosen in the grid, {at: [layer, head], name, id}: drawn from the stack at once; Python's own packet follows. */
-function turnTo(view, chosen) {
-  const { header, parts } = view.latest, other = header.stack && turned(view, header, chosen);
-  if (!other) return;
-  view.ahead = chosen.id;
-  view.exact = header.stack.kind === "f32";
-  accept(view, { header: other, parts });
 }

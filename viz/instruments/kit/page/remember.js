@@ -3,13 +3,13 @@
 const kept = new Map();
 
 /** What was chosen in this place before, or null: the address first, then this visit. */
-function recall({ url, place }) {
+export function recall({ url, place }) {
   const here = url && /^http/.test(location.protocol) ? new URL(location.href).searchParams.get(url) : null;
   return here ?? kept.get(place) ?? null;
 }
 
 /** Keep `value` for this place; the server hears nothing. Browsers refuse more than a few changes of the address a second. */
-function remember(view, value) {
+export function remember(view, value) {
   const { url, place } = view.head;
   if (place) kept.set(place, value);
   view.kept = value;
@@ -28,6 +28,6 @@ function address(view) {
 }
 
 /** A page that writes its own parameters drops ours from the address: put it back. */
-function keepAddress(view) {
+export function keepAddress(view) {
   for (const ms of [0, 300]) setTimeout(() => address(view), ms);
 }

@@ -1,0 +1,23 @@
+// What linked views say to each other: where the pointer is, which head was chosen.
+
+const HOVER = "attention-atlas-hover";
+export const TURN = "attention-atlas-turn";
+
+/** The pointer of `view` is at {query, key} (either may be missing) or nowhere (null): tell the views of its group. */
+export function say(view, at, what = HOVER) {
+  if (view.group) document.dispatchEvent(new CustomEvent(what, { detail: { group: view.group, from: view.root, at } }));
+}
+
+/** Calls `react(at)` when the pointer of another view of the same group moves; returns what stops it. */
+export function hear(view, react, what = HOVER) {
+  const voice = (how) => view.root.querySelectorAll('[role="status"]').forEach((live) => live.setAttribute("aria-live", how));
+  const speak = () => voice("polite");
+  const listen = ({ detail }) => {
+    if (!view.group || detail.group !== view.group || detail.from === view.root) return;
+    voice("off");   // one change is told once, by the view that is touched
+    react(detail.at);
+  };
+  document.addEventListener(what, listen);
+  view.root.addEventListener("focusin", speak);
+  return () => { document.removeEventListener(what, listen); view.root.removeEventListener("focusin", speak); };
+}

@@ -1,0 +1,43 @@
+"""What an instrument is given, declared once: the fields of a spec are the arguments of every function that draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from viz.instruments.kit.payload import Packet
+
+Given = ParamSpec("Given")
+S = TypeVar("S", bound="Spec")
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Spec:
+    """One picture as a page asks for it.
+
+    key: its place in the page, under which the browser answers. python: lines that make this picture again, for the visitor to take along.
+    """
+
+    key: str = ""
+    python: str = ""
+
+    def packet(self) -> Packet:
+        """What the browser needs to draw it."""
+        raise NotImplementedError
+
+    def plain(self, *names: str) -> dict[str, Any]:
+        """These fields as they are, for the header of a packet."""
+        return {name: getattr(self, name) for name in names}
+
+
+def face(spec: Callable[Given, S], act: Callable[[S], Made]) -> Callable[Given, Made]:
+    """`act` as a function of what the spec is made of: `heatmap = face(Heatmap, Heatmap.show)`, `heatmap(weights, queries, keys, key="h")`."""
+
+    @wraps(spec, updated=())
+    def call(*given: Given.args, **options: Given.kwargs) -> Made:
+        return act(spec(*given, **options))
+
+    return call
