@@ -3,6 +3,8 @@ may stand."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from core.errors import InputError
@@ -36,6 +38,11 @@ def thumbnail() -> str:
     return thumbs.cells(rows.clip(-12, 12), centred=True)
 
 
+def _norm_controls(params: Params) -> Sequence[str]:
+    """Those of the norm, and the draw where the numbers are drawn."""
+    return ("gain", "bias", "printed", "numbers", *(("draw",) if params.numbers == "drawn" else ()))
+
+
 LESSON = Lesson(
     __file__,
     Params,
@@ -44,7 +51,7 @@ LESSON = Lesson(
         Step(sums.add, ("text",)),
         Step(sums.without, ("residual", "size", "draw")),
         Step(sums.real, ("text",)),
-        Step(norms.norm, ("gain", "bias", "printed", "numbers"), texts=("text",)),
+        Step(norms.norm, _norm_controls, texts=("text",)),
         Step(norms.which_axis, ("axis", "push"), texts=("text",)),
         Step(norms.orders, ("order", "size", "draw")),
     ),

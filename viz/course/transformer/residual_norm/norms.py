@@ -85,8 +85,6 @@ def norm(params: Params, data: Sum) -> Folds:
             else ""
         )
     )
-    if params.numbers == "drawn":
-        params.show("residual_norm", "draw")  # only where something is drawn
     mean, spread, first = float(x.mean()), number(sigma, 4), number(float(x[0]), 4)
     return Folds(
         lambda: pd.DataFrame({"before": x, "behind": y}).rename_axis("number"),
