@@ -91,7 +91,8 @@ class HeadView(Spec):
         """Draw it in the page."""
         sides, shape = ("query", "key"), (len(self.queries), len(self.keys))
         names, pinned = _names(self.heads, _stack(self.weights).shape[0]), _start(self.selected, *shape)
-        on, told, states = tuple(names), {}, {}
+        on, told = tuple(names), {}
+        states: dict[str, Any] = {}
         if self.on_touched_change is not None:
             pinned, echo = _newest(self.key, pinned, shape)
             event = stored(self.key, "touched")

@@ -10,7 +10,7 @@ export function settle(view) {
   const at = view.hover ?? view.linked ?? view.pinned;
   view.touched = at && view.words[at.side][at.index] !== undefined ? at : null;
   view.looks = view.touched ? { side: view.touched.side, ...looksOf(view, view.touched.side, view.touched.index) } : null;
-  const { root, touched, pinned } = view, name = (spot_) => (spot_ ? `${spot_.side}:${spot_.index}` : "");
+  const { root, touched, pinned } = view, name = (spot) => (spot ? `${spot.side}:${spot.index}` : "");
   Object.assign(root.dataset, { touched: name(touched), pinned: name(pinned), mark: name(view.mark), beyond: "", weights: touched ? [...view.looks.top].map((w) => w.toFixed(3)).join(" ") : "" });
   drawTouched(view);
   tellTouched(view);

@@ -29,7 +29,7 @@ function opened(view, act) {
 /** Each token at its own place, whatever font the reader of the file has. */
 function paintStrip(pen, view) {
   const { root, theme } = view, home = root.getBoundingClientRect(), hatch = hatching(pen, theme);
-  for (const part_ of [view.bar, view.keyName, view.queryName, view.sentence, view.legend]) paintElement(pen, part_, root, theme);
+  for (const part of [view.bar, view.keyName, view.queryName, view.sentence, view.legend]) paintElement(pen, part, root, theme);
   for (const line of view.body.querySelectorAll(".line")) {
     const name = line.querySelector(".reader");
     if (name) writeBox(pen, name, name.textContent, name, home, view.theme.line);
