@@ -7,7 +7,7 @@ import json
 import numpy as np
 from settling import settle
 
-from viz.course.look_up.score_functions import steps
+from viz.course.look_up.score_functions import params
 from viz.course.look_up.score_functions.maths import eight
 
 
@@ -34,4 +34,4 @@ def test_a_dragged_query_moves_every_table_but_the_linear_one(visitor, app_url) 
         assert moved < 1e-12 if function.name == "linear" else moved > 1e-4, function.name
     visitor.wait_for_url("**score_functions.at=**")
     kept = visitor.evaluate("new URL(location.href).searchParams.get('score_functions.at')")
-    np.testing.assert_allclose(steps.places(kept)[0], points[0], atol=0.006)
+    np.testing.assert_allclose(params.places(kept)[0], points[0], atol=0.006)
