@@ -33,7 +33,10 @@ export function whole({ header: { steady, ...lively }, parts }) {
 }
 
 /** The lines of Python that make a picture again; in those of a stack the numbers of layer and head are still open. */
-export const codeOf = ({ python, at }) => (python ?? "").replaceAll("\u0001", at?.flat()[0]).replaceAll("\u0002", at?.flat()[1]);
+export function codeOf({ python, at }) {
+  const [layer, head] = [at ?? []].flat(2);   // of some instruments `at` is one number
+  return (python ?? "").replaceAll("\u0001", layer).replaceAll("\u0002", head);
+}
 
 export const part = (packet, name) => packet.parts.get(packet.header[name]);
 
